@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/agent/internal/repeat"
+	"github.com/plimsoll/plimsoll/internal/agent/repeat"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/window/compact"
-	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
-	"github.com/plimsoll/plimsoll/window/fit"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/internal/window/fit"
+	"github.com/plimsoll/plimsoll/internal/window/overflow"
+	"github.com/plimsoll/plimsoll/internal/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/models"
-	"github.com/plimsoll/plimsoll/window/overflow"
-	"github.com/plimsoll/plimsoll/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )

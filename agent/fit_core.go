@@ -4,10 +4,10 @@ import (
 	"hash/maphash"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/internal/window/fit"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/compact"
-	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
-	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/tokens"

@@ -3,7 +3,7 @@ package agent
 import (
 	"fmt"
 
-	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 

@@ -3,8 +3,8 @@ package agent
 import (
 	"fmt"
 
+	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/window/compact"
 )
 
 // TooLargeError means that a request does not fit the window of the model, whatever is left out of it. It is the cause of

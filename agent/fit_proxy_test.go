@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll/plimsoll/agent/anthropic"
 	"github.com/plimsoll/plimsoll/agent/gemini"
 	"github.com/plimsoll/plimsoll/agent/openai"
+	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/window/models"
-	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
 // The same body is refused by an agent and by the proxy, or sent by both: each gets what the adapter of the model encodes.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/window/compact"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/window/mend"
+	"github.com/plimsoll/plimsoll/internal/window/mend"
 	"github.com/plimsoll/plimsoll/window/repair"
 )
 

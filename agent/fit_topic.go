@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"github.com/plimsoll/plimsoll/window/topic"
+	"github.com/plimsoll/plimsoll/internal/window/topic"
 )
 
 // compactBetween compacts a request that is near the trigger if it begins a new question, so that room need not be made in the middle of

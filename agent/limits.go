@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/window/fit"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/window/fit"
 )
 
 // Limits bound a query. Zero values mean the defaults.

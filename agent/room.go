@@ -1,8 +1,8 @@
 package agent
 
 import (
+	"github.com/plimsoll/plimsoll/internal/window/breaker"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/agent/internal/repeat"
+	"github.com/plimsoll/plimsoll/internal/agent/repeat"
 	"github.com/plimsoll/plimsoll/limit"
 )
 

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/plimsoll/plimsoll/argocd/simulator"
+	"github.com/plimsoll/plimsoll/internal/argocd/simulator"
 )
 
 func init() {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/config"
-	"github.com/plimsoll/plimsoll/process/estimate"
-	"github.com/plimsoll/plimsoll/process/usage"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
 )
 
 func init() {

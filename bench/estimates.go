@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
 )
 
 func init() {

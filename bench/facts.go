@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
-	"github.com/plimsoll/plimsoll/window/compact"
-	"github.com/plimsoll/plimsoll/window/compact/extract"
-	"github.com/plimsoll/plimsoll/window/fit"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/compact/extract"
+	"github.com/plimsoll/plimsoll/internal/window/fit"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/testing/heldout"
-	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
 )
 
 // heldoutPercent is the share of a session's tokens that is left where a claim is made, in percent.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/memory"
-	"github.com/plimsoll/plimsoll/memory/embed"
-	"github.com/plimsoll/plimsoll/memory/index"
+	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/memory/embed"
+	"github.com/plimsoll/plimsoll/internal/memory/index"
 )
 
 func init() {

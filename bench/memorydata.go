@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/memory"
 )
 
 // A dialogue is a set of conversations and the questions about it.

@@ -16,8 +16,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/memory"
 )
 
 // memorySizes are the two sizes of a full namespace: very many short turns, and as many bytes as are kept.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/internal/memory"
 )
 
 // syntheticDialogues returns dialogues that are small and made here, for a run without data of others: people tell each other when, where

@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
-	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
 // proxyCore is the core of the proxies; everything else keeps off it.

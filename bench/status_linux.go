@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/sandbox"
-	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
 func init() {

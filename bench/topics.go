@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/heldout"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/compact"
-	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/models"
-	"github.com/plimsoll/plimsoll/window/proxy"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 

@@ -217,7 +217,7 @@ func (w *world) simulator(flags ...string) string {
 	w.t.Helper()
 	path := filepath.Join(bin, "argocdsim")
 	if _, err := exec.LookPath(path); err != nil {
-		w.t.Skipf("there is no simulator beside plimsoll (go build -o %s ./argocd/simulator/argocdsim): %v", bin, err)
+		w.t.Skipf("there is no simulator beside plimsoll (go build -o %s ./internal/argocd/simulator/argocdsim): %v", bin, err)
 	}
 	ready := filepath.Join(w.t.TempDir(), "simulator")
 	w.background(append([]string{path, "-ready-file", ready}, flags...)...)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
-	"github.com/plimsoll/plimsoll/memory"
 )
 
 // TestMemoryInABrowser: the page of the memory is searched, tells where a record comes from and gives the command that forgets it, which

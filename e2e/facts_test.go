@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/internal/memory"
 )
 
 // standinForFacts speaks chat completions and is no model: it hangs as long as it is told to, and then makes a fact of "The ledger uses PostgreSQL." and an

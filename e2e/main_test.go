@@ -60,7 +60,7 @@ func testMain(m *testing.M) int {
 		}
 		defer os.RemoveAll(dir)
 		bin = dir
-		build := exec.Command("go", "build", "-o", bin+"/", "../cmd/plimsoll", "./testtool", "../internal/testing/toolserver/standalone", "../argocd/simulator/argocdsim")
+		build := exec.Command("go", "build", "-o", bin+"/", "../cmd/plimsoll", "./testtool", "../internal/testing/toolserver/standalone", "../internal/argocd/simulator/argocdsim")
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%v: %v\n%s", build.Args, err, out)
 			return 1

@@ -16,7 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/internal/memory"
 )
 
 const memoryChild = "PLIMSOLL_E2E_MEMORY"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 // The example program builds, runs a command, and knows more the second time.

@@ -74,7 +74,7 @@ type (
 	AgentRoom struct {
 		Agent        string   `json:"agent,omitempty"`
 		Why          string   `json:"why"`
-		Rungs        []string `json:"rungs,omitempty"` // of package window/compact, those that did something
+		Rungs        []string `json:"rungs,omitempty"` // of package internal/window/compact, those that did something
 		BeforeTokens int64    `json:"before_tokens,omitempty"`
 		Tokens       int64    `json:"tokens,omitempty"` // of the request after that
 		LimitTokens  int64    `json:"limit_tokens,omitempty"`

@@ -88,7 +88,7 @@ type (
 		Conversation string        `json:"conversation,omitempty"`
 		Checkpoint   string        `json:"checkpoint,omitempty"`
 		Reason       string        `json:"reason"`             // "trigger", "overflow", "limit", "result_size" (a result was over max_tool_output), "topic" (one task ended)
-		Boundary     string        `json:"boundary,omitempty"` // what showed the end of a task, of package window/topic: "prompt", "idle", "clear", "directory", "branch", "todos"
+		Boundary     string        `json:"boundary,omitempty"` // what showed the end of a task, of package internal/window/topic: "prompt", "idle", "clear", "directory", "branch", "todos"
 		Rungs        []string      `json:"rungs"`              // those that did something, in order
 		Before       int64         `json:"before_tokens"`
 		After        int64         `json:"after_tokens"`

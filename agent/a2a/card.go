@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"github.com/plimsoll/plimsoll/agent/a2a/internal/a2a03"
+	"github.com/plimsoll/plimsoll/internal/agent/a2a/a2a03"
 )
 
 // cardAge is the time that clients may keep the card, in seconds.

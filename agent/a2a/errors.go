@@ -9,7 +9,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/errordetails"
 
-	"github.com/plimsoll/plimsoll/agent/a2a/internal/wireerror"
+	"github.com/plimsoll/plimsoll/internal/agent/a2a/wireerror"
 	"github.com/plimsoll/plimsoll/limit"
 )
 

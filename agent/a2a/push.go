@@ -9,7 +9,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"github.com/plimsoll/plimsoll/agent/a2a/internal/a2a03"
+	"github.com/plimsoll/plimsoll/internal/agent/a2a/a2a03"
 )
 
 // pushConfig is one push notification configuration of a task (A2A 1.0, section on push).

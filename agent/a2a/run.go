@@ -11,7 +11,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
+	"github.com/plimsoll/plimsoll/internal/agent/a2a/tasklog"
 )
 
 // metadataOutcome is the key of the outcome of a task in the metadata of its last status.

@@ -15,8 +15,8 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
-	"github.com/plimsoll/plimsoll/agent/a2a/internal/a2a03"
-	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
+	"github.com/plimsoll/plimsoll/internal/agent/a2a/a2a03"
+	"github.com/plimsoll/plimsoll/internal/agent/a2a/tasklog"
 	"github.com/plimsoll/plimsoll/limit"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
+	"github.com/plimsoll/plimsoll/internal/agent/a2a/tasklog"
 )
 
 // Stats counts since New.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
+	"github.com/plimsoll/plimsoll/internal/agent/modelapi"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 

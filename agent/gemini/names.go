@@ -2,7 +2,7 @@ package gemini
 
 import (
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
+	"github.com/plimsoll/plimsoll/internal/agent/modelapi"
 )
 
 // toolNames maps names of tools to those that Google takes: as the others do, and with a letter or an underscore at the

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
+	"github.com/plimsoll/plimsoll/internal/agent/modelapi"
 )
 
 // chunk is an event of a stream, or a whole answer. Only the members that are used are read.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
+	"github.com/plimsoll/plimsoll/internal/agent/modelapi"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/wire"
 )

@@ -12,9 +12,9 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/prompt"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
-	"github.com/plimsoll/plimsoll/argocd"
-	"github.com/plimsoll/plimsoll/argocd/simulator"
-	"github.com/plimsoll/plimsoll/argocd/toolset"
+	"github.com/plimsoll/plimsoll/internal/argocd"
+	"github.com/plimsoll/plimsoll/internal/argocd/simulator"
+	"github.com/plimsoll/plimsoll/internal/argocd/toolset"
 	"github.com/plimsoll/plimsoll/internal/testing/golden"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )

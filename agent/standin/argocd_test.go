@@ -11,9 +11,9 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/standin"
-	"github.com/plimsoll/plimsoll/argocd"
-	"github.com/plimsoll/plimsoll/argocd/simulator"
-	"github.com/plimsoll/plimsoll/argocd/toolset"
+	"github.com/plimsoll/plimsoll/internal/argocd"
+	"github.com/plimsoll/plimsoll/internal/argocd/simulator"
+	"github.com/plimsoll/plimsoll/internal/argocd/toolset"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 

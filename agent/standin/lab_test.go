@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/lab"
 	"github.com/plimsoll/plimsoll/agent/standin"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
+	"github.com/plimsoll/plimsoll/internal/agent/lab"
 )
 
 func TestLaboratory(t *testing.T) {

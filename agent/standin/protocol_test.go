@@ -15,10 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plimsoll/plimsoll/agent/lab"
 	"github.com/plimsoll/plimsoll/agent/standin"
+	"github.com/plimsoll/plimsoll/internal/agent/lab"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
-	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/internal/window/overflow"
 )
 
 // post sends a body and returns what came.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const (

@@ -13,11 +13,11 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
-	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/internal/tools/gateway"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/internal/tools/spool/query"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
-	"github.com/plimsoll/plimsoll/tools/spool/query"
 )
 
 // patience is how long tests wait for what should happen at once.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/sorting"
-	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/internal/tools/gateway"
 )
 
 // catalogue is the tools of all servers, under the names by which the model knows them. It never changes: when a list changes, a new

@@ -10,7 +10,7 @@
 //	defer box.Close()
 //	a, err := agent.New(agent.Options{Model: model, Tools: box, Compose: prompt.Compose(prompt.Options{})})
 //
-// A [Toolbox] is a client of a gateway (package tools/gateway) in front of each server: a
+// A [Toolbox] is a client of a gateway (package internal/tools/gateway) in front of each server: a
 // result of any size goes to a spool on the disk, and the model gets a page of it and the
 // tools result_page, result_search and result_query that read the rest. A server in this
 // process (Peer) and a gateway that is there already (Gateway) can be given too.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/internal/tools/gateway"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const (

@@ -12,9 +12,9 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
-	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
-	"github.com/plimsoll/plimsoll/tools/spool/query"
+	mcpclient "github.com/plimsoll/plimsoll/internal/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/internal/tools/spool/query"
 )
 
 // serverVariable makes the test binary a server on standard streams.

@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/internal/tools/gateway"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 

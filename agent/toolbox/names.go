@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/nearest"
+	"github.com/plimsoll/plimsoll/internal/tools/gateway"
+	"github.com/plimsoll/plimsoll/internal/tools/result"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/result"
 )
 
 // clip returns a text cut to at most maxBytes, between characters, and marked if it was cut.

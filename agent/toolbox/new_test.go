@@ -15,8 +15,8 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
 const (

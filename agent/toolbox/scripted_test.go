@@ -13,8 +13,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
-	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+	mcpclient "github.com/plimsoll/plimsoll/internal/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
 // scripted is an MCP server that says what it is told to, to the letter.

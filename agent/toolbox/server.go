@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/tools/gateway"
+	mcpclient "github.com/plimsoll/plimsoll/internal/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
-	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Server describes one MCP server. Exactly one of Command, URL, Peer and Gateway is set.

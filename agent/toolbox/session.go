@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
-	"github.com/plimsoll/plimsoll/tools/result"
+	"github.com/plimsoll/plimsoll/internal/tools/gateway"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/internal/tools/result"
 )
 
 // The pauses between attempts to reach a server that has not answered yet.

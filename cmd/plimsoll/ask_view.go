@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/limit"
 )
 

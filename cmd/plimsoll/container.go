@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/app"
 )
 
 // exitUnhealthy is the status of plimsoll health without a good answer: 1, as a HEALTHCHECK of a container has it.

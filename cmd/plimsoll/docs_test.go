@@ -16,12 +16,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/plimsoll/plimsoll/app"
-	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/runtimes"
+	"github.com/plimsoll/plimsoll/internal/process/termination"
+	"github.com/plimsoll/plimsoll/internal/watch/notify"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/process/runtimes"
-	"github.com/plimsoll/plimsoll/process/termination"
-	"github.com/plimsoll/plimsoll/watch/notify"
 )
 
 var exitComment = regexp.MustCompile(`#\s*exit (\d+)\s*$`)

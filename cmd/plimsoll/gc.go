@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/app"
 )
 
 func newGCCommand(open opener) *cobra.Command {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/app"
-	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/testing/golden"
 	"github.com/plimsoll/plimsoll/journal"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/journal"
 )
 

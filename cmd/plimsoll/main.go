@@ -12,7 +12,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/footprint"
 	"github.com/plimsoll/plimsoll/internal/footprint/first"
 )

@@ -3,7 +3,7 @@ package main
 import (
 	"io"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/app"
 )
 
 // plainWriter returns a writer for what people read: control characters of names and paths do not pass.

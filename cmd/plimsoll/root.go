@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/plimsoll/plimsoll/app"
-	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 // opener loads the configuration for a command that needs it; version and completion do

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
+	store "github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
-	store "github.com/plimsoll/plimsoll/watch/runs"
 )
 
 // runs lists what `plimsoll runs` does.

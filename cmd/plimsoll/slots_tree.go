@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/app"
 )
 
 // printTrees writes the processes of each run, children below their parent.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/app"
 )
 
 // exitNewer is the status of plimsoll upgrade --check when a newer release is there.

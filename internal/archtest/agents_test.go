@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/config/profile"
+	"github.com/plimsoll/plimsoll/internal/config/profile"
 )
 
 // profiles is the folder in which each agent has its file.
-const profiles = "config/profile"
+const profiles = "internal/config/profile"
 
 // alsoNames are the places outside of it where an agent's name means something else, or is an example.
 var alsoNames = []struct {
@@ -25,20 +25,20 @@ var alsoNames = []struct {
 }{
 	{"agent/gemini", "gemini", "a family of models"},
 	{"agent/openai", "qwen opencode", "providers"},
-	{"app/agents", "claude gemini", "a family of models and a provider"},
-	{"app/run/window.go", "gemini", "a provider"},
-	{"app/window", "gemini", "a provider"},
+	{"internal/app/agents", "claude gemini", "a family of models and a provider"},
+	{"internal/app/run/window.go", "gemini", "a provider"},
+	{"internal/app/window", "gemini", "a provider"},
 	{"config", "gemini qwen", "providers"},
-	{"watch/metrics", "gemini", "a dialect"},
-	{"watch/traces", "gemini", "a dialect"},
-	{"window/mend", "claude gemini", "families of models and a dialect"},
+	{"internal/watch/metrics", "gemini", "a dialect"},
+	{"internal/watch/traces", "gemini", "a dialect"},
+	{"internal/window/mend", "claude gemini", "families of models and a dialect"},
 	{"window/models", "claude codex copilot gemini opencode qwen", "providers and families of models"},
-	{"window/overflow", "gemini copilot qwen", "providers"},
-	{"window/proxy", "codex gemini qwen", "providers, and the first word of the path of ChatGPT's requests"},
-	{"window/reasoning", "claude gemini qwen", "families of models"},
+	{"internal/window/overflow", "gemini copilot qwen", "providers"},
+	{"internal/window/proxy", "codex gemini qwen", "providers, and the first word of the path of ChatGPT's requests"},
+	{"internal/window/reasoning", "claude gemini qwen", "families of models"},
 	{"window/tokens", "claude gemini qwen", "families of models"},
 	{"window/wire", "gemini", "a dialect"},
-	{"tools/wrap/json.go", "opencode", "the form that a server's entry has, whoever reads it"},
+	{"internal/tools/wrap/json.go", "opencode", "the form that a server's entry has, whoever reads it"},
 	{"cmd/plimsoll/stats.go", "claude", "an example"},
 }
 
@@ -152,7 +152,7 @@ func TestDocumentedAgents(t *testing.T) {
 func TestRecordedAgents(t *testing.T) {
 	for _, a := range profile.All() {
 		if a.Speaks != nil || a.Typed != nil {
-			read(t, "window/client/testdata/sessions/"+a.Name+".json")
+			read(t, "internal/window/client/testdata/sessions/"+a.Name+".json")
 		}
 		if (a.Speaks != nil || a.Typed != nil) && a.UserAgent == "" {
 			t.Errorf("%s: nothing tells its requests from others'", a.Name)

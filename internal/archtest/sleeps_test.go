@@ -15,9 +15,9 @@ import (
 var sleeps = map[string]string{
 	// The pause is what is tested.
 	"cmd/plimsoll/killed_linux_test.go TestASupervisorKilledAtAnyMomentLeavesNothingForGood": "kills at any moment",
-	"memory/archive/archive_test.go TestKilledWriters":                                       "kills at any moment",
+	"internal/memory/archive/archive_test.go TestKilledWriters":                              "kills at any moment",
 	"tools/spool/process_test.go TestKilledWriters":                                          "kills at any moment",
-	"app/agents/facts_internal_test.go TestFactsOutliveAKill":                                "kills at any moment",
+	"internal/app/agents/facts_internal_test.go TestFactsOutliveAKill":                       "kills at any moment",
 	"process/sandbox/cpu_linux_test.go TestQuota":                                            "measures the use of a processor",
 	"process/sandbox/time_linux_test.go TestTimeStandsStillWhileStopped":                     "stops a run for longer than its limit of time",
 	"process/admission/lock_test.go TestLockIsWaitedForAsLongAsItGoesFromHandToHand":         "holds a lock for as long as one waits for it",
@@ -26,31 +26,31 @@ var sleeps = map[string]string{
 	"e2e/top_linux_test.go ticker":                                                           "tells whether a file grows",
 
 	// A process that a test plays.
-	"process/sandbox/tools_linux_test.go playTool":            "takes memory step by step, or goes on until it is killed",
-	"app/run/pressure_internal_linux_test.go init":            "takes memory step by step",
-	"tools/mcp/client/main_test.go serve":                     "goes on until it is killed",
-	"tools/spool/query/query_test.go TestMain":                "goes on until it is killed",
-	"tools/mcp/server/deadline_test.go Read":                  "by the clock of its callers' bubble",
-	"watch/traces/traces_test.go fill":                        "writes no faster than a writer of runs takes it",
-	"tools/acp/relay_test.go TestFailWaitsForTheFirstRequest": "an editor whose first request is late",
+	"process/sandbox/tools_linux_test.go playTool":                     "takes memory step by step, or goes on until it is killed",
+	"internal/app/run/pressure_internal_linux_test.go init":            "takes memory step by step",
+	"internal/tools/mcp/client/main_test.go serve":                     "goes on until it is killed",
+	"internal/tools/spool/query/query_test.go TestMain":                "goes on until it is killed",
+	"internal/tools/mcp/server/deadline_test.go Read":                  "by the clock of its callers' bubble",
+	"internal/watch/traces/traces_test.go fill":                        "writes no faster than a writer of runs takes it",
+	"internal/tools/acp/relay_test.go TestFailWaitsForTheFirstRequest": "an editor whose first request is late",
 
 	// Nothing may happen, and nothing tells when it would have happened.
-	"app/agents/facts_internal_test.go TestFactsInTheBackground":        "nothing is read again",
-	"app/agents/facts_internal_test.go TestFactsBudgetOutlivesARestart": "nothing is spent again",
-	"cmd/plimsoll/notify_linux_test.go TestANoticeMakesNoOther":         "no other notice comes",
-	"cmd/plimsoll/notify_linux_test.go TestAllRunsAreToldOfOnce":        "nothing is told twice",
-	"cmd/plimsoll/notify_linux_test.go watcher":                         "a daemon has looked once, of which it says nothing",
-	"e2e/editor_linux_test.go TestSignalOfTheGroupComesOnce":            "no signal comes twice",
-	"e2e/editor_linux_test.go TestRunOutlivesInputOrCaller":             "the run does not end",
-	"e2e/editor_linux_test.go livesOn":                                  "the run does not end",
-	"e2e/editor_linux_test.go TestRunsWithoutEditorHaveTheirSession":    "the run does not end",
-	"process/sandbox/cpu_linux_test.go TestNormalWeightChangesNothing":  "no process becomes nicer",
-	"watch/traces/traces_test.go TestRestart":                           "no span is sent twice",
+	"internal/app/agents/facts_internal_test.go TestFactsInTheBackground":        "nothing is read again",
+	"internal/app/agents/facts_internal_test.go TestFactsBudgetOutlivesARestart": "nothing is spent again",
+	"cmd/plimsoll/notify_linux_test.go TestANoticeMakesNoOther":                  "no other notice comes",
+	"cmd/plimsoll/notify_linux_test.go TestAllRunsAreToldOfOnce":                 "nothing is told twice",
+	"cmd/plimsoll/notify_linux_test.go watcher":                                  "a daemon has looked once, of which it says nothing",
+	"e2e/editor_linux_test.go TestSignalOfTheGroupComesOnce":                     "no signal comes twice",
+	"e2e/editor_linux_test.go TestRunOutlivesInputOrCaller":                      "the run does not end",
+	"e2e/editor_linux_test.go livesOn":                                           "the run does not end",
+	"e2e/editor_linux_test.go TestRunsWithoutEditorHaveTheirSession":             "the run does not end",
+	"process/sandbox/cpu_linux_test.go TestNormalWeightChangesNothing":           "no process becomes nicer",
+	"internal/watch/traces/traces_test.go TestRestart":                           "no span is sent twice",
 
 	// A clock or a screen of others.
-	"window/compact/checkpoint/listing_internal_test.go TestOwnWritesAreNotReadAgain": "the clock of a file system is coarse",
-	"e2e/clis_test.go TestAgentStartsUp":                                              "Claude Code draws its screen before it takes keys",
-	"e2e/cloned_test.go TestClonedRepositoryInATerminal":                              "Claude Code asks before it takes keys",
+	"internal/window/compact/checkpoint/listing_internal_test.go TestOwnWritesAreNotReadAgain": "the clock of a file system is coarse",
+	"e2e/clis_test.go TestAgentStartsUp":                 "Claude Code draws its screen before it takes keys",
+	"e2e/cloned_test.go TestClonedRepositoryInATerminal": "Claude Code asks before it takes keys",
 }
 
 // noWait are modules of their own that do not require ours, and so poll by themselves.

@@ -29,7 +29,7 @@ const (
 	// Facts, `plimsoll memory learn`, and the memory among the servers of a run are 0.12 MB.
 	// Forgetting in kept cuts and sessions is 0.02 MB.
 	// The dashboard's search in the memory, and to whom a record was given, are 0.03 MB.
-	// Where one task of a conversation ends and another begins (window/topic) is 0.03 MB.
+	// Where one task of a conversation ends and another begins (internal/window/topic) is 0.03 MB.
 	// Search in the memory by meaning (a client for embeddings, its file, making and joining) is 0.13 MB.
 	// Facts in the background, forgetting in results, runs, tasks and logs, and the metrics of the memory are 0.18 MB.
 	// Both vocabularies of package tokens share one text, in which tokens overlap: 1.54 MB less, without more work at any look.
@@ -83,10 +83,10 @@ var tooHeavy = map[string]string{
 	"html/template":                          "it finds methods by name, so that the linker has to keep all of them",
 	"github.com/openai/openai-go":            "a generated client for one POST: 27 MB with the next; it is a client in tests (e2e/clients)",
 	"github.com/anthropics/anthropic-sdk-go": "as the one above",
-	"github.com/prometheus/client_golang":    "with protobuf and procfs its initialisers take 0.7 ms of every start, and it is 2.1 MB, for a text that watch/metrics writes itself",
+	"github.com/prometheus/client_golang":    "with protobuf and procfs its initialisers take 0.7 ms of every start, and it is 2.1 MB, for a text that internal/watch/metrics writes itself",
 	"google.golang.org/protobuf":             "its registries are filled in every start",
 	"expvar":                                 "it shows the command line to everybody whom http.DefaultServeMux serves",
-	"github.com/a2aproject/a2a-go/a2a":       "the SDK of A2A 0.3 brings grpc; agent/a2a/internal/a2a03 speaks 0.3",
+	"github.com/a2aproject/a2a-go/a2a":       "the SDK of A2A 0.3 brings grpc; internal/agent/a2a/a2a03 speaks 0.3",
 }
 
 // The budget of the binary holds, and what breaks it is named with what brought it.

@@ -9,7 +9,7 @@
 // the value itself (a variable of the environment) hides it with a [Values].
 //
 // There is no state but in a Values, which does not change; all functions may be called from any goroutine. The rules are fuzzed
-// here and, for objects of Kubernetes, in argocd/redact.
+// here and, for objects of Kubernetes, in internal/argocd/redact.
 package secrets
 
 // Hidden replaces a masked value. Its length says nothing.

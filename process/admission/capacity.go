@@ -4,8 +4,8 @@ import (
 	"hash/fnv"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 // ObserveEvery is the least time between two writes by [Claim.Observe].

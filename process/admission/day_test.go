@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 // A day on one host, on a clock of its own: the production code decides, wakes and stores, and a model of the host that knows

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 // NoRoom is the error of [Claim.Grow] when there is no room for more. Sizes are in bytes.

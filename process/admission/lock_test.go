@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 )
 
 // childLock: DIR. Holds the ledger's lock until its standard input ends.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 // Forever is [Request.Wait] without an end.

@@ -21,8 +21,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 // as makes cmd run as another user, from a copy of this test that the user can reach, and with

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // Wish asks the plimsoll that supervises a run for a higher memory limit. It is a file beside the ledger: the run looks for one whenever it

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/estimate"
-	"github.com/plimsoll/plimsoll/process/headroom"
-	"github.com/plimsoll/plimsoll/process/usage"
 )
 
 // Host is the memory of the host and of the enclosing control groups; Err says why it is not known.

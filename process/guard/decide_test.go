@@ -4,10 +4,10 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/estimate"
-	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 func TestDecide(t *testing.T) {

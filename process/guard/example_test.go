@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/guard"
-	"github.com/plimsoll/plimsoll/process/headroom"
-	"github.com/plimsoll/plimsoll/process/usage"
 )
 
 // A program asks before it starts a worker, and remembers what the worker needed.

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/plimsoll/plimsoll/config"
-	"github.com/plimsoll/plimsoll/config/profile"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/config/profile"
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/estimate"
-	"github.com/plimsoll/plimsoll/process/headroom"
 	"github.com/plimsoll/plimsoll/process/sandbox"
-	"github.com/plimsoll/plimsoll/process/usage"
 )
 
 // Options configure a [Guard]; the zero value uses the directories and rules of plimsoll without a configuration file.

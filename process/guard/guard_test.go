@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/estimate"
 	"github.com/plimsoll/plimsoll/process/guard"
-	"github.com/plimsoll/plimsoll/process/headroom"
 	"github.com/plimsoll/plimsoll/process/sandbox"
-	"github.com/plimsoll/plimsoll/process/usage"
 )
 
 // host is a machine with 8 GiB, 6 GiB of it free.

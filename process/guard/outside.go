@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 

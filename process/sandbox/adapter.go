@@ -3,8 +3,8 @@ package sandbox
 import (
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 const (

@@ -3,9 +3,9 @@ package sandbox
 import (
 	"os"
 
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 // maxRSSMethod names the source of exitStatus.maxRSS.

@@ -1,8 +1,8 @@
 package sandbox
 
 import (
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 // maxRSSMethod names the source of exitStatus.maxRSS, a member of PROCESS_MEMORY_COUNTERS.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
+	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
 
 // outerGroup is the control group that a container gives and that this program may only read. When its limit is reached the kernel kills in

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
 
 // hangupEvents are the events that poll(2) is asked for: POLLRDHUP, for a socket whose other end writes no more. POLLHUP comes unasked.

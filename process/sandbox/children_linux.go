@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 )
 
 // Thaw lets a run go on, both the whole of it and the descendants in r.Stopped: another plimsoll does so when the run's own supervisor is

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 )
 
 // Thaw lets a run go on, both the whole of it and the descendants in r.Stopped: another plimsoll does so when the run's own supervisor is

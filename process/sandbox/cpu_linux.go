@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
 )
 
 // I/O priorities: ioprio_set(2). Class "best effort" has eight levels, of which 7 is the last.

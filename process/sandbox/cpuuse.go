@@ -3,7 +3,7 @@ package sandbox
 import (
 	"time"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 )
 
 // cpuUse adds up the processor time of processes where no group counts it. A process that has ended counts with what was seen

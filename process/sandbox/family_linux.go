@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
 
 // familyOf returns the living processes of a run that another process supervises: those in its groups, else the command's descendants and

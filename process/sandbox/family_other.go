@@ -5,7 +5,7 @@ package sandbox
 import (
 	"time"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 )
 
 // familyOf returns the command of a run that another process supervises and its descendants, nothing when the command has ended. Orphans

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
+	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // group1 is a memory group and a pids group of cgroup v1. Where the host is hybrid, a v2

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
+	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
 
 // endedPrefix begins the name of an inner run's group that is over and had OOM kills: v1

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 // counted is a cage that only counts OOM kills.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
 
 // maxMoved bounds the processes that are remembered as moved, and maxYounger those that are asked at the end.

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 

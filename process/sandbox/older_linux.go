@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
 
 // Older returns the pid and name of a process of this user, or of root, that started before this one and whose command line match accepts;

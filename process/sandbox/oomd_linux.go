@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
 )
 
 // systemd-oomd kills whole groups, leaves of the hierarchy only, and reads what is wished of it from

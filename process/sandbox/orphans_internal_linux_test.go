@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
 )
 
 // orphanOf finds one group in the list of all.

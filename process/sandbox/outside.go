@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 )
 
 // ErrInside is wrapped by the error of [Pause] for a run that this process is a part of: it would stop itself.

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strconv"
 
-	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
+	"github.com/plimsoll/plimsoll/internal/process/sandbox/shim"
 )
 
 // trial runs a child in one layer that tries to take amount of what ("memory" in bytes, or "pids"), which is more than it may, and returns

@@ -5,8 +5,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 )
 
 // The trial: a child takes twice what it is allowed.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 

@@ -9,8 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 // ErrBusy is wrapped by the error of [Remove] when processes that may stay are still there.

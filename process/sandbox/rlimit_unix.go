@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/process/sandbox/shim"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
 )
 
 // rlimitCage limits each process by itself; the monitor watches their sum.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 )
 
 // runningCommands are the commands of the runs under way in this program. A run that adopts its

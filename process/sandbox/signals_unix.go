@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 )
 
 // Terminal reports whether this process has a controlling terminal. With one, the command

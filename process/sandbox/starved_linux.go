@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
 
 // schedUseOf reads /proc/PID/schedstat: nanoseconds on a processor, nanoseconds of waiting for one, and a count

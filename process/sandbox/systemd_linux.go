@@ -16,9 +16,9 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
 	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 )
 
 // The systemd layer asks the service manager for a scope over D-Bus (no systemd-run is

@@ -3,7 +3,7 @@ package sandbox
 import (
 	"time"
 
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 )
 
 // LimitTime is the name of [Limits].Time in [Result].Reached: the configuration key.

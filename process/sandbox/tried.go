@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
+	"github.com/plimsoll/plimsoll/internal/process/sandbox/shim"
 )
 
 // Trials stores which limits of which layers were seen to hold, so that they are tried once: Saw stores one, Seen reports whether it is

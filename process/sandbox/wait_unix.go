@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 // waitFor waits until pid has ended and returns how. It calls onStop with the signal whenever the process is stopped: some agents suspend

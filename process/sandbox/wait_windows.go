@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 // waitFor waits until pid has ended and returns how. Nothing stops a process on Windows, so that onStop is never called.

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
+	"github.com/plimsoll/plimsoll/internal/process/rounding"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
-	"github.com/plimsoll/plimsoll/process/internal/rounding"
 )
 
 // The watcher's rhythm. A 250 MB agent with eight 60 MB children under 400 MB survived 20

@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 // lookAtTreeWhenDue looks at the tree when its pause is over, and returns the time until the next call. Inside a container whose use can be

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/window/models/internal/spelling"
+	"github.com/plimsoll/plimsoll/internal/window/models/spelling"
 )
 
 func TestLookup(t *testing.T) {

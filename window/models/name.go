@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/recent"
-	"github.com/plimsoll/plimsoll/window/models/internal/spelling"
+	"github.com/plimsoll/plimsoll/internal/window/models/spelling"
 )
 
 // A name is a model's name, parsed.

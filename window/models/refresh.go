@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
-	"github.com/plimsoll/plimsoll/window/models/internal/sources"
-	"github.com/plimsoll/plimsoll/window/models/internal/spelling"
+	"github.com/plimsoll/plimsoll/internal/window/models/sources"
+	"github.com/plimsoll/plimsoll/internal/window/models/spelling"
 )
 
 // refreshedFile is in [Options].Dir. Its first line is "plimsoll-models 1 DAY MODELS ORIGIN", the others are as in table.txt.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-//go:generate go run ./internal/cataloguer -out .
+//go:generate go run ../../internal/window/models/cataloguer -out .
 
 // CatalogueDate is the day of the catalogue's last change at its source.
 const CatalogueDate = "2026-09-28"

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
+	"github.com/plimsoll/plimsoll/internal/window/tokens/vocab"
 )
 
 // Encoding counts the tokens of one published vocabulary exactly. It is safe for

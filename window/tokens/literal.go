@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
+	"github.com/plimsoll/plimsoll/internal/window/tokens/vocab"
 )
 
 // chunkBytes is the number of unescaped bytes gathered before they are counted.

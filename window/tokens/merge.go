@@ -1,6 +1,6 @@
 package tokens
 
-import "github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
+import "github.com/plimsoll/plimsoll/internal/window/tokens/vocab"
 
 const (
 	// knownBits sets the size of the cache of short pieces: 4,096 entries of 24 bytes

@@ -3,7 +3,7 @@ package tokens
 import (
 	"unicode/utf8"
 
-	"github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
+	"github.com/plimsoll/plimsoll/internal/window/tokens/vocab"
 )
 
 // The splitters cut a text into the pieces that byte-pair encoding works on, each as the

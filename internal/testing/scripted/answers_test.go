@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/internal/window/overflow"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 

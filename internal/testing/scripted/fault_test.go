@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/internal/window/overflow"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/modelserver"
-	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/internal/window/overflow"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 )
 
 func (x *exchange) echo(arguments json.RawMessage) (body, error) {

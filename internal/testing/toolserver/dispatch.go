@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 )
 
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 )
 
 func (x *exchange) cutOff(arguments json.RawMessage) (body, error) {

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 )
 
 // Handler serves streamable HTTP on one path, both protocol versions as the options say.

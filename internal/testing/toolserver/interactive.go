@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 )
 
 // errInput reports that the client was told what is still needed.

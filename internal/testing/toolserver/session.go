@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 )
 
 // session is one client's connection: a process's standard streams, an HTTP session of the

@@ -7,7 +7,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 )
 
 // maxMessage bounds a message of a client, in bytes.

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 )
 
 // maxTasks bounds the tasks that are kept; the oldest is forgotten first.

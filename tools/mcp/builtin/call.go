@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
 const (

@@ -15,12 +15,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/internal/tools/gateway"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/server"
+	mcptransport "github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/internal/tools/spool/query"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
-	"github.com/plimsoll/plimsoll/tools/mcp/server"
-	mcptransport "github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
-	"github.com/plimsoll/plimsoll/tools/spool/query"
 )
 
 // The test binary is also the child that runs jq programs.

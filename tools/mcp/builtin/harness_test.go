@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 func newServer(t testing.TB, o builtin.Options) *builtin.Server {

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // DefaultMaxCalls is the default of Options.MaxCalls.

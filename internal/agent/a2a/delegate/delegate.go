@@ -1,0 +1,170 @@
+package delegate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	sdklog "github.com/a2aproject/a2a-go/v2/log"
+
+	"github.com/plimsoll/plimsoll/internal/recent"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+const (
+	// MaxHops is the number of agents that a question may have passed through; beyond it calls are refused.
+	MaxHops = 5
+	// maxCalls bounds the calls of all sessions that are open at one time, and maxSessions the sessions that are remembered.
+	maxCalls, maxSessions = 64, 256
+	// maxWaiting bounds the tasks of a session that wait for an answer of it; the newest are kept.
+	maxWaiting = 8
+)
+
+// Options configure an [Agent]. Name and URL are required.
+type Options struct {
+	// Name begins the names of the tools.
+	Name string
+	// URL is the agent's address: its card is below it, at .well-known/agent-card.json.
+	URL string
+	// Header is sent to URL's scheme, host and port, and nowhere else.
+	Header http.Header
+	// Transport reaches URL's host; nil is http.DefaultTransport.
+	Transport http.RoundTripper
+	// Allow and Hosts are the networks and hosts that the card may lead to, beside URL's and public ones.
+	Allow []netip.Prefix
+	Hosts []string
+	// TempDir takes answers of more than 256 KiB until they are handed on; "" means the system's directory.
+	TempDir string
+	Journal *journal.Journal
+}
+
+// Agent offers another agent, which speaks A2A, as an MCP server whose tools are the agent's skills.
+type Agent struct {
+	o     Options
+	http  *http.Client
+	gate  *gate
+	calls chan struct{} // a place for each open call
+	// firstPause is shorter in tests.
+	firstPause time.Duration
+
+	reading chan struct{} // taken by who reads the card
+	card    *card         // guarded by reading
+
+	mu       sync.Mutex
+	sessions recent.Map[any, *session]
+}
+
+// New returns an Agent, or an error when the URL is invalid. It sends nothing.
+func New(o Options) (*Agent, error) {
+	home, err := url.Parse(o.URL)
+	if err != nil || home.Host == "" || home.Scheme != "http" && home.Scheme != "https" {
+		return nil, fmt.Errorf("the address of the agent %s is no URL; write it as https://HOST/PATH", o.Name)
+	}
+	a := &Agent{
+		o: o, gate: newGate(home, &o), calls: make(chan struct{}, maxCalls), reading: make(chan struct{}, 1), firstPause: firstPause,
+		sessions: recent.Map[any, *session]{Max: maxSessions},
+	}
+	a.http = &http.Client{
+		Transport:     a.gate,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return a, nil
+}
+
+// Dial returns a connection to the tools for one client. It sends nothing.
+func (a *Agent) Dial() transport.Peer { return &peer{a: a} }
+
+// Close closes idle connections to the agent. Whoever has dialled peers closes them before.
+func (a *Agent) Close() error {
+	a.gate.closeIdle()
+	return nil
+}
+
+// session is the state of one client session's conversation with the agent.
+type session struct {
+	context string // the agent's id of it
+	waiting []waiting
+}
+
+// waiting is a task that waits for an answer of the client, and the tool that began it.
+type waiting struct {
+	id   sdk.TaskID
+	tool string
+}
+
+// begin returns the context id of a session's conversation and the waiting task that its next message answers, which it takes off the list:
+// the task named, or if that is "", one of the same tool, or else any. Unknown sessions have no context, and named is returned.
+func (a *Agent) begin(key any, tool string, named sdk.TaskID) (contextID string, task sdk.TaskID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s, ok := a.sessions.Get(key)
+	if key == nil || !ok {
+		return "", named
+	}
+	at := -1
+	for i, w := range s.waiting {
+		if w.id == named || named == "" && (at < 0 || w.tool == tool && s.waiting[at].tool != tool) {
+			at = i
+		}
+	}
+	if at >= 0 {
+		named = s.waiting[at].id
+		s.waiting = append(s.waiting[:at:at], s.waiting[at+1:]...)
+	}
+	return s.context, named
+}
+
+// keep sets the context of a session to answered, unless another call has changed it from sent meanwhile, and adds w to the waiting tasks
+// if it has an id.
+func (a *Agent) keep(key any, sent, answered string, w waiting) {
+	if key == nil || answered == "" {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s, ok := a.sessions.Get(key)
+	if !ok {
+		s = &session{}
+		a.sessions.Put(key, s)
+	}
+	if s.context == "" || s.context == sent { // else another call of the session was first
+		s.context = answered
+	}
+	if w.id != "" {
+		s.waiting = append(s.waiting, w)
+		s.waiting = s.waiting[max(0, len(s.waiting)-maxWaiting):]
+	}
+}
+
+// withoutSDKLog returns a context in which the SDK logs nothing: errors are reported in results.
+func withoutSDKLog(ctx context.Context) context.Context {
+	return sdklog.AttachLogger(ctx, slog.New(slog.DiscardHandler))
+}
+
+// pause waits for d. It returns the cause of ctx when that ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// withoutAddress returns an error without the URL in it, whose query may hold a secret.
+func withoutAddress(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}

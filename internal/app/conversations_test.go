@@ -1,0 +1,57 @@
+package app_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
+)
+
+func TestWindowCutsCanBeListedReadAndForgotten(t *testing.T) {
+	home := t.TempDir()
+	a, err := app.New(app.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + home}, Dir: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cuts, err := a.Cuts(""); err != nil || len(cuts) != 0 {
+		t.Fatalf("before anything was kept: %v, %v", cuts, err)
+	}
+	store, err := checkpoint.Open(checkpoint.Options{Dir: filepath.Join(home, "window", "conversations")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"{\"role\":\"user\"}\n", "{\"role\":\"tool\"}\n"} {
+		c := &checkpoint.Checkpoint{Chain: checkpoint.Digest{byte(i + 1)}, Covers: 3, Generation: 1, Patches: []checkpoint.Patch{{From: 1, To: 2, With: [][]byte{[]byte(`{}`)}}}}
+		cut := checkpoint.Cut{Entry: checkpoint.Entry{Conversation: []string{"aaaa", "bbbb"}[i], Time: time.Unix(int64(1000+i), 0), Model: "m", Messages: 1}, Text: []byte(text)}
+		if _, err := store.Put(store.Scope([]byte("key")), c, cut); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cuts, err := a.Cuts("")
+	if err != nil || len(cuts) != 2 || cuts[0].Conversation != "bbbb" {
+		t.Fatalf("%+v, %v", cuts, err)
+	}
+	one, err := a.Cuts("aa")
+	if err != nil || len(one) != 1 {
+		t.Fatalf("%+v, %v", one, err)
+	}
+	if cut, err := a.Cut(one[0].ID); err != nil || string(cut.Text) != "{\"role\":\"user\"}\n" {
+		t.Errorf("%q, %v", cut.Text, err)
+	}
+	if _, err := a.Cuts("zz"); err == nil || !strings.Contains(err.Error(), "plimsoll window show lists") {
+		t.Errorf("an unknown ID: %v", err)
+	}
+	for _, dry := range []bool{true, false} {
+		c, err := a.GC(t.Context(), app.GCOptions{Conversations: true, DryRun: dry})
+		if err != nil || len(c.Removed) != 2 || c.Removed[0].Kind != "conversation" {
+			t.Errorf("gc: %+v, %v", c, err)
+		}
+		left, err := a.Cuts("")
+		if want := map[bool]int{true: 2, false: 0}[dry]; err != nil || len(left) != want {
+			t.Errorf("after gc (dry run: %v) %d are left, %v", dry, len(left), err)
+		}
+	}
+}

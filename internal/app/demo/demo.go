@@ -1,0 +1,159 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Options are the settings of `plimsoll demo`.
+type Options struct {
+	// Model replaces the stand-in, with the key in the environment; "" asks the
+	// stand-in. ArgoCD takes the Argo CD of the environment in the place of the simulated one.
+	Model  string
+	ArgoCD bool
+	// Out gets what happens, line by line; Colour is true when that is a terminal that shows colours.
+	Out    io.Writer
+	Colour bool
+	// Each is called with every scene when it is over; nil is not.
+	Each func(Scene)
+	// Stay is called after the report; then the dashboard shows what happened, at the address that it is given, until ctx ends or
+	// somebody asks for the end. nil does not stay.
+	Stay func(r Report, address string)
+}
+
+// Scene is the result of one scene.
+type Scene struct {
+	Scene      string `json:"scene"`
+	Question   string `json:"question"`
+	Outcome    string `json:"outcome"`
+	OK         bool   `json:"ok"`
+	Note       string `json:"note"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// Report is the result of all scenes.
+type Report struct {
+	Scenes []Scene        `json:"scenes"`
+	Run    journal.Report `json:"run"`
+}
+
+// OK reports whether every scene ended as it should.
+func (r Report) OK() bool {
+	for _, s := range r.Scenes {
+		if !s.OK {
+			return false
+		}
+	}
+	return len(r.Scenes) == len(scripts)
+}
+
+const (
+	// memory is the limit of the run. The agent takes a tenth of it; hogMiB, which a tool
+	// is asked to take, does not fit.
+	memory = 384 * limit.MiB
+	hogMiB = 1024 // MiB
+	// windowTokens is the stand-in's window in tokens: the agent's tools alone take a good part
+	// of it, so that a few answers of a large list fill it.
+	windowTokens = 16000
+	// maxTime bounds the whole.
+	maxTime = 3 * time.Minute
+)
+
+// Play plays the main job on stand-ins: a simulated Argo CD, a model that is none, and the
+// Argo CD agent under a real run, whose report showRun writes. The error is of what kept it from being played.
+func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool, r journal.Report)) (_ Report, err error) {
+	whole, stop := core.Interruptible(ctx, 0)
+	defer stop()
+	ctx, cancel := context.WithTimeout(whole, maxTime)
+	defer cancel()
+	view := &view{w: o.Out, colour: o.Colour, showRun: showRun}
+	var report Report
+	stage, err := openStage(ctx, o, view)
+	if err != nil {
+		return report, interruptedOr(ctx, err)
+	}
+	closed := false
+	defer func() {
+		if !closed {
+			_, e := stage.Close()
+			err = errors.Join(err, e)
+		}
+		err = errors.Join(err, stage.clear())
+	}()
+	view.opening(stage)
+	for i, scene := range scripts {
+		view.scene(i+1, len(scripts), scene)
+		began := time.Now()
+		played := Scene{Scene: scene.name, Question: scene.question}
+		stage.from = stage.heard.len()
+		note, err := scene.play(ctx, stage, &played)
+		if ctx.Err() != nil {
+			return report, interruptedOr(ctx, err)
+		}
+		played.Note, played.OK, played.DurationMS = note, err == nil, time.Since(began).Milliseconds()
+		if err != nil {
+			played.Note = err.Error()
+		}
+		report.Scenes = append(report.Scenes, played)
+		view.verdict(played)
+		if o.Each != nil {
+			o.Each(played)
+		}
+	}
+	closed = true
+	if report.Run, err = stage.Close(); err != nil {
+		return report, err
+	}
+	view.report(report.Run)
+	if o.Stay != nil {
+		cancel() // what is limited is the play
+		err = stage.show(whole, func(address string) { o.Stay(report, address) })
+	}
+	return report, err
+}
+
+// interruptedOr returns err, unless somebody has ended the demo or its time is over.
+func interruptedOr(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("the demo took more than %s and was ended; this machine may be very busy: try again", maxTime)
+	case ctx.Err() != nil:
+		return &endedBySignal{context.Cause(ctx)}
+	}
+	return err
+}
+
+// endedBySignal is the error of a command that somebody has ended.
+type endedBySignal struct{ cause error }
+
+func (*endedBySignal) Error() string {
+	return "interrupted: everything that was started has been ended"
+}
+
+// SignalOf returns the signal that ended a command, 0 when none did.
+func SignalOf(err error) int {
+	if e, ok := errors.AsType[*endedBySignal](err); ok {
+		if by, ok := errors.AsType[*core.Interrupted](e.cause); ok {
+			return by.Signal
+		}
+	}
+	return 0
+}
+
+// Offers returns the real things in the environment that the demo could use, as the flags that
+// would make it.
+func Offers(getenv func(string) string) (model, argocd string) {
+	model = agents.ModelOfKey(getenv)
+	if getenv("ARGOCD_SERVER") != "" && getenv("ARGOCD_AUTH_TOKEN") != "" {
+		argocd = getenv("ARGOCD_SERVER")
+	}
+	return model, argocd
+}

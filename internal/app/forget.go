@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/process/usage"
+)
+
+// Forgotten is a tool's history in one project that was removed, or would be.
+type Forgotten struct {
+	Tool       string `json:"tool"`
+	ProjectKey string `json:"project_key"`
+	Path       string `json:"path"`
+	// Runs counts the runs that were kept, of all variants.
+	Runs int `json:"runs"`
+}
+
+// Forgettable lists what [App.Forget] would remove of o.Tool: in o.Project, or in every project when
+// that is "".
+func (a *App) Forgettable(ctx context.Context, o StatsOptions) ([]Forgotten, error) {
+	if o.Tool == "" {
+		return nil, errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
+	}
+	o.All = o.Project == ""
+	list := []Forgotten{}
+	err := a.eachSummary(ctx, o, func(s usage.Summary) error {
+		at := slices.IndexFunc(list, func(f Forgotten) bool { return f.Tool == s.Tool && f.ProjectKey == s.Project.Key })
+		if at < 0 {
+			list = append(list, Forgotten{Tool: s.Tool, ProjectKey: s.Project.Key, Path: s.Project.Path})
+			at = len(list) - 1
+		}
+		list[at].Runs += len(s.Runs)
+		return nil
+	})
+	return list, err
+}
+
+// Forget removes the histories that [App.Forgettable] listed and returns those it removed; what a run has
+// added in between goes with them.
+func (a *App) Forget(ctx context.Context, list []Forgotten) ([]Forgotten, error) {
+	dir, err := a.Dirs.State()
+	if err != nil {
+		return nil, err
+	}
+	history := usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
+	gone := []Forgotten{}
+	for _, f := range list {
+		if ctx.Err() != nil {
+			return gone, ctx.Err()
+		}
+		if f.Runs, err = history.Forget(f.ProjectKey, f.Tool); err != nil {
+			return gone, err
+		}
+		if f.Runs > 0 {
+			gone = append(gone, f)
+		}
+	}
+	return gone, nil
+}

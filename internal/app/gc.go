@@ -1,0 +1,301 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/demo"
+	"github.com/plimsoll/plimsoll/internal/app/memories"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/guard"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// GCOptions are the settings of `plimsoll gc`.
+type GCOptions struct {
+	// DryRun lists what would be removed, and removes nothing.
+	DryRun bool
+	// Conversations removes what is kept of conversations instead: see [App.Cuts].
+	Conversations bool
+	// Results removes what is kept of large results of tools instead.
+	Results bool
+}
+
+// Garbage is one thing that a supervisor which was killed has left behind.
+type Garbage struct {
+	// Kind is "claim", "group", "ledger", "file", "run", "memory", "conversation" or "result".
+	Kind string `json:"kind"`
+	// Name is the claim's ID, the group's or file's path.
+	Name string `json:"name"`
+	// What describes it further, for a person.
+	What string `json:"what"`
+	// Why is the reason why it is kept; "" for what is removed.
+	Why string `json:"why,omitempty"`
+}
+
+// Collection lists the things that a clean-up removed, or would remove, and those that it had to keep.
+type Collection struct {
+	DryRun  bool      `json:"dry_run"`
+	Removed []Garbage `json:"removed"`
+	Kept    []Garbage `json:"kept"`
+}
+
+// GC removes what dead supervisors left: claims with their processes and groups, groups
+// whose claim is lost, ledgers of earlier boots, half-written files. What can't be found
+// out or removed is in the joined error or in Kept; the rest is done nevertheless.
+func (a *App) GC(ctx context.Context, o GCOptions) (Collection, error) {
+	c := Collection{DryRun: o.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}
+	if o.Conversations {
+		return c, c.conversations(a)
+	}
+	if o.Results {
+		return c, c.results(a)
+	}
+	err := errors.Join(
+		c.claims(ctx, a),
+		c.temporaries(a),
+		c.demos(),
+		c.runs(a),
+		c.memory(ctx, a),
+	)
+	return c, err
+}
+
+func (c *Collection) remove(kind, name, what string) {
+	c.Removed = append(c.Removed, Garbage{Kind: kind, Name: name, What: what})
+}
+
+func (c *Collection) keep(kind, name, what, why string) {
+	c.Kept = append(c.Kept, Garbage{Kind: kind, Name: name, What: what, Why: why})
+}
+
+// claims cleans up by the ledger, and then looks for groups that the ledger does not know.
+func (c *Collection) claims(ctx context.Context, a *App) error {
+	dir, err := a.Dirs.EnsureRuntime()
+	if err != nil {
+		return fmt.Errorf("the ledger is out of reach, so nothing of it was cleaned up: %w", err)
+	}
+	warn := func(w admission.Warning) {
+		if w.About != "stale" { // is in the result
+			a.warnLedger(w)
+		}
+	}
+	ledger, err := admission.Open(admission.Options{Dir: dir, Shared: a.SharedLedger(), Current: guard.Current, Warn: warn, KeepOld: true})
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		err = c.deadClaims(ctx, ledger)
+	} else {
+		err = c.sweep(ctx, ledger)
+	}
+	if err != nil {
+		return err
+	}
+	for _, old := range ledger.Old(!c.DryRun) {
+		c.remove("ledger", old, "of an earlier boot or another host, unused for a week")
+	}
+	return c.orphans(ctx, ledger)
+}
+
+func whose(h admission.Holder) string {
+	return fmt.Sprintf("%s in %s, its plimsoll (pid %d) is dead", h.Tool, h.Project, h.Owner.PID)
+}
+
+func (c *Collection) deadClaims(ctx context.Context, ledger *admission.Ledger) error {
+	holders, err := ledger.Holders(ctx)
+	for _, h := range holders {
+		if r, ok := guard.Remains(h); h.State == admission.Stale && ok && r.Leave && h.StaleWhy != "" {
+			c.keep("claim", h.ID, whose(h), h.StaleWhy)
+		} else if h.State == admission.Stale {
+			c.remove("claim", h.ID, whose(h))
+		}
+	}
+	return err
+}
+
+func (c *Collection) sweep(ctx context.Context, ledger *admission.Ledger) error {
+	swept, err := ledger.Sweep(ctx, guard.Reap)
+	for _, h := range swept.Removed {
+		c.remove("claim", h.ID, whose(h))
+	}
+	for _, h := range swept.Stale {
+		c.keep("claim", h.ID, whose(h), h.StaleWhy)
+	}
+	return err
+}
+
+// settling is the time for which an empty group must stay empty: a run that starts or ends right now
+// is through with that in milliseconds.
+const settling = time.Second
+
+// orphans removes groups that no claim is known of.
+func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) error {
+	list, err := findOrphans(ctx, ledger)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	before := map[string]bool{}
+	for _, o := range list {
+		if o.Processes == 0 {
+			before[o.Remains.ID] = true
+		}
+	}
+	if len(before) > 0 {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(settling):
+		}
+		if list, err = findOrphans(ctx, ledger); err != nil {
+			return err
+		}
+	}
+	for _, o := range list {
+		name := strings.Join(o.Remains.Groups, ", ")
+		what := fmt.Sprintf("a group of layer %s without a claim, %s", o.Remains.Layer, limit.Count(o.Processes, "process"))
+		if o.Processes == 1 {
+			what = fmt.Sprintf("a group of layer %s without a claim, 1 process", o.Remains.Layer)
+		}
+		if o.Processes == 0 {
+			if !before[o.Remains.ID] {
+				continue // a run of another state directory that starts or ends right now
+			}
+			o.Remains.Leave = true // and nobody who enters it meanwhile is ended
+		}
+		if o.Supervised {
+			continue // a run under another state directory that lives: no garbage, and not ours to speak of
+		}
+		if o.Keep != "" {
+			c.keep("group", name, what, o.Keep)
+			continue
+		}
+		if !c.DryRun {
+			if err := sandbox.Remove(o.Remains, guard.ReapGrace); err != nil {
+				c.keep("group", name, what, err.Error())
+				continue
+			}
+		}
+		c.remove("group", name, what)
+	}
+	return nil
+}
+
+func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orphan, error) {
+	var failed error
+	known := map[string]bool{}
+	asked := false
+	list, err := sandbox.Orphans(func(id string) bool {
+		if !asked { // only now: see sandbox.Orphans
+			asked = true
+			var holders []admission.Holder
+			holders, failed = ledger.Holders(ctx)
+			for _, h := range holders {
+				known[h.ID] = true
+			}
+		}
+		return failed != nil || known[id]
+	})
+	return list, errors.Join(err, failed)
+}
+
+// temporaryAge is the least age of a half-written file that is removed: a write takes milliseconds.
+const temporaryAge = 10 * time.Minute
+
+// temporaries removes files of the history that a killed writer left half-written.
+func (c *Collection) temporaries(a *App) error {
+	dir, err := a.Dirs.State()
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(globQuote(dir), "history", "*.tmp-*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		info, err := os.Lstat(file)
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < temporaryAge {
+			continue
+		}
+		what := "half-written, " + info.ModTime().Format(time.RFC3339)
+		if !c.DryRun {
+			if err := os.Remove(file); err != nil {
+				c.keep("file", file, what, err.Error())
+				continue
+			}
+		}
+		c.remove("file", file, what)
+	}
+	return nil
+}
+
+// runs removes what is kept of runs beyond its bounds, and ends those whose plimsoll was killed.
+func (c *Collection) runs(a *App) error {
+	dir, err := a.Dirs.State()
+	if err != nil {
+		return err
+	}
+	removed, err := runs.Prune(dir, runs.Keep{}, time.Now(), c.DryRun)
+	for _, r := range removed {
+		c.remove("run", r.ID, fmt.Sprintf("of %s, %s, over the bound of %s", r.Day, limit.Bytes(r.Bytes).Human(), r.Why))
+	}
+	return err
+}
+
+// memory takes off the disk what is remembered no longer: expired, replaced and forgotten records.
+func (c *Collection) memory(ctx context.Context, a *App) error {
+	if !memories.Exists(a.Core) {
+		return nil
+	}
+	m, err := a.Memory()
+	if err != nil {
+		return err
+	}
+	gone, err := m.GC(ctx, c.DryRun)
+	if gone.Records > 0 || gone.Bytes > 0 {
+		c.remove("memory", memories.Dir, fmt.Sprintf("%s without effect, %s", limit.Count(gone.Records, "record"), limit.Bytes(gone.Bytes).Human()))
+	}
+	return errors.Join(err, m.Close())
+}
+
+// demoAge is the least age of a demo's directory that is removed; a demo lasts less than a minute.
+const demoAge = time.Hour
+
+// demos removes directories of demos that were killed. Only those that are this user's own are
+// looked at: TMPDIR belongs to all.
+func (c *Collection) demos() error {
+	dirs, err := filepath.Glob(filepath.Join(globQuote(os.TempDir()), demo.Prefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() || !ownFile(info) || time.Since(info.ModTime()) < demoAge {
+			continue
+		}
+		what := "of a demo that was killed, " + info.ModTime().Format(time.RFC3339)
+		if !c.DryRun {
+			if err := os.RemoveAll(dir); err != nil {
+				c.keep("file", dir, what, err.Error())
+				continue
+			}
+		}
+		c.remove("file", dir, what)
+	}
+	return nil
+}
+
+// globQuote keeps the characters of a path from being read as a pattern.
+func globQuote(path string) string {
+	if os.PathSeparator == '\\' { // no escapes there
+		return path
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}

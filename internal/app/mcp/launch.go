@@ -1,0 +1,239 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/runtimes"
+	mcpclient "github.com/plimsoll/plimsoll/internal/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/guard"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// launcher starts an MCP server in a sandbox of its own, with the server's limits; the sandbox is part of the run around the gateway if
+// there is one. A claim in the ledger lets the next command clean up if the gateway itself was killed; it takes no slot and reserves
+// nothing, because servers are small and many.
+type launcher struct {
+	app     *core.Core
+	server  config.MCPServer
+	process config.Settings // of the process plane
+	journal *journal.Journal
+	// ledger is nil if runs are not coordinated; ledgerErr says why.
+	ledger    *admission.Ledger
+	ledgerErr error
+	// hidden are variables that servers do not get: the daemon's own secrets.
+	hidden []string
+	// bounded makes the warning that the server may use less than its table says come once.
+	bounded sync.Once
+}
+
+// memory returns the memory limit of the server: the configured one, or less if a container around this process would be killed as a whole.
+func (l *launcher) memory() limit.Bytes {
+	var host guard.Host
+	host.Reading, host.Err = headroom.Read(headroom.Source{})
+	most, why := host.Below(limit.Bytes(l.server.MCP.MemoryMax))
+	if why != "" && core.InsideRun() == "" { // the run has said so of itself
+		l.bounded.Do(func() {
+			l.app.Warn(fmt.Sprintf("the MCP server %s may use %s of memory: %s", l.server.Name, most.Human(), why))
+		})
+	}
+	return most
+}
+
+// environ returns the environment of the server: this process's without hidden variables, and the configured variables.
+func (l *launcher) environ() []string {
+	environ := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(l.hidden, name)
+	})
+	return append(environ, l.server.Env...)
+}
+
+// Launch implements mcpclient.StdioOptions.Launch.
+func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
+	environ := l.environ()
+	path, err := lookPath(l.server.Command[0], l.server.Dir, core.Getenv(environ)("PATH"))
+	if err != nil {
+		return nil, err
+	}
+	memory := l.memory()
+	if l.process.Enforcement != config.EnforcementOff {
+		environ = runtimes.HandDown(environ, memory)
+	}
+	spec := sandbox.Spec{
+		ID: admission.NewID(), Path: path, Args: l.server.Command, Env: environ, Dir: l.server.Dir,
+		Limits:      sandbox.Limits{Memory: memory, Pids: l.server.MCP.PidsMax},
+		Heap:        runtimes.Heap(environ, l.server.Command),
+		Enforcement: sandbox.Enforcement(l.process.Enforcement),
+		Nested:      os.Getenv(sandbox.CookieName) != "",
+		OnExit:      sandbox.KillLeftovers,
+		Grace:       l.process.Grace,
+		Detach:      true,
+		Launcher:    true, // npx and uvx are how most servers are started
+		Subreaper:   true,
+		Trials:      l.app.Trials(),
+	}
+	for _, name := range l.process.Layers {
+		layer, err := sandbox.ParseLayer(name)
+		if err != nil {
+			return nil, err
+		}
+		spec.Layers = append(spec.Layers, layer)
+	}
+	claim, err := l.claim(ctx, &spec)
+	if err != nil {
+		return nil, err
+	}
+	pipes, err := newPipes()
+	if err != nil {
+		return nil, errors.Join(err, release(claim))
+	}
+	spec.Files = pipes.child[:]
+	run, err := sandbox.Start(context.WithoutCancel(ctx), spec)
+	pipes.closeChild()
+	if err != nil {
+		pipes.closeOurs()
+		return nil, errors.Join(err, release(claim))
+	}
+	return &mcpclient.Process{
+		Stdin: pipes.stdin, Stdout: pipes.stdout, Stderr: pipes.stderr, PID: run.PID(),
+		Wait: func() (mcpclient.Exit, error) {
+			r, err := run.Wait()
+			exit := mcpclient.Exit{Code: r.ExitCode, OutOfMemory: r.CommandOOM, Limit: int64(memory), Peak: int64(r.Peak.Bytes)}
+			if r.Signal != 0 {
+				exit.Code, exit.Signal = -1, strings.ToLower(sandbox.SignalName(r.Signal))
+			}
+			return exit, errors.Join(err, release(claim))
+		},
+		Terminate: func() { _ = run.Signal(syscall.SIGTERM) },
+		Kill:      func() { _ = run.Kill() },
+	}, nil
+}
+
+// claim enters the server into the ledger. It returns nil without an error if there is no ledger and the server may start all the same.
+func (l *launcher) claim(ctx context.Context, spec *sandbox.Spec) (*admission.Claim, error) {
+	if l.ledger == nil {
+		return nil, core.MayBeUncoordinated(l.process.Enforcement, l.ledgerErr)
+	}
+	claim, err := l.ledger.Acquire(ctx, admission.Request{
+		ID: spec.ID, Tool: "mcp-" + l.server.Name, Project: config.ProjectOf(l.server.Dir).Name,
+		Parent: os.Getenv(sandbox.CookieName), NoSlot: true, Force: true, MinFree: -1,
+	})
+	if _, off := errors.AsType[*admission.UnavailableError](err); off {
+		if err := core.MayBeUncoordinated(l.process.Enforcement, err); err != nil {
+			return nil, err
+		}
+		l.app.Warn("what MCP servers leave behind when Plimsoll is killed stays: " + err.Error())
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, spec.Nested = claim.Parent()
+	spec.Remember = func(r sandbox.Remains) error { return claim.Record(r) }
+	spec.Observe = func(s sandbox.Sample) { _ = claim.Observe(s.Working) }
+	return claim, nil
+}
+
+// sweepTime bounds the clean-up after killed gateways.
+const sweepTime = 10 * time.Second
+
+// sweep ends the servers of gateways that were killed, in the background; Close waits for it. The start of a server does that too, but that
+// may come late, or never for a remote one.
+func (p *Plane) sweep(ctx context.Context) {
+	if p.ledger == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = p.ledger.Sweep(ctx, guard.Reap) // what stays is told by gc
+	}()
+	p.cleanup = append(p.cleanup, func() error { <-done; cancel(); return nil })
+}
+
+func release(c *admission.Claim) error {
+	if c == nil {
+		return nil
+	}
+	return c.Release()
+}
+
+// lookPath returns the path of a program, with the PATH and the directory that the server is started with.
+func lookPath(name, dir, path string) (string, error) {
+	next := "write the whole path, or install it"
+	if strings.ContainsAny(name, "/"+string(filepath.Separator)) { // Windows knows both
+		if !filepath.IsAbs(name) && dir != "" {
+			name = filepath.Join(dir, name)
+		}
+		found, err := exec.LookPath(name)
+		if err != nil {
+			return "", fmt.Errorf("start the MCP server: %w; %s", err, next)
+		}
+		return found, nil
+	}
+	for _, d := range filepath.SplitList(path) {
+		if d == "" {
+			d = "."
+		}
+		if found, err := exec.LookPath(filepath.Join(d, name)); err == nil {
+			return filepath.Abs(found)
+		}
+	}
+	return "", fmt.Errorf("start the MCP server: %q is not in PATH; %s", name, next)
+}
+
+// pipes are the three standard streams of a child.
+type pipes struct {
+	child                 [3]*os.File
+	stdin, stdout, stderr *os.File
+}
+
+func newPipes() (*pipes, error) {
+	p := &pipes{}
+	var err error
+	if p.child[0], p.stdin, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if p.stdout, p.child[1], err = os.Pipe(); err == nil {
+		p.stderr, p.child[2], err = os.Pipe()
+	}
+	if err != nil {
+		p.closeChild()
+		p.closeOurs()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *pipes) closeChild() {
+	for _, f := range p.child {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+func (p *pipes) closeOurs() {
+	for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}

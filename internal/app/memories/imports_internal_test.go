@@ -1,0 +1,114 @@
+package memories
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/memory/memtools"
+)
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, text, format, want string }{
+		{
+			"the official server's file", `{"type":"entity","name":"Ada","entityType":"person","observations":["likes Go","lives in Kiel"]}
+{"type":"relation","from":"Ada","to":"Acme","relationType":"works_at"}`, "server-memory", "Ada (person): likes Go|Ada (person): lives in Kiel|Ada works at Acme",
+		},
+		{"an answer of mem0", `{"results":[{"id":"1","memory":"Likes tea","created_at":"2026-05-01T10:00:00Z","user_id":"ada"},{"memory":""}]}`, "mem0", "Likes tea"},
+		{"a list of mem0", `[{"text":"Likes coffee"}]`, "mem0", "Likes coffee"},
+		{"Markdown", "# Team\n\n- uses tabs\n  always\n- deploys on Fridays\n\nA paragraph.\n\n```\n- no item\n```\n", "markdown", "Team: uses tabs\n  always|Team: deploys on Fridays|Team: A paragraph.|Team: ```\n- no item\n```"},
+		{"our own", `{"kind":"episode","origin":"user","namespace":"project/x","text":"said"}` + "\n" + `{"kind":"pin","origin":"user","namespace":"user","text":"pinned"}`, "jsonl", "said|pinned"},
+	} {
+		records, out, err := parseImport([]byte(c.text), ImportOptions{Name: "f", Namespace: "user"})
+		var texts []string
+		for _, r := range records {
+			texts = append(texts, r.Text)
+			if r.Origin != memory.OriginAgent || r.Kind == memory.KindPin {
+				t.Errorf("%s: %s of %s", c.name, r.Kind, r.Origin)
+			}
+		}
+		if err != nil || out.Format != c.format || strings.Join(texts, "|") != c.want {
+			t.Errorf("%s: %s, %v: %q", c.name, out.Format, err, texts)
+		}
+	}
+	for text, want := range map[string]string{
+		"{\"type\":\"entity\",\"name\":\"a\"}\n{\"type\":\"oddity\"}": `line 2: "{\"type\":\"oddity\"}": its type is "oddity"`,
+		"\xff\xfe": "no text in UTF-8",
+		"":         "nothing in it is markdown",
+		"{}":       "nothing in it is mem0",
+	} {
+		if _, _, err := parseImport([]byte(text), ImportOptions{Name: "f", Namespace: "user"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// FuzzImport: whatever a file holds, what is read of it can be added, and is never the user's.
+func FuzzImport(f *testing.F) {
+	for _, text := range []string{
+		`{"type":"entity","name":"Ada","observations":["x"]}`, `[{"memory":"x","created_at":"9999-99-99"}]`, "# a\n- b\n```\nc", "{", "\xff",
+		`{"kind":"fact","origin":"user","text":"x","fact":{}}`, `{"kind":"episode","text":"` + strings.Repeat("long ", 1000) + `"}`, strings.Repeat("[", 100_000),
+	} {
+		f.Add(text, "auto")
+	}
+	f.Fuzz(func(t *testing.T, text, format string) {
+		records, _, err := parseImport([]byte(text), ImportOptions{Name: "f", Namespace: UserNamespace, Format: format})
+		if err != nil {
+			return
+		}
+		for _, r := range records {
+			if r.Origin == memory.OriginUser || r.Kind == memory.KindPin || strings.TrimSpace(r.Text) == "" || len(r.Text) > memory.MaxNote {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
+}
+
+// TestForgettingReachesFiles: what is forgotten leaves the notes of agents too.
+func TestForgettingReachesFiles(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	c, err := core.New(core.Options{Environ: []string{"PLIMSOLL_STATE_DIR=" + state, "PLIMSOLL_CONFIG=" + filepath.Join(state, "none.toml"), "HOME=" + state}, Dir: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	r, err := m.Add(t.Context(), "", "The launch code is heron-7.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := m.Tools(t.Context(), ToolOptions{Namespace: "project/p", Client: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tools.File(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/a/launch.md", FileText: "Known: The launch code is heron-7. Do not tell."}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := m.WouldForget(t.Context(), Forgetting{IDs: []string{r.ID}})
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if m.fence.Inside() { // these tests run inside plimsoll run: then it is not for them to forget
+		t.Skip("inside a run")
+	}
+	gone, err := m.Forget(t.Context(), list)
+	if err != nil || gone.Elsewhere != 1 {
+		t.Fatal(gone, err)
+	}
+	if answer, err := tools.File(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/a/launch.md"}); err == nil {
+		t.Error(answer)
+	}
+	if _, err := m.Show(t.Context(), r.ID, 0); err == nil {
+		t.Error("it is still there")
+	}
+	if _, err := m.Add(t.Context(), "", "The launch code is heron-7."); err == nil {
+		t.Error("it was kept again")
+	}
+}

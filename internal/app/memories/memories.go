@@ -1,0 +1,287 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/memory/memtools"
+	"github.com/plimsoll/plimsoll/internal/memory/notes"
+	"github.com/plimsoll/plimsoll/internal/process/fence"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// UserNamespace is the namespace of records that belong to the user in any project.
+const UserNamespace = "user"
+
+// Options configure [Open]; the zero value works.
+type Options struct {
+	// Journal records what the bounds remove; nil records nothing.
+	Journal *journal.Journal
+	// Elsewhere lists other stores that may hold the words of a record and have to forget them.
+	Elsewhere []memory.Elsewhere
+	// Vectors selects whether searches also go by meaning.
+	Vectors Vectors
+}
+
+// Memory is this user's memory.
+type Memory struct {
+	Store   *memory.Store
+	Profile *notes.Profile
+
+	core    *core.Core
+	state   string
+	journal *journal.Journal
+	fence   fence.Finding // whether this process is inside a run
+	// onSearch makes a search first make the vectors that are missing.
+	onSearch bool
+}
+
+// Dir is the name of the memory's directory below the state directory.
+const Dir = "memory"
+
+// The directories of notes and of the profile, beside it.
+const (
+	notesDir   = "notes"
+	profileDir = "profile"
+)
+
+// Open opens the memory and makes the state directory. It reads no record.
+func Open(c *core.Core, o Options) (*Memory, error) {
+	state, err := c.Dirs.EnsureState()
+	if err != nil {
+		return nil, fmt.Errorf("the memory needs a directory: %w; set PLIMSOLL_STATE_DIR to one that is yours to write to", err)
+	}
+	m := &Memory{core: c, state: state, journal: o.Journal, fence: c.Fence()}
+	m.Profile = notes.NewProfile(notes.ProfileOptions{Dir: filepath.Join(state, profileDir)})
+	options, err := StoreOptions(c, o.Journal)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := c.Config.For("")
+	if err != nil {
+		return nil, err
+	}
+	m.withVectors(&options, settings.Memory, o.Vectors)
+	cache, err := c.Dirs.Cache()
+	if err != nil {
+		cache = "" // nothing is kept there then
+	}
+	options.Elsewhere = append(append(o.Elsewhere, notesElsewhere{m}), otherStores(state, cache)...)
+	if m.Store, err = memory.Open(options); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// StoreOptions returns the options of the store as configured. It makes the state directory.
+func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
+	state, err := c.Dirs.EnsureState()
+	if err != nil {
+		return memory.Options{}, fmt.Errorf("the memory needs a directory: %w; set PLIMSOLL_STATE_DIR to one that is yours to write to", err)
+	}
+	settings, err := c.Config.For("")
+	if err != nil {
+		return memory.Options{}, err
+	}
+	m := settings.Memory
+	return memory.Options{
+		Dir: filepath.Join(state, Dir), Journal: j, MaxNamespace: min(m.NamespaceMax, m.DiskMax), MaxRecords: m.Records, MaxBytes: m.DiskMax, MaxAge: m.Age,
+		MaxVectors: m.VectorsMax, Log: c.Log(),
+	}, nil
+}
+
+// Exists reports whether the memory has a directory, that is whether anything was ever kept.
+func Exists(c *core.Core) bool {
+	state, err := c.Dirs.State()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(state, Dir))
+	return err == nil
+}
+
+// ProfileOf returns the user's profile without opening the rest of the memory.
+func ProfileOf(c *core.Core) (*notes.Profile, error) {
+	state, err := c.Dirs.State()
+	if err != nil {
+		return nil, err
+	}
+	return notes.NewProfile(notes.ProfileOptions{Dir: filepath.Join(state, profileDir)}), nil
+}
+
+// Close closes the store.
+func (m *Memory) Close() error { return m.Store.Close() }
+
+// Fence returns whether this process is inside a run, where an agent may be the one who acts.
+func (m *Memory) Fence() fence.Finding { return m.fence }
+
+// Origin returns the origin of the records that this process adds: [memory.OriginAgent] inside a run, else [memory.OriginUser].
+func (m *Memory) Origin() memory.Origin {
+	if m.fence.Inside() {
+		return memory.OriginAgent
+	}
+	return memory.OriginUser
+}
+
+// ErrInRun is wrapped by the errors of operations that are for a person and are refused inside a run.
+var ErrInRun = errors.New("this is inside a run, where an agent may be the one who asks: do it in a shell of your own, outside of plimsoll run")
+
+// refuseAgent returns an error that wraps [ErrInRun] inside a run, else nil.
+func (m *Memory) refuseAgent() error {
+	if !m.fence.Inside() {
+		return nil
+	}
+	return fmt.Errorf("%w (%s)", ErrInRun, m.fence.Why)
+}
+
+// ProjectNamespace returns the namespace of the project that a directory belongs to; "" is the working directory.
+func ProjectNamespace(dir string) string {
+	if dir == "" {
+		dir = "."
+	}
+	return "project/" + config.ProjectOf(dir).Key
+}
+
+// Notes opens the files that agents write in a namespace, under the name of a client. Searches find a changed file at once; if that fails,
+// there is a warning.
+func (m *Memory) Notes(ctx context.Context, namespace, client string) (*notes.Dir, error) {
+	return notes.Open(notes.Options{
+		Dir: m.notesPath(namespace),
+		Changed: func(path, text string, removed bool) {
+			if err := memtools.NoteChanged(context.WithoutCancel(ctx), m.Store, namespace, client, path, text, removed); err != nil {
+				m.core.Warn(fmt.Sprintf("%s is not found by searches: %v", path, err)) // the file is right
+			}
+		},
+		Evicted: func(path string, bytes int64, why string) {
+			m.append(journal.MemoryNoteEvicted{Path: path, Bytes: bytes, Why: why})
+		},
+	})
+}
+
+func (m *Memory) notesPath(namespace string) string {
+	return filepath.Join(m.state, notesDir, config.SafeName(namespace))
+}
+
+func (m *Memory) append(e journal.Event) {
+	if m.journal != nil {
+		m.journal.Append(e)
+	}
+}
+
+// ToolOptions configure [Memory.Tools].
+type ToolOptions struct {
+	// Namespace is the namespace that the tools write to; "" means the project of the working directory.
+	Namespace string
+	// Search lists the namespaces that they search; nil means Namespace and the user's.
+	Search []string
+	// Client is the name of the writer, and Conversation the one in which it writes.
+	Client, Conversation string
+	// Own means that this user has started the client: it finds the records of every scope. Others find those without a scope.
+	Own      bool
+	ReadOnly bool
+}
+
+// Tools returns the memory's tools for an agent.
+func (m *Memory) Tools(ctx context.Context, o ToolOptions) (*memtools.Toolset, error) {
+	if o.Namespace == "" {
+		o.Namespace = ProjectNamespace("")
+	}
+	files, err := m.Notes(ctx, o.Namespace, o.Client)
+	if err != nil {
+		return nil, err
+	}
+	return memtools.New(memtools.Options{
+		Store: m.Store, Notes: files, Namespace: o.Namespace, Search: o.Search, AllScopes: o.Own, Client: o.Client, Run: m.fence.Run,
+		Conversation: o.Conversation, ReadOnly: o.ReadOnly,
+	})
+}
+
+// notesElsewhere is the [memory.Elsewhere] of the files that agents wrote.
+type notesElsewhere struct{ m *Memory }
+
+// Name implements [memory.Elsewhere].
+func (notesElsewhere) Name() string { return "notes of agents" }
+
+// Forget implements [memory.Elsewhere]. It removes each file that holds forgotten words, or with dry only lists it. After an error it goes
+// on with the other files.
+func (n notesElsewhere) Forget(ctx context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
+	root := filepath.Join(n.m.state, notesDir)
+	dirs, err := os.ReadDir(root)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	words := match.Finder()
+	var all error
+	for _, dir := range dirs {
+		if !dir.IsDir() {
+			continue
+		}
+		// No record follows these files: no search finds them by now.
+		d, err := notes.Open(notes.Options{Dir: filepath.Join(root, dir.Name())})
+		if err != nil {
+			all = errors.Join(all, err)
+			continue
+		}
+		list, err := d.List()
+		all = errors.Join(all, err)
+		for _, note := range list {
+			text, err := d.Read(note.Path)
+			if err != nil || !words.In([]byte(text)) {
+				continue
+			}
+			if !dry {
+				if _, err := d.Do(ctx, notes.Command{Command: "delete", Path: note.Path}); err != nil {
+					all = errors.Join(all, err)
+					continue
+				}
+			}
+			places = append(places, memory.Place{Name: dir.Name() + note.Path, What: memory.Removed})
+		}
+	}
+	return places, all
+}
+
+// syncPins makes the records of kind pin agree with the entries of the profile in force: it removes and adds some.
+func (m *Memory) syncPins(ctx context.Context) error {
+	text, err := m.Profile.InForce()
+	if err != nil {
+		return err
+	}
+	pins, err := m.Store.Pins(ctx, UserNamespace)
+	if err != nil {
+		return err
+	}
+	entries := notes.Entries(text)
+	for _, p := range pins {
+		if !slices.ContainsFunc(entries, func(e notes.Entry) bool { return e.Text == p.Text }) {
+			if err := m.Store.Remove(ctx, p.ID); err != nil && !errors.Is(err, memory.ErrNotFound) {
+				return err
+			}
+		}
+	}
+	for _, e := range entries {
+		if slices.ContainsFunc(pins, func(p memory.Record) bool { return p.Text == e.Text }) {
+			continue
+		}
+		added, err := m.Store.Add(ctx, memory.Record{
+			Kind: memory.KindPin, Origin: memory.OriginUser, Namespace: UserNamespace, Text: e.Text, Source: memory.Source{File: notes.ProfileFile},
+		})
+		if err != nil {
+			return err
+		}
+		if added.Refused > 0 {
+			m.core.Warn(fmt.Sprintf("%s is pinned, but no search finds it: these words were forgotten once", e.ID))
+		}
+	}
+	return nil
+}

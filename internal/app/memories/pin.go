@@ -1,0 +1,131 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/memory/notes"
+)
+
+// Pins is the profile with its state.
+type Pins struct {
+	// Path is the file to edit.
+	Path string `json:"path"`
+	// Bytes is the size of the text in force, of at most Max.
+	Bytes int `json:"bytes"`
+	Max   int `json:"max_bytes"`
+	// Entries are in force since Confirmed, which is nil when that is not known.
+	Entries   []Pin      `json:"entries"`
+	Confirmed *time.Time `json:"confirmed,omitempty"`
+	// Pending reports whether the file was edited since; Draft is its text then.
+	Pending bool   `json:"pending"`
+	Draft   string `json:"draft,omitempty"`
+	// Problem is the reason why the file cannot be confirmed.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Pin is an entry of the profile.
+type Pin struct {
+	ID    string `json:"id"`
+	Text  string `json:"text"`
+	Bytes int    `json:"bytes"`
+}
+
+// Pins returns the profile. A draft that cannot be read is its Problem, and no error.
+func (m *Memory) Pins() (Pins, error) {
+	text, err := m.Profile.InForce()
+	if err != nil {
+		return Pins{}, err
+	}
+	p := Pins{Path: m.Profile.Path(), Bytes: len(text), Max: int(notes.MaxProfile), Entries: []Pin{}}
+	for _, e := range notes.Entries(text) {
+		p.Entries = append(p.Entries, Pin{e.ID, e.Text, e.Bytes})
+	}
+	if at, err := m.Profile.ConfirmedAt(); err == nil && !at.IsZero() {
+		p.Confirmed = &at
+	}
+	draft, err := m.Profile.Draft()
+	if err != nil {
+		p.Pending, p.Problem = true, err.Error()
+		return p, nil
+	}
+	if draft != text {
+		p.Pending, p.Draft = true, draft
+	}
+	return p, nil
+}
+
+// byID returns the record with the id word; ok is false when there is none, or it cannot be read. It is an error if the record was
+// forgotten.
+func (m *Memory) byID(ctx context.Context, word string) (memory.Record, bool, error) {
+	if strings.ContainsAny(word, " \t\n") {
+		return memory.Record{}, false, nil
+	}
+	found, err := m.Store.Get(ctx, word, 0)
+	switch {
+	case err == nil:
+		return found[0], true, nil
+	case errors.Is(err, memory.ErrForgotten):
+		return memory.Record{}, false, err
+	}
+	return memory.Record{}, false, nil
+}
+
+// Pin puts an entry into the profile: the words of what, or of the record whose id it is, if those are the user's own. Inside a run it is
+// refused with [ErrInRun].
+func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
+	if err := m.refuseAgent(); err != nil {
+		return Pin{}, err
+	}
+	r, is, err := m.byID(ctx, what)
+	if err != nil {
+		return Pin{}, err
+	}
+	if is {
+		if r.Origin != memory.OriginUser || r.Quarantined {
+			return Pin{}, fmt.Errorf(`%w: %s is of origin %s. Read it, and say it in your own words: plimsoll memory pin "…"`, memory.ErrOrigin, r.ID, r.Origin)
+		}
+		what = r.Text
+	}
+	e, err := m.Profile.Pin(ctx, what)
+	if errors.Is(err, notes.ErrPending) {
+		err = fmt.Errorf("%w; look at it and put it in force with plimsoll memory pin --confirm", err)
+	}
+	if err != nil {
+		return Pin{}, err
+	}
+	return Pin{e.ID, e.Text, e.Bytes}, m.syncPins(ctx)
+}
+
+// Unpin takes the entry with an id out of the profile. Inside a run it is refused with [ErrInRun].
+func (m *Memory) Unpin(ctx context.Context, id string) error {
+	if err := m.refuseAgent(); err != nil {
+		return err
+	}
+	err := m.Profile.Unpin(ctx, id)
+	switch {
+	case errors.Is(err, notes.ErrPending):
+		return fmt.Errorf("%w; look at it and put it in force with plimsoll memory pin --confirm", err)
+	case errors.Is(err, notes.ErrNoEntry):
+		return fmt.Errorf("%w; plimsoll memory pin lists them", err)
+	case err != nil:
+		return err
+	}
+	return m.syncPins(ctx)
+}
+
+// Confirm puts the edited profile in force, unless its text is not draft any more, which the person saw. Inside a run it is refused with
+// [ErrInRun].
+func (m *Memory) Confirm(ctx context.Context, draft string) error {
+	if err := m.refuseAgent(); err != nil {
+		return err
+	}
+	if err := m.Profile.Confirm(ctx, notes.Digest(draft)); err != nil {
+		return err
+	}
+	return m.syncPins(ctx)
+}

@@ -1,0 +1,244 @@
+package remember
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/memories"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/memory/capture"
+	"github.com/plimsoll/plimsoll/internal/window/proxy"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// UserNamespace is the namespace of what holds everywhere.
+const UserNamespace = memories.UserNamespace
+
+// ServeNamespace is the namespace of conversations that go through the daemon, which knows no project of theirs.
+const ServeNamespace = "project/serve"
+
+// ProjectNamespace returns the namespace of a project, by its [config.Project.Key].
+func ProjectNamespace(key string) string { return "project/" + key }
+
+// AgentNamespace returns the namespace of one of Plimsoll's own agents.
+func AgentNamespace(name string) string { return "agent/" + config.SafeName(name) }
+
+// Dir returns where the memory lies.
+func Dir(app *core.Core) (string, error) {
+	state, err := app.Dirs.State()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(state, memories.Dir), nil
+}
+
+// OpenStore opens the memory of this user. It opens no index.
+func OpenStore(app *core.Core, j *journal.Journal) (*memory.Store, error) {
+	o, err := memories.StoreOptions(app, j)
+	if err != nil {
+		return nil, err
+	}
+	return memory.Open(o)
+}
+
+// Options are the settings of a [Plane].
+type Options struct {
+	Journal *journal.Journal
+	// Namespace keeps what is said, and is searched beside the user's own.
+	Namespace string
+	// Client and Run are kept with each record; Client counts where a request does not say.
+	Client, Run string
+	// Inside is true when this process runs inside a run: what has the form of a person's words was written by an agent there.
+	Inside bool
+	// Own is true when everything in the namespace is this user's, by whatever credential it was said. A daemon with several clients
+	// keeps them apart.
+	Own bool
+	// Turns is the default for [memory] capture.
+	Turns bool
+	Warn  func(string)
+}
+
+// Plane is the memory of one run, daemon or agent. Nil is a memory that is switched off.
+type Plane struct {
+	o        Options
+	app      *core.Core
+	settings config.MemorySettings
+	queue    *capture.Queue
+	parts    atomic.Int64
+	opened   func() (*memory.Store, error)
+	ready    atomic.Bool // the index has answered once
+	tried    atomic.Bool // the store was opened, or was to be
+	unopened atomic.Bool // it could not be opened, and that was said
+	pins     atomic.Pointer[[]memory.Record]
+	warmed   sync.WaitGroup
+	end      context.CancelFunc
+
+	mu   sync.Mutex
+	told map[string]int64 // losses, by why, at which it is said again
+}
+
+// Open reads the settings. It opens no file unless prompts are to be added to; nil is a memory that is off.
+func Open(app *core.Core, s config.Settings, o Options) *Plane {
+	m := s.Memory
+	if s.Source("memory.capture").Origin == config.OriginDefault && o.Turns {
+		m.Capture = config.CaptureTurns
+	}
+	// What must not be kept of compactions must not be kept of conversations either, and what is added has to be kept.
+	if !m.Enabled || s.Window.Store == "off" || m.Capture == config.CaptureOff && m.Inject == config.InjectOff {
+		return nil
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	p := &Plane{o: o, app: app, settings: m, told: map[string]int64{}}
+	p.opened = sync.OnceValues(func() (*memory.Store, error) {
+		p.tried.Store(true)
+		store, err := OpenStore(app, o.Journal)
+		if err != nil {
+			p.unopened.Store(true)
+			o.Warn("nothing is kept in the memory: " + err.Error())
+		}
+		return store, err
+	})
+	p.queue = capture.NewQueue(capture.QueueOptions{MaxBytes: int64(m.QueueMax), Write: p.write, Told: p.lost})
+	ctx, end := context.WithCancel(context.Background())
+	p.end = end
+	if m.Inject != config.InjectOff {
+		p.warmed.Go(func() { p.warm(ctx) })
+	}
+	return p
+}
+
+// Keeper takes parts of conversations; nil where none are kept.
+func (p *Plane) Keeper() proxy.Keeper {
+	if p == nil || p.settings.Capture == config.CaptureOff {
+		return nil
+	}
+	return keeper{p}
+}
+
+// Turns reports whether every turn is kept, not only what is cut.
+func (p *Plane) Turns() bool { return p != nil && p.settings.Capture == config.CaptureTurns }
+
+// Recaller returns the source of what to add to a prompt; nil where nothing is added.
+func (p *Plane) Recaller() proxy.Recaller {
+	if p == nil || p.settings.Inject == config.InjectOff {
+		return nil
+	}
+	return recaller{p}
+}
+
+// Namespace returns where its conversations are kept.
+func (p *Plane) Namespace() string {
+	if p == nil {
+		return ""
+	}
+	return p.o.Namespace
+}
+
+// closing bounds the time that the end of a run waits for records that are still to be written.
+const closing = 2 * time.Second
+
+// Close writes what waits, for at most two seconds.
+func (p *Plane) Close() {
+	if p == nil {
+		return
+	}
+	p.end()
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	defer cancel()
+	_ = p.queue.Close(ctx) // what was lost is in its counters
+	p.warmed.Wait()
+	if s := p.queue.Stats(); p.parts.Load() > 0 {
+		p.note(journal.MemoryCaptured{Parts: p.parts.Load(), Records: s.Written, Dropped: s.Dropped, DroppedBytes: s.DroppedBytes, Failed: s.Failed})
+	}
+	if !p.tried.Load() {
+		return
+	}
+	if store, err := p.opened(); err == nil {
+		if err := store.Close(); err != nil {
+			p.o.Warn("the memory could not be closed: " + err.Error())
+		}
+	}
+}
+
+// Stats returns counts of what was kept since it was opened, and of what waits.
+func (p *Plane) Stats() capture.QueueStats {
+	if p == nil {
+		return capture.QueueStats{}
+	}
+	return p.queue.Stats()
+}
+
+// Flush waits until what was handed over is written, for tests and for whoever asks the memory next.
+func (p *Plane) Flush(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
+	return p.queue.Flush(ctx)
+}
+
+func (p *Plane) note(e journal.Event) {
+	if p.o.Journal != nil {
+		p.o.Journal.Append(e)
+	}
+}
+
+func (p *Plane) write(ctx context.Context, records []memory.Record) error {
+	store, err := p.opened()
+	if err != nil {
+		return err
+	}
+	_, err = store.Add(ctx, records...)
+	return err
+}
+
+// lost warns of losses, at the first time and at ten times as much.
+func (p *Plane) lost(s capture.QueueStats) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	say := func(e journal.MemoryDropped) (first bool) {
+		if e.Dropped < max(p.told[e.Why], 1) {
+			return false
+		}
+		first = p.told[e.Why] == 0
+		p.told[e.Why] = 10 * e.Dropped
+		p.note(e)
+		return first
+	}
+	say(journal.MemoryDropped{Why: "queue", Dropped: s.Dropped, Bytes: s.DroppedBytes})
+	if s.Err != nil && say(journal.MemoryDropped{Why: "write", Dropped: s.Failed, Error: limit.Clip(s.Err.Error(), 200)}) && !p.unopened.Load() {
+		p.o.Warn("what was said is not kept in the memory: " + s.Err.Error())
+	}
+}
+
+// exists reports whether there is a memory to ask.
+func (p *Plane) exists() bool {
+	dir, err := Dir(p.app)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(dir)
+	return !errors.Is(err, os.ErrNotExist)
+}
+
+// WaitReady waits until prompts can be added to, or until it is known that there is nothing to add.
+func (p *Plane) WaitReady(ctx context.Context) {
+	if p == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() { p.warmed.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,147 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/config/profile"
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/guard"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// decision is the plan of a run before it starts: its tool and project, its expected need, and its limits. [Decision]
+// is its form in a dry run.
+type decision struct {
+	Match config.Match
+	Tool  string
+	// Variant names the use of a generic tool; "" for other tools, and when the user names the tool.
+	Variant  string
+	Project  config.Project
+	Path     string
+	Settings config.Settings
+	// Numbers are the estimate, what is set aside for it, and the memory limit.
+	guard.Numbers
+	Limits  sandbox.Limits
+	Reading headroom.Reading
+	// ReadingErr is the reason why the host's memory could not be read.
+	ReadingErr error
+}
+
+// decide returns the decision about a command. history may be nil; the estimate then comes from the configuration.
+func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
+	p := &decision{Project: config.ProjectOf("")}
+	p.Match = a.Config.Tool(o.Command)
+	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
+	if o.Tool != "" {
+		p.Tool, p.Variant = config.CanonicalTool(o.Tool), ""
+		if config.SafeName(p.Tool) != p.Tool {
+			return nil, fmt.Errorf("--tool %q: a tool's name has letters, digits, '.', '_' and '-' only; write %s", o.Tool, config.SafeName(p.Tool))
+		}
+	}
+	var err error
+	if p.Settings, err = a.Config.For(p.Tool); err != nil {
+		return nil, err
+	}
+	if p.Path, err = findCommand(o.Command[0]); err != nil {
+		return nil, err
+	}
+	if err := a.weigh(p, history); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// learnsAs returns the tool name under which the history keeps the run: behind an adapter that of the agent.
+func (p *decision) learnsAs() string {
+	if a, ok := profile.Find(p.Tool); ok && a.Adapter != nil {
+		return a.Adapter.Agent
+	}
+	return p.Tool
+}
+
+// weigh reads the host's memory and sets the numbers and limits in p, for a run and for a prediction alike.
+func (a *app) weigh(p *decision, history *usage.History) (err error) {
+	var host guard.Host
+	host.Reading, host.Err = headroom.Read(headroom.Source{})
+	p.Reading, p.ReadingErr = host.Reading, host.Err
+	if wrong, ok := guard.DistrustedEstimate(p.Settings, host); !ok { // the user's own takes its place
+		own, err := a.Config.WithoutProject().For(p.Tool)
+		if err != nil {
+			return err
+		}
+		p.Settings.Warnings = append(p.Settings.Warnings, wrong)
+		p.Settings.InitialEstimate = own.InitialEstimate
+	}
+	var known estimate.Input
+	if p.Settings.Reservation == 0 {
+		known = guard.InputOf(history, p.Project.Key, p.learnsAs(), p.Variant, func(err error) {
+			a.Warn("nothing of the history is used: " + err.Error())
+		})
+	}
+	if p.Numbers, err = guard.Decide(p.Settings, known, host); err != nil {
+		return err
+	}
+	s := p.Settings
+	p.Limits = sandbox.Limits{Memory: p.Memory, Swap: s.SwapMax, Pids: s.PidsMax, Time: s.TimeMax, CPUWeight: s.CPUWeight, CPUs: s.CPUs}
+	return nil
+}
+
+// report returns the part of the report known before the run.
+func (p *decision) report(command []string) journal.Report {
+	resume := ""
+	if a, ok := profile.Find(p.Tool); ok {
+		resume = a.Resume
+	}
+	return journal.Report{
+		Tool: p.Tool, Resume: resume, Variant: p.Variant, Project: p.Project.Name, Command: command,
+		LimitBytes: int64(p.Limits.Memory), SwapLimitBytes: int64(p.Limits.Swap), PidsLimit: p.Limits.Pids,
+		ReservationBytes: int64(p.Reservation), Limits: p.limitRows(),
+		Estimate:    journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
+		Enforcement: journal.Enforcement{Memory: string(sandbox.ByNobody), Swap: string(sandbox.ByNobody), Pids: string(sandbox.ByNobody), CPU: string(sandbox.ByNobody), CPUs: string(sandbox.ByNobody)},
+	}
+}
+
+// basis returns the figures on which the decision rests.
+func (p *decision) basis() runs.Decision {
+	d := runs.Decision{MinFreeBytes: int64(p.MinFree), LimitNote: p.LimitNote, CeilingBytes: int64(p.Ceiling), CeilingOf: p.CeilingOf}
+	if p.ReadingErr == nil {
+		room := p.Reading.Available(p.Settings.CountSwap)
+		d.AvailableBytes, d.BoundBy = int64(room.Physical+room.Swap), room.BoundBy
+	}
+	return d
+}
+
+// findCommand returns the absolute path of the executable that a shell would find. The error is a [*sandbox.ExecError].
+func findCommand(name string) (string, error) {
+	if name == "" {
+		return "", &sandbox.ExecError{Path: `""`, Status: 127, Err: fmt.Errorf("the command's name is empty")}
+	}
+	path, err := exec.LookPath(name)
+	if err == nil || isRelativeDot(err) {
+		if abs, absErr := filepath.Abs(path); absErr == nil {
+			path = abs
+		}
+		return path, nil
+	}
+	status := 127
+	if strings.ContainsAny(name, "/"+string(os.PathSeparator)) {
+		info, statErr := os.Stat(name)
+		switch {
+		case statErr == nil && info.IsDir():
+			return "", &sandbox.ExecError{Path: name, Status: 126, Err: fmt.Errorf("it is a directory; name the command inside it")}
+		case statErr == nil:
+			return "", &sandbox.ExecError{Path: name, Status: 126, Err: fmt.Errorf("it is not executable; chmod +x it, or name its interpreter")}
+		}
+		return "", &sandbox.ExecError{Path: name, Status: status, Err: fmt.Errorf("there is no such file")}
+	}
+	return "", &sandbox.ExecError{Path: name, Status: status, Err: fmt.Errorf("not found in PATH; is it installed?")}
+}

@@ -1,0 +1,36 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/process/guard"
+)
+
+// DistrustedEstimate calls [guard.DistrustedEstimate] for this host.
+func DistrustedEstimate(s config.Settings) (wrong config.Problem, ok bool) {
+	var host guard.Host
+	host.Reading, host.Err = headroom.Read(headroom.Source{})
+	return guard.DistrustedEstimate(s, host)
+}
+
+// demandedBy adds to err, when the project's own file demands enforcement, the name of that file: who cloned the repository did not write
+// it, and may overrule it. Any other err is returned as it is.
+func demandedBy(s config.Settings, err error) error {
+	if from := s.Source("enforcement"); err != nil && s.Enforcement == config.EnforcementRequired && from.Origin == config.OriginProject {
+		return &demandedByProject{err, from}
+	}
+	return err
+}
+
+type demandedByProject struct {
+	error
+	from config.Source
+}
+
+func (e *demandedByProject) Error() string {
+	return fmt.Sprintf("%v\nIt is the project that demands this, in %s.", e.error, e.from)
+}
+
+func (e *demandedByProject) Unwrap() error { return e.error }

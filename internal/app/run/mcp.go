@@ -1,0 +1,174 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/config/profile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/tools/wrap"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// MCPDecision lists the MCP servers of the agent that would be behind the gateway, or says in NotWrapped why none would be. Both are empty
+// for a tool that is not known to have servers.
+type MCPDecision struct {
+	Wrapped    []string `json:"wrapped,omitempty"`
+	NotWrapped string   `json:"not_wrapped,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
+}
+
+// offeredMemory is the name under which the agent's memory is offered to a tool as an MCP server, with [memory] tools.
+const offeredMemory = "plimsoll-memory"
+
+func (d MCPDecision) words() string {
+	switch {
+	case len(d.Wrapped) > 0:
+		return "the gateway for " + strings.Join(d.Wrapped, ", ")
+	case d.NotWrapped != "":
+		return "no gateway, because " + d.NotWrapped
+	}
+	return ""
+}
+
+// planServers returns how the tool's MCP servers are put behind the gateway for this run, without touching its files; the zero Setup for a
+// tool that takes no servers for one run. folder is the place for private files.
+func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup, error) {
+	p := x.decision
+	agent, ok := p.agent()
+	if !ok || agent.Servers == nil {
+		return wrap.Setup{}, nil // no way is known in which it takes servers for one run
+	}
+	if p.Settings.MCP.Wrap == "off" {
+		return wrap.Setup{Why: "[mcp] wrap is off (" + p.Settings.Source("mcp.wrap").String() + ")"}, nil
+	}
+	word, ok := agent.Word(argv, p.Match.Via)
+	if !ok {
+		return wrap.Setup{Why: "there is no telling where the tool's arguments begin in this command"}, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return wrap.Setup{}, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return wrap.Setup{Why: "there is no home directory to look for its settings in"}, nil
+	}
+	project, err := os.Getwd()
+	if err != nil {
+		return wrap.Setup{}, err
+	}
+	if real, err := filepath.EvalSymlinks(project); err == nil {
+		project = real
+	}
+	setup, err := x.clientSetup(argv, environ)
+	if err != nil {
+		return wrap.Setup{}, err
+	}
+	var offer []profile.Offered
+	if p.Settings.Memory.Enabled && p.Settings.Memory.Tools {
+		offer = []profile.Offered{{Name: offeredMemory, Command: []string{self, "mcp", "memory", "--quiet", "--in-run", filepath.Join(folder, "run.env")}}}
+	}
+	return wrap.ForTool(wrap.Start{
+		Offer:     offer,
+		Untrusted: !agent.Trusts(setup),
+		Agent:     agent, Home: home, Project: project, Argv: argv, Word: word, Env: environ, Folder: folder,
+		Options: wrap.Options{Command: self, InRun: filepath.Join(folder, "run.env")},
+	}), nil
+}
+
+// wrapServers puts the tool's MCP servers behind the gateway, and returns the argument vector and the environment that the tool is to get:
+// argv and environ themselves when nothing is to be done. An error goes into the report, and the run goes on without the gateway.
+func (x *process) wrapServers(run string, argv, environ []string) ([]string, []string) {
+	given, env := argv, environ
+	if given == nil {
+		given, env = x.opts.Command, os.Environ()
+	}
+	folder, err := x.privateFolder(run)
+	if err != nil {
+		return argv, environ
+	}
+	dir := filepath.Dir(folder)
+	setup, err := x.planServers(given, env, folder)
+	if err == nil && setup.Argv != nil && setup.Why == "" {
+		if err = os.MkdirAll(folder, 0o700); err == nil {
+			x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(dir) })
+			err = writeRunEnv(filepath.Join(folder, "run.env"), run, env)
+		}
+		for _, f := range setup.Files {
+			if err == nil {
+				err = atomicfile.Write(f.Path, f.Body, 0o600, atomicfile.Volatile) // it goes with the run
+			}
+		}
+	}
+	if err != nil {
+		x.report.warn("mcp", "MCP servers are not behind the gateway: "+err.Error())
+		return argv, environ
+	}
+	for _, note := range setup.Notes {
+		x.report.journal.Append(journal.Warned{About: "mcp", Text: note})
+	}
+	if setup.Argv == nil || setup.Why != "" {
+		return argv, environ
+	}
+	return setup.Argv, append(slices.Clone(env), setup.Env...)
+}
+
+// runVariables are the variables that tell a gateway within the run where state lies, which some clients keep from the servers that they
+// start. The run's ID is passed on with them.
+var runVariables = []string{"PLIMSOLL_STATE_DIR", "PLIMSOLL_CACHE_DIR", "PLIMSOLL_CONFIG", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"}
+
+// writeRunEnv writes the file that [EnterRun] reads.
+func writeRunEnv(file, run string, environ []string) error {
+	var text strings.Builder
+	text.WriteString(sandbox.CookieName + "=" + run + "\n")
+	get := core.Getenv(environ)
+	for _, name := range runVariables {
+		if value := get(name); value != "" && !strings.ContainsAny(value, "\n\r") {
+			text.WriteString(name + "=" + value + "\n")
+		}
+	}
+	return atomicfile.Write(file, []byte(text.String()), 0o600, atomicfile.Volatile) // it goes with the run
+}
+
+// EnterRun sets the variables that a run has written to file for the gateways within it, where a client has kept them from the gateway. A
+// file that is gone (the run is over) is an error.
+func EnterRun(file string) error {
+	text, err := statefile.Read(file, 64<<10)
+	if err != nil {
+		return fmt.Errorf("--in-run is set by plimsoll run, for as long as the run lasts: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		if ok && os.Getenv(name) == "" && (name == sandbox.CookieName || slices.Contains(runVariables, name)) {
+			if err := os.Setenv(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// decideServers returns what a dry run says about the gateway.
+func (x *process) decideServers() MCPDecision {
+	setup, err := x.planServers(x.opts.Command, os.Environ(), filepath.Join(os.TempDir(), "plimsoll-dry-run"))
+	if err != nil {
+		return MCPDecision{NotWrapped: err.Error()}
+	}
+	d := MCPDecision{NotWrapped: setup.Why, Notes: setup.Notes}
+	for _, s := range setup.Servers {
+		switch s.Action {
+		case wrap.Wrapped:
+			d.Wrapped = append(d.Wrapped, s.Name)
+		case wrap.Left:
+			d.Notes = append(d.Notes, fmt.Sprintf("%s is left alone: %s", s.Name, s.Why))
+		}
+	}
+	return d
+}

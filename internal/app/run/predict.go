@@ -1,0 +1,77 @@
+package run
+
+import (
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Prediction is the expected need of a run of a tool in a project, as
+// `predict --format json` prints it. Sizes are bytes.
+type Prediction struct {
+	Tool string `json:"tool"`
+	// Variant names the use of a generic tool, "" when none was named.
+	Variant       string `json:"variant"`
+	Project       string `json:"project"`
+	EstimateBytes int64  `json:"estimate_bytes"`
+	Source        string `json:"source"`
+	Samples       int    `json:"samples"`
+	// LimitBytes is the memory limit that a run would get here.
+	LimitBytes int64 `json:"limit_bytes"`
+	// ReservationBytes is the memory that admission would set aside: the estimate, but not more than memory_max where that is set.
+	ReservationBytes int64 `json:"reservation_bytes"`
+}
+
+// Predict returns the expected need of the next run of a command in the project of the
+// working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
+func Predict(c *core.Core, command ...string) (Prediction, error) {
+	a := &app{c}
+	p := &decision{Project: config.ProjectOf("")}
+	p.Match = a.Config.Tool(command)
+	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
+	var err error
+	if p.Settings, err = a.Config.For(p.Tool); err != nil {
+		return Prediction{}, err
+	}
+	var history *usage.History
+	if dir, err := a.Dirs.State(); err != nil {
+		a.Warn("history is off: " + err.Error())
+	} else {
+		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
+	}
+	if err := a.weigh(p, history); err != nil {
+		return Prediction{}, err
+	}
+	for _, w := range p.Settings.Warnings {
+		a.Warn(w.String())
+	}
+	return Prediction{
+		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
+		Samples: p.Estimate.Samples, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation),
+	}, nil
+}
+
+// Because returns the source of the estimate in words.
+func (p Prediction) Because() string {
+	runs := limit.Count(p.Samples, "run")
+	switch p.Source {
+	case estimate.SourceProject:
+		return "from " + runs + " in this project"
+	case estimate.SourceTool:
+		return "from " + runs + " in other projects"
+	case estimate.SourceReservation:
+		return "set: reservation"
+	case estimate.SourceConfigured:
+		return "configured: initial_estimate"
+	case estimate.SourceProfile:
+		return "the built-in profile; no run has shown a need yet"
+	}
+	return "a first guess; no run has shown a need yet"
+}
+
+// MiB returns bytes in MiB, rounded up, the unit of the resource tables of Kubernetes and Nomad.
+func MiB(bytes int64) int64 {
+	return (bytes + int64(limit.MiB) - 1) / int64(limit.MiB)
+}

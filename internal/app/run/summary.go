@@ -1,0 +1,209 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Show writes the report of a run to w, as [Run] does at its end.
+func Show(w io.Writer, colour bool, r journal.Report) {
+	s := &speaker{w: w, colour: colour, said: map[string]bool{}}
+	s.report(r, runs.Decision{}, 0, false)
+}
+
+// report prints the end of a run for a person: a few aligned lines. cpu is the processor time, or a lower bound unless exact is true.
+func (s *speaker) report(r journal.Report, basis runs.Decision, cpu time.Duration, exact bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows := [][2]string{
+		{"memory", memoryRow(r)},
+		{"estimate", estimateRow(r)},
+		{"layer", layerRow(r)},
+	}
+	if row := windowRow(r.Window); row != "" {
+		rows = append(rows, [2]string{"window", row})
+	}
+	if row := toolsRow(r.MCP); row != "" {
+		rows = append(rows, [2]string{"tools", row})
+	}
+	if row := killedRow(r); row != "" {
+		rows = append(rows, [2]string{"killed", row})
+	}
+	if row := leftoverRow(r); row != "" {
+		rows = append(rows, [2]string{"left over", row})
+	}
+	for _, text := range Advice(r, basis) {
+		rows = append(rows, [2]string{"next", text})
+	}
+	var b strings.Builder
+	head := fmt.Sprintf("%s in %s", r.Tool, r.Project)
+	verdict := s.style(green, "ok")
+	if r.Outcome != journal.OutcomeOK {
+		verdict = s.style(red, verdictOf(r))
+	}
+	fmt.Fprintf(&b, "\n%s %s · %s · %s", s.style(bold, "plimsoll"), printable.Name(head), verdict, roughly(time.Duration(r.DurationMS)*time.Millisecond))
+	if cpu >= 100*time.Millisecond {
+		least := " at least"
+		if exact {
+			least = ""
+		}
+		fmt.Fprintf(&b, " ·%s %s of CPU", least, roughly(cpu))
+	}
+	for _, row := range rows {
+		text := printable.Text(row[1]) // names of processes, tools and servers among it
+		if row[0] == "killed" {
+			text = s.style(red, text)
+		}
+		fmt.Fprintf(&b, "\n  %s %s", s.style(dim, fmt.Sprintf("%-9s", row[0])), text)
+	}
+	s.line(b.String())
+}
+
+func verdictOf(r journal.Report) string {
+	switch {
+	case r.Outcome == journal.OutcomeOOM && r.OOMDKills > 0 && r.OOMKills == 0:
+		return "ended by systemd-oomd"
+	case r.Outcome == journal.OutcomeOOM:
+		return "out of memory"
+	case r.LimitReached != "" && r.Signal != "":
+		return "ended at its limit " + r.LimitReached
+	case r.Signal != "":
+		return r.Signal
+	case r.Outcome == journal.OutcomeLimit:
+		return fmt.Sprintf("exit %d after reaching its limit %s", r.ExitCode, r.LimitReached)
+	}
+	return fmt.Sprintf("exit %d", r.ExitCode)
+}
+
+// inOneLine returns the result of a run and next, its advice, in one line for a log.
+func inOneLine(r journal.Report, next string) string {
+	text := verdictOf(r)
+	if r.Outcome == journal.OutcomeOK {
+		text = "ok"
+	}
+	text += fmt.Sprintf(": memory %s of %s", limit.Bytes(r.PeakBytes).Human(), limit.Bytes(r.LimitBytes).Human())
+	if killed := killedRow(r); killed != "" {
+		text += ", killed " + killed
+	}
+	return text + "; " + next
+}
+
+// memoryRow returns the peak, drawn as a bar against the limit.
+func memoryRow(r journal.Report) string {
+	peak := limit.Bytes(r.PeakBytes).Human()
+	if !r.PeakExact {
+		peak = "at least " + peak
+	}
+	if r.LimitBytes <= 0 {
+		return peak + " peak, no limit"
+	}
+	share := float64(r.PeakBytes) / float64(r.LimitBytes)
+	row := fmt.Sprintf("%s  %s peak of %s (%.0f %%)", gauge(share), peak, limit.Bytes(r.LimitBytes).Human(), 100*share)
+	if cache := r.PeakBytes - r.PeakAnonBytes; r.PeakExact && cache > r.PeakBytes/10 && r.PeakAnonBytes > 0 {
+		row += fmt.Sprintf(", working set %s, the rest file cache", limit.Bytes(r.PeakAnonBytes).Human())
+	}
+	return row
+}
+
+// gauge draws a bar of ten cells, filled up to share (0 to 1).
+func gauge(share float64) string {
+	const cells = 10
+	full := min(cells, max(0, int(share*cells+0.5)))
+	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
+}
+
+func estimateRow(r journal.Report) string {
+	e := r.Estimate
+	row := limit.Bytes(e.Bytes).Human() + " expected, " + sourceWords(e)
+	if ratio := float64(r.PeakBytes) / float64(max(e.Bytes, 1)); e.Source != estimate.SourceDefault && ratio > 1.05 {
+		row += fmt.Sprintf("; it took %.1f times that", ratio)
+	}
+	return row
+}
+
+// sourceWords names the source of an estimate.
+func sourceWords(e journal.Estimate) string {
+	switch e.Source {
+	case estimate.SourceProject:
+		return fmt.Sprintf("from %s in this project", limit.Count(e.Samples, "run"))
+	case estimate.SourceTool:
+		return fmt.Sprintf("from %s in other projects", limit.Count(e.Samples, "run"))
+	case estimate.SourceReservation:
+		return "as reserved by hand"
+	case estimate.SourceConfigured:
+		return "as configured"
+	case estimate.SourceProfile:
+		return "the built-in guess for this tool"
+	}
+	return "the guess for a tool never run before"
+}
+
+func layerRow(r journal.Report) string {
+	e := r.Enforcement
+	if e.Memory == e.Swap && e.Swap == e.Pids {
+		return fmt.Sprintf("%s: memory, swap and processes %s", r.Layer, mechanismWords(e.Memory))
+	}
+	return fmt.Sprintf("%s: memory %s, swap %s, processes %s", r.Layer, mechanismWords(e.Memory), mechanismWords(e.Swap), mechanismWords(e.Pids))
+}
+
+func mechanismWords(m string) string {
+	switch m {
+	case "kernel":
+		return "held by the kernel"
+	case "process":
+		return "limited per process"
+	case "watched":
+		return "watched"
+	}
+	return "not limited"
+}
+
+func killedRow(r journal.Report) string {
+	n := max(len(r.KilledChildren), r.OOMKills)
+	if n == 0 {
+		return ""
+	}
+	var names []string
+	for i, c := range r.KilledChildren {
+		if i == 4 {
+			names = append(names, "…")
+			break
+		}
+		name := printable.Text(c.Name)
+		if c.Bytes > 0 {
+			name += " (" + limit.Bytes(c.Bytes).Human() + ")"
+		}
+		names = append(names, name)
+	}
+	row := limit.Count(n, "process") + " for memory"
+	if len(names) > 0 {
+		row += ": " + strings.Join(names, ", ")
+	}
+	return row
+}
+
+func leftoverRow(r journal.Report) string {
+	if len(r.Leftovers) == 0 {
+		return ""
+	}
+	var names []string
+	for i, l := range r.Leftovers {
+		if i == 4 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, printable.Text(l.Name)+" ("+l.Fate+")")
+	}
+	return fmt.Sprintf("%d: %s", len(r.Leftovers), strings.Join(names, ", "))
+}
+
+// roughly returns a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
+func roughly(d time.Duration) string { return printable.Duration(d) }

@@ -1,0 +1,367 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/app/shellenv"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/config/profile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/tools/wrap"
+)
+
+// Options configure [Do] and [Undo]. Ask gives the answers that are missing; with Yes, or without Ask, they are the proposed ones.
+type Options struct {
+	// Agents are the answer to the first question: "all", "none", or names with commas between; "" means no answer.
+	Agents string
+	// MCP and Watch are the answers to the second and third: "yes", "no", or "".
+	MCP, Watch string
+	// Editors is the one to the fourth, which is asked where an editor starts an agent by a command. "" is no without Ask, Yes and DryRun.
+	Editors string
+	// ToolsMax is the one to the fifth, which is asked where a client has MCP servers and gives its model all their tools. "" is no
+	// without Ask, with Yes or with DryRun.
+	ToolsMax string
+	// Yes answers all other questions as proposed.
+	Yes bool
+	// Ask asks a person; nil when there is none.
+	Ask func(Question) (answer string, err error)
+	// Shell is the shell whose file gets the hook; "" is the one that asks, see [shellenv.Detect].
+	Shell string
+	// FollowLinks follows symbolic links that lead out of the home directory.
+	FollowLinks bool
+	// DryRun changes nothing.
+	DryRun bool
+	// Getenv returns a variable of the environment; nil means os.Getenv.
+	Getenv func(string) string
+}
+
+// The actions of a [Change].
+const (
+	Changed = "changed"
+	Already = "already" // it is as it should be
+	Left    = "left"    // as it is, see Why
+	Undone  = "undone"
+)
+
+// Change describes the change of one file.
+type Change struct {
+	What   string `json:"what"` // "shell hook", "MCP servers", "status line", "notices", "agents in editors", "definitions of tools"
+	File   string `json:"file"`
+	Target string `json:"target,omitempty"` // behind symbolic links, when there are some
+	Action string `json:"action"`
+	Why    string `json:"why,omitempty"`
+	Diff   string `json:"diff,omitempty"`
+	// Exact reports whether an undone file is as it was, byte for byte.
+	Exact bool `json:"exact,omitempty"`
+}
+
+// Result reports the changes made, or that would be.
+type Result struct {
+	Shell   string   `json:"shell"`
+	DryRun  bool     `json:"dry_run"`
+	Changes []Change `json:"changes"`
+	Next    []string `json:"next"` // what is left for a person to do
+}
+
+// The names of what is set up.
+const (
+	whatHook    = "shell hook"
+	whatServers = "MCP servers"
+	whatLine    = "status line"
+	whatNotices = "notices"
+	whatEditors = "agents in editors"
+	whatBound   = "definitions of tools"
+)
+
+// ErrNobodyToAsk is the error of [Do] if one of the first three questions has no answer and nobody can be asked.
+var ErrNobodyToAsk = errors.New("setup asks questions, and there is no terminal; plimsoll setup --yes takes the proposed answers, --dry-run shows what they would change")
+
+// site is the state of one set-up.
+type site struct {
+	o       Options
+	home    string
+	shell   string
+	program string
+	record  record
+	steps   []step
+	result  Result
+	// planned holds the content that files will have after the steps so far, by target.
+	planned map[string][]byte
+	// undeferred lists the files of clients that give their model the definitions of all tools and have servers behind Plimsoll.
+	undeferred []string
+}
+
+// step is a change that is computed and not yet made.
+type step struct {
+	do, back  func() error
+	insertion *insertion
+	wrapped   string // a file whose servers were wrapped
+	editor    string // a file whose agents were
+}
+
+func open(ctx context.Context, o Options) (*site, func(), error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	home := o.Getenv("HOME")
+	if home == "" || !filepath.IsAbs(home) {
+		found, err := os.UserHomeDir()
+		if err != nil {
+			return nil, nil, fmt.Errorf("there is no home directory to set up: %w", err)
+		}
+		home = found
+	}
+	if err := checkOwner(home); err != nil {
+		return nil, nil, err
+	}
+	s := &site{o: o, home: home, planned: map[string][]byte{}, result: Result{DryRun: o.DryRun, Changes: []Change{}, Next: []string{}}}
+	dirs := config.NewDirs(o.Getenv)
+	state, err := dirs.State()
+	if err != nil {
+		return nil, nil, err
+	}
+	unlock := func() {}
+	if !o.DryRun {
+		if err := os.MkdirAll(state, 0o700); err != nil {
+			return nil, nil, fmt.Errorf("the state directory cannot be made, so nothing was changed: %w", err)
+		}
+		lock, err := filelock.Open(ctx, filepath.Join(state, recordFile+".lock"))
+		if err != nil {
+			return nil, nil, fmt.Errorf("the state directory cannot be used, so nothing was changed: %w", err)
+		}
+		unlock = func() { _ = filelock.Release(lock) }
+	}
+	if s.record, err = readRecord(filepath.Join(state, recordFile)); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return s, unlock, nil
+}
+
+// Do asks its questions and makes the changes. After an error nothing is changed.
+func Do(ctx context.Context, o Options) (Result, error) {
+	if !o.Yes && !o.DryRun && o.Ask == nil && (o.Agents == "" || o.MCP == "" || o.Watch == "") {
+		return Result{}, ErrNobodyToAsk
+	}
+	s, unlock, err := open(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	if s.program, _, err = shellenv.Program(); err != nil {
+		return Result{}, err
+	}
+	if s.shell, err = shellenv.Choose(o.Shell, s.o.Getenv); err != nil && o.Shell != "" {
+		return Result{}, err
+	}
+	s.result.Shell = s.shell
+	protected, err := s.agents()
+	if err != nil {
+		return Result{}, err
+	}
+	if err := s.servers(protected); err != nil {
+		return Result{}, err
+	}
+	if err := s.watch(); err != nil {
+		return Result{}, err
+	}
+	if err := s.editors(); err != nil {
+		return Result{}, err
+	}
+	if err := s.bound(); err != nil {
+		return Result{}, err
+	}
+	if o.DryRun || len(s.steps) == 0 {
+		return s.result, nil
+	}
+	if err := s.perform(); err != nil {
+		return Result{}, err
+	}
+	return s.result, nil
+}
+
+// agents asks the first question and plans its answer: the shell hook. It returns the agents that run in their limits then.
+func (s *site) agents() (protected []string, err error) {
+	there := shellenv.Installed(shellenv.Known())
+	path := hookFile(s.shell, s.home, s.o.Getenv)
+	change := Change{What: whatHook, File: path}
+	switch {
+	case len(there) == 0 && (s.o.Agents == "" || s.o.Agents == "all"):
+		s.note(change, Left, "no agent is in PATH; looked for "+strings.Join(shellenv.Known(), ", "))
+		return nil, nil
+	case s.shell == "":
+		s.note(change, Left, "which shell this is could not be found out: name it with --shell "+strings.Join(shellenv.Shells(), ", "))
+		return nil, nil
+	case path == "":
+		s.note(change, Left, "a plain sh reads no file of yours unless ENV names one: put eval \"$(plimsoll shellenv)\" where it is read")
+		return nil, nil
+	}
+	plan := func(agents string) (file, *insertion, error) {
+		return s.insertion(whatHook, path, func(base []byte) (int, string, error) {
+			at, text := hookText(base, hookLines(s.shell, s.program, agents))
+			return at, text, nil
+		})
+	}
+	answer, err := s.answer(Question{
+		Number: 1, Text: "When you type " + list(there, "or") + ", run it in its limits?",
+		About:   "Puts a line at the end of " + s.shortPath(path) + ". Scripts are not touched; `command " + firstName(there) + "` goes around it.",
+		Answers: "Enter: all of them; or some of their names; n: none", Given: s.o.Agents, names: append([]string{}, there...),
+	}, func() string { f, i, err := plan(""); return preview(f, i, err) })
+	if err != nil {
+		return nil, err
+	}
+	if answer == "none" {
+		if f, err := readTarget(path, s.home, true); err == nil {
+			if _, there := s.record.find(whatHook, f.target); there {
+				s.note(change, Left, "it is there from an earlier set-up; plimsoll setup --undo takes all of that out")
+			}
+		}
+		return nil, nil
+	}
+	protected = there
+	words := ""
+	if answer != "all" {
+		if protected, err = shellenv.Names(s.shell, answer); err != nil {
+			return nil, err
+		}
+		words = " " + strings.Join(protected, " ")
+	}
+	f, i, err := plan(words)
+	return protected, s.insert(change, f, i, err)
+}
+
+// servers asks the second question and plans its answer: the gateway in front of the MCP servers of clients that no run starts.
+func (s *site) servers(protected []string) error {
+	var files, undeferred []string
+	for _, c := range clients(s.home, s.o.Getenv) {
+		if _, err := os.Lstat(c.path); err != nil {
+			continue
+		}
+		if slices.Contains(protected, c.tool) {
+			// Their servers are wrapped in each run, and the file stays as it is.
+			if servers, err := wrap.ReadFile(c.path); err == nil && len(servers) > 0 && !c.defers {
+				s.undeferred = append(s.undeferred, c.path)
+			}
+			continue
+		}
+		f, err := readTarget(c.path, s.home, s.o.FollowLinks)
+		if err != nil {
+			s.failed(Change{What: whatServers, File: c.path}, err)
+			continue
+		}
+		change, err := wrap.Plan(f.target, f.content, s.wrapping())
+		switch {
+		case err != nil || len(change.Servers) == 0: // most of these files have no servers
+		case !change.Changed(f.content):
+			already := false
+			for _, server := range change.Servers {
+				already = already || server.Action == wrap.Already
+			}
+			if already {
+				s.note(Change{What: whatServers, File: c.path}, Already, "")
+				if !c.defers {
+					s.undeferred = append(s.undeferred, c.path)
+				}
+			}
+		default:
+			files = append(files, c.path)
+			if !c.defers {
+				undeferred = append(undeferred, c.path)
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	shorts := make([]string, len(files))
+	for i, path := range files {
+		shorts[i] = s.shortPath(path)
+	}
+	answer, err := s.answer(Question{
+		Number: 2, Text: "Put Plimsoll in front of the MCP servers in " + list(shorts, "and") + "?",
+		About:   "So that no result of a tool is too large: of large ones the agent gets the first page, and tools to read the rest.",
+		Answers: "Enter: yes; n: no", Given: s.o.MCP,
+	}, func() string {
+		var all strings.Builder
+		for _, path := range files {
+			if before, change, err := wrap.Preview(path, s.wrapping()); err == nil {
+				all.WriteString(wrap.Diff(path, before, change.After))
+			}
+		}
+		return all.String()
+	})
+	if err != nil || answer == "no" {
+		return err
+	}
+	s.undeferred = append(s.undeferred, undeferred...)
+	for _, path := range files {
+		before, change, err := wrap.Preview(path, s.wrapping())
+		if err != nil {
+			s.failed(Change{What: whatServers, File: path}, err)
+			continue
+		}
+		s.note(Change{What: whatServers, File: path, Target: s.target(path), Diff: wrap.Diff(path, before, change.After)}, Changed, "")
+		s.steps = append(s.steps, step{
+			do:      func() error { _, err := wrap.Apply(path, s.wrapping()); return err },
+			back:    func() error { _, err := wrap.Undo(path, false); return err },
+			wrapped: path,
+		})
+	}
+	s.addNext("restart the clients whose MCP servers were changed")
+	return nil
+}
+
+func (s *site) wrapping() wrap.Options { return wrap.Options{Command: s.program} }
+
+// watch asks the third question and plans its answer: the status line of Claude Code, and notices.
+func (s *site) watch() error {
+	dirs := config.NewDirs(s.o.Getenv)
+	own, err := dirs.ConfigFile()
+	if err != nil {
+		return err
+	}
+	type part struct {
+		what, path string
+		text       func(base []byte) (int, string, error)
+	}
+	parts := []part{{whatNotices, own, notify.text}}
+	about := "The configuration gets notify = \"desktop\": when a run is killed, refused or waits, the desktop tells you."
+	for _, a := range profile.All() {
+		if a.StatusLine == nil {
+			continue
+		}
+		settings := a.StatusLine(profile.Home{Dir: s.home, Get: s.o.Getenv})
+		if _, err := os.Stat(filepath.Dir(settings)); err == nil || len(shellenv.Installed([]string{a.Name})) > 0 {
+			parts = append([]part{{whatLine, settings, func(base []byte) (int, string, error) {
+				return statusLineText(base, shellWord(s.program))
+			}}}, parts...)
+			about = a.Title + " gets a line at its bottom with memory and context of the run. " + about
+		}
+	}
+	answer, err := s.answer(Question{
+		Number: 3, Text: "Show what runs use, and tell you what happens to them?", About: about,
+		Answers: "Enter: yes; n: no", Given: s.o.Watch,
+	}, func() string {
+		var all strings.Builder
+		for _, p := range parts {
+			all.WriteString(preview(s.insertion(p.what, p.path, p.text)))
+		}
+		return all.String()
+	})
+	if err != nil || answer == "no" {
+		return err
+	}
+	for _, p := range parts {
+		f, i, err := s.insertion(p.what, p.path, p.text)
+		if err := s.insert(Change{What: p.what, File: p.path}, f, i, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

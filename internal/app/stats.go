@@ -1,0 +1,149 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/process/guard"
+)
+
+// StatsOptions select what [App.Stats] looks at.
+type StatsOptions struct {
+	// Tool keeps to one tool; "" means every one.
+	Tool string
+	// Project is the directory or the key of a project; "" means the one of the working
+	// directory, and every one when that has no history.
+	Project string
+	// All means every project.
+	All bool
+}
+
+// Stat is the history of one tool in one project, as `stats --json` prints it. Sizes are
+// bytes.
+type Stat struct {
+	Tool string `json:"tool"`
+	// Variant names the use of a generic tool, "" for all that has none.
+	Variant string `json:"variant"`
+	// Project is the project's name, as in the run report; ProjectKey tells two of one
+	// name apart, and Path is the directory.
+	Project    string `json:"project"`
+	ProjectKey string `json:"project_key"`
+	Path       string `json:"path"`
+	// Recorded counts every run ever recorded, Samples those that are kept.
+	Recorded int64 `json:"recorded"`
+	Samples  int   `json:"samples"`
+	// P95Bytes and MaxBytes are over the demand of the kept runs that show one: the 95th
+	// percentile of the last 20 and the largest.
+	P95Bytes int64 `json:"p95_bytes"`
+	MaxBytes int64 `json:"max_bytes"`
+	// EstimateBytes is the memory that the next run will be expected to need, and EstimateSource
+	// the source of that figure.
+	EstimateBytes  int64  `json:"estimate_bytes"`
+	EstimateSource string `json:"estimate_source"`
+	OOMKills       int64  `json:"oom_kills"`
+}
+
+// Stats lists the history. What is wrong with single files is told as a warning.
+func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
+	stats := []Stat{}
+	err := a.eachSummary(ctx, o, func(s usage.Summary) error {
+		settings, err := a.Config.For(s.Tool)
+		if err != nil {
+			return err
+		}
+		samples := estimate.FromRuns(s.Runs)
+		next, err := guard.WithSettings(estimate.Input{Project: samples}, settings).Estimate()
+		if err != nil {
+			return err
+		}
+		baseline, err := estimate.ByName(estimate.Baseline)
+		if err != nil {
+			return err
+		}
+		row := Stat{
+			Tool: s.Tool, Variant: s.Variant, Project: projectName(s.Project), ProjectKey: s.Project.Key, Path: s.Project.Path,
+			Recorded: s.Recorded, Samples: len(s.Runs), OOMKills: s.OOMKills,
+			P95Bytes: int64(baseline.Bytes(samples)), EstimateBytes: int64(next.Bytes), EstimateSource: next.Source,
+		}
+		for _, sample := range samples {
+			row.MaxBytes = max(row.MaxBytes, int64(sample.Demand))
+		}
+		stats = append(stats, row)
+		return nil
+	})
+	return stats, err
+}
+
+// eachSummary calls visit with the part of the history that o selects. It makes no
+// directory: who only looks leaves nothing behind.
+func (a *App) eachSummary(ctx context.Context, o StatsOptions, visit func(usage.Summary) error) error {
+	dir, err := a.Dirs.State()
+	if err != nil {
+		return err
+	}
+	history := usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
+	tool := ""
+	if o.Tool != "" {
+		tool = a.Config.Tool([]string{o.Tool}).Tool
+	}
+	wanted := func(s usage.Summary) bool { return tool == "" || s.Tool == tool }
+	if !o.All {
+		list, err := a.projectSummaries(history, o.Project)
+		if err != nil {
+			return err
+		}
+		found := false
+		for _, s := range list {
+			if wanted(s) {
+				found = true
+				if err := visit(s); err != nil {
+					return err
+				}
+			}
+		}
+		if found || o.Project != "" {
+			return nil
+		}
+	}
+	for s, err := range history.Summaries() {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if wanted(s) {
+			if err := visit(s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// projectSummaries finds a project by its directory, else by its key.
+func (a *App) projectSummaries(history *usage.History, project string) ([]usage.Summary, error) {
+	if project != "" {
+		if info, err := os.Stat(project); err != nil || !info.IsDir() {
+			list, err := history.Project(project)
+			if errors.Is(err, usage.ErrInvalid) {
+				return nil, fmt.Errorf("--project %q is neither a directory nor a project's key; `plimsoll stats --all` lists the keys", project)
+			}
+			return list, err
+		}
+	}
+	return history.Project(config.ProjectOf(project).Key)
+}
+
+func projectName(p usage.Project) string {
+	if p.Path == "" {
+		return p.Key
+	}
+	return filepath.Base(p.Path)
+}

@@ -1,0 +1,73 @@
+package watch
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/diskspace"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/watch/dashboard"
+	"github.com/plimsoll/plimsoll/internal/watch/metrics"
+)
+
+// Metrics returns the metrics of all runs of this user. The caller closes it.
+func Metrics(c *core.Core) (*metrics.Runs, error) {
+	dir, err := c.Dirs.State()
+	if err != nil {
+		return nil, fmt.Errorf("the metrics are of what is kept of runs: %w", err)
+	}
+	return metrics.NewRuns(dir, func() (metrics.Host, bool) {
+		now, ok := hostNow()
+		h := metrics.Host{TotalBytes: now.TotalBytes, AvailableBytes: now.AvailableBytes, Stall: now.Stall}
+		if total, free, known := diskspace.Of(dir); known {
+			h.DiskBytes, h.DiskFreeBytes = total, free
+		}
+		return h, ok
+	}), nil
+}
+
+// WriteMetrics writes the metrics as text, once.
+func WriteMetrics(c *core.Core, to io.Writer) error {
+	all, err := Metrics(c)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	return all.Write(to)
+}
+
+// WriteMetricsFile replaces a file for node_exporter's textfile collector, whole or not at all, by the metrics; others may read it.
+func WriteMetricsFile(c *core.Core, file string) error {
+	if folder := filepath.Dir(file); !isFolder(folder) {
+		return fmt.Errorf("%s is no folder: make it, or name another place for the metrics", folder)
+	}
+	root, name, err := config.OpenFolder(file)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return atomicfile.Replacement{Root: root, Name: name, Perm: 0o644, Kept: atomicfile.Volatile}.Stream(func(to io.Writer) error { return WriteMetrics(c, to) })
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// hostNow returns the state of the host; false when its memory cannot be read.
+func hostNow() (dashboard.Host, bool) {
+	r, err := headroom.Read(headroom.Source{})
+	if err != nil {
+		return dashboard.Host{}, false
+	}
+	h := dashboard.Host{TotalBytes: int64(r.Capacity()), AvailableBytes: int64(r.Available(false).Physical), Stall: -1}
+	if p := headroom.ReadPressure(headroom.Source{}); p.Memory != nil {
+		h.Stall = p.Memory.Some.Avg10
+	}
+	return h, true
+}

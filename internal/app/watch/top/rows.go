@@ -1,0 +1,157 @@
+package top
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// rowSet combines what several sources know of the same runs.
+type rowSet struct {
+	rows []*Row
+	byID map[string]*Row
+}
+
+// newRowSet returns the rows of live runs, as they have written them. Gateways inside a run are added to its row.
+func newRowSet(live []*runs.Run, now time.Time, price price) *rowSet {
+	s := &rowSet{byID: map[string]*Row{}}
+	for _, r := range live {
+		row := rowOf(&r.Entry, now, price)
+		current(&row, r, now)
+		s.add(&row)
+	}
+	// A gateway inside a run is a part of it. Two of one server are of two sessions: a request carries the definitions once.
+	listed := map[[2]string]bool{}
+	s.rows = slices.DeleteFunc(s.rows, func(r *Row) bool {
+		outer := s.byID[r.Parent]
+		if r.Kind != runs.KindGateway || outer == nil {
+			return false
+		}
+		if r.LargestBytes > outer.LargestBytes {
+			outer.LargestBytes, outer.LargestTool = r.LargestBytes, r.LargestTool
+		}
+		if server := [2]string{r.Parent, r.Tool}; !listed[server] && r.DefinitionTokens > 0 {
+			listed[server] = true
+			outer.DefinitionTokens += r.DefinitionTokens
+			outer.DeferredTools += r.DeferredTools
+		}
+		delete(s.byID, r.ID)
+		return true
+	})
+	return s
+}
+
+func (s *rowSet) add(r *Row) {
+	s.rows = append(s.rows, r)
+	s.byID[r.ID] = r
+}
+
+// row returns the row of a run in the ledger, which may have no file: its user keeps none, or it is somebody else's.
+func (s *rowSet) row(h admission.Holder, now time.Time) *Row {
+	r := s.byID[h.ID]
+	if r == nil {
+		r = &Row{
+			ID: h.ID, Kind: runs.KindRun, Parent: h.Parent, Tool: h.Tool, Variant: h.Variant, Project: h.Project, User: h.User,
+			PID: h.Owner.PID, State: runs.Running, Started: h.Since, CPUPercent: -1,
+			AgeMS: max(0, now.Sub(h.Since).Milliseconds()),
+		}
+		s.add(r)
+	}
+	r.ReservationBytes = int64(h.Reservation)
+	r.Parent = cmp.Or(r.Parent, h.Parent)
+	switch h.State {
+	case admission.Waiting:
+		r.State = runs.Waiting
+	case admission.Stale:
+		r.State, r.Reason = Stale, cmp.Or(h.StaleWhy, "its plimsoll was killed; the next run cleans up, or plimsoll gc")
+	case admission.Holding:
+		if r.State == runs.Waiting { // the file says it a moment later
+			r.State, r.Reason = runs.Running, ""
+		}
+	}
+	return r
+}
+
+func (s *rowSet) list() []Row {
+	list := make([]Row, len(s.rows))
+	for i, r := range s.rows {
+		list[i] = *r
+	}
+	return list
+}
+
+// samplesRest is the time without a sample after which a run counts as idle: a sample is written only when something has changed.
+const samplesRest = 3 * time.Second
+
+// current fills in the memory, processor use and window of a run at a time, by its samples and requests up to then.
+func current(row *Row, r *runs.Run, at time.Time) {
+	i, _ := slices.BinarySearchFunc(r.Samples, at.Sub(r.Started).Milliseconds()+1, func(s runs.Sample, ms int64) int {
+		return cmp.Compare(s.AtMS, ms)
+	})
+	seen := r.Samples[:i]
+	if len(seen) > 0 {
+		last := seen[len(seen)-1]
+		row.MemoryBytes, row.Processes = cmp.Or(last.Working, last.Charged), last.Processes // the first is what reservations go by
+		row.CPUPercent = cpuOf(seen, at.Sub(r.Started))
+	}
+	if c := r.Fullest(at); c.Tokens > 0 {
+		row.WindowTokens, row.WindowLimit = c.Tokens, c.Limit
+	}
+}
+
+// cpuOf returns the processor use in percent between the last two samples; 0 when they are long ago. since is the time since the run began.
+func cpuOf(seen []runs.Sample, since time.Duration) float64 {
+	last, before := seen[len(seen)-1], runs.Sample{}
+	if len(seen) > 1 {
+		before = seen[len(seen)-2]
+	}
+	took := last.AtMS - before.AtMS
+	if quiet := since.Milliseconds() - last.AtMS; quiet > samplesRest.Milliseconds()+2*took || took <= 0 {
+		return 0
+	}
+	return 100 * float64(last.CPUMS-before.CPUMS) / float64(took)
+}
+
+// treeOf returns the processes of a run, each below its parent.
+func treeOf(family []sandbox.Member) []Process {
+	children := map[int][]sandbox.Member{}
+	in := map[int]bool{}
+	for _, m := range family {
+		in[m.PID] = true
+		children[m.Parent] = append(children[m.Parent], m)
+	}
+	list := make([]Process, 0, len(family))
+	// Processes are read one by one: two that were born and died meanwhile could be each other's parent.
+	shown := map[int]bool{}
+	var show func(m sandbox.Member, depth int)
+	show = func(m sandbox.Member, depth int) {
+		if shown[m.PID] {
+			return
+		}
+		shown[m.PID] = true
+		p := Process{
+			PID: m.PID, Parent: m.Parent, Depth: depth, Name: m.Name, Bytes: int64(m.Memory), CPUMS: -1,
+			AgeMS: m.Age.Milliseconds(), Orphan: m.Orphan, Daemon: m.Daemon,
+		}
+		if m.State != 0 {
+			p.State = string(rune(m.State))
+		}
+		if m.CPU >= 0 {
+			p.CPUMS = m.CPU.Milliseconds()
+		}
+		list = append(list, p)
+		for _, c := range children[m.PID] {
+			show(c, depth+1)
+		}
+	}
+	for _, m := range family {
+		if !in[m.Parent] {
+			show(m, 0)
+		}
+	}
+	return list
+}

@@ -1,0 +1,180 @@
+package top
+
+import (
+	"context"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Snapshot is the content of the screen at one moment, and of `top --once --json`.
+type Snapshot struct {
+	Host Host `json:"host"`
+	// Runs are the live runs, then those that ended within [Keep]; never nil.
+	Runs []Row `json:"runs"`
+}
+
+// Host is the machine that the runs share. Sizes are in bytes.
+type Host struct {
+	Time time.Time `json:"time"`
+	// Replayed is true for a past state, from the store: the host's memory is not known then.
+	Replayed bool `json:"replayed,omitempty"`
+	// TotalBytes is the host's memory; AvailableBytes can be given out, free swap included with count_swap; BoundBy is "host" or a cgroup.
+	TotalBytes     int64  `json:"total_bytes"`
+	AvailableBytes int64  `json:"available_bytes"`
+	MinFreeBytes   int64  `json:"min_free_bytes"`
+	SwapFreeBytes  int64  `json:"swap_free_bytes"`
+	BoundBy        string `json:"bound_by,omitempty"`
+	// ReservedBytes is the memory that runs with a claim of their own have reserved.
+	ReservedBytes int64 `json:"reserved_bytes"`
+	// Pressure is nil where the kernel does not report it.
+	Pressure *Pressure `json:"pressure"`
+	Running  int       `json:"running"`
+	// Waiting are the runs that wait for memory or a slot, in the order of the queue; never nil.
+	Waiting []Waiter `json:"waiting"`
+	// Unread says what could not be read, "" when everything was.
+	Unread string `json:"unread,omitempty"`
+}
+
+// Pressure is the percentage of the last ten seconds in which processes waited for memory or for a disk.
+type Pressure struct {
+	MemorySome float64 `json:"memory_some_avg10"`
+	MemoryFull float64 `json:"memory_full_avg10"`
+	IOSome     float64 `json:"io_some_avg10"`
+}
+
+// Waiter is a run in the queue.
+type Waiter struct {
+	ID       string `json:"id"`
+	Tool     string `json:"tool"`
+	Project  string `json:"project"`
+	Position int    `json:"position"`
+	// AsksBytes is the reservation that it asks for.
+	AsksBytes int64     `json:"asks_bytes"`
+	Since     time.Time `json:"since"`
+}
+
+// States of a row beside those of [runs.Entry.Outcome].
+const (
+	// Paused is the state of a run whose processes are all stopped.
+	Paused = "paused"
+	// Stale is the state of a run whose plimsoll is dead and whose remains are not cleaned up yet.
+	Stale = "stale"
+)
+
+// Row is one run. Sizes are in bytes.
+type Row struct {
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Parent  string `json:"parent,omitempty"`
+	Tool    string `json:"tool"`
+	Variant string `json:"variant,omitempty"`
+	Project string `json:"project"`
+	// User is the owner of a run that is seen through the shared directory, "" for one in this ledger.
+	User string `json:"user,omitempty"`
+	// PID is the process of the plimsoll that supervises it.
+	PID int `json:"pid,omitempty"`
+	// State is "running", "waiting", "paused", "stale", or the outcome: that of the report, or "died".
+	State   string     `json:"state"`
+	Reason  string     `json:"reason"`
+	Started time.Time  `json:"started"`
+	Ended   *time.Time `json:"ended"`
+	AgeMS   int64      `json:"age_ms"`
+
+	MemoryBytes      int64 `json:"memory_bytes"`
+	PeakBytes        int64 `json:"peak_bytes"`
+	LimitBytes       int64 `json:"limit_bytes"`
+	ReservationBytes int64 `json:"reservation_bytes"`
+	// CPUPercent is the use in percent of one processor; -1 where it is not known.
+	CPUPercent float64 `json:"cpu_percent"`
+	Processes  int     `json:"processes"`
+
+	WindowTokens int64  `json:"window_tokens"`
+	WindowLimit  int64  `json:"window_limit"`
+	Compactions  int64  `json:"compactions"`
+	LargestBytes int64  `json:"largest_result_bytes"`
+	LargestTool  string `json:"largest_result_tool,omitempty"`
+	// DefinitionTokens are the tokens of MCP tools' definitions in each request, DeferredTools the tools that are found by search instead.
+	DefinitionTokens int `json:"definition_tokens"`
+	DeferredTools    int `json:"deferred_tools,omitempty"`
+	// Cost is the cost by the prices that the user has written; nil when there are none.
+	Cost *float64 `json:"cost,omitempty"`
+	// Kills counts processes that were ended for memory, by the kernel, systemd-oomd or plimsoll.
+	Kills int `json:"kills"`
+
+	// Editor describes the traffic between an editor and the agent of the run.
+	Editor journal.Editor `json:"editor,omitzero"`
+
+	// Tree are its processes, if they were asked for.
+	Tree []Process `json:"tree,omitempty"`
+}
+
+// Live reports whether the run has not ended.
+func (r *Row) Live() bool { return r.Ended == nil }
+
+// Process is one process of a run, below its parent.
+type Process struct {
+	PID    int    `json:"pid"`
+	Parent int    `json:"parent"`
+	Depth  int    `json:"depth"`
+	Name   string `json:"name"`
+	// State is the kernel's letter, "" where it is not known.
+	State string `json:"state"`
+	Bytes int64  `json:"bytes"`
+	CPUMS int64  `json:"cpu_ms"` // -1 where it is not known
+	AgeMS int64  `json:"age_ms"`
+	// Orphan is true when its parent has ended; Daemon when it was meant to outlive that.
+	Orphan bool `json:"orphan,omitempty"`
+	Daemon bool `json:"daemon,omitempty"`
+}
+
+// Want says what a look must read beside the rows.
+type Want struct {
+	// Trees are the IDs of the runs whose processes are wanted; AllTrees means every run.
+	Trees    map[string]bool
+	AllTrees bool
+}
+
+func (w Want) tree(id string) bool { return w.AllTrees || w.Trees[id] }
+
+// Source reads snapshots.
+type Source interface {
+	Read(ctx context.Context, want Want) (Snapshot, error)
+	// Run returns one run with all that is kept of it.
+	Run(ctx context.Context, id string) (*runs.Run, error)
+	Close() error
+}
+
+// Keep is the time for which a run stays on the screen after its end.
+const Keep = 5 * time.Minute
+
+// price returns the cost of a run; ok is false when no price is written for its models. It may be nil.
+type price func(e *runs.Entry) (cost float64, ok bool)
+
+func priceOf(c *core.Core) price {
+	return func(e *runs.Entry) (float64, bool) { return watch.Cost(c.Config, e) }
+}
+
+// rowOf returns the row of a run in the store, by its entry.
+func rowOf(e *runs.Entry, now time.Time, price price) Row {
+	r := Row{
+		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,
+		State: e.Outcome, Reason: e.Reason, Started: e.Started, Ended: e.Ended, AgeMS: e.DurationMS,
+		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,
+		Compactions: e.Rooms(), LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(), Editor: e.Editor,
+		DefinitionTokens: e.MCP.DefinitionTokens, DeferredTools: e.MCP.Deferred,
+	}
+	r.WindowTokens, r.WindowLimit = e.PeakWindow()
+	if price != nil {
+		if cost, ok := price(e); ok {
+			r.Cost = &cost
+		}
+	}
+	if e.Live() {
+		r.AgeMS = max(0, now.Sub(e.Started).Milliseconds())
+	}
+	return r
+}

@@ -1,0 +1,28 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+)
+
+// Open opens the store of runs, ends the runs whose plimsoll was killed, and reads it. The caller closes it.
+func Open(c *core.Core) (*runs.Store, error) {
+	dir, err := c.Dirs.State()
+	if err != nil {
+		return nil, err
+	}
+	if err := runs.Adopt(dir, time.Now()); err != nil {
+		c.Warn("runs that were killed could not all be ended: " + err.Error())
+	}
+	s, err := runs.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Poll(); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}

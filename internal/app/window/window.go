@@ -1,0 +1,234 @@
+package window
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/listen"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/footprint"
+	"github.com/plimsoll/plimsoll/internal/window/breaker"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/compact/native"
+	"github.com/plimsoll/plimsoll/internal/window/proxy"
+	"github.com/plimsoll/plimsoll/internal/window/served"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/models"
+)
+
+// Plane is the proxy with all that it is wired to.
+type Plane struct {
+	Proxy     *proxy.Proxy
+	Upstreams []proxy.Upstream
+	Token     bool
+	trusting  *http.Transport // the proxy's, when it is not its own
+	end       chan struct{}   // closed by Close
+	swept     sync.WaitGroup
+}
+
+// sweepEvery is the interval at which a breaker is asked for steps of recovery, so that one shows also
+// when no request comes.
+const sweepEvery = time.Minute
+
+// Options hold what differs between a run and the daemon.
+type Options struct {
+	Journal   *journal.Journal
+	Token     string
+	PeerPath  string // see [proxy.Options.PeerPath]
+	Upstreams []proxy.Upstream
+	Own       bool // the client compacts by itself
+	// Models holds what the client's own settings say that models take, by the name of their upstream.
+	Models map[string][]models.Listing
+	// Keeper, KeepTurns, Recaller and RecallFor join the memory; see [proxy.Options].
+	Keeper    proxy.Keeper
+	KeepTurns bool
+	Recaller  proxy.Recaller
+	RecallFor string
+	// Exhausted says that the agent itself died of memory a moment ago.
+	Exhausted bool
+	Warn      func(string)
+}
+
+// heapBeside is the part that the soft limit of the Go memory allows beside the bodies of requests: a quarter of them for what the
+// collector has not taken yet, and all else that a daemon holds.
+const heapBeside = 32 * limit.MiB
+
+// boundHeap keeps the collector from leaving as much garbage as there are bodies.
+func boundHeap(bodies limit.Bytes) { footprint.Bound(int64(bodies + bodies/4 + heapBeside)) }
+
+// Narrowed is told to the user where the agent died of memory a moment ago.
+const Narrowed = "the last run was killed for lack of memory: half of the context window is used for now, and all of it again after 20 quiet minutes"
+
+// Open wires the window plane from a configuration. A part that can't be opened (a
+// state directory that is not ours) is said and left out: the proxy works without it.
+func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
+	w := s.Window
+	boundHeap(w.BodyMemory)
+	po := proxy.Options{
+		Upstreams: o.Upstreams, Mode: proxy.Mode(w.Mode), Token: o.Token, PeerPath: o.PeerPath,
+		Hosts: s.Serve.Hosts, Origins: s.Serve.Origins, AnyPeer: s.Serve.AnyUser,
+		MemoryBudget:  int64(w.BodyMemory),
+		OwnCompaction: o.Own, Summaries: native.ParseUse(w.Summarizer),
+		NoPreflight: !w.Compact, NoRepair: !w.Repair,
+		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
+		Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
+	}
+	// A client that compacts by itself gets the chance, unless somebody said otherwise.
+	trigger := w.Trigger
+	if s.Source("window.trigger").Origin != config.OriginDefault {
+		po.Trigger = trigger
+	} else if o.Own {
+		trigger = proxy.OwnTrigger
+	}
+	po.Target = targetOf(s, trigger)
+	if w.Topics {
+		po.Topic = w.TopicTrigger
+	}
+	trusting := listen.Transport(os.Getenv, o.Warn)
+	if trusting != nil {
+		po.Transport = trusting
+	}
+	var err error
+	if po.Compactor, err = compactorOf(w, o); err != nil {
+		return nil, err
+	}
+	if po.Store, err = openStore(app, w, o.Journal); err != nil {
+		o.Warn("compactions are kept in memory only, and lost at the end: " + err.Error())
+	}
+	po.Resolver = Resolver(app, w, o.Warn)
+	if o.Exhausted {
+		tellMoves(o.Journal, po.Breaker.OutOfMemory())
+		o.Warn(Narrowed)
+	}
+	plane := &Plane{Upstreams: o.Upstreams, Token: o.Token != "", trusting: trusting, end: make(chan struct{})}
+	if plane.Proxy, err = proxy.New(po); err != nil {
+		return nil, err
+	}
+	for upstream, listed := range o.Models {
+		plane.Proxy.Tell(upstream, listed)
+	}
+	plane.swept.Go(func() {
+		every := time.NewTicker(sweepEvery)
+		defer every.Stop()
+		for {
+			select {
+			case <-plane.end:
+				return
+			case <-every.C:
+				tellMoves(o.Journal, po.Breaker.Sweep())
+			}
+		}
+	})
+	return plane, nil
+}
+
+// targetOf returns the target for a trigger, 0 for the proxy's default. Where a project's file had a hand in it, a target that is not below is the default: a repository must not be able to
+// switch the proxy off. What the user has set to contradict itself is left to proxy.New, which says so.
+func targetOf(s config.Settings, trigger float64) float64 {
+	project := s.Source("window.target").Origin == config.OriginProject || s.Source("window.trigger").Origin == config.OriginProject
+	if s.Window.Target >= trigger && project {
+		return 0
+	}
+	return max(s.Window.Target, 0)
+}
+
+// Close ends what the plane holds open.
+func (w *Plane) Close() {
+	close(w.end)
+	w.swept.Wait()
+	w.Proxy.Close()
+	if w.trusting != nil {
+		w.trusting.CloseIdleConnections()
+	}
+}
+
+// tellMoves writes down moves of a breaker that no request made. One of all models has no
+// limit of its own.
+func tellMoves(j *journal.Journal, moves []breaker.Change) {
+	for _, c := range moves {
+		j.Append(journal.WindowBreaker{Upstream: c.Upstream, Model: c.Model, State: c.State, Reason: c.Reason})
+	}
+}
+
+// limitsDir returns where limits that providers taught are kept, "" when nothing can be.
+func limitsDir(app *core.Core) string {
+	state, err := app.Dirs.State()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(state, "window", "limits")
+}
+
+// Resolver returns the resolver of models' windows: by the settings, what providers taught earlier runs, what a local server says, and the
+// catalogue.
+func Resolver(app *core.Core, w config.WindowSettings, warn func(string)) *models.Resolver {
+	return models.NewResolver(models.Options{Dir: limitsDir(app), Overrides: core.Overrides(w), Warn: warn, Ask: served.New(nil).Window})
+}
+
+// summaryBudget bounds the tokens that summaries by a model cost in one run; after that they are picked out without a model.
+const summaryBudget = 200_000
+
+func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, error) {
+	o := compact.Options{
+		MinMessages: w.MinMessages, ResultBytes: max(w.MaxToolOutput, 0), WholeResults: !w.CutResults, SummaryBudget: summaryBudget,
+	}
+	// Where the provider's own compaction is not to be had, lines are chosen.
+	if o.Style = compact.Extractive; native.ParseUse(w.Summarizer) == native.Never {
+		var known bool
+		if o.Style, known = compact.ParseStyle(w.Summarizer); !known {
+			return nil, fmt.Errorf("[window] summarizer is %q; use auto, provider, extractive, model or off", w.Summarizer)
+		}
+	}
+	if o.Style == compact.Model {
+		writer, err := newSummarizer(w)
+		if err != nil {
+			return nil, err
+		}
+		o.Summarizer = writer
+		o.Summaries = func(s compact.Summary) { tellSummary(told, s) }
+	}
+	return compact.New(o), nil
+}
+
+// tellSummary journals what came of wanting a summary of a model, and says in one line that the model is left alone from now on.
+func tellSummary(o Options, s compact.Summary) {
+	e := journal.WindowSummary{Outcome: s.Outcome, Took: s.Took, Rest: s.Rest}
+	if s.Err != nil {
+		e.Error = limit.Clip(strings.TrimPrefix(s.Err.Error(), "compact: "), 200)
+	}
+	o.Journal.Append(e)
+	if s.Rest > 0 {
+		o.Warn(fmt.Sprintf("summaries are made without the model for the next %v: %s", s.Rest, e.Error))
+	}
+}
+
+// Upstreams returns the providers of [upstream], with the keys that are to be added.
+func Upstreams(ctx context.Context, u config.UpstreamSettings) ([]proxy.Upstream, error) {
+	list := []proxy.Upstream{
+		{Name: "openai", Provider: proxy.OpenAI, URL: u.OpenAI, KeyEnv: u.OpenAIKey},
+		{Name: "anthropic", Provider: proxy.Anthropic, URL: u.Anthropic, KeyEnv: u.AnthropicKey},
+		{Name: "gemini", Provider: proxy.Gemini, URL: u.Gemini, KeyEnv: u.GeminiKey},
+	}
+	if u.Bedrock == "" {
+		return list, nil
+	}
+	bedrock := proxy.Upstream{Name: "bedrock", Provider: proxy.Bedrock, URL: u.Bedrock}
+	if os.Getenv(bedrockKey) != "" { // which AWS's own tools prefer
+		bedrock.KeyEnv = bedrockKey
+		return append(list, bedrock), nil
+	}
+	signer, err := signerFor(ctx, u.Bedrock)
+	if err != nil {
+		return nil, err
+	}
+	bedrock.AWS = signer
+	return append(list, bedrock), nil
+}

@@ -1,0 +1,30 @@
+package inventory
+
+import (
+	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/argocd"
+)
+
+// What one object costs, from its bytes to its row, and to know that it does not match.
+func BenchmarkApplication(b *testing.B) {
+	items := recorded(b, argocd.Applications)
+	size := 0
+	for _, item := range items {
+		size += len(item)
+	}
+	p, err := compile("payments-gateway", false, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(size / len(items)))
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		e, err := read(argocd.Applications, items[i%len(items)])
+		if err != nil {
+			b.Fatal(err)
+		}
+		e.row()
+		e.matches(p)
+	}
+}

@@ -1,0 +1,12 @@
+package inventory
+
+import "github.com/plimsoll/plimsoll/internal/argocd"
+
+// Row makes the summary of a whole object.
+func Row(kind argocd.Kind, item []byte) ([]byte, error) {
+	e, err := read(kind, item)
+	if err != nil {
+		return nil, err
+	}
+	return e.row(), nil
+}

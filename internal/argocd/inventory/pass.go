@@ -1,0 +1,214 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/argocd"
+)
+
+// answer is the result of one pass. It does not change any more.
+type answer struct {
+	table  *table
+	total  int // number of matches; the table may only have the first of them
+	counts *Counts
+	widths Widths
+	bytes  int64
+	reread bool
+	at     time.Time // when the reading began
+	// The fields below are set by searches.
+	totals, scanned map[argocd.Kind]int
+	failed          map[argocd.Kind]string
+
+	refs int // guarded by Inventory.mu; with the last one the table is closed
+}
+
+// pass is one reading of a server, which several requests may wait for.
+type pass struct {
+	key    string
+	need   int  // how many of the first rows are needed; guarded by Inventory.mu until it starts
+	refs   int  // number of requests that wait; guarded by Inventory.mu
+	kept   bool // the answer becomes a snapshot
+	cancel context.CancelFunc
+	ready  chan struct{}
+
+	ans      *answer
+	err      error
+	panicked string
+}
+
+// allRows is the need of a pass all of whose rows are kept.
+const allRows = math.MaxInt
+
+// maxWaiting bounds the different listings that may wait for their turn. Callers bound them far below that; this is for a mistake of
+// theirs.
+const maxWaiting = 1024
+
+// errClosed is the error of requests after Close.
+var errClosed = errors.New("the inventory is closed: the server is about to end")
+
+// runner reads a server, and keeps at least the first need rows.
+type runner func(ctx context.Context, need int) (*answer, error)
+
+// get returns the answer for key: from a snapshot, from a pass that another request waits for, or from a new pass. A pass that has begun is
+// only shared if snapshots are allowed: a request after a change must not get what was read before it. The caller calls release when it is
+// done with the answer. The key "" is never shared.
+func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, read runner) (ans *answer, release func(), err error) {
+	kept := v.o.SnapshotTTL > 0 && key != ""
+	if kept {
+		need = allRows
+	}
+	v.mu.Lock()
+	if v.closed {
+		v.mu.Unlock()
+		return nil, nil, errClosed
+	}
+	v.stats.Requests++
+	if key == "" {
+		v.uses++
+		key = "alone " + strconv.FormatUint(v.uses, 10)
+	}
+	p := v.waiting[key]
+	if !fresh && kept {
+		if s := v.snapshot(key); s != nil {
+			v.stats.FromSnapshot++
+			s.ans.refs++
+			v.mu.Unlock()
+			return s.ans, func() { v.release(s.ans) }, nil
+		}
+		if running := v.running[key]; running != nil {
+			p = running
+		}
+	}
+	if p != nil {
+		v.stats.Shared++
+		p.need = max(p.need, need)
+	} else {
+		if len(v.waiting) >= maxWaiting {
+			v.stats.Refused++
+			v.mu.Unlock()
+			return nil, nil, fmt.Errorf("%d listings wait for their turn already; ask again later", maxWaiting)
+		}
+		// The pass does not end with ctx, but when all requests that wait for it have gone.
+		run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		p = &pass{key: key, need: need, kept: kept, cancel: cancel, ready: make(chan struct{})}
+		v.waiting[key] = p
+		v.wg.Go(func() { v.run(run, p, read) })
+	}
+	p.refs++
+	v.mu.Unlock()
+
+	select {
+	case <-p.ready:
+	case <-ctx.Done():
+		v.leave(p)
+		return nil, nil, context.Cause(ctx)
+	}
+	switch {
+	case p.panicked != "":
+		panic(p.panicked) // in the caller's goroutine, where its deferred functions see it
+	case p.err != nil:
+		return nil, nil, p.err
+	}
+	return p.ans, func() { v.release(p.ans) }, nil
+}
+
+// leave ends the wait of a caller whose context has ended; without any caller the pass is cancelled.
+func (v *Inventory) leave(p *pass) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	select {
+	case <-p.ready:
+		if p.ans != nil {
+			v.drop(p.ans)
+		}
+		return
+	default:
+	}
+	if p.refs--; p.refs == 0 {
+		p.cancel()
+		v.forget(p)
+	}
+}
+
+// forget removes a pass from the maps in which other requests find it. The caller holds v.mu.
+func (v *Inventory) forget(p *pass) {
+	for _, list := range []map[string]*pass{v.waiting, v.running} {
+		if list[p.key] == p {
+			delete(list, p.key)
+		}
+	}
+}
+
+// run waits for a turn, makes the pass and publishes its result.
+func (v *Inventory) run(ctx context.Context, p *pass, read runner) {
+	defer p.cancel()
+	stop := context.AfterFunc(v.ctx, p.cancel)
+	defer stop()
+	var ans *answer
+	var err error
+	var panicked string
+	select {
+	case v.turns <- struct{}{}:
+		ans, panicked, err = v.perform(ctx, p, read)
+		<-v.turns
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil && v.ctx.Err() != nil {
+		err = errClosed
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.forget(p)
+	if ans != nil {
+		v.stats.Read += ans.bytes
+		ans.refs = p.refs + 1
+		if p.kept && !v.closed && ctx.Err() == nil {
+			v.keep(p.key, ans)
+		}
+		v.drop(ans)
+	}
+	p.ans, p.err, p.panicked = ans, err, panicked
+	close(p.ready)
+}
+
+func (v *Inventory) perform(ctx context.Context, p *pass, read runner) (ans *answer, panicked string, err error) {
+	v.mu.Lock()
+	need := p.need
+	if v.waiting[p.key] == p {
+		delete(v.waiting, p.key)
+		v.running[p.key] = p
+	}
+	v.stats.Passes++
+	v.mu.Unlock()
+	defer func() {
+		if what := recover(); what != nil {
+			ans, panicked, err = nil, fmt.Sprintf("%v\n\n%s", what, debug.Stack()), nil
+		}
+	}()
+	at := v.o.Now()
+	if ans, err = read(ctx, need); err != nil {
+		return nil, "", err
+	}
+	ans.at = at
+	return ans, "", nil
+}
+
+func (v *Inventory) release(ans *answer) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.drop(ans)
+}
+
+// drop gives one reference back. The caller holds v.mu.
+func (v *Inventory) drop(ans *answer) {
+	if ans.refs--; ans.refs == 0 {
+		ans.table.close()
+	}
+}

@@ -1,0 +1,86 @@
+package toolset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/argocd"
+)
+
+// The name and the address of Argo CD's own cluster, which need not be in the list of clusters (common.go of Argo CD,
+// KubernetesInternalAPIServerAddr, and the name of a cluster without one).
+const (
+	ownName   = "in-cluster"
+	ownServer = "kubernetes.default.svc"
+)
+
+// maxAliases bounds the names, and the addresses, of one cluster.
+const maxAliases = 32
+
+// destination is the cluster that an application deploys to, by address or by name.
+type destination struct{ Server, Name string }
+
+// cluster is one cluster with all names and addresses by which destinations may refer to it.
+type cluster struct {
+	servers, names []string // bare, lower case, sorted
+}
+
+// comparableAddress normalises an address for comparison: lower case, without https:// and a trailing slash.
+func comparableAddress(server string) string {
+	server = strings.ToLower(strings.TrimSpace(server))
+	return strings.TrimSuffix(strings.TrimPrefix(server, "https://"), "/")
+}
+
+func (c *cluster) add(d destination) {
+	put := func(list []string, one string) []string {
+		at, has := slices.BinarySearch(list, one)
+		if one == "" || has || len(list) >= maxAliases {
+			return list
+		}
+		return slices.Insert(list, at, one)
+	}
+	c.servers, c.names = put(c.servers, comparableAddress(d.Server)), put(c.names, strings.ToLower(d.Name))
+}
+
+func (c *cluster) matches(d destination) bool {
+	return d.Server != "" && slices.Contains(c.servers, comparableAddress(d.Server)) || d.Name != "" && slices.Contains(c.names, strings.ToLower(d.Name))
+}
+
+func (c *cluster) key() string { return fmt.Sprintf("%q %q", c.servers, c.names) }
+
+// clusterCalled returns the cluster that the caller means by a name or an address, with all names and addresses that the list of clusters
+// has for it: applications refer to it by either one. note is for the caller, if the list may not be read or does not have the cluster;
+// then c only has what the caller wrote.
+func clusterCalled(ctx context.Context, client *argocd.Client, called string) (c *cluster, note string, err error) {
+	c = &cluster{}
+	c.add(destination{Server: called, Name: strings.TrimSpace(called)})
+	if c.matches(destination{Server: ownServer, Name: ownName}) {
+		c.add(destination{Server: ownServer, Name: ownName})
+	}
+	asked, found := *c, false
+	asked.servers, asked.names = slices.Clone(c.servers), slices.Clone(c.names)
+	_, err = client.List(ctx, argocd.Clusters, argocd.Query{}, func(item []byte) error {
+		var d destination
+		if err := json.Unmarshal(item, &d); err != nil {
+			return fmt.Errorf("a cluster of the list: %w", err)
+		}
+		if asked.matches(d) {
+			c.add(d)
+			found = true
+		}
+		return nil
+	})
+	switch refusal, is := errors.AsType[*argocd.Error](err); {
+	case is && refusal.Kind == argocd.Forbidden:
+		return c, fmt.Sprintf("The list of clusters may not be read, so only applications that call their cluster %q are counted. ", short(called)), nil
+	case err != nil:
+		return nil, "", err
+	case !found:
+		return c, fmt.Sprintf("No cluster that may be seen is called %q: cluster_service__list shows all. Only applications that call theirs so are counted. ", short(called)), nil
+	}
+	return c, "", nil
+}

@@ -1,0 +1,178 @@
+package toolset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/argocd/redact"
+)
+
+const (
+	maxDiffLines = 200 // of one resource; further ones are only counted
+	maxDiffDepth = 64  // manifests nest about 12 deep
+)
+
+// differ compares two manifests and collects a line for each value that differs:
+//
+//	~ spec.replicas: 3 → 5
+//	+ spec.template.spec.containers[app].env[DEBUG]: {"name":"DEBUG","value":"1"}
+//	- metadata.labels.team: "payments"
+//
+// The left side is the live state, the right one the desired state. The values themselves are compared, and shown with
+// secrets masked. Elements of arrays are compared by name if they have one, as the API server merges them.
+type differ struct {
+	lines []string
+	all   int
+	// subset only reports values that the right side has: the live state has defaults that no manifest in Git names.
+	subset bool
+}
+
+// diff compares two manifests as JSON, either of which may be empty or null, and returns at most maxDiffLines lines and the number of all
+// differences. subset is differ.subset.
+func diff(live, desired string, subset bool) (lines []string, all int, err error) {
+	l, shownL, err := manifest(live)
+	if err != nil {
+		return nil, 0, fmt.Errorf("the live state: %w", err)
+	}
+	r, shownR, err := manifest(desired)
+	if err != nil {
+		return nil, 0, fmt.Errorf("the desired state: %w", err)
+	}
+	d := differ{subset: subset}
+	d.values("", l, r, shownL, shownR, 0)
+	return d.lines, d.all, nil
+}
+
+// manifest returns the value of a manifest without members that only machines read, and the same with secrets masked.
+func manifest(text string) (value, shown any, err error) {
+	if absent(text) {
+		return nil, nil, nil
+	}
+	if value, err = tree([]byte(text)); err != nil {
+		return nil, nil, err
+	}
+	if metadata, ok := valueAt(value, "metadata").(map[string]any); ok {
+		delete(metadata, "managedFields")
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+		}
+	}
+	slim, _, err := redact.Slim([]byte(text), redact.Keep{History: true, HelmValues: true, APIVersions: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, err = tree(slim)
+	return value, shown, err
+}
+
+// absent reports whether a state is missing, which Argo CD writes as null.
+func absent(state string) bool {
+	state = strings.TrimSpace(state)
+	return state == "" || state == "null" || state == "{}"
+}
+
+func (d *differ) values(path string, l, r, shownL, shownR any, depth int) {
+	lm, lok := l.(map[string]any)
+	rm, rok := r.(map[string]any)
+	if lok && rok && depth < maxDiffDepth {
+		for _, key := range keysOf(lm, rm) {
+			d.pair(strings.TrimPrefix(path+"."+key, "."), key, lm, rm, shownL, shownR, depth)
+		}
+		return
+	}
+	la, lok := l.([]any)
+	ra, rok := r.([]any)
+	if lok && rok && depth < maxDiffDepth {
+		d.arrays(path, la, ra, shownL, shownR, depth)
+		return
+	}
+	if !equalJSON(l, r) {
+		d.line("~", path, shortJSON(shownL)+" → "+shortJSON(shownR), equalJSON(shownL, shownR))
+	}
+}
+
+func (d *differ) pair(path, key string, l, r map[string]any, shownL, shownR any, depth int) {
+	lv, inL := l[key]
+	rv, inR := r[key]
+	switch {
+	case inL && inR:
+		d.values(path, lv, rv, member(shownL, key), member(shownR, key), depth+1)
+	case inR:
+		d.line("+", path, shortJSON(member(shownR, key)), false)
+	case !d.subset:
+		d.line("-", path, shortJSON(member(shownL, key)), false)
+	}
+}
+
+// arrays compares by name if all elements have unique names, else by position.
+func (d *differ) arrays(path string, l, r []any, shownL, shownR any, depth int) {
+	ln, lok := byElementName(l)
+	rn, rok := byElementName(r)
+	if !lok || !rok {
+		for i := range max(len(l), len(r)) {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			switch {
+			case i < len(l) && i < len(r):
+				d.values(at, l[i], r[i], element(shownL, i), element(shownR, i), depth+1)
+			case i < len(r):
+				d.line("+", at, shortJSON(element(shownR, i)), false)
+			default:
+				d.line("-", at, shortJSON(element(shownL, i)), false)
+			}
+		}
+		return
+	}
+	for _, name := range keysOf(ln, rn) {
+		at := fmt.Sprintf("%s[%s]", path, name)
+		i, inL := ln[name]
+		j, inR := rn[name]
+		switch {
+		case inL && inR:
+			d.values(at, l[i], r[j], element(shownL, i), element(shownR, j), depth+1)
+		case inR:
+			d.line("+", at, shortJSON(element(shownR, j)), false)
+		default:
+			d.line("-", at, shortJSON(element(shownL, i)), false)
+		}
+	}
+}
+
+func (d *differ) line(sign, path, what string, masked bool) {
+	if d.all++; d.all > maxDiffLines {
+		return
+	}
+	if masked {
+		what += " (differs; secrets are masked)"
+	}
+	d.lines = append(d.lines, sign+" "+clip(path, 400)+": "+what)
+}
+
+// keysOf returns the keys of both maps, sorted.
+func keysOf[V any](a, b map[string]V) []string {
+	keys := make([]string, 0, len(a)+len(b))
+	for key := range a {
+		keys = append(keys, key)
+	}
+	for key := range b {
+		if _, both := a[key]; !both {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// byElementName returns the positions of the elements by name; ok is false if an element has no name, or two have the same.
+func byElementName(list []any) (at map[string]int, ok bool) {
+	at = make(map[string]int, len(list))
+	for i, e := range list {
+		m, isMap := e.(map[string]any)
+		name, named := m["name"].(string)
+		if _, twice := at[name]; !isMap || !named || twice {
+			return nil, false
+		}
+		at[name] = i
+	}
+	return at, true
+}

@@ -1,0 +1,289 @@
+package toolset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/argocd/redact"
+)
+
+// change is one value that an update replaces. From and To are JSON, cut and with secrets masked.
+type change struct {
+	Path string `json:"path"`
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+}
+
+// maxNesting bounds the depth of a changed value. A manifest stays below 30; for each level the whole path is built when differences are
+// listed.
+const maxNesting = 200
+
+// tree decodes JSON and keeps numbers as they are written; an error for deeper nesting than maxNesting.
+func tree(raw []byte) (any, error) {
+	if nesting(raw) > maxNesting {
+		return nil, fmt.Errorf("the JSON is nested deeper than %d", maxNesting)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more after the end of the JSON value")
+	}
+	return v, nil
+}
+
+// nesting returns the depth of the brackets in raw, without those in strings.
+func nesting(raw []byte) (deepest int) {
+	depth, text, escaped := 0, false, false
+	for _, c := range raw {
+		switch {
+		case escaped:
+			escaped = false
+		case text:
+			escaped, text = c == '\\', c != '"'
+		case c == '"':
+			text = true
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// object is an argument that is an object of any form. Its numbers stay as they are written, and it keeps nulls, which have a meaning in a
+// merge patch.
+type object map[string]any
+
+// UnmarshalJSON also accepts an object that is written as a string, as some models do.
+func (o *object) UnmarshalJSON(raw []byte) error {
+	v, err := tree(raw)
+	if text, ok := v.(string); ok && err == nil {
+		v, err = tree([]byte(text))
+	}
+	if err != nil {
+		return err
+	}
+	m, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return fmt.Errorf("it is %s and not an object", shortJSON(v))
+	}
+	*o = m
+	return nil
+}
+
+// compact encodes v as JSON without escaping <, > and &.
+func compact(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// merged returns onto with a merge patch applied, as RFC 7396 says. It changes neither argument.
+func merged(onto, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	out := map[string]any{}
+	if o, ok := onto.(map[string]any); ok {
+		maps.Copy(out, o)
+	}
+	for k, v := range p {
+		if v == nil {
+			delete(out, k)
+		} else {
+			out[k] = merged(out[k], v)
+		}
+	}
+	return out
+}
+
+// differences returns the first maxListed differences between two objects, and the number of all. The values themselves are compared, and
+// shown with secrets masked.
+func differences(before, after any) (list []change, all int, err error) {
+	shownBefore, err := masked(before)
+	if err != nil {
+		return nil, 0, err
+	}
+	shownAfter, err := masked(after)
+	if err != nil {
+		return nil, 0, err
+	}
+	walkDifferences("", before, after, shownBefore, shownAfter, func(c change) {
+		if all++; all <= maxListed {
+			list = append(list, c)
+		}
+	})
+	return list, all, nil
+}
+
+// masked returns v, decoded JSON, as a new tree with secrets masked.
+func masked(v any) (any, error) {
+	raw, err := compact(v)
+	if err != nil {
+		return nil, err
+	}
+	if raw, _, err = redact.Mask(raw); err != nil {
+		return nil, err
+	}
+	return tree(raw)
+}
+
+func walkDifferences(path string, before, after, shownBefore, shownAfter any, found func(change)) {
+	b, bok := before.(map[string]any)
+	a, aok := after.(map[string]any)
+	if bok && aok {
+		keys := make([]string, 0, len(b)+len(a))
+		for k := range b {
+			keys = append(keys, k)
+		}
+		for k := range a {
+			if _, both := b[k]; !both {
+				keys = append(keys, k)
+			}
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			walkDifferences(strings.TrimPrefix(path+"."+k, "."), b[k], a[k], member(shownBefore, k), member(shownAfter, k), found)
+		}
+		return
+	}
+	bs, bok := before.([]any)
+	as, aok := after.([]any)
+	if bok && aok && len(bs) == len(as) {
+		for i := range bs {
+			walkDifferences(fmt.Sprintf("%s[%d]", path, i), bs[i], as[i], element(shownBefore, i), element(shownAfter, i), found)
+		}
+		return
+	}
+	if equalJSON(before, after) {
+		return
+	}
+	found(change{Path: cut(path), From: shortJSON(shownBefore), To: shortJSON(shownAfter)})
+}
+
+// member returns the value to show for a key of v; if v was masked as a whole, the mask.
+func member(v any, key string) any {
+	if m, ok := v.(map[string]any); ok {
+		return m[key]
+	}
+	return v
+}
+
+func element(v any, i int) any {
+	if s, ok := v.([]any); ok {
+		if i < len(s) {
+			return s[i]
+		}
+		return nil
+	}
+	return v
+}
+
+func equalJSON(a, b any) bool {
+	x, errX := compact(a)
+	y, errY := compact(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+func shortJSON(v any) string {
+	if v == nil {
+		return ""
+	}
+	raw, err := compact(v)
+	if err != nil {
+		return ""
+	}
+	return cut(string(raw))
+}
+
+// holdsMask returns an error if a string in v contains the mask of a secret: an agent that writes back what it was shown would replace the
+// secret by its mask.
+func holdsMask(path string, v any) error {
+	switch v := v.(type) {
+	case string:
+		if strings.Contains(v, redact.Hidden) {
+			return fmt.Errorf("the value at %s is the mask of a secret (%s), not the secret: leave it out to keep what is there", path, redact.Hidden)
+		}
+	case map[string]any:
+		for k, child := range v {
+			if err := holdsMask(strings.TrimPrefix(path+"."+k, "."), child); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i, child := range v {
+			if err := holdsMask(fmt.Sprintf("%s[%d]", path, i), child); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// diffView shows differences; All is the number of all.
+type diffView struct {
+	Changes []change `json:"changes"`
+	All     int      `json:"all"`
+}
+
+// sentence describes the effect of an update on the object named what.
+func (v *diffView) sentence(what string) string {
+	switch v.All {
+	case 0:
+		return "nothing to change: " + what + " has these values already"
+	case 1:
+		return "change a value of " + what
+	}
+	return fmt.Sprintf("change %d values of %s", v.All, what)
+}
+
+// viewOf returns the differences between two objects for an answer: the first of them, and the number of all.
+func viewOf(before, after any) (*diffView, error) {
+	list, all, err := differences(before, after)
+	if err != nil {
+		return nil, err
+	}
+	return &diffView{Changes: list, All: all}, nil
+}
+
+// put sets a value in nested objects, which it creates if needed.
+func put(into map[string]any, value any, path ...string) {
+	for _, key := range path[:len(path)-1] {
+		next, ok := into[key].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			into[key] = next
+		}
+		into = next
+	}
+	into[path[len(path)-1]] = value
+}
+
+// valueAt returns the value below the keys; nil if there is none.
+func valueAt(v any, path ...string) any {
+	for _, key := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[key]
+	}
+	return v
+}

@@ -1,0 +1,230 @@
+package toolset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/plimsoll/plimsoll/internal/argocd"
+	"github.com/plimsoll/plimsoll/internal/lazy"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+)
+
+type createArgs struct {
+	target
+	Name             string            `json:"name" jsonschema:"of the new application"`
+	Project          string            `json:"project" jsonschema:"project it belongs to"`
+	RepoURL          string            `json:"repo_url,omitempty" jsonschema:"Git, Helm or OCI repository"`
+	Path             string            `json:"path,omitempty" jsonschema:"path within the repository"`
+	Chart            string            `json:"chart,omitempty" jsonschema:"chart, for a Helm repository"`
+	DestServer       string            `json:"dest_server,omitempty" jsonschema:"URL of the cluster"`
+	DestName         string            `json:"dest_name,omitempty" jsonschema:"name of the cluster, in place of dest_server"`
+	DestNamespace    string            `json:"dest_namespace,omitempty" jsonschema:"namespace in the cluster"`
+	Revision         string            `json:"revision,omitempty" jsonschema:"default HEAD; a chart needs its version"`
+	AutomatedSync    bool              `json:"automated_sync,omitempty" jsonschema:"default false"`
+	Prune            bool              `json:"prune,omitempty" jsonschema:"with automated_sync; default false"`
+	SelfHeal         bool              `json:"self_heal,omitempty" jsonschema:"with automated_sync; default false"`
+	Namespace        string            `json:"namespace,omitempty" jsonschema:"its namespace, if not Argo CD's"`
+	Validate         *bool             `json:"validate,omitempty" jsonschema:"the server checks source and destination first; default true"`
+	Upsert           bool              `json:"upsert,omitempty" jsonschema:"replace the specification if there is such an application; default false"`
+	DirectoryRecurse bool              `json:"directory_recurse,omitempty" jsonschema:"manifests of subdirectories too; default false"`
+	Spec             object            `json:"spec,omitempty" jsonschema:"merged over what the other arguments say (JSON merge patch): several sources, Helm values and so on"`
+	Labels           map[string]string `json:"labels,omitempty"`
+	Annotations      map[string]string `json:"annotations,omitempty"`
+	DryRun           bool              `json:"dry_run,omitempty" jsonschema:"only show it; default false"`
+	confirmation
+}
+
+func (t *Toolset) createApplicationTool() builtin.Tool {
+	return writeTool(t, builtin.Tool{
+		Name: "create_application", Title: "Create an application",
+		Description: "Creates an application. It is not synced unless automated_sync is true. With upsert it replaces the specification of one that is there." + needsConfirmation,
+		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
+	}, func(in createArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in createArgs) (*builtin.Result, error) {
+		object, err := in.object()
+		if err != nil {
+			return nil, err
+		}
+		before, err := existing(ctx, client, []string{"applications", in.Name}, appArgs{Namespace: in.Namespace, Project: in.Project}.query())
+		if err != nil {
+			return nil, err
+		}
+		sentence := "create the application " + in.Name + " in project " + in.Project
+		var warnings []string
+		if before != nil && in.Upsert {
+			sentence = "replace the specification of the application " + in.Name
+			if err := keepMetadata(object, before); err != nil {
+				return nil, err
+			}
+		} else if before != nil {
+			warnings = append(warnings, "there is such an application: the server refuses another specification without upsert=true; update_application changes parts of one")
+		}
+		if in.AutomatedSync {
+			warnings = append(warnings, "auto-sync deploys it at once")
+		}
+		view, err := viewOf(specOf(before), specOf(object))
+		if err != nil {
+			return nil, err
+		}
+		if !confirmed || in.DryRun {
+			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view, Warnings: append(warnings, projectAllows(ctx, client, in.Project)...)}, "dry_run")
+		}
+		body, err := compact(object)
+		if err != nil {
+			return nil, err
+		}
+		query := url.Values{"validate": {"true"}}
+		if in.Validate != nil && !*in.Validate {
+			query.Set("validate", "false")
+		}
+		if in.Upsert {
+			query.Set("upsert", "true")
+		}
+		raw, err := client.Call(ctx, http.MethodPost, []string{"applications"}, query, body)
+		if err != nil {
+			return nil, err
+		}
+		app, err := decodeApplication(client, raw)
+		if err != nil {
+			return nil, err
+		}
+		return doneResult(client, changeResult{Done: createdOr(sentence, "the application "+in.Name, view), State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+	})
+}
+
+// createdOr returns sentence, or a sentence that nothing was done if the object already had these values.
+func createdOr(sentence, what string, view *diffView) string {
+	if view.All > 0 {
+		return sentence
+	}
+	return what + " was there already, with this specification: nothing was changed"
+}
+
+// dnsName matches the names that Kubernetes allows for an object (RFC 1123 subdomain).
+var dnsName = lazy.Regexp(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+
+// validName returns an error for a name that Kubernetes would refuse. Its limit is 253 characters.
+func validName(argument, name string) error {
+	if err := required(argument, name); err != nil {
+		return err
+	}
+	if len(name) > 253 || !dnsName().MatchString(name) {
+		return fmt.Errorf("%s is %q: a name has at most 253 lower case letters, digits, - and ., and begins and ends with a letter or digit", argument, cut(name))
+	}
+	return nil
+}
+
+// object returns the application as the server expects it; an error names the argument that is missing or wrong.
+func (in createArgs) object() (map[string]any, error) {
+	if err := validName("name", in.Name); err != nil {
+		return nil, err
+	}
+	if err := required("project", in.Project); err != nil {
+		return nil, err
+	}
+	if in.DestServer != "" && in.DestName != "" {
+		return nil, errors.New("dest_server and dest_name are both given: a destination has one of them")
+	}
+	if (in.Prune || in.SelfHeal) && !in.AutomatedSync {
+		return nil, errors.New("prune and self_heal say how auto-sync works: they need automated_sync=true")
+	}
+	if err := holdsMask("spec", map[string]any(in.Spec)); err != nil {
+		return nil, err
+	}
+	spec := map[string]any{"project": in.Project}
+	if in.RepoURL != "" {
+		put(spec, in.RepoURL, "source", "repoURL")
+		revision := in.Revision
+		if revision == "" && in.Chart == "" {
+			revision = "HEAD"
+		}
+		for key, value := range map[string]string{"path": in.Path, "chart": in.Chart, "targetRevision": revision} {
+			if value != "" {
+				put(spec, value, "source", key)
+			}
+		}
+		if in.DirectoryRecurse {
+			put(spec, true, "source", "directory", "recurse")
+		}
+	}
+	for key, value := range map[string]string{"server": in.DestServer, "name": in.DestName, "namespace": in.DestNamespace} {
+		if value != "" {
+			put(spec, value, "destination", key)
+		}
+	}
+	if in.AutomatedSync {
+		put(spec, map[string]any{"prune": in.Prune, "selfHeal": in.SelfHeal}, "syncPolicy", "automated")
+	}
+	if in.Spec != nil {
+		spec, _ = merged(spec, map[string]any(in.Spec)).(map[string]any)
+	}
+	switch {
+	case valueAt(spec, "source", "repoURL") == nil && valueAt(spec, "sources") == nil:
+		return nil, errors.New("repo_url is missing: an application needs a source (repo_url, or spec with sources)")
+	case valueAt(spec, "destination", "server") == nil && valueAt(spec, "destination", "name") == nil:
+		return nil, errors.New("dest_server is missing: an application needs a destination (dest_server or dest_name)")
+	}
+	metadata := map[string]any{"name": in.Name}
+	if in.Namespace != "" {
+		metadata["namespace"] = in.Namespace
+	}
+	if in.Labels != nil {
+		metadata["labels"] = in.Labels
+	}
+	if in.Annotations != nil {
+		metadata["annotations"] = in.Annotations
+	}
+	return map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}, nil
+}
+
+// existing returns an object as a tree; nil if the server says that there is none, or refuses to tell, as it does for objects that a user
+// may not see.
+func existing(ctx context.Context, client *argocd.Client, path []string, query url.Values) (any, error) {
+	raw, err := client.Get(ctx, path, query)
+	var e *argocd.Error
+	if errors.As(err, &e) && (e.Kind == argocd.Missing || e.Kind == argocd.Forbidden) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tree(raw)
+}
+
+// keepMetadata copies the finalizers of the replaced object: an upsert of the server merges labels and annotations, but sets the finalizers
+// to what it gets, so they would be lost.
+func keepMetadata(object map[string]any, before any) error {
+	if finalizers := valueAt(before, "metadata", "finalizers"); finalizers != nil {
+		put(object, finalizers, "metadata", "finalizers")
+	}
+	return nil
+}
+
+// specOf returns the parts of an object that are compared: labels, annotations and spec.
+func specOf(object any) any {
+	if object == nil {
+		return map[string]any{}
+	}
+	out := map[string]any{}
+	for _, path := range [][]string{{"metadata", "labels"}, {"metadata", "annotations"}, {"spec"}} {
+		if v := valueAt(object, path...); v != nil {
+			// Encoded and decoded, so that maps of a caller are compared like those of a server.
+			if raw, err := compact(v); err == nil {
+				if v, err = tree(raw); err == nil {
+					put(out, v, path...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// projectAllows returns a warning if the project does not exist.
+func projectAllows(ctx context.Context, client *argocd.Client, project string) []string {
+	if _, err := client.Get(ctx, []string{"projects", project}, nil); isNotFound(err) {
+		return []string{fmt.Sprintf("there is no project %q: the server will refuse it; project_list shows those there are", cut(project))}
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package toolset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/plimsoll/plimsoll/internal/argocd"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+)
+
+// projectParts are the arguments for creating or changing a project. Their names are those of the API, so that parts of project_get's
+// answer can be sent back.
+type projectParts struct {
+	Description  *string             `json:"description,omitempty"`
+	Destinations []map[string]string `json:"destinations,omitempty" jsonschema:"clusters and namespaces that are allowed: server or name, and namespace; replaces the list"`
+	SourceRepos  []string            `json:"sourceRepos,omitempty" jsonschema:"repositories that are allowed; replaces the list"`
+	Labels       map[string]string   `json:"labels,omitempty"`
+	Annotations  map[string]string   `json:"annotations,omitempty"`
+	Spec         object              `json:"spec,omitempty" jsonschema:"JSON merge patch of the specification, for everything else: roles, syncWindows and so on"`
+}
+
+// patch returns the merge patch of a project that the arguments ask for; what spec says is merged over the other arguments. Values that are
+// masks, and unknown keys of destinations, are errors.
+func (p projectParts) patch() (map[string]any, error) {
+	if err := holdsMask("spec", map[string]any(p.Spec)); err != nil {
+		return nil, err
+	}
+	patch := map[string]any{}
+	if p.Description != nil {
+		put(patch, *p.Description, "spec", "description")
+	}
+	for i, d := range p.Destinations {
+		for key := range d {
+			if err := oneOf(fmt.Sprintf("the key of destinations[%d]", i), key, "server", "name", "namespace"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if p.Destinations != nil {
+		put(patch, p.Destinations, "spec", "destinations")
+	}
+	if p.SourceRepos != nil {
+		put(patch, p.SourceRepos, "spec", "sourceRepos")
+	}
+	for key, value := range p.Spec {
+		put(patch, overlaid(valueAt(patch, "spec", key), value), "spec", key)
+	}
+	for name, set := range map[string]map[string]string{"labels": p.Labels, "annotations": p.Annotations} {
+		for key, value := range set {
+			put(patch, value, "metadata", name, key)
+		}
+	}
+	return patch, nil
+}
+
+type projectCreateArgs struct {
+	target
+	Name   string `json:"name" jsonschema:"of the new project"`
+	Upsert bool   `json:"upsert,omitempty" jsonschema:"replace the specification if there is such a project; default false"`
+	DryRun bool   `json:"dry_run,omitempty" jsonschema:"only show it; default false"`
+	projectParts
+	confirmation
+}
+
+func (t *Toolset) projectCreateTool() builtin.Tool {
+	return writeTool(t, builtin.Tool{
+		Name: "project_create", Title: "Create a project",
+		Description: "Creates a project. With upsert it replaces the specification of one that is there." + needsConfirmation,
+		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
+	}, func(in projectCreateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectCreateArgs) (*builtin.Result, error) {
+		if err := validName("name", in.Name); err != nil {
+			return nil, err
+		}
+		patch, err := in.patch()
+		if err != nil {
+			return nil, err
+		}
+		object := merged(map[string]any{"metadata": map[string]any{"name": in.Name}, "spec": map[string]any{}}, patch)
+		before, err := existing(ctx, client, []string{"projects", in.Name}, nil)
+		if err != nil {
+			return nil, err
+		}
+		sentence := "create the project " + in.Name
+		var warnings []string
+		switch {
+		case before != nil && in.Upsert:
+			sentence = "replace the specification of the project " + in.Name
+			warnings = append(warnings, "what is not given is lost, roles and their tokens too; project_update changes parts")
+		case before != nil:
+			warnings = append(warnings, "there is such a project: the server refuses another specification without upsert=true; project_update changes parts of one")
+		}
+		if valueAt(object, "spec", "destinations") == nil || valueAt(object, "spec", "sourceRepos") == nil {
+			warnings = append(warnings, "without destinations and sourceRepos no application may use it")
+		}
+		view, err := viewOf(specOf(before), specOf(object))
+		if err != nil {
+			return nil, err
+		}
+		if !confirmed || in.DryRun {
+			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view, Warnings: warnings}, "dry_run")
+		}
+		body, err := compact(map[string]any{"project": object, "upsert": in.Upsert})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := client.Call(ctx, http.MethodPost, []string{"projects"}, nil, body); err != nil {
+			return nil, err
+		}
+		return doneResult(client, changeResult{Done: createdOr(sentence, "the project "+in.Name, view), Change: view, Warnings: warnings})
+	})
+}
+
+type projectUpdateArgs struct {
+	target
+	Name   string `json:"name" jsonschema:"the project"`
+	DryRun bool   `json:"dry_run,omitempty" jsonschema:"only show what would change; default false"`
+	projectParts
+	confirmation
+}
+
+func (t *Toolset) projectUpdateTool() builtin.Tool {
+	return writeTool(t, builtin.Tool{
+		Name: "project_update", Title: "Change a project",
+		Description: "Changes parts of a project: those that are given, the rest stays. Fails when somebody else changed it in between. The plan shows each value before and after." + needsConfirmation,
+		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
+	}, func(in projectUpdateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectUpdateArgs) (*builtin.Result, error) {
+		before, err := readProject(ctx, client, in.Name)
+		if err != nil {
+			return nil, err
+		}
+		patch, err := in.patch()
+		if err != nil {
+			return nil, err
+		}
+		if len(patch) == 0 {
+			return nil, errors.New("no change was asked for: send what is to change, e.g. description, or spec as a merge patch")
+		}
+		after := merged(before, patch)
+		view, err := viewOf(specOf(before), specOf(after))
+		if err != nil {
+			return nil, err
+		}
+		sentence := view.sentence("the project " + in.Name)
+		if !confirmed || in.DryRun {
+			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view}, "dry_run")
+		}
+		// The body has the resourceVersion that was read, so Kubernetes refuses the change if the project has changed
+		// since.
+		body, err := compact(map[string]any{"project": after})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := client.Call(ctx, http.MethodPut, []string{"projects", in.Name}, nil, body); err != nil {
+			return nil, err
+		}
+		return doneResult(client, changeResult{Done: sentence, Change: view})
+	})
+}
+
+// readProject reads a project as a tree, with nothing masked, as it is written back.
+func readProject(ctx context.Context, client *argocd.Client, name string) (any, error) {
+	if err := required("name", name); err != nil {
+		return nil, err
+	}
+	raw, err := client.Get(ctx, []string{"projects", name}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return tree(raw)
+}
+
+type projectDeleteArgs struct {
+	target
+	Name string `json:"name" jsonschema:"the project"`
+	confirmation
+}
+
+func (t *Toolset) projectDeleteTool() builtin.Tool {
+	return writeTool(t, builtin.Tool{
+		Name: "project_delete", Title: "Delete a project",
+		Description: "Deletes a project that no application is in." + needsConfirmation,
+		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
+	}, func(in projectDeleteArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectDeleteArgs) (*builtin.Result, error) {
+		before, err := readProject(ctx, client, in.Name)
+		if err != nil {
+			return nil, err
+		}
+		sentence := "delete the project " + in.Name
+		if !confirmed {
+			p := plan{Plan: sentence, Current: specSummary(before)}
+			n, err := membersOf(ctx, client, in.Name)
+			switch {
+			case err != nil:
+				p.Warnings = []string{"its applications could not be counted: " + cut(err.Error())}
+			case n > 0:
+				p.Warnings = []string{fmt.Sprintf("%d applications are in it: the server refuses as long as there is one", n)}
+			}
+			return planResult(c, client, in.Name, p)
+		}
+		if _, err := client.Call(ctx, http.MethodDelete, []string{"projects", in.Name}, nil, nil); err != nil {
+			return goneOr(err, client, "the project "+in.Name, nil)
+		}
+		return doneResult(client, changeResult{Done: sentence})
+	})
+}
+
+// membersOf returns the number of applications in a project.
+func membersOf(ctx context.Context, client *argocd.Client, project string) (int, error) {
+	info, err := client.List(ctx, argocd.Applications, argocd.Query{Projects: []string{project}, Fields: []string{"metadata.name"}}, func([]byte) error { return nil })
+	return info.Items, err
+}
+
+// specSummary returns a summary of a project: its description, and counts of its lists.
+func specSummary(project any) any {
+	count := func(key string) int {
+		list, _ := valueAt(project, "spec", key).([]any)
+		return len(list)
+	}
+	return map[string]any{
+		"description": shortJSON(valueAt(project, "spec", "description")), "destinations": count("destinations"),
+		"sourceRepos": count("sourceRepos"), "roles": count("roles"), "syncWindows": count("syncWindows"),
+	}
+}

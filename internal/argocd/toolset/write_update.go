@@ -1,0 +1,270 @@
+package toolset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/argocd"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+)
+
+type updateArgs struct {
+	target
+	Name           string `json:"name" jsonschema:"the application"`
+	Namespace      string `json:"namespace,omitempty" jsonschema:"its namespace, if not Argo CD's"`
+	Project        string `json:"project,omitempty" jsonschema:"move it to this project"`
+	RepoURL        string `json:"repo_url,omitempty"`
+	Path           string `json:"path,omitempty"`
+	Chart          string `json:"chart,omitempty"`
+	Revision       string `json:"revision,omitempty" jsonschema:"revision the source is followed at"`
+	SourcePosition int    `json:"source_position,omitempty" jsonschema:"for several sources: which one repo_url, path, chart and revision are of; the first is 1"`
+	DestServer     string `json:"dest_server,omitempty" jsonschema:"URL of the cluster"`
+	DestName       string `json:"dest_name,omitempty" jsonschema:"name of the cluster, in place of dest_server"`
+	DestNamespace  string `json:"dest_namespace,omitempty" jsonschema:"namespace in the cluster"`
+	AutomatedSync  *bool  `json:"automated_sync,omitempty"`
+	Prune          *bool  `json:"prune,omitempty" jsonschema:"whether auto-sync deletes what is no longer in the source"`
+	SelfHeal       *bool  `json:"self_heal,omitempty" jsonschema:"whether auto-sync undoes changes in the cluster"`
+	Spec           object `json:"spec,omitempty" jsonschema:"JSON merge patch of the specification: null removes, a list replaces the list"`
+	Metadata       object `json:"metadata,omitempty" jsonschema:"JSON merge patch of labels, annotations and finalizers"`
+	Validate       *bool  `json:"validate,omitempty" jsonschema:"the server checks source and destination first; default true"`
+	DryRun         bool   `json:"dry_run,omitempty" jsonschema:"only show what would change; default false"`
+	confirmation
+}
+
+// patchRequest is ApplicationPatchRequest of server/application/application.proto.
+type patchRequest struct {
+	Name         string `json:"name"`
+	Patch        string `json:"patch"`
+	PatchType    string `json:"patchType"`
+	AppNamespace string `json:"appNamespace,omitempty"`
+}
+
+func (t *Toolset) updateApplicationTool() builtin.Tool {
+	return writeTool(t, builtin.Tool{
+		Name: "update_application", Title: "Change an application",
+		Description: "Changes parts of an application: those that are given, the rest stays. The plan shows each value before and after." + needsConfirmation,
+		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
+	}, func(in updateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in updateArgs) (*builtin.Result, error) {
+		// in.Project is the new project, so the application is read without one.
+		app, raw, err := readApplication(ctx, client, appArgs{Name: in.Name, Namespace: in.Namespace})
+		if err != nil {
+			return nil, err
+		}
+		before, err := tree(raw)
+		if err != nil {
+			return nil, err
+		}
+		patch, err := in.patch(app, before)
+		if err != nil {
+			return nil, err
+		}
+		after := merged(before, patch)
+		view, err := viewOf(specOf(before), specOf(after))
+		if err != nil {
+			return nil, err
+		}
+		if finalizers := valueAt(patch, "metadata", "finalizers"); finalizers != nil {
+			view.Changes = append(view.Changes, change{Path: "metadata.finalizers", From: shortJSON(valueAt(before, "metadata", "finalizers")), To: shortJSON(finalizers)})
+			view.All++
+		}
+		var warnings []string
+		if app.automated() && view.All > 0 {
+			warnings = append(warnings, "auto-sync is on: the change is deployed at once")
+		}
+		for _, o := range app.Metadata.OwnerReferences {
+			warnings = append(warnings, fmt.Sprintf("%s %s made it and may undo the change", o.Kind, cut(o.Name)))
+		}
+		sentence := view.sentence(in.Name)
+		if !confirmed || in.DryRun {
+			return planResult(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings}, "dry_run")
+		}
+		if in.Validate != nil && !*in.Validate {
+			return t.replaceSpec(ctx, c, in, patch, after, changeResult{Done: sentence, Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+		}
+		text, err := compact(patch)
+		if err != nil {
+			return nil, err
+		}
+		body, err := compact(patchRequest{in.Name, string(text), "merge", in.Namespace})
+		if err != nil {
+			return nil, err
+		}
+		// The server applies the patch to the current application: other changes since it was read are kept.
+		answer, err := client.Call(ctx, http.MethodPatch, []string{"applications", in.Name}, nil, body)
+		if err != nil {
+			return nil, err
+		}
+		changed, err := decodeApplication(client, answer)
+		if err != nil {
+			return nil, err
+		}
+		return doneResult(client, changeResult{Done: sentence, State: changed.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+	})
+}
+
+// replaceSpec writes the specification of after in place of the old one, which is the only way without validation, and answers with d. A
+// patch of metadata is refused, because that request cannot change it.
+func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArgs, patch map[string]any, after any, d changeResult) (*builtin.Result, error) {
+	if patch["metadata"] != nil {
+		return nil, errors.New("metadata cannot be changed with validate=false: nothing was changed; send metadata in a call of its own")
+	}
+	client, err := t.clientFor(c, in.Instance)
+	if err != nil {
+		return nil, err
+	}
+	body, err := compact(valueAt(after, "spec"))
+	if err != nil {
+		return nil, err
+	}
+	query := appArgs{Namespace: in.Namespace}.query()
+	query.Set("validate", "false")
+	if _, err := client.Call(ctx, http.MethodPut, []string{"applications", in.Name, "spec"}, query, body); err != nil {
+		return nil, err
+	}
+	return doneResult(client, d)
+}
+
+// patchable are the members of metadata that the server accepts in an update; it ignores the others, and status and operation, silently
+// (updateApp of server/application).
+var patchable = []string{"labels", "annotations", "finalizers"}
+
+// patch returns the merge patch for the arguments.
+func (in updateArgs) patch(app *application, before any) (map[string]any, error) {
+	for key := range in.Metadata {
+		if !slices.Contains(patchable, key) {
+			return nil, fmt.Errorf("metadata.%s cannot be changed: the server takes %s", cut(key), strings.Join(patchable, ", "))
+		}
+	}
+	if err := errors.Join(holdsMask("spec", map[string]any(in.Spec)), holdsMask("metadata", map[string]any(in.Metadata))); err != nil {
+		return nil, err
+	}
+	spec := map[string]any{}
+	if in.Project != "" {
+		spec["project"] = in.Project
+	}
+	if err := in.patchSource(app, before, spec); err != nil {
+		return nil, err
+	}
+	if err := in.patchDestination(app, spec); err != nil {
+		return nil, err
+	}
+	if err := in.patchSyncPolicy(app, before, spec); err != nil {
+		return nil, err
+	}
+	for key, value := range in.Spec {
+		// Where both name a value in.Spec decides; objects are merged.
+		spec[key] = overlaid(spec[key], value)
+	}
+	patch := map[string]any{}
+	if len(spec) > 0 {
+		patch["spec"] = spec
+	}
+	if len(in.Metadata) > 0 {
+		patch["metadata"] = map[string]any(in.Metadata)
+	}
+	if len(patch) == 0 {
+		return nil, errors.New("no change was asked for: send what is to change, e.g. revision, or spec as a merge patch")
+	}
+	return patch, nil
+}
+
+// overlaid returns two merge patches as one; over decides where both have a value.
+func overlaid(under, over any) any {
+	u, uok := under.(map[string]any)
+	o, ook := over.(map[string]any)
+	if !uok || !ook {
+		return over
+	}
+	for k, v := range o {
+		u[k] = overlaid(u[k], v)
+	}
+	return u
+}
+
+func (in updateArgs) patchSource(app *application, before any, spec map[string]any) error {
+	part := map[string]any{}
+	for key, value := range map[string]string{"repoURL": in.RepoURL, "path": in.Path, "chart": in.Chart, "targetRevision": in.Revision} {
+		if value != "" {
+			part[key] = value
+		}
+	}
+	switch several := len(app.Spec.Sources); {
+	case len(part) == 0 && in.SourcePosition != 0:
+		return errors.New("source_position is given, and none of repo_url, path, chart and revision")
+	case len(part) == 0:
+	case several == 0 && in.SourcePosition > 1:
+		return fmt.Errorf("source_position is %d and the application has one source", in.SourcePosition)
+	case several == 0:
+		spec["source"] = part
+	case in.SourcePosition < 1 || in.SourcePosition > several:
+		list := make([]string, several)
+		for i, s := range app.Spec.Sources {
+			list[i] = fmt.Sprintf("%d: %s", i+1, s)
+		}
+		return fmt.Errorf("source_position is %d: the application has several sources, say which one: %s", in.SourcePosition, strings.Join(firstEntries(list), "; "))
+	default:
+		// A merge patch replaces a list as a whole.
+		now, _ := valueAt(before, "spec", "sources").([]any)
+		sources := slices.Clone(now)
+		sources[in.SourcePosition-1] = merged(sources[in.SourcePosition-1], part)
+		spec["sources"] = sources
+	}
+	return nil
+}
+
+func (in updateArgs) patchDestination(app *application, spec map[string]any) error {
+	if in.DestServer != "" && in.DestName != "" {
+		return errors.New("dest_server and dest_name are both given: a destination has one of them")
+	}
+	if in.DestServer != "" {
+		put(spec, in.DestServer, "destination", "server")
+		if app.Spec.Destination.Name != "" {
+			put(spec, nil, "destination", "name") // the server refuses both
+		}
+	}
+	if in.DestName != "" {
+		put(spec, in.DestName, "destination", "name")
+		if app.Spec.Destination.Server != "" {
+			put(spec, nil, "destination", "server")
+		}
+	}
+	if in.DestNamespace != "" {
+		put(spec, in.DestNamespace, "destination", "namespace")
+	}
+	return nil
+}
+
+func (in updateArgs) patchSyncPolicy(app *application, before any, spec map[string]any) error {
+	on := app.automated()
+	switch {
+	case in.AutomatedSync == nil:
+	case !*in.AutomatedSync:
+		if in.Prune != nil || in.SelfHeal != nil {
+			return errors.New("automated_sync is false, so prune and self_heal have no meaning: leave them out")
+		}
+		if valueAt(before, "spec", "syncPolicy", "automated") != nil {
+			put(spec, nil, "syncPolicy", "automated")
+		}
+		return nil
+	case !on && valueAt(before, "spec", "syncPolicy", "automated", "enabled") != nil:
+		put(spec, true, "syncPolicy", "automated", "enabled")
+		on = true
+	case !on:
+		put(spec, map[string]any{}, "syncPolicy", "automated")
+		on = true
+	}
+	if (in.Prune != nil || in.SelfHeal != nil) && !on {
+		return errors.New("auto-sync is off, so prune and self_heal have no meaning: send automated_sync=true with them")
+	}
+	if in.Prune != nil {
+		put(spec, *in.Prune, "syncPolicy", "automated", "prune")
+	}
+	if in.SelfHeal != nil {
+		put(spec, *in.SelfHeal, "syncPolicy", "automated", "selfHeal")
+	}
+	return nil
+}

@@ -1,0 +1,386 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/memory/archive"
+	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Where the bounds act, as shares of them.
+const (
+	softPercent = 80 // old versions, duplicates and expired records leave the disk
+	keptPercent = 87 // an eviction removes records until this much is left
+	// surveyPart is the share of a bound that is added before the bounds are checked again: a 64th. So many processes
+	// may together pass a bound by a 64th each.
+	surveyPart = 64
+	// againPart is the share by which a namespace grows before it is consolidated again: a 16th.
+	againPart = 16
+)
+
+// minLine is less than any record takes on disk, in bytes: a namespace of fewer than minLine times MaxRecords bytes need not be counted.
+const minLine = 100
+
+// usage is the size of a namespace.
+type usage struct {
+	Bytes   int64 `json:"bytes"`
+	Records int64 `json:"records"` // lines, of which there are at least as many as records; 0 where they were not counted
+}
+
+// enforce applies the bounds to a namespace that has grown, and to all namespaces together, once enough was added. The caller holds n.mu.
+func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
+	n.grown.Bytes += grown.Bytes
+	n.grown.Records += grown.Records
+	maxBytes, maxRecords := int64(s.o.MaxNamespace), int64(s.o.MaxRecords)
+	if n.surveyed && n.grown.Bytes < maxBytes/surveyPart && n.grown.Records < max(maxRecords/surveyPart, 1) {
+		return nil
+	}
+	now, err := s.measure(n.name)
+	if err != nil {
+		return err
+	}
+	n.surveyed, n.grown = true, usage{}
+	if now.Bytes*100 >= maxBytes*softPercent || now.Records*100 >= maxRecords*softPercent {
+		if now, err = s.consolidate(ctx, n.name, now); err != nil {
+			return err
+		}
+	}
+	if now.Bytes > maxBytes || now.Records > maxRecords {
+		why := "bytes"
+		if now.Bytes <= maxBytes {
+			why = "records"
+		}
+		goal := usage{maxBytes * keptPercent / 100, maxRecords * keptPercent / 100}
+		if err := s.evict(ctx, n.name, goal, why); err != nil {
+			return err
+		}
+	}
+	return s.enforceAll(ctx, n.name)
+}
+
+// measure returns the size of a namespace. It counts lines only where its bytes allow for too many of them; otherwise Records is 0.
+func (s *Store) measure(name string) (usage, error) {
+	var u usage
+	segments, err := s.archive.Segments(name)
+	if err != nil {
+		return u, err
+	}
+	for _, seg := range segments {
+		u.Bytes += seg.Size
+	}
+	if u.Bytes*100 >= int64(s.o.MaxRecords)*minLine*softPercent {
+		u.Records, err = s.archive.Lines(name)
+	}
+	return u, err
+}
+
+// consolidatedFile returns the name of the file that holds a namespace's usage after its last consolidation.
+func consolidatedFile(name string) string { return "consolidated-" + archive.FolderName(name) }
+
+// consolidate compacts a namespace and returns its usage afterwards. It does nothing, and returns now, when it has hardly grown since.
+func (s *Store) consolidate(ctx context.Context, name string, now usage) (usage, error) {
+	var last usage
+	if f, err := statefile.OpenIn(s.archive.Root(), consolidatedFile(name), os.O_RDONLY, 0); err == nil {
+		text, _ := io.ReadAll(io.LimitReader(f, 1<<10))
+		_ = f.Close()
+		_ = json.Unmarshal(text, &last) // damaged, it is done once more
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return now, err
+	}
+	grown := now.Bytes-last.Bytes >= int64(s.o.MaxNamespace)/againPart || now.Records-last.Records >= int64(s.o.MaxRecords)/againPart
+	if !grown && last != (usage{}) {
+		return now, nil
+	}
+	done, err := s.compact(ctx, name, nil)
+	if err != nil {
+		return now, err
+	}
+	if now, err = s.measure(name); err != nil {
+		return now, err
+	}
+	if done.Records > 0 || done.Bytes > 0 {
+		s.o.Journal.Append(journal.MemoryConsolidated{Records: done.Records, Bytes: done.Bytes, Left: now.Bytes})
+	}
+	text, err := json.Marshal(now)
+	if err != nil {
+		return now, err
+	}
+	return now, atomicfile.Replacement{Root: s.archive.Root(), Name: consolidatedFile(name), Perm: 0o600, Kept: atomicfile.Volatile}.Write(text)
+}
+
+// survey holds the findings of a pass over the lines of a namespace.
+type survey struct {
+	newest  map[recordID]uint16      // versions, of the records that have several
+	first   map[archive.Key]recordID // of passages that were written twice
+	seen    map[archive.Key]int
+	recall  map[recordID]int64
+	uses    map[recordID][]storedUse
+	dropped map[recordID]bool
+	all     []candidate
+}
+
+// candidate is a record that eviction may remove; size is in bytes on disk.
+type candidate struct {
+	id    recordID
+	size  int32
+	class uint8
+}
+
+// Classes of records, in the order in which they are evicted; those of classKept never are.
+const (
+	classQuarantined = iota
+	classSuperseded
+	classEpisode
+	classOther // facts and notes that were never recalled
+	classRecalled
+	classKept
+)
+
+// survey reads all lines of a namespace for compact and evict. It takes about 40 bytes of memory a record.
+func (s *Store) survey(ctx context.Context, name string) (*survey, error) {
+	v := &survey{
+		newest: map[recordID]uint16{}, first: map[archive.Key]recordID{}, seen: map[archive.Key]int{}, recall: map[recordID]int64{},
+		uses: map[recordID][]storedUse{}, dropped: map[recordID]bool{},
+	}
+	keys := map[archive.Key]recordID{}
+	var at archive.Cursor
+	now := s.o.Clock()
+	_, err := s.archive.Read(name, &at, func(p archive.Place, l archive.Line) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		b, err := readBody(l.Body)
+		if err != nil {
+			return nil
+		}
+		for _, text := range b.Drop {
+			if id, err := parseID(text); err == nil {
+				v.dropped[id] = true
+			}
+		}
+		for _, text := range b.Recall {
+			if id, err := parseID(text); err == nil {
+				v.recall[id] = max(v.recall[id], b.Recalled)
+				if b.Use != nil {
+					v.uses[id] = addUse(v.uses[id], *b.Use)
+				}
+			}
+		}
+		if b.Seen > 0 {
+			v.seen[l.Key] += b.Seen
+		}
+		id, err := parseID(b.ID)
+		if err != nil {
+			return nil
+		}
+		if b.Version > 0 {
+			v.newest[id] = max(v.newest[id], uint16(b.Version))
+		}
+		if other, twice := keys[l.Key]; !twice {
+			keys[l.Key] = id
+		} else if other != id {
+			if bytes.Compare(id[:], other[:]) < 0 {
+				keys[l.Key], other = id, id
+			}
+			v.first[l.Key] = other
+		}
+		c := candidate{id: id, size: int32(p.Size), class: classEpisode}
+		switch kind, _ := kindOf(b.Kind); {
+		case kind == KindPin:
+			c.class = classKept
+		case b.Quarantined:
+			c.class = classQuarantined
+		case b.Fact != nil && !b.Fact.at(now, now):
+			c.class = classSuperseded
+		case b.Recalled > 0:
+			c.class = classRecalled
+		case kind != KindEpisode:
+			c.class = classOther
+		}
+		v.all = append(v.all, c)
+		return nil
+	})
+	return v, err
+}
+
+// compact rewrites a namespace without old versions, dropped and expired records, passages that were written twice, and the records in
+// gone. Counts are added up. Records that have a tombstone stay until other stores have forgotten them too: see finish.
+func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool) (Collected, error) {
+	edit, removed, err := s.compaction(ctx, name, gone)
+	if err != nil {
+		return Collected{}, err
+	}
+	done, err := s.archive.Rewrite(ctx, name, true, edit)
+	return Collected{Records: len(removed), Bytes: done.Bytes}, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
+}
+
+// compaction returns the edit that compact passes each line through, and the set into which that edit puts the ids it removes.
+func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]bool) (archive.Edit, map[recordID]bool, error) {
+	v, err := s.survey(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	removed, there := map[recordID]bool{}, map[recordID]bool{}
+	for _, c := range v.all {
+		if v.dropped[c.id] {
+			there[c.id] = true
+		}
+	}
+	edit := func(l archive.Line) ([]byte, bool) {
+		b, err := readBody(l.Body)
+		if err != nil {
+			return l.Body, false // of a newer version
+		}
+		if b.ID == "" {
+			// Counts and uses go into the records below. A drop stays as long as its record may come back with a crash.
+			for _, text := range b.Drop {
+				if id, err := parseID(text); err == nil && there[id] {
+					return l.Body, false
+				}
+			}
+			return nil, true
+		}
+		id, err := parseID(b.ID)
+		if err != nil {
+			return l.Body, false
+		}
+		first, twice := v.first[l.Key]
+		old := uint16(b.Version) < v.newest[id]
+		switch kind, _ := kindOf(b.Kind); {
+		case old, v.dropped[id], gone[id], twice && first != id,
+			kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(id.time()) > s.o.MaxAge:
+			if !old {
+				removed[id] = true
+			}
+			return nil, true
+		}
+		count, recalled := max(b.Count, 1)+v.seen[l.Key], max(b.Recalled, v.recall[id])
+		if count == max(b.Count, 1) && recalled == b.Recalled && len(v.uses[id]) == 0 {
+			return l.Body, false
+		}
+		whole, err := decodeBody(l.Body)
+		if err != nil {
+			return l.Body, false
+		}
+		whole.Count, whole.Recalled = count, recalled
+		for _, u := range v.uses[id] {
+			whole.Uses = addUse(whole.Uses, u)
+		}
+		body, err := marshal(whole)
+		return body, err == nil
+	}
+	return edit, removed, nil
+}
+
+// evict removes records from a namespace, by class and the oldest first, until at most goal or only pins are left. why is for the journal.
+func (s *Store) evict(ctx context.Context, name string, goal usage, why string) error {
+	v, err := s.survey(ctx, name)
+	if err != nil {
+		return err
+	}
+	now, err := s.measure(name)
+	if err != nil {
+		return err
+	}
+	for i := range v.all {
+		if c := &v.all[i]; v.recall[c.id] > 0 && c.class > classSuperseded && c.class < classRecalled {
+			c.class = classRecalled
+		}
+	}
+	sorting.By(v.all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.class, b.class), bytes.Compare(a.id[:], b.id[:]))
+	})
+	over := usage{now.Bytes - goal.Bytes, int64(len(v.all)) - goal.Records}
+	gone := map[recordID]bool{}
+	for _, c := range v.all {
+		if over.Bytes <= 0 && over.Records <= 0 || c.class == classKept {
+			break
+		}
+		gone[c.id] = true
+		over.Bytes -= int64(c.size)
+		over.Records--
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	done, err := s.compact(ctx, name, gone)
+	s.mu.Lock()
+	s.stats.Evicted += int64(done.Records)
+	s.mu.Unlock()
+	s.o.Journal.Append(journal.MemoryEvicted{Records: done.Records, Bytes: done.Bytes, Why: why})
+	return err
+}
+
+// enforceAll applies MaxBytes to all namespaces together: those written to longest ago lose records first, current last.
+func (s *Store) enforceAll(ctx context.Context, current string) error {
+	names, err := s.Namespaces()
+	if err != nil {
+		return err
+	}
+	type one struct {
+		name    string
+		size    int64
+		written int64
+	}
+	var all []one
+	total := int64(0)
+	for _, name := range names {
+		segments, err := s.archive.Segments(name)
+		if err != nil {
+			return err
+		}
+		n := one{name: name}
+		for _, seg := range segments {
+			n.size += seg.Size
+			n.written = max(n.written, seg.Modified.UnixNano())
+		}
+		total += n.size
+		all = append(all, n)
+	}
+	if total <= int64(s.o.MaxBytes) {
+		return nil
+	}
+	goal := int64(s.o.MaxBytes) * keptPercent / 100
+	sorting.By(all, func(a, b one) int {
+		if (a.name == current) != (b.name == current) { // the one that is written to gives last
+			return cmp.Compare(b2i(a.name == current), b2i(b.name == current))
+		}
+		return cmp.Compare(a.written, b.written)
+	})
+	for _, n := range all {
+		if total <= goal {
+			return nil
+		}
+		want := max(n.size-(total-goal), 0)
+		if err := s.evict(ctx, n.name, usage{want, int64(s.o.MaxRecords)}, "total"); err != nil {
+			return err
+		}
+		left, err := s.measure(n.name)
+		if err != nil {
+			return err
+		}
+		total -= n.size - left.Bytes
+	}
+	if total > int64(s.o.MaxBytes) {
+		s.o.Log.Warn("the memory is over its bound, and what is left is pinned", "bytes", limit.Bytes(total), "bound", s.o.MaxBytes)
+	}
+	return nil
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

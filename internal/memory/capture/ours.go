@@ -1,0 +1,154 @@
+package capture
+
+import (
+	"strings"
+)
+
+// The lines around what is recalled into a conversation. The name ends as the clients' own elements do, so that what picks out
+// a user's words passes over it.
+const (
+	opening = "<plimsoll-memory-context>"
+	closing = "</plimsoll-memory-context>"
+)
+
+// preface introduces the lines to a model. They are a person's words of another time, not instructions of now.
+const preface = "Plimsoll found these in the memory of earlier conversations. They are the user's own words of that time; the user's message above has precedence."
+
+// Wrap returns lines of recalled memory between the marks by which [Strip] recognises them; "" for no lines. It leaves out lines that hold
+// a mark or a line break.
+func Wrap(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		if l == "" || strings.ContainsAny(l, "\n\r") || strings.Contains(strings.ToLower(l), "plimsoll-memory-context") {
+			continue
+		}
+		b.WriteString(l + "\n")
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return opening + "\n" + preface + "\n" + b.String() + closing
+}
+
+// Unwrap returns the lines of all blocks that [Wrap] has put into a text.
+func Unwrap(text string) (lines []string) {
+	for {
+		_, rest, ok := strings.Cut(text, opening)
+		if !ok {
+			return lines
+		}
+		block, after, _ := strings.Cut(rest, closing)
+		for l := range strings.Lines(block) {
+			if l = strings.TrimSpace(l); l != "" && l != preface {
+				lines = append(lines, l)
+			}
+		}
+		text = after
+	}
+}
+
+// Strip returns a text without what Plimsoll put into it: blocks of recalled memory, summaries of compacted messages, masks, notes of
+// pages, and lines that repeat one of the recalled lines.
+func Strip(text string, recalled []string) string {
+	return withoutRecalled(text, recalledSet(recalled))
+}
+
+func withoutRecalled(text string, recalled map[string]bool) string {
+	text = withoutBlocks(text)
+	if len(recalled) == 0 && !strings.Contains(text, "[Plimsoll") && !strings.Contains(text, "[plimsoll]") {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	summary := false
+	for line := range strings.Lines(text) {
+		bare := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(bare, summaryEnd):
+			summary = false
+			continue
+		case strings.HasPrefix(bare, summaryBegin):
+			summary = !strings.Contains(bare, "Nothing of them is kept here")
+			continue
+		case summary:
+			continue
+		case strings.HasPrefix(bare, "[Plimsoll") || strings.HasPrefix(bare, "[plimsoll]"):
+			continue
+		case recalled[normalLine(bare)]:
+			continue
+		}
+		if at := strings.Index(line, "[Plimsoll "); at >= 0 && strings.Contains(line[at:], " to make room") {
+			line = line[:at] + "\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// The first and the last line of a summary begin so (internal/window/compact/extract, which this package may not know; a test there and
+// one in internal/app/remember hold them together).
+const (
+	summaryBegin = "[Plimsoll: summary of "
+	summaryEnd   = "[Plimsoll: end of the summary"
+)
+
+// withoutBlocks removes blocks of recalled memory. A block without an end goes to the end of the text: rather too much is removed.
+func withoutBlocks(text string) string {
+	if !strings.Contains(text, opening) {
+		return text
+	}
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, opening)
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		_, text, ok = strings.Cut(rest, closing)
+		if !ok {
+			return b.String()
+		}
+	}
+}
+
+// recalledSet returns the set in which [Strip] looks lines up: the normal form of each recalled line, and of its words behind the statement
+// of its source. No lines give nil.
+func recalledSet(lines []string) map[string]bool {
+	if len(lines) == 0 {
+		return nil
+	}
+	set := make(map[string]bool, 2*len(lines))
+	for _, l := range lines {
+		set[normalLine(l)] = true
+		if _, words, ok := strings.Cut(l, ": "); ok && len(words) >= 8 {
+			set[normalLine(words)] = true
+		}
+	}
+	delete(set, "")
+	return set
+}
+
+// normalLine returns the form in which lines are compared: in lower case, without the marks of lists and quotations, with single spaces.
+func normalLine(line string) string {
+	line = strings.TrimLeft(strings.TrimSpace(line), "-*•>#0123456789.) \t\"'“`")
+	return strings.ToLower(strings.Join(strings.Fields(strings.TrimRight(line, " \t\"'”`")), " "))
+}
+
+// ownTools are the names of the memory's tools.
+var ownTools = []string{"manage_memory", "search_memory", "get_memory"}
+
+// isMemoryTool reports whether a tool is one of the memory's, whatever prefix a client gives its name (mcp__plimsoll__search_memory).
+func isMemoryTool(name string) bool {
+	name = strings.ToLower(name)
+	for _, t := range ownTools {
+		if strings.HasSuffix(name, t) {
+			return true
+		}
+	}
+	return name == "memory" || strings.Contains(name, "plimsoll") && strings.HasSuffix(name, "memory")
+}
+
+// callsPlimsoll reports whether a command line names Plimsoll: it then runs it or reads its files.
+func callsPlimsoll(command string) bool {
+	return strings.Contains(strings.ToLower(command), "plimsoll")
+}

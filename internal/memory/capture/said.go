@@ -1,0 +1,131 @@
+package capture
+
+import (
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Kind classifies a captured text.
+type Kind uint8
+
+// The kinds.
+const (
+	Words  Kind = iota // of a person or a model
+	Call               // what a model wants a tool to do
+	Result             // what the tool said
+)
+
+// Said is one thing that was said in a conversation.
+type Said struct {
+	Kind   Kind
+	Role   string        // as the dialect calls it; "system" and "developer" are never taken
+	Origin memory.Origin // that the caller can prove; anything unknown is a tool's
+	Tool   string        // of calls and results
+	// Command is the command line that the call of a result ran, if known: results of Plimsoll's own commands are left out by it.
+	Command string
+	Text    string
+	Turn    int       // place in the conversation, from 1
+	At      time.Time // when it was said; the zero time is not known
+}
+
+// Conversation identifies the conversation that a text was said in.
+type Conversation struct {
+	Namespace, Scope  string
+	Client, Run, Name string
+	Agent             string // of Plimsoll's own, "" for none
+	// Recalled are the lines that were recalled into this conversation: a repetition of one is nothing new.
+	Recalled []string
+}
+
+// maxPassages is the number of passages kept of one text: 256 KiB of it.
+const maxPassages = 128
+
+// maxTyped is the longest text that may count as typed by a person, in bytes: what is longer was pasted or read from a file.
+const maxTyped = 2 << 10
+
+// Episodes returns the records of what was said in a conversation, in its order. A passage may come twice; the store counts it.
+func Episodes(of Conversation, said []Said) []memory.Record {
+	b := batch{of: of, recalled: recalledSet(of.Recalled)}
+	for i := range said {
+		b.add(&said[i])
+	}
+	return b.records
+}
+
+type batch struct {
+	of       Conversation
+	records  []memory.Record
+	recalled map[string]bool
+}
+
+func (b *batch) add(s *Said) {
+	switch s.Role {
+	case "system", "developer":
+		return
+	}
+	if s.Kind == Result && (isMemoryTool(s.Tool) || callsPlimsoll(s.Command)) || s.Kind == Call && isMemoryTool(s.Tool) {
+		return
+	}
+	text := withoutRecalled(strings.ToValidUTF8(s.Text, "\uFFFD"), b.recalled)
+	if !worthKeeping(text) {
+		return
+	}
+	text = secrets.Text(text)
+	switch {
+	case s.Origin == memory.OriginUser && s.Kind == Words && len(text) <= maxTyped:
+		for _, p := range quotations(text) {
+			origin := memory.OriginUser
+			if p.quoted {
+				origin = memory.OriginTool
+			}
+			b.passages(s, p.text, origin)
+		}
+	case s.Origin == memory.OriginAgent && s.Kind != Result:
+		b.passages(s, text, memory.OriginAgent)
+	default:
+		b.passages(s, text, memory.OriginTool)
+	}
+}
+
+func (b *batch) passages(s *Said, text string, origin memory.Origin) {
+	all := Passages(text, memory.MaxEpisode)
+	if len(all) > maxPassages {
+		all = append(all[:maxPassages/2:maxPassages/2], all[len(all)-maxPassages/2:]...)
+	}
+	for _, p := range all {
+		if !worthKeeping(p) {
+			continue
+		}
+		b.records = append(b.records, memory.Record{
+			Kind: memory.KindEpisode, Origin: origin, Namespace: b.of.Namespace, Scope: b.of.Scope, Text: p, Said: s.At,
+			Source: memory.Source{
+				Client: small(b.of.Client), Run: small(b.of.Run), Conversation: small(b.of.Name), Turn: s.Turn, Role: small(s.Role), Tool: small(s.Tool),
+			},
+		})
+	}
+}
+
+// small returns a name as valid UTF-8 of at most 200 bytes, which is within the bound of a record's fields.
+func small(s string) string { return limit.Clip(strings.ToValidUTF8(s, "\uFFFD"), 200) }
+
+// worthKeeping reports whether a text has a word of three letters or digits: nobody looks for "ok." or a rule of dashes.
+func worthKeeping(text string) bool {
+	run := 0
+	for _, r := range text {
+		switch {
+		case r > 0x2E80: // one sign of Chinese, Japanese or Korean is a word
+			return true
+		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0x7F:
+			if run++; run >= 3 {
+				return true
+			}
+		default:
+			run = 0
+		}
+	}
+	return false
+}

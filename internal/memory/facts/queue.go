@@ -1,0 +1,172 @@
+package facts
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/memory/archive"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+// MaxQueue is the largest number of waiting episodes; past it the one that has waited longest goes, and is counted.
+const MaxQueue = 1000
+
+// maxID bounds the id of a record, in bytes.
+const maxID = 256
+
+// Queue is the file of the episodes that wait to be read, shared by any number of processes. It holds only ids.
+//
+// The file is lines of JSON, replaced whole with each change (a thousand ids are 60 kB): a process that dies leaves either file.
+type Queue struct {
+	dir      string
+	maxItems int
+}
+
+// item is a line of the file.
+type item struct {
+	ID    string    `json:"id"`
+	Tries int       `json:"tries,omitempty"`
+	After time.Time `json:"after,omitzero"` // not to be tried before
+}
+
+const (
+	queueFile = "queue.jsonl"
+	queueLock = "queue.lock"
+)
+
+// NewQueue returns the queue in a directory, which is made with the first episode. It holds at most maxItems; 0 means [MaxQueue].
+func NewQueue(dir string, maxItems int) *Queue {
+	if maxItems <= 0 {
+		maxItems = MaxQueue
+	}
+	return &Queue{dir: dir, maxItems: maxItems}
+}
+
+// Push adds the episodes that are not in the queue yet, and returns how many it dropped to make room, those that have waited longest first.
+func (q *Queue) Push(ctx context.Context, ids ...string) (dropped int, err error) {
+	err = q.change(ctx, func(all []item) []item {
+		have := map[string]bool{}
+		for _, i := range all {
+			have[i.ID] = true
+		}
+		for _, id := range ids {
+			if id != "" && len(id) <= maxID && !strings.ContainsAny(id, "\n\r") && !have[id] {
+				have[id] = true
+				all = append(all, item{ID: id})
+			}
+		}
+		dropped = max(0, len(all)-q.maxItems)
+		return all[dropped:]
+	})
+	return dropped, err
+}
+
+// Len returns the number of waiting episodes.
+func (q *Queue) Len() (int, error) {
+	all, err := q.read()
+	return len(all), err
+}
+
+// Forget removes episodes from the queue.
+func (q *Queue) Forget(ctx context.Context, ids ...string) error {
+	return q.change(ctx, func(all []item) []item {
+		return slices.DeleteFunc(all, func(i item) bool { return slices.Contains(ids, i.ID) })
+	})
+}
+
+// take returns up to n episodes that may be tried now, the oldest first. It counts a try for each, and hides them from all processes for
+// the time lease; if this process dies they are tried again after that.
+func (q *Queue) take(ctx context.Context, n int, now time.Time, lease time.Duration) (taken []item, err error) {
+	err = q.change(ctx, func(all []item) []item {
+		for i := range all {
+			if len(taken) < n && !all[i].After.After(now) {
+				taken = append(taken, all[i])
+				all[i].Tries++
+				all[i].After = now.Add(lease)
+			}
+		}
+		return all
+	})
+	return taken, err
+}
+
+// release sets the time at which the taken episodes may be tried again. With tried false it takes back the try that take has counted.
+func (q *Queue) release(ctx context.Context, taken []item, at time.Time, tried bool) error {
+	return q.change(ctx, func(all []item) []item {
+		for i := range all {
+			k := slices.IndexFunc(taken, func(t item) bool { return t.ID == all[i].ID })
+			if k < 0 {
+				continue
+			}
+			all[i].After = at
+			if !tried {
+				all[i].Tries = taken[k].Tries
+			}
+		}
+		return all
+	})
+}
+
+func (q *Queue) change(ctx context.Context, edit func([]item) []item) error {
+	if err := os.MkdirAll(q.dir, 0o700); err != nil {
+		return fmt.Errorf("the queue of facts: %w; %s", err, archive.NextStep(q.dir, err))
+	}
+	lock, err := filelock.Open(ctx, filepath.Join(q.dir, queueLock))
+	if err != nil {
+		return fmt.Errorf("the queue of facts: %w; %s", err, archive.NextStep(q.dir, err))
+	}
+	defer filelock.Release(lock)
+	all, err := q.read()
+	if err != nil {
+		return err
+	}
+	before := slices.Clone(all)
+	if all = edit(all); slices.Equal(all, before) {
+		return nil
+	}
+	var b strings.Builder
+	for _, i := range all {
+		line, err := json.Marshal(i)
+		if err != nil {
+			return err
+		}
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	if err := atomicfile.Write(filepath.Join(q.dir, queueFile), []byte(b.String()), 0o600, atomicfile.Durable); err != nil {
+		return fmt.Errorf("the queue of facts: %w; %s", err, archive.NextStep(q.dir, err))
+	}
+	return nil
+}
+
+// read returns the items. It ignores invalid lines: at worst an episode is not read.
+func (q *Queue) read() ([]item, error) {
+	f, err := statefile.Open(filepath.Join(q.dir, queueFile), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the queue of facts: %w", err)
+	}
+	defer f.Close()
+	var all []item
+	lines := bufio.NewScanner(f)
+	for lines.Scan() && len(all) < q.maxItems {
+		var i item
+		if json.Unmarshal(lines.Bytes(), &i) == nil && i.ID != "" && len(i.ID) <= maxID {
+			all = append(all, i)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,131 @@
+package notes
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/memory/archive"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// prefix is the first element of the memory tool's paths.
+const prefix = "/memories"
+
+// maxPath is the longest path in bytes, and maxName the longest name in it: what common file systems take.
+const (
+	maxPath = 1024
+	maxName = 200 // 255 bytes less the ending of a temporary file
+)
+
+// resolve returns the name below the root for a path of the memory tool, "." for /memories itself. An invalid path is a [Refusal].
+func resolve(notePath string) (string, error) {
+	rest, is := strings.CutPrefix(notePath, prefix)
+	if !is || rest != "" && rest[0] != '/' {
+		return "", refuse("Error: Path must start with %s, got: %s", prefix, limit.Clip(notePath, maxPath))
+	}
+	if len(notePath) > maxPath {
+		return "", refuse("Error: Path has %d bytes, the most is %d", len(notePath), maxPath)
+	}
+	name := path.Clean("./" + strings.Trim(rest, "/"))
+	if name == "." && !strings.Contains(rest, "..") {
+		return name, nil
+	}
+	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(rest, `\`) {
+		return "", refuse("Error: Path %s would escape %s directory", notePath, prefix)
+	}
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return "", refuse("Error: Path %q has characters that no file name should have", notePath)
+	}
+	levels := strings.Split(name, "/")
+	if len(levels) > MaxDepth {
+		return "", refuse("Error: Path %s is %d levels deep, the most is %d", notePath, len(levels), MaxDepth)
+	}
+	for _, level := range levels {
+		if len(level) > maxName {
+			return "", refuse("Error: Path %s: a name has %d bytes, the most is %d", notePath, len(level), maxName)
+		}
+		if temporary(level) {
+			return "", refuse("Error: Path %s: names of this form are temporary files", notePath)
+		}
+	}
+	return name, nil
+}
+
+// temporary reports whether a name has the form of a file that is being written (package atomicfile).
+func temporary(name string) bool { return strings.Contains(name, ".tmp-") }
+
+// Refusal is an error whose text is meant for the model that made the call, as the memory tool's documentation words it.
+type Refusal string
+
+// Error implements error.
+func (r Refusal) Error() string { return string(r) }
+
+func refuse(format string, args ...any) error { return Refusal(fmt.Sprintf(format, args...)) }
+
+// shown returns a path of the memory tool without trailing slashes, as answers show it.
+func shown(notePath string) string {
+	if t := strings.TrimRight(notePath, "/"); t != "" {
+		return t
+	}
+	return notePath
+}
+
+// missing returns the documented error of view and str_replace for a path that does not exist.
+func missing(notePath string) error {
+	return refuse("Error: The path %s does not exist. Please provide a valid path.", notePath)
+}
+
+// absent returns the documented error of insert, delete and rename for a path that does not exist.
+func absent(notePath string) error {
+	return refuse("Error: The path %s does not exist", notePath)
+}
+
+// readNote returns the content of a regular file below the root. For a missing name or a directory it returns an error that wraps
+// fs.ErrNotExist. notePath is the path to show in errors.
+func readNote(root *os.Root, name, notePath string) (string, error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return "", plainError(notePath, err)
+	}
+	if info.IsDir() {
+		return "", fs.ErrNotExist
+	}
+	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
+	if err != nil {
+		return "", plainError(notePath, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxRead+1))
+	if err != nil {
+		return "", plainError(notePath, err)
+	}
+	if len(text) > maxRead {
+		return "", refuse("Error: File %s is larger than %s; notes have at most %d bytes", notePath, limit.Bytes(maxRead).Human(), MaxNote)
+	}
+	return string(text), nil
+}
+
+// plainError returns an error of the file system without this machine's path, for which a model has no use; fs.ErrNotExist stays as it is.
+func plainError(notePath string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fs.ErrNotExist
+	}
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		err = of.Err
+	} else if of, ok := errors.AsType[*os.LinkError](err); ok {
+		err = of.Err
+	}
+	if archive.DiskFull(err) {
+		return refuse("Error: %s: %v; nothing was changed. Make room on the disk, or delete notes that are needed no longer", notePath, err)
+	}
+	return refuse("Error: %s: %v", notePath, err)
+}

@@ -1,0 +1,115 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/memory/archive"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// Pins returns the pins of a namespace, the oldest first.
+func (s *Store) Pins(ctx context.Context, namespace string) ([]Record, error) {
+	return s.matching(ctx, &Filter{Namespaces: []string{namespace}, Kinds: []Kind{KindPin}, AllScopes: true})
+}
+
+// Pin copies a record of the user's into a new pin in the same namespace and returns that; a pin is returned as it is. A record of another
+// origin, or a quarantined one, is an [ErrOrigin]. When the namespace's pins would be larger than Options.MaxPins, it returns an [ErrPins]
+// that lists them.
+func (s *Store) Pin(ctx context.Context, id string) (Record, error) {
+	found, err := s.Get(ctx, id, 0)
+	if err != nil {
+		return Record{}, err
+	}
+	r := found[0]
+	if r.Kind == KindPin {
+		return r, nil
+	}
+	if r.Origin != OriginUser || r.Quarantined {
+		return Record{}, fmt.Errorf("%w: %s is of origin %s", ErrOrigin, id, r.Origin)
+	}
+	pins, err := s.Pins(ctx, r.Namespace)
+	if err != nil {
+		return Record{}, err
+	}
+	if err := s.roomForPin(pins, r.Text); err != nil {
+		return Record{}, err
+	}
+	pin := Record{
+		Kind: KindPin, Origin: r.Origin, Namespace: r.Namespace, Scope: r.Scope, Text: r.Text, Source: r.Source, Said: r.Said, From: []string{r.ID},
+	}
+	added, err := s.Add(ctx, pin)
+	if err != nil {
+		return Record{}, err
+	}
+	if added.IDs[0] == "" {
+		return Record{}, fmt.Errorf("%s cannot be pinned: %w", id, ErrForgotten)
+	}
+	found, err = s.Get(ctx, added.IDs[0], 0)
+	if err != nil {
+		return Record{}, err
+	}
+	return found[0], nil
+}
+
+func (s *Store) roomForPin(pins []Record, text string) error {
+	total := len(text)
+	var names []string
+	for _, p := range pins {
+		if p.Text == text {
+			return nil
+		}
+		total += len(p.Text)
+		names = append(names, fmt.Sprintf("%s (%s)", p.ID, limit.Short(p.Text, 30)))
+	}
+	if int64(total) <= int64(s.o.MaxPins) {
+		return nil
+	}
+	return fmt.Errorf("%w: it has %d bytes and they may have %d together; unpin one of %s", ErrPins, len(text), int64(s.o.MaxPins), strings.Join(names, ", "))
+}
+
+// Unpin removes the pin with an id, or the pins that were made from the record with it; that record stays. None is an [ErrNotFound].
+func (s *Store) Unpin(ctx context.Context, id string) error {
+	if _, err := parseID(id); err != nil {
+		return err
+	}
+	pins, err := s.matching(ctx, &Filter{Kinds: []Kind{KindPin}, AllScopes: true})
+	if err != nil {
+		return err
+	}
+	found := false
+	for i := range pins {
+		p := &pins[i]
+		if p.ID != id && !slices.Contains(p.From, id) {
+			continue
+		}
+		found = true
+		if err := s.drop(ctx, p); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return fmt.Errorf("%w: %s is no pin, and none is made from it", ErrNotFound, id)
+	}
+	return nil
+}
+
+// drop appends a line that removes a record. Its bytes leave the disk when the segment is rewritten.
+func (s *Store) drop(ctx context.Context, r *Record) error {
+	body, err := marshal(entryBody{Drop: []string{r.ID}})
+	if err != nil {
+		return err
+	}
+	n, err := s.namespace(r.Namespace)
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return s.archive.Append(ctx, r.Namespace, true, archive.Line{Key: s.identity(r), Body: body})
+}

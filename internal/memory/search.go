@@ -1,0 +1,161 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/memory/archive"
+	"github.com/plimsoll/plimsoll/internal/memory/index"
+	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// shelf returns the index of a namespace, and makes it when it is missing.
+func (s *Store) shelf(name string) (*shelf, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.isOpen(); err != nil {
+		return nil, err
+	}
+	h := s.shelves[name]
+	if h == nil {
+		h = newShelf(name)
+		s.shelves[name] = h
+	}
+	return h, nil
+}
+
+// Search finds the records whose words, or those around them in their conversations, have most in common with the query's. It opens an
+// index of each namespace that is searched, on first use, and keeps it.
+//
+// Records that are superseded, expired, quarantined or of another scope are not found. Newer records do not rank higher; but if the text
+// names a time (in May 2022, last week), what was said then or up to three days later counts twice.
+func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
+	if err := s.readForgotten(); err != nil {
+		return Results{}, err
+	}
+	names, err := s.chosen(q.Namespaces)
+	if err != nil {
+		return Results{}, err
+	}
+	m, wordsOnly := s.meaningOf(ctx, names, limit.Clip(q.Text, MaxQuery))
+	if s.embedding != nil {
+		defer s.embedding.wake()
+	}
+	limitOf, offset := min(cmp.Or(max(q.Limit, 0), DefaultLimit), MaxLimit), max(q.Offset, 0)
+	for range 3 {
+		out, stale, err := s.search(ctx, &q, m, names, limitOf, offset)
+		out.WordsOnly = wordsOnly
+		if err != nil || !stale {
+			return out, err
+		}
+	}
+	out, _, err := s.search(ctx, &q, m, names, limitOf, offset)
+	out.WordsOnly = wordsOnly
+	return out, err
+}
+
+// place is a hit on a shelf.
+type place struct {
+	h     *shelf
+	n     int
+	score float64
+}
+
+// search makes one attempt at a search. stale reports that a segment was rewritten before all found records could be read from it.
+func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string, wanted, offset int) (out Results, stale bool, err error) {
+	now := s.o.Clock()
+	var found, near []place
+	depth := offset + wanted
+	if m != nil {
+		depth = max(2*depth, fusionDepth)
+	}
+	text := limit.Clip(q.Text, MaxQuery)
+	times := timesOf(text, now)
+	var shelves []*shelf
+	defer func() {
+		for _, h := range shelves {
+			h.mu.Unlock()
+		}
+	}()
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) { // in order, so that no two wait for each other
+		if checkNamespace(name) != nil {
+			return out, false, checkNamespace(name)
+		}
+		h, err := s.shelf(name)
+		if err != nil {
+			return out, false, err
+		}
+		h.mu.Lock()
+		shelves = append(shelves, h)
+		if err := h.catchUp(ctx, s); err != nil {
+			return out, false, err
+		}
+		query := index.Query{Text: text, Favoured: h.saidIn(times), Favour: timeWeight, Limit: depth, Alone: q.Neighbours < 0}
+		f := h.filter(q, now, s.o.MaxAge)
+		f.put(&query)
+		hits, total := h.x.Search(query)
+		out.Total += total
+		for _, hit := range hits {
+			found = append(found, place{h, hit.Doc, hit.Score})
+		}
+		if m != nil {
+			some, err := h.nearest(ctx, s, m, q, f.keeps, depth)
+			if err != nil && ctx.Err() != nil {
+				return out, false, err
+			}
+			if err != nil { // words are found all the same
+				s.noteService("file", err)
+			}
+			near = append(near, some...)
+		}
+	}
+	best := func(a, b place) int { return cmp.Compare(b.score, a.score) }
+	sorting.StableBy(found, best)
+	if len(near) > 0 {
+		sorting.StableBy(near, best)
+		found = fuse(found, near)
+		out.Total = max(out.Total, len(found))
+	}
+	from := min(offset, len(found))
+	out.Offset = from
+	fetchers := map[*shelf]*archive.Fetcher{}
+	defer func() {
+		for _, f := range fetchers {
+			f.Close()
+		}
+	}()
+	for _, p := range found[from:min(len(found), from+wanted)] {
+		f := fetchers[p.h]
+		if f == nil {
+			if f, err = s.archive.Fetcher(p.h.name); err != nil {
+				return out, false, err
+			}
+			fetchers[p.h] = f
+		}
+		r, ok, err := p.h.fetch(f, p.n)
+		if err != nil {
+			return out, false, err
+		}
+		if !ok {
+			stale = true
+			continue
+		}
+		out.Items = append(out.Items, Item{r, p.score})
+	}
+	return out, stale, nil
+}
+
+// note counts, logs and journals the damaged lines that a pass over a namespace has found. A line counts each time that it is read.
+func (s *Store) note(found archive.Seen) {
+	if found.Damaged == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.stats.Damaged += int64(found.Damaged)
+	s.mu.Unlock()
+	s.o.Journal.Append(journal.MemoryDamaged{Lines: found.Damaged})
+	s.o.Log.Warn("lines of the memory are damaged and passed over", "lines", found.Damaged, "dir", s.o.Dir)
+}

@@ -1,0 +1,357 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"hash/maphash"
+	"io/fs"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/memory/archive"
+	"github.com/plimsoll/plimsoll/internal/memory/index"
+)
+
+// shelf is the in-memory state of a namespace that is searched: an index of its records, and their places on disk. It holds no texts.
+type shelf struct {
+	name string
+
+	mu       sync.Mutex
+	at       archive.Cursor
+	x        *index.Index
+	slots    []slot // by the number of the document in x
+	byID     table
+	byKey    table
+	segments []string // by slot.segment
+	segment  map[string]uint16
+	shared   []sharedText // by slot.shared
+	sharedOf map[string]uint32
+	facts    map[uint32]*Fact // of the slots that hold facts: their times only
+	pending  map[archive.Key]int
+	waiting  int      // how many slots were quarantined when they were read
+	others   int      // how many slots are not episodes
+	oldest   recordID // of all slots
+	dropped  map[recordID]struct{}
+	recalled map[recordID]uint32 // times of use that were read before their records
+	vectors  fs.FileInfo         // of the file of vectors when the slots were last marked; nil if never
+}
+
+// slot is a shelf's entry of a record.
+type slot struct {
+	id       recordID
+	key      archive.Key
+	said     int64 // milliseconds since 1970
+	offset   uint32
+	size     uint32
+	shared   uint32
+	recalled uint32 // seconds since 1970
+	count    uint32
+	version  uint16
+	segment  uint16
+	kind     uint8
+	origin   uint8
+	flags    uint8
+}
+
+const (
+	quarantined = 1 << iota
+	removed
+	embedded   // it has a vector
+	unembedded // the service that makes vectors did not take it, or there was no room
+)
+
+// sharedText holds the fields that all records of a conversation share, as far as a search needs them.
+type sharedText struct {
+	entryShared
+	conversation uint64 // a hash of scope and conversation; 0 is none
+}
+
+var (
+	kinds   = [...]Kind{KindEpisode, KindFact, KindNote, KindPin}
+	origins = [...]Origin{OriginUser, OriginAgent, OriginTool}
+)
+
+func newShelf(name string) *shelf {
+	s := &shelf{name: name}
+	s.reset()
+	return s
+}
+
+func (h *shelf) reset() {
+	h.at = archive.Cursor{}
+	h.x = index.New(index.Defaults())
+	h.slots, h.segments, h.shared = nil, nil, []sharedText{{}}
+	h.byID, h.byKey = table{}, table{}
+	h.segment, h.sharedOf = map[string]uint16{}, map[string]uint32{"": 0}
+	h.facts, h.pending, h.recalled = map[uint32]*Fact{}, map[archive.Key]int{}, map[recordID]uint32{}
+	h.dropped = map[recordID]struct{}{}
+	h.waiting, h.others, h.oldest, h.vectors = 0, 0, recordID{}, nil
+}
+
+// catchUp reads the lines that were written since the last call, by any process, into the index. The caller holds h.mu.
+func (h *shelf) catchUp(ctx context.Context, s *Store) error {
+	if h.x.Dead() > 1000 && h.x.Dead() > h.x.Len()/2 {
+		h.reset()
+	}
+	found, err := s.archive.Read(h.name, &h.at, func(p archive.Place, l archive.Line) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		h.addLine(s, p, l)
+		return nil
+	})
+	s.note(found)
+	if err != nil {
+		return err
+	}
+	for _, name := range found.Gone {
+		gone, known := h.segment[name]
+		if !known {
+			continue
+		}
+		for n := range h.slots {
+			if h.slots[n].segment == gone {
+				h.remove(n)
+			}
+		}
+	}
+	return nil
+}
+
+// addLine enters one line, a record or an event about records, into the index. The caller holds h.mu.
+func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
+	b, err := readBody(l.Body)
+	if err != nil {
+		return // of a newer version
+	}
+	switch {
+	case b.Seen > 0:
+		if n, ok := h.byKey.find(h, l.Key); ok {
+			h.slots[n].count += uint32(b.Seen)
+		} else {
+			h.pending[l.Key] += b.Seen
+		}
+		return
+	case len(b.Recall) > 0:
+		for _, text := range b.Recall {
+			if id, err := parseID(text); err == nil {
+				h.recall(id, uint32(b.Recalled/1000))
+			}
+		}
+		return
+	case len(b.Drop) > 0:
+		for _, text := range b.Drop {
+			if id, err := parseID(text); err == nil {
+				h.dropped[id] = struct{}{} // the record may come later, from another segment
+				if n, ok := h.byID.findID(h, id); ok {
+					h.remove(n)
+				}
+			}
+		}
+		return
+	}
+	id, err := parseID(b.ID)
+	if _, dropped := h.dropped[id]; dropped {
+		return
+	}
+	kind, bad := kindOf(b.Kind)
+	if err != nil || bad != nil || kind == KindFact && b.Fact == nil || s.wasForgotten(b.ID) || p.Offset > math.MaxUint32 {
+		return
+	}
+	one := slot{
+		id: id, key: l.Key, offset: uint32(p.Offset), size: uint32(p.Size), segment: h.number(p.Segment), version: uint16(b.Version),
+		said: id.time().UnixMilli() - b.Age, count: uint32(max(b.Count, 1)), recalled: uint32(b.Recalled / 1000),
+	}
+	if old, ok := h.byID.findID(h, id); ok {
+		switch o := &h.slots[old]; {
+		case o.version == one.version: // rewritten at another place
+			o.offset, o.size, o.segment = one.offset, one.size, one.segment
+			o.count, o.recalled = max(o.count, one.count), max(o.recalled, one.recalled)
+			return
+		case o.version > one.version:
+			return
+		default:
+			one.count, one.recalled = max(one.count, o.count), max(one.recalled, o.recalled)
+			h.remove(old)
+		}
+	}
+	if other, ok := h.byKey.find(h, l.Key); ok && b.Version == 0 {
+		h.slots[other].count += one.count // two processes have written one passage at the same moment
+		return
+	}
+	one.count += uint32(h.pending[l.Key])
+	delete(h.pending, l.Key)
+	one.recalled = max(one.recalled, h.recalled[id])
+	delete(h.recalled, id)
+	one.shared = h.sharedNumber(l.Shared)
+	doc := index.Doc{Text: b.Text, Turn: b.Turn, Conversation: h.shared[one.shared].conversation, Speaker: h.shared[one.shared].Speaker}
+	for i, k := range kinds {
+		if k == kind {
+			one.kind = uint8(i)
+		}
+	}
+	for i, o := range origins {
+		if o == originOf(b.Origin) {
+			one.origin = uint8(i)
+			doc.Lane = index.Lane(i)
+		}
+	}
+	switch kind {
+	case KindFact:
+		doc.Lane = index.Fact
+	case KindNote, KindPin:
+		doc.Lane = index.Note
+	}
+	if b.Quarantined {
+		one.flags |= quarantined
+		h.waiting++
+	}
+	if kind != KindEpisode {
+		h.others++
+	}
+	if len(h.slots) == 0 || bytes.Compare(id[:], h.oldest[:]) < 0 {
+		h.oldest = id
+	}
+	n := h.x.Add(doc)
+	if b.Fact != nil {
+		h.facts[uint32(n)] = &Fact{ValidFrom: b.Fact.ValidFrom, ValidUntil: b.Fact.ValidUntil, Expired: b.Fact.Expired}
+	}
+	h.slots = append(h.slots, one)
+	h.byID.add(h, n, hashID(id))
+	h.byKey.add(h, n, hashKey(l.Key))
+}
+
+func (h *shelf) recall(id recordID, seconds uint32) {
+	if n, ok := h.byID.findID(h, id); ok {
+		h.slots[n].recalled = max(h.slots[n].recalled, seconds)
+	} else {
+		h.recalled[id] = max(h.recalled[id], seconds)
+	}
+}
+
+func (h *shelf) remove(n int) {
+	h.slots[n].flags |= removed
+	h.x.Remove(n)
+	delete(h.facts, uint32(n))
+}
+
+func (h *shelf) number(segment string) uint16 {
+	n, ok := h.segment[segment]
+	if !ok {
+		n = uint16(len(h.segments))
+		h.segments = append(h.segments, segment)
+		h.segment[segment] = n
+	}
+	return n
+}
+
+var conversationSeed = maphash.MakeSeed()
+
+func (h *shelf) sharedNumber(text []byte) uint32 {
+	if n, ok := h.sharedOf[string(text)]; ok {
+		return n
+	}
+	one, err := decodeShared(text)
+	if err != nil {
+		return 0
+	}
+	t := sharedText{entryShared: one}
+	if one.Conversation != "" {
+		t.conversation = maphash.String(conversationSeed, one.Scope+"\xff"+one.Conversation) | 1
+	}
+	h.shared = append(h.shared, t)
+	h.sharedOf[string(text)] = uint32(len(h.shared) - 1)
+	return uint32(len(h.shared) - 1)
+}
+
+// filter holds the conditions of a query in a form that is fast to check: a search does so for up to 100,000 slots.
+type filter struct {
+	h            *shelf
+	kinds        [len(kinds)]bool
+	origins      [len(origins)]bool
+	scopes       []bool // by slot.shared
+	since, until int64  // milliseconds
+	oldest       [6]byte
+	facts        bool
+	asOf, now    time.Time
+}
+
+// filter returns the conditions of a query for this shelf. Episodes older than maxAge do not pass. The caller holds h.mu.
+func (h *shelf) filter(q *Query, now time.Time, maxAge time.Duration) *filter {
+	f := &filter{h: h, until: math.MaxInt64, since: math.MinInt64, asOf: q.AsOf, now: now, facts: len(h.facts) > 0}
+	for i, k := range kinds {
+		f.kinds[i] = len(q.Kinds) == 0 || slices.Contains(q.Kinds, k)
+	}
+	for i, o := range origins {
+		f.origins[i] = len(q.Origins) == 0 || slices.Contains(q.Origins, o)
+	}
+	f.scopes = make([]bool, len(h.shared))
+	for i := range h.shared {
+		scope := h.shared[i].Scope
+		f.scopes[i] = q.AllScopes || scope == "" || scope == q.Scope
+	}
+	if !q.Since.IsZero() {
+		f.since = q.Since.UnixMilli()
+	}
+	if !q.Until.IsZero() {
+		f.until = q.Until.UnixMilli()
+	}
+	if maxAge > 0 {
+		f.oldest = millis(now.Add(-maxAge).UnixMilli())
+	}
+	return f
+}
+
+// put sets Skip and Keep of a query of the index. Keep stays nil when the lanes alone decide.
+func (f *filter) put(q *index.Query) {
+	h := f.h
+	for lane := range origins {
+		q.Skip[lane] = !f.kinds[0] || !f.origins[lane] // of episodes: see [shelf.addLine]
+	}
+	alike := h.others == 0 && h.waiting == 0 && f.since == math.MinInt64 && f.until == math.MaxInt64 && bytes.Compare(h.oldest[:6], f.oldest[:]) >= 0 &&
+		!slices.Contains(f.scopes, false)
+	if !alike {
+		q.Keep = f.keeps
+	}
+}
+
+// keeps reports whether the record of slot n fulfils the conditions.
+func (f *filter) keeps(n int) bool {
+	one := &f.h.slots[n]
+	if one.flags&(quarantined|removed) != 0 || !f.kinds[one.kind] || !f.origins[one.origin] || !f.scopes[one.shared] || one.said < f.since || one.said >= f.until {
+		return false
+	}
+	if one.kind == 0 {
+		return bytes.Compare(one.id[:6], f.oldest[:]) >= 0
+	}
+	if f.facts {
+		if fact := f.h.facts[uint32(n)]; fact != nil {
+			return fact.at(f.asOf, f.now)
+		}
+	}
+	return true
+}
+
+// fetch reads the record of slot n from the disk. ok is false when it is no longer where it was.
+func (h *shelf) fetch(from *archive.Fetcher, n int) (r Record, ok bool, err error) {
+	one := &h.slots[n]
+	l, ok, err := from.Fetch(archive.Place{Segment: h.segments[one.segment], Offset: int64(one.offset), Size: int(one.size)})
+	if !ok || err != nil {
+		return Record{}, false, err
+	}
+	b, err := decodeBody(l.Body)
+	if err != nil || b.ID != one.id.String() {
+		return Record{}, false, nil
+	}
+	r, err = b.record(h.name, &h.shared[one.shared].entryShared)
+	if err != nil {
+		return Record{}, false, nil
+	}
+	r.Count = int(one.count)
+	if one.recalled > 0 {
+		r.Recalled = timeOf(int64(one.recalled) * 1000)
+	}
+	return r, true, nil
+}

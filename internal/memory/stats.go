@@ -1,0 +1,241 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/memory/archive"
+	"github.com/plimsoll/plimsoll/internal/memory/embed"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Stats holds the current contents, and counts since [Open].
+type Stats struct {
+	Namespaces []NamespaceStats `json:"namespaces"`
+	Bytes      limit.Bytes      `json:"bytes"`     // of the segments of all namespaces; vectors not included
+	Forgotten  int              `json:"forgotten"` // tombstones
+	Torn       int64            `json:"torn"`      // entries that a dead process had not finished, cut off
+	Damaged    int64            `json:"damaged"`   // invalid lines
+	Evicted    int64            `json:"evicted"`   // records that evictions removed
+	Refused    int64            `json:"refused"`   // records not added because they were forgotten once
+	Merged     int64            `json:"merged"`    // passages counted because they were there already
+	Embedding  VectorStats      `json:"embedding,omitzero"`
+}
+
+// NamespaceStats describes the contents of a namespace.
+type NamespaceStats struct {
+	Name    string       `json:"name"`
+	Bytes   limit.Bytes  `json:"bytes"`
+	Records int          `json:"records"`
+	Kinds   map[Kind]int `json:"kinds"`
+	Oldest  time.Time    `json:"oldest,omitzero"`
+	Newest  time.Time    `json:"newest,omitzero"`
+	// Vectors is the number of vectors, made by VectorModel, and VectorBytes the size of their file.
+	Vectors     int         `json:"vectors,omitempty"`
+	VectorModel string      `json:"vector_model,omitempty"`
+	VectorBytes limit.Bytes `json:"vector_bytes,omitempty"`
+}
+
+// Stats returns the current contents and the counts since Open. It reads all segments and vectors.
+func (s *Store) Stats(ctx context.Context) (Stats, error) {
+	names, err := s.Namespaces()
+	if err != nil {
+		return Stats{}, err
+	}
+	if err := s.readForgotten(); err != nil {
+		return Stats{}, err
+	}
+	s.mu.Lock()
+	out := s.stats
+	s.mu.Unlock()
+	s.forgotten.mu.Lock()
+	out.Forgotten = len(s.forgotten.ids)
+	s.forgotten.mu.Unlock()
+	out.Torn = s.archive.Torn()
+	if e := s.embedding; e != nil {
+		e.mu.Lock()
+		out.Embedding = e.counters
+		e.mu.Unlock()
+	}
+	for _, name := range names {
+		n := NamespaceStats{Name: name, Kinds: map[Kind]int{}}
+		segments, err := s.archive.Segments(name)
+		if err != nil {
+			return Stats{}, err
+		}
+		for _, seg := range segments {
+			n.Bytes += limit.Bytes(seg.Size)
+		}
+		records, err := s.load(ctx, name, func(r *Record) bool {
+			n.Records++
+			n.Kinds[r.Kind]++
+			if n.Oldest.IsZero() || r.Recorded.Before(n.Oldest) {
+				n.Oldest = r.Recorded
+			}
+			if r.Recorded.After(n.Newest) {
+				n.Newest = r.Recorded
+			}
+			return false
+		})
+		if err != nil {
+			return Stats{}, err
+		}
+		_ = records
+		seen, err := s.vectorsOf(name).Scan(ctx, "", func(embed.Entry) {})
+		if err != nil && !errors.Is(err, embed.ErrNewer) {
+			return Stats{}, err
+		}
+		n.Vectors, n.VectorModel, n.VectorBytes = seen.Entries, seen.Model, limit.Bytes(seen.Bytes)
+		out.Namespaces = append(out.Namespaces, n)
+		out.Bytes += n.Bytes
+	}
+	return out, nil
+}
+
+// Collected reports the outcome of [Store.GC].
+type Collected struct {
+	Records int   `json:"records"` // that were removed
+	Bytes   int64 `json:"bytes"`   // that became free
+	// Elsewhere is the number of things removed from other stores, of a Forget that had ended early.
+	Elsewhere int `json:"elsewhere,omitempty"`
+}
+
+// WouldGC returns what GC would remove now. It changes nothing.
+func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
+	var out Collected
+	names, err := s.Namespaces()
+	if err != nil {
+		return out, err
+	}
+	if err := s.readForgotten(); err != nil {
+		return out, err
+	}
+	rest, err := s.remains(ctx)
+	if err != nil {
+		return out, err
+	}
+	if out.Records = len(rest.match.IDs); out.Records > 0 {
+		places, err := s.forgetElsewhere(ctx, rest.match, true)
+		if err != nil {
+			return out, err
+		}
+		out.Elsewhere = len(places)
+	}
+	for _, name := range names {
+		edit, removed, err := s.compaction(ctx, name, nil)
+		if err != nil {
+			return out, err
+		}
+		done, err := s.archive.WouldRewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
+			if len(rest.match.IDs) > 0 {
+				if b, err := decodeBody(l.Body); err == nil && b.ID != "" && s.buried(&b) {
+					return nil, true
+				}
+			}
+			return edit(l)
+		})
+		if err != nil {
+			return out, err
+		}
+		out.Bytes += done.Bytes
+		out.Records += len(removed)
+	}
+	return out, nil
+}
+
+// GC removes from the disk old versions, records that were dropped or have expired, what dead processes have left, and what a Forget that
+// ended early has left, here and in the stores of Options.Elsewhere.
+func (s *Store) GC(ctx context.Context) (Collected, error) {
+	var out Collected
+	names, err := s.Namespaces()
+	if err != nil {
+		return out, err
+	}
+	if err := s.readForgotten(); err != nil {
+		return out, err
+	}
+	rest, err := s.remains(ctx)
+	if err != nil {
+		return out, err
+	}
+	if len(rest.match.IDs) > 0 {
+		gone, err := s.finish(ctx, nil)
+		out.Records, out.Bytes, out.Elsewhere = len(rest.match.IDs), gone.Bytes, gone.Elsewhere
+		if err != nil {
+			return out, err
+		}
+	}
+	for _, name := range names {
+		done, err := s.compact(ctx, name, nil)
+		out.Bytes += done.Bytes
+		out.Records += done.Records
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// Update replaces the record with r.ID by r: its text, its fact, whether it is quarantined, and its origin, which can only become less
+// trusted. The old version is no longer found, and leaves the disk when its segment is next rewritten. It returns an [ErrNotFound] for an
+// unknown id and an [ErrForgotten] for words that were forgotten.
+func (s *Store) Update(ctx context.Context, r Record) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	release, err := s.adding(ctx, filelock.Shared)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.readForgotten(); err != nil {
+		return err
+	}
+	if s.isForgotten(&r) {
+		return fmt.Errorf("exactly these words, or what they are drawn from, are not kept again: %w; say it in other words", ErrForgotten)
+	}
+	found, err := s.Get(ctx, r.ID, 0)
+	if err != nil {
+		return err
+	}
+	if r.Said.IsZero() {
+		r.Said = found[0].Said
+	}
+	r.Origin = Lowest(r.Origin, found[0].Origin) // words do not become more trusted by being edited
+	r.Recorded, r.Count, r.Recalled = found[0].Recorded, found[0].Count, found[0].Recalled
+	version, err := s.versionOf(r.Namespace, r.ID)
+	if err != nil {
+		return err
+	}
+	_, uses, _, err := s.find(ctx, r.Namespace, r.ID)
+	if err != nil {
+		return err
+	}
+	line, err := s.encode(&r, version+1, uses...)
+	if err != nil {
+		return err
+	}
+	lines := []archive.Line{line}
+	if before := s.identity(&found[0]); before != line.Key { // the old words may come again
+		body, err := marshal(entryBody{Drop: []string{""}})
+		if err != nil {
+			return err
+		}
+		lines = append(lines, archive.Line{Key: before, Body: body})
+	}
+	return s.archive.Append(ctx, r.Namespace, true, lines...)
+}
+
+func (s *Store) versionOf(name, id string) (version int, err error) {
+	var at archive.Cursor
+	_, err = s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+		if b, err := decodeBody(l.Body); err == nil && b.ID == id {
+			version = max(version, b.Version)
+		}
+		return nil
+	})
+	return version, err
+}

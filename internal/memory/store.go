@@ -1,0 +1,107 @@
+package memory
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/memory/archive"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Store keeps records in a directory. Its methods may be called from any goroutine, and other processes may have the same directory open.
+type Store struct {
+	o       Options
+	archive *archive.Archive
+	key     []byte
+	ids     idSource
+
+	mu         sync.Mutex
+	closed     bool
+	namespaces map[string]*namespace
+	shelves    map[string]*shelf
+	forgotten  forgotten
+	stats      Stats // only its counters are used
+
+	embedding *embedding // nil where no service makes vectors
+}
+
+// Open opens the memory in a directory and makes it when it is missing. The first Add and the first Search in a namespace read its records.
+func Open(o Options) (*Store, error) {
+	if err := o.setDefaults(); err != nil {
+		return nil, err
+	}
+	tooLarge := func(file string, size, read limit.Bytes) {
+		o.Log.Warn("a file of the memory is larger than any that was written: only its beginning is read, and plimsoll gc cuts off the rest",
+			"file", file, "size", size.Human(), "read", read.Human())
+	}
+	a, err := archive.Open(archive.Options{Dir: o.Dir, TooLarge: tooLarge})
+	if err != nil {
+		return nil, err
+	}
+	key, err := loadKey(a.Root())
+	if err != nil {
+		_ = a.Close()
+		return nil, fmt.Errorf("the key of the memory in %s: %w", o.Dir, err)
+	}
+	s := &Store{o: o, archive: a, key: key, namespaces: map[string]*namespace{}, shelves: map[string]*shelf{}}
+	if o.Embed != nil {
+		s.startEmbedding()
+	}
+	return s, nil
+}
+
+const (
+	keyFile  = "key"
+	keyBytes = 32
+)
+
+// loadKey reads the key of the digests, or makes it. If several processes make it at once, all use the first one's.
+func loadKey(root *os.Root) ([]byte, error) {
+	for range 2 {
+		f, err := statefile.OpenIn(root, keyFile, os.O_RDONLY, 0)
+		if err == nil {
+			key, err := io.ReadAll(io.LimitReader(f, keyBytes+1))
+			_ = f.Close()
+			if err == nil && len(key) != keyBytes {
+				err = fmt.Errorf("the file %s has not %d bytes; remove it, and what was forgotten can be remembered again", keyFile, keyBytes)
+			}
+			return key, err
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		key := make([]byte, keyBytes)
+		_, _ = rand.Read(key) // never fails
+		if _, err := (atomicfile.Replacement{Root: root, Name: keyFile, Perm: 0o600, Kept: atomicfile.Durable}).Create(key); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("it was removed while it was made")
+}
+
+// Close stops the background work, syncs what was added, and closes the store.
+func (s *Store) Close() error {
+	s.embedding.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.archive.Close()
+}
+
+// isOpen returns an [ErrClosed] when the store was closed, else nil. The caller holds s.mu.
+func (s *Store) isOpen() error {
+	if s.closed {
+		return ErrClosed
+	}
+	return nil
+}

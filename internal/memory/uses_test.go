@@ -1,0 +1,81 @@
+package memory_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/memory"
+)
+
+// TestUses: a record knows to whom it was given, one entry a conversation and the newest of them, also after its segment was written
+// anew, it was edited, and another process asks.
+func TestUses(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
+	s, err := memory.Open(memory.Options{Dir: dir, Clock: func() time.Time { now = now.Add(time.Minute); return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	id := add(t, s, memory.Record{Kind: memory.KindNote, Text: "the harbour opens at six"}).IDs[0]
+	other := add(t, s, memory.Record{Text: "nobody asks for this"}).IDs[0]
+	give := func(use memory.Use) {
+		t.Helper()
+		got, err := s.Get(t.Context(), id, 0)
+		if err == nil {
+			err = s.Recalled(t.Context(), use, got...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3 * memory.MaxUses {
+		use := memory.Use{How: memory.UsePrompt, Client: "claude", Run: "run-1", Conversation: fmt.Sprintf("talk-%d", i/2)}
+		if i%2 == 1 {
+			use.Conversation = "talk-0" // again and again
+		}
+		if i == 3*memory.MaxUses-2 {
+			use.Client = strings.Repeat("é", 1000)
+		}
+		give(use)
+		switch i {
+		case 5:
+			if _, err := s.GC(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		case 11:
+			if err := s.Update(t.Context(), memory.Record{ID: id, Kind: memory.KindNote, Origin: memory.OriginTool, Namespace: "project/x", Text: "the harbour opens at seven"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	give(memory.Use{How: memory.UseSearch, Client: "mcp"})
+	for range 2 {
+		uses, err := open(t, dir).Uses(t.Context(), id)
+		if err != nil || len(uses) != memory.MaxUses || uses[0].How != memory.UseSearch || uses[0].Client != "mcp" || uses[1].Conversation != "talk-0" || !uses[1].At.Before(uses[0].At) {
+			t.Fatalf("%+v, %v", uses, err)
+		}
+		if n := len(uses[2].Client); n == 0 || n > 256 {
+			t.Errorf("a name of %d bytes is kept", n)
+		}
+		seen := map[string]bool{}
+		for _, u := range uses {
+			if seen[u.Conversation] {
+				t.Errorf("%s stands there twice", u.Conversation)
+			}
+			seen[u.Conversation] = true
+		}
+		if _, err := s.GC(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if uses, err := s.Uses(t.Context(), other); err != nil || len(uses) != 0 {
+		t.Errorf("%+v, %v", uses, err)
+	}
+	if _, err := s.Uses(t.Context(), strings.Repeat("0", 26)); !errors.Is(err, memory.ErrNotFound) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,111 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// program is the name of the program that supervises runs.
+const program = "plimsoll"
+
+// maxAncestors bounds how far up the processes are followed. No person's shell is so deep below the first process.
+const maxAncestors = 4096
+
+// Finding is the run around this process, with the evidence. The zero value is outside of every run.
+type Finding struct {
+	// Run is the run's id, "" where it is not known, and outside.
+	Run string
+	// Why is the evidence in words, "" outside.
+	Why string
+}
+
+// Inside reports whether an agent may be behind this process.
+func (f Finding) Inside() bool { return f.Why != "" }
+
+// Find looks for a run around this process. ledgers are the runtime directories whose claims count; one that does not exist is no error.
+func Find(ledgers []string) Finding {
+	if id := os.Getenv(sandbox.CookieName); id != "" {
+		return Finding{id, fmt.Sprintf("%s=%.64s is in its environment", sandbox.CookieName, id)}
+	}
+	if id, group := sandbox.OwnGroup(); id != "" {
+		return Finding{id, "it is in the control group " + group}
+	}
+	var claims []admission.Supervisor
+	for _, dir := range ledgers {
+		list, err := admission.Supervisors(dir)
+		if err != nil {
+			return Finding{Why: "it cannot be told which runs there are: " + err.Error()}
+		}
+		claims = append(claims, list...)
+	}
+	above, unseen := ancestors(os.Getpid())
+	for _, p := range above {
+		if f := supervises(p, claims); f.Inside() {
+			return f
+		}
+	}
+	if unseen != nil {
+		for _, c := range claims {
+			if own := c.Here() && c.PID == os.Getpid(); !own && c.Alive() {
+				return Finding{c.Run, fmt.Sprintf("run %s lives, and it cannot be told whether this process is below it: %v", c.Run, unseen)}
+			}
+		}
+	}
+	return elsewhere(claims)
+}
+
+// supervises looks at one process above this one.
+func supervises(p proctree.Process, claims []admission.Supervisor) Finding {
+	for _, c := range claims {
+		if c.PID == p.PID && c.Here() && (c.Start == p.Start || c.Start == 0 && c.Alive()) {
+			return Finding{c.Run, fmt.Sprintf("process %d above it supervises run %s", p.PID, c.Run)}
+		}
+	}
+	if named(p.Name) || named(programOf(p.PID)) {
+		return Finding{Why: fmt.Sprintf("process %d above it is %s", p.PID, program)}
+	}
+	if id := cookieOf(p.PID); id != "" {
+		return Finding{id, fmt.Sprintf("%s=%.64s is in the environment of process %v above it", sandbox.CookieName, id, p)}
+	}
+	return Finding{}
+}
+
+func named(name string) bool {
+	return strings.TrimSuffix(strings.ToLower(name), ".exe") == program
+}
+
+// ancestors returns the processes above pid, the nearest first. err says why there may be more of them.
+func ancestors(pid int) (list []proctree.Process, err error) {
+	p, err := proctree.Lookup(pid)
+	for err == nil && p.PPID > 0 && p.PID != 1 {
+		if len(list) == maxAncestors {
+			return list, fmt.Errorf("more than %d processes are above it", maxAncestors)
+		}
+		var parent proctree.Process
+		if parent, err = proctree.Lookup(p.PPID); err != nil {
+			// A parent that has just ended has left its child to another one.
+			if again, gone := proctree.Lookup(p.PID); gone == nil && again.Start == p.Start && again.PPID != p.PPID {
+				p, err = again, nil
+				continue
+			}
+			if !adopted {
+				return list, nil // the number is of a parent that ended, and this is the top
+			}
+			return list, fmt.Errorf("process %d above it cannot be seen", p.PPID)
+		}
+		if parent.Start > p.Start && !adopted {
+			return list, nil // another process has the number of the parent that ended
+		}
+		list, p = append(list, parent), parent
+	}
+	if errors.Is(err, proctree.ErrGone) {
+		err = errors.New("a process above it ended while it was looked at")
+	}
+	return list, err
+}

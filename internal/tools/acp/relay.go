@@ -1,0 +1,268 @@
+package acp
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+)
+
+// Options configure a relay.
+type Options struct {
+	// In and Out are the streams of the editor.
+	In  io.Reader
+	Out io.Writer
+	// Gateway returns the command by which an MCP server is put behind the gateway; nil leaves all servers as they are.
+	Gateway Gateway
+	// Changed is called when a session begins or ends, by the goroutine that passes messages on; it may be nil. It must not call the relay.
+	Changed func(State)
+}
+
+// Relay passes messages on between an editor and an agent. Its methods are safe for concurrent use.
+type Relay struct {
+	o       Options
+	asked   chan struct{} // closed when the first request has come
+	begun   chan struct{} // closed when the first line was processed, or there is none
+	linked  chan struct{} // closed by Connect
+	passed  chan struct{} // closed when everything the agent wrote was passed on
+	toAgent io.WriteCloser
+
+	mu   sync.Mutex
+	book book
+
+	out     sync.Mutex // of Options.Out
+	midLine bool       // a line to the editor has not ended
+	over    bool       // Fail has answered: nothing more of the agent is passed on
+}
+
+// New returns a relay that reads what the editor sends. It passes nothing on before [Relay.Connect].
+func New(o Options) *Relay {
+	r := &Relay{o: o, asked: make(chan struct{}), begun: make(chan struct{}), linked: make(chan struct{}), passed: make(chan struct{})}
+	go r.listen()
+	return r
+}
+
+// Asked returns a channel that is closed when the editor has sent initialize.
+func (r *Relay) Asked() <-chan struct{} { return r.asked }
+
+// Connect gives the relay the streams of the agent; it is called once. The relay closes toAgent when the editor has closed its stream.
+func (r *Relay) Connect(toAgent io.WriteCloser, fromAgent io.Reader) {
+	r.toAgent = toAgent
+	close(r.linked)
+	go r.speak(fromAgent)
+}
+
+// Passed returns a channel that is closed when everything the agent wrote was passed on.
+func (r *Relay) Passed() <-chan struct{} { return r.passed }
+
+// State returns a snapshot of the relay.
+func (r *Relay) State() State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.book.state
+	s.Sessions = slices.Clone(s.Sessions)
+	return s
+}
+
+// listen passes on what the editor sends.
+func (r *Relay) listen() {
+	in := lines{src: r.o.In, hold: holdToAgent}
+	w := walker{relay: r, take: r.fromEditor}
+	for begun := false; ; begun = true {
+		piece, first, last, err := in.next()
+		if err == nil && !begun {
+			r.confirm(piece, last)
+		}
+		if err == nil {
+			piece = w.walk(piece, first, last)
+		}
+		if !begun {
+			close(r.begun)
+		}
+		<-r.linked
+		if err == nil {
+			_, err = r.toAgent.Write(piece)
+		}
+		if err != nil {
+			_ = r.toAgent.Close()
+			_, _ = io.Copy(io.Discard, r.o.In) // so that the editor does not block on writing to an agent that has ended
+			return
+		}
+	}
+}
+
+// confirm sets State.Confirmed and closes asked if the first line is an initialize of the protocol.
+func (r *Relay) confirm(line []byte, whole bool) {
+	if !whole {
+		return
+	}
+	h, err := jsonrpc.Scan(line)
+	if err != nil || h.Kind != jsonrpc.Request || h.Method != "initialize" || rawjson.Get(h.Params.Of(line), "protocolVersion").IsZero() {
+		return
+	}
+	r.mu.Lock()
+	r.book.state.Confirmed = true
+	r.mu.Unlock()
+	close(r.asked)
+}
+
+// speak passes on what the agent sends.
+func (r *Relay) speak(from io.Reader) {
+	defer close(r.passed)
+	in := lines{src: from, hold: holdToClient}
+	w := walker{relay: r, take: r.fromAgent}
+	for {
+		piece, first, last, err := in.next()
+		if err != nil {
+			return
+		}
+		w.walk(piece, first, last)
+		if !r.write(piece, last) {
+			_, _ = io.Copy(io.Discard, from)
+			return
+		}
+	}
+}
+
+// write writes to the editor; it reports false if that fails or Fail was called.
+func (r *Relay) write(piece []byte, last bool) bool {
+	r.out.Lock()
+	defer r.out.Unlock()
+	if r.over {
+		return false
+	}
+	_, err := r.o.Out.Write(piece)
+	r.midLine = !last
+	return err == nil
+}
+
+// walker looks at the lines of one direction. Of a line that comes in pieces only the head is read.
+type walker struct {
+	relay  *Relay
+	take   func(h jsonrpc.Head, line []byte) []byte
+	finder *jsonrpc.Finder
+	size   int64
+}
+
+// walk processes a piece of a line and returns the bytes to pass on.
+func (w *walker) walk(piece []byte, first, last bool) []byte {
+	r := w.relay
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.book.state.Confirmed {
+		return piece
+	}
+	if first {
+		w.size = 0
+	}
+	w.size += int64(len(piece))
+	r.book.state.LongestLine = max(r.book.state.LongestLine, w.size)
+	if first && last {
+		h, err := jsonrpc.Scan(piece)
+		if err == nil {
+			return w.take(h, piece)
+		}
+		if len(piece) > 2 {
+			r.book.state.Missed++
+		}
+		return piece
+	}
+	if first {
+		w.finder = &jsonrpc.Finder{}
+	}
+	_, _ = w.finder.Write(piece)
+	if last {
+		if h, _ := w.finder.Head(); h.Kind != jsonrpc.Invalid {
+			h.Params = jsonrpc.Span{} // the line's bytes are gone
+			w.take(h, nil)
+		} else {
+			r.book.state.Missed++
+		}
+		w.finder = nil
+	}
+	return piece
+}
+
+// fromEditor records a message of the editor, and returns the line to pass on. The caller holds r.mu, as for fromAgent.
+func (r *Relay) fromEditor(h jsonrpc.Head, line []byte) []byte {
+	r.book.sent(h, line, time.Now())
+	changed, wrapped := behindGateway(line, h, r.o.Gateway)
+	r.book.state.Wrapped += wrapped
+	return changed
+}
+
+func (r *Relay) fromAgent(h jsonrpc.Head, line []byte) []byte {
+	switch h.Kind {
+	case jsonrpc.Response:
+		if r.book.answered(h, line, time.Now()) && r.o.Changed != nil {
+			s := r.book.state
+			s.Sessions = slices.Clone(s.Sessions)
+			r.o.Changed(s)
+		}
+	case jsonrpc.Notification, jsonrpc.Request:
+		r.book.updated(h, line, time.Now())
+	}
+	return line
+}
+
+// Failure says why an agent does not answer; it is the data of the error that the editor gets.
+type Failure struct {
+	// Reason is the outcome of the run, as in its report.
+	Reason string `json:"reason"`
+	// Limit and Peak are memory in bytes; 0 if not known.
+	Limit int64 `json:"limit"`
+	Peak  int64 `json:"peak"`
+	// Killed names the processes that were ended for it.
+	Killed []string `json:"killed"`
+}
+
+const (
+	// failWait bounds the wait until the editor has read the errors.
+	failWait = 2 * time.Second
+	// beginWait bounds the wait for the editor's first line, for a run that is refused as soon as it was started.
+	beginWait = 2 * time.Second
+)
+
+// Fail answers every open request with an error whose message is sentence, and returns how many there were. Afterwards nothing of the agent
+// is passed on.
+func (r *Relay) Fail(sentence string, f Failure) int {
+	if f.Killed == nil {
+		f.Killed = []string{}
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		return 0
+	}
+	select {
+	case <-r.begun:
+	case <-time.After(beginWait):
+	}
+	r.mu.Lock()
+	open := r.book.open
+	r.book.open, r.book.state.Open = nil, 0
+	r.mu.Unlock()
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		r.out.Lock()
+		defer r.out.Unlock()
+		r.over = true
+		if r.midLine && len(open) > 0 {
+			_, _ = r.o.Out.Write([]byte{'\n'}) // ends the line in which the agent died
+		}
+		for _, q := range open {
+			if _, err := r.o.Out.Write(append(jsonrpc.ErrorResponse(q.id, jsonrpc.CodeInternal, sentence, data), '\n')); err != nil {
+				return
+			}
+		}
+	}()
+	select {
+	case <-told:
+	case <-time.After(failWait):
+	}
+	return len(open)
+}

@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"bytes"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/internal/tools/result"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Many servers send the same content twice: as text, and again as structuredContent for clients that know the tool's
+// outputSchema. A text that fits must not be paged because of its copy. Where clients were told no schema, none needs
+// the copy and it is taken out; else both pass as they are, and count once: clients give a model one of the two.
+
+// countOnce returns the bound of text for the frame f. Where clients have no schema it removes the copy from f; else, if text and copy
+// together exceed o.MaxText and the text alone does not, the bound is their sum.
+func (c *call) countOnce(f *transport.Frame, o result.Options) limit.Bytes {
+	if c.known != nil && o.Contract == nil {
+		dropDuplicateContent(f, int64(o.MaxText))
+	} else if _, both := duplicateContent(f, int64(o.MaxText)); both > 0 {
+		return limit.Bytes(both)
+	}
+	return o.MaxText
+}
+
+// dropDuplicateContent removes structuredContent from a result that exceeds maxBytes only because of it, if it repeats the only
+// text block. Every other frame stays unchanged. So does a frame that is not complete in memory, because this function does not
+// wait for the rest.
+func dropDuplicateContent(f *transport.Frame, maxBytes int64) {
+	result, both := duplicateContent(f, maxBytes)
+	if both == 0 {
+		return
+	}
+	out, err := rawjson.Remove(result.Of(f.Head), "structuredContent")
+	if err != nil {
+		return
+	}
+	if frame, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: result, With: out}}); err == nil {
+		f.Head = frame
+	}
+}
+
+// duplicateContent returns the span of the result in a frame that exceeds maxBytes only because its structuredContent repeats its text, and
+// the size of both in bytes; both is 0 for any other frame.
+func duplicateContent(f *transport.Frame, maxBytes int64) (result rawjson.Span, both int64) {
+	if maxBytes <= 0 || !f.Whole() {
+		return
+	}
+	frame := f.Head
+	result = rawjson.Get(frame, "result")
+	if int64(len(frame)) <= maxBytes || result.IsZero() || frame[result.Start] != '{' {
+		return
+	}
+	raw := result.Of(frame)
+	structured, content := rawjson.Get(raw, "structuredContent"), rawjson.Get(raw, "content")
+	if structured.IsZero() || content.IsZero() || raw[content.Start] != '[' {
+		return
+	}
+	var block []byte
+	for v, err := range rawjson.Elements(raw, content.Start) {
+		if err != nil || block != nil {
+			return // several blocks are not one text
+		}
+		block = v.Of(raw)
+	}
+	if len(block) == 0 || block[0] != '{' {
+		return
+	}
+	text, ok := rawjson.Text(block, "text")
+	if n := int64(len(text) + structured.Len()); ok && int64(len(text)) <= maxBytes && n > maxBytes && sameContent(structured.Of(raw), text) {
+		both = n
+	}
+	return result, both
+}
+
+// sameContent reports whether value is the text itself, the JSON in the text, or an object whose only member is one of these.
+func sameContent(value []byte, text string) bool {
+	if sameValue(value, text) {
+		return true
+	}
+	if value[0] != '{' {
+		return false
+	}
+	n, same := 0, false
+	for m, err := range rawjson.Members(value, 0) {
+		if n++; err != nil || n > 1 {
+			return false
+		}
+		same = sameValue(m.Value.Of(value), text)
+	}
+	return same
+}
+
+func sameValue(value []byte, text string) bool {
+	if value[0] == '"' {
+		return string(rawjson.Unquote(nil, value)) == text
+	}
+	if _, err := rawjson.Only([]byte(text)); err != nil {
+		return false
+	}
+	a, ok := canonical(nil, value, 0)
+	b, fine := canonical(nil, []byte(text), 0)
+	return ok && fine && bytes.Equal(a, b)
+}

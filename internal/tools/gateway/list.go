@@ -1,0 +1,314 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// askTimeout bounds the time for a list of tools that the gateway requests itself. A server that does not answer in time is treated as one
+// whose tools are unknown.
+const askTimeout = 15 * time.Second
+
+// refetchPause is the shortest time between two requests for a list because the server reported a change.
+const refetchPause = 5 * time.Second
+
+// list answers tools/list with the server's tools, all pages in one, and the added tools.
+func (s *Session) list(ctx context.Context, m transport.Message, p params, x *exchange) {
+	if s.o.Catalogue.isAlone() {
+		if s.o.Bare {
+			x.reply(jsonrpc.ResultResponse(m.Head.ID, []byte(`{"tools":[]}`)))
+			return
+		}
+		x.reply(jsonrpc.ResultResponse(m.Head.ID, emptyList(s.o.Names, p.modern())))
+		return
+	}
+	l := &lister{s: s, ctx: ctx, m: m, p: p, x: x, version: s.o.Catalogue.now()}
+	_, l.later = rawjson.Text(m.Raw, "params", "cursor")
+	s.o.Next.Send(ctx, m, s.watched(ctx, m, l))
+}
+
+// lister is the receiver of the first page of a list that a client asked for.
+type lister struct {
+	s       *Session
+	ctx     context.Context
+	m       transport.Message
+	p       params
+	x       *exchange
+	version uint64
+	later   bool // the client's request has a cursor
+
+	first []byte // the response with the first page, while more pages are to be asked for
+	event transport.Event
+	pages pages
+}
+
+func (l *lister) Open(a transport.Answer) { l.x.Open(a) }
+
+func (l *lister) Receive(f *transport.Frame) {
+	defer l.x.recover()
+	if f.Bare() || jsonrpc.ScanStart(f.Head).Head.Kind != jsonrpc.Response || l.first != nil {
+		l.x.Receive(f)
+		return
+	}
+	if err := f.ReadAll(MaxListBytes); err != nil {
+		l.cut(f, err)
+		return
+	}
+	head, err := jsonrpc.Scan(f.Head)
+	if err != nil || head.Result.IsZero() {
+		l.x.Receive(f) // an error of the server, or what its client must judge
+		return
+	}
+	if err := l.pages.add(head.Result.Of(f.Head)); err != nil {
+		if l.s.o.Settings.restrictsTools() {
+			l.x.Receive(l.refused(err))
+			return
+		}
+		l.x.Receive(f)
+		return
+	}
+	l.event = f.Event
+	if !l.pages.wantsMore() {
+		l.deliver(f.Head)
+		return
+	}
+	l.first = append([]byte(nil), f.Head...)
+	l.pages.keep(l.first, head.Result) // the frame ends with this call
+}
+
+// Done requests the other pages in a new goroutine and then answers; without an open first page it passes err on.
+func (l *lister) Done(err error) {
+	if l.first == nil || err != nil {
+		l.x.Done(err)
+		return
+	}
+	go func() {
+		defer l.x.recover()
+		ctx, cancel := l.s.cancellable(l.ctx, l.m.Head.ID)
+		defer cancel()
+		l.s.morePages(ctx, l.m, l.p, &l.pages)
+		if ctx.Err() == nil {
+			l.deliver(l.first)
+		}
+		l.x.Done(ctx.Err())
+	}()
+}
+
+// deliver sends the client its list, made of the gathered pages, and remembers the tools. first is the server's response with the first
+// page.
+func (l *lister) deliver(first []byte) {
+	head, err := jsonrpc.Scan(first)
+	if err != nil {
+		l.x.Receive(&transport.Frame{Head: first, Event: l.event})
+		return
+	}
+	s := l.s
+	var added [][]byte
+	var whole map[string]bool
+	rest := l.pages.next
+	if !l.later { // else it is a part of a list, of which nothing follows
+		k := s.remember(l.m.Principal, l.version, l.pages.tools)
+		if !s.o.Bare {
+			added = addedTools(k.names)
+		}
+		if s.shortens(l.p) {
+			var finder [][]byte
+			if whole, finder = s.choose(k, added); finder != nil {
+				added, rest = append(added, finder...), ""
+			}
+		}
+	}
+	e := edit(l.pages.tools, &s.o.Settings, added, s.o.through != nil, whole)
+	listed := journal.ToolsListed{Server: s.o.Name, Tools: e.shown, Hidden: e.hidden, Deferred: e.deferred, Long: e.long, Bytes: int64(len(e.array)), Rest: l.pages.next != ""}
+	if s.o.Definitions.Count != nil {
+		listed.Tokens, listed.Defers = s.o.Definitions.Count(e.array), s.profile(l.p).Defers
+	}
+	s.event(listed)
+	out, err := listResponse(first, head.Result, e.array, rest, l.p.modern())
+	if err != nil {
+		l.x.Receive(l.refused(err))
+		return
+	}
+	l.x.Receive(&transport.Frame{Head: out, Event: l.event})
+}
+
+// cut answers when a page is larger than MaxListBytes: with the tools that stand whole within the bound and no cursor, or with an error if
+// there are none. The rest of the page is not read.
+func (l *lister) cut(f *transport.Frame, err error) {
+	tools := toolsBefore(f.Head)
+	if errors.Is(err, transport.ErrTooLarge) {
+		l.s.event(journal.ToolNoise{Server: l.s.o.Name, What: tooLargeList, Bytes: int64(len(f.Head))})
+	}
+	if !errors.Is(err, transport.ErrTooLarge) || len(tools) == 0 {
+		l.x.Receive(l.refused(fmt.Errorf("the list of tools of %s could not be read (at most %s are): %w", quoted(l.s.o.Name), limit.Bytes(MaxListBytes).Human(), err)))
+		return
+	}
+	l.pages.tools, l.event = tools, f.Event
+	l.deliver(jsonrpc.ResultResponse(l.m.Head.ID, []byte(`{"tools":[]}`)))
+}
+
+// tooLargeList is the What of the event for a server whose list of tools is larger than [MaxListBytes].
+const tooLargeList = "list"
+
+func (l *lister) refused(err error) *transport.Frame {
+	return &transport.Frame{Head: jsonrpc.ErrorResponse(l.m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil), Event: l.event}
+}
+
+// pages gathers the pages of a list, within MaxListPages, MaxListBytes and MaxListTools.
+type pages struct {
+	tools []listed
+	next  string // where the server goes on; "" at the end
+	seen  map[string]bool
+	count int
+	bytes int
+}
+
+func (p *pages) add(raw []byte) error {
+	tools, next, err := toolsOf(raw)
+	if err != nil {
+		return err
+	}
+	p.tools = append(p.tools, tools...)
+	p.count++
+	p.bytes += len(raw)
+	p.next = next
+	if p.seen == nil {
+		p.seen = map[string]bool{}
+	}
+	if p.seen[next] { // the server goes in circles
+		p.next = ""
+	}
+	p.seen[next] = true
+	return nil
+}
+
+// keep reads the tools of the first page again from message, which stays valid; at is the span of the result in it.
+func (p *pages) keep(message []byte, at rawjson.Span) {
+	p.tools, _, _ = toolsOf(at.Of(message))
+}
+
+func (p *pages) wantsMore() bool {
+	return p.next != "" && p.count < MaxListPages && p.bytes < MaxListBytes && len(p.tools) < MaxListTools
+}
+
+// morePages requests the pages behind the first and adds them to to. When a page fails it stops; to.next then is the cursor of that page,
+// so that the client can request it itself.
+func (s *Session) morePages(ctx context.Context, m transport.Message, p params, to *pages) {
+	for to.wantsMore() {
+		raw, err := s.askPage(ctx, m, p, to.next, MaxListBytes-int64(to.bytes))
+		if err != nil || to.add(raw) != nil {
+			return
+		}
+	}
+}
+
+// askPage requests one page of the list, the first if cursor is "", and returns the raw result. An error answer and one over maxBytes are
+// errors.
+func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cursor string, maxBytes int64) ([]byte, error) {
+	var members []byte
+	if cursor != "" {
+		members = append([]byte(`"cursor":`), rawjson.Quote(nil, cursor)...)
+	}
+	question, err := ask(m, p, s.newID(), "tools/list", members)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := transport.Ask(ctx, s.o.Next, question, maxBytes)
+	if err != nil {
+		return nil, err
+	}
+	head, err := jsonrpc.Scan(answer)
+	if err != nil {
+		return nil, err
+	}
+	if head.Result.IsZero() {
+		return nil, errors.New("the server answers tools/list with an error")
+	}
+	return head.Result.Of(answer), nil
+}
+
+// remember puts a list of tools, with the names that the added tools get, into the catalogue; it returns the remembered list. version is
+// the catalogue's when the list was requested.
+func (s *Session) remember(principal string, version uint64, tools []listed) *toolList {
+	k := &toolList{traits: traitsOf(tools, &s.o.Settings), version: version, at: time.Now()}
+	h := sha256.New()
+	for _, t := range tools {
+		h.Write(t.raw)
+		h.Write([]byte{'\n'})
+	}
+	h.Sum(k.sum[:0])
+	owned := func(name string) bool { _, ok := k.traits[name]; return ok }
+	k.names, k.finder = namesFor(owned), finderFor(owned)
+	if s.o.Definitions.Max > 0 {
+		k.tools = permitted(tools, &s.o.Settings, s.o.through != nil)
+	}
+	if s.o.Bare {
+		k.names = s.o.Names
+	}
+	return s.o.Catalogue.put(principal, k)
+}
+
+// retryPause is the pause before a server that gave no list is asked for it again.
+const retryPause = 30 * time.Second
+
+// listRequest is a list under way that several calls wait for.
+type listRequest struct{ done chan struct{} }
+
+// learn returns the principal's list of tools for a call. If there is none, or an outdated one older than refetchPause, it requests the
+// list and waits; calls of one principal share that request. The result is nil, or the outdated list, if ctx ends first.
+func (s *Session) learn(ctx context.Context, m transport.Message, p params) *toolList {
+	k, stale := s.o.Catalogue.get(m.Principal)
+	if k != nil && (!stale || time.Since(k.at) < refetchPause) || s.o.Catalogue.isAlone() {
+		return k
+	}
+	s.mu.Lock()
+	a := s.asking[m.Principal]
+	mine := a == nil
+	if mine {
+		a = &listRequest{done: make(chan struct{})}
+		if s.asking == nil {
+			s.asking = map[string]*listRequest{}
+		}
+		s.asking[m.Principal] = a
+	}
+	s.mu.Unlock()
+	if mine {
+		go s.ask(m, p, a)
+	}
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+	}
+	k, _ = s.o.Catalogue.get(m.Principal)
+	return k
+}
+
+func (s *Session) ask(m transport.Message, p params, a *listRequest) {
+	defer func() {
+		_ = recover() // it costs this list; the calls go on without it
+		s.mu.Lock()
+		delete(s.asking, m.Principal)
+		s.mu.Unlock()
+		close(a.done)
+	}()
+	ctx, cancel := context.WithTimeout(s.ctx, askTimeout)
+	defer cancel()
+	version := s.o.Catalogue.now()
+	var all pages
+	raw, err := s.askPage(ctx, m, p, "", MaxListBytes)
+	if err != nil || all.add(raw) != nil {
+		s.o.Catalogue.put(m.Principal, &toolList{version: version, at: time.Now(), names: s.names(m.Principal), failed: true})
+		return
+	}
+	s.morePages(ctx, m, p, &all)
+	s.remember(m.Principal, version, all.tools)
+}

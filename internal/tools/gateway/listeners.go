@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+)
+
+// listeners lets clients listen before their server is known. A peer attached later replaces the earlier peers, or is added to them; every
+// client then listens to it.
+type listeners struct {
+	guard   sync.Mutex
+	targets []target
+	listens map[*listen]bool
+	over    bool
+}
+
+type target struct {
+	p    transport.Peer
+	wrap func(transport.Receiver) transport.Receiver
+}
+
+// listen is one client that listens.
+type listen struct {
+	ctx    context.Context
+	header http.Header
+	stop   context.CancelFunc // ends listening to the current targets
+
+	mu   sync.Mutex // held while the receiver is called
+	to   transport.Receiver
+	over bool
+}
+
+func (l *listen) Open(transport.Answer) {}
+
+func (l *listen) Receive(f *transport.Frame) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.to.Receive(f)
+	}
+}
+
+// Done does nothing: that one server has ended is not the end, another may be attached.
+func (l *listen) Done(error) {}
+
+func (l *listen) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.over = true
+		l.to.Done(nil)
+	}
+}
+
+// attach makes all clients listen to p instead of the earlier peers. wrap, if not nil, wraps each receiver.
+func (s *listeners) attach(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	s.targets = []target{{p, wrap}}
+	for l := range s.listens {
+		l.stop()
+		s.start(l)
+	}
+}
+
+// add makes all clients listen to p as well.
+func (s *listeners) add(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	s.targets = append(s.targets, target{p, wrap})
+	for l := range s.listens {
+		l.stop()
+		s.start(l)
+	}
+}
+
+func (s *listeners) start(l *listen) {
+	ctx, cancel := context.WithCancel(l.ctx)
+	l.stop = cancel
+	for _, t := range s.targets {
+		var to transport.Receiver = l
+		if t.wrap != nil {
+			to = t.wrap(to)
+		}
+		go t.p.Listen(ctx, l.header, to)
+	}
+}
+
+// Listen implements [transport.Peer]; it returns when ctx has ended, and at once if the listeners were shut before.
+func (s *listeners) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
+	l := &listen{ctx: ctx, header: header, to: to}
+	s.guard.Lock()
+	if s.listens == nil {
+		s.listens = map[*listen]bool{}
+	}
+	closed := s.over
+	if !closed {
+		s.listens[l] = true
+		s.start(l)
+	}
+	s.guard.Unlock()
+	if !closed {
+		<-ctx.Done()
+		s.guard.Lock()
+		l.stop()
+		delete(s.listens, l)
+		s.guard.Unlock()
+	}
+	l.finish()
+}
+
+// shut stops listening to the servers, for good. Listen of a client still returns only when its ctx ends.
+func (s *listeners) shut() {
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	s.over = true
+	for l := range s.listens {
+		l.stop()
+	}
+}
+
+// say sends a message made by the gateway to every client that listens.
+func (s *listeners) say(message []byte) {
+	s.guard.Lock()
+	all := make([]*listen, 0, len(s.listens))
+	for l := range s.listens {
+		all = append(all, l)
+	}
+	s.guard.Unlock()
+	for _, l := range all {
+		l.Receive(&transport.Frame{Head: message})
+	}
+}

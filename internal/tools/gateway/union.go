@@ -1,0 +1,265 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+)
+
+// union presents several servers as one, to one client or to all sessionless clients of a principal.
+type union struct {
+	m      *Merge
+	modern bool
+	parts  []*part
+	listeners
+	ctx context.Context
+	end context.CancelFunc
+
+	mu       sync.Mutex
+	open     map[jsonrpc.ID]*part // the server that each open request was sent to, for cancellations
+	greeting []byte               // the client's initialize, sent again to servers that come back
+	ready    []byte               // the client's notifications/initialized, likewise
+	retrying bool
+}
+
+// Close implements [transport.Peer].
+func (u *union) Close() error {
+	u.end()
+	u.shut()
+	var all error
+	for _, c := range u.parts {
+		all = errors.Join(all, c.session.Close())
+	}
+	return all
+}
+
+// Send implements [transport.Peer].
+func (u *union) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+	switch m.Head.Kind {
+	case jsonrpc.Response:
+		u.respond(ctx, m, to)
+		return
+	case jsonrpc.Notification:
+		u.notify(ctx, m, to)
+		return
+	}
+	switch m.Head.Method {
+	case "initialize", "server/discover":
+		go u.initializeAll(ctx, m, to)
+	case "tools/list":
+		go u.list(ctx, m, to, "tools", true)
+	case "prompts/list":
+		go u.list(ctx, m, to, "prompts", true)
+	case "resources/list":
+		go u.list(ctx, m, to, "resources", false)
+	case "resources/templates/list":
+		go u.list(ctx, m, to, "resourceTemplates", false)
+	case "tools/call", "prompts/get":
+		u.sendByPrefix(ctx, withoutTasks(m), to, "name")
+	case "completion/complete":
+		u.complete(ctx, m, to)
+	case "resources/read", "resources/subscribe", "resources/unsubscribe":
+		u.sendByResource(ctx, m, to, "uri")
+	case "logging/setLevel":
+		go u.broadcast(ctx, m, to)
+	case "ping":
+		transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
+	case "subscriptions/listen":
+		go u.subscribe(ctx, m, to)
+	default:
+		u.refuse(m, to, jsonrpc.CodeMethod, fmt.Sprintf("%s is not served by an endpoint of several servers; connect to the one server", quoted(m.Head.Method)))
+	}
+}
+
+func (u *union) refuse(m transport.Message, to transport.Receiver, code int, text string) {
+	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
+}
+
+// sendByPrefix sends a request to the server whose prefix the name in it has, with that server's own name in its place. path leads to the
+// name in params.
+func (u *union) sendByPrefix(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
+	keys := append([]string{"params"}, path...)
+	name, _ := rawjson.Text(m.Raw, keys...)
+	if len(name) == MaxName { // perhaps shortened; the server's list tells
+		go func() {
+			c, own := u.route(name, func(c *part) *toolList { return c.session.learn(ctx, m, paramsOf(m)) })
+			u.sendNamed(ctx, m, to, c, name, own, keys)
+		}()
+		return
+	}
+	c, own := u.route(name, nil)
+	u.sendNamed(ctx, m, to, c, name, own, keys)
+}
+
+func (u *union) sendNamed(ctx context.Context, m transport.Message, to transport.Receiver, c *part, name, own string, keys []string) {
+	if c == nil {
+		u.refuse(m, to, jsonrpc.CodeParams, fmt.Sprintf("Unknown name: %s. Names here are SERVER%sNAME; the lists show them.", quoted(name), Separator))
+		return
+	}
+	out, err := replaced(m, rawjson.Get(m.Raw, keys...), rawjson.Quote(nil, own))
+	if err != nil {
+		u.refuse(m, to, jsonrpc.CodeParams, err.Error())
+		return
+	}
+	u.pass(ctx, out, to, c)
+}
+
+// withoutTasks returns a request without the client's declaration that it supports tasks: a merged endpoint could not tell which server a
+// task belongs to.
+func withoutTasks(m transport.Message) transport.Message {
+	at := rawjson.Get(m.Raw, "params", "_meta", metaCapabilities, "extensions")
+	if at.IsZero() || rawjson.Get(at.Of(m.Raw), tasksExtension).IsZero() {
+		return m
+	}
+	extensions, err := rawjson.Remove(at.Of(m.Raw), tasksExtension)
+	if err != nil {
+		return m
+	}
+	if out, err := replaced(m, at, extensions); err == nil {
+		return out
+	}
+	return m
+}
+
+// complete sends a completion request to the server of the resource or prompt that it refers to.
+func (u *union) complete(ctx context.Context, m transport.Message, to transport.Receiver) {
+	if kind, _ := rawjson.Text(m.Raw, "params", "ref", "type"); kind == "ref/resource" {
+		u.sendByResource(ctx, m, to, "ref", "uri")
+		return
+	}
+	u.sendByPrefix(ctx, m, to, "ref", "name")
+}
+
+func replaced(m transport.Message, at rawjson.Span, with []byte) (transport.Message, error) {
+	raw, err := rawjson.Splice(m.Raw, []rawjson.Edit{{Span: at, With: with}})
+	if err != nil {
+		return m, err
+	}
+	m.Raw = raw
+	m.Head, err = jsonrpc.Scan(raw)
+	return m, err
+}
+
+// pass sends a request to one server, and remembers that server for a cancellation until the request is done.
+func (u *union) pass(ctx context.Context, m transport.Message, to transport.Receiver, c *part) {
+	u.mu.Lock()
+	u.open[m.Head.ID] = c
+	u.mu.Unlock()
+	c.session.Send(ctx, m, &requestMarker{u: u, c: c, Receiver: to, id: m.Head.ID, ctx: ctx})
+}
+
+// broadcast sends a request to every server and answers with an empty result when all have answered or failed.
+func (u *union) broadcast(ctx context.Context, m transport.Message, to transport.Receiver) {
+	u.forEach(func(c *part) { _, _ = transport.Ask(ctx, c.session, m, maxInitialize) })
+	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
+}
+
+// forEach calls work for all servers at once and waits for all calls. A panic ends only that call.
+func (u *union) forEach(work func(*part)) {
+	var wg sync.WaitGroup
+	for _, c := range u.parts {
+		wg.Go(func() {
+			defer func() { _ = recover() }() // it costs this server's part
+			work(c)
+		})
+	}
+	wg.Wait()
+}
+
+// notify passes a cancellation to the server that has the request, and any other notification to all servers that are not down.
+func (u *union) notify(ctx context.Context, m transport.Message, to transport.Receiver) {
+	var only *part
+	switch m.Head.Method {
+	case "notifications/cancelled":
+		id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
+		u.mu.Lock()
+		only = u.open[id]
+		u.mu.Unlock()
+		if only == nil {
+			to.Done(nil)
+			return
+		}
+	case "notifications/initialized":
+		u.mu.Lock()
+		u.ready = m.Raw
+		u.mu.Unlock()
+	}
+	for _, c := range u.parts {
+		if c == only || only == nil && u.alive(c) {
+			c.session.Send(ctx, m, transport.Funcs{})
+		}
+	}
+	to.Done(nil)
+}
+
+// mark begins the ids under which servers' requests go to the client. Requests of several servers may have the same id: each id is marked
+// with the server's index, and the client's response goes to the server that the mark names.
+const mark = "plimsoll:"
+
+func marking(c *part, id jsonrpc.ID) []byte {
+	return rawjson.Quote(nil, mark+strconv.Itoa(c.index)+":"+string(id))
+}
+
+func (u *union) respond(ctx context.Context, m transport.Message, to transport.Receiver) {
+	text := string(rawjson.Unquote(nil, []byte(m.Head.ID)))
+	serverIndex, id, ok := strings.Cut(strings.TrimPrefix(text, mark), ":")
+	n, err := strconv.Atoi(serverIndex)
+	if !ok || err != nil || n < 0 || n >= len(u.parts) || !strings.HasPrefix(text, mark) {
+		to.Done(nil) // a response to nothing that a server has asked
+		return
+	}
+	out, err := replaced(m, rawjson.Get(m.Raw, "id"), []byte(id))
+	// The client could have written anything behind the mark: it must be an id and nothing more.
+	if err != nil || out.Head.Kind != jsonrpc.Response || out.Head.ID != jsonrpc.ID(id) {
+		to.Done(err)
+		return
+	}
+	u.parts[n].session.Send(ctx, out, to)
+}
+
+// requestMarker is the receiver of messages from one server: it marks the ids of the server's requests, and marks the server as lost when a
+// request fails.
+type requestMarker struct {
+	u *union
+	c *part
+	transport.Receiver
+	id  jsonrpc.ID // of the client's request; "" when listening
+	ctx context.Context
+}
+
+func (r *requestMarker) Receive(f *transport.Frame) {
+	if h := jsonrpc.ScanStart(f.Head).Head; h.Kind == jsonrpc.Request {
+		at := rawjson.Span{}
+		for m, err := range rawjson.Members(f.Head, 0) {
+			if err != nil {
+				break
+			}
+			if string(m.Key) == "id" {
+				at = m.Value
+			}
+		}
+		if head, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: at, With: marking(r.c, h.ID)}}); err == nil && !at.IsZero() {
+			f = &transport.Frame{Head: head, Rest: f.Rest, Event: f.Event}
+		}
+	}
+	r.Receiver.Receive(f)
+}
+
+func (r *requestMarker) Done(err error) {
+	if r.id != "" {
+		r.u.mu.Lock()
+		delete(r.u.open, r.id)
+		r.u.mu.Unlock()
+		if err != nil && r.ctx.Err() == nil {
+			r.u.markLost(r.c)
+		}
+	}
+	r.Receiver.Done(err)
+}

@@ -1,0 +1,117 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/bridge"
+	mcpclient "github.com/plimsoll/plimsoll/internal/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+)
+
+// versions are the protocol versions that a server speaks, as far as is known.
+type versions struct {
+	sessions    bool // up to 2025-11-25: initialize and a session
+	sessionless bool // 2026-07-28: every request stands alone
+	asked       bool // server/discover was answered: the server does not speak a version that is still false
+	refused     bool // initialize was refused
+}
+
+func (v versions) unknown() bool { return v == versions{} }
+
+// versionAge is the time after which a remote server's versions are asked for again: it may be replaced by a newer one.
+const versionAge = time.Hour
+
+// merge returns what is known by v or more.
+func (v versions) merge(more versions) versions {
+	return versions{v.sessions || more.sessions, v.sessionless || more.sessionless, v.asked || more.asked, v.refused || more.refused}
+}
+
+// detect asks a server for its versions by server/discover, and returns and records them together with what was known before. HTTP statuses
+// that mean "unknown request" show a server with sessions; any other failure is an error.
+func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (versions, error) {
+	v, err := bridge.Detect(ctx, next, first, s.bridging())
+	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && lacksVersion(said.Status) {
+		v, err = bridge.WithSessions, nil
+	}
+	if err != nil {
+		return versions{}, err
+	}
+	out := versions{sessions: v == bridge.WithSessions, sessionless: v == bridge.Sessionless, asked: true}
+	out = s.speaks().merge(out)
+	s.setVersions(out)
+	return out, nil
+}
+
+// lacksVersion reports whether an HTTP status means that the server does not know the request (400 to 499), rather than that it wants
+// credentials or is busy. These are the backward compatibility rules of 2026-07-28.
+func lacksVersion(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusProxyAuthRequired, http.StatusRequestTimeout:
+		return false
+	}
+	return status >= 400 && status < 500
+}
+
+func (s *Server) setVersions(v versions) {
+	s.mu.Lock()
+	s.versions, s.learnedAt = v, time.Now()
+	s.mu.Unlock()
+}
+
+func (s *Server) speaks() versions {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.versions
+}
+
+// initializes reports whether a remote server answers initialize with a result; it ends the session that this began.
+func initializes(ctx context.Context, next transport.Peer, first transport.Message) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	header := authorization(first.Header)
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set("Accept", "application/json, text/event-stream")
+	header.Set("Content-Type", "application/json")
+	raw := jsonrpc.NewRequest(`"plimsoll-initialize"`, "initialize", []byte(`{"protocolVersion":"`+bridge.LegacyVersion+
+		`","capabilities":{},"clientInfo":{"name":"plimsoll","version":"1"}}`))
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		return false
+	}
+	id := make(chan string, 1)
+	answer, err := transport.Ask(ctx, opening{next, id}, transport.Message{Raw: raw, Head: head, Header: header, Principal: first.Principal}, maxInitialize)
+	if e, ok := next.(transport.Ender); ok && len(id) > 0 {
+		header.Set("Mcp-Session-Id", <-id)
+		e.End(ctx, header, transport.Funcs{})
+	}
+	return err == nil && !rawjson.Get(answer, "result", "protocolVersion").IsZero()
+}
+
+// opening is a Peer that sends the id of the session which an answer begins to id.
+type opening struct {
+	transport.Peer
+	id chan string
+}
+
+func (o opening) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+	o.Peer.Send(ctx, m, &openingReceiver{to, o.id})
+}
+
+type openingReceiver struct {
+	transport.Receiver
+	id chan string
+}
+
+func (r *openingReceiver) Open(a transport.Answer) {
+	if id := a.Header.Get("Mcp-Session-Id"); id != "" && len(r.id) == 0 {
+		r.id <- id
+	}
+	r.Receiver.Open(a)
+}

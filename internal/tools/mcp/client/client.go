@@ -1,0 +1,292 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+)
+
+// client is one client of a Server.
+type client struct {
+	s *Server
+
+	mu        sync.Mutex
+	closed    bool
+	listeners []*listener
+	waiting   [][]byte // messages for the first listener
+	bytes     int      // in waiting
+}
+
+// Bounds of the messages that wait for a listener, in messages and bytes: enough for those that a server sends
+// before its client listens.
+const (
+	maxWaiting      = 64
+	maxWaitingBytes = 64 << 10
+)
+
+type listener struct {
+	to         transport.Receiver
+	deliveryMu sync.Mutex
+	over       bool
+}
+
+func (l *listener) receive(f *transport.Frame) {
+	l.deliveryMu.Lock()
+	defer l.deliveryMu.Unlock()
+	if !l.over {
+		l.to.Receive(f)
+	}
+}
+
+func (l *listener) finish(err error) {
+	l.deliveryMu.Lock()
+	defer l.deliveryMu.Unlock()
+	if !l.over {
+		l.over = true
+		l.to.Done(err)
+	}
+}
+
+// Send implements [transport.Peer].
+func (c *client) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+	s := c.s
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	switch {
+	case closed:
+		to.Done(ErrClosed)
+	case ctx.Err() != nil:
+		to.Done(context.Cause(ctx))
+	case s.o.Shared && !hasPlainMembers(m.Raw) && m.Head.Kind == jsonrpc.Request:
+		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest,
+			"the message names its id, its progress token or what lies around them twice, or in another case; write each once", nil))
+	case s.o.Shared && !hasPlainMembers(m.Raw):
+		to.Done(nil)
+	case m.Head.Kind == jsonrpc.Request:
+		if s.o.Shared && m.Head.Method == "initialize" && s.shareHandshake(ctx, c, m, to) {
+			return
+		}
+		c.request(ctx, m, to)
+	default:
+		raw, pass := c.note(m)
+		if !pass {
+			to.Done(nil)
+			return
+		}
+		// Done is called once the message is in the queue: nothing comes back for it.
+		to.Done(s.enqueue(ctx, &entry{raw: raw}))
+	}
+}
+
+func (c *client) request(ctx context.Context, m transport.Message, to transport.Receiver) {
+	s := c.s
+	r := &call{client: c, id: m.Head.ID, original: m.Head.ID, method: m.Head.Method, to: to}
+	if r.method == "initialize" && len(m.Raw) <= maxHandshake {
+		r.raw = m.Raw
+	}
+	token := progressToken(m.Raw)
+	r.token, r.originalToken = string(token.Of(m.Raw)), string(token.Of(m.Raw))
+	raw := m.Raw
+	s.mu.Lock()
+	s.serial++
+	r.at = s.serial
+	if s.o.Shared {
+		r.id = jsonrpc.ID(fmt.Sprintf(`"plimsoll-%d"`, s.serial))
+		if r.token != "" {
+			r.token = string(r.id)
+		}
+	}
+	_, taken := s.open[r.id]
+	full := len(s.open) >= maxOpen
+	if !taken && !full {
+		s.open[r.id] = r
+		delete(s.recent.states, r.id)
+		if r.token != "" {
+			s.tokens[r.token] = r
+		}
+	}
+	s.mu.Unlock()
+	if taken || full {
+		text := fmt.Sprintf("a request with the id %s still waits for its answer: give every request an id of its own", r.id)
+		if full {
+			text = fmt.Sprintf("%d requests wait for an answer of the MCP server %s: wait for some of them", maxOpen, s.o.Name)
+		}
+		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, text, nil))
+		return
+	}
+	if s.o.Shared {
+		raw = rename(m.Raw, token, r)
+	}
+	if err := s.enqueue(ctx, &entry{raw: raw, call: r}); err != nil {
+		s.drop(r)
+		r.finish(err)
+		return
+	}
+	s.watch(ctx, r)
+}
+
+// note prepares a notification or response, and returns the message to send. pass is false if the server must not get it: a response to an
+// earlier run of the server, a second notifications/initialized of a shared one, a cancellation of nothing.
+func (c *client) note(m transport.Message) (raw []byte, pass bool) {
+	s := c.s
+	if m.Head.Kind == jsonrpc.Response {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		// A request of a run of the server that has ended is not answered to the next run.
+		g := s.health.generation
+		return m.Raw, g != nil && g.serverRequests.take(m.Head.ID)
+	}
+	switch m.Head.Method {
+	case "notifications/initialized":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		again := s.handshake.initialized != nil
+		if len(m.Raw) <= maxHandshake {
+			s.handshake.initialized = bytes.Clone(m.Raw)
+		}
+		return m.Raw, !s.o.Shared || !again
+	case "notifications/cancelled":
+		return c.cancelled(m)
+	}
+	return m.Raw, true
+}
+
+// cancelled ends the request that a cancellation names, and returns the cancellation for the server; pass is false if the server need
+// not get it: it never got that request, it does not run, or it is shared and the request is not open.
+func (c *client) cancelled(m transport.Message) (raw []byte, pass bool) {
+	s := c.s
+	which := rawjson.Get(m.Raw, "params", "requestId")
+	id := jsonrpc.ID(which.Of(m.Raw))
+	var found *call
+	s.mu.Lock()
+	for _, r := range s.open {
+		if r.client == c && r.original == id {
+			found = r
+		}
+	}
+	s.mu.Unlock()
+	if found == nil || found.method == "initialize" || !s.drop(found) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return m.Raw, !s.o.Shared && s.health.generation != nil
+	}
+	s.mu.Lock()
+	s.recent.add(found.id, late)
+	written := found.gen != nil
+	s.mu.Unlock()
+	found.finish(ErrCancelled)
+	raw = m.Raw
+	if s.o.Shared {
+		raw = splice(m.Raw, rawjson.Edit{Span: which, With: []byte(found.id)})
+	}
+	return raw, written
+}
+
+// Listen implements [transport.Peer].
+func (c *client) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
+	l := &listener{to: to}
+	l.deliveryMu.Lock() // the waiting messages come first
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		l.deliveryMu.Unlock()
+		l.finish(ErrClosed)
+		return
+	}
+	c.listeners = append(c.listeners, l)
+	waiting := c.waiting
+	c.waiting, c.bytes = nil, 0
+	c.mu.Unlock()
+	for _, message := range waiting {
+		to.Receive(&transport.Frame{Head: message})
+	}
+	l.deliveryMu.Unlock()
+	context.AfterFunc(ctx, func() {
+		c.leave(l)
+		l.finish(nil)
+	})
+}
+
+func (c *client) leave(l *listener) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, have := range c.listeners {
+		if have == l {
+			c.listeners = append(c.listeners[:i:i], c.listeners[i+1:]...)
+			return
+		}
+	}
+}
+
+// listener returns the newest listener, or nil: of two streams of one client the older may be one whose end was not noticed yet.
+func (c *client) listener() *listener {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.listeners) == 0 {
+		return nil
+	}
+	return c.listeners[len(c.listeners)-1]
+}
+
+// keep stores a message for the next listener and reports whether it did; not if there is no room or the client is closed. If there is a
+// listener by now, it is returned instead.
+func (c *client) keep(message []byte) (l *listener, kept bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.listeners) > 0 {
+		return c.listeners[len(c.listeners)-1], false
+	}
+	if c.closed || len(c.waiting) >= maxWaiting || c.bytes+len(message) > maxWaitingBytes {
+		return nil, false
+	}
+	c.waiting = append(c.waiting, bytes.Clone(message))
+	c.bytes += len(message)
+	return nil, true
+}
+
+func (c *client) stopListening(err error) {
+	c.mu.Lock()
+	listeners := c.listeners
+	c.listeners, c.closed, c.waiting = nil, true, nil
+	c.mu.Unlock()
+	for _, l := range listeners {
+		l.finish(err)
+	}
+}
+
+// Close implements [transport.Peer] for a client that joined: its open requests are cancelled, the server keeps running.
+func (c *client) Close() error {
+	s := c.s
+	c.stopListening(ErrClosed)
+	s.mu.Lock()
+	for i, have := range s.clients {
+		if have == c {
+			s.clients = append(s.clients[:i:i], s.clients[i+1:]...)
+			break
+		}
+	}
+	var mine []*call
+	for _, r := range s.open {
+		if r.client == c {
+			mine = append(mine, r)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range mine {
+		if s.drop(r) {
+			s.mu.Lock()
+			s.recent.add(r.id, late)
+			s.mu.Unlock()
+			s.tellCancelled(r, ErrClosed)
+			r.finish(ErrClosed)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package client
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+)
+
+// read reads the messages of one run of the server, and dispatches them in their order, until the output ends or a message does not.
+func (s *Server) read(g *generation) {
+	lines := jsonrpc.NewLineReader(g.out, 0)
+	for {
+		head, rest, err := lines.Next()
+		if err != nil {
+			return
+		}
+		if rest == nil {
+			s.handWhole(g, head)
+			continue
+		}
+		bounded := &boundedRest{r: rest, bound: endlessFactor * s.o.MaxFrame}
+		s.handLarge(g, head, bounded)
+		if !bounded.finish() {
+			g.reason = "it sent a message that does not end"
+			return
+		}
+	}
+}
+
+// handWhole dispatches a message that is in memory. A batch, which servers of 2025-03-26 may send, is dispatched message by message.
+func (s *Server) handWhole(g *generation, line []byte) {
+	if trimmed := bytes.TrimLeft(line, " \t"); len(trimmed) > 0 && trimmed[0] == '[' {
+		if _, err := rawjson.Only(line); err == nil {
+			for v, err := range rawjson.Elements(line, 0) {
+				if one := v.Of(line); err == nil && one[0] == '{' {
+					s.handWhole(g, one)
+				} else {
+					s.noise.add("text", int64(v.Len()))
+				}
+			}
+			return
+		}
+	}
+	h, err := jsonrpc.Scan(line)
+	if err != nil {
+		s.tellUnread(g, line)
+		s.noise.add("text", int64(len(line)))
+		return
+	}
+	s.dispatch(g, &transport.Frame{Head: line}, h, rawjson.Span{})
+}
+
+// handLarge dispatches a message of which only the beginning is in memory.
+func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
+	start := jsonrpc.ScanStart(head)
+	f := &transport.Frame{Head: head, Rest: rest}
+	kind := start.Head.Kind
+	switch {
+	case kind == jsonrpc.Response && start.Head.ID == "":
+		switch alone, n := s.onlyRequest(); {
+		case n == 0:
+			s.discard("unknown_id", f)
+		case n == 1 && !s.o.Shared:
+			start.Head.ID = alone
+			s.dispatch(g, f, start.Head, rawjson.Span{})
+		default:
+			s.locate(g, f)
+		}
+	case kind != jsonrpc.Invalid:
+		s.dispatch(g, f, start.Head, rawjson.Span{})
+	case start.Head.Method != "" || start.Open == "id":
+		s.locate(g, f)
+	default:
+		s.tellUnread(g, head)
+		s.discard("text", f)
+	}
+}
+
+// onlyRequest returns the number of open requests, and the id of one of them ("" if there is none).
+func (s *Server) onlyRequest() (jsonrpc.ID, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.open {
+		return id, len(s.open)
+	}
+	return "", 0
+}
+
+func (s *Server) discard(what string, f *transport.Frame) {
+	n := int64(len(f.Head))
+	if f.Rest != nil {
+		more, _ := io.Copy(io.Discard, f.Rest) // it is not needed, so it may break off
+		n += more
+	}
+	if what != "" {
+		s.noise.add(what, n)
+	}
+}
+
+// dispatch passes a message to its receiver. id is the place of a response's id in f.Head: zero if that is not known, behind the head if
+// the id need not be replaced.
+func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
+	switch h.Kind {
+	case jsonrpc.Response:
+		s.answer(g, f, h, id)
+	case jsonrpc.Request:
+		s.mu.Lock()
+		g.serverRequests.add(h.ID)
+		s.mu.Unlock()
+		s.toListener(s.receiverOf(), f)
+	default:
+		s.notification(f, h)
+	}
+}
+
+// answer passes a response to the request that it answers; one for no open request is dropped.
+func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
+	s.mu.Lock()
+	c := s.open[h.ID]
+	ended := s.recent.states[h.ID]
+	if c != nil && c.gen == g {
+		delete(s.open, h.ID)
+		s.forget(c)
+		s.recent.add(h.ID, answered)
+	} else {
+		c = nil
+	}
+	s.mu.Unlock()
+	g.answered.Store(true)
+	if c == nil {
+		switch ended {
+		case answered:
+			s.discard("second_answer", f)
+		case late: // the request was cancelled too late
+			s.discard("", f)
+		default:
+			s.discard("unknown_id", f)
+		}
+		return
+	}
+	if c.method == "initialize" && f.ReadAll(maxHandshake) == nil {
+		s.keepHandshake(c, f.Head)
+	}
+	if c.id != c.original {
+		if id.IsZero() {
+			id = idSpan(f.Head)
+		}
+		if id.End <= len(f.Head) && !id.IsZero() {
+			f.Head = splice(f.Head, rawjson.Edit{Span: id, With: []byte(c.original)})
+		}
+	}
+	if !c.receive(f, true) {
+		g.broken = append(g.broken, c) // attend ends it, with the reason why the server ended
+	}
+}
+
+// idSpan returns the place of the id in the beginning of a message; zero if it is not there.
+func idSpan(head []byte) rawjson.Span {
+	found := rawjson.Span{}
+	for m, err := range rawjson.Members(head, 0) {
+		if err != nil {
+			break
+		}
+		if string(m.Key) == "id" {
+			found = m.Value
+		}
+	}
+	return found
+}
+
+// notification passes a notification to the request it belongs to, else to the clients that listen.
+func (s *Server) notification(f *transport.Frame, h jsonrpc.Head) {
+	if !f.Whole() {
+		s.toListener(s.receiverOf(), f)
+		return
+	}
+	var at rawjson.Span
+	if h.Method == "notifications/progress" {
+		at = rawjson.Get(f.Head, "params", "progressToken")
+	} else {
+		at = rawjson.Get(f.Head, "params", "_meta", subscription)
+	}
+	if !at.IsZero() {
+		key := string(at.Of(f.Head))
+		s.mu.Lock()
+		c, with := s.tokens[key], ""
+		if h.Method != "notifications/progress" {
+			c = s.open[jsonrpc.ID(key)]
+		}
+		s.mu.Unlock()
+		if c != nil {
+			if with = string(c.original); h.Method == "notifications/progress" {
+				with = c.originalToken
+				c.progressed(s.o.Timeout)
+			}
+			if with != key {
+				f.Head = splice(f.Head, rawjson.Edit{Span: at, With: []byte(with)})
+			}
+			c.receive(f, false)
+			return
+		}
+		if s.o.Shared { // the request has ended, so no client knows this token
+			s.discard("unread", f)
+			return
+		}
+	}
+	if s.o.Shared {
+		s.toAll(f)
+		return
+	}
+	s.toListener(s.receiverOf(), f)
+}
+
+// receiverOf returns the client that gets the server's own requests and notifications: the first one that listens, else the main one.
+func (s *Server) receiverOf() *client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.clients {
+		if c.listener() != nil {
+			return c
+		}
+	}
+	return s.main
+}
+
+// toListener passes a message to the listener of c. If there is none it goes to the newest open request, of whichever client; else it is
+// kept for the next listener if there is room, or dropped.
+func (s *Server) toListener(c *client, f *transport.Frame) {
+	if l := c.listener(); l != nil {
+		l.receive(f)
+		return
+	}
+	s.mu.Lock()
+	var open *call
+	for _, r := range s.open {
+		if r.gen != nil && r.method != "plimsoll/again" && (open == nil || r.at > open.at) {
+			open = r
+		}
+	}
+	s.mu.Unlock()
+	if open != nil {
+		open.receive(f, false)
+		return
+	}
+	if f.Whole() {
+		if l, kept := c.keep(f.Head); l != nil {
+			l.receive(f) // a listener has come just now
+			return
+		} else if kept {
+			return
+		}
+	}
+	s.discard("unread", f)
+}
+
+// toAll passes a notification to every client that listens; if none does, to the main one.
+func (s *Server) toAll(f *transport.Frame) {
+	s.mu.Lock()
+	clients := append([]*client(nil), s.clients...)
+	s.mu.Unlock()
+	told := false
+	for _, c := range clients {
+		if l := c.listener(); l != nil {
+			l.receive(f)
+			told = true
+		}
+	}
+	if !told {
+		s.toListener(s.main, f)
+	}
+}

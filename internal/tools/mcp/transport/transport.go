@@ -1,0 +1,157 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/plimsoll/plimsoll/internal/sse"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Message is one message of a client.
+type Message struct {
+	// Raw is the message as the client wrote it, without framing. It must not be changed;
+	// whoever edits makes a new one.
+	Raw []byte
+	// Head holds the places of its parts in Raw.
+	Head jsonrpc.Head
+	// Header is of the HTTP request that brought it; nil over standard streams.
+	Header http.Header
+	// Principal names who sends it: equal for the same client across sessions, a digest
+	// and never a credential. Handles to results belong to it.
+	Principal string
+	// MaxText bounds the text that its sender takes in one result; whoever pages by itself goes by it. 0 is not known,
+	// below 0 has no bound.
+	MaxText limit.Bytes
+}
+
+// Event holds the fields of the server-sent event that a frame came in; all are "" elsewhere.
+type Event = sse.Event
+
+// Frame is one message of a server. It is valid until Receive returns.
+//
+// To a client of HTTP (its message has a Header) also events without data are handed:
+// they have an empty Head and no Rest, and their fields tell the client where to resume
+// and how long to wait. Who looks at messages passes them on; see [Frame.Bare].
+type Frame struct {
+	// Head is the beginning of the message, without framing: all of it when Rest is nil.
+	Head []byte
+	// Rest gives what follows Head and io.EOF at the end of the message. Any other error
+	// says that the message was broken off there. What is not read is skipped.
+	Rest  io.Reader
+	Event Event
+	// Paged is set when the result is a page of its tool's own making, within Message.MaxText where that can be: it is not paged
+	// once more.
+	Paged bool
+}
+
+// Whole reports whether Head is all of the message.
+func (f *Frame) Whole() bool { return f.Rest == nil }
+
+// Bare reports whether this is an event's fields without a message.
+func (f *Frame) Bare() bool { return len(f.Head) == 0 && f.Rest == nil }
+
+// Reader reads the message from its beginning.
+func (f *Frame) Reader() io.Reader {
+	if f.Rest == nil {
+		return newBytes(f.Head)
+	}
+	return io.MultiReader(newBytes(f.Head), f.Rest)
+}
+
+// ErrTooLarge reports that a message that must be held whole is larger than that may be.
+var ErrTooLarge = errors.New("the message is too large to be held in memory")
+
+// ReadAll makes the frame whole, up to max bytes in all; beyond it returns ErrTooLarge and
+// the frame can still be read to its end through Reader.
+func (f *Frame) ReadAll(max int64) error {
+	if f.Rest == nil {
+		return nil
+	}
+	head := append([]byte(nil), f.Head...)
+	rest, err := io.ReadAll(io.LimitReader(f.Rest, max-int64(len(head))+1))
+	f.Head = append(head, rest...)
+	if err != nil {
+		return err
+	}
+	if int64(len(f.Head)) > max {
+		return ErrTooLarge
+	}
+	f.Rest = nil
+	return nil
+}
+
+// Answer is the part of an HTTP server's answer before and beside its messages.
+type Answer struct {
+	Status int
+	Header http.Header
+	// Body is the body of an answer where no message was expected or none could be read: an
+	// error page, nothing. At most 64 KiB.
+	Body []byte
+}
+
+// Receiver takes what comes back for one message, or what a server sends of its own accord.
+type Receiver interface {
+	// Open passes on the status and headers of a server's HTTP answer, before its first frame.
+	// It is not called by servers on standard streams, nor for answers made here.
+	Open(a Answer)
+	// Receive takes one frame. The frame must not be used after it returns.
+	Receive(f *Frame)
+	// Done ends the response. err says why when the response is still missing:
+	// the server is gone, its answer was broken off, the context ended. For a request that
+	// was answered, and for a notification that was taken, it is nil.
+	Done(err error)
+}
+
+// Peer is a connection to a server.
+type Peer interface {
+	// Send passes a message on and returns when it is on its way: messages sent one after
+	// the other arrive in that order. What comes back goes to the receiver, which is
+	// always told Done, before or after Send returns. The end of ctx takes a request back:
+	// over HTTP its answer is closed, over standard streams a cancellation is sent.
+	Send(ctx context.Context, m Message, to Receiver)
+	// Listen hands over what the server sends that belongs to no message of the client,
+	// until ctx ends. header is of the client's own HTTP request; nil makes one.
+	Listen(ctx context.Context, header http.Header, to Receiver)
+	// Close ends the connection; requests under way are told Done with an error.
+	Close() error
+}
+
+// Ender is a Peer whose session a client can end itself, before the connection closes: an
+// HTTP server by DELETE. A Peer that stands between passes it on if its next one is an Ender.
+type Ender interface {
+	// End asks the server to end the session that header, of the client's own HTTP request,
+	// names. Open gets the server's answer; no frame comes.
+	End(ctx context.Context, header http.Header, to Receiver)
+}
+
+// Funcs is a Receiver of functions; those that are nil do nothing.
+type Funcs struct {
+	OnOpen    func(Answer)
+	OnReceive func(*Frame)
+	OnDone    func(error)
+}
+
+// Open implements Receiver.
+func (f Funcs) Open(a Answer) {
+	if f.OnOpen != nil {
+		f.OnOpen(a)
+	}
+}
+
+// Receive implements Receiver.
+func (f Funcs) Receive(m *Frame) {
+	if f.OnReceive != nil {
+		f.OnReceive(m)
+	}
+}
+
+// Done implements Receiver.
+func (f Funcs) Done(err error) {
+	if f.OnDone != nil {
+		f.OnDone(err)
+	}
+}

@@ -1,0 +1,117 @@
+package notify
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// nameWait bounds the time that a kill that the kernel has counted may stay without a name: the process is named a moment later, and where
+// it was the command itself, the run ends.
+const nameWait = 5 * time.Second
+
+// episode is the record of the notices given about one run.
+type episode struct {
+	told map[Cause]bool
+	// kids, ooms and kills are the counts from before anybody looked.
+	kids, ooms, kills int
+	// waits is true when it was seen waiting.
+	waits bool
+	// unnamed is the time since which a kill has been counted that nobody has named.
+	unnamed time.Time
+}
+
+// newEpisode returns the episode of a run of which all is news.
+func newEpisode() *episode { return &episode{told: map[Cause]bool{}} }
+
+// begun returns the episode of a run of which everything so far is past.
+func begun(now time.Time, r *runs.Run) *episode {
+	p := newEpisode()
+	p.see(now, r)
+	delete(p.told, ChildKilled) // the next one is news
+	p.kids, p.ooms, p.kills, p.unnamed = r.KilledChildren, r.OOMKills, len(r.Kills), time.Time{}
+	return p
+}
+
+// see looks at a run as it is now and returns what is to be told of it, each cause once. Of a run that only the index has, r has no
+// more than its entry.
+func (p *episode) see(now time.Time, r *runs.Run) []Notice {
+	var out []Notice
+	tell := func(c Cause, what string, waited time.Duration) {
+		if p.told[c] {
+			return
+		}
+		p.told[c] = true
+		n := noticeOf(c, &r.Entry, now, what)
+		n.WaitedMS = waited.Milliseconds()
+		out = append(out, n)
+	}
+	if waits := now.Sub(r.Started); r.Outcome == runs.Waiting && waits >= LongWait {
+		tell(Waiting, r.Reason+", for "+printable.Duration(waits), waits)
+	}
+	p.waits = p.waits || r.Outcome == runs.Waiting
+	if waited := p.waited(r); waited >= TurnAfter {
+		tell(Turn, "got its turn after "+printable.Duration(waited), waited)
+	}
+	if what, ok := p.childKilled(now, r); ok {
+		tell(ChildKilled, what, 0)
+	}
+	switch r.Outcome {
+	case string(journal.OutcomeOOM):
+		tell(OOM, r.Reason+goesOn(r), 0)
+	case string(journal.OutcomeLimit):
+		tell(Limit, cmp.Or(r.Reason, "ended at a limit")+goesOn(r), 0)
+	case string(journal.OutcomeRefused):
+		tell(Refused, r.Reason, 0)
+	case runs.Died:
+		tell(Died, r.Reason, 0)
+	}
+	return out
+}
+
+// goesOn returns the way to take up the session of a run that was ended, as far as its report is known.
+func goesOn(r *runs.Run) string {
+	if r.Report.Resume == "" {
+		return ""
+	}
+	return "; to go on: " + r.Report.Resume
+}
+
+// childKilled names the child that was killed, once that is known.
+func (p *episode) childKilled(now time.Time, r *runs.Run) (what string, ok bool) {
+	for _, k := range r.Kills[min(p.kills, len(r.Kills)):] {
+		if k.Child {
+			return killText(&k), true
+		}
+	}
+	switch {
+	case r.KilledChildren > p.kids:
+		return cmp.Or(r.Reason, "a process of it was killed for memory"), true
+	case r.OOMKills <= p.ooms || r.Outcome == string(journal.OutcomeOOM):
+		return "", false
+	case r.Ended != nil:
+		return "a process of it was killed for memory", true
+	case p.unnamed.IsZero():
+		p.unnamed = now
+	}
+	return "a process of it was killed for memory", now.Sub(p.unnamed) >= nameWait
+}
+
+// waited returns the time that a run has waited that has got its turn, 0 for others. Of one that began and ended between two looks only the
+// index knows, by the time its command took.
+func (p *episode) waited(r *runs.Run) time.Duration {
+	if r.Admission != nil {
+		return r.Admission.Waited
+	}
+	if !p.waits || r.Ended == nil {
+		return 0
+	}
+	switch r.Outcome {
+	case string(journal.OutcomeOK), string(journal.OutcomeFailed), string(journal.OutcomeOOM), string(journal.OutcomeLimit):
+		return r.Ended.Sub(r.Started) - time.Duration(r.DurationMS)*time.Millisecond
+	}
+	return 0
+}

@@ -1,0 +1,107 @@
+package notify
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Cause is the reason for a notice.
+type Cause string
+
+// The causes.
+const (
+	OOM         Cause = "oom"          // the command itself was killed for memory
+	ChildKilled Cause = "child_killed" // a child of it was, or an MCP server
+	Limit       Cause = "limit"        // it was ended at another limit
+	Refused     Cause = "refused"      // it was not admitted
+	Waiting     Cause = "waiting"      // it waits for longer than LongWait
+	Turn        Cause = "turn"         // it got its turn after TurnAfter or more
+	Died        Cause = "died"         // its plimsoll was killed
+)
+
+const (
+	// LongWait is the wait of a run after which a notice is given.
+	LongWait = 5 * time.Minute
+	// TurnAfter is the least wait of a run for a notice of its turn.
+	TurnAfter = time.Minute
+)
+
+// Schema is the version of a notice's JSON. Keys are only added within a version.
+const Schema = 1
+
+// Notice is the message, as a webhook and a command get it in JSON. Sizes are in bytes.
+type Notice struct {
+	Schema int   `json:"schema"`
+	Cause  Cause `json:"cause"`
+	// Title is the cause in a few words, Text a sentence that names tool and project too.
+	Title   string    `json:"title"`
+	Text    string    `json:"text"`
+	Time    time.Time `json:"time"`
+	Run     string    `json:"run"` // for plimsoll runs
+	Kind    string    `json:"kind"`
+	Tool    string    `json:"tool"`
+	Project string    `json:"project"`
+	// Outcome is that of the run's entry: "running" while it lives.
+	Outcome    string `json:"outcome"`
+	PeakBytes  int64  `json:"peak_bytes,omitempty"`
+	LimitBytes int64  `json:"limit_bytes,omitempty"`
+	WaitedMS   int64  `json:"waited_ms,omitempty"`
+}
+
+// titles are the causes in words.
+var titles = map[Cause]string{
+	OOM: "killed for memory", ChildKilled: "a process was killed for memory", Limit: "ended at a limit", Refused: "not admitted",
+	Waiting: "still waiting", Turn: "got its turn", Died: "died",
+}
+
+// Bounds of what is told, in bytes.
+const (
+	maxName = 80
+	maxText = 400
+)
+
+// noticeOf puts a cause into words. what describes the event, without tool and project.
+func noticeOf(c Cause, e *runs.Entry, at time.Time, what string) Notice {
+	n := Notice{
+		Schema: Schema, Cause: c, Title: "plimsoll: " + titles[c], Time: at.UTC(), Run: e.ID, Kind: e.Kind, Tool: clean(e.Tool, maxName),
+		Project: clean(e.Project, maxName), Outcome: e.Outcome, PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes,
+	}
+	subject := n.Tool
+	if n.Project != "" {
+		subject += " in " + n.Project
+	}
+	n.Text = clean(subject+": "+what, maxText)
+	return n
+}
+
+// clean makes the words of others fit for a terminal, and short, and masks credentials in them.
+func clean(text string, most int) string {
+	return limit.Short(printable.Name(secrets.Text(text)), most)
+}
+
+// killText names the process that was killed for memory.
+func killText(k *runs.Kill) string {
+	text := clean(k.Name, maxName)
+	if k.PID > 0 {
+		text += fmt.Sprintf(" (pid %d)", k.PID)
+	}
+	if k.By == runs.ByServerLimit {
+		return fmt.Sprintf("the MCP server %s was killed at its memory limit, with %s", text, limit.Bytes(k.Bytes).Human())
+	}
+	text += " was killed for memory"
+	if k.Bytes > 0 {
+		text += " at " + limit.Bytes(k.Bytes).Human()
+	}
+	switch k.By {
+	case "kernel":
+		return text + " by the kernel"
+	case "plimsoll":
+		return text + " by Plimsoll"
+	}
+	return text + " by " + clean(k.By, maxName)
+}

@@ -1,0 +1,153 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+)
+
+const (
+	// pollEvery is the time between two readings of the store, adoptEvery between two passes that end runs whose writer was killed.
+	pollEvery  = time.Second
+	adoptEvery = time.Minute
+	// overlap is the time back to which the index is looked through for runs that have ended: their lines come a moment after their ends.
+	overlap = time.Minute
+	// maxEnded bounds the runs that are remembered as told.
+	maxEnded = 8192
+)
+
+// WatchOptions are the settings of [Watch].
+type WatchOptions struct {
+	// StateDir holds the store of runs.
+	StateDir string
+	// Sender gives the notices. ID names its way: runs that give notices by the same are left to themselves.
+	Sender *Sender
+	ID     string
+	// Hold reports whether no other process gives notices by the same way; nil is always so. It is called with each look, from one
+	// goroutine. While it is false nothing is told, and what happens then is not told later.
+	Hold func() bool
+	// Warn is called with what goes wrong with the store, once until it is right again; nil drops it.
+	Warn func(error)
+}
+
+// Watch gives notice of all runs of this user, from now on, until ctx ends.
+func Watch(ctx context.Context, o WatchOptions) error {
+	if o.Hold == nil {
+		o.Hold = func() bool { return true }
+	}
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
+	store, err := runs.Open(o.StateDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	w := &watcher{o: o, store: store, live: map[string]*episode{}, ended: map[string]time.Time{}}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	var adopted time.Time
+	wrong := false
+	for {
+		var failed error
+		now := time.Now()
+		if now.Sub(adopted) >= adoptEvery || now.Before(adopted) {
+			failed, adopted = runs.Adopt(o.StateDir, now), now
+		}
+		if err := store.Poll(); err != nil {
+			failed = errors.Join(failed, err)
+		} else {
+			w.holds = o.Hold()
+			w.look(now)
+		}
+		if failed != nil && !wrong {
+			o.Warn(failed)
+		}
+		wrong = failed != nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// watcher is the state of [Watch]: the runs it knows.
+type watcher struct {
+	o     WatchOptions
+	store *runs.Store
+	live  map[string]*episode  // of runs that live
+	ended map[string]time.Time // when runs were last seen of which all is told
+	begun bool
+	holds bool
+}
+
+// look gives notice of news since the last time. The first time all is past.
+func (w *watcher) look(now time.Time) {
+	lives := map[string]bool{}
+	for _, r := range w.store.Live() {
+		lives[r.ID] = true
+		p := w.live[r.ID]
+		switch {
+		case p != nil:
+		case w.begun:
+			p = newEpisode()
+		default:
+			p = begun(now, r)
+		}
+		w.live[r.ID] = p
+		w.send(p.see(now, r), &r.Entry)
+	}
+	since := now.Add(-overlap)
+	for _, e := range w.store.Ended(since) {
+		w.end(now, e)
+	}
+	for id := range w.live { // what ended long before anybody noticed, as a run that was killed in a quiet hour
+		if lives[id] {
+			continue
+		}
+		if e, err := w.store.Find(id); err == nil && e.Ended != nil {
+			w.end(now, e)
+		}
+		delete(w.live, id)
+	}
+	for id, seen := range w.ended {
+		if now.Sub(seen) > 2*overlap {
+			delete(w.ended, id)
+		}
+	}
+	w.begun = true
+}
+
+// end gives notice of a run that has ended, once.
+func (w *watcher) end(now time.Time, e runs.Entry) {
+	_, told := w.ended[e.ID]
+	if told || len(w.ended) < maxEnded {
+		w.ended[e.ID] = now
+	}
+	p := w.live[e.ID]
+	delete(w.live, e.ID)
+	switch {
+	case told, !w.begun:
+		return
+	case p == nil && len(w.ended) >= maxEnded: // it could not be told apart from one that was told
+		return
+	case p == nil:
+		p = newEpisode()
+	}
+	w.send(p.see(now, &runs.Run{Entry: e}), &e)
+}
+
+// send gives the notices that the run does not give itself.
+func (w *watcher) send(list []Notice, e *runs.Entry) {
+	for _, n := range list {
+		if !w.holds || e.Notifies == Nobody {
+			return
+		}
+		if n.Cause == Died || e.Notifies == "" || e.Notifies != w.o.ID {
+			w.o.Sender.Give(n)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package traces
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Bounds of what is held of one run.
+const (
+	maxOpen      = 256 // requests without an answer
+	maxChatNotes = 16  // events of one request
+	maxRunNotes  = 64  // events of the run
+)
+
+// Places of spans that no record closes, behind all that records do.
+const (
+	placeOpen = math.MaxUint64 - 1 // requests that had no answer when the run ended
+	placeRun  = math.MaxUint64     // the run itself
+)
+
+// span is a span with the place in its run up to which it was read.
+type span struct {
+	place uint64
+	end   time.Time
+	spanMessage
+}
+
+// fold turns the lines of one run into spans, as they come.
+type fold struct {
+	id     string
+	head   *runs.Header
+	whole  ids  // of the run's own span, or of that of the run that this one is in
+	own    bool // the run has a span of its own
+	traced bool // its spans are in one trace
+	parent string
+
+	open     map[uint64]*request // requests to models, by number
+	provider string
+	model    string
+	in, out  int64 // tokens
+	cached   int64
+	requests int64
+	calls    int64
+	made     int64 // compactions
+	notes    []eventMessage
+	ended    bool
+}
+
+// request is a request to a model that has no answer yet.
+type request struct {
+	seq   uint64
+	at    time.Time
+	sent  *journal.WindowRequest // nil before it is known
+	notes []eventMessage
+	made  bool // room was made in it
+}
+
+// newFold returns the fold of a run with this header. root is the ID of the outermost run around it: its own when there is none.
+func newFold(h *runs.Header, root string) *fold {
+	f := &fold{id: h.ID, head: h, open: map[uint64]*request{}}
+	switch h.Kind {
+	case runs.KindServe, runs.KindGateway:
+		if h.Parent != "" { // a part of what its run does
+			f.traced, f.whole = true, ids{traceOf(root), spanOf(h.Parent, runSpan)}
+		}
+	default:
+		f.own, f.traced, f.whole = true, true, ids{traceOf(root), spanOf(h.ID, runSpan)}
+		f.parent = h.Parent
+	}
+	return f
+}
+
+// record takes in a record and calls give with the spans that end with it.
+func (f *fold) record(r *journal.Record, give func(span)) {
+	switch e := r.Event.(type) {
+	case journal.WindowRequest:
+		if e.Request != 0 {
+			q := f.request(e.Request, r)
+			q.sent, q.seq, q.at = &e, r.Seq, r.Time
+		}
+	case journal.WindowCompacted:
+		f.compacted(r, &e)
+	case journal.WindowOverflow:
+		var a attributes
+		a.text("plimsoll.window.overflow.action", e.Action)
+		a.some("plimsoll.window.limit_tokens", e.LimitTokens)
+		f.noteRequest(e.Request, r, "plimsoll.window.overflow", a)
+	case journal.WindowResponse:
+		give(f.chat(r, &e))
+	case journal.WindowRefused:
+		if e.Request != 0 { // a request to a model that Plimsoll answered itself
+			give(f.refused(r, &e))
+		}
+	case journal.ToolCalled:
+		give(f.tool(r, &e))
+	case journal.ToolRefused:
+		give(f.toolRefused(r, &e))
+	case journal.AgentQueryEnded:
+		give(f.query(r, &e))
+	case journal.ChildKilled:
+		var a attributes
+		a.text("process.executable.name", e.Name)
+		a.some("plimsoll.memory.bytes", e.Bytes)
+		a.text("plimsoll.killed_by", e.By)
+		f.note(r.Time, "plimsoll.child_killed", a)
+	case journal.LimitReached:
+		var a attributes
+		a.text("plimsoll.limit.name", e.Name)
+		a.text("plimsoll.limit.action", e.Did)
+		f.note(r.Time, "plimsoll.limit_reached", a)
+	case journal.MemoryRaised:
+		var a attributes
+		a.some("plimsoll.memory.limit", e.ToBytes)
+		a.text("plimsoll.memory.raised_for", e.Why)
+		f.note(r.Time, "plimsoll.memory_raised", a)
+	case journal.OOMDKills:
+		f.note(r.Time, "plimsoll.oomd_kill", nil)
+	}
+}
+
+// request returns the open request with this number, a new one when there is none. When too many are open the oldest is dropped.
+func (f *fold) request(number uint64, r *journal.Record) *request {
+	if q := f.open[number]; q != nil {
+		return q
+	}
+	if len(f.open) >= maxOpen {
+		oldest := number
+		for n := range f.open {
+			oldest = min(oldest, n)
+		}
+		delete(f.open, oldest)
+	}
+	q := &request{seq: r.Seq, at: r.Time}
+	f.open[number] = q
+	return q
+}
+
+func (f *fold) take(number uint64) *request {
+	q := f.open[number]
+	delete(f.open, number)
+	if q == nil {
+		q = &request{}
+	}
+	return q
+}
+
+func (f *fold) compacted(r *journal.Record, e *journal.WindowCompacted) {
+	f.made++
+	var a attributes
+	a.text("plimsoll.window.reason", e.Reason)
+	a.text("plimsoll.window.boundary", e.Boundary)
+	a.number("plimsoll.window.before_tokens", e.Before)
+	a.number("plimsoll.window.after_tokens", e.After)
+	a.number("plimsoll.window.cut_bytes", e.CutBytes)
+	a.number("plimsoll.window.messages", int64(e.Messages))
+	if e.Request != 0 {
+		f.request(e.Request, r).made = true
+	}
+	f.noteRequest(e.Request, r, "plimsoll.window.compacted", a)
+}
+
+// noteRequest adds an event to the request with this number, or to the run when that is 0.
+func (f *fold) noteRequest(number uint64, r *journal.Record, name string, a attributes) {
+	if number == 0 {
+		f.note(r.Time, name, a)
+		return
+	}
+	if q := f.request(number, r); len(q.notes) < maxChatNotes {
+		q.notes = append(q.notes, eventMessage{r.Time.UnixNano(), name, a})
+	}
+}
+
+func (f *fold) note(at time.Time, name string, a attributes) {
+	if len(f.notes) < maxRunNotes {
+		f.notes = append(f.notes, eventMessage{at.UnixNano(), name, a})
+	}
+}
+
+// span returns a new span that ends with a record. seq is the number from which its ID is made, place where the run's file has been read up
+// to.
+func (f *fold) span(place, seq uint64, name string, kind int, start, end time.Time) span {
+	s := span{place: place, end: end}
+	i := ids{f.whole.trace, spanOf(f.id, seq)}
+	if f.traced {
+		s.ParentID = f.whole.spanHex()
+	} else {
+		i.trace = ownTrace(f.id, seq)
+	}
+	if start.After(end) {
+		start = end
+	}
+	s.TraceID, s.SpanID, s.Name, s.Kind, s.Start, s.End = i.traceHex(), i.spanHex(), name, kind, start.UnixNano(), end.UnixNano()
+	return s
+}
+
+// failed marks a span as failed; kind is its error.type.
+func (s *span) failed(kind string) {
+	s.Attributes.text("error.type", kind)
+	s.Status = &statusMessage{statusError}
+}
+
+// named returns a span's name: the operation, and its object where that is known.
+func named(operation, what string) string {
+	if what = clean(what); what == "" {
+		return operation
+	}
+	return operation + " " + what
+}
+
+// end calls give with the remaining spans when the run has ended: those of requests without an answer, and that of the run itself. Further
+// calls do nothing.
+func (f *fold) end(at time.Time, died bool, dropped int64, r *journal.Report, give func(span)) {
+	if f.ended {
+		return
+	}
+	f.ended = true
+	for _, number := range slices.Sorted(maps.Keys(f.open)) {
+		if q := f.open[number]; q.sent != nil {
+			give(f.unanswered(q, at))
+		}
+	}
+	if f.own {
+		give(f.run(at, died, dropped, r))
+	}
+}

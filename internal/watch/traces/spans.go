@@ -1,0 +1,237 @@
+package traces
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/traceparent"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Names of operations (gen_ai.operation.name).
+const (
+	invokeAgent = "invoke_agent"
+	chat        = "chat"
+	executeTool = "execute_tool"
+	// callTool is the method of MCP that calls a tool.
+	callTool = "tools/call"
+)
+
+// providers has the values of gen_ai.provider.name by the name of an upstream; dialects has them for upstreams of other names.
+var providers = map[string]string{
+	"openai": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini", "vertex": "gcp.vertex_ai", "azure": "azure.ai.openai", "bedrock": "aws.bedrock",
+}
+
+var dialects = map[string]string{"chat": "openai", "responses": "openai", "messages": "anthropic", "gemini": "gcp.gemini"}
+
+func providerOf(upstream, dialect string) string {
+	return cmp.Or(providers[upstream], dialects[dialect], upstream)
+}
+
+// modelSpan returns the span of a request to a model, with the attributes that are known before its answer.
+func (f *fold) modelSpan(place, seq uint64, upstream, dialect, model string, q *request, start, end time.Time) span {
+	if q.sent != nil {
+		upstream, dialect, model = cmp.Or(upstream, q.sent.Upstream), cmp.Or(dialect, q.sent.Dialect), cmp.Or(model, q.sent.Model)
+	}
+	provider := providerOf(upstream, dialect)
+	f.provider, f.model = cmp.Or(provider, f.provider), cmp.Or(model, f.model)
+	f.requests++
+	s := f.span(place, seq, named(chat, model), kindClient, start, end)
+	a := &s.Attributes
+	a.text("gen_ai.operation.name", chat)
+	a.text("gen_ai.provider.name", provider)
+	a.text("gen_ai.request.model", model)
+	if q.sent != nil {
+		a.text("gen_ai.conversation.id", q.sent.Conversation)
+		a.number("plimsoll.window.tokens", q.sent.Tokens)
+		a.some("plimsoll.window.limit_tokens", q.sent.LimitTokens)
+		a.truth("gen_ai.conversation.compacted", q.made || q.sent.Replayed)
+	}
+	a.text("plimsoll.run.id", f.id)
+	s.Events = q.notes
+	return s
+}
+
+// chat returns the span of a request to a model that was answered, or whose client is gone.
+func (f *fold) chat(r *journal.Record, e *journal.WindowResponse) span {
+	q := f.take(e.Request)
+	start := r.Time.Add(-e.Duration)
+	if e.Duration == 0 && q.sent != nil {
+		start = q.at.Add(-q.sent.Overhead)
+	}
+	s := f.modelSpan(r.Seq, r.Seq, e.Upstream, e.Dialect, e.Model, q, start, r.Time)
+	f.in, f.out, f.cached = f.in+e.TokensIn, f.out+e.TokensOut, f.cached+e.CacheRead
+	a := &s.Attributes
+	a.truth("gen_ai.request.stream", e.Stream)
+	a.some("gen_ai.usage.input_tokens", e.TokensIn)
+	a.some("gen_ai.usage.output_tokens", e.TokensOut)
+	a.some("gen_ai.usage.cache_read.input_tokens", e.CacheRead)
+	a.some("gen_ai.usage.cache_creation.input_tokens", e.CacheWrite)
+	a.some("gen_ai.usage.reasoning.output_tokens", e.Reasoning)
+	a.text("gen_ai.response.id", e.ID)
+	if e.ID != "" || e.AnsweredBy != "" {
+		a.text("gen_ai.response.model", cmp.Or(e.AnsweredBy, e.Model))
+	}
+	a.one("gen_ai.response.finish_reasons", e.Finish)
+	a.server(e.Server)
+	if e.Stream && e.FirstByte > 0 {
+		a.seconds("gen_ai.response.time_to_first_chunk", e.FirstByte)
+	}
+	a.some("http.response.status_code", int64(e.Status))
+	a.some("plimsoll.response.bytes", e.Bytes)
+	switch {
+	case e.Status >= 400:
+		s.failed(strconv.Itoa(e.Status))
+	case e.Ended != "" && e.Ended != "complete":
+		s.failed(e.Ended)
+	}
+	return s
+}
+
+// refused returns the span of a request to a model that Plimsoll itself answered.
+func (f *fold) refused(r *journal.Record, e *journal.WindowRefused) span {
+	q := f.take(e.Request)
+	start := r.Time
+	if q.sent != nil {
+		start = q.at.Add(-q.sent.Overhead)
+	} else if q.seq != 0 {
+		start = q.at
+	}
+	s := f.modelSpan(r.Seq, r.Seq, e.Upstream, "", e.Model, q, start, r.Time)
+	s.Attributes.some("http.response.status_code", int64(e.Status))
+	s.failed(e.Reason)
+	return s
+}
+
+// unanswered returns the span of a request to a model that had no answer when the run ended.
+func (f *fold) unanswered(q *request, at time.Time) span {
+	s := f.modelSpan(placeOpen, q.seq, "", "", "", q, q.at.Add(-q.sent.Overhead), at)
+	s.failed("run_ended")
+	return s
+}
+
+// tool returns the client span of a call of an MCP tool, or of a resource that was read.
+func (f *fold) tool(r *journal.Record, e *journal.ToolCalled) span {
+	s := f.toolSpan(r, e.Server, e.Tool, e.Method, r.Time.Add(-e.Duration))
+	a := &s.Attributes
+	s.Kind = kindClient
+	a.server(e.Address)
+	f.calls++
+	a.text("mcp.protocol.version", e.Protocol)
+	a.number("plimsoll.mcp.upstream_bytes", e.UpstreamBytes)
+	a.number("plimsoll.mcp.delivered_bytes", e.DeliveredBytes)
+	a.some("plimsoll.mcp.items", e.Items)
+	a.truth("plimsoll.mcp.spilled", e.Spilled)
+	a.truth("plimsoll.mcp.cut", e.Cut)
+	if e.Failed {
+		s.failed("tool_error")
+	}
+	f.remote(&s, e.TraceParent)
+	return s
+}
+
+// toolRefused returns the span of a call that was not passed on.
+func (f *fold) toolRefused(r *journal.Record, e *journal.ToolRefused) span {
+	s := f.toolSpan(r, e.Server, e.Tool, callTool, r.Time)
+	s.failed(e.Why)
+	return s
+}
+
+func (f *fold) toolSpan(r *journal.Record, server, tool, method string, start time.Time) span {
+	name := method
+	if method == callTool {
+		name = named(callTool, tool)
+	}
+	s := f.span(r.Seq, r.Seq, cmp.Or(clean(name), callTool), kindInternal, start, r.Time)
+	a := &s.Attributes
+	if method == callTool {
+		a.text("gen_ai.operation.name", executeTool)
+	}
+	a.text("gen_ai.tool.name", tool)
+	a.text("mcp.method.name", method)
+	a.text("plimsoll.mcp.server", server)
+	a.text("plimsoll.run.id", f.id)
+	return s
+}
+
+// remote makes the span in text, a traceparent, the parent of s, and links s to the run's trace. If that span is not recorded by its maker,
+// and so would never be seen, s stays in the run's trace and is linked to it instead.
+func (f *fold) remote(s *span, text string) {
+	p, ok := traceparent.Parse(text)
+	if !ok {
+		return
+	}
+	if !p.Sampled {
+		s.Links = append(s.Links, linkTo(idsOf(p)))
+		return
+	}
+	if f.traced {
+		s.Links = append(s.Links, linkTo(f.whole))
+	}
+	s.TraceID, s.ParentID, s.Flags = idsOf(p).traceHex(), idsOf(p).spanHex(), flagsKnown|flagsRemote|1
+}
+
+func linkTo(i ids) linkMessage { return linkMessage{i.traceHex(), i.spanHex()} }
+
+// query returns the span of a question to an agent of Plimsoll's own.
+func (f *fold) query(r *journal.Record, e *journal.AgentQueryEnded) span {
+	s := f.span(r.Seq, r.Seq, named(invokeAgent, e.Agent), kindInternal, r.Time.Add(-e.Duration), r.Time)
+	f.in, f.out, f.cached = f.in+e.TokensIn, f.out+e.TokensOut, f.cached+e.TokensCached
+	a := &s.Attributes
+	a.text("gen_ai.operation.name", invokeAgent)
+	a.text("gen_ai.agent.name", e.Agent)
+	a.some("gen_ai.usage.input_tokens", e.TokensIn)
+	a.some("gen_ai.usage.output_tokens", e.TokensOut)
+	a.some("gen_ai.usage.cache_read.input_tokens", e.TokensCached)
+	a.number("plimsoll.agent.steps", int64(e.Steps))
+	a.number("plimsoll.agent.calls", int64(e.Calls))
+	a.text("plimsoll.outcome", e.Outcome)
+	a.text("plimsoll.run.id", f.id)
+	if e.Outcome != "completed" {
+		s.failed(e.Outcome)
+	}
+	return s
+}
+
+// run returns the span of the whole run.
+func (f *fold) run(at time.Time, died bool, dropped int64, r *journal.Report) span {
+	s := f.span(placeRun, runSpan, named(invokeAgent, f.head.Report.Tool), kindInternal, f.head.Started, at)
+	s.ParentID = ""
+	if f.parent != "" {
+		s.ParentID = ids{span: spanOf(f.parent, runSpan)}.spanHex()
+	}
+	outcome := string(r.Outcome)
+	if died {
+		outcome = runs.Died
+	}
+	a := &s.Attributes
+	a.text("gen_ai.operation.name", invokeAgent)
+	a.text("gen_ai.agent.name", f.head.Report.Tool)
+	a.text("gen_ai.provider.name", f.provider)
+	a.text("gen_ai.request.model", f.model)
+	a.some("gen_ai.usage.input_tokens", f.in)
+	a.some("gen_ai.usage.output_tokens", f.out)
+	a.some("gen_ai.usage.cache_read.input_tokens", f.cached)
+	a.text("plimsoll.run.id", f.id)
+	a.text("plimsoll.run.kind", f.head.Kind)
+	a.text("plimsoll.project", f.head.Report.Project)
+	a.text("plimsoll.outcome", outcome)
+	if f.head.Kind == runs.KindRun && !died && r.Outcome != journal.OutcomeRefused {
+		a.number("process.exit.code", int64(r.ExitCode))
+	}
+	a.some("plimsoll.memory.peak_bytes", r.PeakBytes)
+	a.some("plimsoll.memory.limit_bytes", r.LimitBytes)
+	a.some("plimsoll.oom_kills", int64(r.OOMKills+r.OOMDKills))
+	a.some("plimsoll.killed_children", int64(len(r.KilledChildren)))
+	a.some("plimsoll.window.requests", f.requests)
+	a.some("plimsoll.window.compactions", f.made)
+	a.some("plimsoll.mcp.calls", max(f.calls, r.MCP.Calls))
+	a.some("plimsoll.events_dropped", dropped)
+	if outcome != string(journal.OutcomeOK) {
+		s.failed(outcome)
+	}
+	s.Events = f.notes
+	return s
+}

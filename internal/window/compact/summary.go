@@ -1,0 +1,327 @@
+package compact
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/window/compact/extract"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+const (
+	// A summary gets a third of the target, and not more than what a person would read. What is
+	// not needed for the user's words, plans, decisions, files and failures is filled with
+	// lines of results, which say more for a token than the newest of them in full. Where a third
+	// is little it is up to a half, and up to three quarters where that is little too: what was decided takes the same room in a small
+	// window, and the newest turns in full say less.
+	summaryShare  = 3
+	summaryFew    = 2_200  // tokens; up to where it may be three quarters
+	summaryEnough = 4_000  // tokens; from where on a third will do
+	summaryMost   = 16_000 // tokens
+	spareShare    = 10     // of the target, that may be left over behind a summary
+	summaryLeast  = 200    // tokens; below it a summary says nothing
+	summaryFair   = 400    // tokens; a summary has room for as much where there are turns enough
+	// bytesPerToken turns tokens into bytes for a first try; what comes of it is measured.
+	bytesPerToken = 3
+	// tries bounds how often one rung builds anew because an estimate was wrong, fills how often a small summary is written anew because it
+	// left room.
+	tries = 8
+	fills = 2
+)
+
+// summarise puts a summary in place of old units, of as few as it takes to reach the aim.
+func (w *work) summarise(at level) {
+	if w.c.o.Style == Off {
+		return
+	}
+	units := w.lay.droppable(at)
+	w.weighMessages()
+	aim := max(w.aim(at), w.goal.SummaryTarget)
+	whole := min(max(aim/summaryShare, min(aim/2, summaryEnough), min(aim-aim/4, summaryFew), summaryLeast), summaryMost)
+	room := whole
+	n := 0
+	before := w.state()
+	for try := 0; try < tries && w.sizes.Total > aim && w.err == nil && w.ctx.Err() == nil; try++ {
+		more := w.enough(units, n, w.sizes.Total-aim, room)
+		if more == n {
+			// Everything there is went in: only the summary itself can be shorter. It is not, where nothing forces it.
+			if w.goal.MinGain > 0 || w.sizes.Total <= w.goal.SummaryTarget {
+				break
+			}
+			if room /= 2; n == 0 || room < summaryLeast || room < whole/2 && w.sizes.Total <= w.goal.enough() {
+				break
+			}
+		}
+		n = more
+		if !w.replace(units, n, room, aim) {
+			return
+		}
+	}
+	if n > 0 && room == whole && whole > aim/2 {
+		w.fewer(units, aim, before)
+	}
+}
+
+// fewer summarises fewer units if the summary took less room than was kept for it and the request is well below the aim. before is the
+// state without a summary.
+func (w *work) fewer(units []int, aim int, before state) {
+	room := w.noted()
+	if w.note == "" || w.verbatim != "" || room == 0 || aim-w.sizes.Total < aim/spareShare || w.err != nil || w.ctx.Err() != nil {
+		return
+	}
+	after := w.state()
+	w.restore(before)
+	if !w.replace(units, w.enough(units, 0, w.sizes.Total-aim, room), room, aim) || w.sizes.Total > aim {
+		w.restore(after)
+	}
+}
+
+// enough returns the number of the first units that have to be dropped to free need tokens besides the room tokens of a summary; n of them
+// are dropped already.
+func (w *work) enough(units []int, n, need, room int) int {
+	if w.note != "" {
+		room = 0 // it is in the total already
+	}
+	saved, summaries := 0, 0
+	for n < len(units) {
+		// A summary takes no more than half of what it stands for, and what an earlier one took. One of a single turn would
+		// have no room to say what was done in it.
+		if saved+summaries-min(room, saved/2+summaries) >= need && saved/2+summaries >= min(room, summaryFair) {
+			break
+		}
+		u := w.lay.units[units[n]]
+		for i := u.From; i < u.To; i++ {
+			if w.isSummary(i) {
+				summaries += w.now(i)
+			} else {
+				saved += w.now(i)
+			}
+		}
+		n++
+	}
+	return n
+}
+
+// weighMessages records in costs the tokens of each message that is still there, by the newest measure.
+func (w *work) weighMessages() {
+	if w.costs == nil {
+		w.costs = make([]int, len(w.base.Messages))
+		for i := range w.costs {
+			w.costs[i] = -1
+		}
+	}
+	at := 0
+	for i := range w.base.Messages {
+		if i == w.lay.at && w.note != "" {
+			at++
+		}
+		if !w.dropped[i] && at < len(w.sizes.Messages) {
+			w.costs[i] = w.sizes.Messages[at]
+			at++
+		}
+	}
+}
+
+// isSummary reports whether a message of the base is an earlier summary.
+func (w *work) isSummary(message int) bool {
+	m := &w.base.Messages[message]
+	if m.Role != wire.RoleUser || len(m.Parts) != 1 || m.Parts[0].Kind != wire.Text {
+		return false
+	}
+	texts := m.Parts[0].Texts
+	return len(texts) == 1 && bytes.HasPrefix(w.base.Raw(texts[0]), []byte(`"`+extract.Opening)) && extract.IsSummary(partText(w.base, &m.Parts[0]))
+}
+
+// now returns the estimated tokens of a message of the base, 0 if it is dropped.
+func (w *work) now(message int) int {
+	if w.dropped[message] {
+		return 0
+	}
+	return w.cost(message)
+}
+
+// cost returns the estimated tokens of a message of the base, less what its actions cut, also if the message is dropped.
+func (w *work) cost(message int) int {
+	if w.costs != nil && w.costs[message] >= 0 {
+		return w.costs[message]
+	}
+	if message >= len(w.start.Messages) {
+		return 0
+	}
+	cost := w.start.Messages[message]
+	m := &w.base.Messages[message]
+	for j := range m.Parts {
+		a, ok := w.actions[target{message, j}]
+		if !ok {
+			continue
+		}
+		kept := a.keep
+		if a.mask {
+			kept = maskWorth
+		}
+		cost -= w.share(message, max(0, m.Parts[j].Span.Len()-kept))
+	}
+	return max(0, cost)
+}
+
+// replace drops the first n units and puts a summary of at most room tokens in their place; a short summary may take more, up to aim: units
+// go whole, and the room that the last of them frees beyond the aim is worth most in the summary. If the request gets no smaller or an edit
+// fails, it returns false.
+func (w *work) replace(units []int, n, room, aim int) bool {
+	before := w.state()
+	messages := w.take(units, n)
+	if len(messages) == 0 {
+		return false
+	}
+	turns, _ := w.turns(messages)
+	rung, half := RungExtract, 0
+	for _, i := range messages {
+		if w.isSummary(i) {
+			half += w.cost(i)
+		} else {
+			half += w.cost(i) / 2
+		}
+	}
+	room = min(room, max(half, 1))
+	if w.model(turns, max(room, summaryLeast)) {
+		rung = RungModel
+	} else if w.demand {
+		w.restore(before)
+		return false
+	}
+	if w.where = ""; w.verbatim != "" {
+		w.where = w.placesOf(messages)
+	}
+	turns = append(turns, w.kept(messages[len(messages)-1])...)
+	if !w.put(turns, len(messages), room*bytesPerToken, room, room/8) {
+		return false
+	}
+	if rung == RungExtract && !w.fill(turns, len(messages), room, min(half, summaryEnough), aim) {
+		return false
+	}
+	if w.sizes.Total >= before.sizes.Total {
+		w.restore(before)
+		return false
+	}
+	w.did(rung)
+	return true
+}
+
+// put writes the summary of turns, which were so many messages, in at most size bytes, and in fewer if that takes more than room+over
+// tokens. It returns false when the request cannot be built.
+func (w *work) put(turns []extract.Turn, messages, size, room, over int) bool {
+	for range tries {
+		s := extract.Summarize(turns, extract.Options{Bytes: size, Messages: messages, Verbatim: w.verbatim + w.where})
+		w.note = s.Text
+		if !w.build() {
+			return false
+		}
+		took := w.noted()
+		if took <= room+over || size < extract.MinBytes {
+			break
+		}
+		size = size * room / took // a script that takes more tokens for a byte
+	}
+	return true
+}
+
+// fill writes the summary anew if the aim leaves room for a longer one than room tokens, of at most most. It returns false when the request
+// cannot be built.
+func (w *work) fill(turns []extract.Turn, messages, room, most, aim int) bool {
+	if room > summaryFew {
+		more := min(room+aim-w.sizes.Total, most)
+		return more <= room || w.put(turns, messages, more*bytesPerToken, more, 0)
+	}
+	for range fills { // to the last token: how many bytes one has is better known each time
+		used := w.noted()
+		more := min(used+aim-w.sizes.Total, most)
+		if used == 0 || more <= used+used/32 {
+			break
+		}
+		if !w.put(turns, messages, more*len(w.note)/used, more, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// noted returns the tokens of the summary by the newest measure.
+func (w *work) noted() int {
+	if w.lay.at >= len(w.sizes.Messages) {
+		return 0
+	}
+	return w.sizes.Messages[w.lay.at]
+}
+
+// kept returns the turns behind a message that stay in the conversation, marked as Kept: a plan in one of them replaces one that goes.
+func (w *work) kept(after int) []extract.Turn {
+	var messages []int
+	for i := after + 1; i < len(w.base.Messages); i++ {
+		if !w.dropped[i] {
+			messages = append(messages, i)
+		}
+	}
+	turns, _ := w.turns(messages)
+	for i := range turns {
+		turns[i].Kept = true
+	}
+	return turns
+}
+
+// take marks the first n units as dropped, except the anchors, and returns the indices of all messages that are dropped then.
+func (w *work) take(units []int, n int) (messages []int) {
+	stay := w.lay.anchors(w.base, units, n)
+	for _, u := range units[:n] {
+		for i := w.lay.units[u].From; i < w.lay.units[u].To; i++ {
+			w.dropped[i] = !slices.Contains(stay, u)
+		}
+	}
+	for i, gone := range w.dropped {
+		if gone {
+			messages = append(messages, i)
+		}
+	}
+	return messages
+}
+
+// drop drops old units, as few as it takes to reach the aim, and puts a line with their number in their place.
+func (w *work) drop(at level) {
+	if w.goal.MinGain > 0 {
+		return // nothing has to go
+	}
+	if w.note != "" && w.c.o.Style != Off && (at == levelSpare || w.sizes.Total <= w.goal.enough()) {
+		return // a summary is worth more than the last step to the target
+	}
+	units := w.lay.droppable(at)
+	for n, last := 0, -1; n != last && w.sizes.Total > w.aim(at) && w.err == nil && w.ctx.Err() == nil; {
+		last, n = n, w.enough(units, n, w.sizes.Total-w.aim(at), 0)
+		if n == last && n > 0 {
+			return
+		}
+		before := w.state()
+		messages := w.take(units, n)
+		if len(messages) == 0 {
+			return
+		}
+		w.note = extract.Summarize(w.prior(messages), extract.Options{Messages: len(messages)}).Text
+		if !w.build() {
+			return
+		}
+		if w.sizes.Total >= before.sizes.Total {
+			w.restore(before)
+			continue // the line is longer than what went; more may have to
+		}
+		w.did(RungDrop)
+	}
+}
+
+// prior returns the earlier summaries among messages: the line of drop counts the messages they stood for.
+func (w *work) prior(messages []int) (list []extract.Turn) {
+	turns, _ := w.turns(messages)
+	for _, t := range turns {
+		if t.Kind == extract.Prior {
+			list = append(list, t)
+		}
+	}
+	return list
+}

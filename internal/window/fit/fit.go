@@ -1,0 +1,132 @@
+package fit
+
+import (
+	"github.com/plimsoll/plimsoll/internal/window/compact"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Lines are those of one request, in tokens of input.
+type Lines struct {
+	Room int // what fits beside the answer
+	// Trigger is the part of Room above which room is made, Target what it is made down to.
+	Trigger, Target float64
+	// Late is true when the client makes room by itself: the trigger is at most lateShort tokens below Room, whatever its part.
+	Late bool
+	// Topic is the part of Room above which room is made between two tasks (package topic); 0 is nowhere but at the trigger.
+	Topic float64
+}
+
+// DefaultTopic is the part of the room above which a compaction is near enough to be made between two tasks.
+const DefaultTopic = 0.6
+
+// DefaultTrigger is the part of the room above which room is made unless the user says otherwise.
+const DefaultTrigger = 0.8
+
+// autoTarget is the part of the room that is left where nobody said how much, by a trigger of DefaultTrigger. Room is made rarely and then
+// deeply, since what is left is sent again as it is until the next time: with 0.2, 60 % of the room has to fill with new text first.
+const autoTarget = 0.2
+
+// AutoTarget returns the part of the room that is in use after room was made at a trigger, where nobody said how much: 0.2, and a quarter
+// of a trigger that is lower than the default.
+func AutoTarget(trigger float64) float64 { return min(autoTarget, trigger*autoTarget/DefaultTrigger) }
+
+// DefaultReserve is the most that is kept free of a window for an answer, in tokens, unless the user says otherwise.
+const DefaultReserve = 20_000
+
+// Reserve returns what is kept free of a window for the answer, in tokens: what was asked for up to most, because
+// clients ask for 64,000 and get 2,000, and never more than a quarter of the window. An answer that is asked for and does
+// not fit beside the input is asked for smaller. Where nothing is asked for (0), providers add nothing to the input, and what
+// lies above the trigger is left for the answer.
+func Reserve(asked, most int, w models.Window) int { return max(0, min(asked, most, w.Context/4)) }
+
+// lateShort bounds the tokens between the trigger and the room for clients that make room by themselves. Claude Code does so at the window
+// less the answer (at most 20,000) less 13,000, in a window of a million as in one of 200,000 (2.1.296; claude-code#31806), and
+// opencode at the window less 32,000 (opencode.ai/v2/docs/compaction, 2026-11-26): a part of a million would come before them.
+const lateShort = 9000
+
+// TriggerTokens returns the line above which room is made.
+func (l Lines) TriggerTokens() int {
+	n := int(l.Trigger * float64(l.Room))
+	if l.Late {
+		n = max(n, l.Room-lateShort)
+	}
+	return n
+}
+
+// Nearest returns the lowest line at which something has to be done: below it a request need not be counted exactly. A cut that is nearly due
+// in a cold cache goes by a rougher count.
+func (l Lines) Nearest() int {
+	n := l.TriggerTokens()
+	if l.Topic > 0 {
+		n = min(n, int(l.Topic*float64(l.Room)))
+	}
+	return n
+}
+
+// Goal returns where a compaction goes from a request that counts in. Where so little is known of the count that room has to be made below
+// the trigger, the target is as much lower: else the next few results would pass that line again.
+func (l Lines) Goal(in tokens.Estimate) compact.Goal {
+	limit := int(float64(l.Room) * float64(max(in.Best, 1)) / float64(max(in.High, 1)))
+	target, trigger := l.Target*float64(l.Room), min(l.TriggerTokens(), limit)
+	if line := int(l.Trigger * float64(l.Room)); trigger < line {
+		target *= float64(trigger) / float64(line)
+	}
+	return compact.Goal{Target: int(target), Limit: limit, Trigger: trigger}
+}
+
+// Near reports whether room is made in a request that counts in when it stands at a boundary between two tasks. Below the line nothing
+// is touched: where in doubt, a request counts as below.
+func (l Lines) Near(in tokens.Estimate) bool {
+	return l.Topic > 0 && in.Low > int(l.Topic*float64(l.Room))
+}
+
+// boundaryTarget is the part of the room that a compaction at a boundary goes down to with what loses little: results of the tasks that
+// are done are all masked.
+const boundaryTarget = 0.1
+
+// boundaryGain is the part of the room that it frees at least where a cut at the trigger would free more: half of what lies above a low
+// target is reason enough to make one where a task ends.
+const boundaryGain = 0.3
+
+// BoundaryGoal returns where a compaction goes from a request that counts in and stands at a boundary: since is the client's message with
+// which the new task begins. It frees at least a good part of the room, or nothing is done, so that a conversation is
+// not compacted often. Results go deeper than at the trigger, a summary does not.
+// over is true when room has to be made in any case.
+func (l Lines) BoundaryGoal(in tokens.Estimate, since int, over bool) compact.Goal {
+	g := l.Goal(in)
+	g.Since, g.SummaryTarget = since, g.Target
+	g.Target = min(g.Target, int(boundaryTarget*float64(l.Room)+0.5))
+	if !over {
+		g.MinGain = max(1, int(min(l.Trigger-l.Target, boundaryGain)*float64(l.Room)+0.5))
+	}
+	return g
+}
+
+// Sizes measures requests in the provider's tokens: our own best count of each part, times what the whole, which counts
+// tally by ourselves and in by all that is known, was found to be more or less than that.
+func Sizes(counter *tokens.Counter, family tokens.Family, in tokens.Estimate, tally tokens.Tally) compact.Measure {
+	scale := float64(max(in.Best, 1)) / float64(max(tally.Total.Best, 1))
+	scaled := func(n int) int { return int(float64(n)*scale + 0.5) }
+	return func(r *wire.Request) compact.Sizes {
+		t := counter.Tally(r, family)
+		s := compact.Sizes{Total: scaled(t.Total.Best), Head: scaled(t.Head.Best + t.Extra.Best), Messages: make([]int, len(t.Messages))}
+		for i, m := range t.Messages {
+			s.Messages[i] = scaled(m.Best)
+		}
+		return s
+	}
+}
+
+// Enforced reports whether a request is made to fit a window before it is sent. A window that is only guessed is not: what is cut for
+// it may have been taken whole, and a refusal, which names the limit or teaches it, is not seen by the client. Servers that cut a long
+// input without a word (cuts, see [models.CutsSilently]) refuse nothing; for them the guess holds.
+func Enforced(w models.Window, cuts bool) bool { return !w.Guessed() || cuts }
+
+// MustRefuse reports whether a request whose part that has to stay is over the limit cannot be taken by anybody: also by the lower
+// estimate that part alone is over the whole window, and the window is known. A window that is a guess is no reason to refuse.
+func MustRefuse(e *compact.DoesNotFit, in tokens.Estimate, whole models.Window) bool {
+	low := float64(e.Total) * float64(in.Low) / float64(max(in.Best, 1))
+	return !whole.Guessed() && int(low) > whole.ForInput(0)
+}

@@ -1,0 +1,178 @@
+package mend_test
+
+import (
+	"fmt"
+	"image"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/window/mend"
+	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// refusal is what a row of docs/refusals.md is about.
+type refusal struct {
+	d     wire.Dialect
+	model string
+	body  string
+	kind  string // what is done; "" when it is passed on, or package repair's
+}
+
+// heavy is an image over 5 MB.
+func heavy() string {
+	img := image.NewRGBA(image.Rect(0, 0, 1200, 1200))
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range img.Pix {
+		img.Pix[i] = byte(rng.Uint32()) | byte(i&3/3*255)
+	}
+	return encoded("image/png", img)
+}
+
+func repeated(n int, format string, block string) string {
+	return strings.TrimSuffix(strings.Repeat(fmt.Sprintf(format, block)+",", n), ",")
+}
+
+func refusals() map[string]refusal {
+	opus := func(body, kind string) refusal { return refusal{wire.Messages, "claude-opus-4-8", body, kind} }
+	older := func(body, kind string) refusal {
+		return refusal{wire.Messages, "claude-haiku-4-5", strings.Replace(body, "claude-opus-4-8", "claude-haiku-4-5", 1), kind}
+	}
+	gpt := func(body, kind string) refusal { return refusal{wire.Chat, "gpt-5.1", body, kind} }
+	codex := func(body, kind string) refusal { return refusal{wire.Responses, "gpt-5.1", body, kind} }
+	google := func(body, kind string) refusal { return refusal{wire.Gemini, "gemini-3-pro", body, kind} }
+
+	jpg, bad := encoded("image/jpeg", painted(8, 8)), "bm90IGEgcG5n"
+	mark := `,"cache_control":{"type":"ephemeral"}`
+	call := func(name, arguments string) string {
+		return `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"` + name + `","arguments":` + arguments + `}}]}`
+	}
+	tool := func(content string) string { return `{"role":"tool","tool_call_id":"c1","content":` + content + `}` }
+	asked, answered := `{"role":"user","parts":[{"text":"a"}]}`, `{"role":"model","parts":[{"text":"b"}]}`
+	inline := func(kind, data string) string {
+		return contents(`{"role":"user","parts":[{"inlineData":{"mimeType":"` + kind + `","data":"` + data + `"}}]}`)
+	}
+	seen := func(kind, data string) string {
+		return chat("gpt-5.1", one(`{"type":"image_url","image_url":{"url":"data:`+kind+`;base64,`+data+`"}}`))
+	}
+	return map[string]refusal{
+		"Anthropic/an empty text beside others":                                  opus(messages(hello, strings.Replace(using, `[`, `[{"type":"text","text":""},`, 1), returned(`"x"`)), mend.Emptied),
+		"Anthropic/an empty text with a cache mark":                              opus(messages(hello, said, one(`{"type":"text","text":"c"},{"type":"text","text":""`+mark+`}`)), mend.Emptied),
+		"Anthropic/an answer of white space":                                     opus(messages(hello, `{"role":"assistant","content":[{"type":"text","text":" \n"}]}`, then), mend.Emptied),
+		"Anthropic/an empty message of the user":                                 opus(messages(hello, said, `{"role":"user","content":""}`, said, then), mend.Emptied),
+		"Anthropic/an empty text within a result":                                opus(messages(hello, using, returned(`[{"type":"text","text":""}]`)), mend.Emptied),
+		"Anthropic/five cache marks":                                             opus(messages(one(repeated(5, `{"type":"text","text":"a"%s}`, mark))), mend.Unmarked),
+		"Anthropic/an image of 8,100 pixels":                                     opus(messages(one(pictureOf("image/png", flat(16, 8100)))), mend.Scaled),
+		"Anthropic/an image that is too large to scale":                          opus(messages(one(pictureOf("image/png", flat(9000, 2000)))), mend.Described),
+		"Anthropic/a large image among more than 20":                             opus(messages(one(repeated(20, "%s", pictureOf("image/png", flat(20, 20)))+","+pictureOf("image/png", flat(2162, 322)))), mend.Scaled),
+		"Anthropic/an image over 5 MB":                                           opus(messages(one(pictureOf("image/png", heavy()))), mend.Scaled),
+		"Anthropic/an image of another type than it says":                        opus(messages(one(pictureOf("image/png", jpg))), mend.Retyped),
+		"Anthropic/a PDF as an image":                                            opus(messages(hello, using, returned(`[`+pictureOf("application/pdf", "JVBERi0=")+`]`)), mend.Described),
+		"Anthropic/bytes that are no image":                                      opus(messages(hello, using, returned(`[`+pictureOf("image/png", bad)+`]`)), mend.Described),
+		"Anthropic/an image in a failed result":                                  opus(messages(hello, using, returned(`[`+pictureOf("image/jpeg", jpg)+`],"is_error":true`)), mend.Described),
+		"Anthropic/more than 600 images, 100 where the window is 200,000 tokens": opus(messages(one(repeated(601, "%s", pictureOf("image/png", flat(2, 2))))), mend.Described),
+		"Anthropic/a failed result without words":                                opus(messages(hello, using, returned(`"","is_error":true`)), mend.Filled),
+		"Anthropic/thinking without a signature":                                 opus(messages(hello, `{"role":"assistant","content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"b"}]}`, then), mend.Unsigned),
+		"Anthropic/thinking at the end of a message":                             opus(messages(hello, `{"role":"assistant","content":[{"type":"text","text":"b"},{"type":"thinking","thinking":"x","signature":"c2ln"}]}`, then), mend.Unsigned),
+		"Anthropic/a turn that lost the thinking it began with":                  older(`{"thinking":{"type":"enabled","budget_tokens":1024},`+strings.Replace(messages(hello, using, returned(`"x"`)), "1000", "9000", 1)[1:], mend.Budgeted),
+		"Anthropic/the input of a call as a text":                                opus(messages(hello, strings.Replace(using, `{}`, `"{\"a\":"`, 1), returned(`"x"`)), mend.Closed),
+		"Anthropic/a tool's name of 201 characters":                              opus(messages(hello, strings.Replace(using, `"sh"`, `"`+strings.Repeat("x", 201)+`"`, 1), returned(`"x"`)), mend.Renamed),
+		"Anthropic/the model's words at the end, from Claude 4.6 on":             opus(messages(hello, said), mend.Prompted),
+		"Anthropic/prefill that ends in white space":                             older(messages(hello, `{"role":"assistant","content":"so "}`), mend.Trimmed),
+		"Anthropic/a call without its result":                                    opus(messages(hello, using, then), ""),
+		"Anthropic/a result without its call":                                    opus(messages(hello, said, returned(`"x"`), then), ""),
+		"Anthropic/two calls of one id":                                          opus(messages(hello, using, returned(`"x"`), using, returned(`"y"`)), ""),
+
+		"OpenAI/half a call, cut by the output limit":              gpt(chat("gpt-5.1", hello, call("sh", `"{\"a\":\"so"`), tool(`"x"`)), mend.Closed),
+		"OpenAI/half a call in Responses":                          codex(input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{\"a\":"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), mend.Closed),
+		"OpenAI/arguments that are no JSON":                        gpt(chat("gpt-5.1", hello, call("sh", `"ls"`), tool(`"x"`)), mend.Wrapped),
+		"OpenAI/arguments as an object":                            gpt(chat("gpt-5.1", hello, call("sh", `{"a":1}`), tool(`"x"`)), mend.Wrapped),
+		"OpenAI/no arguments":                                      gpt(chat("gpt-5.1", hello, call("sh", `null`), tool(`"x"`)), mend.Wrapped),
+		"OpenAI/a message without content":                         gpt(chat("gpt-5.1", hello, `{"role":"assistant","content":null}`, then), mend.Emptied),
+		"OpenAI/a result that is an empty list":                    gpt(chat("gpt-5.1", hello, call("sh", `"{}"`), tool(`[]`)), mend.Emptied),
+		"OpenAI/a tool's name with a dot":                          gpt(chat("gpt-5.1", hello, call("functions.sh", `"{}"`), tool(`"x"`)), mend.Renamed),
+		"OpenAI/bytes that are no image":                           gpt(seen("image/png", bad), mend.Described),
+		"OpenAI/an image that says it is something else":           gpt(seen("application/octet-stream", jpg), mend.Retyped),
+		"OpenAI/a call without its output":                         codex(input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, then), ""),
+		"OpenAI/an empty answer, for Kimi":                         {wire.Chat, "kimi-k3", chat("kimi-k3", hello, `{"role":"assistant","content":""}`, then), mend.Emptied},
+		"OpenAI/the model's words at the end, for Mistral":         {wire.Chat, "mistral-large", chat("mistral-large", hello, said), mend.Prompted},
+		"OpenAI/a request for an approval that the user went past": codex(input(hello, `{"type":"mcp_approval_request","id":"mcpr_1","server_label":"s","name":"n","arguments":"{}"}`, then), ""),
+		"OpenAI/an image in the message of a tool":                 gpt(chat("gpt-5.1", hello, call("sh", `"{}"`), tool(`[{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,`+jpg+`"}}]`)), ""),
+		"OpenAI/ids of items that another provider made":           codex(input(hello, `{"type":"message","role":"assistant","id":"x-1","content":[{"type":"output_text","text":"b"}]}`, then), ""),
+
+		"Gemini/a content without parts":                google(contents(asked, `{"role":"model","parts":[]}`, asked), mend.Emptied),
+		"Gemini/an empty part":                          google(contents(asked, `{"role":"model","parts":[{"text":"b"},{}]}`, asked), mend.Emptied),
+		"Gemini/arguments as a text":                    google(contents(asked, `{"role":"model","parts":[{"functionCall":{"name":"sh","args":"{\"a\":1"}}]}`, `{"role":"user","parts":[{"functionResponse":{"name":"sh","response":{}}}]}`), mend.Closed),
+		"Gemini/a response as a text":                   google(contents(asked, `{"role":"model","parts":[{"functionCall":{"name":"sh","args":{}}}]}`, `{"role":"user","parts":[{"functionResponse":{"name":"sh","response":"x"}}]}`), mend.Wrapped),
+		"Gemini/a GIF":                                  google(inline("image/gif", encoded("image/gif", painted(8, 8))), mend.Scaled),
+		"Gemini/a short media type":                     google(inline("jpeg", jpg), mend.Retyped),
+		"Gemini/bytes that are no image":                google(inline("image/png", bad), mend.Described),
+		"Gemini/as many responses as calls are missing": google(contents(asked, `{"role":"model","parts":[{"functionCall":{"name":"sh","args":{}}}]}`, asked), ""),
+		"Gemini/a signature without words":              google(contents(asked, `{"role":"model","parts":[{"text":"b"},{"text":"","thoughtSignature":"c2ln"}]}`, answered, asked), ""),
+	}
+}
+
+// What docs/refusals.md promises holds: each row's request is refused with its words, and taken once it is mended.
+func TestRefusals(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/refusals.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, provider := refusals(), ""
+	for line := range strings.SplitSeq(string(page), "\n") {
+		if head, ok := strings.CutPrefix(line, "## "); ok {
+			provider = head
+		}
+		cells := strings.Split(line, " | ")
+		if len(cells) != 4 || cells[0] == "| what is sent" {
+			continue
+		}
+		name, words := provider+"/"+strings.TrimPrefix(cells[0], "| "), cells[1]
+		c, ok := cases[name]
+		if !ok {
+			t.Errorf("nothing plays the row %q", name)
+			continue
+		}
+		delete(cases, name)
+		t.Run(name, func(t *testing.T) { play(t, c, words) })
+	}
+	for name := range cases {
+		t.Errorf("docs/refusals.md has no row %q", name)
+	}
+}
+
+func play(t *testing.T, c refusal, words string) {
+	o := mend.Options{Provider: "anthropic", Model: c.model}
+	if words == "*passed on*" {
+		if next, actions := fix(t, c.d, c.body, o); len(actions) > 0 || string(next.Body) != c.body {
+			t.Errorf("it is not passed on: %v", actions)
+		}
+		return
+	}
+	refused := strings.ReplaceAll(strict(c.d, c.model, []byte(c.body)), "`", "") // in a guide what is set as code has to be ours
+	rest := refused
+	for piece := range strings.SplitSeq(words, "…") {
+		_, behind, found := strings.Cut(rest, strings.TrimSpace(piece))
+		if !found {
+			t.Fatalf("the refusal is %q, and not %q", refused, words)
+		}
+		rest = behind
+	}
+	r, err := wire.Parse(c.d, []byte(c.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	paired, _, err := repair.Repair(r, repair.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, actions := fix(t, c.d, string(paired.Body), o)
+	if said := strict(c.d, c.model, next.Body); said != "" {
+		t.Errorf("mended it is still refused: %s\n%.1000s", said, next.Body)
+	}
+	if !strings.Contains(kinds(actions), c.kind) || c.kind == "" && len(actions) > 0 {
+		t.Errorf("what was done is %q, want %q", kinds(actions), c.kind)
+	}
+}

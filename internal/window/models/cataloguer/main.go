@@ -1,0 +1,277 @@
+// Command cataloguer makes the table of windows that package models has inside.
+//
+//	cataloguer -out DIR                       DIR/catalogue.json → DIR/table.txt
+//	cataloguer -from CHECKOUT -out DIR        a checkout of models.dev → both files
+//	cataloguer -api FILE -out DIR             models.dev's api.json → both files
+//
+// The first form is what go generate runs. The others refresh the kept catalogue: they
+// read the providers in the list below and keep the three limits of
+// each chat model. All forms write the same bytes for the same input.
+//
+// It runs on a developer's machine only; its test runs the first form and compares.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/plimsoll/plimsoll/internal/window/models/sources"
+	"github.com/plimsoll/plimsoll/internal/window/models/spelling"
+)
+
+// catalogue is the content of catalogue.json.
+type catalogue struct {
+	Source  string `json:"source"`
+	Commit  string `json:"commit,omitempty"`
+	Date    string `json:"date"`
+	Licence string `json:"licence"`
+	Members string `json:"members"`
+	// Providers has [context, input, output] in tokens by provider and model; 0 is unknown.
+	Providers map[string]map[string][3]int `json:"providers"`
+}
+
+type entry struct {
+	Base  string `toml:"base_model" json:"-"`
+	Limit struct {
+		Context int `toml:"context" json:"context"`
+		Input   int `toml:"input" json:"input"`
+		Output  int `toml:"output" json:"output"`
+	} `toml:"limit" json:"limit"`
+	Modalities struct {
+		Output []string `toml:"output" json:"output"`
+	} `toml:"modalities" json:"modalities"`
+}
+
+func main() {
+	from := flag.String("from", "", "checkout of models.dev to refresh the catalogue from")
+	api := flag.String("api", "", "models.dev's api.json to refresh the catalogue from")
+	out := flag.String("out", ".", "directory of catalogue.json and table.txt")
+	flag.Parse()
+	if err := run(*from, *api, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "cataloguer:", err)
+		os.Exit(1)
+	}
+}
+
+func run(from, api, out string) error {
+	kept := filepath.Join(out, "catalogue.json")
+	if from != "" || api != "" {
+		source, read := from, gather
+		if api != "" {
+			source, read = api, gatherAPI
+		}
+		c, err := read(source)
+		if err != nil {
+			return err
+		}
+		if err := c.keep(kept); err != nil {
+			return err
+		}
+		text, err := json.MarshalIndent(c, "", " ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(kept, append(flat(text), '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	text, err := os.ReadFile(kept)
+	if err != nil {
+		return err
+	}
+	table, err := tabulate(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", kept, err)
+	}
+	return os.WriteFile(filepath.Join(out, "table.txt"), table, 0o644)
+}
+
+// flat returns JSON with each list of three numbers on one line.
+func flat(text []byte) []byte {
+	s := string(text)
+	s = strings.ReplaceAll(s, "[\n    ", "[")
+	s = strings.ReplaceAll(s, ",\n    ", ", ")
+	return []byte(strings.ReplaceAll(s, "\n   ]", "]"))
+}
+
+// tabulate returns table.txt for catalogue.json: one line "provider/model context input output" per model, sorted by the folded name, the
+// form that binary search in package models reads.
+func tabulate(text []byte) ([]byte, error) {
+	var c catalogue
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, err
+	}
+	if c.Date == "" || c.Licence == "" {
+		return nil, errors.New("the catalogue names no date or no licence")
+	}
+	return []byte(strings.Join(sources.Lines(c.Providers), "\n") + "\n"), nil
+}
+
+func gather(root string) (*catalogue, error) {
+	git := func(args ...string) (string, error) {
+		text, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()
+		return strings.TrimSpace(string(text)), err
+	}
+	commit, err := git("rev-parse", "HEAD")
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a git checkout: %w", root, err)
+	}
+	date, err := git("log", "-1", "--format=%cs")
+	if err != nil {
+		return nil, err
+	}
+	c := newCatalogue(commit, date)
+	for ours, theirs := range sources.Providers {
+		for _, name := range theirs {
+			if err := c.add(ours, root, filepath.Join(root, "providers", name, "models")); err != nil {
+				return nil, err
+			}
+		}
+	}
+	labs, err := os.ReadDir(filepath.Join(root, "models"))
+	if err != nil {
+		return nil, err
+	}
+	for _, lab := range labs { // what a model can do wherever it is served
+		if err := c.add("any", root, filepath.Join(root, "models", lab.Name())); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func newCatalogue(commit, date string) *catalogue {
+	return &catalogue{
+		Source: "models.dev (github.com/anomalyco/models.dev), reduced to limits", Commit: commit, Date: date,
+		Licence: "MIT, Copyright (c) 2025 models.dev", Members: "[context, input, output] in tokens; 0 is unknown",
+		Providers: map[string]map[string][3]int{},
+	}
+}
+
+// gatherAPI returns the catalogue in api.json.
+func gatherAPI(file string) (*catalogue, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	list, err := sources.Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	c := newCatalogue("", list.Date)
+	c.Providers = list.Providers
+	return c, nil
+}
+
+// keep adds the models that an older catalogue has and this one does not: clients still ask for models that were retired.
+func (c *catalogue) keep(file string) error {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var old catalogue
+	if err == nil {
+		err = json.Unmarshal(text, &old)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for ours, models := range old.Providers {
+		folded := map[string]bool{}
+		for model := range c.Providers[ours] {
+			folded[spelling.Fold(model)] = true
+		}
+		for model, limits := range models {
+			if !folded[spelling.Fold(model)] {
+				c.put(ours, model, limits)
+			}
+		}
+	}
+	return nil
+}
+
+// chats reports whether a model answers in text and has a window.
+func (e *entry) chats() bool {
+	return e.Limit.Context >= 1024 && (len(e.Modalities.Output) == 0 || slices.Contains(e.Modalities.Output, "text"))
+}
+
+// limits returns the limits that the catalogue keeps. An input above the window is ignored.
+func (e *entry) limits() [3]int {
+	if e.Limit.Input > e.Limit.Context {
+		e.Limit.Input = 0
+	}
+	return [3]int{e.Limit.Context, e.Limit.Input, e.Limit.Output}
+}
+
+// put keeps the first limits that are given for a model.
+func (c *catalogue) put(ours, model string, limits [3]int) {
+	if c.Providers[ours] == nil {
+		c.Providers[ours] = map[string][3]int{}
+	}
+	if _, taken := c.Providers[ours][model]; !taken {
+		c.Providers[ours][model] = limits
+	}
+}
+
+func (c *catalogue) add(ours, root, dir string) error {
+	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".toml" {
+			return err
+		}
+		e, err := load(root, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a link to a model that was taken out
+		}
+		if err != nil {
+			return err
+		}
+		if !e.chats() || strings.Contains(path, "embed") {
+			return nil // images, embeddings, speech
+		}
+		model := strings.TrimSuffix(filepath.ToSlash(strings.TrimPrefix(path, dir+string(filepath.Separator))), ".toml")
+		c.put(ours, model, e.limits())
+		return nil
+	})
+}
+
+// load reads one model; members that it lacks come from its base.
+func load(root, path string) (entry, error) {
+	var e entry
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = toml.Unmarshal(text, &e)
+	}
+	if err != nil {
+		return e, fmt.Errorf("%s: %w", path, err)
+	}
+	if e.Base == "" {
+		return e, nil
+	}
+	base, err := load(root, filepath.Join(root, "models", filepath.FromSlash(e.Base)+".toml"))
+	if err != nil {
+		return e, err
+	}
+	if e.Limit.Context == 0 {
+		e.Limit.Context = base.Limit.Context
+		if e.Limit.Input == 0 {
+			e.Limit.Input = base.Limit.Input
+		}
+	}
+	if e.Limit.Output == 0 {
+		e.Limit.Output = base.Limit.Output
+	}
+	if len(e.Modalities.Output) == 0 {
+		e.Modalities.Output = base.Modalities.Output
+	}
+	return e, nil
+}

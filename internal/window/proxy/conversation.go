@@ -1,0 +1,348 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/window/client"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/internal/window/fit"
+	"github.com/plimsoll/plimsoll/internal/window/topic"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A conversation is one model request on its way to the provider. It starts as the client sent it; then the stored log of its conversation
+// is put in, decisions about new messages are made, it is counted, and cut if it is over the trigger. If an edit breaks a rule of the
+// provider, it is again as the client sent it.
+type conversation struct {
+	*modelRequest
+
+	family tokens.Family
+	who    string // upstream and credential, only ever hashed
+	scope  checkpoint.Scope
+	log    checkpoint.Scope // of what is stored: scope, or with a Recaller one for RecallFor too, so that no project gets what was recalled for another
+	ledger string           // scope, upstream and model in one
+	name   string           // names the conversation
+	noted  noted
+	chain  []tokens.Digest // chain[i] is the digest of the client's messages 0..i
+
+	view    *compact.View // of the client's request and what was decided about it
+	request *wire.Request // what view became: it is sent
+	content []byte        // request's body, packed as the client packed it
+	packed  *wire.Request // the edited request that content was made of
+	edited  bool
+	header  http.Header // of what is sent only Anthropic-Beta is taken from it; nil: as the client has it
+
+	before     sentAs // the last request of the conversation; zero where none is known
+	cut        bool   // messages that were sent before were changed
+	sentBefore int    // number of the client's messages that were sent before
+	frozen     int    // number of the view's messages that stand for those
+	lost       bool   // what was decided about those is gone
+	strange    int    // index of the first of the client's messages with reasoning made behind other messages; 0 for none
+	rehead     bool   // system prompt or tools differ from the last request's, and the provider binds reasoning to them
+	fresh      bool   // a decision about this request was made now
+
+	tally  tokens.Tally    // of request
+	in     tokens.Estimate // input of request, in the provider's tokens
+	how    tokens.Counted
+	window models.Window // in force
+	whole  models.Window // window before the breaker lowered it
+	strict bool
+
+	result    *compact.Result // of the newest compaction, until it is kept
+	speaker   *client.Speaker
+	cutKept   []int // the client's messages that the Keeper was given as cut
+	turnsKept bool  // the Keeper was given all messages
+
+	idle     time.Duration // for which the conversation was quiet before; 0 where that is not known
+	standing topic.Sign    // of the topic boundary that the request stands at
+
+	names  *tokens.Names // of the messages that came, until they are counted
+	silent bool          // the server cuts input that is too long without an error
+
+	generation int      // of the cut that was put in
+	replayed   replayed // names the log that was put in, where nothing was decided now; else zero
+	repairs    []repair.Action
+	actions    []string
+}
+
+// key returns the conversation's key in the tables of the Proxy: the scope of its log and its name.
+func (t *conversation) key() string { return t.log.String() + t.name }
+
+// prepare turns what the client sent into what is sent: it puts the conversation's log in, decides about new messages, counts, and cuts a
+// request over the trigger. The error is what to answer: a *refusal for a request that cannot be made to fit or found no memory, else the
+// context's.
+func (t *conversation) prepare() error {
+	t.identify()
+	enforce := t.p.o.Mode == Enforce && t.received.Bypass.Room() != wire.RoomNever
+	if t.received.Bypass.Room() == wire.RoomNever {
+		t.p.passed(t.rt, "aside", t.received.Bypass.String())
+	}
+	if err := t.replay(); err != nil {
+		return err
+	}
+	if t.p.o.Mode == Enforce {
+		t.decide()
+	}
+	if t.fresh {
+		t.recount()
+	}
+	t.keepTurn()
+	if err := t.r.Context().Err(); err != nil {
+		return err // nobody waits for the answer: no room is made for it
+	}
+	t.repaired()
+	if enforce {
+		if err := t.fit(); err != nil {
+			return err
+		}
+	}
+	if err := t.pack(); err != nil {
+		return err
+	}
+	t.p.event(journal.WindowRequest{
+		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Conversation: t.name,
+		Messages: len(t.request.Messages), Tokens: int64(t.in.Best), Low: int64(t.in.Low), High: int64(t.in.High), Counted: string(t.how),
+		LimitTokens: int64(t.window.Context), LimitSource: t.window.Source,
+		ReceivedBytes: int64(len(t.body.bytes)), ForwardedBytes: int64(len(t.content)),
+		Replayed: t.view.Replayed(), Overhead: time.Since(t.readAt),
+	})
+	return nil
+}
+
+// identify sets who asks, the scopes, the model's window in force, the digests of the messages and the name of the conversation.
+func (t *conversation) identify() {
+	t.who = t.rt.up.Name + "\x00" + credential(t.r.Header, t.r.URL.RawQuery)
+	t.scope = t.p.scope(t.who)
+	t.log = t.scope
+	if t.p.o.Recaller != nil {
+		t.log = t.p.scope("recall\x00" + t.p.o.RecallFor + "\x00" + t.who)
+	}
+	t.ledger = t.scope.String() + t.upstream + "\x00" + t.model
+	t.family = tokens.FamilyOf(string(t.rt.up.Provider), t.model)
+	t.silent = models.CutsSilently(t.upstream, t.model)
+	state, changes := t.p.o.Breaker.State(t.upstream, t.model)
+	t.breaker(changes)
+	t.whole, t.strict = t.p.o.Resolver.Window(t.upstream, t.model, t.betas), state.Strict
+	t.window = t.whole
+	if state.Factor < 1 {
+		t.window.Context = int(float64(t.window.Context) * state.Factor)
+		t.window.Input = int(float64(t.window.Input) * state.Factor)
+		t.window.Source = "breaker"
+	}
+	note, same := t.received.Before()
+	before, ok := note.(*noted)
+	if !ok {
+		before, same = &noted{}, 0
+	}
+	t.names = t.p.o.Counter.NameAfter(t.received, t.family, &before.tally, same)
+	t.chain = t.names.Chain()
+	if t.noted.task, t.noted.name = before.task, before.name; before.task >= same || before.tally.Family != t.family {
+		t.noted.name, t.noted.task = compact.Conversation(t.received, t.chain)
+	}
+	t.name = t.noted.name
+	t.noted.tally = tokens.Tally{Family: t.family, Chain: t.chain}
+}
+
+// noted is the note of a request for the next one of its conversation, see [wire.Request.Note].
+type noted struct {
+	tally tokens.Tally // of what came; only Family and Chain where that was not counted
+	name  string
+	task  int // index of the message that names it
+}
+
+// replay puts the conversation's stored log into the request, counts it, and finds out which of its messages were sent before and whether
+// they still can be sent as they were (lost, strange, rehead). A damaged log is left out; the error is an edit that cannot be made.
+func (t *conversation) replay() error {
+	before, known := t.p.lastSent(t.log, t.chain)
+	t.before = before
+	if known > 0 {
+		t.idle = max(0, t.p.now().Sub(before.at))
+	}
+	var log []*checkpoint.Checkpoint
+	if t.p.o.Mode == Enforce {
+		untouched := 0
+		if !before.edited {
+			untouched = known
+		}
+		log = checkpoint.Log(t.p.o.Store, t.log, t.chain, untouched)
+	}
+	view, err := compact.Replay(t.received, log...)
+	if err != nil { // a log that does not fit its own chain is damaged: go on without
+		if view, err = compact.Replay(t.received); err != nil {
+			return err
+		}
+	}
+	t.use(view, view.Request)
+	t.generation = view.Generation()
+	t.recount()
+	kept := t.noted // by itself: t holds the body
+	t.received.Note(&kept)
+	t.sentBefore = max(known, view.Covers())
+	t.frozen = view.Frozen(t.sentBefore)
+	if known > 0 && t.p.o.Mode == Enforce {
+		n := int(before.messages)
+		t.lost = n > len(t.tally.Chain) || t.tally.Chain[n-1] != before.digest
+		if t.lost {
+			t.sentBefore, t.frozen = 0, 0
+		} else {
+			t.strange = t.foreignThoughts()
+			t.rehead = t.changedHead()
+		}
+	}
+	if view.Replayed() {
+		t.replayed = nameReplay(view, t.chain)
+		t.actions = append(t.actions, "replayed")
+	}
+	return nil
+}
+
+// foreignThoughts returns the index of the first of the client's messages with reasoning that the model cannot have made here: a message of
+// the client that was not sent before stands in front of it. It returns 0 if there is none, or if the model's reasoning is not bound to
+// that.
+func (t *conversation) foreignThoughts() int {
+	answered := false // the client has spoken since what was sent before
+	for i := t.sentBefore; i < len(t.received.Messages); i++ {
+		m := &t.received.Messages[i]
+		if m.Role != wire.RoleAssistant {
+			answered = true
+		} else if answered && slices.ContainsFunc(m.Parts, func(p wire.Part) bool { return p.Kind == wire.Reasoning }) {
+			if i > 0 && t.boundReasoning() {
+				return i
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// changedHead reports whether system prompt or tools differ from the last request's in a conversation in which the provider has refused
+// reasoning, which is bound to them too. Before the first refusal they may change: tools that are loaded on demand do not count, and only
+// the provider knows which those are. Nor does it count where the client writes a checksum into them: that is another in each request.
+func (t *conversation) changedHead() bool {
+	if t.before.head == t.tally.HeadDigest || summedUp(t.received) || !t.boundReasoning() {
+		return false
+	}
+	_, refused := t.p.refusing.Get(t.key())
+	return refused
+}
+
+// use makes request, which was built from view, the request to send.
+func (t *conversation) use(view *compact.View, request *wire.Request) {
+	if view != t.view {
+		t.replayed = replayed{}
+	}
+	t.view, t.request = view, request
+	t.edited = request != t.received
+	if t.edited {
+		t.body.pooled = false // stored patches may share the body's memory
+	}
+}
+
+// measure sets in and how from the tally of the request to send and from what the provider counted before.
+func (t *conversation) measure() {
+	in := t.p.o.Usage.Input(t.ledger, t.tally)
+	t.in, t.how = in.Estimate, in.Counted
+}
+
+// recount tallies and measures the request to send. Where only an estimate is known, the earlier measure is scaled by the change of the
+// tally: an exact count is not lost to a wide band.
+func (t *conversation) recount() {
+	before, total := t.in, t.tally.Total.Best
+	if t.request == t.received && t.names != nil {
+		t.tally = t.names.TallyBelow(t.nearest())
+		t.noted.tally = t.tally
+	} else {
+		t.tally = t.p.o.Counter.TallyBelow(t.request, t.family, t.nearest())
+	}
+	t.names.Done()
+	t.names = nil
+	t.measure()
+	if t.how == tokens.CountedEstimate && total > 0 {
+		part := float64(t.tally.Total.Best) / float64(total)
+		scaled := func(n int) int { return int(float64(n)*part + 0.5) }
+		t.in = tokens.Estimate{Low: scaled(before.Low), Best: scaled(before.Best), High: scaled(before.High)}
+	}
+}
+
+// nearest returns the lowest number of tokens at which the proxy would act: a request that is surely below it needs no exact count. It is 0
+// where the window is unknown or only assumed; then all is counted.
+func (t *conversation) nearest() int {
+	l := t.lines()
+	if l.Room <= 0 || !t.enforced() {
+		return 0
+	}
+	return l.Nearest()
+}
+
+// room returns the tokens of input that fit beside the reserve, 0 if none do.
+func (t *conversation) room() int {
+	return t.window.ForInput(fit.Reserve(t.received.MaxOutput, t.p.o.Reserve, t.window))
+}
+
+// pack sets content, the bytes to send. After an edit they are validated against what came: if the edit broke a rule, what came is sent and
+// the journal says so. A replay that broke none before is not validated again. The error is always nil.
+func (t *conversation) pack() error {
+	t.mendParameters()
+	switch {
+	case !t.edited:
+		t.content = t.body.bytes
+		return nil
+	case t.packed == t.request:
+		return nil
+	}
+	body := t.request.Alternating()
+	if summedUp(t.request) {
+		body = withoutChecksum(t.request)
+	}
+	replay := t.replayed
+	if t.fresh || t.request != t.view.Request {
+		replay = replayed{} // something else was done too
+	}
+	if _, known := t.p.approved.Get(replay); !known || replay == (replayed{}) {
+		before, after := t.received.Body, body
+		if at, ok := t.view.Replaced(); ok && len(at) == len(t.view.Recalled) && t.request == t.view.Request {
+			// Nothing but words behind prompts, and each such message keeps the rules by itself: the rest is as it came.
+			before, after = t.received.Excerpt(at), t.request.Excerpt(at)
+		}
+		if err := wire.ValidateEdit(t.rt.dialect, before, after); err != nil {
+			rule := "unknown"
+			if invalid, ok := errors.AsType[*wire.Invalid](err); ok {
+				rule = invalid.Rule
+			}
+			t.unedited(fmt.Sprintf("an edit broke the rule %s and was taken back", rule))
+			return nil
+		}
+		t.p.approved.Put(replay, struct{}{})
+	}
+	t.header, body = t.carried(body)
+	packed, err := wire.Encode(wire.EditedEncoding(t.r.Header.Get("Content-Encoding")), body)
+	if err != nil {
+		t.unedited("the edited body could not be packed")
+		return nil
+	}
+	t.content, t.packed = packed, t.request
+	return nil
+}
+
+// unedited goes back to what the client sent and journals why.
+func (t *conversation) unedited(why string) {
+	view, err := compact.Replay(t.received)
+	if err != nil {
+		return // without a log there is nothing that can fail
+	}
+	t.use(view, t.received)
+	t.result = nil
+	t.actions = []string{"taken-back"}
+	t.recount()
+	t.content = t.body.bytes
+	t.p.passed(t.rt, "invalid", why)
+}

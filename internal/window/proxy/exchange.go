@@ -1,0 +1,271 @@
+package proxy
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/window/overflow"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// The names of the headers that are added to answers of model requests.
+const (
+	TokensHeader  = "Plimsoll-Tokens"  // input as it was sent, best estimate
+	LimitHeader   = "Plimsoll-Limit"   // the window in force
+	ActionsHeader = "Plimsoll-Actions" // what was done, comma-separated
+)
+
+// maxTries bounds the times a request is made smaller when the provider names no limit. With
+// the default factor of 0.6 the last has 13 % of the first.
+const maxTries = 4
+
+// An exchange sends a conversation until it is answered: a request that is refused for its length, its reasoning or its contents is changed
+// and sent again.
+type exchange struct {
+	*conversation
+
+	firstSize   int    // tokens of the request that was refused first, by our count
+	refusedSize int    // the same of the one refused last
+	unnamed     bool   // that refusal named no limit
+	unbound     bool   // reasoning was taken out after a refusal
+	mended      bool   // contents were mended after a refusal
+	form        string // form of the last refusal, as package overflow names it
+}
+
+// run sends the request, recovers from refusals, and relays the answer to w.
+func (t *exchange) run(w http.ResponseWriter) {
+	for try := 1; ; try++ {
+		a, err := t.try(w)
+		if err != nil {
+			t.p.upstreamFailed(w, t.r, t.rt, err)
+			return
+		}
+		if a.refused {
+			if t.recover(a, try) {
+				a.close()
+				continue
+			}
+		} else if a.thoughts && t.unbind(a) {
+			a.close()
+			try--
+			continue
+		} else if len(a.failure) > 0 && t.mendRefused(a) {
+			a.close()
+			try--
+			continue
+		} else if try > 1 || t.unbound || t.mended {
+			if try > 1 {
+				t.overflowed(t.form, 0, try-1, "recovered")
+			}
+			t.recovered()
+		}
+		if a.res.StatusCode == http.StatusOK {
+			t.taken(nil)
+			t.startSummary()
+		}
+		t.relay(w, a)
+		return
+	}
+}
+
+// try sends the request as it is now and reads the answer until it is known whether that is a refusal. The error is that there was no
+// answer.
+func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
+	req, err := t.p.outgoing(t.r, t.rt)
+	if err != nil {
+		return nil, err
+	}
+	if beta := t.header["Anthropic-Beta"]; beta != nil {
+		req.Header["Anthropic-Beta"] = beta
+	}
+	t.body.attach(req, t.content, t.r.ContentLength < 0 && !t.edited)
+	if t.edited {
+		for _, name := range []string{"Content-Md5", "Digest", "Content-Digest", "Repr-Digest"} {
+			delete(req.Header, name) // they speak of the body that the client sent
+		}
+		if encoding := req.Header.Get("Content-Encoding"); wire.EditedEncoding(encoding) != encoding {
+			delete(req.Header, "Content-Encoding")
+		}
+	}
+	if !t.edited && req.ContentLength < 0 {
+		req.Trailer = t.r.Trailer // which the server has filled in with the end of the body
+	}
+	if err := t.p.sign(req, t.rt, t.content); err != nil {
+		_ = req.Body.Close()
+		return nil, err
+	}
+	res, err := t.p.sendSigned(w, req, t.rt, t.content)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{res: res, body: &heldReads{ReadCloser: res.Body}}
+	// An answer of an endless kind must be looked at before its first byte is sent; where
+	// nothing can be done about a refusal there is no need to hold it.
+	if t.mayRecover() || res.StatusCode != http.StatusOK {
+		a.look(t.rt.dialect)
+	}
+	return a, nil
+}
+
+// close closes an answer's body; it may be called before all is read.
+func (a *answer) close() { _ = a.body.Close() }
+
+// relay sends the answer down, reads its usage as it passes, and journals how it ended. It panics with http.ErrAbortHandler after one that
+// was cut off.
+func (t *exchange) relay(w http.ResponseWriter, a *answer) {
+	defer a.close()
+	t.body.done() // nothing is sent again: the memory is free once the transport has sent it
+	encoding := a.res.Header.Get("Content-Encoding")
+	kind := mediaType(a.res.Header)
+	var along *tap
+	watch := t.p.watchStall(t.rt, a.res, a.body, t.upstream+"\x00"+t.model, readable(encoding, kind), t.received != nil && t.received.Thinking)
+	defer watch.stop()
+	if a.res.StatusCode == http.StatusOK && readable(encoding, kind) {
+		if a.reader == nil || !isIdentity(encoding) {
+			a.reader = newReader(t.rt.dialect, a.res.Header)
+			along = newTap(encoding, a.reader, t.skims(kind), watch)
+			along.see(a.held)
+		} else {
+			along = newTap(encoding, a.reader, t.skims(kind), watch)
+		}
+	}
+	t.headers(w.Header())
+	writeHead(w, a.res)
+	first := time.Since(t.readAt)
+	res := *a.res
+	res.Body = a.body
+	seen := int64(len(a.held))
+	e := relayBody(w, &res, a.held, watch, func(p []byte) {
+		switch {
+		case watch == nil:
+		case along != nil && along.pipe != nil:
+			watch.passed(p)
+		default:
+			watch.see(p)
+		}
+		if seen > 0 { // the held bytes were shown before
+			seen -= int64(len(p))
+			return
+		}
+		if along != nil {
+			along.see(p)
+		}
+	})
+	if along != nil {
+		along.close()
+	}
+	if errors.Is(e.err, errStalled) {
+		watch.end(t.p, w, a.res, t.rt, &e)
+	}
+	t.finish(a, e, first)
+	endRelay(e)
+}
+
+// skims reports whether most events of an answer of this media type may be left unread: it is a stream that has its usage in few of them.
+func (t *exchange) skims(kind string) bool {
+	return kind == "text/event-stream" && !t.rt.dialect.Rules().UsageInEach
+}
+
+// headers adds the Plimsoll headers to those of the answer, each only where there is something to say.
+func (t *exchange) headers(h http.Header) {
+	if t.in.Best > 0 {
+		h[TokensHeader] = []string{strconv.Itoa(t.in.Best)}
+	}
+	if t.window.Context > 0 {
+		h[LimitHeader] = []string{strconv.Itoa(t.window.Context)}
+	}
+	if len(t.actions) > 0 {
+		h[ActionsHeader] = []string{strings.Join(t.actions, ", ")}
+	}
+}
+
+// finish journals an answer that ended as e says, and learns from it. first is the time until its head was sent down.
+func (t *exchange) finish(a *answer, e ending, first time.Duration) {
+	ev := journal.WindowResponse{
+		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Status: a.res.StatusCode, Stream: a.stream || t.stream,
+		FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how, Server: t.rt.up.server(),
+	}
+	if !t.keptElsewhere() {
+		ev.Estimated = int64(t.in.Best)
+	}
+	if r := a.reader; r != nil && a.res.StatusCode == http.StatusOK {
+		ev.TokensIn, ev.TokensOut, ev.CacheRead = int64(r.Usage.Input), int64(r.Usage.Output), int64(r.Usage.CacheRead)
+		ev.CacheWrite, ev.Reasoning = int64(r.Usage.CacheWrite), int64(r.Usage.Reasoning)
+		if ev.ID, ev.Finish = r.ID, r.StopReason; r.Model != t.model {
+			ev.AnsweredBy = r.Model
+		}
+		if r.Usage.Input > 0 && !a.refused {
+			t.learnUsage(r.Usage.Input)
+			t.taken(&r.Usage)
+		}
+		if !a.refused {
+			t.learnLate(r)
+		}
+		t.changed(r.Changes)
+	}
+	t.p.event(ev)
+}
+
+// learnLate learns from a refusal that came after something was sent down, if this is one: nothing can be sent again, but the next request
+// will be smaller.
+func (t *exchange) learnLate(r *wire.Answer) {
+	o, ok := overflow.StopReason(r.StopReason)
+	if !ok && len(r.ErrorBody) > 0 {
+		o, ok = overflow.Event(r.ErrorBody)
+	}
+	if !ok {
+		return
+	}
+	limit := 0
+	if o.Limit > 0 && t.learnLimit(o.Limit) {
+		limit = o.Limit
+	} else if o.Limit == 0 && r.Usage.Input > 0 {
+		// The window was full with what went in and what came out.
+		full := r.Usage.Input + r.Usage.Output
+		if ok, _ := t.p.o.Resolver.Learn(t.upstream, t.model, t.betas, full, false); ok {
+			limit = full
+		}
+	}
+	t.breaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
+	t.overflowed(o.Form, limit, 1, "learned")
+}
+
+func (t *exchange) learnLimit(limit int) bool {
+	ok, _ := t.p.o.Resolver.Learn(t.upstream, t.model, t.betas, limit, true)
+	return ok
+}
+
+// keptElsewhere reports whether the provider read more than the request holds, because it keeps a part of the conversation itself. Its
+// numbers then say nothing about our counts.
+func (t *exchange) keptElsewhere() bool {
+	return t.received != nil && !t.received.Bypass.Whole()
+}
+
+// learnUsage learns the ratio to our count and the window from input, the tokens of input that the provider counted.
+func (t *exchange) learnUsage(input int) {
+	if t.request == nil || t.keptElsewhere() {
+		return
+	}
+	x := t.p.o.Resolver
+	if models.MayTruncate(t.upstream, t.model) && overflow.SilentTruncation(t.in.Low, input) {
+		// The server threw away what did not fit and said nothing: what it read is its window.
+		if ok, _ := x.Learn(t.upstream, t.model, t.betas, input, false); ok {
+			t.overflowed("silent_truncation", input, 1, "learned")
+		}
+		return
+	}
+	t.p.o.Usage.Report(t.ledger, t.tally, input)
+	x.Accepted(t.upstream, t.model, t.betas, input)
+	if t.firstSize > 0 && t.unnamed && t.in.Best > 0 {
+		// Between what was refused last and what went through lies the limit.
+		refused := float64(t.refusedSize) * float64(input) / float64(t.in.Best)
+		x.Learn(t.upstream, t.model, t.betas, (input+int(refused))/2, false)
+	}
+}
+
+var errNoGain = errors.New("nothing could be made smaller")

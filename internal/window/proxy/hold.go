@@ -1,0 +1,254 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/plimsoll/plimsoll/internal/eventstream"
+	"github.com/plimsoll/plimsoll/internal/window/overflow"
+	"github.com/plimsoll/plimsoll/internal/window/reasoning"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// What is held of an answer while it is not clear whether it is a refusal.
+const (
+	holdBytes = 64 << 10
+	holdTime  = 2 * time.Second
+	// holdDecoded bounds what held bytes unpack to.
+	holdDecoded = 1 << 20
+	// maxWindow bounds the window of a packed answer that is read along; servers have 4 MiB at most.
+	maxWindow = 8 << 20
+)
+
+// An answer is a response whose beginning may have been read.
+type answer struct {
+	res    *http.Response
+	body   *heldReads
+	held   []byte
+	reader *wire.Answer // has been shown the held bytes; nil when nobody reads along
+	stream bool
+	// over is the provider's refusal, when it refused.
+	over    overflow.Overflow
+	refused bool
+	// refusal names the reasoning that the provider refused, when thoughts is true.
+	refusal  reasoning.Refusal
+	thoughts bool
+	// failure is the text of a refusal for some other reason.
+	failure []byte
+}
+
+// A readResult is the result of one read of a body.
+type readResult struct {
+	n   int
+	err error
+}
+
+// heldReads reads a body with a limit on the waiting: a read that takes too long goes on in the background, and the next call gets its
+// bytes. At most one is under way.
+type heldReads struct {
+	io.ReadCloser
+	buf     *[32 << 10]byte
+	pending chan readResult // not nil while a read is under way
+	left    []byte          // read in the background, not taken yet
+	err     error           // that came with left
+}
+
+// readBefore reads once; what it returns is valid until the next call. ok is false when the timer fires first; a nil timer never does.
+func (h *heldReads) readBefore(timer <-chan time.Time) (p []byte, err error, ok bool) {
+	if h.buf == nil {
+		h.buf = relayBuffers.Get().(*[32 << 10]byte)
+	}
+	if timer == nil {
+		n, err := h.ReadCloser.Read(h.buf[:])
+		return h.buf[:n], err, true
+	}
+	if h.pending == nil {
+		h.pending = make(chan readResult, 1)
+		go func(ch chan<- readResult, body io.Reader, buf []byte) {
+			n, err := body.Read(buf)
+			ch <- readResult{n, err}
+		}(h.pending, h.ReadCloser, h.buf[:])
+	}
+	select {
+	case r := <-h.pending:
+		h.pending = nil
+		return h.buf[:r.n], r.err, true
+	case <-timer:
+		return nil, nil, false
+	}
+}
+
+// Read returns what was read in the background first.
+func (h *heldReads) Read(p []byte) (int, error) {
+	if h.pending != nil {
+		r := <-h.pending
+		h.pending = nil
+		h.left, h.err = h.buf[:r.n], r.err
+	}
+	if len(h.left) > 0 {
+		n := copy(p, h.left)
+		h.left = h.left[n:]
+		return n, nil
+	}
+	if h.err != nil {
+		return 0, h.err
+	}
+	return h.ReadCloser.Read(p)
+}
+
+// Close closes the body, which ends a read that is under way, and waits for that read.
+func (h *heldReads) Close() error {
+	err := h.ReadCloser.Close()
+	if h.pending != nil {
+		<-h.pending
+		h.pending = nil
+	}
+	if h.buf != nil {
+		relayBuffers.Put(h.buf)
+		h.buf = nil
+	}
+	return err
+}
+
+// look reads the beginning of an answer as far as is needed to know whether it refuses the request: the body of an error, or of a 200 what
+// comes before the content. It stops at holdBytes, and in a stream or a long answer after holdTime; one that is not clear by then counts as
+// no refusal.
+func (a *answer) look(d wire.Dialect) {
+	kind := mediaType(a.res.Header)
+	a.stream = isStream(kind)
+	encoding := a.res.Header.Get("Content-Encoding")
+	failed := a.res.StatusCode != http.StatusOK
+	if !failed && !readable(encoding, kind) {
+		return
+	}
+	var late <-chan time.Time // never, for an answer that is small and no stream: it is of use only whole
+	if a.stream || a.res.ContentLength < 0 || a.res.ContentLength > holdBytes {
+		timer := time.NewTimer(holdTime)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for len(a.held) < holdBytes {
+		p, err, ok := a.body.readBefore(late)
+		if !ok {
+			break
+		}
+		a.held = append(a.held, p...)
+		if err != nil {
+			a.body.err = err
+		}
+		if !failed {
+			a.follow(d, encoding, p)
+			if a.reader.Begun || a.reader.Done || len(a.reader.ErrorBody) > 0 {
+				break
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if failed {
+		text := unpacked(encoding, a.held)
+		kind := a.res.Header.Get("Content-Type")
+		if a.over, a.refused = overflow.Classify(a.res.StatusCode, kind, text); !a.refused {
+			if a.refusal, a.thoughts = reasoning.Refused(a.res.StatusCode, kind, text); !a.thoughts && a.res.StatusCode == http.StatusBadRequest {
+				a.failure = text
+			}
+		}
+		return
+	}
+	if a.reader == nil {
+		return // its head came and nothing else in that time
+	}
+	if !a.reader.Begun && len(a.reader.ErrorBody) > 0 {
+		if a.over, a.refused = overflow.Event(a.reader.ErrorBody); !a.refused {
+			a.refusal, a.thoughts = reasoning.Event(a.reader.ErrorBody)
+		}
+	}
+	// Some providers end an answer without content with a stop reason that says so.
+	if !a.reader.Begun && !a.refused && a.reader.Done {
+		a.over, a.refused = overflow.StopReason(a.reader.StopReason)
+	}
+}
+
+// follow shows the reader p, the next part of a body. A packed body is unpacked from its start again, which is cheap because little is
+// held.
+func (a *answer) follow(d wire.Dialect, encoding string, p []byte) {
+	if isIdentity(encoding) {
+		if a.reader == nil {
+			a.reader = newReader(d, a.res.Header)
+		}
+		_, _ = a.reader.Write(p)
+		return
+	}
+	a.reader = newReader(d, a.res.Header)
+	_, _ = a.reader.Write(unpacked(encoding, a.held))
+}
+
+// newReader returns a reader of answers of a dialect, in the form that the headers name.
+func newReader(d wire.Dialect, h http.Header) *wire.Answer {
+	if kind := mediaType(h); kind != eventstream.Type {
+		return wire.NewAnswer(d, isStream(kind))
+	}
+	return wire.NewFramedAnswer(d)
+}
+
+// isStream reports whether an answer of a media type comes in events.
+func isStream(kind string) bool { return kind == "text/event-stream" || kind == eventstream.Type }
+
+// mediaType returns the Content-Type without its parameters, in lower case.
+func mediaType(h http.Header) string {
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+func isIdentity(encoding string) bool { return encoding == "" || encoding == "identity" }
+
+// readable reports whether an answer with this content encoding and media type can be read as it passes: a stream of events or JSON.
+func readable(encoding, kind string) bool {
+	switch encoding {
+	case "", "identity", "gzip", "x-gzip", "br", "zstd":
+	default:
+		return false
+	}
+	return isStream(kind) || kind == "application/json"
+}
+
+// unpacked returns what the beginning of a packed text unpacks to, at most holdDecoded bytes; nil for an encoding that is not read.
+func unpacked(encoding string, packed []byte) []byte {
+	if isIdentity(encoding) {
+		return packed
+	}
+	r, err := unpacker(encoding, bytes.NewReader(packed))
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	text, _ := io.ReadAll(io.LimitReader(r, holdDecoded)) // it ends in the middle: what there is counts
+	return text
+}
+
+var errUnreadable = errors.New("the content encoding is not read along")
+
+func unpacker(encoding string, r io.Reader) (io.ReadCloser, error) {
+	switch encoding {
+	case "gzip", "x-gzip":
+		return gzip.NewReader(r)
+	case "br":
+		plain, err := wire.NewBrotliReader(r, maxWindow)
+		return io.NopCloser(plain), err
+	case "zstd":
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxWindow))
+		if err != nil {
+			return nil, err
+		}
+		return d.IOReadCloser(), nil
+	}
+	return nil, errUnreadable
+}

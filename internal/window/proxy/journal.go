@@ -1,0 +1,78 @@
+package proxy
+
+import (
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/window/breaker"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// breaker journals the breaker's changes of working limits.
+func (t *conversation) breaker(changes []breaker.Change) {
+	for _, c := range changes {
+		limit := 0
+		if c.Model != "" {
+			limit = int(float64(t.p.o.Resolver.Window(c.Upstream, c.Model, t.betas).Context) * c.Factor)
+		}
+		name := c.Upstream
+		if c.Upstream == t.upstream {
+			name = t.rt.up.Name
+		}
+		t.p.event(journal.WindowBreaker{Upstream: name, Model: c.Model, State: c.State, LimitTokens: int64(limit), Reason: c.Reason})
+	}
+}
+
+// repaired journals what was repaired, one event for each kind.
+func (t *conversation) repaired() {
+	for i, a := range t.repairs {
+		same := func(b repair.Action) bool { return b.Kind == a.Kind }
+		if slices.ContainsFunc(t.repairs[:i], same) {
+			continue
+		}
+		count := 0
+		for _, b := range t.repairs[i:] {
+			if same(b) {
+				count++
+			}
+		}
+		t.p.event(journal.WindowRepaired{
+			Upstream: t.rt.up.Name, Model: t.model, Conversation: t.name, What: a.Kind, Count: count, CallID: clip(a.CallID, 64),
+		})
+	}
+}
+
+// errorText returns at most 256 bytes of an error's text, "" for nil.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return clip(err.Error(), 256)
+}
+
+// unused journals the cost of a model's summary that was made for a compaction without effect.
+func (t *conversation) unused(res *compact.Result) {
+	if res.SummaryError == nil && res.SummaryIn+res.SummaryOut == 0 {
+		return
+	}
+	t.p.event(journal.WindowSummaryUnused{
+		Upstream: t.rt.up.Name, Model: t.model, Conversation: t.name, Error: errorText(res.SummaryError),
+		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut),
+	})
+}
+
+// changed journals the changes that the provider reports it made to the input, by reason.
+func (t *conversation) changed(changes []wire.Change) {
+	for _, c := range changes {
+		t.p.event(journal.WindowTransformed{
+			Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, What: c.What, Reason: c.Reason, Blocks: c.Count,
+		})
+	}
+}
+
+// overflowed journals a refusal for length: its form, the limit it named or 0, the number of the try, and what was done about it.
+func (t *conversation) overflowed(form string, limit, try int, action string) {
+	t.p.event(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
+}

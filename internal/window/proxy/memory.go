@@ -1,0 +1,189 @@
+package proxy
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/recent"
+	"github.com/plimsoll/plimsoll/internal/window/client"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A Keeper is given parts of conversations: what a compaction took out, and with Options.KeepTurns each turn. Keep is called while a
+// request waits, by any goroutine: it returns at once. It may keep what it is given.
+type Keeper interface {
+	Keep(Excerpt)
+}
+
+// A Recaller knows other conversations. Recall returns the text to add to a prompt, or "". It is called while a request waits, by any
+// goroutine, and returns before ctx ends.
+type Recaller interface {
+	Recall(ctx context.Context, p Prompt) string
+}
+
+// Why an [Excerpt] is given.
+const (
+	ExcerptCut  = "cut"  // a compaction changed these messages or took them out
+	ExcerptTurn = "turn" // they are new in their conversation
+)
+
+// An Excerpt is a part of a conversation, as its client sent it.
+type Excerpt struct {
+	Why             string
+	Upstream, Model string
+	Scope           string // names the credential, in hexadecimal
+	Conversation    string
+	Speaker         client.Speaker
+	Dialect         wire.Dialect
+	Body            []byte // a body of the dialect with these messages alone
+	Places          []int  // of each message of Body, its position in the conversation from 0
+	Calls           map[string]Called
+	Recalled        []string // what was added to prompts of the conversation
+	SeenAt          time.Time
+}
+
+// Called is the call that a result in an [Excerpt] answers.
+type Called struct {
+	Tool    string
+	Command string // the beginning of its arguments
+}
+
+// A Prompt is a new message of a user's, which a Recaller is asked about.
+type Prompt struct {
+	Scope, Conversation string
+	Speaker             client.Speaker
+	Text                string   // the user's words, at most 4 KiB of them
+	First               bool     // of its conversation
+	Recalled            []string // what was added to earlier prompts of it
+}
+
+const (
+	// excerptBytes is the approximate size of one excerpt; what is larger is given in several.
+	excerptBytes = 512 << 10
+	// commandBytes bounds the arguments of a call in an excerpt.
+	commandBytes = 1 << 10
+	// promptBytes bounds the part of a prompt that is looked at.
+	promptBytes = 4 << 10
+	// recallWait bounds the wait of a request for a Recaller. A search takes 3 ms of a processor where there are 100,000
+	// records; a machine with more to do takes longer.
+	recallWait = 50 * time.Millisecond
+)
+
+// speak returns whose words the request's messages are. It looks once.
+func (t *conversation) speak() client.Speaker {
+	if t.speaker == nil {
+		s := client.SpeakerOf(t.r.Header, t.received)
+		t.speaker = &s
+	}
+	return *t.speaker
+}
+
+// keepCut gives the Keeper the messages that a compaction took out or changed, each once in a request; not with KeepTurns, when it has
+// them.
+func (t *conversation) keepCut(res *compact.Result) {
+	if t.p.o.Keeper == nil || t.p.o.KeepTurns && t.turnsKept {
+		return
+	}
+	lost := compact.Lost(t.view, res)
+	lost = slices.DeleteFunc(lost, func(i int) bool { return slices.Contains(t.cutKept, i) })
+	t.cutKept = append(t.cutKept, lost...)
+	t.excerpts(ExcerptCut, lost)
+}
+
+// keepTurn gives the Keeper, with KeepTurns, the messages that are new in the conversation.
+func (t *conversation) keepTurn() {
+	if t.p.o.Keeper == nil || !t.p.o.KeepTurns || t.received.Bypass&wire.Summarising != 0 || t.speak().Side {
+		return
+	}
+	t.turnsKept = true
+	var fresh []int
+	for i := t.p.kept.learn(t.scope, t.chain); i < len(t.received.Messages); i++ {
+		fresh = append(fresh, i)
+	}
+	t.excerpts(ExcerptTurn, fresh)
+}
+
+// excerpts gives the Keeper the client's messages at the given indices, in pieces of about excerptBytes.
+func (t *conversation) excerpts(why string, messages []int) {
+	r := t.received
+	for len(messages) > 0 {
+		n, size := 0, 0
+		for n < len(messages) && (n == 0 || size+r.Messages[messages[n]].Span.Len() <= excerptBytes) {
+			size += r.Messages[messages[n]].Span.Len()
+			n++
+		}
+		t.p.o.Keeper.Keep(Excerpt{
+			Why: why, Upstream: t.rt.up.Name, Model: t.model, Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(),
+			Dialect: r.Dialect, Body: r.Excerpt(messages[:n]), Places: slices.Clone(messages[:n]), Calls: callsOf(r, messages[:n]),
+			Recalled: t.view.Recalled, SeenAt: t.readAt,
+		})
+		messages = messages[n:]
+	}
+}
+
+// callsOf returns, by their ids, the calls whose results are in the given messages of r. A result whose call r lacks has a zero Called.
+func callsOf(r *wire.Request, messages []int) map[string]Called {
+	wanted := map[string]Called{}
+	for _, i := range messages {
+		for j := range r.Messages[i].Parts {
+			if p := &r.Messages[i].Parts[j]; p.Kind == wire.Result && p.CallID != "" {
+				wanted[strings.Clone(p.CallID)] = Called{}
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	for i := range r.Messages {
+		for j := range r.Messages[i].Parts {
+			p := &r.Messages[i].Parts[j]
+			if p.Kind != wire.Call {
+				continue
+			}
+			if _, ok := wanted[p.CallID]; !ok {
+				continue
+			}
+			command := ""
+			if !p.Raw.IsZero() {
+				command = string(r.Raw(p.Raw)[:min(p.Raw.Len(), commandBytes)])
+			} else if len(p.Texts) > 0 {
+				command = limit.Clip(r.Words(p), commandBytes)
+			}
+			wanted[strings.Clone(p.CallID)] = Called{Tool: strings.Clone(p.Name), Command: command}
+		}
+	}
+	return wanted
+}
+
+// knownPrefixes is a bounded set of beginnings of conversations.
+type knownPrefixes struct {
+	*recent.Shared[prefixOf, struct{}]
+}
+
+func newKnownPrefixes() knownPrefixes {
+	return knownPrefixes{recent.NewShared[prefixOf, struct{}](maxPrefixes, prefixOf.sum)}
+}
+
+// learn returns how many of the first messages of a conversation are known, and makes all of them known. chain[i] is the digest of 0..i.
+func (k knownPrefixes) learn(scope checkpoint.Scope, chain []tokens.Digest) int {
+	_, last := k.Last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
+	for _, d := range chain[last+1:] {
+		k.add(scope, d)
+	}
+	return last + 1
+}
+
+func (k knownPrefixes) contains(scope checkpoint.Scope, d tokens.Digest) bool {
+	_, ok := k.Get(prefixOf{scope, d})
+	return ok
+}
+
+func (k knownPrefixes) add(scope checkpoint.Scope, d tokens.Digest) {
+	k.Put(prefixOf{scope, d}, struct{}{})
+}

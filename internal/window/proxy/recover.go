@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/plimsoll/plimsoll/internal/window/compact"
+	"github.com/plimsoll/plimsoll/internal/window/mend"
+	"github.com/plimsoll/plimsoll/internal/window/overflow"
+	"github.com/plimsoll/plimsoll/internal/window/reasoning"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// mayRecover reports whether a refused request may be changed and sent again: not in other modes than Enforce, nor if it could not be read.
+func (t *exchange) mayRecover() bool {
+	return t.p.o.Mode == Enforce && t.view != nil
+}
+
+// recover makes the request smaller after a refusal for its length, and reports whether it did. If not, the provider's own answer goes
+// down.
+func (t *exchange) recover(a *answer, try int) bool {
+	o := a.over
+	named := 0
+	if o.Limit > 0 && t.learnLimit(o.Limit) {
+		named = o.Limit
+	}
+	t.form = o.Form
+	t.breaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
+	tries := maxTries
+	if named > 0 {
+		tries = 1
+	}
+	if !t.mayRecover() || try > tries || t.r.Context().Err() != nil || !t.shrink(o, named, try) {
+		t.overflowed(o.Form, named, try, "given_up")
+		return false
+	}
+	t.overflowed(o.Form, named, try, "retried")
+	return true
+}
+
+// recut replaces the request that was refused by next, as a cut that is stored once the provider takes it. It returns false if next cannot
+// be sent.
+func (t *exchange) recut(next *wire.Request, rung string) bool {
+	before, view := t.in.Best, t.view
+	if t.result != nil { // room was made: that is what was refused
+		view = view.After(t.result)
+	}
+	view = view.Cut(next)
+	res := view.Result(before, before)
+	res.Rungs = []string{rung}
+	t.result = &res
+	t.use(view, next)
+	t.recount()
+	if t.pack() != nil || t.result == nil {
+		return false
+	}
+	t.result.After = t.in.Best
+	return true
+}
+
+// mendRefused mends a request that was refused by a rule that the provider has only now told: fewer images, say. The rule is kept for the
+// conversation. It reports whether there is a mended request to send; it tries once.
+func (t *exchange) mendRefused(a *answer) bool {
+	if t.mended || t.p.o.NoRepair || !t.mayRecover() || t.r.Context().Err() != nil {
+		return false
+	}
+	t.mended = true
+	o, ok := mend.Learn(t.mendOptions(), string(a.failure))
+	if !ok {
+		return false
+	}
+	t.p.lessons.Put(t.key(), o)
+	next, done, err := mend.Mend(t.request, o)
+	if err != nil || next == t.request {
+		return false
+	}
+	thoughts := 0
+	if t.boundReasoning() {
+		if bare, n, err := reasoning.Without(next, 0); err == nil {
+			next, thoughts = bare, n
+		}
+	}
+	if !t.recut(next, "mended") {
+		return false
+	}
+	t.actions = append(t.actions, fmt.Sprintf("mended:%d", len(done)))
+	t.broke(causeContent, done[0].Message, thoughts)
+	return true
+}
+
+// unbind takes reasoning out of a request that was refused because of it: the client has changed what stood before it, the log of the
+// conversation is gone, or nobody knew that the model's reasoning is bound. All reasoning from the place that the provider names on is
+// removed, once. It returns false if it cannot: the provider's own answer then goes down.
+func (t *exchange) unbind(a *answer) bool {
+	if t.unbound || !t.mayRecover() || t.r.Context().Err() != nil {
+		return false
+	}
+	t.unbound = true
+	t.p.refusing.Put(t.key(), struct{}{})
+	if a.refusal.Bound() {
+		t.p.bound.Put(t.upstream+"\x00"+t.model, struct{}{})
+	}
+	next, n, err := reasoning.Mend(t.request, a.refusal)
+	if err != nil || n == 0 {
+		return false
+	}
+	if !t.recut(next, compact.RungThinking) {
+		return false
+	}
+	t.actions = append(t.actions, "thinking-out")
+	t.broke(causeBinding, max(a.refusal.Message, 0), n)
+	return true
+}
+
+// shrink makes the refused request smaller, and reports whether it could. Lowering the requested output is enough when the provider says
+// so; else room is made, to the target of a limit that was named, or (named is 0) to a part of what was refused that shrinks with each try.
+func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
+	size := max(t.in.Best, 1) // of what was refused, by our count
+	t.refusedSize, t.unnamed = size, named == 0
+	theirs := o.Actual
+	if o.Actual <= 0 || o.AtLeast {
+		theirs = max(o.Actual, size)
+	}
+	if o.LowerOutput {
+		limit := max(named, o.Limit)
+		if t.lowerOutput(limit-theirs) == nil {
+			return true
+		}
+	}
+	goal := t.goal()
+	if named > 0 {
+		if o.Actual == 0 || o.AtLeast {
+			theirs = max(theirs, named+1)
+		}
+		t.window.Context, t.window.Input, t.window.Source = named, 0, models.SourceLearned
+		t.whole = t.window
+		room := t.room()
+		ours := float64(size) / float64(theirs)
+		goal.Target, goal.Limit, goal.Trigger = int(float64(room)*t.p.o.Target*ours), int(float64(room)*ours), 0
+	} else {
+		part := math.Pow(t.p.o.RetryTarget, float64(try))
+		if t.firstSize == 0 {
+			t.firstSize = size
+		}
+		goal.Target = int(float64(t.firstSize) * part)
+		goal.Limit, goal.Trigger = goal.Target, goal.Target
+	}
+	goal.NoModel = true
+	return t.compact(goal, "overflow") == nil
+}

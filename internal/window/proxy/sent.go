@@ -1,0 +1,87 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/internal/window/fit"
+	"github.com/plimsoll/plimsoll/internal/window/promptcache"
+	"github.com/plimsoll/plimsoll/internal/window/topic"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// prefixOf names the beginning of a conversation: the digest of its messages as the client sends them.
+type prefixOf struct {
+	scope checkpoint.Scope
+	chain tokens.Digest
+}
+
+func (p prefixOf) sum() uint64 {
+	return binary.LittleEndian.Uint64(p.scope[:]) ^ binary.LittleEndian.Uint64(p.chain[:])
+}
+
+// maxPrefixes bounds each of the memories of beginnings of conversations, by half.
+const maxPrefixes = 1 << 13
+
+// sentAs describes the last request with these messages whose answer was good: what the provider has read and the model has thought about.
+type sentAs struct {
+	digest   tokens.Digest // of all its messages
+	head     tokens.Digest // of the system prompt and the tools
+	messages int32
+	edited   bool      // they differed from the client's
+	at       time.Time // when
+	tokens   int       // of input, as the provider counted them, or else by our estimate
+	cached   bool      // the provider has said that it keeps the prompt
+}
+
+// lastSent returns how the longest beginning of a conversation that was a request itself was sent, and of how many of the client's messages
+// it is; 0 where none is known.
+func (p *Proxy) lastSent(scope checkpoint.Scope, chain []tokens.Digest) (sentAs, int) {
+	s, i := p.sent.Last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
+	return s, i + 1
+}
+
+// taken records that the provider took the request: from now on its messages are sent as they are. It is called again with the usage once
+// the answer has told that, for the provider's count and its cache; u is nil before.
+func (t *conversation) taken(u *wire.Usage) {
+	n := len(t.tally.Chain)
+	if t.request == nil || len(t.chain) == 0 || n == 0 || n != len(t.request.Messages) {
+		return
+	}
+	s := sentAs{digest: t.tally.Chain[n-1], head: t.tally.HeadDigest, messages: int32(n), edited: t.edited, at: t.p.now(), tokens: t.in.Best}
+	if u != nil && u.Input > 0 {
+		s.tokens, s.cached = u.Input, u.CacheRead+u.CacheWrite > 0
+		if !t.cut {
+			t.p.caches.Answer(t.cacheKey(), t.idle, t.before.tokens, u.CacheRead)
+		}
+	}
+	t.p.sent.Put(prefixOf{t.log, t.chain[len(t.chain)-1]}, s)
+}
+
+// cacheKey returns the key under which the lifetime of the provider's prompt cache is learned.
+func (t *conversation) cacheKey() string { return t.upstream + "\x00" + t.model }
+
+// moment returns the reasons for or against a cut now. In a conversation that was not seen before, nothing is known of the cache.
+func (t *conversation) moment() fit.Moment {
+	m := fit.Moment{First: topic.FreshPrompt(t.received) >= 0}
+	if t.before.at.IsZero() {
+		return m
+	}
+	asked := t.askedToKeep()
+	m.Warm = t.before.cached && t.p.caches.Warm(t.cacheKey(), t.idle, asked)
+	m.Cold = !t.compactsItself() && t.before.cached && t.p.caches.Cold(t.cacheKey(), t.idle, asked)
+	return m
+}
+
+// askedToKeep returns an hour if the client asks the provider to keep the prompt for one, else 0.
+func (t *conversation) askedToKeep() time.Duration {
+	for _, mark := range t.received.Marks {
+		if bytes.Contains(t.received.Raw(mark), []byte(`"1h"`)) {
+			return promptcache.Hour
+		}
+	}
+	return 0
+}

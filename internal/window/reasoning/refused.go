@@ -1,0 +1,152 @@
+package reasoning
+
+import (
+	"mime"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/window/refusal"
+)
+
+// Cause is the fault of reasoning that was refused.
+type Cause uint8
+
+// The causes.
+const (
+	Changed Cause = iota + 1 // it, or what stood before it, is not what it was
+	Foreign                  // its signature or encryption is not valid here: another model's, another account's, damaged
+	Missing                  // it has no signature, and the provider keeps no copy
+	Wanted                   // it is not there, and the provider asks for it
+)
+
+// String returns "changed", "foreign", "missing" or "wanted".
+func (c Cause) String() string {
+	return [...]string{"none", "changed", "foreign", "missing", "wanted"}[min(int(c), 4)]
+}
+
+// A Refusal describes the reasoning that a provider does not take.
+type Refusal struct {
+	// Form names the row that matched, for events and metrics: "anthropic.prefix", …
+	Form  string
+	Cause Cause
+	// Message and Part are the indices that the provider names, in the list of messages of the request as
+	// it was sent and in the content of that message; -1 where it names none. In Responses Message is the
+	// item's index.
+	Message, Part int
+	// Item is the id of a Responses item that it names; "" where it names none.
+	Item string
+}
+
+// Bound reports whether a refusal says that the model's reasoning is bound to what stood before it.
+func (r Refusal) Bound() bool { return r.Form == "anthropic.prefix" }
+
+// Refused reports whether a response refuses a request for the reasoning in it. The body must be decoded (no
+// gzip); its first 64 KiB are read. A 429 and a 5xx never are such a refusal; a 200 is one only when it
+// carries an error. Its events are looked at one by one when contentType is text/event-stream.
+func Refused(status int, contentType string, body []byte) (Refusal, bool) {
+	body = body[:min(len(body), refusal.MaxBody)]
+	if kind, _, err := mime.ParseMediaType(contentType); err == nil && kind == "text/event-stream" {
+		for data := range refusal.Events(body) {
+			if no, ok := refused(status, data); ok {
+				return no, true
+			}
+		}
+		return Refusal{}, false
+	}
+	return refused(status, body)
+}
+
+// Event reports whether one event of a stream that began with a 200 refuses the request for its reasoning.
+// Data are the bytes behind "data:"; the first 64 KiB are read.
+func Event(data []byte) (Refusal, bool) { return refused(200, data) }
+
+func refused(status int, body []byte) (Refusal, bool) {
+	switch status {
+	case 200, 400, 404, 422:
+	default:
+		return Refusal{}, false
+	}
+	w := refusal.Read(body, status == 200)
+	if w.Status == 429 || w.Status >= 500 {
+		return Refusal{}, false
+	}
+	for i := range forms {
+		f := &forms[i]
+		for _, text := range w.Texts {
+			if f.says(text) {
+				no := Refusal{Form: f.name, Cause: f.cause, Item: item(text)}
+				no.Message, no.Part = place(text, w.Param)
+				return no, true
+			}
+		}
+		if f.code != "" && slices.Contains(w.Codes, f.code) {
+			no := Refusal{Form: f.name, Cause: f.cause}
+			no.Message, no.Part = place("", w.Param)
+			return no, true
+		}
+	}
+	return Refusal{}, false
+}
+
+// place reads where a refusal says the fault is: "messages.3.content.1" of Anthropic, "contents[2].parts[0]"
+// of Google, "input[4]" of OpenAI, in the text or in the name of the member at fault.
+func place(texts ...string) (message, part int) {
+	for _, text := range texts {
+		for _, lists := range [...][2]string{{"messages", "content"}, {"contents", "parts"}, {"input", "content"}} {
+			if m, rest, ok := index(text, lists[0]); ok {
+				if p, _, ok := index(rest[:min(len(rest), len(lists[1])+8)], lists[1]); ok {
+					return m, p
+				}
+				return m, -1
+			}
+		}
+	}
+	return -1, -1
+}
+
+// index finds an index behind the name of a list: "name.12" or "name[12]".
+func index(text, name string) (n int, rest string, ok bool) {
+	for {
+		i := strings.Index(text, name)
+		if i < 0 {
+			return 0, "", false
+		}
+		text = text[i+len(name):]
+		if text == "" || text[0] != '.' && text[0] != '[' {
+			continue
+		}
+		n, size := 0, 0
+		for _, c := range []byte(text[1:min(len(text), 8)]) {
+			if c < '0' || c > '9' {
+				break
+			}
+			n, size = n*10+int(c-'0'), size+1
+		}
+		if size > 0 {
+			return n, text[1+size:], true
+		}
+	}
+}
+
+// item finds the id of a Responses item in a normalised text. Ids are as the provider makes them, so no
+// letter was lost by that.
+func item(text string) string {
+	for i := 0; ; {
+		at := strings.Index(text[i:], "rs_")
+		if at < 0 {
+			return ""
+		}
+		at += i
+		end := at + len("rs_")
+		for end < len(text) && (text[end] >= 'a' && text[end] <= 'z' || text[end] >= '0' && text[end] <= '9' || text[end] == '_' || text[end] == '-') {
+			end++
+		}
+		whole := end - at
+		if whole > len("rs_") && whole <= 128 && (at == 0 || !letter(text[at-1])) {
+			return text[at:end]
+		}
+		i = end
+	}
+}
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' }

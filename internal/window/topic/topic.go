@@ -1,0 +1,337 @@
+package topic
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/window/compact/extract"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A Sign is a sign that one task ended and another begins.
+type Sign string
+
+// The signs, by the names that they have in the journal.
+const (
+	Prompt    Sign = "prompt"
+	Idle      Sign = "idle"
+	Clear     Sign = "clear"
+	Directory Sign = "directory"
+	Branch    Sign = "branch"
+	Todos     Sign = "todos"
+)
+
+// IdleAfter is the quiet time after which the user's next words begin something new. Providers keep a cached prompt
+// for 5 to 60 minutes: a cut there seldom costs one that is still warm.
+const IdleAfter = 30 * time.Minute
+
+// A Boundary is a place between two tasks.
+type Boundary struct {
+	// At is the first message of what begins, by its position in the request.
+	At int
+	// Shown is the message that shows it: the prompt, the client's note, or the call. It is At, or stands behind it.
+	Shown int
+	Sign  Sign
+}
+
+// Options hold the facts known beside the request. The zero value is fine.
+type Options struct {
+	// Typed reports whether a person typed words of a message of the user; nil goes by the form of the message, for clients that
+	// prove nothing.
+	Typed func(r *wire.Request, message int) bool
+	// Idle is the time that the conversation was quiet before this request.
+	Idle time.Duration
+}
+
+// Newest returns the boundary at which a request stands: the model has done nothing in the new task yet, or nothing but the call that
+// shows the boundary. ok is false where the request stands at none.
+func Newest(r *wire.Request, o Options) (b Boundary, ok bool) {
+	all := Boundaries(r, o)
+	if len(all) == 0 {
+		return Boundary{}, false
+	}
+	b = all[len(all)-1]
+	return b, b.Shown >= lastRun(r)
+}
+
+// Boundaries returns those of a request, in their order. At most one begins at a message.
+func Boundaries(r *wire.Request, o Options) []Boundary {
+	s := scan{r: r, o: o, final: -1, stretch: -1, prompt: -1, plan: -1}
+	for i := range r.Messages {
+		switch m := &r.Messages[i]; {
+		case m.Role == wire.RoleAssistant:
+			s.assistant(i, m)
+		case m.Role == wire.RoleUser && !has(m, wire.Result):
+			s.user(i)
+		case m.Role != wire.RoleSystem: // results of tools, and what is not known
+			s.results(m)
+		}
+	}
+	if at := newestPrompt(r); o.Idle >= IdleAfter && at > 0 && lastRun(r) > 0 && s.typed(at) {
+		s.found(Boundary{s.first(at), at, Idle})
+	}
+	return s.list
+}
+
+// lastRun returns where the last run of the model's messages begins; 0 where the model said nothing.
+func lastRun(r *wire.Request) int {
+	at := 0
+	for i, m := range slices.Backward(r.Messages) {
+		switch {
+		case m.Role == wire.RoleAssistant:
+			at = i
+		case at > 0 && m.Role != wire.RoleSystem:
+			return at
+		}
+	}
+	return at
+}
+
+// A scan is one reading of a request.
+type scan struct {
+	r    *wire.Request
+	o    Options
+	list []Boundary
+
+	answered bool // the model spoke last, but for the user
+	calling  bool // its run has calls
+	prompted bool // the user has said what to do
+	final    int  // first message behind an answer without calls, while only the user spoke since; -1
+	stretch  int  // first message of the user since the model or a tool spoke; -1
+	prompt   int  // first message of the stretch with the newest prompt; -1
+
+	directory string // that the client noted last
+	branch    string // that was switched to last
+	switching []switched
+	todos     []string // the list of things to do as it stood last
+	plan      int      // the message with the call that stated it; -1
+}
+
+// switched is a call that may have switched branches: it has, once its result is no error.
+type switched struct {
+	at         int
+	id, branch string
+}
+
+// found notes a boundary. What shows one at the same place as another shows the same one.
+func (s *scan) found(b Boundary) {
+	for i, old := range s.list {
+		if old.At == b.At {
+			if b.Shown > old.Shown {
+				s.list[i] = b
+			}
+			return
+		}
+	}
+	at := len(s.list)
+	for at > 0 && s.list[at-1].At > b.At {
+		at--
+	}
+	s.list = slices.Insert(s.list, at, b)
+}
+
+// first returns the first message of the user's stretch that a message stands in.
+func (s *scan) first(message int) int {
+	if s.stretch >= 0 {
+		return s.stretch
+	}
+	return message
+}
+
+func (s *scan) typed(message int) bool {
+	if s.o.Typed != nil {
+		return s.o.Typed(s.r, message)
+	}
+	return isPrompt(s.r, message) && !strings.HasPrefix(strings.TrimSpace(Words(s.r, message)), "[")
+}
+
+// user reads a message of the user without results.
+func (s *scan) user(i int) {
+	if s.stretch < 0 {
+		s.stretch = i
+		if s.answered && !s.calling && s.prompted {
+			s.final = i
+		}
+	}
+	s.notes(i)
+	s.prompted = s.prompted || isPrompt(s.r, i)
+	if !s.typed(i) {
+		return
+	}
+	s.prompt = s.stretch
+	if s.final >= 0 {
+		s.found(Boundary{s.final, i, Prompt})
+	}
+}
+
+const (
+	clearNote     = "<command-name>/clear</command-name>"
+	directoryNote = "<environment_context>"
+	// noteBytes bounds what is read of a client's note, in bytes.
+	noteBytes = 4 << 10
+)
+
+// notes reads what the client itself says in a message of the user.
+func (s *scan) notes(i int) {
+	for j := range s.r.Messages[i].Parts {
+		p := &s.r.Messages[i].Parts[j]
+		if p.Kind != wire.Text || len(p.Texts) != 1 || p.Texts[0].Len() > noteBytes {
+			continue
+		}
+		raw := s.r.Raw(p.Texts[0])
+		if !bytes.Contains(raw, []byte("command-name")) && !bytes.Contains(raw, []byte("environment_context")) {
+			continue
+		}
+		text := strings.TrimSpace(s.r.Words(p))
+		switch {
+		case strings.HasPrefix(text, clearNote):
+			if i > 0 {
+				s.found(Boundary{s.first(i), i, Clear})
+			}
+		case strings.HasPrefix(text, directoryNote):
+			directory := between(text, "<cwd>", "</cwd>")
+			if directory != "" && s.directory != "" && directory != s.directory {
+				s.found(Boundary{s.first(i), i, Directory})
+			}
+			if directory != "" {
+				s.directory = directory
+			}
+		}
+	}
+}
+
+func between(text, from, to string) string {
+	_, rest, ok := strings.Cut(text, from)
+	if !ok {
+		return ""
+	}
+	inner, _, ok := strings.Cut(rest, to)
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(inner)
+}
+
+// assistant reads a message of the model.
+func (s *scan) assistant(i int, m *wire.Message) {
+	if !s.answered || s.stretch >= 0 {
+		s.calling = false
+	}
+	s.answered, s.final, s.stretch = true, -1, -1
+	for j := range m.Parts {
+		if p := &m.Parts[j]; p.Kind == wire.Call {
+			s.calling = true
+			s.called(i, p)
+		}
+	}
+}
+
+// called reads a call for a list of things to do, or another branch.
+func (s *scan) called(i int, p *wire.Part) {
+	raw, quoted := s.r.Raw(p.Raw), false
+	if p.Raw.IsZero() {
+		if len(p.Texts) != 1 {
+			return
+		}
+		raw, quoted = s.r.Raw(p.Texts[0]), true
+	}
+	arguments := func() string {
+		if quoted {
+			raw = wire.Unquote(nil, raw)
+		}
+		return string(raw)
+	}
+	if extract.KeepsTodos(p.Name) {
+		s.stated(i, extract.Todos(p.Name, arguments()))
+		return
+	}
+	if !bytes.Contains(raw, []byte("git")) {
+		return
+	}
+	if branch := branchOf(extract.Words(extract.Command(p.Name, arguments()))); branch != "" && len(s.switching) < maxSwitching {
+		s.switching = append(s.switching, switched{i, p.CallID, branch})
+	}
+}
+
+// maxSwitching bounds the calls whose results are waited for.
+const maxSwitching = 64
+
+// stated reads a list of things to do.
+func (s *scan) stated(i int, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	replaced := len(s.todos) > 0 && !slices.ContainsFunc(items, func(item string) bool { return slices.Contains(s.todos, item) })
+	if replaced {
+		at := i
+		if s.prompt > s.plan { // the new task began with what the user said
+			at = s.prompt
+		}
+		s.found(Boundary{at, i, Todos})
+	}
+	s.todos, s.plan = items, i
+}
+
+// results reads what tools returned, for whether the calls that may have switched branches went well.
+func (s *scan) results(m *wire.Message) {
+	s.answered, s.final, s.stretch = false, -1, -1
+	for j := range m.Parts {
+		p := &m.Parts[j]
+		if p.Kind != wire.Result {
+			continue
+		}
+		at := slices.IndexFunc(s.switching, func(w switched) bool { return w.id == p.CallID })
+		if at < 0 {
+			continue
+		}
+		call := s.switching[at]
+		s.switching = slices.Delete(s.switching, at, at+1)
+		if p.Failed || call.branch == s.branch {
+			continue
+		}
+		s.found(Boundary{call.at, call.at, Branch})
+		s.branch = call.branch
+	}
+}
+
+// branchOf returns the branch that a command line has git switch to; "" when it switches to none. "git checkout NAME" counts where NAME
+// can't be a file.
+func branchOf(words []string) string {
+	for i := 0; i+2 < len(words); i++ {
+		if words[i] != "git" || i > 0 && !slices.Contains([]string{";", "&&", "||", "|", "&", "("}, words[i-1]) {
+			continue
+		}
+		rest := words[i+1:]
+		if end := slices.IndexFunc(rest, func(w string) bool { return slices.Contains([]string{";", "&&", "||", "|", "&", ")"}, w) }); end >= 0 {
+			rest = rest[:end]
+		}
+		for len(rest) > 1 && rest[0] == "-C" {
+			rest = rest[2:]
+		}
+		if len(rest) < 2 {
+			continue
+		}
+		creates := false
+		var plain []string
+		for _, w := range rest[1:] {
+			switch {
+			case w == "--":
+				plain = append(plain, "", "") // files follow
+			case strings.HasPrefix(w, "-"):
+				creates = creates || slices.Contains([]string{"-b", "-B", "-c", "-C", "--create", "--force-create"}, w)
+			default:
+				plain = append(plain, w)
+			}
+		}
+		switch {
+		case len(plain) == 0:
+		case rest[0] == "switch", rest[0] == "checkout" && creates:
+			return plain[0]
+		case rest[0] == "checkout" && len(plain) == 1 && !strings.ContainsAny(plain[0], ".~^@:*") && plain[0] != "HEAD":
+			return plain[0]
+		}
+	}
+	return ""
+}
