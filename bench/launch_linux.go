@@ -135,20 +135,6 @@ func wholeCommand(ctx context.Context, o *Out, layers []sandbox.Layer, turns int
 	return besideSystemdRun(ctx, o, binary, turns)
 }
 
-// builtBinary returns the program, built into dir unless the environment names one: a machine without Go has one built elsewhere.
-func builtBinary(ctx context.Context, dir string) (string, error) {
-	if binary := os.Getenv("PLIMSOLL_BENCH_BINARY"); binary != "" {
-		return binary, nil
-	}
-	binary := filepath.Join(dir, "plimsoll")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/plimsoll/plimsoll/cmd/plimsoll")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build plimsoll: %w\n%s", err, out)
-	}
-	return binary, nil
-}
-
 // besideSystemdRun compares with what most people would type instead. The two take turns, and both make a scope of the same
 // service manager.
 func besideSystemdRun(ctx context.Context, o *Out, binary string, turns int) error {

@@ -15,7 +15,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -137,4 +139,18 @@ func printUsage() {
 	for _, b := range benchmarks {
 		fmt.Fprintf(os.Stderr, "  %-10s %s\n", b.name, b.about)
 	}
+}
+
+// builtBinary returns the program, built into dir unless the environment names one: a machine without Go has one built elsewhere.
+func builtBinary(ctx context.Context, dir string) (string, error) {
+	if binary := os.Getenv("PLIMSOLL_BENCH_BINARY"); binary != "" {
+		return binary, nil
+	}
+	binary := filepath.Join(dir, "plimsoll")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/plimsoll/plimsoll/cmd/plimsoll")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build plimsoll: %w\n%s", err, out)
+	}
+	return binary, nil
 }

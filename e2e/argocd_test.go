@@ -230,50 +230,6 @@ func (w *world) simulator(flags ...string) string {
 	return url
 }
 
-// What overwhelmed such servers, played by the command against itself.
-func TestArgoCDStress(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	stressed(t, w.run(nil, plimsoll, "stress", "argocd", "--queries", "10", "--json"))
-	// A case that fails is a status of its own, and says what is wrong.
-	if r := w.run(nil, plimsoll, "stress", "argocd", "--queries", "10", "--simulator=50", "--faults", "cut=9000"); r.status != 1 || !strings.Contains(r.stdout, "FAILED") || !strings.Contains(r.stdout, "broke off") {
-		t.Errorf("with lists that break off: status %d, %s%s", r.status, r.stdout, r.stderr)
-	}
-}
-
-// The same against a server that is named, with the lists of a real Argo CD.
-func TestArgoCDStressOfAServer(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	server := recordedArgoCD(t)
-	w.variables = append(w.variables, "ARGOCD_AUTH_TOKEN="+argocdToken)
-	stressed(t, w.run(nil, plimsoll, "stress", "argocd", "--server", server.URL, "--queries", "10", "--json"))
-}
-
-// stressed holds a report of `stress --json` to its bounds.
-func stressed(t *testing.T, r result) {
-	t.Helper()
-	var rows []struct {
-		Case             string
-		Requests, Errors int
-		Peak             int64 `json:"peak_rss_anon_bytes"`
-		Largest          int   `json:"max_response_bytes"`
-		OK, Skipped      bool
-		Note             string
-	}
-	if err := json.Unmarshal([]byte(r.stdout), &rows); err != nil || r.status != 0 {
-		t.Fatalf("status %d, %v: %s%s", r.status, err, r.stdout, r.stderr)
-	}
-	if len(rows) < 10 {
-		t.Errorf("%d cases", len(rows))
-	}
-	for _, row := range rows {
-		if !row.OK || row.Skipped || row.Errors != 0 || row.Requests == 0 || row.Largest > 12_500 || row.Peak > int64(32*limit.MiB) || row.Peak == 0 && runtime.GOOS == "linux" {
-			t.Errorf("%+v", row)
-		}
-	}
-}
-
 // Over HTTP each user acts with a token of his own.
 func TestArgoCDUsersHaveTheirOwnTokens(t *testing.T) {
 	w := newWorld(t)

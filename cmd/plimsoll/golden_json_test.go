@@ -73,7 +73,6 @@ func TestRealJSONStays(t *testing.T) {
 		"version --json", "config show --json", "config explain memory_max --json", "predict claude --format json", "agent list --json",
 		"ask --model standin --simulator=3,1,1,1 --quiet --json list all applications",
 		"ask --model standin --simulator=3,1,1,1 --events list all applications",
-		"stress argocd --simulator=30,3,3,1 --queries 20 --json",
 		"runs last --json",
 	} {
 		o := s.plimsoll(strings.Fields(line)...)

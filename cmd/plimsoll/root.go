@@ -72,7 +72,6 @@ agent needs no change:
 		newChatCommand(),
 		newAgentCommand(),
 		newServeCommand(),
-		newStressCommand(),
 		newMCPCommand(),
 		newDoctorCommand(orDefaults(open)),
 		newStatsCommand(open),

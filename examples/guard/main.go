@@ -96,7 +96,7 @@ func run(ctx context.Context, command []string) (status int, err error) {
 	detach()
 
 	// Record: the next estimate knows.
-	err = errors.Join(err, a.Record(guard.RunOf(result, memory)))
+	err = errors.Join(err, a.Record(result, memory))
 	bound := ""
 	if !result.Peak.Exact {
 		bound = "at least "

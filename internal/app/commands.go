@@ -115,9 +115,6 @@ type (
 	DemoReport  = demo.Report
 	DemoScene   = demo.Scene
 
-	StressOptions = demo.StressOptions
-	StressReport  = demo.StressReport
-	StressRow     = demo.StressRow
 )
 
 // What the commands of the memory take, and how they show it; each is described in [memories].
@@ -302,13 +299,6 @@ func DemoOffers(getenv func(string) string) (model, argocd string) { return demo
 
 // SignalOf returns the signal that ended a command, 0 when none did.
 func SignalOf(err error) int { return demo.SignalOf(err) }
-
-// StressArgoCD starts the Argo CD server as a client would, in a process of its own, and plays
-// against it what overwhelms such servers. The error is of what kept it from being played; what
-// was found is in the report.
-func (a *App) StressArgoCD(ctx context.Context, o StressOptions) (StressReport, error) {
-	return demo.Stress(ctx, o)
-}
 
 // Runs lists the runs of this user on this host, the newest first.
 func (a *App) Runs(f RunFilter) ([]RunEntry, error) { return watch.List(a.Core, f) }

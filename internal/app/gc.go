@@ -11,10 +11,10 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/demo"
 	"github.com/plimsoll/plimsoll/internal/app/memories"
+	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -87,7 +87,7 @@ func (c *Collection) claims(ctx context.Context, a *App) error {
 			a.warnLedger(w)
 		}
 	}
-	ledger, err := admission.Open(admission.Options{Dir: dir, Shared: a.SharedLedger(), Current: guard.Current, Warn: warn, KeepOld: true})
+	ledger, err := admission.Open(admission.Options{Dir: dir, Shared: a.SharedLedger(), Current: holder.Current, Warn: warn, KeepOld: true})
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func whose(h admission.Holder) string {
 func (c *Collection) deadClaims(ctx context.Context, ledger *admission.Ledger) error {
 	holders, err := ledger.Holders(ctx)
 	for _, h := range holders {
-		if r, ok := guard.Remains(h); h.State == admission.Stale && ok && r.Leave && h.StaleWhy != "" {
+		if r, ok := holder.Remains(h); h.State == admission.Stale && ok && r.Leave && h.StaleWhy != "" {
 			c.keep("claim", h.ID, whose(h), h.StaleWhy)
 		} else if h.State == admission.Stale {
 			c.remove("claim", h.ID, whose(h))
@@ -122,7 +122,7 @@ func (c *Collection) deadClaims(ctx context.Context, ledger *admission.Ledger) e
 }
 
 func (c *Collection) sweep(ctx context.Context, ledger *admission.Ledger) error {
-	swept, err := ledger.Sweep(ctx, guard.Reap)
+	swept, err := ledger.Sweep(ctx, holder.Reap)
 	for _, h := range swept.Removed {
 		c.remove("claim", h.ID, whose(h))
 	}
@@ -178,7 +178,7 @@ func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) erro
 			continue
 		}
 		if !c.DryRun {
-			if err := sandbox.Remove(o.Remains, guard.ReapGrace); err != nil {
+			if err := sandbox.Remove(o.Remains, holder.ReapGrace); err != nil {
 				c.keep("group", name, what, err.Error())
 				continue
 			}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -93,7 +93,7 @@ func (a *App) Slots(ctx context.Context, tree bool) ([]Slot, error) {
 
 // look fills in the processes of a run. One whose claim does not say where they are has none.
 func (s *Slot) look(h admission.Holder, tree bool) {
-	remains, ok := guard.Remains(h)
+	remains, ok := holder.Remains(h)
 	if !ok {
 		return
 	}
@@ -133,7 +133,7 @@ func (a *App) SweepLedger(ctx context.Context) (admission.Swept, error) {
 	if err != nil {
 		return admission.Swept{}, err
 	}
-	return ledger.Sweep(ctx, guard.Reap)
+	return ledger.Sweep(ctx, holder.Reap)
 }
 
 func (a *App) warnLedger(w admission.Warning) { a.Warn(w.Text) }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
-	"github.com/plimsoll/plimsoll/process/guard"
 )
 
 // StatsOptions select what [App.Stats] looks at.
@@ -58,7 +58,7 @@ func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 			return err
 		}
 		samples := estimate.FromRuns(s.Runs)
-		next, err := guard.WithSettings(estimate.Input{Project: samples}, settings).Estimate()
+		next, err := sizing.WithSettings(estimate.Input{Project: samples}, settings).Estimate()
 		if err != nil {
 			return err
 		}

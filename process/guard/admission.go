@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/config"
-	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
-	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -24,8 +23,8 @@ type Request struct {
 	// Variant names the use of a generic tool ("test" of make test), which has a history and an estimate of its own; "" for none. It is
 	// stored, so it must hold no secret.
 	Variant string
-	// Project is the project whose history is used; the zero value means that of the working directory.
-	Project usage.Project
+	// Project is a directory of the project whose history is used; "" means the working directory. The project is the repository around it.
+	Project string
 	// Reservation is the memory to set aside, in bytes; 0 means the estimate.
 	Reservation limit.Bytes
 	// Slots bounds the runs of Tool at once; 0 sets no bound.
@@ -45,7 +44,7 @@ type Decision struct {
 	// Refused says what is missing when it is not admitted; else it is nil.
 	Refused *admission.Refused
 	// Estimate is the expected need of the run, with its source.
-	Estimate estimate.Estimate
+	Estimate Estimate
 	// Terms are all terms of the sum.
 	Terms admission.Terms
 }
@@ -76,7 +75,7 @@ func (g *Guard) Admit(ctx context.Context, r Request) (*Admission, error) {
 	return &Admission{guard: g, claim: claim, tool: ask.Tool, variant: r.Variant, project: projectOf(r.Project), estimate: d.Estimate}, nil
 }
 
-// request returns the request for admission, which [Decide] makes as for plimsoll run, with the caller's request in place of a
+// request returns the request for admission, which [sizing.Decide] makes as for plimsoll run, with the caller's request in place of a
 // configuration.
 func (g *Guard) request(r Request) (admission.Request, Decision) {
 	project := projectOf(r.Project)
@@ -90,8 +89,8 @@ func (g *Guard) request(r Request) (admission.Request, Decision) {
 	case g.options.MinFree < 0:
 		s.MinFree = 0
 	}
-	var host Host
-	host.Reading, host.Err = g.options.Headroom()
+	var host sizing.Host
+	host.Reading, host.Err = g.headroom()
 	n := g.decide(s, r.Tool, r.Variant, project, host)
 	if r.Reservation != 0 {
 		n.Reservation = r.Reservation
@@ -103,8 +102,8 @@ func (g *Guard) request(r Request) (admission.Request, Decision) {
 	ask := n.Ask(s)
 	ask.Yields = ask.Yields && r.Reservation == 0
 	ask.Tool, ask.Variant, ask.Project, ask.Parent = config.CanonicalTool(r.Tool), r.Variant, name, os.Getenv(sandbox.CookieName)
-	ask.Force, ask.Headroom, ask.Progress = r.Force, g.options.Headroom, r.Progress
-	return ask, Decision{Estimate: n.Estimate}
+	ask.Force, ask.Headroom, ask.Progress = r.Force, g.headroom, r.Progress
+	return ask, Decision{Estimate: estimateOf(n.Estimate)}
 }
 
 // Admission holds memory and a slot for one run, until Release or until this process ends. It is safe for concurrent use.
@@ -114,7 +113,7 @@ type Admission struct {
 	tool     string
 	variant  string
 	project  usage.Project
-	estimate estimate.Estimate
+	estimate Estimate
 }
 
 // ID returns the run's ID, for [sandbox.Spec].ID and for PLIMSOLL_RUN_ID in the environment of the programs that are started: a run inside
@@ -122,7 +121,7 @@ type Admission struct {
 func (a *Admission) ID() string { return a.claim.ID() }
 
 // Estimate returns the need that was expected of the run.
-func (a *Admission) Estimate() estimate.Estimate { return a.estimate }
+func (a *Admission) Estimate() Estimate { return a.estimate }
 
 // Terms returns the terms of the sum at the moment of admission.
 func (a *Admission) Terms() admission.Terms { return a.claim.Terms() }
@@ -140,11 +139,14 @@ func (a *Admission) Remember(r sandbox.Remains) error { return a.claim.Record(r)
 // Observe publishes how much memory the run uses now, in bytes, for admissions after it. Only a run without a control group needs it.
 func (a *Admission) Observe(current limit.Bytes) error { return a.claim.Observe(current) }
 
-// Record adds the run to the history, from which later runs are estimated. The error says why it was not recorded; a caller may well go on.
-func (a *Admission) Record(r usage.Run) error {
+// Record adds a run that had the given memory limit, in bytes, to the history, from which later runs are estimated. A program that does not
+// use package sandbox fills in what it has measured: Peak, Started and Duration, and how the run ended. The error says why it was not
+// recorded; a caller may well go on.
+func (a *Admission) Record(result sandbox.Result, memory limit.Bytes) error {
 	if a.guard.history == nil {
 		return errors.New("guard: history is off: there is no state directory")
 	}
+	r := sizing.RunOf(result, memory)
 	r.Variant = a.variant
 	if err := a.guard.history.Append(a.project, a.tool, r); err != nil {
 		return fmt.Errorf("guard: the run was not recorded: %w", err)
@@ -155,31 +157,3 @@ func (a *Admission) Record(r usage.Run) error {
 // Release frees the memory and the slot. Call it when all of the run's processes have ended;
 // further calls do nothing.
 func (a *Admission) Release() error { return a.claim.Release() }
-
-// outcomeOf returns the outcome of a run as an estimate of memory needs it: a limit on time or on disk is left out, because it says nothing
-// about memory.
-func outcomeOf(r sandbox.Result) journal.Outcome {
-	if r.Reached != "memory" && r.Reached != "pids" {
-		r.Reached = ""
-	}
-	return r.Outcome()
-}
-
-// RunOf returns the record of a sandboxed run that had the given memory limit in bytes.
-// KilledChildren counts what the kernel killed; children that the monitor layer ended are in the
-// journal's report.
-func RunOf(r sandbox.Result, memory limit.Bytes) usage.Run {
-	if r.Strength.Memory == sandbox.ByNobody {
-		memory = 0
-	}
-	killed := r.OOMKills
-	if r.CommandOOM {
-		killed = max(0, killed-1)
-	}
-	return usage.Run{
-		Time: r.Started.Add(r.Duration), Duration: r.Duration,
-		Peak: r.Peak.Bytes, PeakAnon: r.Peak.Working, Method: r.Peak.Method, Exact: r.Peak.Exact,
-		Outcome: outcomeOf(r), ExitCode: r.ExitCode, OOMKills: r.OOMKills, KilledChildren: killed,
-		Limit: memory, Layer: string(r.Layer),
-	}
-}

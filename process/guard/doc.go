@@ -8,11 +8,11 @@
 //	defer a.Release()
 //	run, err := sandbox.Start(ctx, sandbox.Spec{ID: a.ID(), Remember: a.Remember, …})
 //	result, err := run.Wait()
-//	err = a.Record(guard.RunOf(result, memory))             // record
+//	err = a.Record(result, memory)                          // record
 //
 // It starts nothing and holds no limit; package sandbox does that. A program that
 // limits its work in some other way, or not at all, uses the guard alone and fills a
-// [usage.Run] with what it has measured.
+// [sandbox.Result] with what it has measured.
 //
 // # What to expect
 //

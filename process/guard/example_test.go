@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/plimsoll/plimsoll/internal/process/headroom"
-	"github.com/plimsoll/plimsoll/internal/process/usage"
-	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/guard"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
 // A program asks before it starts a worker, and remembers what the worker needed.
@@ -23,16 +21,13 @@ func Example() {
 
 	g, err := guard.Open(guard.Options{
 		StateDir: dir, RuntimeDir: dir, // leave both out to share them with plimsoll run
-		InitialEstimates: map[string]limit.Bytes{"indexer": 2 * limit.GiB},
-		Headroom: func() (headroom.Reading, error) { // leave it out to ask this machine
-			return headroom.Reading{MemTotal: 8 * limit.GiB, MemAvailable: 6 * limit.GiB}, nil
-		},
+		InitialEstimates: map[string]limit.Bytes{"indexer": 20 * limit.MiB},
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	worker := guard.Request{Tool: "indexer", Project: usage.Project{Key: "web-1f3a", Path: "/src/web"}}
+	worker := guard.Request{Tool: "indexer", Project: "/src/web"}
 
 	a, err := g.Admit(context.Background(), worker)
 	if err != nil { // a *admission.Refused says what is missing
@@ -41,9 +36,9 @@ func Example() {
 	}
 	fmt.Println("reserved:", a.Estimate().Bytes, a.Estimate().Source)
 
-	// … the worker runs here, and takes 1 GiB …
+	// … the worker runs here, and takes 10 MiB …
 
-	err = a.Record(usage.Run{Peak: 1 * limit.GiB, Exact: true, Outcome: journal.OutcomeOK})
+	err = a.Record(sandbox.Result{Peak: sandbox.Peak{Bytes: 10 * limit.MiB, Exact: true}}, limit.GiB)
 	if err == nil {
 		err = a.Release()
 	}
@@ -55,6 +50,6 @@ func Example() {
 	d, err := g.Check(context.Background(), worker)
 	fmt.Println("the next:", d.Estimate.Bytes.Human(), d.Estimate.Source, d.Admitted, err)
 	// Output:
-	// reserved: 2G configured
-	// the next: 3.42 GiB history:project true <nil>
+	// reserved: 20M configured
+	// the next: 34.2 MiB history:project true <nil>
 }

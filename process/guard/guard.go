@@ -1,19 +1,18 @@
 package guard
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/config/profile"
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/holder"
+	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
 // Options configure a [Guard]; the zero value uses the directories and rules of plimsoll without a configuration file.
@@ -36,8 +35,6 @@ type Options struct {
 	CountSwap bool
 	// SlotsTotal bounds the runs of all tools at once; 0 sets no bound.
 	SlotsTotal int
-	// Headroom reads the available memory; nil means this machine's.
-	Headroom func() (headroom.Reading, error)
 	// Warn receives what the user should know and what stops nothing; nil drops it.
 	Warn func(text string)
 }
@@ -47,6 +44,8 @@ type Guard struct {
 	options Options
 	ledger  *admission.Ledger
 	history *usage.History // nil when history is off
+	// headroom reads the memory of the machine, which tests set.
+	headroom func() (headroom.Reading, error)
 	// Initial estimates of the caller and of the built-in profiles, by tool.
 	initial, profiles map[string]limit.Bytes
 }
@@ -57,10 +56,10 @@ func Open(o Options) (*Guard, error) {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	if o.Headroom == nil {
-		o.Headroom = func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) }
+	g := &Guard{
+		options: o, initial: map[string]limit.Bytes{}, profiles: map[string]limit.Bytes{},
+		headroom: func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) },
 	}
-	g := &Guard{options: o, initial: map[string]limit.Bytes{}, profiles: map[string]limit.Bytes{}}
 	for _, p := range profile.All() {
 		g.profiles[p.Name] = p.InitialEstimate
 	}
@@ -74,7 +73,7 @@ func Open(o Options) (*Guard, error) {
 		}
 	}
 	g.ledger, err = admission.Open(admission.Options{
-		Dir: o.RuntimeDir, Shared: o.SharedDir, Current: Current, Reap: Reap,
+		Dir: o.RuntimeDir, Shared: o.SharedDir, Current: holder.Current, Reap: holder.Reap,
 		Warn: func(w admission.Warning) { o.Warn(w.Text) },
 	})
 	if err != nil {
@@ -91,72 +90,47 @@ func Open(o Options) (*Guard, error) {
 }
 
 // Estimate returns the expected need of the next run of tool: by the tool's history in the project, else by its history in other projects,
-// else the initial estimate. The zero project is that of the working directory.
-func (g *Guard) Estimate(tool string, project usage.Project) estimate.Estimate {
+// else the initial estimate. A project is given by a directory in it; "" means the working directory.
+func (g *Guard) Estimate(tool, project string) Estimate {
 	return g.EstimateVariant(tool, "", project)
 }
 
 // EstimateVariant returns the estimate for one variant of a generic tool ("test" of make test). A variant without a history of its own is
 // estimated from the tool's other variants.
-func (g *Guard) EstimateVariant(tool, variant string, project usage.Project) estimate.Estimate {
-	return g.decide(config.Settings{MemoryMax: config.Auto}, tool, variant, projectOf(project), Host{Err: errNotRead}).Estimate
+func (g *Guard) EstimateVariant(tool, variant, project string) Estimate {
+	return estimateOf(g.decide(config.Settings{MemoryMax: config.Auto}, tool, variant, projectOf(project), sizing.Host{Err: errNotRead}).Estimate)
 }
 
-// errNotRead is [Host].Err where only the estimate is asked for, which does not depend on the host.
+// errNotRead is [sizing.Host].Err where only the estimate is asked for, which does not depend on the host.
 var errNotRead = errors.New("the host was not read")
 
-// decide calls [Decide] with the history and the initial estimates of this guard.
-func (g *Guard) decide(s config.Settings, tool, variant string, project usage.Project, host Host) Numbers {
+// decide calls [sizing.Decide] with the history and the initial estimates of this guard.
+func (g *Guard) decide(s config.Settings, tool, variant string, project usage.Project, host sizing.Host) sizing.Numbers {
 	tool = config.CanonicalTool(tool)
-	known := InputOf(g.history, project.Key, tool, variant, func(err error) {
+	known := sizing.InputOf(g.history, project.Key, tool, variant, func(err error) {
 		g.options.Warn("estimated without history: " + err.Error())
 	})
 	known.Profile = g.profiles[tool]
 	s.InitialEstimate = g.initial[tool]
-	n, _ := Decide(s, known, host) // its only error is an unknown estimator, and none is named
+	n, _ := sizing.Decide(s, known, host) // its only error is an unknown estimator, and none is named
 	return n
 }
 
-// projectOf returns p, or the project of the working directory when p is zero.
-func projectOf(p usage.Project) usage.Project {
-	if p.Key != "" {
-		return p
-	}
-	here := config.ProjectOf("")
+// projectOf returns the project around a directory, the working directory for "".
+func projectOf(dir string) usage.Project {
+	here := config.ProjectOf(dir)
 	return usage.Project{Key: here.Key, Path: here.Root}
 }
 
-// Current returns how much memory the run of a claim uses now, in bytes, as its control group shows it; 0 when it has none. It is for
-// [admission.Options].Current.
-func Current(h admission.Holder) limit.Bytes {
-	remains, ok := Remains(h)
-	if !ok {
-		return 0
-	}
-	used, _ := sandbox.Current(remains)
-	return used
+// Estimate is the expected need of a run.
+type Estimate struct {
+	Bytes limit.Bytes
+	// Source names what it rests on: "history:project", "history:tool", "configured", "profile", "default" and the like.
+	Source string
+	// Samples is the number of earlier runs that it rests on; 0 without a history.
+	Samples int
 }
 
-// ReapGrace is the time that processes of a dead supervisor's run get between SIGTERM and SIGKILL.
-const ReapGrace = 2 * time.Second
-
-// Reap ends and removes what a dead supervisor has left behind, see [sandbox.Remove]. A claim that recorded nothing is no error. It is for
-// [admission.Options].Reap.
-func Reap(h admission.Holder) error {
-	if len(h.Remains) == 0 {
-		return nil
-	}
-	remains, ok := Remains(h)
-	if !ok {
-		return fmt.Errorf("what the claim %s says about its run is unreadable", h.ID)
-	}
-	return sandbox.Remove(remains, ReapGrace)
-}
-
-// Remains returns what the claim of a run has recorded for its clean-up; ok is false when that is missing or unreadable.
-func Remains(h admission.Holder) (r sandbox.Remains, ok bool) {
-	if len(h.Remains) == 0 || json.Unmarshal(h.Remains, &r) != nil {
-		return sandbox.Remains{}, false
-	}
-	return r, true
+func estimateOf(e estimate.Estimate) Estimate {
+	return Estimate{Bytes: e.Bytes, Source: e.Source, Samples: e.Samples}
 }

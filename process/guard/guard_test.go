@@ -11,8 +11,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
-	"github.com/plimsoll/plimsoll/internal/process/usage"
-	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/guard"
@@ -24,19 +22,26 @@ func host() (headroom.Reading, error) {
 	return headroom.Reading{MemTotal: 8 * limit.GiB, MemAvailable: 6 * limit.GiB, SwapTotal: 2 * limit.GiB, SwapFree: 2 * limit.GiB}, nil
 }
 
-var project = usage.Project{Key: "web-1f3a", Path: "/src/web"}
+// project and elsewhere are the directories of two projects.
+const project, elsewhere = "/src/web", "/src/other"
+
+// ended is a run that ended well with a peak that was measured exactly.
+func ended(peak limit.Bytes) sandbox.Result {
+	return sandbox.Result{Peak: sandbox.Peak{Bytes: peak, Working: peak, Exact: true}, Strength: sandbox.Strength{Memory: sandbox.ByKernel}}
+}
 
 // open opens a guard whose files lie in dir, and collects its warnings.
 func open(t *testing.T, dir string, o guard.Options) (*guard.Guard, *[]string) {
 	t.Helper()
 	t.Setenv(sandbox.CookieName, "") // these tests may themselves run under plimsoll
 	warnings := &[]string{}
-	o.StateDir, o.RuntimeDir, o.Headroom = filepath.Join(dir, "state"), filepath.Join(dir, "run"), host
+	o.StateDir, o.RuntimeDir = filepath.Join(dir, "state"), filepath.Join(dir, "run")
 	o.Warn = func(text string) { *warnings = append(*warnings, text) }
 	g, err := guard.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.SetHeadroom(host)
 	return g, warnings
 }
 
@@ -65,7 +70,7 @@ func TestCreateCheckAdmitRecord(t *testing.T) {
 	ask := guard.Request{Tool: "indexer", Project: project}
 
 	d := check(t, g, ask)
-	want := estimate.Estimate{Bytes: estimate.FirstGuess, Source: estimate.SourceDefault}
+	want := guard.Estimate{Bytes: estimate.FirstGuess, Source: estimate.SourceDefault}
 	if !d.Admitted || d.Refused != nil || d.Estimate != want {
 		t.Errorf("before the first run: %+v", d)
 	}
@@ -87,7 +92,7 @@ func TestCreateCheckAdmitRecord(t *testing.T) {
 		t.Errorf("beside a run that uses 400M, %v is claimed", d.Terms.Claimed)
 	}
 
-	err := a.Record(usage.Run{Peak: 1 * limit.GiB, PeakAnon: 1 * limit.GiB, Exact: true, Outcome: journal.OutcomeOK})
+	err := a.Record(ended(limit.GiB), 4*limit.GiB)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +102,6 @@ func TestCreateCheckAdmitRecord(t *testing.T) {
 	if e := g.Estimate("indexer", project); e.Source != estimate.SourceProject || e.Samples != 1 || e.Bytes <= 1*limit.GiB {
 		t.Errorf("after a run of 1G: %+v", e)
 	}
-	elsewhere := usage.Project{Key: "other-9c21", Path: "/src/other"}
 	if e := g.Estimate("indexer", elsewhere); e.Source != estimate.SourceTool || e.Samples != 1 {
 		t.Errorf("in another project: %+v", e)
 	}
@@ -176,9 +180,9 @@ func TestRunInsideARun(t *testing.T) {
 
 func TestInitialEstimates(t *testing.T) {
 	g, _ := open(t, t.TempDir(), guard.Options{InitialEstimates: map[string]limit.Bytes{"indexer": 3 * limit.GiB, "gemini-cli": 2 * limit.GiB}})
-	for tool, want := range map[string]estimate.Estimate{
-		"indexer":     {Bytes: 3 * limit.GiB, Source: estimate.SourceConfigured, Stated: true},
-		"gemini":      {Bytes: 2 * limit.GiB, Source: estimate.SourceConfigured, Stated: true},
+	for tool, want := range map[string]guard.Estimate{
+		"indexer":     {Bytes: 3 * limit.GiB, Source: estimate.SourceConfigured},
+		"gemini":      {Bytes: 2 * limit.GiB, Source: estimate.SourceConfigured},
 		"claude-code": {Bytes: 4 * limit.GiB, Source: estimate.SourceProfile},
 		"make":        {Bytes: estimate.FirstGuess, Source: estimate.SourceDefault},
 	} {
@@ -198,7 +202,7 @@ func TestSharesThePlacesOfPlimsoll(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := admit(t, g, guard.Request{Tool: "indexer", Force: true})
-	if err := a.Record(usage.Run{Peak: limit.MiB, Outcome: journal.OutcomeOK}); err != nil {
+	if err := a.Record(ended(limit.MiB), limit.GiB); err != nil {
 		t.Fatal(err)
 	}
 	for _, pattern := range []string{"run/ledger/*/claims/" + a.ID() + ".json", "history/*.json"} {
@@ -213,7 +217,7 @@ func TestGoesOnWithoutHistory(t *testing.T) {
 	dir := t.TempDir()
 	g, warnings := open(t, dir, guard.Options{})
 	a := admit(t, g, guard.Request{Tool: "indexer", Project: project})
-	if err := a.Record(usage.Run{Peak: limit.GiB, Exact: true, Outcome: journal.OutcomeOK}); err != nil {
+	if err := a.Record(ended(limit.GiB), 4*limit.GiB); err != nil {
 		t.Fatal(err)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "state", "history", "*.json"))
@@ -232,14 +236,15 @@ func TestGoesOnWithoutHistory(t *testing.T) {
 
 	t.Setenv("PLIMSOLL_STATE_DIR", "not/absolute")
 	said := ""
-	off, err := guard.Open(guard.Options{RuntimeDir: filepath.Join(dir, "run"), Headroom: host, Warn: func(text string) { said += text }})
+	off, err := guard.Open(guard.Options{RuntimeDir: filepath.Join(dir, "run"), Warn: func(text string) { said += text }})
 	if err != nil {
 		t.Fatal(err)
 	}
+	off.SetHeadroom(host)
 	if !strings.Contains(said, "history is off") || !strings.Contains(said, "not/absolute") {
 		t.Errorf("warned %q", said)
 	}
-	if err := admit(t, off, guard.Request{Tool: "indexer", Project: project}).Record(usage.Run{Peak: 1}); err == nil {
+	if err := admit(t, off, guard.Request{Tool: "indexer", Project: project}).Record(ended(1), limit.GiB); err == nil {
 		t.Error("recorded into a history that is off")
 	}
 }
@@ -260,67 +265,25 @@ func TestNoLedger(t *testing.T) {
 	}
 }
 
-// What claims say about their runs may be damaged; nothing is removed by guess.
-func TestRemains(t *testing.T) {
-	if err := guard.Reap(admission.Holder{}); err != nil {
-		t.Errorf("a claim that has made nothing: %v", err)
-	}
-	bad := admission.Holder{ID: "k3f9", Remains: []byte(`{"layer":`)}
-	if err := guard.Reap(bad); err == nil || !strings.Contains(err.Error(), "k3f9") {
-		t.Errorf("damaged remains: %v", err)
-	}
-	if guard.Current(bad) != 0 {
-		t.Error("a damaged claim uses memory")
-	}
-	r, ok := guard.Remains(admission.Holder{Remains: []byte(`{"layer":"monitor","id":"k3f9","pid":7}`)})
-	if !ok || r.Layer != sandbox.Monitor || r.ID != "k3f9" || r.PID != 7 {
-		t.Errorf("remains are %+v, %v", r, ok)
-	}
-}
-
-// RunOf keeps what an estimate needs: the outcome, the peak and the limit that was held.
-func TestRunOf(t *testing.T) {
-	held := sandbox.Strength{Memory: sandbox.ByKernel}
-	peak := sandbox.Peak{Bytes: limit.GiB, Working: limit.MiB, Method: usage.MethodMemoryPeak, Exact: true}
-	for name, c := range map[string]struct {
-		result sandbox.Result
-		want   usage.Run
-	}{
-		"ok":           {sandbox.Result{Strength: held}, usage.Run{Outcome: journal.OutcomeOK, Limit: 2 * limit.GiB}},
-		"failed":       {sandbox.Result{Strength: held, ExitCode: 3}, usage.Run{Outcome: journal.OutcomeFailed, ExitCode: 3, Limit: 2 * limit.GiB}},
-		"a signal":     {sandbox.Result{Strength: held, ExitCode: 143, Signal: 15}, usage.Run{Outcome: journal.OutcomeSignalled, ExitCode: 143, Limit: 2 * limit.GiB}},
-		"oom":          {sandbox.Result{Strength: held, ExitCode: 137, Signal: 9, OOMKills: 2, CommandOOM: true}, usage.Run{Outcome: journal.OutcomeOOM, ExitCode: 137, OOMKills: 2, KilledChildren: 1, Limit: 2 * limit.GiB}},
-		"a child":      {sandbox.Result{Strength: held, OOMKills: 1}, usage.Run{Outcome: journal.OutcomeOK, OOMKills: 1, KilledChildren: 1, Limit: 2 * limit.GiB}},
-		"over a limit": {sandbox.Result{Strength: held, ExitCode: 1, LimitKills: 1}, usage.Run{Outcome: journal.OutcomeLimit, ExitCode: 1, Limit: 2 * limit.GiB}},
-		"no limit":     {sandbox.Result{Strength: sandbox.Strength{Memory: sandbox.ByNobody}}, usage.Run{Outcome: journal.OutcomeOK}},
-	} {
-		c.result.Peak, c.result.Layer = peak, sandbox.Cgroup2
-		got := guard.RunOf(c.result, 2*limit.GiB)
-		c.want.Peak, c.want.PeakAnon, c.want.Method, c.want.Exact, c.want.Layer = peak.Bytes, peak.Working, peak.Method, true, "cgroup2"
-		got.Time = c.want.Time
-		if got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
-		}
-	}
-}
-
 // What was learned when memory ran out keeps no tool out for ever, and neither does a host that has less memory than it had.
 func TestADeathDoesNotLockTheDoor(t *testing.T) {
-	died := usage.Run{Outcome: journal.OutcomeOOM, ExitCode: 137, OOMKills: 1, Exact: true, Peak: 4 * limit.GiB, Limit: 4 * limit.GiB}
-	ended := usage.Run{Outcome: journal.OutcomeOK, Exact: true, Peak: 7 * limit.GiB, PeakAnon: 7 * limit.GiB, Duration: time.Minute}
+	died, long := ended(4*limit.GiB), ended(7*limit.GiB)
+	died.ExitCode, died.Signal, died.OOMKills, died.CommandOOM = 137, 9, 1, true
+	died.Peak.Working = 0
+	long.Duration = time.Minute
 	for name, c := range map[string]struct {
-		run      usage.Run
+		run      sandbox.Result
 		stated   limit.Bytes // in the request
 		admitted limit.Bytes // 0: refused
 	}{
 		"it died":                        {run: died, admitted: 6*limit.GiB - headroom.MinFree(8*limit.GiB)},
-		"it ended, and the host shrank":  {run: ended, admitted: 6*limit.GiB - headroom.MinFree(8*limit.GiB)},
+		"it ended, and the host shrank":  {run: long, admitted: 6*limit.GiB - headroom.MinFree(8*limit.GiB)},
 		"it died, and somebody asks for": {run: died, stated: 9 * limit.GiB},
 	} {
 		g, warnings := open(t, t.TempDir(), guard.Options{})
 		ask := guard.Request{Tool: "indexer", Project: project}
 		a := admit(t, g, ask)
-		if err := errors.Join(a.Record(c.run), a.Release()); err != nil {
+		if err := errors.Join(a.Record(c.run, 4*limit.GiB), a.Release()); err != nil {
 			t.Fatal(err)
 		}
 		ask.Reservation = c.stated

@@ -4,9 +4,9 @@ import (
 	"os"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 )
 
 // Options configure a [Core]; the zero value means this process: its environment and
@@ -76,7 +76,7 @@ func (c *Core) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, erro
 	if err != nil {
 		return nil, &admission.UnavailableError{Dir: admission.NoDir, Err: err}
 	}
-	return admission.Open(admission.Options{Dir: dir, Shared: c.SharedLedger(), Current: guard.Current, Reap: guard.Reap, Warn: warn})
+	return admission.Open(admission.Options{Dir: dir, Shared: c.SharedLedger(), Current: holder.Current, Reap: holder.Reap, Warn: warn})
 }
 
 // SharedLedger returns the directory through which users see each other's claims, "" for none. A

@@ -16,12 +16,13 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/process/runtimes"
+	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	mcpclient "github.com/plimsoll/plimsoll/internal/tools/mcp/client"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -44,7 +45,7 @@ type launcher struct {
 
 // memory returns the memory limit of the server: the configured one, or less if a container around this process would be killed as a whole.
 func (l *launcher) memory() limit.Bytes {
-	var host guard.Host
+	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
 	most, why := host.Below(limit.Bytes(l.server.MCP.MemoryMax))
 	if why != "" && core.InsideRun() == "" { // the run has said so of itself
@@ -163,7 +164,7 @@ func (p *Plane) sweep(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = p.ledger.Sweep(ctx, guard.Reap) // what stays is told by gc
+		_, _ = p.ledger.Sweep(ctx, holder.Reap) // what stays is told by gc
 	}()
 	p.cleanup = append(p.cleanup, func() error { <-done; cancel(); return nil })
 }

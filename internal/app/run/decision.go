@@ -11,10 +11,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config/profile"
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -29,7 +29,7 @@ type decision struct {
 	Path     string
 	Settings config.Settings
 	// Numbers are the estimate, what is set aside for it, and the memory limit.
-	guard.Numbers
+	sizing.Numbers
 	Limits  sandbox.Limits
 	Reading headroom.Reading
 	// ReadingErr is the reason why the host's memory could not be read.
@@ -70,10 +70,10 @@ func (p *decision) learnsAs() string {
 
 // weigh reads the host's memory and sets the numbers and limits in p, for a run and for a prediction alike.
 func (a *app) weigh(p *decision, history *usage.History) (err error) {
-	var host guard.Host
+	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
 	p.Reading, p.ReadingErr = host.Reading, host.Err
-	if wrong, ok := guard.DistrustedEstimate(p.Settings, host); !ok { // the user's own takes its place
+	if wrong, ok := sizing.DistrustedEstimate(p.Settings, host); !ok { // the user's own takes its place
 		own, err := a.Config.WithoutProject().For(p.Tool)
 		if err != nil {
 			return err
@@ -83,11 +83,11 @@ func (a *app) weigh(p *decision, history *usage.History) (err error) {
 	}
 	var known estimate.Input
 	if p.Settings.Reservation == 0 {
-		known = guard.InputOf(history, p.Project.Key, p.learnsAs(), p.Variant, func(err error) {
+		known = sizing.InputOf(history, p.Project.Key, p.learnsAs(), p.Variant, func(err error) {
 			a.Warn("nothing of the history is used: " + err.Error())
 		})
 	}
-	if p.Numbers, err = guard.Decide(p.Settings, known, host); err != nil {
+	if p.Numbers, err = sizing.Decide(p.Settings, known, host); err != nil {
 		return err
 	}
 	s := p.Settings

@@ -5,14 +5,14 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
-	"github.com/plimsoll/plimsoll/process/guard"
+	"github.com/plimsoll/plimsoll/internal/process/sizing"
 )
 
-// DistrustedEstimate calls [guard.DistrustedEstimate] for this host.
+// DistrustedEstimate calls [sizing.DistrustedEstimate] for this host.
 func DistrustedEstimate(s config.Settings) (wrong config.Problem, ok bool) {
-	var host guard.Host
+	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
-	return guard.DistrustedEstimate(s, host)
+	return sizing.DistrustedEstimate(s, host)
 }
 
 // demandedBy adds to err, when the project's own file demands enforcement, the name of that file: who cloned the repository did not write

@@ -9,9 +9,9 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/runtimes"
+	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -126,8 +126,8 @@ func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) er
 }
 
 // host returns the reading of the host's memory on which the decision rests.
-func (x *process) host() guard.Host {
-	return guard.Host{Reading: x.decision.Reading, Err: x.decision.ReadingErr}
+func (x *process) host() sizing.Host {
+	return sizing.Host{Reading: x.decision.Reading, Err: x.decision.ReadingErr}
 }
 
 // heapStays returns a remark that a Node.js in the run keeps the heap limit that it was started with; "" when there is none.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -34,7 +34,7 @@ func TestRunsGrow(t *testing.T) {
 		{"while another waits", func(*config.Settings) {}, true, "200", first, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ledger, err := admission.Open(admission.Options{Dir: t.TempDir(), Current: guard.Current, Reap: guard.Reap})
+			ledger, err := admission.Open(admission.Options{Dir: t.TempDir(), Current: holder.Current, Reap: holder.Reap})
 			if err != nil {
 				t.Fatal(err)
 			}

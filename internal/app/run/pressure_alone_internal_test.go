@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 )
 
 // A run that is alone does not read the ledger at each look, but what it uses is of now: by that it is decided whether it gives way.
 func TestARunThatIsAloneKnowsItsUse(t *testing.T) {
 	dir := t.TempDir()
-	ledger, err := admission.Open(admission.Options{Dir: dir, Current: guard.Current, Reap: guard.Reap})
+	ledger, err := admission.Open(admission.Options{Dir: dir, Current: holder.Current, Reap: holder.Reap})
 	if err != nil {
 		t.Fatal(err)
 	}

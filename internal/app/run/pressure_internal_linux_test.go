@@ -19,12 +19,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/process/pressure"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -99,7 +99,7 @@ type supervised struct {
 }
 
 func supervise(dir string) (*supervised, error) {
-	ledger, err := admission.Open(admission.Options{Dir: dir, Current: guard.Current, Reap: guard.Reap})
+	ledger, err := admission.Open(admission.Options{Dir: dir, Current: holder.Current, Reap: holder.Reap})
 	if err != nil {
 		return nil, err
 	}

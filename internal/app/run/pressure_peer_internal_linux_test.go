@@ -14,12 +14,12 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/process/pressure"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 )
 
 func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
@@ -63,14 +63,14 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 	})
 
 	peer := &process{report: &report{journal: journal.New(journal.Options{}), say: newSpeaker(&Options{Stderr: io.Discard}, nil)}}
-	if peer.ledger, err = admission.Open(admission.Options{Dir: dir, Current: guard.Current, Reap: guard.Reap}); err != nil {
+	if peer.ledger, err = admission.Open(admission.Options{Dir: dir, Current: holder.Current, Reap: holder.Reap}); err != nil {
 		t.Fatal(err)
 	}
 	held := claimed(t, peer.ledger).Remains
 	// Whatever happens, what the supervisor leaves is taken away.
 	defer func() {
 		over()
-		if swept, err := peer.ledger.Sweep(context.Background(), guard.Reap); err != nil || len(swept.Stale) > 0 {
+		if swept, err := peer.ledger.Sweep(context.Background(), holder.Reap); err != nil || len(swept.Stale) > 0 {
 			t.Errorf("left behind: %+v, %v", swept.Stale, err)
 		}
 	}()

@@ -14,11 +14,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/runtimes"
+	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -169,7 +169,7 @@ func (x *process) record() {
 	if _, elsewhere := x.handed.finish(&x.result); x.history == nil || elsewhere {
 		return
 	}
-	run := guard.RunOf(x.result, x.decision.Limits.Memory)
+	run := sizing.RunOf(x.result, x.decision.Limits.Memory)
 	run.KilledChildren = len(x.report.reporter.Report().KilledChildren)
 	run.Variant = x.variant()
 	err := x.history.Append(usage.Project{Key: x.decision.Project.Key, Path: x.decision.Project.Root}, x.decision.learnsAs(), run)

@@ -12,10 +12,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -199,14 +199,14 @@ func (l *Live) look(r *Row, h admission.Holder, now time.Time, tree bool) {
 	}
 	if l.paused(h, now, l.readCPU(r, h, now)) {
 		r.State, r.Reason = Paused, "all its processes are stopped; c lets them go on"
-		if remains, ok := guard.Remains(h); ok && !remains.Frozen.IsZero() {
+		if remains, ok := holder.Remains(h); ok && !remains.Frozen.IsZero() {
 			r.Reason = "stopped because this host is short of memory"
 		}
 	}
 	if !tree {
 		return
 	}
-	if remains, ok := guard.Remains(h); ok {
+	if remains, ok := holder.Remains(h); ok {
 		if family, err := sandbox.Family(remains, h.Owner.PID); err == nil {
 			r.Tree, r.Processes = treeOf(family), len(family)
 		}
@@ -230,7 +230,7 @@ func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 		}
 		return false
 	}
-	used, ok := guard.CPUTime(h)
+	used, ok := holder.CPUTime(h)
 	next := last
 	next.at, next.used, next.percent, next.idle, next.untold = now, used, r.CPUPercent, false, !ok
 	if ok && seen && !last.untold && used >= last.used {
@@ -248,7 +248,7 @@ func (l *Live) paused(h admission.Holder, now time.Time, works bool) bool {
 	if seen && !works && !last.paused && now.Sub(last.asked) < askPaused {
 		return false
 	}
-	last.paused = !works && guard.Paused(h)
+	last.paused = !works && holder.Paused(h)
 	if last.asked = now; seen {
 		l.cpu[h.ID] = last
 	}
@@ -284,7 +284,7 @@ func (l *Live) Pause(id string) (note string, err error) {
 	if err != nil {
 		return "", err
 	}
-	bySignal, err := guard.Pause(h)
+	bySignal, err := holder.Pause(h)
 	l.askAgain(id)
 	if err != nil {
 		return "", err
@@ -302,7 +302,7 @@ func (l *Live) Continue(id string) (note string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return h.ID + " goes on", guard.Continue(h)
+	return h.ID + " goes on", holder.Continue(h)
 }
 
 // End implements [Controls].
@@ -311,7 +311,7 @@ func (l *Live) End(id string) (note string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return "asked " + h.ID + " to end by SIGTERM; once more kills what stays", guard.End(h)
+	return "asked " + h.ID + " to end by SIGTERM; once more kills what stays", holder.End(h)
 }
 
 // Raise implements [Controls].

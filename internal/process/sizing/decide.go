@@ -1,4 +1,4 @@
-package guard
+package sizing
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ const (
 )
 
 // Decide returns the numbers of a run, from the settings, the history (see [InputOf]) and the host. It reads nothing else and changes
-// nothing: a run, a dry run, a prediction and a [Guard] decide by it. The error is about an estimator in the settings that does not exist.
+// nothing: a run, a dry run, a prediction and package guard decide by it. The error is about an estimator in the settings that does not exist.
 func Decide(s config.Settings, known estimate.Input, host Host) (n Numbers, err error) {
 	if s.Reservation > 0 {
 		n.Estimate = estimate.Estimate{Bytes: s.Reservation, Source: estimate.SourceReservation, Stated: true}

@@ -1,17 +1,18 @@
-package demo
+package main
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strconv"
+	"strings"
 	"sync/atomic"
-	"syscall"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/argocd/stress"
@@ -21,64 +22,60 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// The outcome of [Stress].
-type (
-	// StressReport is the result of all cases.
-	StressReport = stress.Report
-	// StressRow is the result of one case.
-	StressRow = stress.Row
-)
+func init() {
+	register("stress", "what overwhelms Argo CD's servers, played against `plimsoll mcp argocd`: requests, times, memory, largest answer (1 min; --server, --context or --instance names a real Argo CD, which is only read; --simulator SIZE, --faults FAULTS, --queries N)", stressBench)
+}
 
 // stressMemory bounds the server's memory under stress, in bytes: the budget that holds for
 // an installation of 100,000 applications.
 const stressMemory = 32 * limit.MiB
 
-// StressOptions are the settings of `plimsoll stress argocd`.
-type StressOptions struct {
-	// Server, Context, Instance: a real Argo CD, which is only read; see [ArgoCDOptions].
-	Server, Context, Instance string
-	// Simulator describes the simulated server that is used when none of them is given.
-	Simulator mcp.SimulatorOptions
-	// Queries is the number of queries in the long case; 0 means 1000.
-	Queries int
-	// Progress gets each row when its case is over; nil gets none.
-	Progress func(StressRow)
-	// Stderr takes what the server says.
-	Stderr *os.File
-}
-
-// Stress starts the Argo CD server as a client would, in a process of its own, and plays
-// against it what overwhelms such servers. The error is of what kept it from being played; what
-// was found is in the report.
-func Stress(ctx context.Context, o StressOptions) (_ StressReport, err error) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	self, err := os.Executable()
-	if err != nil {
-		return StressReport{}, err
+// stressBench starts the Argo CD server as a client would, in a process of its own, and plays against it what overwhelms such servers. A
+// case that fails is an error, which says what was found.
+func stressBench(ctx context.Context, o *Out, args []string) (err error) {
+	flags := flag.NewFlagSet("stress", flag.ContinueOnError)
+	address := map[string]*string{}
+	for _, name := range []string{"server", "context", "instance"} {
+		address[name] = flags.String(name, "", "a real Argo CD, as plimsoll mcp argocd takes it")
 	}
-	cmd := exec.Command(self, "mcp", "argocd", "--quiet")
+	var sim mcp.SimulatorOptions
+	flags.StringVar(&sim.Size, "simulator", "", "applications, projects, application sets and clusters of the simulated Argo CD")
+	flags.StringVar(&sim.Faults, "faults", "", "what goes wrong there, as latency=200ms,cut=100000")
+	queries := flags.Int("queries", 0, "queries in the long case (1000; the others make a twentieth of it, at least 10)")
+	if err = flags.Parse(args); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bench-stress-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	binary, err := builtBinary(ctx, dir)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(binary, "mcp", "argocd", "--quiet")
 	cmd.Env = os.Environ()
-	for flag, value := range map[string]string{"--server": o.Server, "--context": o.Context, "--instance": o.Instance} {
-		if value != "" {
-			cmd.Args = append(cmd.Args, flag, value)
+	for name, value := range address {
+		if *value != "" {
+			cmd.Args = append(cmd.Args, "--"+name, *value)
 		}
 	}
-	real := o.Server != "" || o.Context != "" || o.Instance != ""
+	real := len(cmd.Args) > 4
 	if !real {
 		// In this process: what the server takes is then its own alone.
-		s, err := mcp.Simulate(ctx, o.Simulator)
+		s, err := mcp.Simulate(ctx, sim)
 		if err != nil {
-			return StressReport{}, err
+			return err
 		}
 		defer func() { err = errors.Join(err, s.Close()) }()
 		cmd.Args = append(cmd.Args, "--server", s.URL)
 		cmd.Env = append(cmd.Env, "ARGOCD_AUTH_TOKEN="+s.Token, "ARGOCD_OPTS=")
 	}
-	server := newStressed(cmd, o.Stderr)
+	server := newStressed(cmd, os.Stderr)
 	defer func() { err = errors.Join(err, server.peer.Close()) }()
 	if err := server.greet(ctx); err != nil {
-		return StressReport{}, fmt.Errorf("start %s mcp argocd: %w", self, err)
+		return fmt.Errorf("start %s mcp argocd: %w", binary, err)
 	}
 	if real {
 		// What does not answer at all need not be asked a thousand times.
@@ -87,16 +84,45 @@ func Stress(ctx context.Context, o StressOptions) (_ StressReport, err error) {
 			err = errors.New(a.Text)
 		}
 		if err != nil {
-			return StressReport{}, err
+			return err
 		}
 	}
-	report, err := stress.Run(ctx, stress.Target{Call: server.call, Memory: server.memory}, stress.Options{
-		Queries: o.Queries, MaxMemory: stressMemory, Progress: o.Progress,
+	var failed []string
+	_, err = stress.Run(ctx, stress.Target{Call: server.call, Memory: server.memory}, stress.Options{
+		Queries: *queries, MaxMemory: stressMemory,
+		Progress: func(r stress.Row) {
+			o.stressRow(r)
+			if !r.OK && !r.Skipped {
+				failed = append(failed, fmt.Sprintf("%s: %s", r.Case, r.Note))
+			}
+		},
 	})
 	if ctx.Err() != nil {
-		return report, errors.New("interrupted: the cases that are missing were not played")
+		return errors.New("interrupted: the cases that are missing were not played")
 	}
-	return report, err
+	if err == nil && len(failed) > 0 {
+		err = fmt.Errorf("failed:\n%s", strings.Join(failed, "\n"))
+	}
+	return err
+}
+
+// stressRow adds the figures of one case.
+func (o *Out) stressRow(r stress.Row) {
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	o.Add(Row{Case: r.Case, Metric: "requests", Value: float64(r.Requests)})
+	o.Add(Row{Case: r.Case, Metric: "errors", Value: float64(r.Errors)})
+	o.Add(Row{Case: r.Case, Metric: "p50", Value: ms(r.P50), Unit: "ms"})
+	o.Add(Row{Case: r.Case, Metric: "p95", Value: ms(r.P95), Unit: "ms"})
+	o.Add(Row{Case: r.Case, Metric: "peak RssAnon", Value: float64(r.PeakBytes), Unit: "bytes", Baseline: "bound", BaselineValue: float64(stressMemory)})
+	o.Add(Row{Case: r.Case, Metric: "largest answer", Value: float64(r.MaxResponse), Unit: "bytes"})
+	state := "ok"
+	switch {
+	case r.Skipped:
+		state = "skipped"
+	case !r.OK:
+		state = "failed"
+	}
+	o.Note("%s: %s, %s", r.Case, state, r.Note)
 }
 
 // stressed is a client of the server under stress.

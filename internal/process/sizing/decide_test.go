@@ -1,4 +1,4 @@
-package guard
+package sizing
 
 import (
 	"errors"
@@ -46,23 +46,6 @@ func TestDecide(t *testing.T) {
 				t.Errorf("admission is asked to keep %d free, want %d", got, c.asked)
 			}
 		})
-	}
-}
-
-// A program that sets nothing keeps the default free, one that asks for nothing keeps nothing: as a configuration's "auto" and 0.
-func TestMinFreeOfAProgram(t *testing.T) {
-	reading := headroom.Reading{MemTotal: 16 * limit.GiB, MemAvailable: 12 * limit.GiB}
-	for asked, want := range map[limit.Bytes]limit.Bytes{0: headroom.MinFree(reading.Capacity()), -1: -1, 5: 5} {
-		g, err := Open(Options{
-			StateDir: t.TempDir(), RuntimeDir: t.TempDir(), MinFree: asked,
-			Headroom: func() (headroom.Reading, error) { return reading, nil },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ask, _ := g.request(Request{Tool: "x"}); ask.MinFree != want {
-			t.Errorf("%d: %d is kept free, want %d", asked, ask.MinFree, want)
-		}
 	}
 }
 

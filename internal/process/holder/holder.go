@@ -1,12 +1,14 @@
-package guard
+package holder
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"syscall"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/process/proctree"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
@@ -98,4 +100,39 @@ func signalOwner(h admission.Holder, sig syscall.Signal) error {
 		return fmt.Errorf("its plimsoll (pid %d) cannot be seen from here: it is in another container, or has just ended", h.Owner.PID)
 	}
 	return proctree.Signal(proctree.Process{PID: h.Owner.PID, Start: h.Owner.Start}, sig)
+}
+
+// Current returns how much memory the run of a claim uses now, in bytes, as its control group shows it; 0 when it has none. It is for
+// [admission.Options].Current.
+func Current(h admission.Holder) limit.Bytes {
+	remains, ok := Remains(h)
+	if !ok {
+		return 0
+	}
+	used, _ := sandbox.Current(remains)
+	return used
+}
+
+// ReapGrace is the time that processes of a dead supervisor's run get between SIGTERM and SIGKILL.
+const ReapGrace = 2 * time.Second
+
+// Reap ends and removes what a dead supervisor has left behind, see [sandbox.Remove]. A claim that recorded nothing is no error. It is for
+// [admission.Options].Reap.
+func Reap(h admission.Holder) error {
+	if len(h.Remains) == 0 {
+		return nil
+	}
+	remains, ok := Remains(h)
+	if !ok {
+		return fmt.Errorf("what the claim %s says about its run is unreadable", h.ID)
+	}
+	return sandbox.Remove(remains, ReapGrace)
+}
+
+// Remains returns what the claim of a run has recorded for its clean-up; ok is false when that is missing or unreadable.
+func Remains(h admission.Holder) (r sandbox.Remains, ok bool) {
+	if len(h.Remains) == 0 || json.Unmarshal(h.Remains, &r) != nil {
+		return sandbox.Remains{}, false
+	}
+	return r, true
 }
