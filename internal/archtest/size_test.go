@@ -15,10 +15,10 @@ import (
 // slack is asked to say so here, and one that grows takes the lines from another.
 var roomLines = map[string]int{
 	"agent":            25900,
-	"app":              23700,
+	"app":              23400,
 	"argocd":           21100,
-	"bench":            6400,
-	"cmd":              5400,
+	"bench":            6630,
+	"cmd":              5260,
 	"config":           10400,
 	"deploy":           300,
 	"e2e":              700,
@@ -28,7 +28,7 @@ var roomLines = map[string]int{
 	"journal":          1800,
 	"limit":            400,
 	"memory":           12500,
-	"process":          24800,
+	"process":          24760,
 	"tools":            31100,
 	"watch":            9100,
 	"window":           36900,

@@ -8,8 +8,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
 // Host is the memory of the host and of the enclosing control groups; Err says why it is not known.
@@ -204,4 +206,32 @@ func InputOf(h *usage.History, projectKey, tool, variant string, off func(error)
 	in.ToolSamples = func() []estimate.Sample { return everywhere()[variant] }
 	in.ToolSiblings = everywhere
 	return in
+}
+
+// outcomeOf returns the outcome of a run as an estimate of memory needs it: a limit on time or on disk is left out, because it says nothing
+// about memory.
+func outcomeOf(r sandbox.Result) journal.Outcome {
+	if r.Reached != "memory" && r.Reached != "pids" {
+		r.Reached = ""
+	}
+	return r.Outcome()
+}
+
+// RunOf returns the record of a sandboxed run that had the given memory limit in bytes.
+// KilledChildren counts what the kernel killed; children that the monitor layer ended are in the
+// journal's report.
+func RunOf(r sandbox.Result, memory limit.Bytes) usage.Run {
+	if r.Strength.Memory == sandbox.ByNobody {
+		memory = 0
+	}
+	killed := r.OOMKills
+	if r.CommandOOM {
+		killed = max(0, killed-1)
+	}
+	return usage.Run{
+		Time: r.Started.Add(r.Duration), Duration: r.Duration,
+		Peak: r.Peak.Bytes, PeakAnon: r.Peak.Working, Method: r.Peak.Method, Exact: r.Peak.Exact,
+		Outcome: outcomeOf(r), ExitCode: r.ExitCode, OOMKills: r.OOMKills, KilledChildren: killed,
+		Limit: memory, Layer: string(r.Layer),
+	}
 }
