@@ -39,6 +39,8 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 		{read + ", Swahili and Hindi (looked at since)", "swahili"},
 		{read + ", Romanian and Hebrew (looked at once)", "romanian"},
 		{read + ", Ukrainian and Thai, small (looked at since)", "ukrainian"},
+		{"held out, Czech, small (looked at once)", "czech"},
+		{"held out, Tamil, small (looked at once)", "tamil"},
 	} {
 		sessions, err := heldout.Sessions(set.name)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 func everySession(t *testing.T) (list []Session) {
-	for _, set := range []string{"first", "second", "third", "fourth", "fifth", "turkish", "chinese", "spanish", "japanese", "portuguese", "korean", "vietnamese", "indonesian", "swahili", "romanian", "polish", "persian", "ukrainian"} {
+	for _, set := range []string{"first", "second", "third", "fourth", "fifth", "turkish", "chinese", "spanish", "japanese", "portuguese", "korean", "vietnamese", "indonesian", "swahili", "romanian", "polish", "persian", "ukrainian", "czech", "tamil"} {
 		one, err := Sessions(set)
 		if err != nil {
 			t.Fatal(err)
@@ -22,7 +22,7 @@ func everySession(t *testing.T) (list []Session) {
 
 func TestSessions(t *testing.T) {
 	list, again := everySession(t), everySession(t)
-	if len(list) != 29 {
+	if len(list) != 31 {
 		t.Fatalf("%d sessions", len(list))
 	}
 	for i, s := range list {
