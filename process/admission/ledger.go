@@ -164,6 +164,7 @@ func (l *Ledger) locked(ctx context.Context, do func(*book) error) error {
 		return err
 	}
 	b := &book{ledger: l, now: time.Now()}
+	stored := true
 	err = func() error {
 		defer lock.Close() // closing releases it
 		defer b.close()
@@ -173,12 +174,13 @@ func (l *Ledger) locked(ctx context.Context, do func(*book) error) error {
 		doErr := do(b)
 		if b.changed {
 			if err := b.store(); err != nil {
+				stored = false
 				return errors.Join(l.unavailable(err), doErr)
 			}
 		}
 		return doErr
 	}()
-	if err == nil {
+	if stored { // also where do refuses: a waiter that is marked as ready and not told would miss its turn
 		l.wake(b)
 	}
 	for _, w := range b.warnings {

@@ -153,7 +153,6 @@ func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
 		b.seen = seen
 		b.reconcile(0, nil, everyLock)
 		v := b.decide(b.newEntry(r), b.waiting(), r, true)
-		b.toWake, b.toWatch = nil, nil
 		terms = v.terms
 		if v.admit || r.Force {
 			return nil
