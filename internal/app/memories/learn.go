@@ -2,6 +2,7 @@ package memories
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -93,6 +94,9 @@ func (s factStore) End(ctx context.Context, id string, until time.Time) error {
 		return err
 	}
 	r := found[0]
+	if r.Fact == nil {
+		return fmt.Errorf("the record %s is no fact, so it has no end", id)
+	}
 	f := *r.Fact
 	f.ValidUntil = until
 	r.Fact = &f

@@ -99,12 +99,13 @@ func (a *Archive) Close() error {
 		return nil
 	}
 	a.closed = true
+	var failed error
 	for _, f := range a.folders {
 		f.mu.Lock()
-		a.syncVolatile(f)
+		failed = errors.Join(failed, a.syncVolatile(f))
 		f.mu.Unlock()
 	}
-	return a.root.Close()
+	return errors.Join(failed, a.root.Close())
 }
 
 // nameFile is the name of the file in each folder that holds the folder's namespace.

@@ -112,15 +112,17 @@ func (n *subscriptionRelay) subscribe(ctx context.Context, params []byte, on boo
 	}
 	n.mu.Unlock()
 	granted, err := n.renew(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if on && !slices.Contains(granted.URIs, uri) {
+	if on && (err != nil || !slices.Contains(granted.URIs, uri)) {
 		n.mu.Lock()
 		if i := slices.Index(n.uris, uri); i >= 0 {
 			n.uris = slices.Delete(n.uris, i, i+1)
 		}
 		n.mu.Unlock()
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case on && !slices.Contains(granted.URIs, uri):
 		return nil, fail(jsonrpc.CodeParams, "the server does not subscribe to %s", clipped(uri))
 	}
 	return []byte("{}"), nil

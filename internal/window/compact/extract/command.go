@@ -121,6 +121,11 @@ func unwrapped(text string) string {
 // readers are commands that show what is in files.
 var readers = []string{"cat", "head", "tail", "less", "more", "grep", "rg", "ag", "egrep", "find", "fd", "ls", "tree", "wc", "nl", "bat", "stat", "file", "diff", "cut", "sort", "jq", "yq", "awk", "history", "printenv", "env", "echo"}
 
+// editsInPlace reports whether an argument of sed makes it write the file that it reads.
+func editsInPlace(argument string) bool {
+	return strings.HasPrefix(argument, "--in-place") || strings.HasPrefix(argument, "-") && !strings.HasPrefix(argument, "--") && strings.Contains(argument, "i")
+}
+
 // onlyReads reports whether every command of a line only shows what is in files. It returns false for files that may hold the output of a
 // command, such as logs and reports.
 func onlyReads(command string) bool {
@@ -136,7 +141,8 @@ func onlyReads(command string) bool {
 		if one := words[:end]; len(one) > 0 {
 			name := one[0][strings.LastIndexByte(one[0], '/')+1:]
 			switch {
-			case name == "cd" || name == "sed" || slices.Contains(readers, name):
+			case name == "cd" || slices.Contains(readers, name):
+			case name == "sed" && !slices.ContainsFunc(one[1:], editsInPlace):
 			case name == "git" && len(one) > 1 && slices.Contains([]string{"show", "log", "diff", "blame", "grep", "status", "ls-files"}, one[1]):
 			default:
 				return false

@@ -44,11 +44,26 @@ func cues(text string, ask cue, scratch []byte) (found cue) {
 			continue
 		}
 		for _, word := range group.words {
-			if at := strings.Index(view, word); at >= 0 && (class[view[at-1]] == 0 || word[0] >= 0x80 || class[view[at-1]] == 'p') {
+			if beginsWord(view, word) {
 				found |= group.is
 				break
 			}
 		}
 	}
 	return found
+}
+
+// beginsWord reports whether a word stands in a text at the start of a word; the text begins with a space.
+func beginsWord(text, word string) bool {
+	for from := 0; ; {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
+			return false
+		}
+		at += from
+		if c := class[text[at-1]]; c == 0 || c == 'p' || word[0] >= 0x80 {
+			return true
+		}
+		from = at + len(word)
+	}
 }
