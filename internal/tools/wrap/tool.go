@@ -216,8 +216,17 @@ func (w *starter) Wrapped(yield func(profile.Server)) {
 func (w *starter) Offered(yield func(profile.Offered)) {
 	for _, o := range w.start.Offer {
 		taken := slices.ContainsFunc(w.out.Servers, func(s Server) bool { return s.Name == o.Name })
-		if taken || !isBareName(o.Name) || len(o.Command) == 0 {
-			w.Note("the server " + o.Name + " is not offered: one of this name stands in your settings")
+		why := ""
+		switch {
+		case taken:
+			why = "one of this name stands in your settings"
+		case !isBareName(o.Name):
+			why = "its name is not one of A-Z, a-z, 0-9, _ and - alone"
+		case len(o.Command) == 0:
+			why = "it has no command"
+		}
+		if why != "" {
+			w.Note("the server " + o.Name + " is not offered: " + why)
 			continue
 		}
 		yield(o)

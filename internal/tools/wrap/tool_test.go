@@ -163,4 +163,9 @@ func TestOffered(t *testing.T) {
 	if len(out.Files) != 1 || !strings.Contains(string(out.Files[0].Body), "mine") || !strings.Contains(strings.Join(out.Notes, " "), "plimsoll-memory is not offered") {
 		t.Errorf("the user's own server is gone: %+v", out)
 	}
+	odd := start("claude", []string{"claude"}, nil, nil)
+	odd.Offer = []profile.Offered{{Name: "a b", Command: []string{"x"}}, {Name: "none"}}
+	if notes := strings.Join(wrap.ForTool(odd).Notes, "\n"); !strings.Contains(notes, "a b is not offered: its name") || !strings.Contains(notes, "none is not offered: it has no command") {
+		t.Errorf("said of what cannot be offered: %s", notes)
+	}
 }

@@ -330,25 +330,6 @@ var upTests = map[string]func(*testing.T){
 		c, _, _ := up(t)
 		has(t, c.tool("die", `{}`), "done: the server is gone")
 	},
-	"a subscription that failed": func(t *testing.T) {
-		c, _, _ := up(t)
-		n := &c.p.(*legacy).subscriptionRelay
-		wait.Until(t, "the server is listened to", func() bool {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			return n.current != nil
-		})
-		gone, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := n.subscribe(gone, []byte(`{"uri":"test://small/1"}`), true); err == nil {
-			t.Error("subscribed by a client that is gone")
-		}
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if len(n.uris) > 0 {
-			t.Errorf("%q are still taken as subscribed to: the next try would be answered and do nothing", n.uris)
-		}
-	},
 	"resumption": func(t *testing.T) {
 		c, _, p := up(t)
 		n := &c.p.(*legacy).subscriptionRelay
@@ -389,4 +370,25 @@ var upTests = map[string]func(*testing.T){
 		has(t, p.transcript(), `"com.example/thing"`)
 		has(t, c.call("subscriptions/listen", `"notifications":{}`), `"code":-32601`)
 	},
+}
+
+// A subscription that failed is none: the next try asks the server again.
+func TestAFailedSubscriptionIsNone(t *testing.T) {
+	c, _, _ := up(t)
+	n := &c.p.(*legacy).subscriptionRelay
+	wait.Until(t, "the server is listened to", func() bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return n.current != nil
+	})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := n.subscribe(gone, []byte(`{"uri":"test://small/1"}`), true); err == nil {
+		t.Error("subscribed by a client that is gone")
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.uris) > 0 {
+		t.Errorf("%q are still taken as subscribed to: the next try would be answered and do nothing", n.uris)
+	}
 }

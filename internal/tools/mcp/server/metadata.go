@@ -96,7 +96,9 @@ func (h *Handler) metadata(r *http.Request, upstream *url.URL, client *http.Clie
 		if document != nil {
 			return document, nil
 		}
-		last = err
+		if err != nil { // one that has none is no answer to one that could not be asked
+			last = err
+		}
 	}
 	return nil, last
 }

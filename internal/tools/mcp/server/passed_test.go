@@ -253,7 +253,7 @@ func TestMetadata(t *testing.T) {
 	}
 	for _, bad := range []string{"away", "[]", "no json", `{"x":"` + strings.Repeat("x", maxMetadata) + `"}`} {
 		found = map[string]string{"/.well-known/oauth-protected-resource/api/mcp": bad}
-		if status, body := get(); status/100 == 2 {
+		if status, body := get(); status/100 != 5 { // that the other place has none is no answer for this one
 			t.Errorf("%.20s: %d %s", bad, status, body)
 		}
 	}
