@@ -77,11 +77,7 @@ func monitor(ctx context.Context, o *Out, args []string) error {
 			o.Note("layer %s is not here: %s", c.Name, c.Why)
 			continue
 		}
-		goal := 0.5
-		switch c.Name {
-		case sandbox.Systemd, sandbox.Cgroup2, sandbox.Cgroup1:
-			goal = 0.1
-		}
+		const goal = 0.1
 		for _, memory := range []limit.Bytes{0, 64 * limit.GiB} {
 			percent, err := watchLayer(ctx, c.Name, memory, period)
 			if err != nil {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -70,6 +71,44 @@ func (a outerGroup) used() (used, limit int64, ok bool) {
 }
 
 func (a outerGroup) close() { a.usage.Close() }
+
+// machineSigns are two files that say for the whole machine what the processes of a run cannot do unseen: take memory, and start others.
+type machineSigns struct{ meminfo, loadavg *sysfile.File }
+
+func openMachineSigns() (m machineSigns) {
+	m.meminfo, _ = sysfile.Keep("/proc/meminfo")
+	m.loadavg, _ = sysfile.Keep("/proc/loadavg")
+	return m
+}
+
+// read returns the memory that is available on the machine, in bytes, and the number of the process that was started last in this PID
+// namespace (proc_loadavg(5)); ok is false where they cannot be read.
+func (m machineSigns) read() (available, newest int64, ok bool) {
+	if m.meminfo == nil || m.loadavg == nil {
+		return 0, 0, false
+	}
+	body, err := m.meminfo.Read(sysfile.Small)
+	if err != nil {
+		return 0, 0, false
+	}
+	_, rest, found := bytes.Cut(body, []byte("MemAvailable:"))
+	line, _, _ := bytes.Cut(rest, []byte(" kB"))
+	kib, err := number(line)
+	if err != nil || !found {
+		return 0, 0, false
+	}
+	body, err = m.loadavg.Read(sysfile.Small)
+	if err != nil {
+		return 0, 0, false
+	}
+	newest, err = number(body[bytes.LastIndexByte(body, ' ')+1:])
+	return kib << 10, newest, err == nil
+}
+
+func (m machineSigns) close() {
+	m.meminfo.Close()
+	m.loadavg.Close()
+}
 
 // onlyOurs reports whether nobody is in the group but plimsolls and what started them: otherwise a kill in it says nothing about this run.
 func onlyOurs(dir string) bool {

@@ -345,6 +345,23 @@ func (r *Run) Wait() (Result, error) {
 // Sample returns the last sample of the run, the zero Sample before there is one.
 func (r *Run) Sample() Sample { return r.watch.last() }
 
+// CPUTime returns the processor time of all processes that are or were in the run's group, as the kernel counts it at this moment; false
+// where no group does, when a process has left it, and when the run is over.
+func (r *Run) CPUTime() (time.Duration, bool) {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	c, ok := r.cage.(interface{ cpuUsed() (time.Duration, bool) })
+	if !ok || r.over {
+		return 0, false
+	}
+	r.watch.mu.Lock()
+	defer r.watch.mu.Unlock()
+	if len(r.watch.moved) > 0 {
+		return 0, false
+	}
+	return c.cpuUsed()
+}
+
 // Freeze stops every process of the run when on is true, and lets them go on when it is false. Without a group it sends SIGSTOP and SIGCONT
 // to each process, which they can notice. A run that is over can't be stopped.
 func (r *Run) Freeze(on bool) error {

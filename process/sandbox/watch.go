@@ -61,6 +61,7 @@ type watcher struct {
 	due      time.Time   // when the tree is looked at next, in a container
 	usedThen int64       // what the container held when it was looked at last, bytes
 	data     limit.Bytes // the largest data segment of any process so far
+	still    stillness
 	sampled  time.Time
 	listed   time.Time
 	moved    []member      // who left the run's group, within bounds
@@ -126,7 +127,7 @@ func newWatcher(r *Run, adopts bool) *watcher {
 			Spare:   w.spares,
 		})
 		if err == nil {
-			w.tree = tree
+			w.tree, w.still.signs = tree, openMachineSigns()
 		} else {
 			r.spec.note(journal.Warned{About: "watching", Text: "the process tree can't be watched: " + err.Error()})
 		}

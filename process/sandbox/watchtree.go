@@ -40,6 +40,9 @@ func (w *watcher) lookAtTreeWhenDue(now time.Time, first bool) time.Duration {
 // returns the pause until the next look.
 func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	pids, memory := w.run.spec.limits().Pids, w.run.memory()
+	if w.still.lasts(now, memory) {
+		return sampleEvery
+	}
 	if err := w.scan(); err != nil {
 		return sampleEvery
 	}
@@ -69,20 +72,64 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 		w.endYoungest(usage.Processes - pids)
 		return time.Millisecond
 	}
-	if memory <= 0 {
+	if memory <= 0 || s.Working <= memory/4 {
+		w.still.note(now, s)
 		return sampleEvery
 	}
+	w.still.note(now, Sample{})
 	if s.Working > memory {
 		w.endLargest()
 		return tick / 5 // look again soon: is it enough?
 	}
-	switch { // the nearer the limit, the closer the look
-	case s.Working > memory/2:
+	if s.Working > memory/2 { // the nearer the limit, the closer the look
 		return tick
-	case s.Working > memory/4:
-		return sampleEvery / 4
 	}
-	return sampleEvery
+	return sampleEvery / 4
+}
+
+// stillness says whether a tree that only waits need be looked at: asking each of 200 processes twice a second is four times the price of
+// a group's counters. It ends with the first process that anybody starts on the machine, with memory that anybody takes, and after
+// [stillTreeEvery].
+type stillness struct {
+	signs             machineSigns
+	last              Sample
+	looked            time.Time
+	same              int   // looks in a row that found the same
+	available, newest int64 // what the machine said before the last look
+	known             bool
+	nowAvailable      int64
+	nowNewest         int64
+	nowKnown          bool
+}
+
+// stillSlack is how much less memory the machine may have than at the last look, in bytes, where the run has no limit; else it is a
+// sixteenth of the limit.
+const stillSlack = 64 * limit.MiB
+
+// stillTreeEvery is the longest time between two looks at a tree. What others on the machine give back meanwhile can hide that much less
+// than a limit's worth of memory for so long, and no longer.
+const stillTreeEvery = 4 * time.Second
+
+// lasts reports whether nothing can have happened since the last look that a look must see before the next one is due.
+func (s *stillness) lasts(now time.Time, memory limit.Bytes) bool {
+	s.nowAvailable, s.nowNewest, s.nowKnown = s.signs.read()
+	slack := int64(stillSlack)
+	if memory > 0 {
+		slack = int64(memory / 16)
+	}
+	return s.same >= 2 && s.known && s.nowKnown && s.nowNewest == s.newest && s.available-s.nowAvailable < slack &&
+		now.Sub(s.looked) < stillTreeEvery
+}
+
+// note records what a look has found; what the machine said is from before the look, so that nothing falls between.
+func (s *stillness) note(now time.Time, found Sample) {
+	if found.Working > 0 && found.Working == s.last.Working && found.Processes == s.last.Processes {
+		s.same++
+	} else {
+		s.same = 0
+	}
+	s.last, s.looked = found, now
+	s.available, s.newest, s.known = s.nowAvailable, s.nowNewest, s.nowKnown
 }
 
 // scan brings the tree up to date and makes new descendants nicer than the command. Every look at the tree goes through it, because a new
@@ -346,5 +393,6 @@ func (w *watcher) closeTree() error {
 	if w.scan() == nil {
 		w.noteKillsAround()
 	}
+	w.still.signs.close()
 	return w.tree.Close()
 }

@@ -36,7 +36,7 @@ func (x *process) withDisk(run *sandbox.Run) (stop func()) {
 	}
 	used := writeUse{note: func(u int64) { x.report.journal.Append(journal.LimitUsed{Name: disk.WriteMax, Used: u}) }}
 	end := disk.Start(disk.Options{
-		Lines: lines, Dirs: dirs, Run: &writingRun{Run: run, grace: x.decision.Settings.Grace}, Note: x.noteDisk,
+		Lines: lines, Dirs: dirs, Run: &writingRun{Run: run, grace: x.decision.Settings.Grace}, CPU: run.CPUTime, Note: x.noteDisk,
 		Used: func(growth, _ limit.Bytes) { used.take(int64(growth)) },
 	})
 	return func() {

@@ -32,7 +32,7 @@
 //
 // # Cost
 //
-// A look reads one file for each process, every two seconds, and down to a fifth of a second as
+// A look reads one file for each process, every two seconds while the run uses the processor at all, and down to a fifth of a second as
 // the lines come near. It runs in a goroutine of its own for which nobody waits.
 //
 // # Tests

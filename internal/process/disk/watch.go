@@ -22,6 +22,9 @@ type Options struct {
 	// Dirs are directories whose file systems are watched from the start.
 	Dirs []string
 	Run  Run
+	// CPU returns the processor time that the run has used, and false where that is not counted to the microsecond; it may be nil. A run that
+	// has used none since the last look has written nothing, so its processes are not asked.
+	CPU func() (time.Duration, bool)
 	// Note is called with every event, from the watch's goroutine, after [Run].End was called for its victim.
 	Note func(Event)
 	// Used, unless nil, is called after every look with the growth and with the bytes that the run has written.
@@ -51,11 +54,26 @@ func Start(o Options) (stop func()) {
 func watch(o Options, quit <-chan struct{}) {
 	policy := Policy{Lines: o.Lines}
 	s := newSampler(o.Dirs)
-	written := limit.Bytes(0)
+	written, pause := limit.Bytes(0), calm
 	next := time.NewTimer(0)
 	defer next.Stop()
 	<-next.C
+	spent, counted := time.Duration(0), false
 	for near := false; ; {
+		if o.CPU != nil {
+			// It is read before the processes are, so that what they do meanwhile counts for the next look.
+			now, ok := o.CPU()
+			if ok && counted && now == spent && !near {
+				next.Reset(rounding.Pause(pause))
+				select {
+				case <-quit:
+					return
+				case <-next.C:
+				}
+				continue
+			}
+			spent, counted = now, ok
+		}
 		reading := s.look(o.Run.Processes(), near)
 		select {
 		case <-quit: // a look may have taken long
@@ -80,8 +98,9 @@ func watch(o Options, quit <-chan struct{}) {
 			least = hasty
 		}
 		written = reading.Written
-		pause := time.Duration(float64(policy.Room(reading)) / float64(fastest) / 2 * float64(time.Second))
-		next.Reset(rounding.Pause(min(calm, max(least, pause))))
+		pause = time.Duration(float64(policy.Room(reading)) / float64(fastest) / 2 * float64(time.Second))
+		pause = min(calm, max(least, pause))
+		next.Reset(rounding.Pause(pause))
 		select {
 		case <-quit:
 			return
