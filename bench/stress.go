@@ -88,7 +88,7 @@ func stressBench(ctx context.Context, o *Out, args []string) (err error) {
 		}
 	}
 	var failed []string
-	_, err = stress.Run(ctx, stress.Target{Call: server.call, Memory: server.memory}, stress.Options{
+	report, err := stress.Run(ctx, stress.Target{Call: server.call, Memory: server.memory}, stress.Options{
 		Queries: *queries, MaxMemory: stressMemory,
 		Progress: func(r stress.Row) {
 			o.stressRow(r)
@@ -100,7 +100,7 @@ func stressBench(ctx context.Context, o *Out, args []string) (err error) {
 	if ctx.Err() != nil {
 		return errors.New("interrupted: the cases that are missing were not played")
 	}
-	if err == nil && len(failed) > 0 {
+	if err == nil && !report.OK() {
 		err = fmt.Errorf("failed:\n%s", strings.Join(failed, "\n"))
 	}
 	return err

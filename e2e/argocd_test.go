@@ -56,7 +56,7 @@ func recordedArgoCD(t *testing.T) *httptest.Server {
 	t.Helper()
 	bodies := map[string][]byte{}
 	for _, kind := range []string{"applications", "projects", "applicationsets", "clusters"} {
-		f, err := os.Open(filepath.Join("..", "argocd", "testdata", "recorded", kind+".json.gz"))
+		f, err := os.Open(filepath.Join("..", "internal", "argocd", "testdata", "recorded", kind+".json.gz"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,7 +114,6 @@ type (
 	DemoOptions = demo.Options
 	DemoReport  = demo.Report
 	DemoScene   = demo.Scene
-
 )
 
 // What the commands of the memory take, and how they show it; each is described in [memories].

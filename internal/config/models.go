@@ -146,12 +146,3 @@ func (l *Loaded) ModelPrices(name string) (p ModelPrices, ok bool) {
 	}
 	return ModelPrices{}, false
 }
-
-// writeModelReference writes the section of the reference about [models."NAME"].
-func writeModelReference(b *strings.Builder) {
-	b.WriteString("\n### [models.\"NAME\"]\n\nOne model, by the name that requests have for it, with or without what stands before a slash; a name with dots stands in quotes.\n\n")
-	b.WriteString("| key | value | project file | what it does |\n|---|---|---|---|\n")
-	for _, k := range modelKeys {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.valueHelp(), k.Project, k.Doc)
-	}
-}

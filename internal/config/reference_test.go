@@ -19,7 +19,7 @@ const (
 )
 
 func TestReferenceInTheDocsIsUpToDate(t *testing.T) {
-	file := filepath.Join("..", "docs", "configuration.md")
+	file := filepath.Join("..", "..", "docs", "configuration.md")
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

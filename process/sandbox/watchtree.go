@@ -102,7 +102,7 @@ type stillness struct {
 	nowKnown          bool
 }
 
-// stillSlack is how much less memory the machine may have than at the last look, in bytes, where the run has no limit; else it is a
+// stillSlack is the loss of memory that the machine may have had since the last look, in bytes, where the run has no limit; else it is a
 // sixteenth of the limit.
 const stillSlack = 64 * limit.MiB
 

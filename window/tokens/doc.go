@@ -60,4 +60,4 @@
 // `go run ./bench tokens` prints speed and allocations beside the library's.
 package tokens
 
-//go:generate go run ../../internal/window/tokens/vocabgen -out internal/vocab
+//go:generate go run ../../internal/window/tokens/vocabgen -out ../../internal/window/tokens/vocab

@@ -87,8 +87,6 @@ type Rules struct {
 	// SignedThinking means that reasoning has a signature, comes first in a turn that is still running, never last, and that its budget
 	// must be below the requested output.
 	SignedThinking bool
-	// DropsThinking means that the provider can be asked, by block_binding, to drop reasoning that does not fit what stands before it.
-	DropsThinking bool
 	// Unsigned is the literal to put in place of a lost signature of a call, which the provider accepts; "" where there is none.
 	Unsigned string
 	// Bound returns, for a request, a function that reports whether a part of reasoning becomes invalid when what stands before it changes.

@@ -21,9 +21,9 @@ var messagesRules = &Rules{
 	NameBytes:   200, // "tool_use.name: String should have at most 200 characters" (pi#1643, goose#10807)
 	Images:      ImageSource,
 
-	SignedThinking: true, DropsThinking: true,
-	Bound:         func(*Request) func(*Message, *Part) bool { return func(*Message, *Part) bool { return true } },
-	SystemBetween: true, Replaces: true,
+	SignedThinking: true,
+	Bound:          func(*Request) func(*Message, *Part) bool { return func(*Message, *Part) bool { return true } },
+	SystemBetween:  true, Replaces: true,
 
 	// The system prompt that enables tools: 346 tokens with tool_choice auto, 313 with any in Claude 4; 159 to 530 in Claude 3; up to 935 in
 	// later models (Anthropic's tables of tool use).

@@ -43,19 +43,6 @@ func (p TokenPolicy) String() string {
 	return fmt.Sprintf("TokenPolicy(%d)", int(p))
 }
 
-// ParseTokenPolicy returns the policy off, allow or require, in any case; "" means off. Anything else is an error.
-func ParseTokenPolicy(text string) (TokenPolicy, error) {
-	for _, p := range []TokenPolicy{TokensOff, TokensAllow, TokensRequire} {
-		if strings.EqualFold(text, p.String()) {
-			return p, nil
-		}
-	}
-	if text == "" {
-		return TokensOff, nil
-	}
-	return TokensOff, fmt.Errorf("%q is no policy for users' tokens: use off, allow or require", text)
-}
-
 // target is embedded in the arguments of every tool. Its argument is only shown to clients if there are several instances.
 type target struct {
 	Instance string `json:"instance,omitempty" jsonschema:"Argo CD instance"`

@@ -91,14 +91,6 @@ func TestOptionsThatAreNone(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, p := range []toolset.TokenPolicy{toolset.TokensOff, toolset.TokensAllow, toolset.TokensRequire} {
-		if got, err := toolset.ParseTokenPolicy(strings.ToUpper(p.String())); got != p || err != nil {
-			t.Errorf("%v reads as %v, %v", p, got, err)
-		}
-	}
-	if p, err := toolset.ParseTokenPolicy("always"); err == nil || p != toolset.TokensOff || !strings.Contains(err.Error(), `"always"`) {
-		t.Errorf("%v, %v", p, err)
-	}
 }
 
 func TestUserTokens(t *testing.T) {

@@ -47,12 +47,6 @@ func Unwrap(text string) (lines []string) {
 	}
 }
 
-// Strip returns a text without what Plimsoll put into it: blocks of recalled memory, summaries of compacted messages, masks, notes of
-// pages, and lines that repeat one of the recalled lines.
-func Strip(text string, recalled []string) string {
-	return withoutRecalled(text, recalledSet(recalled))
-}
-
 func withoutRecalled(text string, recalled map[string]bool) string {
 	text = withoutBlocks(text)
 	if len(recalled) == 0 && !strings.Contains(text, "[Plimsoll") && !strings.Contains(text, "[plimsoll]") {

@@ -3,7 +3,6 @@
 //	x, err := facts.New(facts.Options{Dir: dir, Model: model, Store: store, TokensPerDay: 20_000})
 //	err = x.Push(ctx, episode.ID)     // at once, on disk
 //	more, err := x.Step(ctx)          // reads some of what waits; an ErrBudget when the day's tokens are spent
-//	now, before := facts.Current(records, time.Time{})
 //
 // It is off unless somebody makes an Extractor, and costs what its [Budget] allows: a request is made only when what it can take at
 // most, question and longest answer, is left of the day's tokens.

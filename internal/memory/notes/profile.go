@@ -111,19 +111,6 @@ func (p *Profile) Draft() (string, error) {
 	return text, nil
 }
 
-// Pending reports whether the file differs from the text in force.
-func (p *Profile) Pending() (bool, error) {
-	draft, err := p.Draft()
-	if _, full := errors.AsType[*FullError](err); full {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	c, err := p.confirmed()
-	return draft != c.Text, err
-}
-
 // Digest returns the digest of a text, as [Profile.Confirm] needs it.
 func Digest(text string) string { return digest(text) }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/internal/sorting"
-	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Task is one run of a replay.
@@ -50,9 +49,6 @@ func (s Score) WasteRatio() float64 {
 	}
 	return s.Waste / s.Used
 }
-
-// UsedGBh returns Used in gigabyte-hours (2^30 bytes).
-func (s Score) UsedGBh() float64 { return s.Used / float64(limit.GiB) / 3600 }
 
 func (s *Score) add(o Score) {
 	s.Tasks += o.Tasks

@@ -104,30 +104,3 @@ func lastPrompt(r *wire.Request) int {
 	}
 	return 0
 }
-
-// AskToDrop returns a Messages request that asks the provider to drop thinking that does not fit, in place of
-// refusing it; it needs the header of [Rule.Beta] beside it. The provider does not remember the wish: it goes
-// with every request of the conversation. The same request where it says so already, where it turns thinking
-// off (then [Without] is the way), and in other dialects.
-func AskToDrop(r *wire.Request) (*wire.Request, error) {
-	if !r.Dialect.Rules().DropsThinking {
-		return r, nil
-	}
-	const wish = `{"prefix_mismatch_behavior":"drop_block"}`
-	thinking := r.Raw(rawjson.Get(r.Body, "thinking"))
-	if len(thinking) == 0 || string(thinking) == "null" {
-		// These models think adaptively when nothing is said.
-		return set(r, "thinking", []byte(`{"type":"adaptive","block_binding":`+wish+`}`))
-	}
-	if kind, _ := rawjson.Text(thinking, "type"); kind == "disabled" {
-		return r, nil
-	}
-	if said := rawjson.Get(thinking, "block_binding", "prefix_mismatch_behavior"); !said.IsZero() {
-		return r, nil
-	}
-	with, err := rawjson.Set(thinking, "block_binding", []byte(wish))
-	if err != nil {
-		return r, err
-	}
-	return set(r, "thinking", with)
-}

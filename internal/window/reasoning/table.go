@@ -22,7 +22,7 @@ type Rule struct {
 	// input_transformations.
 	Refuses bool
 	// Beta is the value of the anthropic-beta header with which a request may ask for dropping in place
-	// of a refusal (see [AskToDrop]); "" where it cannot be asked for.
+	// of a refusal; "" where it cannot be asked for.
 	Beta string
 	// Source is the page that says so, Date the day it was read, as 2006-01-02.
 	Source, Date string

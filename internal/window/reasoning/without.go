@@ -68,17 +68,3 @@ func notThinking(r *wire.Request) (*wire.Request, error) {
 	d.Replace(r.ThinkingSpan, []byte(`{"type":"disabled"}`))
 	return d.Build()
 }
-
-// set returns the request with a top-level member set to value, added if it was not there.
-func set(r *wire.Request, name string, value []byte) (*wire.Request, error) {
-	body, err := rawjson.Set(r.Body, name, value)
-	if err != nil {
-		return r, err
-	}
-	next, err := wire.Parse(r.Dialect, body)
-	if err != nil {
-		return r, err
-	}
-	next.Model, next.Stream = r.Model, r.Stream // the caller may have them from the path
-	return next, nil
-}

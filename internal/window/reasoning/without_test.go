@@ -210,23 +210,3 @@ func TestMend(t *testing.T) {
 		}
 	}
 }
-
-func TestAskToDrop(t *testing.T) {
-	const messages = `"messages":[` + question + `]`
-	for body, want := range map[string]string{
-		`{` + messages + `}`:                 `{` + messages + `,"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}}`,
-		`{"thinking":null,` + messages + `}`: `{"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}},` + messages + `}`,
-		`{"thinking":{"type":"adaptive", "display":"omitted"},` + messages + `}`:               `{"thinking":{"type":"adaptive", "display":"omitted","block_binding":{"prefix_mismatch_behavior":"drop_block"}},` + messages + `}`,
-		`{"thinking":{"type":"disabled"},` + messages + `}`:                                    "",
-		`{"thinking":{"block_binding":{"prefix_mismatch_behavior":"error"}},` + messages + `}`: "",
-	} {
-		r := parsed(t, wire.Messages, body)
-		next, err := AskToDrop(r)
-		if err != nil {
-			t.Errorf("%s: %v", body, err)
-		}
-		if want == "" && next != r || want != "" && string(next.Body) != want {
-			t.Errorf("%s became\n%s", body, next.Body)
-		}
-	}
-}

@@ -8,7 +8,7 @@ import (
 
 // What go generate would write is what is there.
 func TestTableIsFresh(t *testing.T) {
-	kept := filepath.Join("..", "..", "catalogue.json")
+	kept := filepath.Join("..", "..", "..", "..", "window", "models", "catalogue.json")
 	text, err := os.ReadFile(kept)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestTableIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if old, err := os.ReadFile(filepath.Join("..", "..", "table.txt")); err != nil || string(old) != string(fresh) {
+	if old, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "window", "models", "table.txt")); err != nil || string(old) != string(fresh) {
 		t.Errorf("table.txt is not what the catalogue gives (%v): run go generate ./window/models", err)
 	}
 }
