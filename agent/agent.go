@@ -87,7 +87,7 @@ func (a *Agent) note(e journal.Event) {
 type Query struct {
 	Text string
 	// Session names the conversation that the query belongs to: up to 256 bytes of any UTF-8; "" is a conversation
-	// of its own that is not kept. With Existing it is an error if the session does not exist.
+	// of its own that is not kept. Existing makes the query fail with [ErrNoSession] if the session does not exist or is "".
 	Session  string
 	Existing bool
 	// Events is called for each event, in order, by one goroutine at a time. It should return soon:

@@ -71,8 +71,8 @@ func (r *Run) batch(calls []Call) *batch {
 	return b
 }
 
-// check validates all calls before one of them runs. If one is malformed, none runs, because the others may build on it: all get a result
-// that says so. Calls beyond MaxCalls are refused.
+// check validates the first MaxCalls calls before one of them runs, and refuses those beyond. If one is malformed, none runs, because the
+// others may build on it: all get a result that says so.
 func (b *batch) check(stop Stop) {
 	maxCalls := b.r.a.o.Limits.MaxCalls
 	var wrong []string
@@ -209,7 +209,7 @@ func (b *batch) begin() {
 	}
 }
 
-// deadline returns a timer that fires when the earliest running call has used up its time.
+// deadline returns a timer that fires when the earliest running call has used up its time, or at once if no call runs.
 func (b *batch) deadline() *time.Timer {
 	for _, p := range b.calls[:b.begun] {
 		if p.stored == nil {

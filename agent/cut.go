@@ -30,8 +30,8 @@ func legible(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// binary reports whether a text is binary data: it holds a zero byte, or an eighth of its first 8 KiB is invalid. Fewer invalid bytes may
-// be another encoding of text.
+// binary reports whether a text is binary data: its first 8 KiB hold a zero byte, or more than an eighth of them are control characters or
+// invalid UTF-8. Fewer may be another encoding of text.
 func binary(text string) bool {
 	const looked = 8 << 10
 	head := text[:min(len(text), looked)]

@@ -13,7 +13,7 @@
 // A [Model] is one request to a language model: agent/openai, agent/anthropic and
 // agent/gemini make them for the protocols that nearly everybody speaks. [Tools] are the tools for the model to call:
 // agent/toolbox makes them of MCP servers and Go functions. [Conversations] keep what was said:
-// agent/conversation does on disk. Each is a small interface, and anything may implement it.
+// agent/conversation does that on disk. Each is a small interface, and anything may implement it.
 //
 // # The steps of a query
 //

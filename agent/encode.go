@@ -14,9 +14,9 @@ import (
 type Encoder interface {
 	Model
 	// Encode writes a request as a body of the dialect wire.Chat, wire.Messages or wire.Gemini, with at least the model (where it
-	// stands in the body), the system prompt, the messages and the tools, and parses it. In wire.Chat each message of r is one
-	// message of the body; in the others those of one speaker that follow each other are one, in their order. It may be called from any goroutine, also while
-	// Generate runs, and asks nothing of the service.
+	// stands in the body), the system prompt, the messages and the tools, and returns it parsed. In wire.Chat each message of r is
+	// one message of the body; in the others successive messages of one speaker are one. Encode may be called from any goroutine,
+	// also while Generate runs, and asks nothing of the service.
 	Encode(r *Request) (*wire.Request, error)
 }
 

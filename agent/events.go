@@ -8,22 +8,23 @@ import (
 // EventKind is the kind of an event.
 type EventKind string
 
-// The kinds, and the fields of [Event] that are set for each.
+// The kinds, and the fields of [Event] that are set for each; Step is set as well once the requests to the model have begun.
 const (
 	EventQueued    EventKind = "queued"    // another query of the session runs: Text
 	EventStep      EventKind = "step"      // a request to the model begins: Step, Tokens
 	EventText      EventKind = "text"      // a piece of the answer: Text
-	EventDiscarded EventKind = "discarded" // the pieces since the last EventStep were no answer (the request broke off and is made again)
+	EventDiscarded EventKind = "discarded" // the pieces since the last EventStep were no answer (the request failed and is made again)
 	EventCall      EventKind = "call"      // a call begins: Call
 	EventChunk     EventKind = "chunk"     // a piece of a call's output: Call, Text
 	EventResult    EventKind = "result"    // a call ended: Call, Result
 	EventRetry     EventKind = "retry"     // a request is made again after Wait: Err, Wait, Tries
-	EventRoom      EventKind = "room"      // room was made in the window: Text, Tokens
+	EventRoom      EventKind = "room"      // room was made in the window, or old messages were left out: Text, Tokens (0 for the latter)
 	EventNudge     EventKind = "nudge"     // the model was told that it repeats itself: Text
 	EventWarning   EventKind = "warning"   // Text
 )
 
-// Event is one thing that happened in a query. Its texts are pieces: at most 8 KiB each.
+// Event is one thing that happened in a query. Text and Err have at most 8 KiB each. Tokens is the size of the request's input, and Tries
+// the number of requests that have failed.
 type Event struct {
 	Kind   EventKind     `json:"kind"`
 	Step   int           `json:"step,omitempty"`

@@ -88,8 +88,8 @@ func (c *core) query(summarize summarizer) *fitter {
 // fit returns the messages of a conversation in a form that a strict provider accepts and that fits the window. Messages that need no
 // change are returned as they were given. maxOutput is the number of tokens of output that the caller wants to ask for, 0 for none.
 //
-// The error is that of ctx, or a *[TooLargeError] when even the parts that must stay do not fit: the system prompt, the tools, the first
-// and the newest message of the user and the step under way.
+// The error is that of ctx, that of a history that cannot be read, or a *[TooLargeError] when even the parts that must stay do not fit:
+// the system prompt, the tools, the first and the newest message of the user and the step under way.
 func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []ToolSpec, maxOutput int) ([]Message, fitResult, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fitResult{}, err

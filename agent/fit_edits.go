@@ -134,7 +134,8 @@ func (e *encoding) result(p *wire.Part, text string) Message {
 	return m
 }
 
-// findResult returns the place of a result by the id of its call in the request, which may differ from that in the history.
+// findResult returns the place of a result by the id of its call in the request, which may differ from that in the history; false if there
+// is none.
 func (e *encoding) findResult(id string) (resultAt, bool) {
 	if e.results == nil {
 		e.results = map[string]resultAt{}

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// TooLargeError means that a request does not fit the window of the model, whatever is left out of it. It is the cause of
+// TooLargeError means that a request does not fit the window of the model, whatever is left out of it. It is a cause of
 // [ContextExceeded], and holds no text of the conversation.
 type TooLargeError struct {
 	Model string
@@ -31,6 +31,7 @@ const (
 	partTools  = "tools"
 )
 
+// Error names the model, the sizes in tokens, the largest part of the request and the next step.
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%d tokens fit into a request to %s, and %d are left after everything that may be left out was left out: %s has %d of them; %s",
 		e.Limit, e.Model, e.Total, e.largestPart(), e.Tokens, e.advice())

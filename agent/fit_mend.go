@@ -14,7 +14,8 @@ import (
 )
 
 // isPaired reports whether each message with calls is followed by exactly their results, in any order, so that package repair has nothing
-// to do. The calls of the last message may have no results. Ids may be used again in a later step: see completeCalls.
+// to do. An id that is empty, longer than maxID (0: any length) or used twice in one message makes it false. The calls of the last message
+// may have no results. Ids may be used again in a later step: see completeCalls.
 func isPaired(ms []Message, maxID int) bool {
 	for i := 0; i < len(ms); {
 		calls := ms[i].Calls

@@ -78,7 +78,7 @@ func completeCalls(ms []Message, strict bool) (out []Message, n int) {
 	return out, n
 }
 
-// nameBytes is the longest name of a tool that all providers take.
+// nameBytes is the length of the longest name of a tool that all providers take, in bytes.
 const nameBytes = 64
 
 // dropUncallable replaces names and arguments in calls that providers do not accept, and returns the number of such calls: a model may have
@@ -165,7 +165,7 @@ func rename(ms []Message, strict bool) []Message {
 	return out
 }
 
-// unusedID returns the id with a number appended, so that it is not in used.
+// unusedID returns the id ("call" for an empty one, sanitized with strict) with a number appended, so that it is not in used.
 func unusedID(id string, strict bool, used map[string]bool) string {
 	if strict {
 		id = sanitizeID(id)
@@ -180,7 +180,7 @@ func unusedID(id string, strict bool, used map[string]bool) string {
 	}
 }
 
-// sanitizeID replaces each character but ASCII letters, digits, - and _ by _.
+// sanitizeID returns an id in which each character other than ASCII letters, digits, - and _ is replaced by _.
 func sanitizeID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 128 && plainByte(byte(r)) {

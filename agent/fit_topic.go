@@ -4,8 +4,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/topic"
 )
 
-// compactBetween compacts a request that is near the trigger if it begins a new question, so that room need not be made in the middle of
-// it.
+// compactBetween compacts a request that is near the trigger if it begins a new question, so that room need not be made while that is being
+// answered.
 func (p *compactionPass) compactBetween() error {
 	lines := p.lines()
 	if p.refused || !lines.Near(p.in.Estimate) {

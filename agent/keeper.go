@@ -3,7 +3,8 @@ package agent
 import "time"
 
 // A Keeper gets the messages of sessions as they are appended. Keep is called by the goroutine of a query, which waits for it, so it should
-// return at once. place is the position in the session of the first of the messages, from 0. The messages must not be changed.
+// return at once. session is "" for a query without one. place counts the messages that the store had when the query began and those
+// appended since, so a session that was shortened continues with a smaller place. The messages must not be changed.
 type Keeper interface {
 	Keep(session string, place int, at time.Time, ms []Message)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Limits bound a query. Zero values mean the defaults.
+// Limits bound a query. Zero values mean the defaults, which stand in parentheses.
 type Limits struct {
 	MaxSteps           int           // requests to the model (20); the last one is without tools
 	MaxHistoryMessages int           // messages of a conversation (40), in whole turns
@@ -17,7 +17,7 @@ type Limits struct {
 	Identical          int           // calls in a row that are a loop (4)
 	Window             int           // tokens; 0 goes by the model
 	MaxOutput          int           // tokens of one answer; 0 goes by the model
-	Trigger, Target    float64       // of the window: when room is made and how much (0.8, and by fit.AutoTarget 0.2)
+	Trigger, Target    float64       // of the room for input: at which share room is made, and the share left then (0.8, and 0.2 or a quarter of a lower Trigger)
 	Topic              float64       // of the window: above it room is made between two questions (0: only at Trigger)
 	MaxQuestion        limit.Bytes   // (1 MiB)
 	MaxAnswer          limit.Bytes   // of all parts of an answer (256 KiB)

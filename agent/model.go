@@ -84,14 +84,14 @@ type Failure string
 const (
 	Unreachable Failure = "unreachable" // no connection, or none in time
 	Busy        Failure = "busy"        // 408, 409, 429, 5xx, overloaded
-	Broken      Failure = "broken"      // the answer broke off or was none
+	Broken      Failure = "broken"      // the answer broke off, was empty or is not an answer
 	Key         Failure = "key"         // 401, 403
 	NoModel     Failure = "no-model"    // 404
 	TooLong     Failure = "too-long"    // more than the window takes
-	Refused     Failure = "refused"     // any other 4xx
+	Refused     Failure = "refused"     // any other 4xx, or a model that does not want to answer or used up its output before it did
 	NotAnAPI    Failure = "not-an-api"  // HTML and the like: the address is wrong
-	Oversized   Failure = "oversized"   // an answer larger than is taken of one
-	Internal    Failure = "internal"    // the adapter itself: a panic, an error of no kind
+	Oversized   Failure = "oversized"   // the answer is larger than the adapter takes
+	Internal    Failure = "internal"    // the adapter itself: a panic, or an error that is not a ModelError
 )
 
 // ModelError is the failure of a model to answer. It holds no credential.
@@ -106,5 +106,5 @@ type ModelError struct {
 	Limit, Actual int
 	// Tries counts the requests that were made.
 	Tries int
-	Err   error
+	Err   error // the cause; it may be nil
 }

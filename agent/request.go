@@ -48,8 +48,8 @@ type answer struct {
 	full bool
 }
 
-// ask makes the request of a step, again after failures that may pass. last withholds the tools. An error is a *tooLong, a *ModelError, a
-// *notKept, or any other if the query has ended.
+// ask makes the request of a step, again after failures that may pass. last withholds the tools. An error is a *tooLong, a *ModelError, that
+// of a history that cannot be encoded, or any other if the query has ended.
 func (r *Run) ask(last bool) (answer, error) {
 	refits, empties := 0, 0
 	req, err := r.fit(last, "window")
@@ -102,7 +102,8 @@ func (r *Run) ask(last bool) (answer, error) {
 
 var errEmpty = errors.New("the answer was empty")
 
-// emptyAnswerError returns a *ModelError for an answer without text and calls, nil for any other.
+// emptyAnswerError returns a *ModelError for an answer without text and calls. It returns nil for any other, for a refusal, and for the rest
+// of an answer of which a part has come.
 func (r *Run) emptyAnswerError(got answer) error {
 	if strings.TrimSpace(got.Message.Text) != "" || len(got.Message.Calls) > 0 || got.Stop == StopRefused || r.state.partial != "" {
 		return nil
@@ -135,8 +136,8 @@ func (r *Run) wait(e *ModelError) error {
 	}
 }
 
-// fit returns the next request, within the window of the model. last withholds the tools; why is the reason for the journal. A request that
-// cannot be made to fit is a *tooLong.
+// fit returns the next request, within the window of the model. last withholds the tools; why is the reason for the journal. The error for a
+// request that cannot be made to fit is a *tooLong.
 func (r *Run) fit(last bool, why string) (*Request, error) {
 	r.trim()
 	list := r.state.list()

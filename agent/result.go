@@ -30,7 +30,8 @@ type Result struct {
 	Usage   Usage  `json:"usage"` // of all requests together
 	// Detail explains for people why the query did not complete; "" when Completed.
 	Detail string `json:"detail,omitempty"`
-	// Err is the cause of ModelFailed (a *ModelError), ContextExceeded, Cancelled or Failed; else nil.
+	// Err is the cause of ModelFailed (a *ModelError), ContextExceeded (a *TooLargeError, or a *ModelError if the provider kept
+	// refusing), Cancelled or Failed; else nil. After Failed it may be nil too.
 	Err        error       `json:"-"`
 	PeakMemory MemoryUsage `json:"peak_memory"`
 }

@@ -17,8 +17,8 @@ type Room struct {
 	WholeResults bool
 	// AfterRefusal makes room only after the provider has refused a request as too long.
 	AfterRefusal bool
-	// Keep stores a result that leaves the window, of a tool, where the model can read it again, and returns in a few words how; "" when it
-	// could not. nil keeps none.
+	// Keep stores the text of a tool's result that leaves the window where the model can read it again, and returns how in a few words, or
+	// "" if it could not be stored. nil keeps none.
 	Keep func(tool, text string) string
 	// Windows returns the window of the model where Limits.Window does not, and learns of refusals; nil is one of the agent's own.
 	Windows *models.Resolver

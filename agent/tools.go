@@ -35,7 +35,8 @@ type Output struct {
 type roomKey struct{}
 
 // ResultRoom returns, from the context of a call, for how many bytes of result text the model has room: half of what is free in the window
-// before room is made, shared by the calls of the step; 0 if that is not known. Answer a larger result with a page of that size.
+// before room is made, shared by the calls of the step, and at least 10,000 bytes; 0 outside of a call. Answer a larger result with a page
+// of that size.
 func ResultRoom(ctx context.Context) limit.Bytes {
 	room, _ := ctx.Value(roomKey{}).(limit.Bytes)
 	return room
