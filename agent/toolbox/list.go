@@ -139,7 +139,7 @@ func isObject(schema []byte) bool {
 
 // List implements [agent.Tools]: functions first, then the servers in the order of Options, the tools of each by name, and last those that
 // read kept results. It returns the lists that are known and refreshes old ones in the background; for a list that its server says has
-// changed it waits up to staleWait.
+// changed, or that is being read, it waits up to 5 seconds.
 func (b *Toolbox) List(ctx context.Context) ([]agent.ToolSpec, error) {
 	if b.ctx.Err() != nil {
 		return nil, ErrClosed

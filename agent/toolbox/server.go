@@ -17,7 +17,8 @@ import (
 
 // Server describes one MCP server. Exactly one of Command, URL, Peer and Gateway is set.
 type Server struct {
-	// Name identifies the server; "" means the name of the Gateway or program, or the host of the URL.
+	// Name identifies the server; "" means the name of the Gateway or program, or the host of the URL, else
+	// "remote" for a URL and "server" for a Peer.
 	Name string
 	// Command is a program and its arguments, which speaks MCP on standard streams. It is
 	// started when the toolbox is made, and again after it has ended.

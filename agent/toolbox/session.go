@@ -84,7 +84,7 @@ func (l *serverSession) make(o gateway.ServerOptions) {
 }
 
 // refresh lists the tools again if that is due. With wait set it waits for the list until ctx ends; otherwise it returns at once. The error
-// is why there is no current list.
+// is why there is no current list; without wait it is nil while an attempt is under way.
 func (l *serverSession) refresh(ctx context.Context, wait bool) error {
 	l.mu.Lock()
 	fresh := l.peer != nil && l.err == nil && !l.stale && time.Since(l.listedAt) < staleAfter

@@ -28,7 +28,7 @@ type Stats struct {
 // ServerStats are the counts of one server.
 type ServerStats struct {
 	Name  string
-	Tools int
+	Tools int // without those that read kept results
 	Calls int64
 	// Err is the reason why its tools could not be listed last; nil if they could.
 	Err error

@@ -196,8 +196,8 @@ func (b *Toolbox) connect(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the calls, the servers that were started here and the spool that was made here. It waits up to closeWait for functions to
-// return.
+// Close ends the calls, the servers that were started here and the spool that was made here. It waits up to 5 seconds for functions to
+// return. A second call returns the error of the first.
 func (b *Toolbox) Close() error {
 	b.once.Do(func() {
 		b.end(ErrClosed)
