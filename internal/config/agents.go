@@ -194,7 +194,8 @@ func (l *Loaded) agentNames() map[string]Agent {
 	return found
 }
 
-// compareSources reports whether a comes before b, of two sources of the same origin.
+// compareSources reports whether a comes before b, of two sources of the same origin: the one on the earlier line, or on equal lines the
+// one whose name sorts first.
 func compareSources(a, b Source) bool {
 	if a.Line != b.Line {
 		return a.Line < b.Line

@@ -84,8 +84,9 @@ func (s *Store) WouldForget(ctx context.Context, f Filter) ([]Record, error) {
 
 // Forget removes the records that a filter matches from the disk, with all that is derived from them and the same passages in other
 // namespaces, and their words from all stores of Options.Elsewhere. What stays is an id and a keyed digest of each text, by which [Store.Add]
-// refuses it when it comes again, also when another process is adding it at this moment. A Forget that ends early, or that could not reach all other
-// stores, is finished by the next one or by [Store.GC]; the records are found no longer.
+// refuses it when it comes again, also when another process is adding it at this moment. A Forget that fails
+// without Records in its result may have removed nothing and has to be called again; one that fails later, or could not reach all other
+// stores, is finished by the next one or by [Store.GC], and the records are found no longer.
 func (s *Store) Forget(ctx context.Context, f Filter) (Forgotten, error) {
 	gone, err := s.WouldForget(ctx, f)
 	if err != nil {

@@ -114,7 +114,7 @@ func (r *Run) Frozen() bool {
 	return r.frozen
 }
 
-// checkChild returns an error when c is the command itself, or the run is over.
+// checkChild returns an error if c is the command itself or the run is over. The caller holds r.cageMu.
 func (r *Run) checkChild(c Child) error {
 	switch {
 	case r.over:

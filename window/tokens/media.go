@@ -35,7 +35,8 @@ const (
 	sealedMost = 256 << 10
 )
 
-// media returns the estimate for one image, sound or document; head is the beginning of its base64 text.
+// media returns the estimate for one image, sound or document by the type and length in s. head, the beginning of its base64 text, is used
+// only for the width and height of an image.
 func media(f Family, s *wire.MediaSource, head []byte) Estimate {
 	size := s.Base64 / 4 * 3
 	far := s.Base64 == 0

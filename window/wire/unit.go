@@ -98,7 +98,7 @@ func (r *Request) Units() []Unit {
 	return units
 }
 
-// unitOf returns the index of the unit that a message is in.
+// unitOf returns the index of the unit that contains the message with this index, or len(units) if the message lies behind all of them.
 func unitOf(units []Unit, message int) int {
 	return sort.Search(len(units), func(k int) bool { return units[k].To > message })
 }

@@ -130,7 +130,8 @@ func (l logsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) (
 	return places, err
 }
 
-// overwriteWords writes over words in a file, and reports whether it had them. Who appends to it is not disturbed.
+// overwriteWords overwrites words in a file in place, without disturbing a process that appends to it, and reports whether the file held
+// them. With dry it only looks.
 func overwriteWords(path string, words *memory.Finder, dry bool) (held bool, err error) {
 	mode := os.O_RDWR
 	if dry {

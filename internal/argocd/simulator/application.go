@@ -155,7 +155,8 @@ func (s *Simulator) application(i int, a *application) {
 	}
 }
 
-// sourceOf decides where the manifests come from.
+// sourceOf sets the fields of a that say where its manifests come from (repository, chart or path, revision and type of source), drawn at
+// random from d.
 func (a *application) sourceOf(d *dice) {
 	a.multi, a.third = d.chance(160), d.chance(400)
 	k := d.intn(1000)

@@ -132,7 +132,8 @@ func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArg
 // (updateApp of server/application).
 var patchable = []string{"labels", "annotations", "finalizers"}
 
-// patch returns the merge patch for the arguments.
+// patch returns the merge patch for the changes that the arguments ask for in an application, which is given decoded as app and as its
+// JSON tree as before. It is an error if they ask for no change, or for one that the server would ignore.
 func (in updateArgs) patch(app *application, before any) (map[string]any, error) {
 	for key := range in.Metadata {
 		if !slices.Contains(patchable, key) {

@@ -148,7 +148,8 @@ type walker struct {
 	size   int64
 }
 
-// walk processes a piece of a line and returns the bytes to pass on.
+// walk records a piece of a line; first and last report whether the line begins and ends with it. It returns the bytes to pass on: piece
+// itself, unless it is a whole line that the take function has changed.
 func (w *walker) walk(piece []byte, first, last bool) []byte {
 	r := w.relay
 	r.mu.Lock()

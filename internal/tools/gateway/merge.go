@@ -138,8 +138,8 @@ type part struct {
 	begun   bool // it took initialize
 }
 
-// Merged returns the name that a server's tool has behind a merged endpoint. A name longer than MaxName is cut and ends in a digest of the
-// whole, so that it is the same every time.
+// Merged returns the name that a server's tool has behind a merged endpoint, where prefix is the server's [Part.Prefix] and name is the
+// tool's own. A result longer than MaxName is cut and ends in a digest of the whole, so that it is the same every time.
 func Merged(prefix, name string) string {
 	full := prefix + Separator + name
 	if len(full) <= MaxName {

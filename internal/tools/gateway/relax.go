@@ -114,7 +114,8 @@ func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 	return schema, true
 }
 
-// relaxMember relaxes the schemas in the value of the keyword key; root and refers are as for relax.
+// relaxMember returns the value of the keyword key with all schemas in it relaxed; root and refers are those of the schema that has the
+// keyword. ok is false if a schema is invalid or nested too deep.
 func relaxMember(value []byte, key string, root, refers bool, depth int) (out []byte, ok bool) {
 	var spans []rawjson.Span
 	switch {

@@ -23,7 +23,8 @@ type memoryCounters struct {
 	_, _, _, _, _, _, privateCommit uintptr
 }
 
-// readProcess takes handles for files, and what the process has committed for its virtual memory.
+// readProcess returns the figures of this process by the names of their metrics, without those that Windows does not tell; handles count
+// as open files, and committed memory as virtual memory.
 func readProcess() map[string]float64 {
 	told := map[string]float64{processMaxFiles: mostHandles}
 	self := windows.CurrentProcess()

@@ -213,8 +213,9 @@ func (t *modelRequest) read() error {
 	return nil
 }
 
-// look unpacks the body and waits for its turn to be looked into. All that a look takes is charged to the budget before it is made: first
-// by the size that the packed form claims, or a guess. errGiants means that the body goes on as it came.
+// look unpacks the body, and waits for memory and for its turn to look into it, which the caller gives back with looked or by releasing
+// the body. All that a look takes is charged to the budget before it is made: first by the size that the packed form claims, or a guess.
+// The error errGiants means that the body goes on as it came; others are those of noRoom and [wire.Decode].
 func (t *modelRequest) look(encoding string) (*wire.Look, error) {
 	packed := t.body.bytes
 	if isIdentity(encoding) {

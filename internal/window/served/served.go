@@ -105,7 +105,8 @@ func private(host string) bool {
 	return ip != nil && (ip.IsLoopback() || ip.IsPrivate())
 }
 
-// ask tries one kind of server after the other. A 404 costs nothing; a server that does not answer in time ends the question.
+// ask returns the window that the server at root gives to model, in tokens, or 0 if none tells it or ctx ends first. It asks as each kind
+// of server in turn, and passes over those that answer 404.
 func (a *Asker) ask(ctx context.Context, root, model string) int {
 	for _, kind := range []func(context.Context, string, string) int{a.ollama, a.llamaCPP, a.lmStudio} {
 		if n := kind(ctx, root, model); n > 0 {
