@@ -26,20 +26,20 @@ func TestAnIdleRunIsLeftAlone(t *testing.T) {
 			CPU: func() (time.Duration, bool) { return time.Duration(spent.Load()), !unknown.Load() },
 		})
 		defer stop()
-		rest := func(want int64, when string) {
+		rest := func(least, most int64, when string) {
 			t.Helper()
 			before := run.times.Load()
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			if got := run.times.Load() - before; got < want || got > want+1 {
-				t.Errorf("%s: asked %d times in a minute, want %d", when, got, want)
+			if got := run.times.Load() - before; got < least || got > most {
+				t.Errorf("%s: asked %d times in a minute, want %d to %d", when, got, least, most)
 			}
 		}
-		rest(1, "a run that does nothing")
-		rest(0, "a run that goes on doing nothing")
+		rest(1, 2, "a run that does nothing")
+		rest(0, 0, "a run that goes on doing nothing")
 		spent.Add(int64(time.Microsecond))
-		rest(1, "after a microsecond")
+		rest(1, 1, "after a microsecond")
 		unknown.Store(true)
-		rest(29, "where nobody counts")
+		rest(29, 400, "where nobody counts") // the smaller the disk, the more often
 	})
 }
