@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	generatedBegin = "<!-- generated from internal/config/schema.go: go test ./config -run Reference -update -->\n"
+	generatedBegin = "<!-- generated from internal/config/schema.go: go test ./internal/config -run Reference -update -->\n"
 	generatedEnd   = "<!-- end of the generated part -->\n"
 )
 
@@ -42,7 +42,7 @@ func TestReferenceInTheDocsIsUpToDate(t *testing.T) {
 		return
 	}
 	if got != want {
-		t.Errorf("%s is out of date: go test ./config -run Reference -update", file)
+		t.Errorf("%s is out of date: go test ./internal/config -run Reference -update", file)
 	}
 }
 
