@@ -23,13 +23,13 @@ type Options struct {
 	// SharedDir is a directory made by an admin, through which the claims of other users are seen; "" for none. See
 	// [admission.Options].Shared.
 	SharedDir string
-	// Keep is the number of runs kept per tool and project (usage.KeptRuns).
+	// Keep is the number of runs kept per tool and project; 0 means 200.
 	Keep int
 	// InitialEstimates are the reservations, in bytes, for tools without a history. A tool that is not in it has that of its built-in
-	// profile, else [estimate.FirstGuess]. Other names of a profile may be used: claude-code is claude.
+	// profile, else 500 MiB. Other names of a profile may be used: claude-code is claude.
 	InitialEstimates map[string]limit.Bytes
-	// MinFree is the memory that must stay free on the host, in bytes: 0 means [headroom.MinFree] of its
-	// memory, below 0 nothing.
+	// MinFree is the memory that must stay free on the host, in bytes: 0 means 5 % of its memory, at least 256 MiB or an eighth where that is
+	// less, and at most 2 GiB; below 0 nothing.
 	MinFree limit.Bytes
 	// CountSwap counts free swap as available.
 	CountSwap bool

@@ -23,3 +23,6 @@ func TestMinFreeOfAProgram(t *testing.T) {
 		}
 	}
 }
+
+// SetHeadroom replaces how the guard reads the memory of the machine.
+func (g *Guard) SetHeadroom(read func() (headroom.Reading, error)) { g.headroom = read }

@@ -81,28 +81,27 @@ func openMachineSigns() (m machineSigns) {
 	return m
 }
 
-// read returns the memory that is available on the machine, in bytes, and the number of the process that was started last in this PID
-// namespace (proc_loadavg(5)); ok is false where they cannot be read.
-func (m machineSigns) read() (available, newest int64, ok bool) {
+// read returns the present state, by proc_meminfo(5) and proc_loadavg(5).
+func (m machineSigns) read() machineState {
 	if m.meminfo == nil || m.loadavg == nil {
-		return 0, 0, false
+		return machineState{}
 	}
-	body, err := m.meminfo.Read(sysfile.Small)
+	memory, err := m.meminfo.Read(sysfile.Small)
 	if err != nil {
-		return 0, 0, false
+		return machineState{}
 	}
-	_, rest, found := bytes.Cut(body, []byte("MemAvailable:"))
+	_, rest, _ := bytes.Cut(memory, []byte("MemAvailable:"))
 	line, _, _ := bytes.Cut(rest, []byte(" kB"))
 	kib, err := number(line)
-	if err != nil || !found {
-		return 0, 0, false
-	}
-	body, err = m.loadavg.Read(sysfile.Small)
 	if err != nil {
-		return 0, 0, false
+		return machineState{}
 	}
-	newest, err = number(body[bytes.LastIndexByte(body, ' ')+1:])
-	return kib << 10, newest, err == nil
+	load, err := m.loadavg.Read(sysfile.Small)
+	if err != nil {
+		return machineState{}
+	}
+	newest, err := number(load[bytes.LastIndexByte(load, ' ')+1:])
+	return machineState{available: kib << 10, newest: newest, known: err == nil}
 }
 
 func (m machineSigns) close() {

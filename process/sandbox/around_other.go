@@ -18,6 +18,6 @@ type machineSigns struct{}
 
 func openMachineSigns() machineSigns { return machineSigns{} }
 
-func (machineSigns) read() (available, newest int64, ok bool) { return 0, 0, false }
+func (machineSigns) read() machineState { return machineState{} }
 
 func (machineSigns) close() {}

@@ -87,19 +87,23 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	return sampleEvery / 4
 }
 
+// machineState is the memory that is available on the machine, in bytes, and the number of the process that was started last in this PID
+// namespace; known is false where the system does not tell.
+type machineState struct {
+	available, newest int64
+	known             bool
+}
+
 // stillness says whether a tree that only waits need be looked at: asking each of 200 processes twice a second is four times the price of
 // a group's counters. It ends with the first process that anybody starts on the machine, with memory that anybody takes, and after
 // [stillTreeEvery].
 type stillness struct {
-	signs             machineSigns
-	last              Sample
-	looked            time.Time
-	same              int   // looks in a row that found the same
-	available, newest int64 // what the machine said before the last look
-	known             bool
-	nowAvailable      int64
-	nowNewest         int64
-	nowKnown          bool
+	signs  machineSigns
+	before machineState // before the last look
+	now    machineState
+	last   Sample
+	looked time.Time
+	same   int // looks in a row that found the same
 }
 
 // stillSlack is the loss of memory that the machine may have had since the last look, in bytes, where the run has no limit; else it is a
@@ -112,13 +116,13 @@ const stillTreeEvery = 4 * time.Second
 
 // lasts reports whether nothing can have happened since the last look that a look must see before the next one is due.
 func (s *stillness) lasts(now time.Time, memory limit.Bytes) bool {
-	s.nowAvailable, s.nowNewest, s.nowKnown = s.signs.read()
+	s.now = s.signs.read()
 	slack := int64(stillSlack)
 	if memory > 0 {
 		slack = int64(memory / 16)
 	}
-	return s.same >= 2 && s.known && s.nowKnown && s.nowNewest == s.newest && s.available-s.nowAvailable < slack &&
-		now.Sub(s.looked) < stillTreeEvery
+	return s.same >= 2 && s.before.known && s.now.known && s.now.newest == s.before.newest &&
+		s.before.available-s.now.available < slack && now.Sub(s.looked) < stillTreeEvery
 }
 
 // note records what a look has found; what the machine said is from before the look, so that nothing falls between.
@@ -128,8 +132,7 @@ func (s *stillness) note(now time.Time, found Sample) {
 	} else {
 		s.same = 0
 	}
-	s.last, s.looked = found, now
-	s.available, s.newest, s.known = s.nowAvailable, s.nowNewest, s.nowKnown
+	s.last, s.looked, s.before = found, now, s.now
 }
 
 // scan brings the tree up to date and makes new descendants nicer than the command. Every look at the tree goes through it, because a new

@@ -85,6 +85,19 @@ func statfs(path string) (total, free limit.Bytes, ok bool) {
 	return limit.Bytes(st.Blocks) * limit.Bytes(st.Bsize), limit.Bytes(st.Bavail) * limit.Bytes(st.Bsize), true
 }
 
+// leastFill is the loss of free space on a file system that a look at the processes is worth.
+const leastFill = 16 * limit.MiB
+
+// fills reports whether a file system has lost free space since the last look, whoever took it.
+func (s *sampler) fills() bool {
+	for _, sp := range s.spaces {
+		if _, free, ok := statfs(sp.Path); !ok || sp.Free-free >= leastFill {
+			return true
+		}
+	}
+	return false
+}
+
 // look reads how much the processes have written and how far the file systems have filled up. With near it also finds the writers since the
 // last look. The reading is valid until the next look.
 func (s *sampler) look(processes []Process, near bool) Reading {

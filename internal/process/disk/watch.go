@@ -23,7 +23,8 @@ type Options struct {
 	Dirs []string
 	Run  Run
 	// CPU returns the processor time that the run has used, and false where that is not counted to the microsecond; it may be nil. A run that
-	// has used none since the last look has written nothing, so its processes are not asked.
+	// has used none since the last look has written nothing, so its processes are not asked as long as the disks do not fill either, and for
+	// [longestRest] at most: a process may have left what counts the time.
 	CPU func() (time.Duration, bool)
 	// Note is called with every event, from the watch's goroutine, after [Run].End was called for its victim.
 	Note func(Event)
@@ -35,6 +36,8 @@ type Options struct {
 const (
 	calm  = 2 * time.Second
 	brisk = 200 * time.Millisecond
+	// longestRest is the most between two looks at a run that uses no processor time.
+	longestRest = 20 * time.Second
 	// hasty is the least between two looks while the run writes and a line is near: at [fastest] that is 40 MiB.
 	hasty = 20 * time.Millisecond
 	// fastest is an upper bound of the bytes that a run can write in a second: a fast disk of 2026.
@@ -58,12 +61,12 @@ func watch(o Options, quit <-chan struct{}) {
 	next := time.NewTimer(0)
 	defer next.Stop()
 	<-next.C
-	spent, counted := time.Duration(0), false
+	spent, counted, looked := time.Duration(0), false, time.Time{}
 	for near := false; ; {
 		if o.CPU != nil {
 			// It is read before the processes are, so that what they do meanwhile counts for the next look.
 			now, ok := o.CPU()
-			if ok && counted && now == spent && !near {
+			if ok && counted && now == spent && !near && time.Since(looked) < longestRest && !s.fills() {
 				next.Reset(rounding.Pause(pause))
 				select {
 				case <-quit:
@@ -72,7 +75,7 @@ func watch(o Options, quit <-chan struct{}) {
 				}
 				continue
 			}
-			spent, counted = now, ok
+			spent, counted, looked = now, ok, time.Now()
 		}
 		reading := s.look(o.Run.Processes(), near)
 		select {
