@@ -28,7 +28,7 @@ var roomLines = map[string]int{
 	"journal":          1800,
 	"limit":            400,
 	"memory":           12450,
-	"process":          24880,
+	"process":          24900,
 	"tools":            31040,
 	"watch":            9100,
 	"window":           36800,
