@@ -76,14 +76,26 @@ const (
 	worthwhile = 384 << 10
 	// burst is the memory that Go may take before it collects, in bytes: a process that waits has some 7 MB, half of them only reserved.
 	burst = 16 << 20
+	// alreadySmall is the memory of a process below which the first collection costs more than it frees, in bytes: the lists and the
+	// marks of the collector are 0.5 MB, and the garbage of a start is 0.2.
+	alreadySmall = 9 << 19
 )
+
+// isTuned reports whether the person has set the collector: then they decide.
+func isTuned() bool { return os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" }
 
 // Shrink gives back what starting took: garbage, free pages, and the pages of the program that were only read to start. It
 // leaves one processor to the process, because each that Go plans for keeps memory of its own: after the collection, since the pages of
-// one that goes before it are filed under lists that are otherwise empty, 0.4 MB of them. The memory comes back as it is used.
+// one that goes before it are filed under lists that are otherwise empty, 0.4 MB of them. A process that is small already is not
+// collected: the first collection takes more than it would give back. The memory comes back as it is used.
 func Shrink() *Small {
-	s := &Small{percent: debug.SetGCPercent(garbage), limit: debug.SetMemoryLimit(-1)}
-	Release()
+	s := &Small{percent: debug.SetGCPercent(-1), limit: debug.SetMemoryLimit(-1)}
+	if held, ok := held(); ok && held < alreadySmall && !isTuned() {
+		releaseProgram()
+	} else {
+		debug.SetGCPercent(garbage)
+		Release()
+	}
 	s.processors = runtime.GOMAXPROCS(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +121,7 @@ func (s *Small) Again() {
 
 // rest lets the collector rest. The caller holds mu.
 func (s *Small) rest() {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" { // who sets them decides
+	if isTuned() {
 		return
 	}
 	held, ok := held()

@@ -108,7 +108,7 @@ func MaskText(s string) (safe string, masked int) {
 	if strings.Contains(s, "ookie") || strings.Contains(s, "COOKIE") {
 		s = replace(cookie(), s, func(m []string) string { return count(m[0], m[1]+Hidden) })
 	}
-	if strings.ContainsAny(s, "?&;") && strings.IndexByte(s, '=') >= 0 {
+	if strings.ContainsAny(s, "?&;") && strings.IndexByte(s, '=') >= 0 && containsAny(strings.ToLower(s), queryParts) {
 		s = replace(queried(), s, func(m []string) string {
 			if m[2] == Hidden || !random(m[2]) {
 				return m[0]
@@ -163,6 +163,7 @@ func hasRun(s string, n int) bool {
 var (
 	nameParts   = []string{"pass", "pwd", "secret", "token", "cred", "key", "auth", "jwt", "bearer", "docker", "data"}
 	headerParts = []string{"bearer", "authorization"}
+	queryParts  = []string{"key=", "sig=", "code=", "appid=", "signature=", "hmac=", "cret=", "passwd=", "auth="}
 )
 
 func containsAny(s string, parts []string) bool {

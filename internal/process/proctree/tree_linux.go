@@ -123,7 +123,7 @@ func New(o Options) (*Tree, error) {
 		known:    make(map[int]*entry),
 		pending:  make(map[int]*candidate),
 		spare:    make([]*entry, 0, 64),
-		dirents:  make([]byte, 32<<10),
+		dirents:  make([]byte, 8<<10),
 		buf:      make([]byte, 4<<10),
 	}
 	if t.procDir == "" {
