@@ -49,7 +49,7 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 	if err := hasFTS5(ctx); err != nil {
 		o.Note("SQLite FTS5 is not compared: python3 with it is not here (%v).", err)
 	} else {
-		engines = append(engines, fts5("AND"), fts5("OR"))
+		engines = append(engines, fts5("AND", ""), fts5("OR", ""), fts5("OR", "porter"), fts5("OR", "trigram"))
 	}
 	if *address != "" {
 		client, err := embed.NewClient(embed.ClientOptions{URL: *address, Model: *model, Timeout: 5 * time.Minute})
@@ -60,6 +60,12 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 		engines = append(engines, withEmbeddings(client))
 	}
 	o.Note("R@k: the share of the turns that answer a question among the first k that are found, neighbours counted as any other; mean over questions. plimsoll is the query that the product makes by itself, over all lanes. Turns have the dates of their sessions, and questions are asked a day after the last.")
+	if !*first {
+		o.Note("Paraphrases: questions that share next to no words with what answers them, written here, and nothing was fitted on them.")
+		if err := compareRecall(ctx, o, "paraphrases", paraphrases(), engines); err != nil {
+			return err
+		}
+	}
 	if *locomo == "" && *beam == "" {
 		o.Note("A small synthetic set: figures to quote come from --locomo and --beam.")
 		return compareRecall(ctx, o, "synthetic", syntheticDialogues(), engines)
@@ -193,9 +199,6 @@ func compareRecall(ctx context.Context, o *Out, name string, all []dialogue, eng
 		for _, c := range slices.SortedFunc(maps.Keys(r.n), func(a, b string) int {
 			return cmp.Or(cmp.Compare(btoi(b == wholeSet), btoi(a == wholeSet)), cmp.Compare(a, b))
 		}) {
-			if i == 0 && c != wholeSet {
-				continue
-			}
 			label := fmt.Sprintf("%s, %s", name, e.name)
 			if c != wholeSet {
 				label += ": " + c

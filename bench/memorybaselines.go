@@ -19,10 +19,11 @@ import (
 //go:embed memoryfts.py
 var ftsScript string
 
-// fts5 returns SQLite's full-text search with its own ranking (bm25) and tokenizer (unicode61); all words of a question, or any of them.
-func fts5(operator string) engine {
-	return engine{"SQLite FTS5, " + operator, func(ctx context.Context, d *dialogue) (searcher, error) {
-		cmd := exec.CommandContext(ctx, "python3", "-c", ftsScript, operator)
+// fts5 returns SQLite's full-text search with its own ranking (bm25); all words of a question, or any of them. The tokenizer is "porter",
+// "trigram", or SQLite's own (unicode61) for "".
+func fts5(operator, tokenizer string) engine {
+	return engine{strings.TrimSpace("SQLite FTS5, " + operator + " " + tokenizer), func(ctx context.Context, d *dialogue) (searcher, error) {
+		cmd := exec.CommandContext(ctx, "python3", "-c", ftsScript, operator, tokenizer)
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			return nil, err

@@ -6,7 +6,7 @@ import sys
 
 operator = {"AND": " ", "OR": " OR "}[sys.argv[1]]
 db = sqlite3.connect(":memory:")
-db.execute("create virtual table t using fts5(x)")
+db.execute("create virtual table t using fts5(x, tokenize='%s')" % {"": "unicode61", "porter": "porter unicode61", "trigram": "trigram"}[sys.argv[2]])
 texts = json.loads(sys.stdin.readline())
 db.executemany("insert into t(rowid, x) values (?, ?)", list(enumerate(texts)))
 for line in sys.stdin:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -50,4 +51,23 @@ func syntheticDialogues() []dialogue {
 		all = append(all, d)
 	}
 	return all
+}
+
+//go:embed testdata/paraphrases.tsv
+var paraphraseLines string
+
+// paraphrases returns the questions of testdata/paraphrases.tsv over all of its records, each record a conversation of its own. They share
+// next to no words with their answers.
+func paraphrases() []dialogue {
+	d := dialogue{name: "paraphrases"}
+	for line := range strings.Lines(paraphraseLines) {
+		question, answer, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok {
+			continue
+		}
+		id := fmt.Sprintf("p%d", len(d.turns)+1)
+		d.turns = append(d.turns, dialogueTurn{id, id, 1, "", memory.OriginUser, answer, time.Time{}})
+		d.questions = append(d.questions, dialogueQuestion{question, "paraphrase", []string{id}})
+	}
+	return []dialogue{d}
 }
