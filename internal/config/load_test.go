@@ -87,7 +87,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, MemoryGrow: true, Grace: 2 * time.Second, CPUWeight: 60,
 		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"},
 		Window: config.WindowSettings{
-			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), MinMessages: 4, TopicTrigger: 0.6,
+			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), MinMessages: 4,
 			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
 			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: int(config.Auto), Summarizer: "auto",
 			SummaryURL: "https://api.openai.com/v1",
@@ -104,8 +104,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
 		Watch: config.WatchSettings{Runs: true},
 		Memory: config.MemorySettings{
-			Enabled: true, Capture: "cuts", Inject: "off", DiskMax: 256 * limit.MiB, NamespaceMax: 64 * limit.MiB, Records: 100_000, Age: 2160 * time.Hour,
-			QueueMax: 8 * limit.MiB, VectorsMax: 128 * limit.MiB, RecallItems: 8, RecallTokens: 1000, FactsTokens: 20_000, FactsTimeout: time.Minute,
+			State: config.MemoryDefault, DiskMax: 256 * limit.MiB, Age: 2160 * time.Hour, FactsTokens: 20_000,
 		},
 	}
 	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".sources" }, cmp.Ignore())); diff != "" {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/app/memories"
-	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/memory/capture"
 	"github.com/plimsoll/plimsoll/internal/memory/notes"
@@ -25,6 +24,9 @@ const (
 	lineBytes = 600
 	// candidates is the number of records looked at for one that is added: some were added before, some have another origin.
 	candidates = 4
+	// recallItems and recallTokens bound what is added to one prompt.
+	recallItems  = 3
+	recallTokens = 1000
 )
 
 // warm opens the store, has its index read and the pins. Until it is done nothing is recalled.
@@ -42,13 +44,11 @@ func (p *Plane) warm(ctx context.Context) {
 	if !p.readPins(ctx, store) {
 		return
 	}
-	if p.settings.Inject == config.InjectRecall {
-		if _, err := store.Search(ctx, memory.Query{Text: "memory", Namespaces: p.namespaces(), Limit: 1}); err != nil {
-			if ctx.Err() == nil {
-				p.o.Warn("nothing is recalled: " + err.Error())
-			}
-			return
+	if _, err := store.Search(ctx, memory.Query{Text: "memory", Namespaces: p.namespaces(), Limit: 1}); err != nil {
+		if ctx.Err() == nil {
+			p.o.Warn("nothing is recalled: " + err.Error())
 		}
+		return
 	}
 	p.ready.Store(true)
 }
@@ -103,11 +103,11 @@ func (p *Plane) namespaces() []string {
 	return []string{UserNamespace, p.o.Namespace}
 }
 
-// Recall implements [proxy.Recaller]. With `start` the first prompt of a conversation gets what is pinned, with `recall` also
-// each what the user said about it before. Only the user's own words are added; what was added to the conversation before is not
+// Recall implements [proxy.Recaller]. The first prompt of a conversation gets what is pinned, and each what the user said about it
+// before. Only the user's own words are added; what was added to the conversation before is not
 // added again.
 func (r recaller) Recall(ctx context.Context, q proxy.Prompt) string {
-	if !r.ready.Load() || r.settings.Inject == config.InjectStart && !q.First {
+	if !r.ready.Load() {
 		return ""
 	}
 	answer := make(chan string, 1)
@@ -129,23 +129,21 @@ func (p *Plane) recall(ctx context.Context, q proxy.Prompt) string {
 	if pins := p.pins.Load(); q.First && pins != nil {
 		found = append(found, *pins...)
 	}
-	if p.settings.Inject == config.InjectRecall {
-		res, err := store.Search(ctx, memory.Query{
-			Text: q.Text, Namespaces: p.namespaces(), Scope: q.Scope, AllScopes: p.o.Own, Origins: []memory.Origin{memory.OriginUser},
-			Limit: candidates * p.settings.RecallItems,
-		})
-		if err != nil {
-			return ""
-		}
-		for _, item := range res.Items {
-			// What was said in this conversation stands in it, unless a compaction took it out, and then its summary does.
-			if item.Source.Conversation == "" || item.Source.Conversation != q.Conversation {
-				found = append(found, item.Record)
-			}
+	res, err := store.Search(ctx, memory.Query{
+		Text: q.Text, Namespaces: p.namespaces(), Scope: q.Scope, AllScopes: p.o.Own, Origins: []memory.Origin{memory.OriginUser},
+		Limit: candidates * recallItems,
+	})
+	if err != nil {
+		return ""
+	}
+	for _, item := range res.Items {
+		// What was said in this conversation stands in it, unless a compaction took it out, and then its summary does.
+		if item.Source.Conversation == "" || item.Source.Conversation != q.Conversation {
+			found = append(found, item.Record)
 		}
 	}
 	found = slices.DeleteFunc(found, func(r memory.Record) bool { return !trusted(ctx, store, &r) })
-	text, added := render(found, q, p.settings)
+	text, added := render(found, q)
 	if len(added) == 0 {
 		return ""
 	}
@@ -180,15 +178,17 @@ func trusted(ctx context.Context, store *memory.Store, r *memory.Record) bool {
 	return true
 }
 
-// render writes lines of records, within the bounds of one prompt, and returns which.
-func render(found []memory.Record, q proxy.Prompt, s config.MemorySettings) (string, []memory.Record) {
+// render writes lines of records, within the bounds of one prompt, and returns which. All that is pinned is given first, and is not
+// counted as recalled: its own bound is that of the profile.
+func render(found []memory.Record, q proxy.Prompt) (string, []memory.Record) {
 	before := strings.Join(q.Recalled, "\n")
-	room := bytesPerToken*s.RecallTokens - len(capture.Wrap([]string{"-"}))
+	room := bytesPerToken*recallTokens - len(capture.Wrap([]string{"-"}))
 	var lines []string
 	var added []memory.Record
+	recalled := 0
 	for _, r := range found {
-		if len(added) >= s.RecallItems {
-			break
+		if r.Kind != memory.KindPin && recalled >= recallItems {
+			continue
 		}
 		// Whatever a search returns, only what a person said goes into a prompt.
 		if r.Origin != memory.OriginUser || r.Quarantined || slices.ContainsFunc(added, func(a memory.Record) bool { return a.ID == r.ID || a.Text == r.Text }) {
@@ -198,6 +198,9 @@ func render(found []memory.Record, q proxy.Prompt, s config.MemorySettings) (str
 		_, words, _ := strings.Cut(line, "]: ")
 		if len(line)+1 > room || words == "" || strings.Contains(before, words) || strings.Contains(q.Text, words) {
 			continue
+		}
+		if r.Kind != memory.KindPin {
+			recalled++
 		}
 		room -= len(line) + 1
 		lines = append(lines, line)

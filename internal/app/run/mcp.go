@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/config/profile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/tools/wrap"
@@ -24,7 +26,7 @@ type MCPDecision struct {
 	Notes      []string `json:"notes,omitempty"`
 }
 
-// offeredMemory is the name under which the agent's memory is offered to a tool as an MCP server, with [memory] tools.
+// offeredMemory is the name under which the agent's memory is offered to a tool as an MCP server, where the memory is on.
 const offeredMemory = "plimsoll-memory"
 
 func (d MCPDecision) words() string {
@@ -72,7 +74,7 @@ func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup
 		return wrap.Setup{}, err
 	}
 	var offer []profile.Offered
-	if p.Settings.Memory.Enabled && p.Settings.Memory.Tools {
+	if p.Settings.Memory.State == config.MemoryOn {
 		offer = []profile.Offered{{Name: offeredMemory, Command: []string{self, "mcp", "memory", "--quiet", "--in-run", filepath.Join(folder, "run.env")}}}
 	}
 	return wrap.ForTool(wrap.Start{
@@ -83,9 +85,37 @@ func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup
 	}), nil
 }
 
+// withoutTools returns the reason why the tool is not offered the memory's tools, by what planServers returned; "" if it is.
+func (x *process) withoutTools(setup wrap.Setup, err error) string {
+	agent, known := x.decision.agent()
+	switch {
+	case err != nil:
+		return err.Error()
+	case !known:
+		return x.unknownTool()
+	case agent.Servers == nil:
+		return agent.Title + " takes no MCP server for one run"
+	}
+	return setup.Why
+}
+
+func (x *process) unknownTool() string {
+	return x.decision.Tool + " is none of the agents that are known"
+}
+
+// reach returns what decides what the memory does in this run. noProxy is the reason why it has no proxy.
+func (x *process) reach(noProxy string) remember.Reach {
+	agent, known := x.decision.agent()
+	if !known && noProxy != "" {
+		noProxy = x.unknownTool()
+	}
+	return remember.Reach{Agent: agent, NoProxy: noProxy, NoTools: x.noTools}
+}
+
 // wrapServers puts the tool's MCP servers behind the gateway, and returns the argument vector and the environment that the tool is to get:
 // argv and environ themselves when nothing is to be done. An error goes into the report, and the run goes on without the gateway.
 func (x *process) wrapServers(run string, argv, environ []string) ([]string, []string) {
+	x.noTools = "its MCP servers are not behind the gateway"
 	given, env := argv, environ
 	if given == nil {
 		given, env = x.opts.Command, os.Environ()
@@ -96,6 +126,7 @@ func (x *process) wrapServers(run string, argv, environ []string) ([]string, []s
 	}
 	dir := filepath.Dir(folder)
 	setup, err := x.planServers(given, env, folder)
+	x.noTools = x.withoutTools(setup, err)
 	if err == nil && setup.Argv != nil && setup.Why == "" {
 		if err = os.MkdirAll(folder, 0o700); err == nil {
 			x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(dir) })
@@ -108,6 +139,7 @@ func (x *process) wrapServers(run string, argv, environ []string) ([]string, []s
 		}
 	}
 	if err != nil {
+		x.noTools = err.Error()
 		x.report.warn("mcp", "MCP servers are not behind the gateway: "+err.Error())
 		return argv, environ
 	}
@@ -158,6 +190,7 @@ func EnterRun(file string) error {
 // decideServers returns what a dry run says about the gateway.
 func (x *process) decideServers() MCPDecision {
 	setup, err := x.planServers(x.opts.Command, os.Environ(), filepath.Join(os.TempDir(), "plimsoll-dry-run"))
+	x.noTools = x.withoutTools(setup, err)
 	if err != nil {
 		return MCPDecision{NotWrapped: err.Error()}
 	}
