@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -266,8 +267,9 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 				return false
 			}
 			more, less, equal := false, false, true
+			tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
 			for i, weight := range j.met {
-				if p.words[i].rank != rare && j.telling > 0 {
+				if tells && p.words[i].rank != rare {
 					continue
 				}
 				other := o.met[i]
@@ -275,7 +277,7 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 				equal = equal && other > 0 && weight >= equalTo*other
 			}
 			for i := range o.met {
-				more = more || j.met[i] == 0 && (p.words[i].rank == rare || j.telling == 0)
+				more = more || j.met[i] == 0 && (p.words[i].rank == rare || !tells)
 			}
 			return !less && (more || !equal)
 		}

@@ -99,6 +99,13 @@ func readStatement(text string) *statement {
 		if describes(u.Token) {
 			m.about *= joinedBefore
 		}
+		if m.name {
+			for _, n := range s.first[u.Word[0]] {
+				s.mentions[n].name = s.mentions[n].name || s.mentions[n].Term == u.Term
+			}
+		} else {
+			m.name = slices.ContainsFunc(s.first[u.Word[0]], func(n int) bool { return s.mentions[n].name && s.mentions[n].Term == u.Term })
+		}
 		s.first[u.Word[0]] = append(s.first[u.Word[0]], len(s.mentions))
 		s.mentions = append(s.mentions, m)
 		place++
