@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Candidates is the number of records that a caller searches for: the best ones are told from the rest by comparing them.
@@ -32,6 +33,24 @@ type Line struct {
 	Words []string `json:"words,omitempty"`
 	// Replaced is the record that this one took the place of; nil for none.
 	Replaced *memory.Replaced `json:"replaced,omitempty"`
+}
+
+// maxBefore bounds what a line says of the record that it replaced, in bytes.
+const maxBefore = 160
+
+// Sentence returns what is added to the prompt: the text, how often it was said, and what it has taken the place of.
+func (l *Line) Sentence() string {
+	var more []string
+	if l.Count > 1 {
+		more = append(more, fmt.Sprintf("said %d times", l.Count))
+	}
+	if r := l.Replaced; r != nil {
+		more = append(more, fmt.Sprintf("since then no longer, from %s: %q", r.Said.UTC().Format(time.DateOnly), limit.Short(r.Text, maxBefore)))
+	}
+	if len(more) == 0 {
+		return l.Text
+	}
+	return l.Text + " (" + strings.Join(more, "; ") + ")"
 }
 
 // Miss is a record that was found and is not given.
@@ -107,6 +126,7 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 	for _, j := range all {
 		p.judge(j, names, found.Held, found.Of)
 	}
+	all = d.newestOnly(all, found.Items)
 	all = slices.DeleteFunc(all, func(j *judged) bool {
 		if j.says <= 0 {
 			d.miss(&j.item.Record, 0, "it has no telling word of the prompt")
@@ -138,6 +158,36 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 		d.Why = "nothing reached the floor"
 	}
 	return d
+}
+
+// newestOnly drops records whose place a newer one has taken. What they have in common with the prompt speaks for the newer one, which may say it in
+// other words; a record whose newer one was not found is dropped as well, because it is no longer so.
+func (d *Decision) newestOnly(all []*judged, items []memory.Item) []*judged {
+	of := map[string]*judged{}
+	for _, j := range all {
+		of[j.item.ID] = j
+	}
+	next := map[string]string{}
+	for i := range items {
+		next[items[i].ID] = items[i].ReplacedBy
+	}
+	return slices.DeleteFunc(all, func(j *judged) bool {
+		id := j.item.ReplacedBy
+		if id == "" {
+			return false
+		}
+		for range items { // a value may have changed more than once
+			if next[id] == "" {
+				break
+			}
+			id = next[id]
+		}
+		if newer := of[id]; newer != nil && newer.says-newer.floor < j.says-j.floor {
+			newer.says, newer.floor, newer.met, newer.words, newer.telling = j.says, j.floor, j.met, j.words, j.telling
+		}
+		d.miss(&j.item.Record, j.score(), "a newer one has taken its place: "+id)
+		return true
+	})
 }
 
 func (d *Decision) miss(r *memory.Record, score float64, why string) {
