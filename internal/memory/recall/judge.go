@@ -150,7 +150,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		if w.rank == rare {
 			j.telling++
 		}
-		j.subject = j.subject || w.rank == trade && mention.about >= 1
+		j.subject = j.subject || w.rank == trade && mention.about >= 0.8
 	}
 	if len(says) == 0 {
 		return
@@ -174,7 +174,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		on     bool
 		weight float64
 	}{
-		{p.own && p.mine, ownWeight}, {p.asks, askWeight}, {p.said, saidWeight}, {p.here && !p.said, hereWeight}, {p.world && !p.mine, worldWeight},
+		{p.own && p.mine, ownWeight}, {p.asks, askWeight}, {p.said, saidWeight}, {p.here && !p.own, hereWeight}, {p.world && !p.mine, worldWeight},
 		{p.states, statesWeight},
 		{p.why && !p.mine, whyWeight},
 	} {
@@ -192,7 +192,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		}
 	}
 	subject := p.own && j.subject && (p.mine || least < 0.5)
-	if j.telling == 0 && (len(says) < 2 && !subject || j.covered < least) {
+	if j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common) {
 		j.says = min(j.says, 0.9*j.floor)
 	}
 }

@@ -34,6 +34,7 @@ type Prompt struct {
 	should bool // it asks which way to go
 	own    bool // about what is the person's
 	states bool // it tells something
+	common bool // it has words that everybody says, and asks for nothing of the person\'s
 	words  []word
 }
 
@@ -80,6 +81,7 @@ func Read(text string) Prompt {
 	p.own = own
 	p.states = !p.asks && !p.mine && !p.said && len(p.words) >= 3 && len(p.words) < len(all)
 	fragment := len(p.words) >= 2 && len(all)-len(p.words) <= 1
+	p.common = telling == 0 && !own && !fragment && !(p.fact && p.asks)
 	switch {
 	case len(p.words) == 0:
 		p.Why = "no word of the prompt says what it is about"
@@ -87,7 +89,7 @@ func Read(text string) Prompt {
 		p.Why = "the prompt is code or a log"
 	case order == ordered && !own:
 		p.Why = "the prompt tells what to do"
-	case p.here && p.why && !own, telling == 0 && !own && (p.here || !fragment && !(p.fact && p.asks && len(p.words) >= 2)):
+	case p.here && p.why && !own, telling == 0 && !own && (p.here || len(p.words) < 2):
 		p.Why = "the prompt is about what lies at hand"
 	}
 	return p

@@ -163,7 +163,10 @@ func isGerman(all []unit) bool {
 
 // rank returns how common the word is.
 func (u *unit) rank() rank {
-	r := max(ranks()[u.Word], ranks()[u.Term])
+	r, ok := ranks()[u.Word]
+	if !ok {
+		r = ranks()[u.Term]
+	}
 	switch {
 	case u.Dense && strings.ContainsAny(u.Word, emptyHan):
 		return function
