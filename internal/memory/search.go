@@ -7,6 +7,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/memory/archive"
 	"github.com/plimsoll/plimsoll/internal/memory/index"
+	"github.com/plimsoll/plimsoll/internal/memory/newest"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -30,8 +31,9 @@ func (s *Store) shelf(name string) (*shelf, error) {
 // Search finds the records whose words, or those around them in their conversations, have most in common with the query's. It opens an
 // index of each namespace that is searched, on first use, and keeps it.
 //
-// Records that are superseded, expired, quarantined or of another scope are not found. Newer records do not rank higher; but if the text
-// names a time (in May 2022, last week), what was said then or up to three days later counts twice.
+// Records that are superseded, expired, quarantined or of another scope are not found. Of equal scores the newer record is first, and what was said later
+// of the same thing stands before what it has taken the place of ([Item.Replaced]). If the text names a time (in May 2022, last week), what was said
+// then or up to three days later counts twice.
 func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
 	if err := s.readForgotten(); err != nil {
 		return Results{}, err
@@ -68,13 +70,17 @@ type place struct {
 func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string, wanted, offset int) (out Results, stale bool, err error) {
 	now := s.o.Clock()
 	var found, near []place
-	depth := offset + wanted
+	depth := max(offset+wanted, newestWindow)
 	if m != nil {
 		depth = max(2*depth, fusionDepth)
 	}
 	text := limit.Clip(q.Text, MaxQuery)
 	times := timesOf(text, now)
 	var shelves []*shelf
+	held := map[string]int{}
+	if q.Loose {
+		out.Held = held
+	}
 	defer func() {
 		for _, h := range shelves {
 			h.mu.Unlock()
@@ -93,11 +99,17 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 		if err := h.catchUp(ctx, s); err != nil {
 			return out, false, err
 		}
-		query := index.Query{Text: text, Favoured: h.saidIn(times), Favour: timeWeight, Limit: depth, Alone: q.Neighbours < 0}
+		query := index.Query{Text: text, Favoured: h.saidIn(times), Favour: timeWeight, Limit: depth, Alone: q.Neighbours < 0 || q.Loose, Loose: q.Loose}
 		f := h.filter(q, now, s.o.MaxAge)
 		f.put(&query)
 		hits, total := h.x.Search(query)
 		out.Total += total
+		if q.Loose {
+			out.Of += h.x.Len() - h.x.Dead()
+			for term, n := range h.x.Held(text) {
+				held[term] += n
+			}
+		}
 		for _, hit := range hits {
 			found = append(found, place{h, hit.Doc, hit.Score})
 		}
@@ -112,7 +124,9 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 			near = append(near, some...)
 		}
 	}
-	best := func(a, b place) int { return cmp.Compare(b.score, a.score) }
+	best := func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.h.slots[b.n].said, a.h.slots[a.n].said))
+	}
 	sorting.StableBy(found, best)
 	if len(near) > 0 {
 		sorting.StableBy(near, best)
@@ -121,13 +135,17 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 	}
 	from := min(offset, len(found))
 	out.Offset = from
+	first, until := from, min(len(found), from+wanted)
+	if from < newestWindow { // what takes the place of one of the best may stand further down
+		first, until = 0, max(until, min(len(found), newestWindow))
+	}
 	fetchers := map[*shelf]*archive.Fetcher{}
 	defer func() {
 		for _, f := range fetchers {
 			f.Close()
 		}
 	}()
-	for _, p := range found[from:min(len(found), from+wanted)] {
+	for _, p := range found[first:until] {
 		f := fetchers[p.h]
 		if f == nil {
 			if f, err = s.archive.Fetcher(p.h.name); err != nil {
@@ -143,8 +161,13 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 			stale = true
 			continue
 		}
-		out.Items = append(out.Items, Item{r, p.score})
+		out.Items = append(out.Items, Item{Record: r, Score: p.score})
 	}
+	if first == 0 {
+		out.Items = newestFirst(out.Items)
+	}
+	from = min(from-first, len(out.Items))
+	out.Items = out.Items[from:min(len(out.Items), from+wanted)]
 	return out, stale, nil
 }
 
@@ -158,4 +181,55 @@ func (s *Store) note(found archive.Seen) {
 	s.mu.Unlock()
 	s.o.Journal.Append(journal.MemoryDamaged{Lines: found.Damaged})
 	s.o.Log.Warn("lines of the memory are damaged and passed over", "lines", found.Damaged, "dir", s.o.Dir)
+}
+
+// newestWindow is the number of records, the best ones of a search, that are compared with each other, whatever page is asked for.
+const newestWindow = 40
+
+// newestFirst puts each record that was said later of the same thing before the one whose place it takes, and has both say so. A record takes no other's
+// place whose words are trusted more, nor that of one in another namespace or scope; among people who talk with each other nobody speaks for another.
+func newestFirst(items []Item) []Item {
+	n := min(len(items), newestWindow)
+	read := make([]newest.Text, n)
+	for i := range n {
+		if !items[i].Quarantined {
+			read[i] = newest.Read(items[i].Text)
+		}
+	}
+	by := make([]int, n) // 1 + the place of the newest record that takes the place of one
+	for o := range n {
+		for k := range n {
+			if read[k] == nil || read[o] == nil || !mayReplace(&items[k].Record, &items[o].Record) || !read[k].Replaces(read[o]) {
+				continue
+			}
+			if by[o] == 0 || items[k].Said.After(items[by[o]-1].Said) {
+				by[o] = k + 1
+			}
+			if r := items[k].Replaced; r == nil || items[o].Said.After(r.Said) {
+				items[k].Replaced = &Replaced{items[o].ID, items[o].Text, items[o].Said}
+			}
+		}
+	}
+	var out []Item
+	done := make([]bool, n)
+	for i := range n {
+		// What counts now comes first, then what it has replaced. Said later is a strict order, so this ends.
+		for at := i; !done[i]; at = i {
+			for by[at] > 0 && !done[by[at]-1] {
+				at = by[at] - 1
+			}
+			if by[at] > 0 {
+				items[at].ReplacedBy = items[by[at]-1].ID
+			}
+			done[at] = true
+			out = append(out, items[at])
+		}
+	}
+	return append(out, items[n:]...)
+}
+
+// mayReplace reports whether a record may take the place of another one, whatever they say.
+func mayReplace(k, o *Record) bool {
+	return k.Said.After(o.Said) && k.Origin.trust() >= o.Origin.trust() && k.Namespace == o.Namespace && k.Scope == o.Scope &&
+		k.Source.Speaker == o.Source.Speaker && k.ID != o.ID && !slices.Contains(k.From, o.ID) && !slices.Contains(o.From, k.ID)
 }

@@ -1,0 +1,263 @@
+package recall
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Candidates is the number of records that a caller searches for: the best ones are told from the rest by comparing them.
+const Candidates = 32
+
+// Most lines that one prompt gets, and that one gets which asks for a list, or names as many things itself.
+const (
+	MaxLines = 3
+	MaxList  = 7
+)
+
+// Line is a record to give.
+type Line struct {
+	memory.Record
+	// Score compares the prompt's words in the record with those that one of the store would have by chance: 1 at the floor.
+	Score float64 `json:"score"`
+	// Count is the number of records that say the same, this one included.
+	Count int `json:"count"`
+	// Words are those of the prompt that the record was found by.
+	Words []string `json:"words,omitempty"`
+	// Replaced is the record that this one took the place of; nil for none.
+	Replaced *memory.Replaced `json:"replaced,omitempty"`
+}
+
+// maxBefore bounds what a line says of the record that it replaced, in bytes.
+const maxBefore = 160
+
+// Sentence returns what is added to the prompt: the text, how often it was said, and what it has taken the place of.
+func (l *Line) Sentence() string {
+	var more []string
+	if l.Count > 1 {
+		more = append(more, fmt.Sprintf("said %d times", l.Count))
+	}
+	if r := l.Replaced; r != nil {
+		more = append(more, fmt.Sprintf("since then no longer, from %s: %q", r.Said.UTC().Format(time.DateOnly), limit.Short(r.Text, maxBefore)))
+	}
+	if len(more) == 0 {
+		return l.Text
+	}
+	return l.Text + " (" + strings.Join(more, "; ") + ")"
+}
+
+// Miss is a record that was found and is not given.
+type Miss struct {
+	memory.Record
+	Score float64 `json:"score"`
+	Why   string  `json:"why"`
+}
+
+// Decision says what to add to a prompt.
+type Decision struct {
+	Given  []Line `json:"given"`
+	Missed []Miss `json:"missed,omitempty"`
+	// Why says why nothing is given; "" if something is.
+	Why string `json:"why,omitempty"`
+}
+
+// Decide chooses from what was found for a prompt. found is the answer to [Prompt.Query] of a [memory.Query] with Loose set.
+func Decide(p Prompt, found memory.Results, now time.Time) Decision {
+	d := Decision{Given: []Line{}, Why: p.Why}
+	if p.Why != "" {
+		for i := range found.Items {
+			d.miss(&found.Items[i].Record, 0, p.Why)
+		}
+		return d
+	}
+	var all []*judged
+	names := map[string]bool{}
+	for i := range found.Items {
+		item := &found.Items[i]
+		if item.Said.After(now.Add(24 * time.Hour)) {
+			d.miss(&item.Record, 0, "it is dated in the future")
+			continue
+		}
+		j := &judged{item: item, s: readStatement(item.Text), met: map[int]float64{}, count: max(item.Count, 1)}
+		for _, m := range j.s.mentions {
+			if m.name {
+				names[m.Term] = true
+			}
+		}
+		all = append(all, j)
+	}
+	for _, j := range all {
+		p.judge(j, names, found.Held, found.Of)
+	}
+	all = d.newestOnly(all, found.Items)
+	all = slices.DeleteFunc(all, func(j *judged) bool {
+		if j.says <= 0 {
+			d.miss(&j.item.Record, 0, "it has no telling word of the prompt")
+		} else if j.s.past {
+			d.miss(&j.item.Record, j.score(), "it says what was, and is no longer")
+		}
+		return j.says <= 0 || j.s.past
+	})
+	slices.SortStableFunc(all, func(a, b *judged) int {
+		return cmp.Or(cmp.Compare(b.says-b.floor, a.says-a.floor), b.item.Said.Compare(a.item.Said))
+	})
+	all = d.mergeSame(all)
+	all = d.keepBest(p, all)
+	most := MaxLines
+	if p.List || named(all) > MaxLines {
+		most = MaxList
+	}
+	for _, j := range all {
+		switch {
+		case j.says < j.floor:
+			d.miss(&j.item.Record, j.score(), fmt.Sprintf("below the floor: %.1f of %.1f, by %s", j.says, j.floor, strings.Join(j.words, ", ")))
+		case len(d.Given) == most:
+			d.miss(&j.item.Record, j.score(), fmt.Sprintf("%d lines are given already", most))
+		default:
+			d.Given = append(d.Given, Line{Record: j.item.Record, Score: j.score(), Count: j.count, Words: j.words, Replaced: j.item.Replaced})
+		}
+	}
+	if len(d.Given) == 0 {
+		d.Why = "nothing reached the floor"
+	}
+	return d
+}
+
+// newestOnly drops records whose place a newer one has taken. What they have in common with the prompt speaks for the newer one, which may say it in
+// other words; a record whose newer one was not found is dropped as well, because it is no longer so.
+func (d *Decision) newestOnly(all []*judged, items []memory.Item) []*judged {
+	of := map[string]*judged{}
+	for _, j := range all {
+		of[j.item.ID] = j
+	}
+	next := map[string]string{}
+	for i := range items {
+		next[items[i].ID] = items[i].ReplacedBy
+	}
+	return slices.DeleteFunc(all, func(j *judged) bool {
+		id := j.item.ReplacedBy
+		if id == "" {
+			return false
+		}
+		for range items { // a value may have changed more than once
+			if next[id] == "" {
+				break
+			}
+			id = next[id]
+		}
+		if newer := of[id]; newer != nil && newer.says-newer.floor < j.says-j.floor {
+			newer.says, newer.floor, newer.met, newer.words, newer.telling = j.says, j.floor, j.met, j.words, j.telling
+		}
+		d.miss(&j.item.Record, j.score(), "a newer one has taken its place: "+id)
+		return true
+	})
+}
+
+func (d *Decision) miss(r *memory.Record, score float64, why string) {
+	d.Missed = append(d.Missed, Miss{*r, score, why})
+}
+
+// keepBest drops records of which each word that they were found by is what another one is more about: by that word, or by more of those that tell
+// something.
+func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
+	for _, j := range all {
+		better := func(o *judged) bool {
+			if o == j || o.says < o.floor || o.says < j.says {
+				return false
+			}
+			more, less, equal, covers := false, false, true, true
+			tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
+			for i, weight := range j.met {
+				if tells && p.words[i].rank != rare {
+					continue
+				}
+				other := o.met[i]
+				less = less || weight > 1.001*other
+				covers = covers && other > 0
+				equal = equal && other > 0 && weight >= equalTo*other
+			}
+			for i := range o.met {
+				more = more || j.met[i] == 0 && (p.words[i].rank == rare || !tells)
+			}
+			return !less && (more || !equal) || more && covers && o.score() >= farAhead*j.score()
+		}
+		if i := slices.IndexFunc(all, better); i >= 0 && j.says >= j.floor {
+			d.miss(&j.item.Record, j.score(), "another record is more about "+strings.Join(j.words, ", "))
+		} else {
+			kept = append(kept, j)
+		}
+	}
+	return kept
+}
+
+// named returns how many different things of a prompt records reach the floor by.
+func named(all []*judged) int {
+	things := map[int]bool{}
+	for _, j := range all {
+		top, weight := -1, 0.0
+		for i, w := range j.met {
+			if w > weight || w == weight && i < top {
+				top, weight = i, w
+			}
+		}
+		if j.says >= j.floor {
+			things[top] = true
+		}
+	}
+	return len(things)
+}
+
+// mergeSame makes one of records that say nearly the same, with their number: the newest of them.
+func (d *Decision) mergeSame(all []*judged) (kept []*judged) {
+	for _, j := range all {
+		i := slices.IndexFunc(kept, func(k *judged) bool { return sameSaid(k.s, j.s) })
+		if i < 0 {
+			kept = append(kept, j)
+			continue
+		}
+		k := kept[i]
+		count := k.count + j.count
+		if j.item.Said.After(k.item.Said) {
+			k, j = j, k
+			kept[i] = k
+		}
+		k.count = count
+		d.miss(&j.item.Record, j.score(), "it says the same as "+k.item.ID)
+	}
+	return kept
+}
+
+// sameSaid reports whether two statements have nearly all words in common, and all numbers.
+func sameSaid(a, b *statement) bool {
+	x, y := a.terms(), b.terms()
+	common := 0
+	for t := range x {
+		if y[t] {
+			common++
+		} else if strings.ContainsAny(t, "0123456789") {
+			return false
+		}
+	}
+	for t := range y {
+		if !x[t] && strings.ContainsAny(t, "0123456789") {
+			return false
+		}
+	}
+	return common > 0 && 10*common >= 8*(len(x)+len(y)-common)
+}
+
+func (s *statement) terms() map[string]bool {
+	out := map[string]bool{}
+	for _, m := range s.mentions {
+		if m.Term != "" {
+			out[m.Term] = true
+		}
+	}
+	return out
+}

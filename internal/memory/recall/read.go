@@ -1,0 +1,203 @@
+package recall
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/memory/index"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// maxRead bounds the bytes of a prompt that are read at its beginning, and at its end: what is asked stands there.
+const maxRead = 3 << 10
+
+// maxWords bounds the different words of a prompt that are compared with records.
+const maxWords = 96
+
+// Prompt is a prompt that was read. [Read] makes it.
+type Prompt struct {
+	// Why says why nothing is added, whatever is found; "" if something may be.
+	Why string
+	// Query is the text to search for.
+	Query string
+	// List is set if the prompt asks for a list.
+	List bool
+
+	asks   bool // it is a question
+	mine   bool // about what belongs to the person
+	said   bool // about what was said
+	here   bool // it points at what lies before both
+	world  bool // about how something is in the world
+	fact   bool // it asks who, when or which
+	why    bool // it asks for a reason
+	should bool // it asks which way to go
+	own    bool // about what is the person's
+	states bool // it tells something
+	common bool // it has words that everybody says, and asks for nothing of the person\'s
+	words  []word
+}
+
+// word is a word of a prompt that says something.
+type word struct {
+	unit
+	rank rank
+	name bool // it is written as a name is
+}
+
+// Read reads a prompt. It tells by general signs what sort of prompt it is: how many of its words say something, how it begins, whether it points at
+// what lies before both, and how much of it is code.
+func Read(text string) Prompt {
+	prose, code := proseOf(clip(text))
+	p := Prompt{Query: limit.Clip(strings.TrimSpace(prose), 4<<10)}
+	if p.Query == "" {
+		p.Why = "the prompt is empty"
+		if code > 0 {
+			p.Why = "the prompt is code or a log"
+		}
+		return p
+	}
+	if isCommand(p.Query) {
+		p.Why = "the prompt is a command"
+		return p
+	}
+	all := units(p.Query)
+	german := isGerman(all)
+	order := p.signs(all)
+	seen := map[string]bool{}
+	for _, u := range all {
+		if w, ok := content(p.Query, u, german); ok && !seen[w.Term] && len(p.words) < maxWords {
+			seen[w.Term] = true
+			p.words = append(p.words, w)
+		}
+	}
+	telling := 0
+	for _, w := range p.words {
+		if w.rank == rare {
+			telling++
+		}
+	}
+	own := p.mine && (p.asks || order == asked) || p.said || p.should && p.asks
+	p.own = own
+	p.states = !p.asks && !p.mine && !p.said && len(p.words) >= 3 && len(p.words) < len(all)
+	fragment := len(p.words) >= 2 && len(all)-len(p.words) <= 1
+	p.common = telling == 0 && !own && !fragment && !(p.fact && p.asks)
+	switch {
+	case len(p.words) == 0:
+		p.Why = "no word of the prompt says what it is about"
+	case code > 2*len(prose) && !own:
+		p.Why = "the prompt is code or a log"
+	case order == ordered && !own:
+		p.Why = "the prompt tells what to do"
+	case p.here && p.why && !own, telling == 0 && !own && (p.here || len(p.words) < 2):
+		p.Why = "the prompt is about what lies at hand"
+	}
+	return p
+}
+
+// clip returns the beginning and the end of a text.
+func clip(text string) string {
+	if len(text) <= 2*maxRead {
+		return text
+	}
+	tail := text[len(text)-maxRead:]
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return limit.Clip(text, maxRead) + "\n" + tail
+}
+
+// content returns what a word of a prompt says, and false if it says nothing: one without meaning, or a name out of the code at hand.
+func content(text string, u unit, german bool) (word, bool) {
+	r := u.rank()
+	digits := !strings.ContainsFunc(u.Word, unicode.IsLetter)
+	if r == function || utf8.RuneCountInString(u.Word) < 2 || digits && len(u.Word) < 4 || !u.Dense && isIdentifier(text, u.Token) {
+		return word{}, false
+	}
+	if digits {
+		r = max(r, trade)
+	}
+	return word{unit: u, rank: r, name: !u.Dense && (u.isName(german) || strings.Contains(strings.Trim(u.Run, "."), "."))}, true
+}
+
+// isIdentifier reports whether a run is a name of code or a file: parseHeader, created_at, src/app.go, `x`, f().
+func isIdentifier(text string, t index.Token) bool {
+	run := t.Run
+	if t.At > 0 && (text[t.At-1] == '`' || text[t.At-1] == '/' || text[t.At-1] == '.' || text[t.At-1] == '$') || t.End < len(text) && text[t.End] == '(' {
+		return true
+	}
+	if t.Parts < 2 {
+		return false
+	}
+	switch {
+	case strings.ContainsAny(run, "_/") && strings.ToUpper(run) != run, strings.Contains(run, "::"), strings.Contains(run, "->"):
+		return true
+	case unicode.IsLower(rune(run[0])) && strings.ContainsFunc(run, unicode.IsUpper) && !strings.ContainsAny(run, "-'@"):
+		return true
+	}
+	dot := strings.LastIndexByte(run, '.')
+	return dot > 0 && fileEnding(run[dot+1:])
+}
+
+// fileEnding reports whether a dot and these letters end the name of a file of code.
+func fileEnding(s string) bool {
+	switch s {
+	case "go", "rs", "py", "ts", "tsx", "jsx", "java", "kt", "rb", "c", "h", "cc", "cpp", "cs", "php", "swift", "sh", "sql", "html", "css", "vue", "toml", "lock", "md", "txt", "log", "json", "yml":
+		return true
+	}
+	return false
+}
+
+// proseOf returns what a person has written of a text, without code, logs and quotations, and how many bytes those have.
+func proseOf(text string) (prose string, code int) {
+	var b strings.Builder
+	fenced := false
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		fence := strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")
+		if fence {
+			fenced = !fenced
+		}
+		if fence || fenced || strings.HasPrefix(trimmed, ">") || isCode(line, trimmed) {
+			code += len(trimmed)
+			continue
+		}
+		b.WriteString(line)
+	}
+	return b.String(), code
+}
+
+// isCode reports whether a line is one of code, of a log or of a trace, by its signs: how it ends, and how many of its characters are none of prose.
+func isCode(line, trimmed string) bool {
+	if trimmed == "" {
+		return false
+	}
+	if indented := strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "    "); indented {
+		return true
+	}
+	switch trimmed[len(trimmed)-1] {
+	case ';', '{', '}', '\\', '=':
+		return true
+	}
+	odd, letters, spaces := 0, 0, 0
+	for _, r := range trimmed {
+		switch {
+		case unicode.IsLetter(r):
+			letters++
+		case unicode.IsSpace(r):
+			spaces++
+		case strings.ContainsRune("{}[]();=<>|&$#@_\\*/:\"", r), unicode.IsDigit(r):
+			odd++
+		}
+	}
+	if odd*4 > letters && odd >= 5 {
+		return true
+	}
+	for _, mark := range []string{"Traceback (", "File \"", "panic:", "goroutine ", "at Object.", "FAIL", "--- FAIL", "exit status", "Exception in thread", "error TS", "error["} {
+		if strings.HasPrefix(trimmed, mark) {
+			return true
+		}
+	}
+	name, _, cut := strings.Cut(trimmed, ": ") // KeyError: 'ledger'
+	return cut && !strings.Contains(name, " ") && (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception"))
+}
