@@ -187,7 +187,7 @@ func (s *Store) note(found archive.Seen) {
 const newestWindow = 40
 
 // newestFirst puts each record that was said later of the same thing before the one whose place it takes, and has both say so. A record takes no other's
-// place whose words are trusted more, nor that of one in another namespace or scope; among people who talk with each other nobody speaks for another.
+// place whose words are trusted more, nor that of one in another namespace or scope. Talk among several people is left as it is: nobody speaks for another.
 func newestFirst(items []Item) []Item {
 	n := min(len(items), newestWindow)
 	read := make([]newest.Text, n)
@@ -231,5 +231,5 @@ func newestFirst(items []Item) []Item {
 // mayReplace reports whether a record may take the place of another one, whatever they say.
 func mayReplace(k, o *Record) bool {
 	return k.Said.After(o.Said) && k.Origin.trust() >= o.Origin.trust() && k.Namespace == o.Namespace && k.Scope == o.Scope &&
-		k.Source.Speaker == o.Source.Speaker && k.ID != o.ID && !slices.Contains(k.From, o.ID) && !slices.Contains(o.From, k.ID)
+		k.Source.Speaker == "" && o.Source.Speaker == "" && k.ID != o.ID && !slices.Contains(k.From, o.ID) && !slices.Contains(o.From, k.ID)
 }
