@@ -158,7 +158,7 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	}
 	places, err := s.forgetElsewhere(ctx, rest.match, false)
 	out.Elsewhere, out.Places = len(places), places[:min(len(places), MaxPlaces)]
-	errs := []error{err, s.boundForgotten(ctx)}
+	errs := []error{err, s.boundForgotten(ctx), s.pruneWithheld(ctx)}
 	if err == nil { // what could not be reached is known by the lines that stay until then
 		for _, name := range rest.names { // all, for what is damaged elsewhere may hold the words too
 			freed, err := s.purge(ctx, name, rest.match.Finder())

@@ -166,6 +166,9 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 			return out, err
 		}
 	}
+	if err := s.pruneWithheld(ctx); err != nil {
+		return out, err
+	}
 	for _, name := range names {
 		done, err := s.compact(ctx, name, nil)
 		out.Bytes += done.Bytes
