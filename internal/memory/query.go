@@ -33,6 +33,9 @@ type Query struct {
 	Offset       int
 	// Neighbours is the number of turns on each side of a passage whose matches count for it (DefaultNeighbours); negative means none.
 	Neighbours int
+	// Loose finds, for words that no record has, those that are nearly the same: a letter off, shortened (kube, k8s) or initials (DLQ). It
+	// also has the answer say how many records hold each word.
+	Loose bool
 }
 
 // Item is a record that was found.
@@ -40,6 +43,15 @@ type Item struct {
 	Record
 	// Score is comparable within one search only; more is better.
 	Score float64 `json:"score"`
+	// Replaced is the record whose place this one has taken: it was said later, of the same thing. nil if there is none.
+	Replaced *Replaced `json:"replaced,omitempty"`
+}
+
+// Replaced is what a record said before a newer one took its place.
+type Replaced struct {
+	ID   string    `json:"id"`
+	Text string    `json:"text"`
+	Said time.Time `json:"said"`
 }
 
 // Results are the records that a search found, the best first.
@@ -50,6 +62,9 @@ type Results struct {
 	Offset int `json:"offset"`
 	// WordsOnly says in one line why the search by meaning failed. It is "" when that worked, or is not set up, or no vectors exist.
 	WordsOnly string `json:"words_only,omitempty"`
+	// Held is, after a [Query.Loose] search, the number of records that hold each term of the query, and Of that of all records searched.
+	Held map[string]int `json:"-"`
+	Of   int            `json:"-"`
 }
 
 // Filter selects the records for which all its conditions hold. An empty field means no condition.

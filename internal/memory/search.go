@@ -149,7 +149,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 			stale = true
 			continue
 		}
-		out.Items = append(out.Items, Item{r, p.score})
+		out.Items = append(out.Items, Item{Record: r, Score: p.score})
 	}
 	return out, stale, nil
 }
