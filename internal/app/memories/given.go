@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/memory/capture"
 	"github.com/plimsoll/plimsoll/internal/memory/notes"
 	"github.com/plimsoll/plimsoll/internal/memory/recall"
+	"github.com/plimsoll/plimsoll/internal/memory/standing"
 )
 
 // Prompt is a prompt that something of the memory may be added to.
@@ -99,21 +100,31 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 	if err != nil {
 		return Gifts{}, err
 	}
-	found.Items = slices.DeleteFunc(found.Items, func(i memory.Item) bool {
+	kept := found.Items[:0]
+	for _, i := range found.Items {
+		whole := i.Record
+		cut := withoutInstructions(&i.Record)
+		by := ""
+		if i.Withheld {
+			by = store.WithheldBy(&i.Record)
+		}
 		why := ""
 		switch {
-		case i.Withheld:
-			why = "taken back: plimsoll memory not " + store.WithheldBy(&i.Record)
+		case cut && i.Text == "", i.Standing():
+			why = "a standing instruction, which the first prompt of a conversation gets"
+		case by != "":
+			why = "taken back: plimsoll memory not " + by
 		case !trusted(ctx, store, &i.Record):
 			why = "not your own words, or drawn from somebody else's"
 		case i.Source.Conversation != "" && i.Source.Conversation == p.Conversation:
 			why = "said in this conversation" // it stands there, unless a compaction took it out, and then its summary does
 		default:
-			return false
+			kept = append(kept, i)
+			continue
 		}
-		c.miss(i.Record, i.Score, why)
-		return true
-	})
+		c.miss(whole, i.Score, why)
+	}
+	found.Items = kept
 	decided := recall.Decide(asked, found, now)
 	c.room = 1 << 20 // its lines are counted
 	for _, l := range decided.Given {
@@ -127,6 +138,22 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 	}
 	c.out.Missed, c.out.Why = append(c.out.Missed, decided.Missed...), decided.Why
 	return c.out, nil
+}
+
+// withoutInstructions cuts the standing instructions out of what was said in a conversation: they are given by themselves, as long as they count.
+// It reports whether there were any.
+func withoutInstructions(r *memory.Record) bool {
+	if r.Kind != memory.KindEpisode {
+		return false
+	}
+	all := standing.Find(r.Text)
+	for _, i := range all {
+		r.Text = strings.Replace(r.Text, i.Sentence, "", 1)
+	}
+	if len(all) > 0 {
+		r.Text = strings.Join(strings.Fields(r.Text), " ")
+	}
+	return len(all) > 0
 }
 
 // choice is a [Choose] at work.

@@ -2,6 +2,7 @@ package standing
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,17 +26,21 @@ const (
 
 // Find returns the standing instructions in a message.
 func Find(text string) []Instruction {
-	if len(text) > maxText || foreign.MatchString(strings.ToLower(text)) {
+	if len(text) > maxText {
 		return nil
 	}
+	low := strings.ToLower(text)
 	all := sentences(text)
+	if !hinted(low) && !slices.ContainsFunc(all, func(s sentence) bool { return begun(strings.ToLower(s.text)) }) {
+		return nil
+	}
 	task := false // whether the message also says what is to be built
 	for _, s := range all {
 		task = task || building(s.text)
 	}
 	var found []Instruction
 	for _, s := range all {
-		if s.question || len(s.text) > maxSentence || !plain(s.text) {
+		if s.question || !hinted(strings.ToLower(s.text)) && !begun(strings.ToLower(s.text)) || len(s.text) > maxSentence || !plain(s.text) {
 			continue
 		}
 		ok := false
@@ -49,10 +54,28 @@ func Find(text string) []Instruction {
 			found = append(found, Instruction{s.text, topic, everywhere})
 		}
 	}
-	if len(found) > maxFound {
+	if len(found) > maxFound || len(found) > 0 && foreign.MatchString(low) {
 		return nil
 	}
 	return found
+}
+
+// hints are parts of the words without one of which no sentence is an instruction: most texts have none, and are read no further.
+var (
+	hints = strings.Split(`always,never,t ever,not ever,now on,forward,future,here on,immer,nie,stets,jetzt,sofort,künftig,zukunft,nun an,grundsätzlich,ausnahmslos,fortan,`+
+		`siempre,nunca,jamás,ahora,adelante,futuro,sucesivo,以后,今后,现在,往后,永远,绝,千万,切勿,始终,一直,总是,一律,每次,从今`, ",")
+	// begins are those with which a sentence about an occasion begins.
+	begins = strings.Split("before ,after ,when,every ,each ,on ,vor ,nach,bevor ,wenn ,jedes,antes ,después ,cada ,cuando ", ",")
+)
+
+// hinted reports whether a text in lower case has a hint.
+func hinted(low string) bool {
+	return slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(low, h) })
+}
+
+// begun reports whether a sentence begins as one about an occasion does.
+func begun(low string) bool {
+	return slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(low, b) })
 }
 
 // foreign matches messages about what somebody else is to be told, or about the words themselves.
