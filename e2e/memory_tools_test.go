@@ -18,7 +18,7 @@ import (
 // memoryTools are what agents are offered of the memory.
 var memoryTools = []string{"search_memory", "get_memory", "manage_memory", "memory"}
 
-// With [memory] tools each tool is offered the memory for its run, without a change in its files: its model sees all four tools, notes
+// With the memory on each tool is offered the memory for its run, without a change in its files: its model sees all four tools, notes
 // something down and finds it, and the memory has it as an agent's afterwards.
 func TestMemoryToolsOfAgents(t *testing.T) {
 	declared := regexp.MustCompile(`"name":"((?:mcp_+)?plimsoll-memory_+([a-z_]+))"`)
@@ -67,7 +67,7 @@ func TestMemoryToolsOfAgents(t *testing.T) {
 			}
 			p, url := provide(t, scripted.Options{Window: 200_000, Script: script})
 			e := errand{
-				base: url + a.base, prompt: "Note down what the crane is called, and look it up.", env: []string{"PLIMSOLL_MEMORY_TOOLS=true"},
+				base: url + a.base, prompt: "Note down what the crane is called, and look it up.", env: []string{"PLIMSOLL_MEMORY_ON=true"},
 				flags: []string{}, report: filepath.Join(w.state, "report.json"),
 			}
 			if a.name == "claude" {

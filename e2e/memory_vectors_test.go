@@ -48,7 +48,7 @@ func TestMemoryByMeaning(t *testing.T) {
 	}
 
 	sent := len(service.Texts())
-	if got := w.run(nil, "env", "PLIMSOLL_MEMORY_INJECT=recall", plimsoll, "run", "--quiet", "--", "sleep", "1"); got.status != 0 {
+	if got := w.run(nil, "env", "PLIMSOLL_MEMORY_ON=true", plimsoll, "run", "--quiet", "--", "sleep", "1"); got.status != 0 {
 		t.Errorf("plimsoll run: %d %s", got.status, got.stderr)
 	}
 	if n := len(service.Texts()); n != sent {

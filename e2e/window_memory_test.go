@@ -20,18 +20,18 @@ import (
 func TestWindowMemory(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.name, func(t *testing.T) {
-			for _, inject := range []string{"recall", "off"} {
+			for _, on := range []string{"true", "false"} {
 				w := newWorld(t)
 				if got := w.run(nil, plimsoll, "memory", "add", "--namespace", "user", "The harbour of Halcyon opens at six in the morning."); got.status != 0 {
 					t.Fatalf("plimsoll memory add: %d %s%s", got.status, got.stdout, got.stderr)
 				}
 				p, url := provide(t, scripted.Options{CheckSignatures: true, Script: scripted.Shells("The task is finished.", logs(t, w, 3)...)})
 				got := a.start(t, w, errand{
-					base: url + a.base, prompt: "When does the harbour of Halcyon open?", env: []string{"PLIMSOLL_MEMORY_INJECT=" + inject},
+					base: url + a.base, prompt: "When does the harbour of Halcyon open?", env: []string{"PLIMSOLL_MEMORY_ON=" + on},
 					flags: []string{}, report: filepath.Join(w.state, "report.json"),
 				})
 				if got.status != 0 || !strings.Contains(got.stdout, "The task is finished.") || p.Refused() > 0 {
-					t.Fatalf("%s: status %d, %d refused\nstdout: %s\nstderr: %s", inject, got.status, p.Refused(), clip(got.stdout), clip(got.stderr))
+					t.Fatalf("%s: status %d, %d refused\nstdout: %s\nstderr: %s", on, got.status, p.Refused(), clip(got.stdout), clip(got.stderr))
 				}
 				var before []byte
 				turns := 0
@@ -40,9 +40,9 @@ func TestWindowMemory(t *testing.T) {
 						continue
 					}
 					n := bytes.Count(r.Body, []byte("opens at six in the morning"))
-					if r.Request.Side || inject == "off" {
+					if r.Request.Side || on == "false" {
 						if n > 0 {
-							t.Errorf("%s: it stands in a request that is none of the task's: %s %s", inject, r.Method, r.Path)
+							t.Errorf("%s: it stands in a request that is none of the task's: %s %s", on, r.Method, r.Path)
 						}
 						continue
 					}
@@ -68,7 +68,7 @@ func TestWindowMemory(t *testing.T) {
 					}
 					before = array
 				}
-				if inject != "off" && turns < 4 {
+				if on == "true" && turns < 4 {
 					t.Errorf("%d turns", turns)
 				}
 			}
@@ -81,77 +81,69 @@ func TestWindowMemory(t *testing.T) {
 func TestWindowMemoryResumed(t *testing.T) {
 	const pinned, note = "Say hours of the day with all their digits.", "The harbour of Halcyon opens at six in the morning."
 	for _, a := range agents {
-		for _, inject := range []string{"recall", "start"} {
-			t.Run(a.name+" "+inject, func(t *testing.T) {
-				w := newWorld(t)
-				for _, words := range [][]string{{"add", "--namespace", "user", note}, {"pin", pinned}} {
-					if got := w.run(nil, append([]string{plimsoll, "memory"}, words...)...); got.status != 0 {
-						t.Fatalf("plimsoll memory %q: %d %s%s", words, got.status, got.stdout, got.stderr)
+		t.Run(a.name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, words := range [][]string{{"add", "--namespace", "user", note}, {"pin", pinned}} {
+				if got := w.run(nil, append([]string{plimsoll, "memory"}, words...)...); got.status != 0 {
+					t.Fatalf("plimsoll memory %q: %d %s%s", words, got.status, got.stdout, got.stderr)
+				}
+			}
+			p, url := provide(t, scripted.Options{CheckSignatures: true, Script: scripted.Shells("The task is finished.", logs(t, w, 1)...)})
+			e := errand{base: url + a.base, flags: []string{}, report: filepath.Join(w.state, "report.json")}
+			prompts := []string{"When does the harbour of Halcyon open?", "And when does it close?", "Is it far?"}
+			var before []byte
+			for i, prompt := range prompts {
+				e.prompt, e.resume, e.env = prompt, i > 0, []string{"PLIMSOLL_MEMORY_ON=true"}
+				if i == 2 {
+					e.env = []string{"PLIMSOLL_MEMORY_ON=false"}
+				}
+				from := len(p.Requests())
+				if got := a.start(t, w, e); got.status != 0 || p.Refused() > 0 {
+					t.Fatalf("run %d: status %d, %d refused\nstdout: %s\nstderr: %s", i, got.status, p.Refused(), clip(got.stdout), clip(got.stderr))
+				}
+				turns := 0
+				for _, r := range p.Requests()[from:] {
+					if r.Kind != "model" || r.Request.Side {
+						continue
 					}
-				}
-				p, url := provide(t, scripted.Options{CheckSignatures: true, Script: scripted.Shells("The task is finished.", logs(t, w, 1)...)})
-				e := errand{base: url + a.base, flags: []string{}, report: filepath.Join(w.state, "report.json")}
-				prompts := []string{"When does the harbour of Halcyon open?", "And when does it close?", "Is it far?"}
-				if inject == "recall" {
-					prompts = prompts[:2]
-				}
-				var before []byte
-				for i, prompt := range prompts {
-					e.prompt, e.resume, e.env = prompt, i > 0, []string{"PLIMSOLL_MEMORY_INJECT=" + inject}
+					turns++
+					if !bytes.Contains(r.Body, []byte(prompts[0])) || !bytes.Contains(r.Body, []byte(prompt)) {
+						t.Errorf("run %d: the session was not gone on with", i)
+					}
+					want := 1
 					if i == 2 {
-						e.env = []string{"PLIMSOLL_MEMORY_INJECT=off"}
+						want = 0
 					}
-					from := len(p.Requests())
-					if got := a.start(t, w, e); got.status != 0 || p.Refused() > 0 {
-						t.Fatalf("run %d: status %d, %d refused\nstdout: %s\nstderr: %s", i, got.status, p.Refused(), clip(got.stdout), clip(got.stderr))
+					if pins, notes := bytes.Count(r.Body, []byte(pinned)), bytes.Count(r.Body, []byte("opens at six in the morning")); pins != want || notes != want {
+						t.Errorf("run %d: what is pinned stands there %d times, what was said %d times", i, pins, notes)
 					}
-					turns := 0
-					for _, r := range p.Requests()[from:] {
-						if r.Kind != "model" || r.Request.Side {
-							continue
+					if i == 2 {
+						if bytes.Contains(r.Body, []byte("plimsoll-memory-context")) {
+							t.Errorf("run %d: it is switched off, and something is left", i)
 						}
-						turns++
-						if !bytes.Contains(r.Body, []byte(prompts[0])) || !bytes.Contains(r.Body, []byte(prompt)) {
-							t.Errorf("run %d: the session was not gone on with", i)
-						}
-						wantPin, wantNote := 1, 0
-						if inject == "recall" {
-							wantNote = 1
-						}
-						if i == 2 {
-							wantPin = 0
-						}
-						if pins, notes := bytes.Count(r.Body, []byte(pinned)), bytes.Count(r.Body, []byte("opens at six in the morning")); pins != wantPin || notes != wantNote {
-							t.Errorf("run %d: what is pinned stands there %d times, what was said %d times", i, pins, notes)
-						}
-						if i == 2 {
-							if bytes.Contains(r.Body, []byte("plimsoll-memory-context")) {
-								t.Errorf("run %d: it is switched off, and something is left", i)
-							}
-							continue
-						}
-						// Gemini CLI sends a session that it goes on with without the signatures of thoughts, also alone.
-						array := thoughtSignature.ReplaceAll(messageArray(t, r), nil)
-						if !bytes.HasPrefix(array, before) {
-							t.Errorf("run %d: the messages do not begin with those before", i)
-						}
-						before = array
+						continue
 					}
-					if turns == 0 {
-						t.Errorf("run %d asked nothing", i)
+					// Gemini CLI sends a session that it goes on with without the signatures of thoughts, also alone.
+					array := thoughtSignature.ReplaceAll(messageArray(t, r), nil)
+					if !bytes.HasPrefix(array, before) {
+						t.Errorf("run %d: the messages do not begin with those before", i)
 					}
+					before = array
 				}
-				why := w.run(nil, plimsoll, "memory", "search", "--json", "--kind", "pin", "digits")
-				var found []struct{ ID string }
-				if err := json.Unmarshal([]byte(why.stdout), &found); err != nil || len(found) != 1 {
-					t.Fatalf("%v: %s%s", err, why.stdout, why.stderr)
+				if turns == 0 {
+					t.Errorf("run %d asked nothing", i)
 				}
-				why = w.run(nil, plimsoll, "memory", "why", found[0].ID)
-				if n := strings.Count(why.stdout, "added to a prompt · "+a.name+" · conversation "); n != 1 {
-					t.Errorf("it was added to one conversation, and %d are told of:\n%s", n, why.stdout)
-				}
-			})
-		}
+			}
+			why := w.run(nil, plimsoll, "memory", "search", "--json", "--kind", "pin", "digits")
+			var found []struct{ ID string }
+			if err := json.Unmarshal([]byte(why.stdout), &found); err != nil || len(found) != 1 {
+				t.Fatalf("%v: %s%s", err, why.stdout, why.stderr)
+			}
+			why = w.run(nil, plimsoll, "memory", "why", found[0].ID)
+			if n := strings.Count(why.stdout, "added to a prompt · "+a.name+" · conversation "); n != 1 {
+				t.Errorf("it was added to one conversation, and %d are told of:\n%s", n, why.stdout)
+			}
+		})
 	}
 }
 
@@ -183,7 +175,7 @@ func TestWindowMemoryCompacted(t *testing.T) {
 			}
 			p, url := provide(t, scripted.Options{Window: taskWindow, CheckSignatures: true, Script: longTask(logs(t, w, taskSteps*taskCalls))})
 			e := errand{
-				base: url + a.base, prompt: "When does the harbour of Halcyon open? Show every part of the log, one after the other.", env: []string{"PLIMSOLL_MEMORY_INJECT=recall"},
+				base: url + a.base, prompt: "When does the harbour of Halcyon open? Show every part of the log, one after the other.", env: []string{"PLIMSOLL_MEMORY_ON=true"},
 				flags: []string{}, report: filepath.Join(w.state, "report.json"),
 			}
 			got := a.start(t, w, e)

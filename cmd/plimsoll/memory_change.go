@@ -147,7 +147,7 @@ func confirmPins(cmd *cobra.Command, m *app.Memory, p app.MemoryPins, yes bool) 
 		if !person() {
 			return errors.New("nobody is here to be asked: --yes puts it in force")
 		}
-		if !confirm(cmd, "put this before every model, in any conversation where [memory] inject is on?") {
+		if !confirm(cmd, "put this before every model, in any conversation where the memory is on?") {
 			return errors.New("it is not in force; the file stays as it is")
 		}
 	}

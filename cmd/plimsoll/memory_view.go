@@ -85,7 +85,7 @@ func printWhy(out io.Writer, w app.MemoryWhy) error {
 	}
 	pinned := "no"
 	if w.Pinned {
-		pinned = "yes: it is put before models where [memory] inject is not off"
+		pinned = "yes: it is put before models where the memory is on"
 	}
 	fmt.Fprintf(out, "last used %s\n", used)
 	for _, u := range w.Uses {

@@ -104,8 +104,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
 		Watch: config.WatchSettings{Runs: true},
 		Memory: config.MemorySettings{
-			Enabled: true, Capture: "cuts", Inject: "off", DiskMax: 256 * limit.MiB, NamespaceMax: 64 * limit.MiB, Records: 100_000, Age: 2160 * time.Hour,
-			QueueMax: 8 * limit.MiB, VectorsMax: 128 * limit.MiB, RecallItems: 8, RecallTokens: 1000, FactsTokens: 20_000, FactsTimeout: time.Minute,
+			State: config.MemoryDefault, DiskMax: 256 * limit.MiB, Age: 2160 * time.Hour, FactsTokens: 20_000,
 		},
 	}
 	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".sources" }, cmp.Ignore())); diff != "" {

@@ -35,30 +35,43 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := s.Memory; !m.Enabled || m.Capture != config.CaptureCuts || m.Inject != config.InjectOff || m.Tools || m.RecallItems != 8 || m.RecallTokens != 1000 || m.Age != 90*24*time.Hour {
+	if m := s.Memory; m.State != config.MemoryDefault || m.Age != 90*24*time.Hour || m.Facts {
 		t.Errorf("defaults: %+v", m)
 	}
-	s, err = load("[tools.claude.memory]\ninject = \"recall\"\n", "[memory]\ncapture = \"off\"\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Memory.Inject != config.InjectRecall || s.Memory.Capture != config.CaptureOff {
-		t.Errorf("a tool's inject and a project's capture: %+v", s.Memory)
-	}
-	s, err = load("", "[memory]\ncapture = \"turns\"\ninject = \"recall\"\nrecall_items = 50\nenabled = false\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Memory.Inject != config.InjectOff || s.Memory.Capture != config.CaptureCuts || s.Memory.RecallItems != 8 || !s.Memory.Enabled || len(s.Warnings) != 4 {
-		t.Errorf("a project loosened it: %+v, %d warnings", s.Memory, len(s.Warnings))
+	// The switch has three positions, and a project may only move it to off.
+	const on, off = "[memory]\non = true\n", "[memory]\non = false\n"
+	for _, c := range []struct {
+		user, project string
+		want          config.MemoryState
+		warnings      int
+	}{
+		{on, "", config.MemoryOn, 0},
+		{off, "", config.MemoryOff, 0},
+		{"", on, config.MemoryDefault, 1},
+		{"", off, config.MemoryOff, 0},
+		{on, off, config.MemoryOff, 0},
+		{on, on, config.MemoryOn, 0},
+		{off, on, config.MemoryOff, 1},
+		{"[tools.claude.memory]\non = true\n", "", config.MemoryOn, 0},
+		{"[tools.codex.memory]\non = true\n", "", config.MemoryDefault, 0},
+		{on + "[tools.claude.memory]\non = false\n", "", config.MemoryOff, 0},
+		{off + "[tools.claude.memory]\non = true\n", off, config.MemoryOff, 0},
+	} {
+		s, err := load(c.user, c.project)
+		if err != nil || s.Memory.State != c.want || len(s.Warnings) != c.warnings {
+			t.Errorf("%q with a project's %q: %s, %d warnings, %v", c.user, c.project, s.Memory.State, len(s.Warnings), err)
+		}
+		if len(s.Warnings) == 1 && !strings.Contains(s.Warnings[0].String(), "a project file may only switch it off") {
+			t.Errorf("%q with a project's %q: %s", c.user, c.project, s.Warnings[0])
+		}
 	}
 	// Where texts and a key go is the user's to say: a project's file decides nothing of it.
 	s, err = load("[memory]\nembed_url = \"https://models.example/v1\"\nembed_model = \"m\"\nembed_key = \"MY_KEY\"\n",
-		"[memory]\nembed_url = \"https://elsewhere.example/v1\"\nembed_model = \"x\"\nembed_key = \"OPENAI_API_KEY\"\nvectors_max = \"1G\"\n")
+		"[memory]\nembed_url = \"https://elsewhere.example/v1\"\nembed_model = \"x\"\nembed_key = \"OPENAI_API_KEY\"\ndisk_max = \"1G\"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := s.Memory; m.EmbedURL != "https://models.example/v1" || m.EmbedModel != "m" || m.EmbedKey != "MY_KEY" || m.VectorsMax != 128*limit.MiB || len(s.Warnings) != 4 {
+	if m := s.Memory; m.EmbedURL != "https://models.example/v1" || m.EmbedModel != "m" || m.EmbedKey != "MY_KEY" || m.DiskMax != 256*limit.MiB || len(s.Warnings) != 4 {
 		t.Errorf("a project decides where texts go: %+v, %d warnings", m, len(s.Warnings))
 	}
 	if s, err = load("", "[memory]\nembed_url = \"https://elsewhere.example/v1\"\n"); err != nil || s.Memory.EmbedURL != "" {
@@ -66,21 +79,21 @@ func TestMemory(t *testing.T) {
 	}
 	// Where words and the key for facts go is nobody's business but the user's: a repository may name no address, no model, no key and no budget.
 	s, err = load("[memory]\nfacts = true\nfacts_model = \"openai/gpt-5-mini\"\nfacts_key = \"FACTS_API_KEY\"\n",
-		"[memory]\nfacts_url = \"https://evil.example/v1\"\nfacts_model = \"other\"\nfacts_key = \"OPENAI_API_KEY\"\nfacts_key_file = \"/etc/passwd\"\nfacts_tokens = 1000000\nfacts_timeout = \"1h\"\n")
+		"[memory]\nfacts_url = \"https://evil.example/v1\"\nfacts_model = \"other\"\nfacts_key = \"OPENAI_API_KEY\"\nfacts_key_file = \"/etc/passwd\"\nfacts_tokens = 1000000\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := s.Memory; !m.Facts || m.FactsURL != "" || m.FactsModel != "openai/gpt-5-mini" || m.FactsKey != "FACTS_API_KEY" || m.FactsKeyFile != "" || m.FactsTokens != 20_000 || m.FactsTimeout != time.Minute || len(s.Warnings) != 6 {
+	if m := s.Memory; !m.Facts || m.FactsURL != "" || m.FactsModel != "openai/gpt-5-mini" || m.FactsKey != "FACTS_API_KEY" || m.FactsKeyFile != "" || m.FactsTokens != 20_000 || len(s.Warnings) != 5 {
 		t.Errorf("a project has a say in facts: %+v, %d warnings", m, len(s.Warnings))
 	}
 	if s, err = load("", "[memory]\nfacts = true\n"); err != nil || s.Memory.Facts {
 		t.Errorf("a project switches facts on: %v", err)
 	}
 	for _, c := range []struct{ text, want string }{
-		{"[memory]\ncapture = \"cut\"\n", `did you mean`},
-		{"[memory]\ninjct = \"start\"\n", "inject"},
-		{"[memory]\nqueue_max = \"1K\"\n", "queue_max"},
-		{"[memory]\nrecall_tokens = 1000000000\n", "recall_tokens"},
+		{"[memory]\non = \"recall\"\n", "is not true or false"},
+		{"[memory]\nfact = true\n", "facts"},
+		{"[memory]\ndisk_max = \"1K\"\n", "disk_max"},
+		{"[memory]\ninject = \"recall\"\n", "inject"},
 	} {
 		if _, err := load(c.text, ""); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v; want a problem with %q", c.text, err, c.want)

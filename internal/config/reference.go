@@ -145,7 +145,7 @@ func (k *Key) shown() string {
 		return k.Default
 	case k.optional:
 		return "0"
-	case k.min > 0:
+	case k.min > 0 || k.Type == TypeBool:
 		return strings.Trim(k.example, `"`)
 	case k.Type == TypeHosts || k.Type == TypeNetworks || k.Type == TypeNames || k.Type == TypeOrigins || k.Type == TypePatterns:
 		return strings.Trim(k.example, `[]"`)

@@ -56,6 +56,9 @@ func (k *Key) projectObjection(v any, base entry) string {
 	case ProjectNever:
 		return "a project file may not set it"
 	case ProjectStricter:
+		if v == true && base.value != true {
+			return "a project file may only switch it off"
+		}
 		if k.looseness(v) > k.looseness(base.value) {
 			return fmt.Sprintf("a project file may only make it stricter than %s (%s)", format(base.value), base.src)
 		}

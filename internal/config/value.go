@@ -341,6 +341,13 @@ func (k *Key) looseness(v any) int64 {
 		return int64(v * 1e6)
 	case string:
 		return -int64(slices.Index(k.Choices, v))
+	case bool:
+		if v {
+			return 1
+		}
+		return -1
+	case nil: // a switch that nobody has set lies between on and off
+		return 0
 	}
 	return math.MaxInt64
 }
@@ -372,7 +379,7 @@ func (k *Key) zero() any {
 	case TypeDuration, TypeWait:
 		return time.Duration(0)
 	case TypeBool:
-		return false
+		return nil
 	case TypeCount, TypeAutoCount, TypeToolCount:
 		return 0
 	case TypeRatio, TypeAutoRatio, TypeNumber:

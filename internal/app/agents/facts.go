@@ -29,12 +29,15 @@ type Facts struct {
 // OpenFacts begins to draw facts, if the user has switched that on; otherwise it returns nil. The error says which settings are missing or
 // wrong.
 func OpenFacts(app *core.Core, s config.Settings, events *journal.Journal) (*Facts, error) {
-	return openFacts(app, s, events, 0, 0)
+	return openFacts(app, s, events, factsTimes{})
 }
 
-// openFacts is OpenFacts with the interval between looks for new passages and the pause after a failure; 0 means the defaults.
-func openFacts(app *core.Core, s config.Settings, events *journal.Journal, every, pause time.Duration) (*Facts, error) {
-	if !s.Memory.Facts || !s.Memory.Enabled {
+// factsTimes are the interval between looks for new passages, the pause after a failure, and the longest time of one request; 0 means the
+// defaults.
+type factsTimes struct{ every, pause, request time.Duration }
+
+func openFacts(app *core.Core, s config.Settings, events *journal.Journal, times factsTimes) (*Facts, error) {
+	if !s.Memory.Facts || s.Memory.State == config.MemoryOff {
 		return nil, nil
 	}
 	choice, key, err := factsModel(app, s)
@@ -54,8 +57,8 @@ func openFacts(app *core.Core, s config.Settings, events *journal.Journal, every
 		return nil, errors.Join(err, m.Close())
 	}
 	x, err := facts.New(facts.Options{
-		Dir: m.FactsDir(), Model: completer{model}, Store: m.FactStore(), TokensPerDay: s.Memory.FactsTokens, Timeout: s.Memory.FactsTimeout,
-		FirstPause: pause,
+		Dir: m.FactsDir(), Model: completer{model}, Store: m.FactStore(), TokensPerDay: s.Memory.FactsTokens, Timeout: times.request,
+		FirstPause: times.pause,
 		Tell:       func(e facts.Event) { tellFacts(events, e) },
 	})
 	if err != nil {
@@ -64,7 +67,7 @@ func openFacts(app *core.Core, s config.Settings, events *journal.Journal, every
 	ctx, end := context.WithCancel(context.Background())
 	f := &Facts{memory: m, end: end}
 	run := facts.Runner{
-		Extractor: x, Every: every, Feed: func(ctx context.Context) error { return feed.Push(ctx, x) },
+		Extractor: x, Every: times.every, Feed: func(ctx context.Context) error { return feed.Push(ctx, x) },
 		Warn: func(err error) { app.Warn("no facts are drawn for now: " + err.Error()) },
 	}
 	f.done.Go(func() { run.Run(ctx) })

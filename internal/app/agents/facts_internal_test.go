@@ -153,7 +153,7 @@ func factsApp(t *testing.T, home string) *core.Core {
 
 func (w *factsWorld) start() *Facts {
 	w.t.Helper()
-	f, err := openFacts(w.app, w.settings(), w.events, 20*time.Millisecond, 50*time.Millisecond)
+	f, err := openFacts(w.app, w.settings(), w.events, shortTimes)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -304,12 +304,15 @@ func filesOf(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
+// shortTimes are those of the tests, which wait for what the daemon does in minutes.
+var shortTimes = factsTimes{every: 20 * time.Millisecond, pause: 50 * time.Millisecond, request: time.Second}
+
 // A provider that is silent, busy, or answers with what is no list: the passages stay, pauses grow between requests, and when it works again all are read. No
 // event holds a word of it.
 func TestFactsOutliveAProvider(t *testing.T) {
 	for _, behaviour := range []string{"silent", "busy", "garbage", "giant", "slow"} {
 		t.Run(behaviour, func(t *testing.T) {
-			w := newFactsWorld(t, "facts_timeout = \"1s\"\nfacts_tokens = 1000000\n")
+			w := newFactsWorld(t, "facts_tokens = 1000000\n")
 			f := w.start()
 			w.model.be(behaviour)
 			var texts []string
@@ -381,7 +384,7 @@ func TestFactsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openFacts(app, s, journal.New(journal.Options{}), 20*time.Millisecond, 50*time.Millisecond); err != nil {
+	if _, err := openFacts(app, s, journal.New(journal.Options{}), shortTimes); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Println("begun")
@@ -390,7 +393,7 @@ func TestFactsProcess(t *testing.T) {
 
 // kill -9 in the middle of requests: what waited waits on, each passage is read, and what was under way counts as spent.
 func TestFactsOutliveAKill(t *testing.T) {
-	w := newFactsWorld(t, "facts_timeout = \"1s\"\nfacts_tokens = 1000000\n")
+	w := newFactsWorld(t, "facts_tokens = 1000000\n")
 	start := func() *exec.Cmd {
 		child := exec.Command(os.Args[0], "-test.run=^TestFactsProcess$")
 		child.Env = append(os.Environ(), "PLIMSOLL_TEST_FACTS_HOME="+w.home)

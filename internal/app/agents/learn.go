@@ -70,7 +70,7 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 	}
 	defer func() { err = errors.Join(err, closing()) }()
 	x, err := facts.New(facts.Options{
-		Dir: m.FactsDir(), Model: completer{model}, Store: m.FactStore(), TokensPerDay: o.TokensPerDay, Timeout: settings.Memory.FactsTimeout,
+		Dir: m.FactsDir(), Model: completer{model}, Store: m.FactStore(), TokensPerDay: o.TokensPerDay,
 		Tell: func(e facts.Event) {
 			if e.Err != nil && e.What != "budget" {
 				out.Problem = e.Err.Error()

@@ -92,8 +92,8 @@ func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 	}
 	m := settings.Memory
 	return memory.Options{
-		Dir: filepath.Join(state, Dir), Journal: j, MaxNamespace: min(m.NamespaceMax, m.DiskMax), MaxRecords: m.Records, MaxBytes: m.DiskMax, MaxAge: m.Age,
-		MaxVectors: m.VectorsMax, Log: c.Log(),
+		Dir: filepath.Join(state, Dir), Journal: j, MaxNamespace: min(memory.DefaultMaxNamespace, m.DiskMax), MaxBytes: m.DiskMax, MaxAge: m.Age,
+		MaxVectors: memory.DefaultMaxVectors, Log: c.Log(),
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/memory/facts"
 	"github.com/plimsoll/plimsoll/internal/memory/notes"
@@ -57,7 +58,7 @@ func (m *Memory) FactsNow() FactsStats {
 	s := FactsStats{MaxWaiting: facts.MaxQueue}
 	settings, err := m.core.Config.For("")
 	if err == nil {
-		s.On, s.TokensPerDay = settings.Memory.Facts && settings.Memory.Enabled, settings.Memory.FactsTokens
+		s.On, s.TokensPerDay = settings.Memory.Facts && settings.Memory.State != config.MemoryOff, settings.Memory.FactsTokens
 	}
 	var errs [3]error
 	s.Waiting, errs[0] = facts.NewQueue(m.FactsDir(), 0).Len()

@@ -59,7 +59,7 @@ const serviceWait = 10 * time.Second
 // AskService asks the service for embeddings for the vector of one word, and returns a sentence about the outcome; "" where the user names
 // no service, or no memory is kept.
 func AskService(ctx context.Context, m config.MemorySettings) string {
-	if m.EmbedURL == "" || !m.Enabled {
+	if m.EmbedURL == "" || m.State == config.MemoryOff {
 		return ""
 	}
 	const words = "the memory is searched by words only: "
@@ -79,7 +79,7 @@ func AskService(ctx context.Context, m config.MemorySettings) string {
 
 // withVectors puts the service into the options of a store. If it cannot be used, there is a warning, and searches go by words.
 func (m *Memory) withVectors(o *memory.Options, s config.MemorySettings, v Vectors) {
-	if v == NoVectors || !s.Enabled {
+	if v == NoVectors || s.State == config.MemoryOff {
 		return
 	}
 	client, err := embedClient(s)

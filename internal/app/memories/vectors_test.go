@@ -126,7 +126,7 @@ func TestSearchByMeaning(t *testing.T) {
 // TestAskService: what doctor says of the service, with the address and the reason.
 func TestAskService(t *testing.T) {
 	server := embedserver.New(t)
-	m := config.MemorySettings{Enabled: true}
+	m := config.MemorySettings{State: config.MemoryOn}
 	asked := func(want ...string) {
 		t.Helper()
 		got := memories.AskService(t.Context(), m)
@@ -148,6 +148,6 @@ func TestAskService(t *testing.T) {
 	asked("by words only", "401")
 	m.EmbedKey = "TEST_EMBED_KEY_NOT_SET"
 	asked("by words only", "TEST_EMBED_KEY_NOT_SET")
-	m.Enabled = false
+	m.State = config.MemoryOff
 	asked()
 }

@@ -6,7 +6,7 @@
 //	plane, err := window.Open(app, settings, window.Options{Keeper: m.Keeper(), KeepTurns: m.Turns(), Recaller: m.Recaller(), …})
 //
 // Nothing is opened until there is something to keep: a run without a compaction does not touch the memory. What is kept is written by
-// a queue, off the way of requests. Only with [memory] inject is the index read, in the background at the start; until that is done, and
+// a queue, off the way of requests. Only where the memory is on is the index read, in the background at the start; until that is done, and
 // where an answer would take too long, nothing is added to a prompt.
 //
 // What a client's messages are is told by its form (internal/window/client): a prompt that a person typed at a terminal has the origin user, what

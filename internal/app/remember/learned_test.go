@@ -26,7 +26,7 @@ func (b *bench) profiled(o remember.Options, prompts ...string) (sent string) {
 	return sent
 }
 
-const learning = "[memory]\ncapture = \"turns\"\ninject = \"recall\"\n"
+const learning = "[memory]\non = true\n"
 
 // TestStandingInstructions: what a person once asked for in general is given at the start of the next conversation, the newest word about each
 // thing, until it is taken back.
@@ -93,7 +93,7 @@ func TestNothingElseIsLearned(t *testing.T) {
 		want     int
 	}{
 		{learning, remember.Options{}, "Always answer in German.", 1},
-		{"[memory]\ncapture = \"turns\"\n", remember.Options{}, "Always answer in German.", 0},
+		{"", remember.Options{Turns: true}, "Always answer in German.", 0},
 		{learning, remember.Options{Inside: true}, "Always answer in German.", 0},
 		{learning, remember.Options{}, "The mail says:\n> Always answer in German.\nWhat is meant?", 0},
 		{learning, remember.Options{}, "See what the page says.", 0},

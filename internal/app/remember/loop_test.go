@@ -86,7 +86,7 @@ func TestLoopInEveryDialect(t *testing.T) {
 	} {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, "[memory]\ncapture = \"turns\"\ninject = \"recall\"\n")
+			b := newBench(t, "[memory]\non = true\n")
 			store := b.store()
 			for _, r := range rules {
 				if _, err := store.Add(t.Context(), memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: remember.UserNamespace, Text: r}); err != nil {

@@ -61,16 +61,18 @@ type Options struct {
 	// Own is true when everything in the namespace is this user's, by whatever credential it was said. A daemon with several clients
 	// keeps them apart.
 	Own bool
-	// Turns is the default for [memory] capture.
+	// Turns keeps every turn, not only what is cut, also where nobody has switched the memory on.
 	Turns bool
-	Warn  func(string)
+	// QueueBytes bounds what waits to be written; 0 means 8 MiB.
+	QueueBytes int64
+	Warn       func(string)
 }
 
 // Plane is the memory of one run, daemon or agent. Nil is a memory that is switched off.
 type Plane struct {
 	o        Options
 	app      *core.Core
-	settings config.MemorySettings
+	on       bool // the user has switched it on: every turn is kept, and prompts are added to
 	queue    *capture.Queue
 	parts    atomic.Int64
 	opened   func() (*memory.Store, error)
@@ -87,18 +89,14 @@ type Plane struct {
 
 // Open reads the settings. It opens no file unless prompts are to be added to; nil is a memory that is off.
 func Open(app *core.Core, s config.Settings, o Options) *Plane {
-	m := s.Memory
-	if s.Source("memory.capture").Origin == config.OriginDefault && o.Turns {
-		m.Capture = config.CaptureTurns
-	}
 	// What must not be kept of compactions must not be kept of conversations either, and what is added has to be kept.
-	if !m.Enabled || s.Window.Store == "off" || m.Capture == config.CaptureOff && m.Inject == config.InjectOff {
+	if s.Memory.State == config.MemoryOff || s.Window.Store == "off" {
 		return nil
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	p := &Plane{o: o, app: app, settings: m, told: map[string]int64{}}
+	p := &Plane{o: o, app: app, on: s.Memory.State == config.MemoryOn, told: map[string]int64{}}
 	p.opened = sync.OnceValues(func() (*memory.Store, error) {
 		p.tried.Store(true)
 		store, err := OpenStore(app, o.Journal)
@@ -108,29 +106,29 @@ func Open(app *core.Core, s config.Settings, o Options) *Plane {
 		}
 		return store, err
 	})
-	p.queue = capture.NewQueue(capture.QueueOptions{MaxBytes: int64(m.QueueMax), Write: p.write, Told: p.lost})
+	p.queue = capture.NewQueue(capture.QueueOptions{MaxBytes: o.QueueBytes, Write: p.write, Told: p.lost})
 	ctx, end := context.WithCancel(context.Background())
 	p.end = end
-	if m.Inject != config.InjectOff {
+	if p.on {
 		p.warmed.Go(func() { p.warm(ctx) })
 	}
 	return p
 }
 
-// Keeper takes parts of conversations; nil where none are kept.
+// Keeper takes parts of conversations; nil where the memory is off.
 func (p *Plane) Keeper() proxy.Keeper {
-	if p == nil || p.settings.Capture == config.CaptureOff {
+	if p == nil {
 		return nil
 	}
 	return keeper{p}
 }
 
 // Turns reports whether every turn is kept, not only what is cut.
-func (p *Plane) Turns() bool { return p != nil && p.settings.Capture == config.CaptureTurns }
+func (p *Plane) Turns() bool { return p != nil && (p.on || p.o.Turns) }
 
 // Recaller returns the source of what to add to a prompt; nil where nothing is added.
 func (p *Plane) Recaller() proxy.Recaller {
-	if p == nil || p.settings.Inject == config.InjectOff {
+	if p == nil || !p.on {
 		return nil
 	}
 	return recaller{p}
@@ -198,7 +196,7 @@ func (p *Plane) write(ctx context.Context, records []memory.Record) error {
 		return err
 	}
 	added, err := store.Add(ctx, records...)
-	if err != nil || p.settings.Inject == config.InjectOff {
+	if err != nil || !p.on {
 		return err
 	}
 	return learn(ctx, store, records, added.IDs)

@@ -95,7 +95,7 @@ var wordings = []string{
 // TestPoison: over more than 100 sessions words of others come in by every entrance, plainly and through derivations, with prompts in
 // between to which the memory adds. None of them is ever a user's, can be pinned, or is added to a prompt.
 func TestPoison(t *testing.T) {
-	b := newBench(t, "[memory]\ncapture = \"turns\"\ninject = \"recall\"\n")
+	b := newBench(t, "[memory]\non = true\n")
 	poisons := 0
 	var marks []string
 	recalled := 0

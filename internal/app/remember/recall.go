@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/memories"
-	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/journal"
@@ -31,13 +30,11 @@ func (p *Plane) warm(ctx context.Context) {
 	if !p.readPins(ctx, store) {
 		return
 	}
-	if p.settings.Inject == config.InjectRecall {
-		if _, err := store.Search(ctx, memory.Query{Text: "memory", Namespaces: p.namespaces(), Limit: 1}); err != nil {
-			if ctx.Err() == nil {
-				p.o.Warn("nothing is recalled: " + err.Error())
-			}
-			return
+	if _, err := store.Search(ctx, memory.Query{Text: "memory", Namespaces: p.namespaces(), Limit: 1}); err != nil {
+		if ctx.Err() == nil {
+			p.o.Warn("nothing is recalled: " + err.Error())
 		}
+		return
 	}
 	p.ready.Store(true)
 }
@@ -68,7 +65,7 @@ func Namespaces(namespace string) []string {
 // Recall implements [proxy.Recaller]. The first prompt of a conversation gets what is pinned and the standing instructions, and each what
 // the user said about it before, as [memories.Choose] decides.
 func (r recaller) Recall(ctx context.Context, q proxy.Prompt) string {
-	if !r.ready.Load() || r.settings.Inject == config.InjectStart && !q.First {
+	if !r.ready.Load() {
 		return ""
 	}
 	answer := make(chan string, 1)
@@ -94,9 +91,6 @@ func (p *Plane) recall(ctx context.Context, q proxy.Prompt) string {
 	}
 	if pins := p.pins.Load(); pins != nil {
 		asked.Pins = *pins
-	}
-	if p.settings.Inject == config.InjectStart {
-		asked.Text = ""
 	}
 	gifts, err := memories.Choose(ctx, store, asked, time.Now())
 	if err != nil {

@@ -232,7 +232,7 @@ func TestSessionsOfRealClients(t *testing.T) {
 	for name, path := range paths {
 		for _, inside := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s inside %v", name, inside), func(t *testing.T) {
-				b := newBench(t, "[memory]\ncapture = \"turns\"\n")
+				b := newBench(t, "[memory]\non = true\n")
 				g := b.gateway(remember.Options{Inside: inside, Run: "run-1"}, 0)
 				text, err := os.ReadFile(filepath.Join("..", "..", "window", "client", "testdata", "sessions", name+".json"))
 				if err != nil {
@@ -288,8 +288,7 @@ func TestCuts(t *testing.T) {
 	for settings, want := range map[string]bool{
 		"":                               true,
 		"[window]\nstore = \"off\"\n":    false,
-		"[memory]\nenabled = false\n":    false,
-		"[memory]\ncapture = \"off\"\n":  false,
+		"[memory]\non = false\n":         false,
 		"[window]\nstore = \"memory\"\n": true,
 	} {
 		b := newBench(t, settings)
@@ -351,7 +350,7 @@ func journalOf[E journal.Event](j *journal.Journal) (found []E) {
 // TestScopes: what was said with one credential is not added to prompts with another, where they are not one user's; nor into
 // another project.
 func TestScopes(t *testing.T) {
-	b := newBench(t, "[memory]\ncapture = \"turns\"\ninject = \"recall\"\n")
+	b := newBench(t, "[memory]\non = true\n")
 	g := b.gateway(remember.Options{}, 0)
 	c := &claude{}
 	c.user("The harbour of Halcyon opens at six in the morning.")
@@ -388,7 +387,7 @@ func waitReady(t *testing.T, g *gateway) {
 
 // TestOneRecord: an identical passage is one record with a count, over conversations and processes.
 func TestOneRecord(t *testing.T) {
-	b := newBench(t, "[memory]\ncapture = \"turns\"\n")
+	b := newBench(t, "[memory]\non = true\n")
 	for i := range 3 {
 		g := b.gateway(remember.Options{}, 0)
 		c := &claude{}
@@ -416,7 +415,7 @@ func TestOneRecord(t *testing.T) {
 // TestLoop: over 200 turns in which everything that was recalled is repeated, by the model, by tools and by commands that ask the
 // memory, nothing of it enters the memory again.
 func TestLoop(t *testing.T) {
-	b := newBench(t, "[memory]\ncapture = \"turns\"\ninject = \"recall\"\n")
+	b := newBench(t, "[memory]\non = true\n")
 	first := b.gateway(remember.Options{Own: true}, 0)
 	c := &claude{}
 	rules := []string{"The harbour opens at six in the morning.", "Never deploy the harbour on a Monday.", "The crane of the harbour is called Gustav.", "I want answers about the harbour in French."}
@@ -511,8 +510,8 @@ func textsOf(t *testing.T, body string) (texts []string) {
 
 // TestQueueBound: what does not fit into the queue is dropped, counted and said; no request waits for it.
 func TestQueueBound(t *testing.T) {
-	b := newBench(t, "[memory]\ncapture = \"turns\"\nqueue_max = \"1M\"\n")
-	g := b.gateway(remember.Options{}, 0)
+	b := newBench(t, "[memory]\non = true\n")
+	g := b.gateway(remember.Options{QueueBytes: 1 << 20}, 0)
 	c := &claude{}
 	c.user("Look at the giant.")
 	c.calls("Bash", m{"command": "cat giant"}, strings.Repeat("a line of the giant\n", 100_000))
@@ -546,10 +545,10 @@ func TestAgentKeeper(t *testing.T) {
 			}
 		}
 	}
-	b := newBench(t, "[memory]\ncapture = \"cuts\"\n")
+	b := newBench(t, "[memory]\non = false\n")
 	p := remember.Open(b.app, b.s, remember.Options{Namespace: "agent/helper", Turns: true})
 	if p.AgentKeeper() != nil {
-		t.Error("cuts were asked for, turns are kept")
+		t.Error("the memory is off, turns are kept")
 	}
 	p.Close()
 }
@@ -557,7 +556,7 @@ func TestAgentKeeper(t *testing.T) {
 // TestProfile: what a person has confirmed in the profile is added at the start of a conversation, once, and what is only written there
 // is not.
 func TestProfile(t *testing.T) {
-	b := newBench(t, "[memory]\ninject = \"start\"\n")
+	b := newBench(t, "[memory]\non = true\n")
 	profile, err := memories.ProfileOf(b.app)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/config/profile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/tools/wrap"
@@ -24,7 +25,7 @@ type MCPDecision struct {
 	Notes      []string `json:"notes,omitempty"`
 }
 
-// offeredMemory is the name under which the agent's memory is offered to a tool as an MCP server, with [memory] tools.
+// offeredMemory is the name under which the agent's memory is offered to a tool as an MCP server, where the memory is on.
 const offeredMemory = "plimsoll-memory"
 
 func (d MCPDecision) words() string {
@@ -72,7 +73,7 @@ func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup
 		return wrap.Setup{}, err
 	}
 	var offer []profile.Offered
-	if p.Settings.Memory.Enabled && p.Settings.Memory.Tools {
+	if p.Settings.Memory.State == config.MemoryOn {
 		offer = []profile.Offered{{Name: offeredMemory, Command: []string{self, "mcp", "memory", "--quiet", "--in-run", filepath.Join(folder, "run.env")}}}
 	}
 	return wrap.ForTool(wrap.Start{
