@@ -30,7 +30,7 @@ Inside of plimsoll run these commands write as "agent", and do not pin, confirm 
 	}
 	cmd.AddCommand(
 		newMemorySearchCommand(open), newMemoryListCommand(open), newMemoryShowCommand(open), newMemoryWhyCommand(open),
-		newMemoryAddCommand(open), newMemoryEditCommand(open), newMemoryPinCommand(open), newMemoryForgetCommand(open),
+		newMemoryAddCommand(open), newMemoryEditCommand(open), newMemoryPinCommand(open), newMemoryForgetCommand(open), newMemoryGivenCommand(open), newMemoryNotCommand(open),
 		newMemoryExportCommand(open), newMemoryImportCommand(open), newMemoryStatsCommand(open), newMemoryGCCommand(open), newMemoryLearnCommand(open),
 	)
 	return cmd

@@ -45,6 +45,13 @@ type Gifts struct {
 	Why string `json:"why,omitempty"`
 }
 
+// Why something is given.
+const (
+	whyPinned   = "pinned"
+	whyStanding = "a standing instruction"
+	whyFound    = "found by: "
+)
+
 // Bounds of what is added to one prompt. What is pinned has its own, of the profile.
 const (
 	lineBytes       = 600
@@ -67,7 +74,7 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 	if p.First {
 		c.room = 1 << 20
 		for _, r := range p.Pins {
-			c.give(recall.Line{Record: r, Count: 1}, "pinned")
+			c.give(recall.Line{Record: r, Count: 1}, whyPinned)
 		}
 	}
 	if store == nil {
@@ -87,7 +94,7 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 				c.miss(r, 0, "ten standing instructions are given already")
 				continue
 			}
-			c.give(recall.Line{Record: r, Count: max(r.Count, 1)}, "a standing instruction")
+			c.give(recall.Line{Record: r, Count: max(r.Count, 1)}, whyStanding)
 		}
 	}
 	asked := recall.Read(p.Text)
@@ -128,13 +135,7 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 	decided := recall.Decide(asked, found, now)
 	c.room = 1 << 20 // its lines are counted
 	for _, l := range decided.Given {
-		why := "found by"
-		if len(l.Words) > 0 {
-			why += ": " + strings.Join(l.Words, " ")
-		} else {
-			why += " its words"
-		}
-		c.give(l, why)
+		c.give(l, whyFound+strings.Join(l.Words, " "))
 	}
 	c.out.Missed, c.out.Why = append(c.out.Missed, decided.Missed...), decided.Why
 	return c.out, nil

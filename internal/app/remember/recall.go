@@ -52,15 +52,7 @@ func (p *Plane) readPins(ctx context.Context, store *memory.Store) bool {
 	return true
 }
 
-func (p *Plane) namespaces() []string { return Namespaces(p.o.Namespace) }
-
-// Namespaces returns the namespaces that a conversation in one of them is given something of.
-func Namespaces(namespace string) []string {
-	if namespace == UserNamespace || namespace == "" {
-		return []string{UserNamespace}
-	}
-	return []string{UserNamespace, namespace}
-}
+func (p *Plane) namespaces() []string { return memories.Namespaces(p.o.Namespace) }
 
 // Recall implements [proxy.Recaller]. The first prompt of a conversation gets what is pinned and the standing instructions, and each what
 // the user said about it before, as [memories.Choose] decides.
