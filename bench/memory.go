@@ -22,6 +22,9 @@ func init() {
 		benchMemory)
 }
 
+// promptSets is the folder of our own sets of prompts, from the module's root.
+const promptSets = "internal/memory/recall/testdata"
+
 // A searcher ranks the turns of a dialogue for a question: at most n of them, the best first.
 type searcher interface {
 	search(question string, n int) ([]int, error)
@@ -41,9 +44,21 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 	sizes := flags.String("beam-sizes", "100K", "which of BEAM's sizes, with commas between")
 	address := flags.String("embed", "", "the base URL of a service for embeddings (bench/memoryembed.py), to search by meaning too")
 	model := flags.String("embed-model", "all-MiniLM-L6-v2", "its model")
+	precision := flags.String("precision", "", "a checkout of PrecisionMemBench (tenurehq/precisionMemBench): what its prompts, and our own sets of them, are given")
+	why := flags.Bool("why", false, "with --precision: what went wrong in the sets that the constants were fitted on, and why")
+	unscoped := flags.Bool("unscoped", false, "with --precision: search all scopes, and leave out those of other scopes afterwards")
 	first := flags.Bool("fitted", false, "only what the constants were fitted on")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *precision != "" {
+		if err := comparePrompts(ctx, o, promptSets, "prompts.tsv", *why); err != nil {
+			return err
+		}
+		if err := comparePrompts(ctx, o, promptSets, "heldout.tsv", false); err != nil {
+			return err
+		}
+		return compareGiven(ctx, o, *precision, *why, !*unscoped)
 	}
 	engines := []engine{rawBM25, plimsollMemory, substring}
 	if err := hasFTS5(ctx); err != nil {

@@ -81,6 +81,10 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 	text := limit.Clip(q.Text, MaxQuery)
 	times := timesOf(text, now)
 	var shelves []*shelf
+	held := map[string]int{}
+	if q.Loose {
+		out.Held = held
+	}
 	defer func() {
 		for _, h := range shelves {
 			h.mu.Unlock()
@@ -99,11 +103,17 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 		if err := h.catchUp(ctx, s); err != nil {
 			return out, false, err
 		}
-		query := index.Query{Text: text, Favoured: h.saidIn(times), Favour: timeWeight, Limit: depth, Alone: q.Neighbours < 0}
+		query := index.Query{Text: text, Favoured: h.saidIn(times), Favour: timeWeight, Limit: depth, Alone: q.Neighbours < 0, Loose: q.Loose}
 		f := h.filter(q, now, s.o.MaxAge)
 		f.put(&query)
 		hits, total := h.x.Search(query)
 		out.Total += total
+		if q.Loose {
+			out.Of += h.x.Len() - h.x.Dead()
+			for term, n := range h.x.Held(text) {
+				held[term] += n
+			}
+		}
 		for _, hit := range hits {
 			found = append(found, place{h, hit.Doc, hit.Score})
 		}

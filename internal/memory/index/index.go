@@ -40,6 +40,8 @@ type Index struct {
 	names   map[uint32]bool // of speakers
 	talkLen int64           // terms in all conversations
 
+	listed vocabulary
+
 	hashes  []uint64 // of the document that is being added
 	counter counter
 	cache   *wordCache
@@ -84,8 +86,9 @@ func (x *Index) Dead() int { return x.dead }
 func (x *Index) Add(d Doc) int {
 	n := uint32(len(x.docs))
 	hashes := x.hashesOf(d.Text, x.hashes[:0])
-	x.terms.addAll(n, x.counter.count(hashes))
 	length := len(hashes)
+	hashes = x.list(d, hashes)
+	x.terms.addAll(n, x.counter.count(hashes))
 	if x.hashes = hashes; cap(hashes) > maxScratch {
 		x.hashes = nil
 	}

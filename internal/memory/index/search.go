@@ -26,6 +26,8 @@ type Query struct {
 	Limit int
 	// Alone scores each document by its own words, without neighbours and conversation.
 	Alone bool
+	// Loose also finds what is nearly a word of the text: see [Near].
+	Loose bool
 }
 
 // maxTerms bounds the terms of a query that are searched for: the rarest ones.
@@ -57,7 +59,7 @@ type wanted struct {
 
 // Search returns the best documents, at most q.Limit and one of each turn of a conversation, the best first, and the number that matched.
 func (x *Index) Search(q Query) (hits []Hit, total int) {
-	terms, speakers := x.queryTerms(q.Text)
+	terms, speakers := x.queryTerms(q.Text, q.Loose)
 	if len(terms) == 0 || len(x.docs) == 0 {
 		return nil, 0
 	}
@@ -238,7 +240,7 @@ func push(heap []Hit, h Hit, limit int) []Hit {
 
 // queryTerms returns the terms of a query that the index knows, the rarest first and at most maxTerms, and the hashes of all its words,
 // among which are those of the speakers it names.
-func (x *Index) queryTerms(text string) ([]wanted, map[uint32]bool) {
+func (x *Index) queryTerms(text string, loose bool) ([]wanted, map[uint32]bool) {
 	seen := map[uint64]int{}
 	var out []wanted
 	var order []uint64
@@ -258,6 +260,9 @@ func (x *Index) queryTerms(text string) ([]wanted, map[uint32]bool) {
 			}
 			out = append(out, wanted{p, weight})
 		}
+	}
+	if loose {
+		out = append(out, x.looseTerms(text, seen)...)
 	}
 	slices.SortStableFunc(out, func(a, b wanted) int { return cmp.Compare(a.p.df, b.p.df) })
 	// In a large index a word that every eighth document holds costs much and tells little beside rarer ones.

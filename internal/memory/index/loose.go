@@ -1,0 +1,221 @@
+package index
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a loose search knows beside the terms: the words of short texts as they are written, and initials of words that follow each other.
+const (
+	// maxListed is the number of words that are listed. Those of later texts are found as they stand only.
+	maxListed = 1 << 15
+	// looseText is the length in bytes of the longest text whose words are listed.
+	looseText = 1 << 10
+	// maxExpanded bounds the words of a query that are looked up, and maxNear what is taken for one of them.
+	maxExpanded, maxNear = 12, 4
+	// nearWeight is the weight of a word that is nearly the one asked for.
+	nearWeight = 0.6
+	// initialsMark stands before initials, which are terms of their own kind.
+	initialsMark = 0x01
+)
+
+// vocabulary lists words by their first byte, each with a line break behind it.
+type vocabulary struct {
+	by    [256][]byte
+	count int
+}
+
+func (v *vocabulary) add(word []byte) {
+	if len(word) < 3 || len(word) > 32 || v.count >= maxListed {
+		return
+	}
+	v.by[word[0]] = append(append(v.by[word[0]], word...), '\n')
+	v.count++
+}
+
+// near returns listed words that are nearly a word, at most maxNear.
+func (v *vocabulary) near(word string, known bool) (found []string) {
+	list := v.by[word[0]]
+	for len(list) > 0 && len(found) < maxNear {
+		end := bytes.IndexByte(list, '\n')
+		one := list[:end]
+		list = list[end+1:]
+		if string(one) == word || max(len(one), len(word)) > 3*min(len(one), len(word)) {
+			continue
+		}
+		if known && !Inflected(word, view(one)) || !known && Near(word, view(one)) == 0 {
+			continue
+		}
+		found = append(found, string(one))
+	}
+	return found
+}
+
+// list enters the words of a document of which the index had none before, and appends the initials of its words to hashes.
+func (x *Index) list(d Doc, hashes []uint64) []uint64 {
+	if d.Lane == Agent || d.Lane == Tool || len(d.Text) > looseText || x.listed.count >= maxListed {
+		return hashes
+	}
+	var last []byte // first letters of the words up to here
+	x.words.Tokens(d.Text, func(t Token) {
+		switch {
+		case t.Dense || t.Whole:
+			return
+		case t.Breaks:
+			last = last[:0]
+		}
+		if t.Term != "" && x.terms.get(x.terms.hash([]byte(t.Term))) == nil {
+			x.listed.add([]byte(t.Word))
+		}
+		first, n := utf8.DecodeRuneInString(t.Word)
+		if !unicode.IsLetter(first) || n > 1 {
+			last = last[:0]
+			return
+		}
+		last = append(last, byte(first))
+		for size := 2; size <= 4; size++ {
+			if len(last) >= size && (size > 2 || t.Part > 0) && t.Term != "" {
+				hashes = append(hashes, x.terms.hash(append([]byte{initialsMark}, last[len(last)-size:]...)))
+			}
+		}
+	})
+	return hashes
+}
+
+// looseTerms returns what is nearly the words of a query, for those that stand in no document, and other forms of those that do.
+func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
+	looked := 0
+	take := func(term []byte) {
+		hash := x.terms.hash(term)
+		if p := x.terms.get(hash); p != nil && seen[hash] == 0 {
+			seen[hash]++
+			out = append(out, wanted{p, nearWeight})
+		}
+	}
+	x.words.Tokens(text, func(t Token) {
+		if t.Dense || t.Term == "" || looked >= maxExpanded || len(t.Word) < 2 {
+			return
+		}
+		known := x.terms.get(x.terms.hash([]byte(t.Term))) != nil
+		if known && len(t.Word) < 5 {
+			return
+		}
+		looked++
+		if !known && len(t.Word) <= 4 {
+			take(append([]byte{initialsMark}, t.Word...))
+		}
+		var spare Words
+		for _, word := range x.listed.near(t.Word, known) {
+			if term := spare.term([]byte(word)); term != nil {
+				take(term)
+			}
+		}
+	})
+	return out
+}
+
+// Held returns how many documents hold each term of a text.
+func (x *Index) Held(text string) map[string]int {
+	held := map[string]int{}
+	x.words.Each(text, func(term []byte) {
+		if p := x.terms.get(x.terms.hash(term)); p != nil {
+			held[string(term)] = int(p.df)
+		} else {
+			held[string(term)] = 0
+		}
+	})
+	return held
+}
+
+// Near tells how surely a word of a question means another one, from 0 to 1: the same with a letter off, a beginning of it (kube, kubernetes),
+// with a number for its inner letters (k8s), or another form.
+func Near(asked, word string) float64 {
+	switch {
+	case asked == word:
+		return 1
+	case asked == "" || word == "" || asked[0] != word[0]:
+		return 0
+	case isNumeronym(asked):
+		return map[bool]float64{true: 1}[numeronym(word) == asked]
+	case isNumeronym(word):
+		return map[bool]float64{true: 1}[numeronym(asked) == word]
+	case Inflected(asked, word):
+		return 0.9
+	}
+	short, long := asked, word
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	letters := !strings.ContainsFunc(asked+word, func(r rune) bool { return !unicode.IsLetter(r) })
+	switch {
+	case !letters:
+		return 0
+	case len(short) >= 4 && strings.HasPrefix(long, short):
+		return 0.8
+	case len(short) >= 5 && len(long)-len(short) <= 1 && editsWithin(asked, word, 1):
+		return 0.8
+	case len(short) >= 9 && len(long)-len(short) <= 2 && editsWithin(asked, word, 2):
+		return 0.8
+	}
+	return 0
+}
+
+// Inflected reports whether two words differ in a short ending only, as the forms of one word do in many languages: Datenbank, Datenbanken.
+func Inflected(a, b string) bool {
+	same := 0
+	for same < len(a) && same < len(b) && a[same] == b[same] {
+		same++
+	}
+	return same >= 5 && len(a)-same <= 3 && len(b)-same <= 3 && 3*same >= 2*max(len(a), len(b))
+}
+
+// isNumeronym reports whether a word is a letter, the number of those that are left out, and the last letter.
+func isNumeronym(word string) bool {
+	n := len(word)
+	if n < 3 || n > 4 || word[0] < 'a' || word[n-1] < 'a' || word[0] > 'z' || word[n-1] > 'z' {
+		return false
+	}
+	_, err := strconv.ParseUint(word[1:n-1], 10, 8)
+	return err == nil
+}
+
+func numeronym(word string) string {
+	if len(word) < 5 {
+		return ""
+	}
+	return word[:1] + strconv.Itoa(len(word)-2) + word[len(word)-1:]
+}
+
+// editsWithin reports whether at most most letters of a are changed, missing, too many or swapped with the next one in b.
+func editsWithin(a, b string, most int) bool {
+	if len(a) > 64 || len(b) > 64 {
+		return false
+	}
+	var rows [3][65]int
+	for j := range len(b) + 1 {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row, up, upper := &rows[i%3], &rows[(i+2)%3], &rows[(i+1)%3]
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(up[j]+1, row[j-1]+1, up[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], upper[j-2]+1)
+			}
+			least = min(least, row[j])
+		}
+		if least > most {
+			return false
+		}
+	}
+	return rows[len(a)%3][len(b)] <= most
+}

@@ -1,0 +1,163 @@
+package recall
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/memory/index"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// maxRead is how much of a prompt is read, in bytes, at its beginning and at its end: what is asked stands there.
+const maxRead = 3 << 10
+
+// Prompt is a prompt that was read. [Read] makes it.
+type Prompt struct {
+	// Why says why nothing is added, whatever is found; "" if something may be.
+	Why string
+	// Query is what to search for.
+	Query string
+	// List is set if the prompt asks for a list.
+	List bool
+
+	asks  bool // it is a question
+	mine  bool // about what belongs to the person
+	said  bool // about what was said
+	here  bool // it points at what lies before both
+	world bool // about how something is in the world
+	words []word
+}
+
+// word is a word of a prompt that says something.
+type word struct {
+	index.Token
+	rank rank
+	name bool // it is written as a name is
+}
+
+// Read reads a prompt. It tells by general signs what sort of prompt it is: how many of its words say something, how it begins, whether it points at
+// what lies before both, and how much of it is code.
+func Read(text string) Prompt {
+	prose, code := proseOf(clip(text))
+	p := Prompt{Query: limit.Clip(strings.TrimSpace(prose), 4<<10)}
+	if p.Query == "" {
+		p.Why = "the prompt is empty"
+		if code > 0 {
+			p.Why = "the prompt is code or a log"
+		}
+		return p
+	}
+	if isCommand(p.Query) {
+		p.Why = "the prompt is a command"
+		return p
+	}
+	all := tokens(p.Query)
+	order := p.signs(all)
+	for _, t := range all {
+		if w, ok := content(p.Query, t); ok {
+			p.words = append(p.words, w)
+		}
+	}
+	telling := 0
+	for _, w := range p.words {
+		if w.rank == rare {
+			telling++
+		}
+	}
+	own := p.mine && (p.asks || order == asked) || p.said
+	switch {
+	case len(p.words) == 0:
+		p.Why = "no word of the prompt says what it is about"
+	case code > 2*len(prose) && !own:
+		p.Why = "the prompt is code or a log"
+	case order == ordered && !own:
+		p.Why = "the prompt tells what to do"
+	case telling == 0 && (p.here || !own && !(p.asks && len(p.words) >= 2)):
+		p.Why = "the prompt is about what lies at hand"
+	}
+	return p
+}
+
+// clip returns the beginning and the end of a text.
+func clip(text string) string {
+	if len(text) <= 2*maxRead {
+		return text
+	}
+	tail := text[len(text)-maxRead:]
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return limit.Clip(text, maxRead) + "\n" + tail
+}
+
+func tokens(text string) (all []index.Token) {
+	var words index.Words
+	words.Tokens(text, func(t index.Token) { all = append(all, t) })
+	return all
+}
+
+// content returns what a token of a prompt says, and false if it says nothing: a word without meaning, or a name out of the code at hand.
+func content(text string, t index.Token) (word, bool) {
+	if t.Dense {
+		r := rare
+		switch {
+		case strings.ContainsAny(t.Word, emptyHan):
+			return word{}, false
+		case commonHan()[t.Word]:
+			r = trade
+		}
+		return word{Token: t, rank: r}, utf8.RuneCountInString(t.Word) > 1
+	}
+	if t.Term == "" || t.Whole || isIdentifier(text, t) {
+		return word{}, false
+	}
+	r := max(ranks()[t.Word], ranks()[t.Term])
+	digits := !strings.ContainsFunc(t.Word, unicode.IsLetter)
+	if r == function || len(t.Word) < 2 || digits && len(t.Word) < 4 {
+		return word{}, false
+	}
+	if digits {
+		r = max(r, trade)
+	}
+	return word{Token: t, rank: r, name: isName(t)}, true
+}
+
+// isName reports whether a word is written as a name: with a capital letter within a sentence, with several, or with a digit beside letters.
+func isName(t index.Token) bool {
+	upper := 0
+	for i, r := range t.Run {
+		if unicode.IsUpper(r) && (i > 0 || !t.Breaks) {
+			upper++
+		}
+	}
+	return upper > 0 || strings.ContainsFunc(t.Word, unicode.IsDigit) && strings.ContainsFunc(t.Word, unicode.IsLetter)
+}
+
+// isIdentifier reports whether a run is a name of code or a file: parseHeader, created_at, src/app.go, `x`, f().
+func isIdentifier(text string, t index.Token) bool {
+	run := t.Run
+	if t.At > 0 && (text[t.At-1] == '`' || text[t.At-1] == '/' || text[t.At-1] == '.' || text[t.At-1] == '$') || t.End < len(text) && text[t.End] == '(' {
+		return true
+	}
+	if t.Parts < 2 {
+		return false
+	}
+	switch {
+	case strings.ContainsAny(run, "_/") && strings.ToUpper(run) != run, strings.Contains(run, "::"), strings.Contains(run, "->"):
+		return true
+	case unicode.IsLower(rune(run[0])) && strings.ContainsFunc(run, unicode.IsUpper) && !strings.ContainsAny(run, "-'@"):
+		return true
+	}
+	dot := strings.LastIndexByte(run, '.')
+	return dot > 0 && fileEnding(run[dot+1:])
+}
+
+// fileEnding reports whether a dot and these letters end the name of a file of code.
+func fileEnding(s string) bool {
+	switch s {
+	case "go", "rs", "py", "ts", "tsx", "jsx", "java", "kt", "rb", "c", "h", "cc", "cpp", "cs", "php", "swift", "sh", "sql", "html", "css", "vue", "toml", "lock", "md", "txt", "log", "json", "yml":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,131 @@
+package recall
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/memory/index"
+)
+
+// order tells whether a prompt begins as an order does.
+type order uint8
+
+const (
+	none    order = iota
+	ordered       // fix, führe … aus, 修复, arregla
+	asked         // an order to tell something: list, erinnere mich, 告诉我, dime
+)
+
+// signs sets what the words of a prompt show beside what it is about.
+func (p *Prompt) signs(all []index.Token) order {
+	s := signs()
+	p.asks = strings.ContainsAny(p.Query, "?？")
+	first := true // no word stood before but polite ones
+	told := none
+	for i, t := range all {
+		if t.Whole || t.Part > 0 && !strings.Contains(t.Run, "'") {
+			continue
+		}
+		w := t.Word
+		p.mine = p.mine || s["mine"][w]
+		p.said = p.said || s["said"][w]
+		p.List = p.List || s["list"][w]
+		p.world = p.world || s["general"][w]
+		if s["here"][w] && !hasSubject(all, i) {
+			p.here = true
+		}
+		if !first {
+			continue
+		}
+		switch {
+		case s["question"][w] && !s["polite"][w]:
+			p.asks, first = true, false
+		case s["ask"][w]:
+			told, first = asked, false
+		case s["order"][w] && !(t.Run != "" && isName(t)):
+			told, first = ordered, false
+		case !s["polite"][w] && !s["greeting"][w]:
+			first = false
+		}
+	}
+	p.hanSigns(&told)
+	return told
+}
+
+// hasSubject reports whether a word that points (this, diese) stands before a word of time or place, not of code: this quarter, this week.
+func hasSubject(all []index.Token, i int) bool {
+	if i+1 >= len(all) {
+		return false
+	}
+	r := max(ranks()[all[i+1].Word], ranks()[all[i+1].Term])
+	return r == everyday || r == rare && all[i+1].Term != ""
+}
+
+// hanSigns is signs for scripts without spaces: their words are looked for as they stand.
+func (p *Prompt) hanSigns(told *order) {
+	if !strings.ContainsFunc(p.Query, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		return
+	}
+	s := signs()
+	has := func(sign string) bool {
+		for w := range s[sign] {
+			if isHan(w) && strings.Contains(p.Query, w) {
+				return true
+			}
+		}
+		return false
+	}
+	p.asks = p.asks || has("question")
+	p.mine = p.mine || has("mine")
+	p.said = p.said || has("said")
+	p.here = p.here || has("here")
+	p.world = p.world || has("general")
+	p.List = p.List || has("list")
+	for w := range s["ask"] {
+		if isHan(w) && strings.HasPrefix(p.Query, w) {
+			*told = asked
+			return
+		}
+	}
+	for w := range s["order"] {
+		if isHan(w) && strings.HasPrefix(p.Query, w) && !p.asks {
+			*told = ordered
+		}
+	}
+}
+
+func isHan(w string) bool {
+	r, _ := utf8.DecodeRuneInString(w)
+	return unicode.Is(unicode.Han, r)
+}
+
+// isCommand reports whether a prompt is a command of a client or a shell: /compact, !ls, git push origin HEAD, npm run build, ls -la.
+func isCommand(text string) bool {
+	if strings.ContainsAny(text[:1], "/!") && !strings.Contains(text, "\n") && len(text) < 200 {
+		return true
+	}
+	fields := strings.Fields(text)
+	if strings.ContainsAny(text, "?？\n") || len(fields) > 12 {
+		return false
+	}
+	marks, functions := 0, 0
+	for i, f := range fields {
+		switch {
+		case i > 0 && (strings.HasPrefix(f, "-") && len(f) > 1 || strings.HasPrefix(f, "./") || strings.HasPrefix(f, "/") || f == "&&" || f == "|" || strings.Contains(f, "/...")):
+			marks++
+		case ranks()[strings.ToLower(f)] == function:
+			functions++
+		}
+	}
+	return marks > 0 && functions == 0 || len(fields) <= 4 && functions == 0 && isProgram(fields[0]) && len(fields) > 1
+}
+
+// isProgram reports whether a line that begins with a word is mostly one for a shell.
+func isProgram(word string) bool {
+	switch word {
+	case "git", "npm", "npx", "pnpm", "yarn", "bun", "go", "cargo", "make", "docker", "kubectl", "helm", "terraform", "python", "python3", "pip", "uv", "node", "ls", "cd", "cat", "grep", "curl", "ssh", "gradle", "mvn", "bazel", "gh":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,87 @@
+package recall
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/memory/index"
+)
+
+//go:embed words.txt
+var wordsText string
+
+//go:embed signs.txt
+var signsText string
+
+// rank is how common a word is among people who talk to a tool.
+type rank uint8
+
+const (
+	rare     rank = iota // in none of the lists: a name, a subject
+	trade                // of those who write programs
+	everyday             // of everybody
+	function             // without a meaning of its own
+)
+
+// sections reads a file of words: a line that is one word alone names a section, and the lines behind it hold its words.
+func sections(text string) map[string][]string {
+	out := map[string][]string{}
+	name, fresh := "", true
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0:
+		case fields[0] == "#":
+			fresh = true
+		case fresh:
+			name, fresh = fields[0], false
+		default:
+			out[name] = append(out[name], fields...)
+		}
+	}
+	return out
+}
+
+// ranks are the ranks of the listed words, and of their terms in an index.
+var ranks = sync.OnceValue(func() map[string]rank {
+	out := map[string]rank{}
+	var words index.Words
+	all := sections(wordsText)
+	for i, name := range []string{"trade", "everyday", "function"} {
+		for _, w := range all[name] {
+			out[w] = trade + rank(i)
+			words.Tokens(w, func(t index.Token) {
+				if t.Term != "" && t.Parts == 1 && i < 2 {
+					out[t.Term] = max(out[t.Term], trade+rank(i))
+				}
+			})
+		}
+	}
+	return out
+})
+
+// signs are the words of a sign, by its name.
+var signs = sync.OnceValue(func() map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	for name, words := range sections(signsText) {
+		out[name] = map[string]bool{}
+		for _, w := range words {
+			out[name][w] = true
+		}
+	}
+	return out
+})
+
+// emptyHan are letters of Chinese that stand in words of no meaning of their own; a pair with one of them tells nothing.
+const emptyHan = "的了是我你他她它们在有不就也和都吗呢吧啊什么怎哪这那个们到说要去会着没看好自么还多少几谁为以与或但把被给让对从向于及其之而且再又只才很太最更用"
+
+// commonHan are pairs of letters that people who write programs say all the time.
+var commonHan = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(`函数 测试 文件 代码 列表 错误 配置 变量 服务 数据 接口 方法 参数 类型 返回 运行 修改 问题 项目 程序 失败 名字 排序 导入 输出 输入 日志 更新
+		单元 元测 试失 字段 对象 数组 循环 提交 分支 时候 时间 意思 区别 通道 需要 可以 应该 现在 继续 谢谢 编译 修复 解释 一下 任务 功能 页面 用户 系统 内容 结果 信息 版本 空间 统一 每周 我们 负责`) {
+		out[w] = true
+	}
+	return out
+})
