@@ -26,6 +26,8 @@ type Prompt struct {
 	Scope      string
 	AllScopes  bool
 	Pins       []memory.Record // see [Pinned]
+	// Explain searches also for a prompt that nothing is added to, for what is missed.
+	Explain bool
 }
 
 // Gift is a record that is added to a prompt.
@@ -98,8 +100,7 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 		}
 	}
 	asked := recall.Read(p.Text)
-	if asked.Why != "" {
-		c.out.Why = asked.Why
+	if c.out.Why = asked.Why; asked.Why != "" && !p.Explain {
 		return c.out, nil
 	}
 	query.Text, query.Origins, query.Loose, query.Limit = asked.Query, []memory.Origin{memory.OriginUser}, true, recall.Candidates

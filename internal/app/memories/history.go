@@ -40,7 +40,7 @@ func GivenTo(ctx context.Context, c *core.Core, prompt, namespace string) (w Wou
 	if w.On = settings.Memory.State == config.MemoryOn; !w.On {
 		w.Note = "nothing is added while memory is not on ([memory] on = true)"
 	}
-	p := Prompt{Text: prompt, First: true, Namespaces: Namespaces(namespace), AllScopes: true}
+	p := Prompt{Text: prompt, First: true, Explain: true, Namespaces: Namespaces(namespace), AllScopes: true}
 	var store *memory.Store
 	if Exists(c) {
 		m, err := Open(c, Options{})
