@@ -138,10 +138,10 @@ func Near(asked, word string) float64 {
 		return 1
 	case asked == "" || word == "" || asked[0] != word[0]:
 		return 0
-	case isNumeronym(asked):
-		return map[bool]float64{true: 1}[numeronym(word) == asked]
-	case isNumeronym(word):
-		return map[bool]float64{true: 1}[numeronym(asked) == word]
+	case numeronym(word) == asked || numeronym(asked) == word:
+		return 1
+	case isNumeronym(asked) || isNumeronym(word):
+		return 0
 	case Inflected(asked, word):
 		return 0.9
 	}
@@ -169,7 +169,7 @@ func Inflected(a, b string) bool {
 	for same < len(a) && same < len(b) && a[same] == b[same] {
 		same++
 	}
-	return same >= 5 && len(a)-same <= 3 && len(b)-same <= 3 && 3*same >= 2*max(len(a), len(b))
+	return same >= 5 && len(a)-same <= 3 && len(b)-same <= 3 && 4*same >= 3*max(len(a), len(b))
 }
 
 // isNumeronym reports whether a word is a letter, the number of those that are left out, and the last letter.

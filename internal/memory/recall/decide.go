@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -52,11 +53,13 @@ type Decision struct {
 const (
 	ownWeight   = 2.0  // a question about what is the person's
 	askWeight   = 0.5  // a question
+	whyWeight   = -2.0 // it asks for a reason
 	saidWeight  = 1.0  // it asks for what was said
 	hereWeight  = -3.0 // it points at what lies at hand
-	worldWeight = -3.0 // it asks how something is in the world
+	worldWeight = -6.0 // it asks how something is in the world
 	phrase      = 1.5  // two words stand beside each other in both
 	coverWeight = 3.0  // all words of the prompt are met
+	titleWeight = 5.0  // it has a name of two or three words that the record gives to what it is about
 	overlap     = 0.5  // of a pair of letters that shares one with the last
 	equalTo     = 0.88 // a record is as much about a word as another one
 )
@@ -71,6 +74,7 @@ type judged struct {
 	count   int
 	words   []string
 	covered float64
+	telling int // how many of the words are rare
 }
 
 func (j *judged) score() float64 { return math.Round(1000*j.says/j.floor) / 1000 }
@@ -85,22 +89,32 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 		return d
 	}
 	var all []*judged
+	names := map[string]bool{}
 	for i := range found.Items {
 		item := &found.Items[i]
 		if item.Said.After(now.Add(24 * time.Hour)) {
 			d.miss(&item.Record, 0, "it is dated in the future")
 			continue
 		}
-		j := p.judge(item, found.Held, found.Of)
-		switch {
-		case j.says <= 0:
-			d.miss(&item.Record, 0, "it has no telling word of the prompt")
-		case j.s.past:
-			d.miss(&item.Record, j.score(), "it says what was, and is no longer")
-		default:
-			all = append(all, j)
+		j := &judged{item: item, s: readStatement(item.Text), met: map[int]float64{}, count: max(item.Count, 1)}
+		for _, m := range j.s.mentions {
+			if m.name {
+				names[m.Term] = true
+			}
 		}
+		all = append(all, j)
 	}
+	for _, j := range all {
+		p.judge(j, names, found.Held, found.Of)
+	}
+	all = slices.DeleteFunc(all, func(j *judged) bool {
+		if j.says <= 0 {
+			d.miss(&j.item.Record, 0, "it has no telling word of the prompt")
+		} else if j.s.past {
+			d.miss(&j.item.Record, j.score(), "it says what was, and is no longer")
+		}
+		return j.says <= 0 || j.s.past
+	})
 	slices.SortStableFunc(all, func(a, b *judged) int {
 		return cmp.Or(cmp.Compare(b.says-b.floor, a.says-a.floor), b.item.Said.Compare(a.item.Said))
 	})
@@ -130,73 +144,105 @@ func (d *Decision) miss(r *memory.Record, score float64, why string) {
 	d.Missed = append(d.Missed, Miss{*r, score, why})
 }
 
-// judge weighs a record for a prompt.
-func (p *Prompt) judge(item *memory.Item, held map[string]int, of int) *judged {
-	j := &judged{item: item, s: readStatement(item.Text), met: map[int]float64{}, count: max(item.Count, 1)}
-	matches := j.s.matches(p.words)
-	total := 0.0
-	n := 0
+// judge weighs a record for a prompt. names are the terms that the prompt or one of the records found writes as names.
+func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of int) {
+	total, n := 0.0, 0
 	seen := map[string]bool{}
 	for i := range p.words {
 		w := &p.words[i]
-		if seen[w.Term] {
-			continue
+		w.name = w.name || w.rank == rare && names[w.Term]
+		if !seen[w.Term] {
+			seen[w.Term] = true
+			n++
+			total += w.surprise(held[w.Term], of) * overlapOf(p.words, i)
 		}
-		seen[w.Term] = true
-		n++
-		total += w.surprise(held[w.Term], of) * overlapOf(p.words, i)
 	}
 	longer := math.Log(max(float64(len(j.s.mentions))/40, 1))
-	telling, k := 0, 0
 	took := map[string]bool{}
+	bonus := 0.0
+	var says []float64
 	var last match
-	for i, m := range matches {
-		w := &p.words[m.prompt]
+	for i, m := range j.s.matches(p.words) {
+		w := p.words[m.prompt]
+		mention := &j.s.mentions[m.mention]
 		share := 1.0
 		if i > 0 && p.words[last.prompt].Dense && last.prompt == m.prompt-1 && w.At < p.words[last.prompt].End {
 			share = overlap
 		}
 		if i > 0 && last.prompt == m.prompt-1 && share == 1 && near(j.s, last.mention, m.mention) {
-			j.says += phrase
+			bonus += phrase
 		}
 		last = m
 		if took[w.Term] {
 			continue
 		}
 		took[w.Term] = true
-		says := max(w.surprise(held[w.Term], of)-longer, 0) * m.weight * share
-		if says <= 0 {
-			continue
+		if w.name && mention.name && w.rank != rare { // React, not to react
+			w.rank, w.name = rare, false
+			p.words[m.prompt].rank = rare
 		}
-		j.met[m.prompt] = says
-		j.says += says
+		w.name = w.name || w.rank == rare && names[mention.Term]
+		says = append(says, max(w.surprise(held[w.Term], of)-longer, 0)*m.weight*share)
+		j.met[m.prompt] = says[len(says)-1]
 		j.covered += w.surprise(held[w.Term], of) * share
 		j.words = append(j.words, w.Word)
-		if k++; w.rank == rare {
-			telling++
+		if w.rank == rare {
+			j.telling++
 		}
 	}
-	if k == 0 {
-		j.says = 0
-		return j
+	if len(says) == 0 {
+		return
+	}
+	if p.hasTitle(j.s) {
+		bonus += titleWeight
+		j.telling++
 	}
 	j.covered = min(j.covered/max(total, 1), 1)
 	if n > 1 {
-		j.says += coverWeight * j.covered
+		bonus += coverWeight * j.covered
 	}
-	j.floor = floor(of, n, k)
 	for _, sign := range []struct {
 		on     bool
 		weight float64
-	}{{p.mine && p.asks, ownWeight}, {p.asks, askWeight}, {p.said, saidWeight}, {p.here && !p.said, hereWeight}, {p.world && !p.mine, worldWeight}} {
+	}{
+		{p.own && p.mine, ownWeight}, {p.asks, askWeight}, {p.said, saidWeight}, {p.here && !p.said, hereWeight}, {p.world && !p.mine, worldWeight},
+		{p.why && !p.mine, whyWeight},
+	} {
 		if sign.on {
-			j.says += sign.weight
+			bonus += sign.weight
 		}
 	}
-	if telling == 0 && (k < 2 || j.covered < 0.5) {
+	// Of the words that are met those count that together are the least likely by chance.
+	slices.SortFunc(says, func(a, b float64) int { return cmp.Compare(b, a) })
+	sum := 0.0
+	for k, s := range says {
+		sum += s
+		if f := floor(of, n, k+1); k == 0 || sum+bonus-f > j.says-j.floor {
+			j.says, j.floor = sum+bonus, f
+		}
+	}
+	least := 0.5
+	if !p.own {
+		least = 0.65
+	}
+	if j.telling == 0 && (len(says) < 2 || j.covered < least) {
 		j.says = min(j.says, 0.9*j.floor)
 	}
-	return j
+}
+
+// hasTitle reports whether a prompt has all words of one of a statement's names, one behind the other.
+func (p *Prompt) hasTitle(s *statement) bool {
+	return slices.ContainsFunc(s.named, func(name []string) bool {
+		for i := range p.words {
+			if i+len(name) > len(p.words) {
+				return false
+			}
+			if p.words[i+len(name)-1].At-p.words[i].At < 64 && !slices.ContainsFunc([]int{0, 1, 2}[:len(name)], func(k int) bool { return p.words[i+k].Term != name[k] }) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 func overlapOf(words []word, i int) float64 {
@@ -212,30 +258,33 @@ func near(s *statement, a, b int) bool {
 	return d != 0 && -2 <= d && d <= 2
 }
 
-// keepBest drops records of which each word that they were found by is what another one is more about.
+// keepBest drops records of which each word that they were found by is what another one is more about: by that word, or by more of those that tell
+// something.
 func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
-	best := map[int]float64{}
 	for _, j := range all {
-		if j.says < j.floor {
-			continue
+		better := func(o *judged) bool {
+			if o == j || o.says < o.floor || o.says < j.says {
+				return false
+			}
+			more, less, equal := false, false, true
+			tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
+			for i, weight := range j.met {
+				if tells && p.words[i].rank != rare {
+					continue
+				}
+				other := o.met[i]
+				less = less || weight > 1.001*other
+				equal = equal && other > 0 && weight >= equalTo*other
+			}
+			for i := range o.met {
+				more = more || j.met[i] == 0 && (p.words[i].rank == rare || !tells)
+			}
+			return !less && (more || !equal)
 		}
-		for i, weight := range j.met {
-			best[i] = max(best[i], weight)
-		}
-	}
-	for _, j := range all {
-		equal := j.says < j.floor
-		for i, weight := range j.met {
-			equal = equal || weight >= equalTo*best[i] && p.words[i].rank == rare
-		}
-		if !equal && len(j.words) > 0 {
-			top := all[0].says
-			equal = j == all[0] || j.says >= equalTo*top
-		}
-		if equal {
-			kept = append(kept, j)
-		} else {
+		if i := slices.IndexFunc(all, better); i >= 0 && j.says >= j.floor {
 			d.miss(&j.item.Record, j.score(), "another record is more about "+strings.Join(j.words, ", "))
+		} else {
+			kept = append(kept, j)
 		}
 	}
 	return kept
@@ -300,8 +349,8 @@ func sameSaid(a, b *statement) bool {
 func (s *statement) terms() map[string]bool {
 	out := map[string]bool{}
 	for _, m := range s.mentions {
-		if m.term != "" {
-			out[m.term] = true
+		if m.Term != "" {
+			out[m.Term] = true
 		}
 	}
 	return out

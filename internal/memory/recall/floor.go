@@ -16,8 +16,8 @@ const (
 
 // Chances that a record of usual length holds a word.
 const (
-	nameChance     = 1e-4
-	rareChance     = 4e-4
+	nameChance     = 2e-5
+	rareChance     = 1e-3
 	tradeChance    = 1.2e-2
 	everydayChance = 3e-2
 )

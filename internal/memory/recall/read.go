@@ -26,12 +26,15 @@ type Prompt struct {
 	said  bool // about what was said
 	here  bool // it points at what lies before both
 	world bool // about how something is in the world
+	fact  bool // it asks who, when or which
+	why   bool // it asks for a reason
+	own   bool // about what is the person's
 	words []word
 }
 
 // word is a word of a prompt that says something.
 type word struct {
-	index.Token
+	unit
 	rank rank
 	name bool // it is written as a name is
 }
@@ -52,10 +55,11 @@ func Read(text string) Prompt {
 		p.Why = "the prompt is a command"
 		return p
 	}
-	all := tokens(p.Query)
+	all := units(p.Query)
+	german := isGerman(all)
 	order := p.signs(all)
-	for _, t := range all {
-		if w, ok := content(p.Query, t); ok {
+	for _, u := range all {
+		if w, ok := content(p.Query, u, german); ok {
 			p.words = append(p.words, w)
 		}
 	}
@@ -66,6 +70,7 @@ func Read(text string) Prompt {
 		}
 	}
 	own := p.mine && (p.asks || order == asked) || p.said
+	p.own = own
 	switch {
 	case len(p.words) == 0:
 		p.Why = "no word of the prompt says what it is about"
@@ -73,7 +78,7 @@ func Read(text string) Prompt {
 		p.Why = "the prompt is code or a log"
 	case order == ordered && !own:
 		p.Why = "the prompt tells what to do"
-	case telling == 0 && (p.here || !own && !(p.asks && len(p.words) >= 2)):
+	case telling == 0 && (p.here && !p.said || !own && !(p.fact && p.asks && len(p.words) >= 2)):
 		p.Why = "the prompt is about what lies at hand"
 	}
 	return p
@@ -91,47 +96,17 @@ func clip(text string) string {
 	return limit.Clip(text, maxRead) + "\n" + tail
 }
 
-func tokens(text string) (all []index.Token) {
-	var words index.Words
-	words.Tokens(text, func(t index.Token) { all = append(all, t) })
-	return all
-}
-
-// content returns what a token of a prompt says, and false if it says nothing: a word without meaning, or a name out of the code at hand.
-func content(text string, t index.Token) (word, bool) {
-	if t.Dense {
-		r := rare
-		switch {
-		case strings.ContainsAny(t.Word, emptyHan):
-			return word{}, false
-		case commonHan()[t.Word]:
-			r = trade
-		}
-		return word{Token: t, rank: r}, utf8.RuneCountInString(t.Word) > 1
-	}
-	if t.Term == "" || t.Whole || isIdentifier(text, t) {
-		return word{}, false
-	}
-	r := max(ranks()[t.Word], ranks()[t.Term])
-	digits := !strings.ContainsFunc(t.Word, unicode.IsLetter)
-	if r == function || len(t.Word) < 2 || digits && len(t.Word) < 4 {
+// content returns what a word of a prompt says, and false if it says nothing: one without meaning, or a name out of the code at hand.
+func content(text string, u unit, german bool) (word, bool) {
+	r := u.rank()
+	digits := !strings.ContainsFunc(u.Word, unicode.IsLetter)
+	if r == function || utf8.RuneCountInString(u.Word) < 2 || digits && len(u.Word) < 4 || !u.Dense && isIdentifier(text, u.Token) {
 		return word{}, false
 	}
 	if digits {
 		r = max(r, trade)
 	}
-	return word{Token: t, rank: r, name: isName(t)}, true
-}
-
-// isName reports whether a word is written as a name: with a capital letter within a sentence, with several, or with a digit beside letters.
-func isName(t index.Token) bool {
-	upper := 0
-	for i, r := range t.Run {
-		if unicode.IsUpper(r) && (i > 0 || !t.Breaks) {
-			upper++
-		}
-	}
-	return upper > 0 || strings.ContainsFunc(t.Word, unicode.IsDigit) && strings.ContainsFunc(t.Word, unicode.IsLetter)
+	return word{unit: u, rank: r, name: !u.Dense && u.isName(german)}, true
 }
 
 // isIdentifier reports whether a run is a name of code or a file: parseHeader, created_at, src/app.go, `x`, f().

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/plimsoll/plimsoll/internal/memory/index"
 )
 
 // order tells whether a prompt begins as an order does.
@@ -18,20 +16,24 @@ const (
 )
 
 // signs sets what the words of a prompt show beside what it is about.
-func (p *Prompt) signs(all []index.Token) order {
+func (p *Prompt) signs(all []unit) order {
 	s := signs()
 	p.asks = strings.ContainsAny(p.Query, "?？")
 	first := true // no word stood before but polite ones
 	told := none
 	for i, t := range all {
-		if t.Whole || t.Part > 0 && !strings.Contains(t.Run, "'") {
-			continue
-		}
 		w := t.Word
 		p.mine = p.mine || s["mine"][w]
 		p.said = p.said || s["said"][w]
 		p.List = p.List || s["list"][w]
 		p.world = p.world || s["general"][w]
+		p.fact = p.fact || s["fact"][w] && i < 3
+		p.why = p.why || s["reason"][w]
+		if s["person"][w] {
+			p.mine = p.mine || i+1 < len(all) && s["likes"][all[i+1].Word] || i > 0 && s["likes"][all[i-1].Word]
+			p.world = p.world || i > 0 && i <= 2 && s["way"][all[0].Word]
+		}
+		p.world = p.world || i == 1 && w == "to" && s["way"][all[0].Word]
 		if s["here"][w] && !hasSubject(all, i) {
 			p.here = true
 		}
@@ -43,7 +45,7 @@ func (p *Prompt) signs(all []index.Token) order {
 			p.asks, first = true, false
 		case s["ask"][w]:
 			told, first = asked, false
-		case s["order"][w] && !(t.Run != "" && isName(t)):
+		case s["order"][w] && !t.isName(true):
 			told, first = ordered, false
 		case !s["polite"][w] && !s["greeting"][w]:
 			first = false
@@ -54,7 +56,7 @@ func (p *Prompt) signs(all []index.Token) order {
 }
 
 // hasSubject reports whether a word that points (this, diese) stands before a word of time or place, not of code: this quarter, this week.
-func hasSubject(all []index.Token, i int) bool {
+func hasSubject(all []unit, i int) bool {
 	if i+1 >= len(all) {
 		return false
 	}
@@ -81,6 +83,8 @@ func (p *Prompt) hanSigns(told *order) {
 	p.said = p.said || has("said")
 	p.here = p.here || has("here")
 	p.world = p.world || has("general")
+	p.fact = p.fact || has("fact")
+	p.why = p.why || has("reason")
 	p.List = p.List || has("list")
 	for w := range s["ask"] {
 		if isHan(w) && strings.HasPrefix(p.Query, w) {

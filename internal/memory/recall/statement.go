@@ -14,15 +14,16 @@ type statement struct {
 	first    map[byte][]int // mentions by their first byte
 	initials map[string]int // initials of words that follow each other, to the first of them
 	past     bool           // it says what was, and is no longer
+	named    [][]string     // terms of the names of several words that stand before it, or between its commas
 }
 
 // mention is a word in a statement.
 type mention struct {
-	word, term string
-	rank       rank
-	name       bool
-	place      int     // among the words that say something
-	about      float64 // how much the statement is about it, 1 for its subject
+	unit
+	rank  rank
+	name  bool    // it is written as a name
+	place int     // among the words that say something
+	about float64 // how much the statement is about it, 1 for its subject
 }
 
 // maxMentions bounds the words of a record that are looked at.
@@ -34,7 +35,7 @@ const (
 	laterWord     = 0.9
 	farWord       = 0.8
 	laterSentence = 0.9
-	behindLink    = 0.9 // an object: runs ON it, depends ON it
+	behindLink    = 0.8 // an object: runs ON it, depends ON it
 	joinedBefore  = 0.5 // it only tells what kind another one is: MongoDB-backed
 	againAndAgain = 0.05
 )
@@ -42,49 +43,48 @@ const (
 // readStatement reads the text of a record.
 func readStatement(text string) *statement {
 	s := &statement{first: map[byte][]int{}, initials: map[string]int{}, past: saysPast(text)}
-	var letters []byte
-	var from []int
+	var letters []byte // first letters of the words of the sentence
+	var from []int     // the mention of each
 	place, sentence, linked, began := 0, -1, 0, 0
-	for _, t := range tokens(text) {
+	all := units(text)
+	german := isGerman(all)
+	s.titles(text, all)
+	for _, u := range all {
 		if len(s.mentions) >= maxMentions {
 			break
 		}
-		if t.Breaks {
+		if u.Breaks {
 			sentence++
 			linked, began = 0, place
 			letters, from = letters[:0], from[:0]
 		}
-		if t.Whole {
-			continue
-		}
-		if links(t.Word) {
+		if links(u.Word) {
 			linked = 3
 		} else if linked > 0 {
 			linked--
 		}
-		m := mention{word: t.Word, term: t.Term, place: place, about: 1}
-		if !t.Dense {
-			letters, from = append(letters, t.Word[0]), append(from, len(s.mentions))
+		m := mention{unit: u, rank: u.rank(), place: place, about: 1}
+		if !u.Dense {
+			own := u.initials
+			if own == "" {
+				own = u.Word[:1]
+			}
+			for i := range len(own) {
+				letters, from = append(letters, own[i]), append(from, len(s.mentions))
+			}
 			for n := 2; n <= 4 && n <= len(letters); n++ {
-				if n > 2 || t.Part > 0 {
-					if _, ok := s.initials[string(letters[len(letters)-n:])]; !ok {
-						s.initials[string(letters[len(letters)-n:])] = from[len(from)-n]
-					}
+				if _, ok := s.initials[string(letters[len(letters)-n:])]; !ok && (n > 2 || len(own) > 1) {
+					s.initials[string(letters[len(letters)-n:])] = from[len(from)-n]
 				}
 			}
 		}
-		m.rank = max(ranks()[t.Word], ranks()[t.Term])
-		if t.Dense {
-			m.rank = rare
-		}
-		if t.Term == "" || m.rank == function {
-			if !t.Dense {
-				s.mentions = append(s.mentions, mention{word: t.Word, rank: function, place: place, about: 0})
-			}
+		if m.rank == function {
+			s.mentions = append(s.mentions, m)
 			continue
 		}
-		m.name = isName(t)
+		m.name = !u.Dense && u.isName(german)
 		switch {
+		case u.Dense: // two letters are no word
 		case place >= 3*earlyWords:
 			m.about = farWord
 		case place >= earlyWords:
@@ -96,10 +96,17 @@ func readStatement(text string) *statement {
 		if linked > 0 && place > began {
 			m.about *= behindLink
 		}
-		if describes(t) {
+		if describes(u.Token) {
 			m.about *= joinedBefore
 		}
-		s.first[t.Word[0]] = append(s.first[t.Word[0]], len(s.mentions))
+		if m.name {
+			for _, n := range s.first[u.Word[0]] {
+				s.mentions[n].name = s.mentions[n].name || s.mentions[n].Term == u.Term
+			}
+		} else {
+			m.name = slices.ContainsFunc(s.first[u.Word[0]], func(n int) bool { return s.mentions[n].name && s.mentions[n].Term == u.Term })
+		}
+		s.first[u.Word[0]] = append(s.first[u.Word[0]], len(s.mentions))
 		s.mentions = append(s.mentions, m)
 		place++
 	}
@@ -118,18 +125,49 @@ func links(word string) bool {
 // describes reports whether a part of a run says only of what kind the next one is: MongoDB-backed, Redis-like.
 func describes(t index.Token) bool {
 	i := strings.LastIndexByte(t.Run, '-')
-	if i < 0 || t.Part == t.Parts-1 {
+	if i < 0 || t.Part >= t.Parts-1 {
 		return false
 	}
 	last := strings.ToLower(t.Run[i+1:])
 	return strings.HasSuffix(last, "ed") || strings.HasSuffix(last, "like") || strings.HasSuffix(last, "basiert") || strings.HasSuffix(last, "artig")
 }
 
-// saysPast reports whether a text begins by saying what was: that is over, and given alone it would mislead.
+// titles finds the names that a statement has for what it is about: short pieces of two or three words, each for itself, beside the sentence that says it.
+func (s *statement) titles(text string, all []unit) {
+	var piece []string
+	flush := func() {
+		if len(piece) == 2 || len(piece) == 3 {
+			s.named = append(s.named, piece)
+		}
+		piece = nil
+	}
+	pieces, last := 0, 0
+	for _, u := range all {
+		if u.Part == 0 && u.At > last && strings.ContainsAny(text[last:u.At], "\n,;()|:") {
+			flush()
+			pieces++
+		}
+		last = u.End
+		if u.Term == "" {
+			piece = append(piece, "", "", "", "") // a sentence, not a name
+			continue
+		}
+		piece = append(piece, u.Term)
+	}
+	if flush(); pieces == 0 {
+		s.named = nil
+	}
+}
+
+// saysPast reports whether a text, or the sentence below its names, begins by saying what was: that is over, and given alone it would mislead.
 func saysPast(text string) bool {
-	text = strings.ToLower(strings.TrimLeftFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }))
-	return slices.ContainsFunc(pastOpeners, func(o string) bool { return strings.HasPrefix(text, o) }) ||
-		slices.ContainsFunc(pastOpeners[:2], func(o string) bool { return strings.Contains(text, " "+o) })
+	for line := range strings.Lines(strings.ToLower(text)) {
+		line = strings.TrimLeftFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
+		if slices.ContainsFunc(pastOpeners, func(o string) bool { return strings.HasPrefix(line, o) }) {
+			return true
+		}
+	}
+	return false
 }
 
 var pastOpeners = []string{"previously ", "formerly ", "used to ", "was ", "were ", "earlier we ", "früher ", "war ", "vorher ", "ehemals ", "antes ", "anteriormente ", "era ", "以前", "之前", "曾经", "过去"}
@@ -150,12 +188,14 @@ func (s *statement) matches(words []word) (out []match) {
 			m := &s.mentions[n]
 			same := 0.0
 			switch {
-			case w.Term == m.term:
+			case w.Term == m.Term:
 				same = 1
 				times++
 			case w.Dense:
-			case w.rank == rare && m.rank == rare, index.Inflected(w.Word, m.word):
-				same = index.Near(w.Word, m.word)
+			case w.initials != "" && w.initials == m.Word, m.initials != "" && m.initials == w.Word:
+				same = 0.9
+			case w.rank == rare && (m.rank == rare || m.name), index.Inflected(w.Word, m.Word):
+				same = index.Near(w.Word, m.Word)
 			}
 			if weight := same * m.about; weight > best.weight {
 				best.mention, best.weight = n, weight
