@@ -263,7 +263,7 @@ func (p *compactionPass) reserve(asked int) int {
 	return fit.Reserve(asked, fit.DefaultReserve, p.window)
 }
 
-// shrink compacts the request if it is over the trigger, or near it between two questions. It returns a [TooLargeError] if it cannot be
+// shrink compacts the request if it is over the trigger. It returns a [TooLargeError] if it cannot be
 // made to fit.
 func (p *compactionPass) shrink() error {
 	if p.maxInput == 0 && (p.rules.AfterRefusal || !fit.Enforced(p.window, models.CutsSilently(p.upstream, p.info.Name))) {
@@ -271,14 +271,16 @@ func (p *compactionPass) shrink() error {
 	}
 	trigger := p.lines().TriggerTokens()
 	if over, _ := p.in.Over(trigger, p.room); !over {
-		return p.compactBetween()
+		return nil
 	}
 	// When the last compaction could not get below the trigger, another one is of use only when something new was said.
 	if p.floor > 0 && p.in.High <= p.room && p.in.Best < p.floor+p.room/20 {
 		return nil
 	}
 	for range maxFitTries {
-		err := p.compact(p.goal())
+		goal, between := p.dueGoal()
+		err := p.compact(goal)
+		p.result.Between = p.result.Between || between && p.result.MadeRoom
 		if large, ok := errors.AsType[*compact.DoesNotFit](err); ok {
 			err = p.bestEffort(large)
 		}
@@ -297,7 +299,7 @@ func (p *compactionPass) shrink() error {
 }
 
 func (p *compactionPass) lines() fit.Lines {
-	return fit.Lines{Room: p.room, Trigger: p.trigger, Target: p.target, Topic: p.topic}
+	return fit.Lines{Room: p.room, Trigger: p.trigger, Target: p.target}
 }
 
 // goal returns the target of a compaction.

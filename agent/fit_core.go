@@ -31,7 +31,6 @@ type core struct {
 	upstream        string // as package models names it
 	family          tokens.Family
 	trigger, target float64
-	topic           float64 // share of the window above which room is made between two questions; 0 for never
 	maxID           int
 	strictIDs       bool
 	noSummary       bool
@@ -49,7 +48,7 @@ type core struct {
 
 // newCore returns a core. A Window in the limits is believed until the provider names a smaller one.
 func newCore(info ModelInfo, l Limits, room Room) *core {
-	c := &core{rules: room, note: func(journal.Event) {}, info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target, topic: l.Topic}
+	c := &core{rules: room, note: func(journal.Event) {}, info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target}
 	if c.trigger <= 0 || c.trigger > 1 { // a share of the window that makes no sense
 		c.trigger = fit.DefaultTrigger
 	}

@@ -1,26 +1,19 @@
 package agent
 
 import (
+	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/topic"
 )
 
-// compactBetween compacts a request that is near the trigger if it begins a new question, so that room need not be made while that is being
-// answered.
-func (p *compactionPass) compactBetween() error {
-	lines := p.lines()
-	if p.refused || !lines.Near(p.in.Estimate) {
-		return nil
-	}
+// dueGoal returns the target of a compaction that is due. Where the request begins a new question, all that belongs to it stays whole, and
+// between is true.
+func (p *compactionPass) dueGoal() (goal compact.Goal, between bool) {
+	goal = p.goal()
 	b, ok := topic.Newest(p.view.Client, topic.Options{})
-	if !ok {
-		return nil
+	if !ok || p.refused {
+		return goal, false
 	}
-	goal := lines.BoundaryGoal(p.in.Estimate, b.At, false)
-	goal.DropReasoning = p.goal().DropReasoning
-	goal.Strict = p.window.Context < p.whole.Context
-	if err := p.compact(goal); err != nil {
-		return err
-	}
-	p.result.Between = p.result.MadeRoom
-	return nil
+	at := p.lines().BoundaryGoal(p.in.Estimate, b.At)
+	goal.Since, goal.Target, goal.SummaryTarget = at.Since, at.Target, at.SummaryTarget
+	return goal, true
 }

@@ -18,7 +18,6 @@ type Limits struct {
 	Window             int           // tokens; 0 goes by the model
 	MaxOutput          int           // tokens of one answer; 0 goes by the model
 	Trigger, Target    float64       // of the room for input: at which share room is made, and the share left then (0.8, and 0.2 or a quarter of a lower Trigger)
-	Topic              float64       // of the window: above it room is made between two questions (0: only at Trigger)
 	MaxQuestion        limit.Bytes   // (1 MiB)
 	MaxAnswer          limit.Bytes   // of all parts of an answer (256 KiB)
 	MaxParts           int           // requests for the rest of an answer that the output limit cut (4)
@@ -126,9 +125,6 @@ func (l Limits) withDefaults() (Limits, error) {
 	}
 	if l.Target == 0 {
 		l.Target = fit.AutoTarget(l.Trigger)
-	}
-	if !(l.Topic >= 0 && l.Topic <= 1) {
-		return l, fmt.Errorf("agent: Limits.Topic is %v; it is a part of the window, from 0 (none) to 1", l.Topic)
 	}
 	if !(l.Target > 0 && l.Target <= l.Trigger && l.Trigger <= 1) {
 		return l, fmt.Errorf("agent: Limits.Target is %v and Trigger %v; it must be 0 < Target <= Trigger <= 1", l.Target, l.Trigger)

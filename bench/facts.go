@@ -13,13 +13,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/extract"
-	"github.com/plimsoll/plimsoll/internal/window/fit"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 func init() {
-	register("facts", "planted facts in long sessions: how many survive each rung, against plain dropping (and masking, for coding sessions) at the same tokens; --seed N, --coding, --heldout, --topics", benchFacts)
+	register("facts", "planted facts in long sessions: how many survive each rung, against plain dropping (and masking, for coding sessions) at the same tokens; --seed N, --coding, --heldout", benchFacts)
 }
 
 // factKinds are planted in equal numbers.
@@ -278,13 +277,8 @@ func benchFacts(ctx context.Context, o *Out, args []string) error {
 	turns := flags.Int("turns", 250, "of the session")
 	held := flags.Bool("heldout", false, "only the sessions of somebody who had not read the extractor")
 	only := flags.Bool("coding", false, "only the coding sessions")
-	topics := flags.Bool("topics", false, "only the sessions of several tasks, with and without compactions between the tasks")
-	line := flags.Float64("line", fit.DefaultTopic, "of the window above which room is made between tasks, with --topics")
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if *topics {
-		return topicsFacts(ctx, o, *seed, *held, *line)
 	}
 	if *held {
 		return heldoutFacts(ctx, o, o200k())

@@ -14,8 +14,8 @@ import (
 )
 
 // A session of a real tool that is gone on with crosses a boundary: the second prompt comes after the final answer, about two thirds
-// of the window are in use, and with topics room is made in that request, in what belongs to the first task. The requests after it begin with it.
-// Without topics the provider gets everything.
+// of the window are in use. Where a cut is due by then, it is made in that request, in what belongs to the first task, and the requests after
+// it begin with it. Where none is, the provider gets everything.
 func TestWindowTopics(t *testing.T) {
 	for _, a := range agents {
 		// Windows in which what the tool sends of its own and twelve logs are about two thirds.
@@ -24,20 +24,21 @@ func TestWindowTopics(t *testing.T) {
 			continue // as for TestWindowMemoryResumed
 		}
 		t.Run(a.name, func(t *testing.T) {
-			for _, topics := range []string{"true", "false"} {
+			for _, due := range []bool{true, false} {
 				w := newWorld(t)
 				p, url := provide(t, scripted.Options{Window: 200_000, CheckSignatures: true, Script: scripted.Shells("The task is finished.", logs(t, w, 12)...)})
 				e := errand{
 					base: url + a.base, flags: []string{}, report: filepath.Join(w.state, "report.json"),
-					env: []string{
-						"PLIMSOLL_WINDOW_TOPICS=" + topics, "MAX_CONTEXT_TOKENS=" + window, "PLIMSOLL_WINDOW_TRIGGER=0.8",
-					},
+					env: []string{"MAX_CONTEXT_TOKENS=" + window, "PLIMSOLL_WINDOW_TRIGGER=0.8"},
 				}
 				const second = "Now the release notes of Halcyon, please."
 				for i, prompt := range []string{"Show every part of the log.", second} {
 					e.prompt = prompt
 					if i > 0 {
 						e.args = []string{"--continue"}
+						if due {
+							e.env[1] = "PLIMSOLL_WINDOW_TRIGGER=0.5"
+						}
 					}
 					got := a.start(t, w, e)
 					if got.status != 0 || !strings.Contains(got.stdout, "The task is finished.") || p.Refused() > 0 {
@@ -59,14 +60,14 @@ func TestWindowTopics(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if cut := bytes.Contains(r.Body, []byte("[Plimsoll")); cut != (topics == "true") {
-						t.Errorf("topics %s: a request of %d messages and %d bytes is cut: %v", topics, len(request.Messages), len(r.Body), cut)
+					if cut := bytes.Contains(r.Body, []byte("[Plimsoll")); cut != due {
+						t.Errorf("due %v: a request of %d messages and %d bytes is cut: %v", due, len(request.Messages), len(r.Body), cut)
 					}
 				}
 				if resumed == 0 {
 					t.Error("nothing was resumed")
 				}
-				if topics == "false" {
+				if !due {
 					continue
 				}
 				var list []struct{ ID string }

@@ -87,6 +87,7 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 		AgentRetry{},
 		AgentForgot{},
 		MemoryCaptured{},
+		MemoryReach{},
 		MemoryDropped{},
 		MemoryRecalled{},
 		AgentSessionsEvicted{},

@@ -72,6 +72,7 @@ var events = []journal.Event{
 	journal.AgentRetry{},
 	journal.AgentForgot{},
 	journal.MemoryCaptured{},
+	journal.MemoryReach{},
 	journal.MemoryDropped{},
 	journal.MemoryRecalled{},
 	journal.AgentSessionsEvicted{},

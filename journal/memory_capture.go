@@ -18,6 +18,10 @@ type (
 		Bytes   int64  `json:"bytes,omitempty"`
 		Error   string `json:"error,omitempty"`
 	}
+	// MemoryReach records what the memory does in a run, what it does not, and why.
+	MemoryReach struct {
+		Words string `json:"words"`
+	}
 	// MemoryRecalled records that records were added to a prompt.
 	MemoryRecalled struct {
 		Conversation string   `json:"conversation,omitempty"`
@@ -31,6 +35,9 @@ func (MemoryCaptured) Kind() string { return "memory.captured" }
 
 // Kind implements [Event].
 func (MemoryDropped) Kind() string { return "memory.dropped" }
+
+// Kind implements [Event].
+func (MemoryReach) Kind() string { return "memory.reach" }
 
 // Kind implements [Event].
 func (MemoryRecalled) Kind() string { return "memory.recalled" }

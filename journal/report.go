@@ -69,6 +69,8 @@ type Report struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Resume is the command that goes on with the session of a tool that was ended, "" where there is none.
 	Resume string `json:"resume,omitempty"`
+	// Remembers says what the memory does in the run, what it does not, and why.
+	Remembers string `json:"remembers,omitempty"`
 	// RefusedBy is [Refused].By.
 	RefusedBy string `json:"refused_by,omitempty"`
 }
@@ -262,6 +264,8 @@ func (r *Reporter) Observe(rec Record) {
 		}
 	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowStalled, WindowRefused, WindowPassed:
 		p.Window.observe(e)
+	case MemoryReach:
+		p.Remembers = e.Words
 	case EditorSeen:
 		p.Editor = e.Editor
 	case ToolCalled, ToolsListed, ToolsTallied:

@@ -209,6 +209,9 @@ func newConfigCheckCommand() *cobra.Command {
 			if wrong {
 				return &exitError{1}
 			}
+			if s, err := loaded.For(""); err == nil {
+				fmt.Fprintln(out, "memory: "+app.MemoryWords(s))
+			}
 			if loaded.UserFile == "" && loaded.ProjectFile == "" {
 				fmt.Fprintln(out, "no configuration file; the built-in defaults count (plimsoll config init writes a file)")
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/demo"
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/app/memories"
+	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/app/upgrade"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
@@ -35,6 +36,8 @@ var (
 	MiB                = run.MiB
 	EnterRun           = run.EnterRun
 	DistrustedEstimate = run.DistrustedEstimate
+	// MemoryWords says in one line what the memory does with these settings, what it does not, and why.
+	MemoryWords = remember.Reach{}.Words
 )
 
 // ProxyName is the environment variable by which a run inside a run finds the proxy of the outer one.
@@ -179,6 +182,7 @@ func (a *App) Doctor(ctx context.Context) (Doctor, error) {
 	if err != nil {
 		return d, err
 	}
+	d.Notes = append(d.Notes, "memory: "+remember.Reach{}.Words(settings))
 	if said := memories.AskService(ctx, settings.Memory); said != "" {
 		d.Notes = append(d.Notes, said)
 	}

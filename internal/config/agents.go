@@ -37,7 +37,6 @@ type Agent struct {
 	Summarizer string  `json:"summarizer"` // "off", "extractive" or "model"
 	Trigger    float64 `json:"trigger"`
 	Target     float64 `json:"target"` // 0 goes by trigger
-	Topics     bool    `json:"topics"`
 
 	MaxSteps           int           `json:"max_steps"`
 	MaxHistoryMessages int           `json:"max_history_messages"`

@@ -59,7 +59,6 @@ var agentValues = map[string]struct {
 	"summarizer":             {`'extractive'`, "Summarizer", "extractive"},
 	"trigger":                {`0.9`, "Trigger", 0.9},
 	"target":                 {`0.4`, "Target", 0.4},
-	"topics":                 {`true`, "Topics", true},
 	"max_steps":              {`5`, "MaxSteps", 5},
 	"max_history_messages":   {`100`, "MaxHistoryMessages", 100},
 	"max_step_result_size":   {`'16K'`, "MaxStepResult", 16 * limit.KiB},

@@ -87,7 +87,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, MemoryGrow: true, Grace: 2 * time.Second, CPUWeight: 60,
 		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"},
 		Window: config.WindowSettings{
-			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), MinMessages: 4, TopicTrigger: 0.6,
+			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), MinMessages: 4,
 			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
 			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: int(config.Auto), Summarizer: "auto",
 			SummaryURL: "https://api.openai.com/v1",

@@ -93,11 +93,6 @@ var agentKeys = []*Key{
 		setAgent: func(a *Agent, v any) { a.Target = max(v.(float64), 0) },
 	},
 	{
-		Name: "topics", Type: TypeBool, Default: "false", Project: ProjectNever, example: "true",
-		Doc:      "Whether room is made earlier, above 0.6 of the window, where one question ends and another begins.",
-		setAgent: func(a *Agent, v any) { a.Topics = v.(bool) },
-	},
-	{
 		Name: "max_steps", Type: TypeCount, Default: "20", Project: ProjectNever, min: 1, max: 1000, example: "20",
 		Doc:      "Requests to the model for one question; the last one is without tools.",
 		setAgent: func(a *Agent, v any) { a.MaxSteps = v.(int) },

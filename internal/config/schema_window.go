@@ -60,16 +60,6 @@ var windowKeys = append([]*Key{
 		set: func(s *Settings, v any) { s.Window.Target = v.(float64) },
 	},
 	{
-		Name: "topics", Type: TypeBool, Default: "false", PerTool: true, Project: ProjectFree, example: "true",
-		Doc: "Whether room is made earlier where one task ends and another begins, and then as much as at the trigger or more; without it nothing is touched below the trigger.",
-		set: func(s *Settings, v any) { s.Window.Topics = v.(bool) },
-	},
-	{
-		Name: "topic_trigger", Type: TypeRatio, Default: "0.6", PerTool: true, Project: ProjectFree, min: 10, max: 95, example: "0.6",
-		Doc: "Part of the window above which room is made between two tasks, with topics.",
-		set: func(s *Settings, v any) { s.Window.TopicTrigger = v.(float64) },
-	},
-	{
 		Name: "min_messages", Type: TypeCount, Default: "4", Aliases: []Alias{{Name: "min_messages_to_keep"}}, Variables: []string{"MIN_MESSAGES_TO_KEEP"},
 		PerTool: true, Project: ProjectFree, min: 1, max: 1000, example: "4",
 		Doc: "Newest messages that are kept as they are while anything else can be cut.",

@@ -150,9 +150,6 @@ type WindowSettings struct {
 	Target      float64 `json:"target"` // or -1 for auto
 	MinMessages int     `json:"min_messages"`
 
-	Topics       bool    `json:"topics"`
-	TopicTrigger float64 `json:"topic_trigger"`
-
 	Compact       bool `json:"compact"`
 	Repair        bool `json:"repair"`
 	CutResults    bool `json:"cut_tool_results"`

@@ -21,7 +21,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/tools/gateway"
-	"github.com/plimsoll/plimsoll/internal/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -376,13 +375,9 @@ func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers s
 const HogArgument = "plimsoll-lab-hog"
 
 func limitsOfAgent(c config.Agent) agent.Limits {
-	topic := 0.0
-	if c.Topics {
-		topic = fit.DefaultTopic
-	}
 	return agent.Limits{
 		MaxSteps: c.MaxSteps, MaxHistoryMessages: c.MaxHistoryMessages, MaxStepResult: c.MaxStepResult, CallHistory: c.CallHistory,
-		Identical: c.Identical, Window: c.Window, MaxOutput: c.MaxOutput, Trigger: c.Trigger, Target: c.Target, Topic: topic,
+		Identical: c.Identical, Window: c.Window, MaxOutput: c.MaxOutput, Trigger: c.Trigger, Target: c.Target,
 		MaxParallel: c.MaxParallel, MaxQueries: c.MaxQueries, ToolTimeout: c.ToolTimeout, ModelTimeout: c.ModelTimeout,
 	}
 }

@@ -42,6 +42,8 @@ type Decision struct {
 	Enforcement      sandbox.Strength     `json:"enforcement"`
 	Window           WindowDecision       `json:"window"`
 	MCP              MCPDecision          `json:"mcp"`
+	// Remembers says what the memory would do, what not, and why.
+	Remembers string `json:"remembers"`
 }
 
 // WindowDecision says which proxy the run would get, or in NoProxy why none. Both are empty for a command that is not known to ask a model.
@@ -111,6 +113,7 @@ func (x *process) dryRun(ctx context.Context) Status {
 	}
 	d.Window = x.decideWindow(ctx)
 	d.MCP = x.decideServers()
+	d.Remembers = x.reach(d.Window.NoProxy).Words(p.Settings)
 	var err error
 	if x.opts.JSON {
 		err = printable.WriteJSON(x.opts.Stdout, d, "  ")
@@ -163,6 +166,7 @@ func (d Decision) text(p *decision) string {
 	if m := d.MCP.words(); m != "" {
 		row("tools", "%s", printable.Name(m))
 	}
+	row("remembers", "%s", printable.Name(d.Remembers))
 	switch {
 	case d.Admitted && d.ReservationBytes < p.Reservation:
 		row("decision", "would start now, with the %s that there are for it", d.ReservationBytes.Human())

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/config/profile"
@@ -84,9 +85,30 @@ func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup
 	}), nil
 }
 
+// withoutTools returns the reason why the tool is not offered the memory's tools, by what planServers returned; "" if it is.
+func (x *process) withoutTools(setup wrap.Setup, err error) string {
+	agent, known := x.decision.agent()
+	switch {
+	case err != nil:
+		return err.Error()
+	case !known:
+		return x.decision.Tool + " is none of the agents that are known"
+	case agent.Servers == nil:
+		return agent.Title + " takes no MCP server for one run"
+	}
+	return setup.Why
+}
+
+// reach returns what decides what the memory does in this run. noProxy is the reason why it has no proxy.
+func (x *process) reach(noProxy string) remember.Reach {
+	agent, _ := x.decision.agent()
+	return remember.Reach{Agent: agent, NoProxy: noProxy, NoTools: x.noTools}
+}
+
 // wrapServers puts the tool's MCP servers behind the gateway, and returns the argument vector and the environment that the tool is to get:
 // argv and environ themselves when nothing is to be done. An error goes into the report, and the run goes on without the gateway.
 func (x *process) wrapServers(run string, argv, environ []string) ([]string, []string) {
+	x.noTools = "its MCP servers are not behind the gateway"
 	given, env := argv, environ
 	if given == nil {
 		given, env = x.opts.Command, os.Environ()
@@ -97,6 +119,7 @@ func (x *process) wrapServers(run string, argv, environ []string) ([]string, []s
 	}
 	dir := filepath.Dir(folder)
 	setup, err := x.planServers(given, env, folder)
+	x.noTools = x.withoutTools(setup, err)
 	if err == nil && setup.Argv != nil && setup.Why == "" {
 		if err = os.MkdirAll(folder, 0o700); err == nil {
 			x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(dir) })
@@ -109,6 +132,7 @@ func (x *process) wrapServers(run string, argv, environ []string) ([]string, []s
 		}
 	}
 	if err != nil {
+		x.noTools = err.Error()
 		x.report.warn("mcp", "MCP servers are not behind the gateway: "+err.Error())
 		return argv, environ
 	}
@@ -159,6 +183,7 @@ func EnterRun(file string) error {
 // decideServers returns what a dry run says about the gateway.
 func (x *process) decideServers() MCPDecision {
 	setup, err := x.planServers(x.opts.Command, os.Environ(), filepath.Join(os.TempDir(), "plimsoll-dry-run"))
+	x.noTools = x.withoutTools(setup, err)
 	if err != nil {
 		return MCPDecision{NotWrapped: err.Error()}
 	}

@@ -44,6 +44,8 @@ type process struct {
 	settled func()
 	// widen is called when the process serves a proxy beside the run: until then one processor is enough.
 	widen func()
+	// noTools is the reason why the tool is not offered the memory's tools; "" if it is.
+	noTools string
 	// nested is true when this process runs inside another run.
 	nested bool
 	handed handed
@@ -214,6 +216,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	if argv, environ = x.wrapServers(spec.ID, argv, environ); argv != nil {
 		spec.Args, spec.Env = argv, environ
 	}
+	x.report.journal.Append(journal.MemoryReach{Words: x.reach(x.report.reporter.Report().Window.NoProxy).Words(p.Settings)})
 	if spec.Env == nil {
 		spec.Env = os.Environ()
 	}

@@ -89,9 +89,6 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		trigger = proxy.OwnTrigger
 	}
 	po.Target = targetOf(s, trigger)
-	if w.Topics {
-		po.Topic = w.TopicTrigger
-	}
 	trusting := listen.Transport(os.Getenv, o.Warn)
 	if trusting != nil {
 		po.Transport = trusting

@@ -59,6 +59,7 @@ var everything = []journal.Event{
 	journal.AgentRetry{Agent: "argocd", Model: "m-1", Failure: "busy", Status: 429, Tries: 2, Wait: time.Second},
 	journal.AgentForgot{Agent: "argocd", Bytes: 100},
 	journal.MemoryCaptured{Parts: 3, Records: 20},
+	journal.MemoryReach{Words: "off"},
 	journal.MemoryDropped{Why: "queue", Dropped: 1, Bytes: 4096},
 	journal.MemoryRecalled{Conversation: "c-1", Records: []string{"r-1"}, Bytes: 300},
 	journal.AgentSessionsEvicted{Sessions: 3, Bytes: 100, Why: "age"},

@@ -9,27 +9,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 )
 
-// Where nothing forces a compaction, it frees what it is asked for, or nothing is done, and no turn is dropped.
-func TestMinGain(t *testing.T) {
-	for _, d := range dialects {
-		steps := session(60, 1900)
-		r := parse(t, d, body(d, steps))
-		total := quarter(r).Total
-		c := compact.New(compact.Options{})
-		res := run(t, c, r, compact.Goal{Target: total / 3, Limit: total, Trigger: total, MinGain: total / 2})
-		if !res.Changed() || res.Before-res.After < total/2 {
-			t.Errorf("%s: %d became %d, %d were to be freed", d, res.Before, res.After, total/2)
-		}
-		if res := run(t, c, r, compact.Goal{Target: total / 3, Limit: total, Trigger: total, MinGain: total}); res.Changed() || res.Request != r {
-			t.Errorf("%s: %v freed %d, %d were to be freed", d, res.Rungs, res.Before-res.After, total)
-		}
-		off := compact.New(compact.Options{Style: compact.Off, WholeResults: true})
-		if res := run(t, off, r, compact.Goal{Target: total / 3, Limit: total, Trigger: total, MinGain: total / 2}); res.Changed() {
-			t.Errorf("%s: turns were dropped, and nothing forced it: %v", d, res.Rungs)
-		}
-	}
-}
-
 // What belongs to the task under way stays as it is, also where an earlier compaction has moved it.
 func TestSince(t *testing.T) {
 	for _, d := range dialects {

@@ -37,9 +37,6 @@ type Goal struct {
 	// Since is the index of the client's message with which the task under way begins, where that is known: messages from there on are
 	// spared like the newest ones. 0 means that it is not known.
 	Since int
-	// MinGain is the least number of tokens to free; if less can be freed, nothing is done. It is set for a compaction that nothing forces:
-	// the newest messages are then spared in any case, and no turn is dropped. 0 means that any gain will do.
-	MinGain int
 	// SummaryTarget, where it is more than Target, is the size down to which turns are summarised, and the one that a summary's length
 	// derives from: a summary loses more than cutting results does.
 	SummaryTarget int
@@ -232,7 +229,7 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 		res.Request, res.Patches, res.Covers = bare.Request, bare.Patches, bare.covers
 	}
 	// One that nothing forces and that does not come below the trigger is none: with the thoughts of each turn there would be another in the next.
-	if before <= goal.Limit && (res.After > goal.Trigger || before-res.After < goal.MinGain) || len(res.Request.Body) >= len(v.Request.Body) {
+	if before <= goal.Limit && res.After > goal.Trigger || len(res.Request.Body) >= len(v.Request.Body) {
 		return unchanged, nil
 	}
 	res.Before, res.Thoughts, res.Rungs = before, thoughts, append([]string{RungThinking}, res.Rungs...)
@@ -248,9 +245,6 @@ func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Go
 		return unchanged, ctx.Err()
 	}
 	w := newWork(ctx, c, v, measure, before, goal)
-	if goal.MinGain > 0 && w.gainable() < goal.MinGain {
-		return unchanged, nil
-	}
 	for level := levelSpare; level <= levelOpen && w.wants(level); level++ {
 		for _, rung := range ladder {
 			if w.sizes.Total <= w.aim(level) || ctx.Err() != nil || w.err != nil {
@@ -269,9 +263,6 @@ func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Go
 	}
 	if w.err != nil {
 		return unchanged, w.err
-	}
-	if goal.MinGain > 0 && (before.Total-w.sizes.Total < goal.MinGain || w.sizes.Total > goal.Limit) {
-		return unchanged, nil
 	}
 	if w.sizes.Total > goal.Limit {
 		return unchanged, w.doesNotFit(v)
@@ -325,22 +316,9 @@ func (w *work) wants(l level) bool {
 	case levelSpare:
 		return true
 	case levelRelax:
-		return w.sizes.Total > w.goal.enough() && w.goal.MinGain == 0
+		return w.sizes.Total > w.goal.enough()
 	}
 	return w.sizes.Total > w.goal.Limit
-}
-
-// gainable returns the tokens of the messages that the first level may change: no more than that can be freed there.
-func (w *work) gainable() (n int) {
-	for u, s := range w.lay.standing {
-		if s != free || w.lay.pinned(u, levelSpare) {
-			continue
-		}
-		for i := w.lay.units[u].From; i < w.lay.units[u].To && i < len(w.start.Messages); i++ {
-			n += w.start.Messages[i]
-		}
-	}
-	return n
 }
 
 // aim returns the size at which a level stops: the target, or on levelOpen the limit, since the running turn is cut only as far as it must

@@ -44,8 +44,8 @@ func (w *work) summarise(at level) {
 	for try := 0; try < tries && w.sizes.Total > aim && w.err == nil && w.ctx.Err() == nil; try++ {
 		more := w.enough(units, n, w.sizes.Total-aim, room)
 		if more == n {
-			// Everything there is went in: only the summary itself can be shorter. It is not, where nothing forces it.
-			if w.goal.MinGain > 0 || w.sizes.Total <= w.goal.SummaryTarget {
+			// Everything there is went in: only the summary itself can be shorter.
+			if w.sizes.Total <= w.goal.SummaryTarget {
 				break
 			}
 			if room /= 2; n == 0 || room < summaryLeast || room < whole/2 && w.sizes.Total <= w.goal.enough() {
@@ -286,9 +286,6 @@ func (w *work) take(units []int, n int) (messages []int) {
 
 // drop drops old units, as few as it takes to reach the aim, and puts a line with their number in their place.
 func (w *work) drop(at level) {
-	if w.goal.MinGain > 0 {
-		return // nothing has to go
-	}
 	if w.note != "" && w.c.o.Style != Off && (at == levelSpare || w.sizes.Total <= w.goal.enough()) {
 		return // a summary is worth more than the last step to the target
 	}

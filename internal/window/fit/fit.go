@@ -14,12 +14,7 @@ type Lines struct {
 	Trigger, Target float64
 	// Late is true when the client makes room by itself: the trigger is at most lateShort tokens below Room, whatever its part.
 	Late bool
-	// Topic is the part of Room above which room is made between two tasks (package topic); 0 is nowhere but at the trigger.
-	Topic float64
 }
-
-// DefaultTopic is the part of the room above which a compaction is near enough to be made between two tasks.
-const DefaultTopic = 0.6
 
 // DefaultTrigger is the part of the room above which room is made unless the user says otherwise.
 const DefaultTrigger = 0.8
@@ -55,16 +50,6 @@ func (l Lines) TriggerTokens() int {
 	return n
 }
 
-// Nearest returns the lowest line at which something has to be done: below it a request need not be counted exactly. A cut that is nearly due
-// in a cold cache goes by a rougher count.
-func (l Lines) Nearest() int {
-	n := l.TriggerTokens()
-	if l.Topic > 0 {
-		n = min(n, int(l.Topic*float64(l.Room)))
-	}
-	return n
-}
-
 // Goal returns where a compaction goes from a request that counts in. Where so little is known of the count that room has to be made below
 // the trigger, the target is as much lower: else the next few results would pass that line again.
 func (l Lines) Goal(in tokens.Estimate) compact.Goal {
@@ -76,31 +61,16 @@ func (l Lines) Goal(in tokens.Estimate) compact.Goal {
 	return compact.Goal{Target: int(target), Limit: limit, Trigger: trigger}
 }
 
-// Near reports whether room is made in a request that counts in when it stands at a boundary between two tasks. Below the line nothing
-// is touched: where in doubt, a request counts as below.
-func (l Lines) Near(in tokens.Estimate) bool {
-	return l.Topic > 0 && in.Low > int(l.Topic*float64(l.Room))
-}
-
 // boundaryTarget is the part of the room that a compaction at a boundary goes down to with what loses little: results of the tasks that
 // are done are all masked.
 const boundaryTarget = 0.1
 
-// boundaryGain is the part of the room that it frees at least where a cut at the trigger would free more: half of what lies above a low
-// target is reason enough to make one where a task ends.
-const boundaryGain = 0.3
-
-// BoundaryGoal returns where a compaction goes from a request that counts in and stands at a boundary: since is the client's message with
-// which the new task begins. It frees at least a good part of the room, or nothing is done, so that a conversation is
-// not compacted often. Results go deeper than at the trigger, a summary does not.
-// over is true when room has to be made in any case.
-func (l Lines) BoundaryGoal(in tokens.Estimate, since int, over bool) compact.Goal {
+// BoundaryGoal returns where a compaction that is due goes from a request that counts in and stands at a boundary between two tasks
+// (package topic): since is the client's message with which the new task begins. Results go deeper than elsewhere, a summary does not.
+func (l Lines) BoundaryGoal(in tokens.Estimate, since int) compact.Goal {
 	g := l.Goal(in)
 	g.Since, g.SummaryTarget = since, g.Target
 	g.Target = min(g.Target, int(boundaryTarget*float64(l.Room)+0.5))
-	if !over {
-		g.MinGain = max(1, int(min(l.Trigger-l.Target, boundaryGain)*float64(l.Room)+0.5))
-	}
 	return g
 }
 

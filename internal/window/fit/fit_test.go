@@ -118,29 +118,15 @@ func TestSizesAreTheProviders(t *testing.T) {
 	}
 }
 
-// Between two tasks at least as much is freed as at the trigger, or nothing is done; below the line nothing is touched.
+// At a boundary results go deeper than elsewhere, and summaries do not; a target that is deeper yet stays.
 func TestBoundaryGoal(t *testing.T) {
-	l := fit.Lines{Room: 10_000, Trigger: 0.8, Target: 0.5, Topic: 0.6}
-	exact := func(n int) tokens.Estimate { return tokens.Estimate{Low: n, Best: n, High: n} }
-	for n, want := range map[int]bool{5999: false, 6000: false, 6001: true} {
-		if got := l.Near(exact(n)); got != want {
-			t.Errorf("%d is near: %v", n, got)
-		}
-	}
-	if l.Near(tokens.Estimate{Low: 5000, Best: 7000, High: 9000}) {
-		t.Error("a count that may be below the line is near it")
-	}
-	if got, want := l.BoundaryGoal(exact(7000), 12, false), (compact.Goal{Target: 1000, Limit: 10_000, Trigger: 8000, Since: 12, MinGain: 3000, SummaryTarget: 5000}); got != want {
+	l := fit.Lines{Room: 10_000, Trigger: 0.8, Target: 0.5}
+	exact := tokens.Estimate{Low: 9000, Best: 9000, High: 9000}
+	if got, want := l.BoundaryGoal(exact, 12), (compact.Goal{Target: 1000, Limit: 10_000, Trigger: 8000, Since: 12, SummaryTarget: 5000}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := l.BoundaryGoal(exact(9000), 12, true); got.MinGain != 0 || got.Target != 1000 || got.SummaryTarget != 5000 {
-		t.Errorf("over the trigger: %+v", got)
-	}
-	if got := (fit.Lines{Room: 10_000, Trigger: 0.95, Target: 0.5, Topic: 0.5}).BoundaryGoal(exact(6000), 1, false); got.Target != 1000 || got.MinGain != 3000 {
-		t.Errorf("for a client that compacts by itself: %+v", got)
-	}
-	l.Topic = 0
-	if l.Near(exact(9999)) {
-		t.Error("without a line between tasks only the trigger counts")
+	l.Target = 0.05
+	if got := l.BoundaryGoal(exact, 12); got.Target != 500 || got.SummaryTarget != 500 {
+		t.Errorf("%+v", got)
 	}
 }

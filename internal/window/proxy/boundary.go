@@ -8,12 +8,10 @@ import (
 // reasonTopic is the reason of a compaction between two tasks.
 const reasonTopic = "topic"
 
-// boundary returns the place where one task of the conversation ends and another begins, if the request stands there and is over the
-// trigger or near it; else false, and for a side request of the client. It looks at the client's request: what was cut or added hides no
-// boundary.
-func (t *conversation) boundary(over bool) (topic.Boundary, bool) {
-	lines := t.lines()
-	if lines.Topic <= 0 || !over && !lines.Near(t.in) || t.speak().Side {
+// boundary returns the place where one task of the conversation ends and another begins, if the request stands there; else false, and for
+// a side request of the client. It looks at the client's request: what was cut or added hides no boundary.
+func (t *conversation) boundary() (topic.Boundary, bool) {
+	if t.speak().Side {
 		return topic.Boundary{}, false
 	}
 	o := topic.Options{Idle: t.idle}

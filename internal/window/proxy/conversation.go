@@ -273,14 +273,14 @@ func (t *conversation) recount() {
 	}
 }
 
-// nearest returns the lowest number of tokens at which the proxy would act: a request that is surely below it needs no exact count. It is 0
+// nearest returns the number of tokens at which the proxy would act: a request that is surely below it needs no exact count. It is 0
 // where the window is unknown or only assumed; then all is counted.
 func (t *conversation) nearest() int {
 	l := t.lines()
 	if l.Room <= 0 || !t.enforced() {
 		return 0
 	}
-	return l.Nearest()
+	return l.TriggerTokens()
 }
 
 // room returns the tokens of input that fit beside the reserve, 0 if none do.

@@ -85,10 +85,6 @@ type Options struct {
 	// [fit.AutoTarget].
 	Trigger, Target, RetryTarget float64
 	OwnCompaction                bool
-	// Topic is the part of (window − reserve) above which room is made where one task of a conversation ends and another begins (package
-	// topic), so that it need not be made in the middle of the next; 0 makes room at Trigger only. Such a cut takes out at least as much as
-	// one at the trigger.
-	Topic float64
 	// Reserve caps how many tokens of the requested output are kept free.
 	Reserve int
 	// NoPreflight makes room only after a provider refused a request. NoRepair leaves calls, results and contents as they are.
@@ -256,8 +252,6 @@ func checkLines(o Options) error {
 		return fmt.Errorf("trigger is %g; it is a part of the window, above 0 and at most 1", o.Trigger)
 	case !(o.Target > 0 && o.Target < o.Trigger):
 		return fmt.Errorf("target is %g; it must be above 0 and below trigger (%g), or every request would be cut again", o.Target, o.Trigger)
-	case !(o.Topic >= 0 && o.Topic <= 1):
-		return fmt.Errorf("the line between tasks is %g; it is a part of the window, from 0 (none) to 1", o.Topic)
 	case !(o.RetryTarget > 0 && o.RetryTarget <= 1):
 		return fmt.Errorf("retry_target is %g; it is a part of the window, above 0 and at most 1", o.RetryTarget)
 	}

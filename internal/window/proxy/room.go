@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/internal/window/fit"
+	"github.com/plimsoll/plimsoll/internal/window/topic"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -35,10 +36,15 @@ func (t *conversation) fit() error {
 		t.fitOutput()
 		return nil
 	}
-	boundary, found := t.boundary(over)
 	verdict := fit.NotDue
 	if over || t.lines().Close(t.in) {
 		verdict = t.lines().Judge(t.in, over, t.moment())
+	}
+	// A boundary never adds a cut: it says where one begins that is due, and ends the wait for a better moment.
+	var boundary topic.Boundary
+	found := false
+	if verdict != fit.NotDue {
+		boundary, found = t.boundary()
 	}
 	if verdict == fit.Due && !found && !t.lines().Full(t.in) && t.summaryComing() {
 		verdict = fit.Waits
@@ -55,7 +61,7 @@ func (t *conversation) fit() error {
 		reason = reasonCold
 	}
 	if found {
-		goal, reason = t.lines().BoundaryGoal(t.in, boundary.At, over), reasonTopic
+		goal, reason = t.lines().BoundaryGoal(t.in, boundary.At), reasonTopic
 		goal.Strict = t.strict
 	}
 	err := t.compact(goal, reason)
@@ -86,7 +92,7 @@ func (t *conversation) reasonFor(room int) string {
 
 // lines returns the thresholds for this request: the room for input, and the parts of it at which to act and to stop.
 func (t *conversation) lines() fit.Lines {
-	l := fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target, Topic: t.p.o.Topic}
+	l := fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target}
 	if t.p.ownLine && t.compactsItself() {
 		l.Trigger, l.Late = OwnTrigger, true
 	}
