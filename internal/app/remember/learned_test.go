@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/memory"
 )
@@ -186,5 +187,32 @@ func TestTakenBack(t *testing.T) {
 	list, err := store.Given(t.Context(), memory.GivenTo{Limit: memory.MaxLimit})
 	if err != nil || len(list) == 0 {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// TestGivenToIsWhatIsGiven: what `memory given --to` lists is what the proxy adds to the same prompt.
+func TestGivenToIsWhatIsGiven(t *testing.T) {
+	b := newBench(t, learning)
+	store := b.store()
+	for _, text := range []string{"The harbour of Halcyon opens at six in the morning.", "The lighthouse of Halcyon is white.", "Tea is better than coffee."} {
+		if _, err := store.Add(t.Context(), memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: "project/x", Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.Close()
+	b.profiled(remember.Options{}, "Always answer in German.")
+	const prompt = "When does the harbour of Halcyon open?"
+	w, err := memories.GivenTo(t.Context(), b.app, prompt, "project/x")
+	if err != nil || len(w.Given) < 2 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	got := b.profiled(remember.Options{}, prompt)
+	for _, line := range strings.Split(w.Text(), "\n") {
+		if !strings.Contains(got, line) {
+			t.Errorf("%s is not in %s", line, got)
+		}
+	}
+	if strings.Count(got, "- [user") != len(w.Given) {
+		t.Errorf("%d lines would be given, and these were: %s", len(w.Given), got)
 	}
 }
