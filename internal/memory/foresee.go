@@ -77,7 +77,7 @@ func (s *Store) Foresee(ctx context.Context, records []Record) (Foreseen, error)
 	return out, nil
 }
 
-// rooms are what the bounds leave beside the user's own.
+// rooms hold the space that the bounds leave beside the user's own.
 type rooms struct {
 	of    map[string]*room
 	bytes int64 // of all namespaces together

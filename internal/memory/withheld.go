@@ -41,7 +41,7 @@ type withheldBody struct {
 	Again bool        `json:"again,omitempty"`
 }
 
-// withheld is what this process has read of it.
+// withheld holds as much of it as this process has read.
 type withheld struct {
 	mu    sync.Mutex
 	at    archive.Cursor
@@ -49,7 +49,7 @@ type withheld struct {
 	again map[string]int64 // when they were given again
 }
 
-// subject is what a record is about, in a form that does not give away its words.
+// subject tells whether two records are about the same, without giving away their words.
 type subject struct {
 	at    int64
 	terms []uint64 // sorted

@@ -1,31 +1,32 @@
 package standing
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 var (
 	// lasting matches what says that something holds from now on.
-	lasting = regexp.MustCompile(`\b(from now on|from now onwards?|from here on( out)?|going forward|in( the)? future|ab jetzt|ab sofort|von (jetzt|nun) an|künftig|zukünftig|in zukunft|fortan|a partir de ahora|desde ahora|de ahora en adelante|en adelante|en lo sucesivo)\b`)
+	lasting = lazy.Regexp(`\b(from now on|from now onwards?|from here on( out)?|going forward|in( the)? future|ab jetzt|ab sofort|von (jetzt|nun) an|künftig|zukünftig|in zukunft|fortan|a partir de ahora|desde ahora|de ahora en adelante|en adelante|en lo sucesivo)\b`)
 	// local matches what says that it holds for the moment, or for one place.
-	local = regexp.MustCompile(`\b(this (time|once|one|file|function|method|class|test|pr|branch|session|chat|conversation|thread|task|answer|reply|message|package|makefile|table|module|script|directory|folder)|these|just once|for now|for (this|the next|today)|today|here|diesmal|hier|heute|vorerst|jetzt gerade|gerade|dieses mal|(in|für) (dieser|diesem|diese|dieses|die nächste) (datei|funktion|methode|klasse|test|sitzung|chat|aufgabe|antwort|nachricht|paket|modul)|esta vez|hoy|por ahora|(en|para) (este|esta|el siguiente|la siguiente) (archivo|función|método|clase|prueba|sesión|chat|tarea|respuesta|mensaje|paquete|módulo)|until|bis ich|hasta que|ab version)\b|\baquí`)
+	local = lazy.Regexp(`\b(this (time|once|one|file|function|method|class|test|pr|branch|session|chat|conversation|thread|task|answer|reply|message|package|makefile|table|module|script|directory|folder)|these|just once|for now|for (this|the next|today)|today|here|diesmal|hier|heute|vorerst|jetzt gerade|gerade|dieses mal|(in|für) (dieser|diesem|diese|dieses|die nächste) (datei|funktion|methode|klasse|test|sitzung|chat|aufgabe|antwort|nachricht|paket|modul)|esta vez|hoy|por ahora|(en|para) (este|esta|el siguiente|la siguiente) (archivo|función|método|clase|prueba|sesión|chat|tarea|respuesta|mensaje|paquete|módulo)|until|bis ich|hasta que|ab version)\b|\baquí`)
 	// inProject matches what says that it holds where it is said, as all that is no matter of the person does.
-	inProject = regexp.MustCompile(`\b((in|for) (this|the|our) (project|repo|repository|codebase)|(in|für) (diesem|dieses|unserem) (projekt|repo|repository)|en este (proyecto|repositorio))\b`)
+	inProject = lazy.Regexp(`\b((in|for) (this|the|our) (project|repo|repository|codebase)|(in|für) (diesem|dieses|unserem) (projekt|repo|repository)|en este (proyecto|repositorio))\b`)
 	// named matches the name of a file, and code a status or another number that no person is answered with.
-	named = regexp.MustCompile(`^[\w/-]+\.(go|ts|tsx|js|jsx|py|rs|java|c|h|cpp|rb|php|css|html|sql|sh|json|ya?ml|toml)$`)
-	code  = regexp.MustCompile(`^\d{3}$`)
+	named = lazy.Regexp(`^[\w/-]+\.(go|ts|tsx|js|jsx|py|rs|java|c|h|cpp|rb|php|css|html|sql|sh|json|ya?ml|toml)$`)
+	code  = lazy.Regexp(`^\d{3}$`)
 	// statement matches a sentence that says something about an instruction.
-	statement = regexp.MustCompile(`\b(is|was|sounds|seems|means|are) (a|an|the|our|my|not|in|on|what|why|how|bad|good|wrong|too|just|from|adverbs)\b|\b(ist|sind|war) (ein|eine|der|die|das|unsere?|nicht)\b|\b(es|son) (una?|la|el|nuestra)\b`)
+	statement = lazy.Regexp(`\b(is|was|sounds|seems|means|are) (a|an|the|our|my|not|in|on|what|why|how|bad|good|wrong|too|just|from|adverbs)\b|\b(ist|sind|war) (ein|eine|der|die|das|unsere?|nicht)\b|\b(es|son) (una?|la|el|nuestra)\b`)
 )
 
 // inLatin reports whether a sentence in English, German or Spanish is a standing instruction. task says that the message also tells what to build.
 func inLatin(s string, task bool) bool {
 	low := strings.ToLower(strings.Join(strings.Fields(s), " "))
-	strong := lasting.MatchString(low)
-	low = inProject.ReplaceAllString(lasting.ReplaceAllString(low, " "), " ")
-	if local.MatchString(low) || statement.MatchString(low) {
+	strong := lasting().MatchString(low)
+	low = inProject().ReplaceAllString(lasting().ReplaceAllString(low, " "), " ")
+	if local().MatchString(low) || statement().MatchString(low) {
 		return false
 	}
 	words, pause := wordsOf(low)
@@ -33,7 +34,7 @@ func inLatin(s string, task bool) bool {
 	if n := occasion(words, pause); n > 0 {
 		words, pause, strong = words[n:], pause[n:], true
 	}
-	for len(words) > 0 && (fillers[words[0]] || pause[0] && greetings[words[0]]) {
+	for len(words) > 0 && (fillers.has(words[0]) || pause[0] && greetings.has(words[0])) {
 		words, pause = words[1:], pause[1:]
 	}
 	f := form{words: words, always: strong, strong: strong, task: task}
@@ -42,7 +43,7 @@ func inLatin(s string, task bool) bool {
 
 // occasion returns the number of words at the beginning that name an occasion of the agent's own work which comes again and again; 0 for none.
 func occasion(words []string, pause []bool) int {
-	if len(words) < 3 || !occasions[words[0]] {
+	if len(words) < 3 || !occasions.has(words[0]) {
 		return 0
 	}
 	end := slices.Index(pause, true) + 1
@@ -54,8 +55,8 @@ func occasion(words []string, pause []bool) int {
 	}
 	again, own := words[0] == "whenever", false
 	for _, w := range words[:end] {
-		again = again || every[w]
-		own = own || work[w]
+		again = again || every.has(w)
+		own = own || work.has(w)
 	}
 	you := slices.Contains(words[:end], "you") || slices.Contains(words[:end], "du")
 	if !again || !own && !you || slices.Contains(words[:end], "i") {
@@ -73,8 +74,8 @@ type form struct {
 }
 
 // take removes the first word if it is in the set.
-func (f *form) take(set map[string]bool) bool {
-	if len(f.words) == 0 || !set[f.words[0]] {
+func (f *form) take(set wordSet) bool {
+	if len(f.words) == 0 || !set.has(f.words[0]) {
 		return false
 	}
 	f.words = f.words[1:]
@@ -107,10 +108,10 @@ func (f *form) instruction() bool {
 		return false
 	}
 	// Without a verb: "no emojis from now on", "kürzere Antworten", "solo respuestas cortas".
-	if f.strong && len(f.words) >= 2 && (bare[f.words[0]] || strings.HasSuffix(f.words[0], "ere") && answers[f.words[1]] || answers[f.words[0]] && len(f.words) <= 4) {
-		return !slices.ContainsFunc(f.words, func(w string) bool { return pronouns[w] })
+	if f.strong && len(f.words) >= 2 && (bare.has(f.words[0]) || strings.HasSuffix(f.words[0], "ere") && answers.has(f.words[1]) || answers.has(f.words[0]) && len(f.words) <= 4) {
+		return !slices.ContainsFunc(f.words, func(w string) bool { return pronouns.has(w) })
 	}
-	addressed := f.phrase(addresses)
+	addressed := f.phrase(addresses())
 	f.weak()
 	for f.take(fillers) {
 	}
@@ -127,7 +128,7 @@ func (f *form) instruction() bool {
 		if at, ok := f.verbLater(addressed); ok {
 			verb = f.words[at]
 			if !f.always { // "dass du kurz antwortest, immer"
-				f.always = slices.ContainsFunc(f.words, func(w string) bool { return adverbs[w] })
+				f.always = slices.ContainsFunc(f.words, func(w string) bool { return adverbs.has(w) })
 			}
 			return f.always && f.fits(verb, slices.Delete(slices.Clone(f.words), at, at+1))
 		}
@@ -139,16 +140,16 @@ func (f *form) instruction() bool {
 	}
 	// Behind the verb, and at the end: "answer me always", "antworte mir bitte immer", "run the tests always".
 	for i := 0; i < len(rest) && i < 5; i++ {
-		if adverbs[rest[i]] {
+		if adverbs.has(rest[i]) {
 			f.always = true
 			rest = slices.Delete(slices.Clone(rest), i, i+1)
 			break
 		}
-		if !between[rest[i]] && !targets[rest[i]] {
+		if !between.has(rest[i]) && !targets.has(rest[i]) {
 			break
 		}
 	}
-	if n := len(rest); n > 0 && adverbs[rest[n-1]] {
+	if n := len(rest); n > 0 && adverbs.has(rest[n-1]) {
 		f.always, rest = true, rest[:n-1]
 	}
 	return f.always && f.fits(verb, rest)
@@ -156,12 +157,12 @@ func (f *form) instruction() bool {
 
 // verbLater returns the place of the verb of a clause that does not begin with it.
 func (f *form) verbLater(addressed bool) (int, bool) {
-	if !addressed && slices.ContainsFunc(f.words, func(w string) bool { return subjects[w] }) {
+	if !addressed && slices.ContainsFunc(f.words, func(w string) bool { return subjects.has(w) }) {
 		return 0, false // "in Zukunft wollen wir pnpm nutzen"
 	}
 	for i := len(f.words) - 1; i > 0; i-- {
 		w := f.words[i]
-		if kindOf(w) != 0 && (i == len(f.words)-1 || addressed || infinitives[w]) {
+		if kindOf(w) != 0 && (i == len(f.words)-1 || addressed || infinitives.has(w)) {
 			return i, true
 		}
 		if i < len(f.words)-6 {
@@ -173,24 +174,24 @@ func (f *form) verbLater(addressed bool) (int, bool) {
 
 // fits reports whether a verb with what stands behind it is something that an agent is told for good.
 func (f *form) fits(verb string, rest []string) bool {
-	clause := len(rest) > 2 && rest[0] == "that" && subjects[rest[1]] // "never mention that you are a model"
-	if !clause && len(rest) > 0 && pronouns[rest[0]] || len(rest) > 1 && between[rest[0]] && pronouns[rest[1]] {
+	clause := len(rest) > 2 && rest[0] == "that" && subjects.has(rest[1]) // "never mention that you are a model"
+	if !clause && len(rest) > 0 && pronouns.has(rest[0]) || len(rest) > 1 && between.has(rest[0]) && pronouns.has(rest[1]) {
 		return false // "never do that again"
 	}
 	if verb == "call" && (len(rest) == 0 || rest[0] != "me") {
 		return false
 	}
 	if len(rest) == 0 {
-		return alone[verb]
+		return alone.has(verb)
 	}
 	if definite(rest) || slices.ContainsFunc(rest, func(w string) bool {
-		return w == "it" || w == "them" || builders[w] && kindOf(verb) == ofBoth || named.MatchString(w)
+		return w == "it" || w == "them" || builders.has(w) && kindOf(verb) == ofBoth || named().MatchString(w)
 	}) {
 		return false // about something of the task at hand
 	}
 	switch kindOf(verb) {
 	case ofReplies: // a program answers too: with a status, and on conditions
-		return !slices.ContainsFunc(rest, func(w string) bool { return programs[w] || code.MatchString(w) })
+		return !slices.ContainsFunc(rest, func(w string) bool { return programs.has(w) || code().MatchString(w) })
 	case ofAgents:
 		return verb != "ask" || rest[0] != "the" && rest[0] != "a"
 	case ofBoth:
@@ -198,7 +199,7 @@ func (f *form) fits(verb string, rest []string) bool {
 	}
 	switch verb {
 	case "be", "sei", "sé":
-		return manners[rest[0]]
+		return manners.has(rest[0])
 	case "follow":
 		return f.strong
 	}
@@ -208,8 +209,8 @@ func (f *form) fits(verb string, rest []string) bool {
 // definite reports whether words name a thing of the task at hand: "the toast", "den Knopf", but not "the tests" or "the main branch".
 func definite(words []string) bool {
 	for i, w := range words {
-		if articles[w] && i+1 < len(words) {
-			if next := words[i+1]; !usual[next] && (i+2 >= len(words) || !usual[words[i+2]]) {
+		if articles.has(w) && i+1 < len(words) {
+			if next := words[i+1]; !usual.has(next) && (i+2 >= len(words) || !usual.has(words[i+2])) {
 				return true
 			}
 		}
@@ -220,8 +221,8 @@ func definite(words []string) bool {
 // building reports whether a sentence says what is to be made: the others of its message then say how.
 func building(s string) bool {
 	words, _ := wordsOf(s)
-	for len(words) > 0 && fillers[words[0]] {
+	for len(words) > 0 && fillers.has(words[0]) {
 		words = words[1:]
 	}
-	return len(words) > 1 && builders[words[0]]
+	return len(words) > 1 && builders.has(words[0])
 }

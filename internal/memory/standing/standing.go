@@ -1,11 +1,12 @@
 package standing
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // Instruction is a standing instruction.
@@ -54,32 +55,42 @@ func Find(text string) []Instruction {
 			found = append(found, Instruction{s.text, topic, everywhere})
 		}
 	}
-	if len(found) > maxFound || len(found) > 0 && foreign.MatchString(low) {
+	if len(found) > maxFound || len(found) > 0 && foreign().MatchString(low) {
 		return nil
 	}
 	return found
 }
 
 // hints are parts of the words without one of which no sentence is an instruction: most texts have none, and are read no further.
-var (
-	hints = strings.Split(`always,never,t ever,not ever,now on,forward,future,here on,immer,nie,stets,jetzt,sofort,künftig,zukunft,nun an,grundsätzlich,ausnahmslos,fortan,`+
-		`siempre,nunca,jamás,ahora,adelante,futuro,sucesivo,以后,今后,现在,往后,永远,绝,千万,切勿,始终,一直,总是,一律,每次,从今`, ",")
+const (
+	hints = `always,never,t ever,not ever,now on,forward,future,here on,immer,nie,stets,jetzt,sofort,künftig,zukunft,nun an,grundsätzlich,ausnahmslos,fortan,` +
+		`siempre,nunca,jamás,ahora,adelante,futuro,sucesivo,以后,今后,现在,往后,永远,绝,千万,切勿,始终,一直,总是,一律,每次,从今`
 	// begins are those with which a sentence about an occasion begins.
-	begins = strings.Split("before ,after ,when,every ,each ,on ,vor ,nach,bevor ,wenn ,jedes,antes ,después ,cada ,cuando ", ",")
+	begins = "before ,after ,when,every ,each ,on ,vor ,nach,bevor ,wenn ,jedes,antes ,después ,cada ,cuando "
 )
 
 // hinted reports whether a text in lower case has a hint.
 func hinted(low string) bool {
-	return slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(low, h) })
+	for h := range strings.SplitSeq(hints, ",") {
+		if strings.Contains(low, h) {
+			return true
+		}
+	}
+	return false
 }
 
 // begun reports whether a sentence begins as one about an occasion does.
 func begun(low string) bool {
-	return slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(low, b) })
+	for b := range strings.SplitSeq(begins, ",") {
+		if strings.HasPrefix(low, b) {
+			return true
+		}
+	}
+	return false
 }
 
 // foreign matches messages about what somebody else is to be told, or about the words themselves.
-var foreign = regexp.MustCompile(`\b(prompt|prompts|chatbot|bot|persona|claude\.md|agents\.md|gemini\.md|readme|translate|traduce|traduzca|policy|checkbox|blog|quote|zitat|regla que|rule (to|in|for|that)|regel hinzu)\b|übersetz|提示词|翻译|机器人|文档里`)
+var foreign = lazy.Regexp(`\b(prompt|prompts|chatbot|bot|persona|claude\.md|agents\.md|gemini\.md|readme|translate|traduce|traduzca|policy|checkbox|blog|quote|zitat|regla que|rule (to|in|for|that)|regel hinzu)\b|übersetz|提示词|翻译|机器人|文档里`)
 
 type sentence struct {
 	text     string

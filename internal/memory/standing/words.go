@@ -1,23 +1,32 @@
 package standing
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
-// set returns the words of a list as a set.
-func set(lists ...string) map[string]bool {
-	all := map[string]bool{}
-	for _, list := range lists {
+// wordSet is a set of words that is made by its first use.
+type wordSet func() map[string]bool
+
+func (s wordSet) has(word string) bool { return s()[word] }
+
+func set(list string) wordSet {
+	return sync.OnceValue(func() map[string]bool {
+		all := map[string]bool{}
 		for w := range strings.FieldsSeq(list) {
 			all[w] = true
 		}
-	}
-	return all
+		return all
+	})
 }
 
-func phrases(list ...string) (out [][]string) {
-	for _, p := range list {
-		out = append(out, strings.Fields(p))
-	}
-	return out
+func phrases(list string) func() [][]string {
+	return sync.OnceValue(func() (out [][]string) {
+		for p := range strings.SplitSeq(list, ",") {
+			out = append(out, strings.Fields(p))
+		}
+		return out
+	})
 }
 
 var (
@@ -41,12 +50,11 @@ var (
 	work      = set(`commit commits committing push pushing pr merge release deploy deployment change edit refactor fix task feature answer reply rebase
 		änderung aufgabe antwort cambio tarea respuesta`)
 
-	addresses = phrases("you should", "you must", "you have to", "you need to", "you can", "you may", "you are to", "you will", "youre to",
-		"i want you to", "i need you to", "id like you to", "i would like you to", "i expect you to", "make sure you", "make sure to", "make sure that you",
-		"be sure to", "be sure you", "remember to", "try to", "see to it that you", "id prefer you to", "id prefer if you", "id rather you",
-		"du sollst", "du musst", "du solltest", "du darfst", "sie sollen", "sie müssen", "ich möchte dass du", "ich will dass du", "ich hätte gern dass du", "ich wünsche mir dass du",
-		"achte darauf dass du", "denk daran", "sorge dafür dass du",
-		"debes", "tienes que", "deberías", "has de", "quiero que", "quisiera que", "me gustaría que", "necesito que", "asegúrate de", "procura")
+	addresses = phrases(`you should,you must,you have to,you need to,you can,you may,you are to,you will,youre to,i want you to,i need you to,id like you to,
+		i would like you to,i expect you to,make sure you,make sure to,make sure that you,be sure to,be sure you,remember to,try to,
+		see to it that you,id prefer you to,id prefer if you,id rather you,du sollst,du musst,du solltest,du darfst,sie sollen,sie müssen,
+		ich möchte dass du,ich will dass du,ich hätte gern dass du,ich wünsche mir dass du,achte darauf dass du,denk daran,sorge dafür dass du,debes,
+		tienes que,deberías,has de,quiero que,quisiera que,me gustaría que,necesito que,asegúrate de,procura`)
 
 	// alone are verbs that say something without an object.
 	alone = set(`apologize apologise guess force-push entschuldige duze sieze`)
@@ -77,16 +85,16 @@ const (
 	ofSome               // what counts with some words only
 )
 
-var verbs = func() map[string]int {
+var verbs = sync.OnceValue(func() map[string]int {
 	all := map[string]int{}
-	for w := range set(`answer reply respond speak talk antworte antworten antwortest sprich sprechen sprichst rede responda responde respondas conteste contesta contestes
+	for w := range strings.FieldsSeq(`answer reply respond speak talk antworte antworten antwortest sprich sprechen sprichst rede responda responde respondas conteste contesta contestes
 		habla hables responder contestar`) {
 		all[w] = ofReplies
 	}
-	for w := range set(`be sei sé follow`) {
+	for w := range strings.FieldsSeq(`be sei sé follow`) {
 		all[w] = ofSome
 	}
-	for w := range set(`explain address ask commit push merge rebase squash force-push format lint install uninstall deploy
+	for w := range strings.FieldsSeq(`explain address ask commit push merge rebase squash force-push format lint install uninstall deploy
 		apologize apologise assume guess summarize summarise refactor prefer avoid confirm consult amend sign mention comment touch edit modify rewrite indent
 		schreibst erkläre erklär erklären erklärst frag frage fragen fragst committe commite committen committest
 		pushe push pushen pushst merge mergen formatiere formatieren installiere installieren duze duzen sieze siezen nenn nenne nennst fasse fass entschuldige vermeide
@@ -96,7 +104,7 @@ var verbs = func() map[string]int {
 		formatea formatees despliegues`) {
 		all[w] = ofAgents
 	}
-	for w := range set(`use run write add include put keep make create delete remove change call show give start begin end finish read work stop test check
+	for w := range strings.FieldsSeq(`use run write add include put keep make create delete remove change call show give start begin end finish read work stop test check
 		document name update do prefix wrap import tell say suggest plan review limit reuse stay
 		nutze nutzt benutze benutzt verwende verwendest verwenden nutzen benutzen nimm nehmen lass lassen führ führe ausführen teste testen lösche löschst löschen ändere änderst ändern
 		schreib schreibe schreiben gib zeig zeige zeigen mach mache halte halt bleib bleibe arbeite arbeiten füge setz beginne starte aktualisiere
@@ -107,6 +115,6 @@ var verbs = func() map[string]int {
 		}
 	}
 	return all
-}()
+})
 
-func kindOf(verb string) int { return verbs[verb] }
+func kindOf(verb string) int { return verbs()[verb] }
