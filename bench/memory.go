@@ -45,6 +45,7 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 	address := flags.String("embed", "", "the base URL of a service for embeddings (bench/memoryembed.py), to search by meaning too")
 	model := flags.String("embed-model", "all-MiniLM-L6-v2", "its model")
 	precision := flags.String("precision", "", "a checkout of PrecisionMemBench (tenurehq/precisionMemBench): what its prompts, and our own sets of them, are given")
+	sets := flags.String("sets", promptSets, "with --precision: the folder with store.tsv, prompts.tsv and heldout.tsv")
 	why := flags.Bool("why", false, "with --precision: what went wrong in the sets that the constants were fitted on, and why")
 	unscoped := flags.Bool("unscoped", false, "with --precision: search all scopes, and leave out those of other scopes afterwards")
 	first := flags.Bool("fitted", false, "only what the constants were fitted on")
@@ -52,10 +53,10 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 		return err
 	}
 	if *precision != "" {
-		if err := comparePrompts(ctx, o, promptSets, "prompts.tsv", *why); err != nil {
+		if err := comparePrompts(ctx, o, *sets, "prompts.tsv", *why); err != nil {
 			return err
 		}
-		if err := comparePrompts(ctx, o, promptSets, "heldout.tsv", false); err != nil {
+		if err := comparePrompts(ctx, o, *sets, "heldout.tsv", false); err != nil {
 			return err
 		}
 		return compareGiven(ctx, o, *precision, *why, !*unscoped)

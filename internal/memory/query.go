@@ -45,6 +45,8 @@ type Item struct {
 	Score float64 `json:"score"`
 	// Replaced is the record whose place this one has taken: it was said later, of the same thing. nil if there is none.
 	Replaced *Replaced `json:"replaced,omitempty"`
+	// ReplacedBy is the id of the record that has taken its place, and stands before it; "" if there is none.
+	ReplacedBy string `json:"replaced_by,omitempty"`
 }
 
 // Replaced is what a record said before a newer one took its place.

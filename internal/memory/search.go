@@ -30,8 +30,9 @@ func (s *Store) shelf(name string) (*shelf, error) {
 // Search finds the records whose words, or those around them in their conversations, have most in common with the query's. It opens an
 // index of each namespace that is searched, on first use, and keeps it.
 //
-// Records that are superseded, expired, quarantined or of another scope are not found. Newer records do not rank higher; but if the text
-// names a time (in May 2022, last week), what was said then or up to three days later counts twice.
+// Records that are superseded, expired, quarantined or of another scope are not found. Of equal scores the newer record is first, and what was said later
+// of the same thing stands before what it has taken the place of ([Item.Replaced]). If the text names a time (in May 2022, last week), what was said
+// then or up to three days later counts twice.
 func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
 	if err := s.readForgotten(); err != nil {
 		return Results{}, err
@@ -74,7 +75,7 @@ type place struct {
 func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string, wanted, offset int) (out Results, stale bool, err error) {
 	now := s.o.Clock()
 	var found, near []place
-	depth := offset + wanted
+	depth := max(offset+wanted, newestWindow)
 	if m != nil {
 		depth = max(2*depth, fusionDepth)
 	}
@@ -128,7 +129,9 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 			near = append(near, some...)
 		}
 	}
-	best := func(a, b place) int { return cmp.Compare(b.score, a.score) }
+	best := func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.h.slots[b.n].said, a.h.slots[a.n].said))
+	}
 	sorting.StableBy(found, best)
 	if len(near) > 0 {
 		sorting.StableBy(near, best)
@@ -137,13 +140,17 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 	}
 	from := min(offset, len(found))
 	out.Offset = from
+	first, until := from, min(len(found), from+wanted)
+	if from < newestWindow { // what takes the place of one of the best may stand further down
+		first, until = 0, max(until, min(len(found), newestWindow))
+	}
 	fetchers := map[*shelf]*archive.Fetcher{}
 	defer func() {
 		for _, f := range fetchers {
 			f.Close()
 		}
 	}()
-	for _, p := range found[from:min(len(found), from+wanted)] {
+	for _, p := range found[first:until] {
 		f := fetchers[p.h]
 		if f == nil {
 			if f, err = s.archive.Fetcher(p.h.name); err != nil {
@@ -161,6 +168,11 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 		}
 		out.Items = append(out.Items, Item{Record: r, Score: p.score})
 	}
+	if first == 0 {
+		out.Items = newestFirst(out.Items)
+	}
+	from = min(from-first, len(out.Items))
+	out.Items = out.Items[from:min(len(out.Items), from+wanted)]
 	return out, stale, nil
 }
 

@@ -43,7 +43,7 @@ func (v *vocabulary) near(word string, known bool) (found []string) {
 		end := bytes.IndexByte(list, '\n')
 		one := list[:end]
 		list = list[end+1:]
-		if string(one) == word || max(len(one), len(word)) > 3*min(len(one), len(word)) {
+		if string(one) == word || len(one) < 3 {
 			continue
 		}
 		if known && !Inflected(word, view(one)) || !known && Near(word, view(one)) == 0 {
@@ -154,11 +154,11 @@ func Near(asked, word string) float64 {
 	case !letters:
 		return 0
 	case len(short) >= 4 && strings.HasPrefix(long, short):
-		return 0.8
+		return 0.9
 	case len(short) >= 5 && len(long)-len(short) <= 1 && editsWithin(asked, word, 1):
-		return 0.8
+		return 0.9
 	case len(short) >= 9 && len(long)-len(short) <= 2 && editsWithin(asked, word, 2):
-		return 0.8
+		return 0.9
 	}
 	return 0
 }

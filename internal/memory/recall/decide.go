@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Candidates is the number of records that a caller searches for: the best ones are told from the rest by comparing them.
@@ -34,6 +35,24 @@ type Line struct {
 	Replaced *memory.Replaced `json:"replaced,omitempty"`
 }
 
+// maxBefore bounds what a line says of the record that it replaced, in bytes.
+const maxBefore = 160
+
+// Sentence returns what is added to the prompt: the text, how often it was said, and what it has taken the place of.
+func (l *Line) Sentence() string {
+	var more []string
+	if l.Count > 1 {
+		more = append(more, fmt.Sprintf("said %d times", l.Count))
+	}
+	if r := l.Replaced; r != nil {
+		more = append(more, fmt.Sprintf("since then no longer, from %s: %q", r.Said.UTC().Format(time.DateOnly), limit.Short(r.Text, maxBefore)))
+	}
+	if len(more) == 0 {
+		return l.Text
+	}
+	return l.Text + " (" + strings.Join(more, "; ") + ")"
+}
+
 // Miss is a record that was found and is not given.
 type Miss struct {
 	memory.Record
@@ -51,17 +70,19 @@ type Decision struct {
 
 // Weights of what a prompt shows beside its words, in nats.
 const (
-	ownWeight   = 2.0  // a question about what is the person's
-	askWeight   = 0.5  // a question
-	whyWeight   = -2.0 // it asks for a reason
-	saidWeight  = 1.0  // it asks for what was said
-	hereWeight  = -3.0 // it points at what lies at hand
-	worldWeight = -6.0 // it asks how something is in the world
-	phrase      = 1.5  // two words stand beside each other in both
-	coverWeight = 3.0  // all words of the prompt are met
-	titleWeight = 5.0  // it has a name of two or three words that the record gives to what it is about
-	overlap     = 0.5  // of a pair of letters that shares one with the last
-	equalTo     = 0.88 // a record is as much about a word as another one
+	ownWeight    = 2.0  // a question about what is the person's
+	askWeight    = 0.5  // a question
+	whyWeight    = -2.0 // it asks for a reason
+	statesWeight = -1.5 // it tells something, and asks nothing
+	saidWeight   = 1.0  // it asks for what was said
+	hereWeight   = -3.0 // it points at what lies at hand
+	worldWeight  = -6.0 // it asks how something is in the world
+	phrase       = 1.5  // two words stand beside each other in both
+	coverWeight  = 3.0  // all words of the prompt are met
+	titleWeight  = 5.0  // it has a name of two or three words that the record gives to what it is about
+	overlap      = 0.5  // of a pair of letters that shares one with the last
+	equalTo      = 0.88 // a record is as much about a word as another one
+	farAhead     = 2.5  // the score of a record that meets all that another one does, and more, as a multiple of the score of that one
 )
 
 // judged is a candidate with its evidence.
@@ -74,7 +95,8 @@ type judged struct {
 	count   int
 	words   []string
 	covered float64
-	telling int // how many of the words are rare
+	telling int  // how many of the words are rare
+	subject bool // one of the others is its subject
 }
 
 func (j *judged) score() float64 { return math.Round(1000*j.says/j.floor) / 1000 }
@@ -107,6 +129,7 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 	for _, j := range all {
 		p.judge(j, names, found.Held, found.Of)
 	}
+	all = d.newestOnly(all, found.Items)
 	all = slices.DeleteFunc(all, func(j *judged) bool {
 		if j.says <= 0 {
 			d.miss(&j.item.Record, 0, "it has no telling word of the prompt")
@@ -140,21 +163,52 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 	return d
 }
 
+// newestOnly drops records whose place a newer one has taken. What they have in common with the prompt speaks for the newer one, which may say it in
+// other words; a record whose newer one was not found is dropped as well, because it is no longer so.
+func (d *Decision) newestOnly(all []*judged, items []memory.Item) []*judged {
+	of := map[string]*judged{}
+	for _, j := range all {
+		of[j.item.ID] = j
+	}
+	next := map[string]string{}
+	for i := range items {
+		next[items[i].ID] = items[i].ReplacedBy
+	}
+	return slices.DeleteFunc(all, func(j *judged) bool {
+		id := j.item.ReplacedBy
+		if id == "" {
+			return false
+		}
+		for range items { // a value may have changed more than once
+			if next[id] == "" {
+				break
+			}
+			id = next[id]
+		}
+		if newer := of[id]; newer != nil && newer.says-newer.floor < j.says-j.floor {
+			newer.says, newer.floor, newer.met, newer.words, newer.telling = j.says, j.floor, j.met, j.words, j.telling
+		}
+		d.miss(&j.item.Record, j.score(), "a newer one has taken its place: "+id)
+		return true
+	})
+}
+
 func (d *Decision) miss(r *memory.Record, score float64, why string) {
 	d.Missed = append(d.Missed, Miss{*r, score, why})
 }
 
 // judge weighs a record for a prompt. names are the terms that the prompt or one of the records found writes as names.
 func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of int) {
-	total, n := 0.0, 0
+	total, n, different := 0.0, 0.0, 0
 	seen := map[string]bool{}
 	for i := range p.words {
 		w := &p.words[i]
 		w.name = w.name || w.rank == rare && names[w.Term]
 		if !seen[w.Term] {
 			seen[w.Term] = true
-			n++
-			total += w.surprise(held[w.Term], of) * overlapOf(p.words, i)
+			different++
+			n += w.rank.tries()
+			total += w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
 		}
 	}
 	longer := math.Log(max(float64(len(j.s.mentions))/40, 1))
@@ -184,21 +238,29 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		w.name = w.name || w.rank == rare && names[mention.Term]
 		says = append(says, max(w.surprise(held[w.Term], of)-longer, 0)*m.weight*share)
 		j.met[m.prompt] = says[len(says)-1]
-		j.covered += w.surprise(held[w.Term], of) * share
+		j.covered += w.surprise(held[w.Term], of) * w.rank.tries() * share
 		j.words = append(j.words, w.Word)
 		if w.rank == rare {
 			j.telling++
 		}
+		j.subject = j.subject || w.rank == trade && mention.about >= 1
 	}
 	if len(says) == 0 {
 		return
 	}
-	if p.hasTitle(j.s) {
+	least := 0.5
+	switch title := p.title(j.s); {
+	case title > 1:
 		bonus += titleWeight
 		j.telling++
+	case title == 1 && p.own:
+		least = 0.1
+		j.subject = true
+	case !p.own:
+		least = 0.65
 	}
 	j.covered = min(j.covered/max(total, 1), 1)
-	if n > 1 {
+	if different > 1 {
 		bonus += coverWeight * j.covered
 	}
 	for _, sign := range []struct {
@@ -206,6 +268,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		weight float64
 	}{
 		{p.own && p.mine, ownWeight}, {p.asks, askWeight}, {p.said, saidWeight}, {p.here && !p.said, hereWeight}, {p.world && !p.mine, worldWeight},
+		{p.states, statesWeight},
 		{p.why && !p.mine, whyWeight},
 	} {
 		if sign.on {
@@ -221,28 +284,29 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 			j.says, j.floor = sum+bonus, f
 		}
 	}
-	least := 0.5
-	if !p.own {
-		least = 0.65
-	}
-	if j.telling == 0 && (len(says) < 2 || j.covered < least) {
+	subject := p.own && j.subject && (p.mine || least < 0.5)
+	if j.telling == 0 && (len(says) < 2 && !subject || j.covered < least) {
 		j.says = min(j.says, 0.9*j.floor)
 	}
 }
 
-// hasTitle reports whether a prompt has all words of one of a statement's names, one behind the other.
-func (p *Prompt) hasTitle(s *statement) bool {
-	return slices.ContainsFunc(s.named, func(name []string) bool {
+// title returns the number of words of the longest of a statement's names that a prompt has, one behind the other.
+func (p *Prompt) title(s *statement) (words int) {
+	for _, name := range s.named {
 		for i := range p.words {
-			if i+len(name) > len(p.words) {
-				return false
+			if len(name) <= words || i+len(name) > len(p.words) {
+				break
 			}
-			if p.words[i+len(name)-1].At-p.words[i].At < 64 && !slices.ContainsFunc([]int{0, 1, 2}[:len(name)], func(k int) bool { return p.words[i+k].Term != name[k] }) {
-				return true
+			same := p.words[i+len(name)-1].At-p.words[i].At < 64
+			for k, term := range name {
+				same = same && p.words[i+k].Term == term
+			}
+			if same {
+				words = len(name)
 			}
 		}
-		return false
-	})
+	}
+	return words
 }
 
 func overlapOf(words []word, i int) float64 {
@@ -266,7 +330,7 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 			if o == j || o.says < o.floor || o.says < j.says {
 				return false
 			}
-			more, less, equal := false, false, true
+			more, less, equal, covers := false, false, true, true
 			tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
 			for i, weight := range j.met {
 				if tells && p.words[i].rank != rare {
@@ -274,12 +338,13 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 				}
 				other := o.met[i]
 				less = less || weight > 1.001*other
+				covers = covers && other > 0
 				equal = equal && other > 0 && weight >= equalTo*other
 			}
 			for i := range o.met {
 				more = more || j.met[i] == 0 && (p.words[i].rank == rare || !tells)
 			}
-			return !less && (more || !equal)
+			return !less && (more || !equal) || more && covers && o.score() >= farAhead*j.score()
 		}
 		if i := slices.IndexFunc(all, better); i >= 0 && j.says >= j.floor {
 			d.miss(&j.item.Record, j.score(), "another record is more about "+strings.Join(j.words, ", "))

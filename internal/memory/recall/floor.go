@@ -42,14 +42,25 @@ func (w *word) surprise(held, of int) float64 {
 }
 
 // floor returns how much a match of k of n words must say in a store.
-func floor(of, n, k int) float64 {
-	return math.Log(float64(max(of, 20))) + logChoose(n, k) - math.Log(mostByChance)
+func floor(of int, n float64, k int) float64 {
+	return math.Log(float64(max(of, 20))) + logChoose(n, float64(k)) - math.Log(mostByChance)
 }
 
-func logChoose(n, k int) float64 {
-	k = min(max(k, 0), n)
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
+func logChoose(n, k float64) float64 {
+	n = max(n, k)
+	a, _ := math.Lgamma(n + 1)
+	b, _ := math.Lgamma(k + 1)
+	c, _ := math.Lgamma(n - k + 1)
 	return a - b - c
+}
+
+// tries is how much a word of a prompt adds to the number of words that a record may have by chance: one that everybody says seldom decides.
+func (r rank) tries() float64 {
+	switch r {
+	case trade:
+		return 0.5
+	case everyday, function:
+		return 0.25
+	}
+	return 1
 }

@@ -21,15 +21,17 @@ type Prompt struct {
 	// List is set if the prompt asks for a list.
 	List bool
 
-	asks  bool // it is a question
-	mine  bool // about what belongs to the person
-	said  bool // about what was said
-	here  bool // it points at what lies before both
-	world bool // about how something is in the world
-	fact  bool // it asks who, when or which
-	why   bool // it asks for a reason
-	own   bool // about what is the person's
-	words []word
+	asks   bool // it is a question
+	mine   bool // about what belongs to the person
+	said   bool // about what was said
+	here   bool // it points at what lies before both
+	world  bool // about how something is in the world
+	fact   bool // it asks who, when or which
+	why    bool // it asks for a reason
+	should bool // it asks which way to go
+	own    bool // about what is the person's
+	states bool // it tells something
+	words  []word
 }
 
 // word is a word of a prompt that says something.
@@ -69,8 +71,10 @@ func Read(text string) Prompt {
 			telling++
 		}
 	}
-	own := p.mine && (p.asks || order == asked) || p.said
+	own := p.mine && (p.asks || order == asked) || p.said || p.should && p.asks
 	p.own = own
+	p.states = !p.asks && !p.mine && !p.said && len(p.words) >= 3 && len(p.words) < len(all)
+	fragment := len(p.words) >= 2 && len(all)-len(p.words) <= 1
 	switch {
 	case len(p.words) == 0:
 		p.Why = "no word of the prompt says what it is about"
@@ -78,7 +82,7 @@ func Read(text string) Prompt {
 		p.Why = "the prompt is code or a log"
 	case order == ordered && !own:
 		p.Why = "the prompt tells what to do"
-	case telling == 0 && (p.here && !p.said || !own && !(p.fact && p.asks && len(p.words) >= 2)):
+	case p.here && p.why && !own, telling == 0 && !own && (p.here || !fragment && !(p.fact && p.asks && len(p.words) >= 2)):
 		p.Why = "the prompt is about what lies at hand"
 	}
 	return p
@@ -106,7 +110,7 @@ func content(text string, u unit, german bool) (word, bool) {
 	if digits {
 		r = max(r, trade)
 	}
-	return word{unit: u, rank: r, name: !u.Dense && u.isName(german)}, true
+	return word{unit: u, rank: r, name: !u.Dense && (u.isName(german) || strings.Contains(strings.Trim(u.Run, "."), "."))}, true
 }
 
 // isIdentifier reports whether a run is a name of code or a file: parseHeader, created_at, src/app.go, `x`, f().

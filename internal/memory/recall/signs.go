@@ -19,9 +19,16 @@ const (
 func (p *Prompt) signs(all []unit) order {
 	s := signs()
 	p.asks = strings.ContainsAny(p.Query, "?？")
+	if len(all) == 0 {
+		return none
+	}
 	first := true // no word stood before but polite ones
 	told := none
 	for i, t := range all {
+		if t.Dense {
+			first = false // see hanSigns
+			continue
+		}
 		w := t.Word
 		p.mine = p.mine || s["mine"][w]
 		p.said = p.said || s["said"][w]
@@ -29,6 +36,7 @@ func (p *Prompt) signs(all []unit) order {
 		p.world = p.world || s["general"][w]
 		p.fact = p.fact || s["fact"][w] && i < 3
 		p.why = p.why || s["reason"][w]
+		p.should = p.should || s["should"][w] && i < 3
 		if s["person"][w] {
 			p.mine = p.mine || i+1 < len(all) && s["likes"][all[i+1].Word] || i > 0 && s["likes"][all[i-1].Word]
 			p.world = p.world || i > 0 && i <= 2 && s["way"][all[0].Word]
@@ -50,6 +58,9 @@ func (p *Prompt) signs(all []unit) order {
 		case !s["polite"][w] && !s["greeting"][w]:
 			first = false
 		}
+	}
+	if told == ordered && strings.HasSuffix(p.Query, "?") && s["order"][all[0].Word] {
+		told = none // try-catch around the call?
 	}
 	p.hanSigns(&told)
 	return told
@@ -85,6 +96,7 @@ func (p *Prompt) hanSigns(told *order) {
 	p.world = p.world || has("general")
 	p.fact = p.fact || has("fact")
 	p.why = p.why || has("reason")
+	p.should = p.should || has("should")
 	p.List = p.List || has("list")
 	for w := range s["ask"] {
 		if isHan(w) && strings.HasPrefix(p.Query, w) {

@@ -14,7 +14,7 @@ type statement struct {
 	first    map[byte][]int // mentions by their first byte
 	initials map[string]int // initials of words that follow each other, to the first of them
 	past     bool           // it says what was, and is no longer
-	named    [][]string     // terms of the names of several words that stand before it, or between its commas
+	named    [][]string     // terms of the names that stand before it, or between its commas
 }
 
 // mention is a word in a statement.
@@ -35,8 +35,9 @@ const (
 	laterWord     = 0.9
 	farWord       = 0.8
 	laterSentence = 0.9
-	behindLink    = 0.8 // an object: runs ON it, depends ON it
-	joinedBefore  = 0.5 // it only tells what kind another one is: MongoDB-backed
+	behindLink    = 0.82 // an object: runs ON it, depends ON it
+	ofAName       = 0.9  // a part of one that is put together: quill-backups-zrh
+	joinedBefore  = 0.5  // it only tells what kind another one is: MongoDB-backed
 	againAndAgain = 0.05
 )
 
@@ -48,8 +49,8 @@ func readStatement(text string) *statement {
 	place, sentence, linked, began := 0, -1, 0, 0
 	all := units(text)
 	german := isGerman(all)
-	s.titles(text, all)
-	for _, u := range all {
+	titled := s.titles(text, all)
+	for n, u := range all {
 		if len(s.mentions) >= maxMentions {
 			break
 		}
@@ -96,8 +97,13 @@ func readStatement(text string) *statement {
 		if linked > 0 && place > began {
 			m.about *= behindLink
 		}
-		if describes(u.Token) {
+		switch {
+		case titled[n]:
+			m.about = 1
+		case describes(u.Token):
 			m.about *= joinedBefore
+		case sentence >= 0 && place > 0 && u.Parts > 1 && strings.ContainsAny(u.Run, "-_."):
+			m.about *= ofAName
 		}
 		if m.name {
 			for _, n := range s.first[u.Word[0]] {
@@ -111,6 +117,19 @@ func readStatement(text string) *statement {
 		place++
 	}
 	return s
+}
+
+// separable returns a German participle without the ge in its middle, so that ausgerollt is a form of ausrollen; any other word as it is.
+func separable(word string) string {
+	i := strings.Index(word, "ge")
+	if i < 2 || i > 5 || len(word) < i+6 {
+		return word
+	}
+	switch word[:i] {
+	case "aus", "ein", "ab", "an", "auf", "um", "vor", "zu", "durch", "her", "hin", "weg", "mit", "nach":
+		return word[:i] + word[i+2:]
+	}
+	return word
 }
 
 // links reports whether a word joins the subject of a sentence with something else.
@@ -132,31 +151,33 @@ func describes(t index.Token) bool {
 	return strings.HasSuffix(last, "ed") || strings.HasSuffix(last, "like") || strings.HasSuffix(last, "basiert") || strings.HasSuffix(last, "artig")
 }
 
-// titles finds the names that a statement has for what it is about: short pieces of two or three words, each for itself, beside the sentence that says it.
-func (s *statement) titles(text string, all []unit) {
+// titles finds the names that a statement has for what it is about: short pieces of up to three words, each for itself, beside the sentence that says it.
+// It returns which units are one for themselves.
+func (s *statement) titles(text string, all []unit) map[int]bool {
+	titled := map[int]bool{}
 	var piece []string
-	flush := func() {
-		if len(piece) == 2 || len(piece) == 3 {
+	first := 0
+	flush := func(next int) {
+		if n := len(piece); 0 < n && n <= 3 && !slices.Contains(piece, "") {
 			s.named = append(s.named, piece)
+			titled[first] = n == 1
 		}
-		piece = nil
+		piece, first = nil, next
 	}
 	pieces, last := 0, 0
-	for _, u := range all {
+	for i, u := range all {
 		if u.Part == 0 && u.At > last && strings.ContainsAny(text[last:u.At], "\n,;()|:") {
-			flush()
+			flush(i)
 			pieces++
 		}
 		last = u.End
-		if u.Term == "" {
-			piece = append(piece, "", "", "", "") // a sentence, not a name
-			continue
-		}
 		piece = append(piece, u.Term)
 	}
-	if flush(); pieces == 0 {
+	if flush(len(all)); pieces == 0 {
 		s.named = nil
+		return nil
 	}
+	return titled
 }
 
 // saysPast reports whether a text, or the sentence below its names, begins by saying what was: that is over, and given alone it would mislead.
@@ -194,7 +215,9 @@ func (s *statement) matches(words []word) (out []match) {
 			case w.Dense:
 			case w.initials != "" && w.initials == m.Word, m.initials != "" && m.initials == w.Word:
 				same = 0.9
-			case w.rank == rare && (m.rank == rare || m.name), index.Inflected(w.Word, m.Word):
+			case index.Inflected(separable(w.Word), separable(m.Word)):
+				same = 0.9
+			case w.rank == rare && (m.rank == rare || m.name && !(len(w.Word) > len(m.Word)+2 && strings.HasPrefix(w.Word, m.Word))):
 				same = index.Near(w.Word, m.Word)
 			}
 			if weight := same * m.about; weight > best.weight {

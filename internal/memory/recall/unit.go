@@ -74,7 +74,7 @@ func (u *unit) isName(german bool) bool {
 func isGerman(all []unit) bool {
 	return slices.ContainsFunc(all, func(u unit) bool {
 		switch u.Word {
-		case "und", "der", "das", "ist", "wie", "nicht", "für", "wir", "ich", "wer", "wann", "wo", "mit", "auf", "eine", "einen", "wird", "werden", "bei", "läuft", "steht", "heißt", "unser", "unsere", "welche", "welcher", "welches", "nach":
+		case "und", "der", "das", "ist", "wie", "nicht", "für", "wir", "ich", "wer", "wann", "wo", "mit", "auf", "eine", "einen", "wird", "werden", "bei", "läuft", "steht", "heißt", "unser", "unsere", "welche", "welcher", "welches", "nach", "sind", "im", "meine", "mein", "meinen", "vom", "zum", "zur", "beim", "den", "dem":
 			return true
 		}
 		return false

@@ -1,0 +1,274 @@
+package newest
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/memory/index"
+)
+
+// MaxText is the length in bytes of the longest text that is compared: what replaces something is said shortly.
+const MaxText = 600
+
+const (
+	maxSentences = 6
+	maxWords     = 40
+	maxValue     = 5 // words that a value has at most
+	maxGone      = 3
+)
+
+// Text is a text that was read, to be compared with others.
+type Text []sentence
+
+// sentence is a sentence of a text.
+type sentence struct {
+	words  []word
+	verb   int   // the first word that joins a subject with what is said of it; -1 for none
+	change bool  // it says that something is no longer so, or so from now on
+	gone   []int // the words that it says are no longer so
+	adds   bool  // it says that something is so too
+	asks   bool
+}
+
+type word struct {
+	term  string // "" for a word without a meaning of its own
+	text  string
+	class class
+	dense bool
+	at    int // in the text, in bytes
+}
+
+// class is a sort of values of which one counts at a time.
+type class uint8
+
+const (
+	other class = iota
+	number
+	weekday
+	month
+)
+
+// Read reads a text. It is nil if the text is too long to replace something or to be replaced.
+func Read(text string) Text {
+	if len(text) > MaxText || strings.TrimSpace(text) == "" {
+		return nil
+	}
+	var out Text
+	var words index.Words
+	from, last := 0, 0
+	var s *sentence
+	end := func(at int) {
+		if s == nil {
+			return
+		}
+		piece := strings.ToLower(text[from:at])
+		s.change, s.adds = says(piece, changes) >= 0, says(piece, additions) >= 0
+		s.readGone(piece, from)
+		s.asks = strings.ContainsAny(text[from:min(len(text), at)], "?？")
+		if len(s.words) > 0 {
+			out = append(out, *s)
+		}
+	}
+	words.Tokens(text, func(t index.Token) {
+		if t.Whole {
+			return
+		}
+		if s == nil || t.Breaks && strings.ContainsAny(text[last:t.At], ".!?\n。！？；;") {
+			if end(t.At); len(out) == maxSentences {
+				return
+			}
+			s, from = &sentence{verb: -1}, t.At
+		}
+		last = t.End
+		if len(s.words) == maxWords {
+			return
+		}
+		w := word{term: t.Term, text: t.Word, class: classOf(t.Word), dense: t.Dense, at: t.At}
+		if t.Dense && strings.ContainsAny(t.Word, joining) || functions[t.Word] {
+			w.term = ""
+		}
+		if s.verb < 0 && len(s.words) > 0 && (verbs[t.Word] || t.Dense && strings.ContainsAny(t.Word, denseVerbs)) {
+			s.verb = len(s.words)
+		}
+		s.words = append(s.words, w)
+	})
+	if len(out) < maxSentences {
+		end(len(text))
+	}
+	return out
+}
+
+// readGone finds the words that a sentence says are no longer so: those behind "instead of", "no longer", "statt", "不再".
+func (s *sentence) readGone(piece string, from int) {
+	at := says(piece, against)
+	if at < 0 {
+		return
+	}
+	for i, w := range s.words {
+		if w.at >= from+at && w.term != "" && !verbs[w.text] && len(s.gone) < maxGone {
+			s.gone = append(s.gone, i)
+		}
+	}
+}
+
+// says returns where the first of some phrases ends that a piece of text, in lower case, has as whole words; -1 if it has none.
+func says(piece string, phrases []string) int {
+	for _, p := range phrases {
+		for at := 0; ; {
+			i := strings.Index(piece[at:], p)
+			if i < 0 {
+				break
+			}
+			i += at
+			before, _ := utf8.DecodeLastRuneInString(piece[:i])
+			after, _ := utf8.DecodeRuneInString(piece[i+len(p):])
+			first, _ := utf8.DecodeRuneInString(p)
+			if unicode.Is(unicode.Han, first) || !unicode.IsLetter(before) && !unicode.IsLetter(after) {
+				return i + len(p)
+			}
+			at = i + len(p)
+		}
+	}
+	return -1
+}
+
+// Replaces reports whether a text takes the place of one that was said before.
+func Replaces(newer, older string) bool { return Read(newer).Replaces(Read(older)) }
+
+// Replaces reports whether a text takes the place of one that was said before.
+func (n Text) Replaces(older Text) bool {
+	for i := range n {
+		if n[i].asks || n[i].adds {
+			continue
+		}
+		for k := range older {
+			if !older[k].asks && n[i].replaces(&older[k]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (n *sentence) replaces(o *sentence) bool {
+	common := n.common(o)
+	if common.fresh == 0 && common.gone == 0 {
+		return false // it says the same
+	}
+	least, enough := min(common.newer, common.older), 1
+	if o.words[0].dense { // two letters are no word
+		enough = 2
+	}
+	switch {
+	case common.telling == 0:
+		return false
+	case n.change:
+		// It names what counts no longer, or speaks of the same, or of the same with a value of the same sort.
+		return slices.ContainsFunc(n.gone, func(i int) bool { return o.has(&n.words[i]) }) || 2*common.telling >= least && !n.otherSubject(o) ||
+			common.class && common.telling >= enough
+	case common.fresh == 0 || common.gone == 0 || common.fresh > maxValue || common.gone > maxValue:
+		return false
+	}
+	return n.sameFrame(o) && (2*common.telling >= least || common.class) && (common.telling >= 2 || common.class || n.sameVerb(o))
+}
+
+// overlap is what two sentences have in common.
+type overlap struct {
+	telling      int  // words with a meaning
+	newer, older int  // of how many
+	fresh, gone  int  // words that only the newer, only the older one has
+	class        bool // they have different values of one sort
+}
+
+func (n *sentence) common(o *sentence) (c overlap) {
+	var mine, theirs [month + 1]bool
+	for i := range o.words {
+		w := &o.words[i]
+		if w.term == "" {
+			continue
+		}
+		c.older++
+		if !n.has(w) {
+			c.gone++
+			theirs[w.class] = true
+		}
+	}
+	for i := range n.words {
+		w := &n.words[i]
+		if w.term == "" {
+			continue
+		}
+		c.newer++
+		switch {
+		case o.has(w):
+			c.telling++
+		default:
+			c.fresh++
+			mine[w.class] = true
+		}
+	}
+	for k := number; k <= month; k++ {
+		c.class = c.class || mine[k] && theirs[k]
+	}
+	return c
+}
+
+func (s *sentence) has(w *word) bool {
+	return slices.ContainsFunc(s.words, func(x word) bool {
+		return x.term != "" && (x.term == w.term || w.class == other && !w.dense && index.Inflected(x.text, w.text))
+	})
+}
+
+// sameFrame reports whether two sentences are the same up to what they say of their subject: what differs stands behind their verbs, or at one place.
+func (n *sentence) sameFrame(o *sentence) bool {
+	a, b := n.words, o.words
+	head := 0
+	for head < len(a) && head < len(b) && a[head].same(&b[head]) {
+		head++
+	}
+	if n.verb > 0 && o.verb > 0 {
+		return head > n.verb && head > o.verb && slices.ContainsFunc(a[:head], word.tells) || slices.ContainsFunc(a[:n.verb], word.tells) && n.sameSubject(o)
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail].same(&b[len(b)-1-tail]) {
+		tail++
+	}
+	return head > 0 && len(a)-head-tail <= 2 && len(b)-head-tail <= 2 && slices.ContainsFunc(a[:head], word.tells)
+}
+
+// sameSubject reports whether two sentences have the same words before their verbs.
+func (n *sentence) sameSubject(o *sentence) bool {
+	within := func(s, t *sentence) bool {
+		return !slices.ContainsFunc(s.words[:s.verb], func(w word) bool { return w.tells() && !t.has(&w) })
+	}
+	return within(n, &sentence{words: o.words[:o.verb]}) && within(o, &sentence{words: n.words[:n.verb]})
+}
+
+// otherSubject reports whether two sentences, both with a verb, speak of something else before it.
+func (n *sentence) otherSubject(o *sentence) bool {
+	if n.verb <= 0 || o.verb <= 0 {
+		return false
+	}
+	less := func(s, t *sentence) bool { // a word of the subject that the other one has nowhere
+		return slices.ContainsFunc(s.words[:s.verb], func(w word) bool { return w.tells() && w.class == other && !t.has(&w) })
+	}
+	return less(n, o) && less(o, n)
+}
+
+// sameVerb reports whether two sentences have one verb, and one that says more than that something is.
+func (n *sentence) sameVerb(o *sentence) bool {
+	if n.verb < 0 || o.verb < 0 || n.words[n.verb].text != o.words[o.verb].text {
+		return false
+	}
+	switch n.words[n.verb].text {
+	case "is", "are", "was", "has", "have", "ist", "sind", "hat", "haben", "wird", "werden", "es", "son", "está", "están", "tiene", "tienen":
+		return false
+	}
+	return true
+}
+
+func (w word) tells() bool { return w.term != "" }
+
+func (w *word) same(x *word) bool { return w.text == x.text || w.tells() && w.term == x.term }
