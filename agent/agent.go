@@ -33,6 +33,7 @@ type Options struct {
 	NoSummary bool
 	Journal   *journal.Journal // nil drops the events
 	Keeper    Keeper           // gets the messages of sessions as they are appended; it may be nil
+	Recaller  Recaller         // adds to questions what earlier conversations said; it may be nil
 }
 
 // Agent answers queries within its limits. Its methods may be called from any goroutine.

@@ -6,14 +6,11 @@ import (
 )
 
 // dueGoal returns the target of a compaction that is due. Where the request begins a new question, all that belongs to it stays whole, and
-// between is true.
+// between is true. It goes no deeper for it: what the old steps returned has its summaries.
 func (p *compactionPass) dueGoal() (goal compact.Goal, between bool) {
 	goal = p.goal()
-	b, ok := topic.Newest(p.view.Client, topic.Options{})
-	if !ok || p.refused {
-		return goal, false
+	if b, ok := topic.Newest(p.view.Client, topic.Options{}); ok && !p.refused {
+		goal.Since, between = b.At, true
 	}
-	at := p.lines().BoundaryGoal(p.in.Estimate, b.At)
-	goal.Since, goal.Target, goal.SummaryTarget = at.Since, at.Target, at.SummaryTarget
-	return goal, true
+	return goal, between
 }

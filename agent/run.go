@@ -149,7 +149,7 @@ func (r *Run) prepare() error {
 	if err := r.answerOpenCalls("Not finished: the program ended before this call did. It may have run, or not. Check before you repeat it."); err != nil {
 		return err
 	}
-	if err := r.appendMessages(Message{Role: RoleUser, Text: r.q.Text}); err != nil {
+	if err := r.appendMessages(Message{Role: RoleUser, Text: r.question()}); err != nil {
 		return err
 	}
 	if err := r.listTools(); err != nil {

@@ -50,8 +50,9 @@ type windowReport struct {
 }
 
 func readReport(t *testing.T, file string) (r struct {
-	ExitCode int          `json:"exit_code"`
-	Window   windowReport `json:"window"`
+	ExitCode  int          `json:"exit_code"`
+	Window    windowReport `json:"window"`
+	Remembers string       `json:"remembers"`
 },
 ) {
 	t.Helper()

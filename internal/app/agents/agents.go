@@ -43,9 +43,11 @@ type AgentOptions struct {
 	MCPConfig []string
 	// forgets reports whether no conversation is stored.
 	forgets bool
+	// private reports whether nothing of the conversation may be stored, and the memory has no part in it.
+	private bool
 	// typed reports whether a person types the questions at a terminal.
 	typed bool
-	// remembers lets the agent search the memory, if there is one.
+	// remembers lets the agent search the memory, if there is one; where the memory is on every agent may.
 	remembers bool
 	// Lab adds tools that misbehave, for demonstrations.
 	Lab bool
@@ -254,7 +256,7 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		names = append([]string{mcp.ArgoCDName}, names...)
 	}
 	// The stand-in goes by the names of tools, so it gets these only where its agent asks for them.
-	if g.o.remembers && !choice.isStandin() && memories.Exists(app) && !slices.Contains(names, mcp.MemoryName) {
+	if searchesMemory(app, plane.Settings, g.o) && !choice.isStandin() && !slices.Contains(names, mcp.MemoryName) {
 		names = append(slices.Clone(names), mcp.MemoryName)
 	}
 	g.agent = c.Name
@@ -320,12 +322,15 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 
 	// What is not kept of a conversation is not remembered either.
 	var keeper agent.Keeper
-	if !g.o.forgets {
+	var recaller agent.Recaller
+	if !g.o.private {
 		remembered := remember.Open(app, plane.Settings, remember.Options{
 			Journal: plane.Journal, Namespace: remember.AgentNamespace(c.Name), Client: c.Name, Inside: !g.o.typed || app.Fence().Inside(), Own: true, Turns: true, Warn: app.Warn,
 		})
 		o.closes = append(o.closes, func() error { remembered.Close(); return nil })
-		keeper = remembered.AgentKeeper()
+		if recaller = remembered.AgentRecaller(); !g.o.forgets {
+			keeper = remembered.AgentKeeper()
+		}
 	}
 
 	room.Keep = o.tools.Keep
@@ -338,13 +343,24 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		Compose: compose, Gate: func(specs []agent.ToolSpec) func(agent.Call) string { return prompt.SearchFirst(specs, ended.Halved) },
 		Limits: limitsOfAgent(c), Room: room,
 		Conversations: conversations, Journal: plane.Journal, Summarize: c.Summarizer == "model", NoSummary: c.Summarizer == "off",
-		Keeper: keeper,
+		Keeper: keeper, Recaller: recaller,
 	})
 	if err != nil {
 		return nil, where(err)
 	}
 	o.closes = append(o.closes, o.agent.Close)
 	return o, nil
+}
+
+// searchesMemory reports whether an agent gets the tools of the memory without asking for them.
+func searchesMemory(app *core.Core, s config.Settings, o AgentOptions) bool {
+	switch s.Memory.State {
+	case config.MemoryOn:
+		return true
+	case config.MemoryOff:
+		return false
+	}
+	return o.remembers && memories.Exists(app)
 }
 
 // defined reports whether the agent has a table in the configuration.

@@ -61,7 +61,7 @@ type Chat struct {
 
 // OpenChat opens an agent for a conversation, and reads the conversation if it is continued.
 func OpenChat(ctx context.Context, app *core.Core, o ChatOptions) (opened *Chat, err error) {
-	o.forgets = o.Private
+	o.forgets, o.private = o.Private, o.Private
 	o.typed = core.AtTerminal()
 	if o.Private && (o.Session != "" || o.Existing) {
 		return nil, errors.New("--private keeps nothing, so there is no session to go on with: leave out --session and --continue")

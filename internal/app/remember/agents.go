@@ -1,11 +1,13 @@
 package remember
 
 import (
+	"context"
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/memory/capture"
+	"github.com/plimsoll/plimsoll/internal/window/proxy"
 )
 
 // AgentKeeper takes what is said to one of Plimsoll's own agents; nil where nothing is kept, or only what is cut: an agent keeps its
@@ -15,6 +17,35 @@ func (p *Plane) AgentKeeper() agent.Keeper {
 		return nil
 	}
 	return agentKeeper{p}
+}
+
+// AgentRecaller adds to questions what the user said before; nil unless the memory is switched on.
+func (p *Plane) AgentRecaller() agent.Recaller {
+	if p == nil || !p.on {
+		return nil
+	}
+	return agentRecaller{p}
+}
+
+// agentRecaller implements [agent.Recaller].
+type agentRecaller struct{ *Plane }
+
+// indexWait bounds the wait of an agent's question for the index, which a command that asks once has only begun to read.
+const indexWait = 2 * time.Second
+
+// Recall implements [agent.Recaller].
+func (k agentRecaller) Recall(ctx context.Context, session, question string, earlier []agent.Message) string {
+	ctx, cancel := context.WithTimeout(ctx, indexWait)
+	defer cancel()
+	k.WaitReady(ctx)
+	q := proxy.Prompt{Conversation: session, Text: question, First: true}
+	for i := range earlier {
+		if m := &earlier[i]; m.Role == agent.RoleUser {
+			q.First = false
+			q.Recalled = append(q.Recalled, capture.Unwrap(m.Text)...)
+		}
+	}
+	return recaller{k.Plane}.Recall(ctx, q)
 }
 
 // agentKeeper implements [agent.Keeper].

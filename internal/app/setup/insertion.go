@@ -122,33 +122,60 @@ func statusLineText(base []byte, command string) (at int, text string, err error
 	return whole.Start + 1, text, nil
 }
 
-// setting is a key of the configuration that setup writes.
-type setting struct{ table, key, value string }
+// setting holds keys of one table of the configuration that setup writes.
+type setting struct {
+	table string
+	pairs []pair
+}
+
+// pair is a key and its value, a string, a bool or an int64.
+type pair struct {
+	key   string
+	value any
+}
+
+// line returns the pair as it stands in the file.
+func (p pair) line() string {
+	if text, ok := p.value.(string); ok {
+		return fmt.Sprintf("%s = %q # by plimsoll setup\n", p.key, text)
+	}
+	return fmt.Sprintf("%s = %v # by plimsoll setup\n", p.key, p.value)
+}
 
 var (
-	notify   = setting{"watch", "notify", "desktop"}
-	toolsMax = setting{"mcp", "tools_max", "8k"}
+	notify   = setting{"watch", []pair{{"notify", "desktop"}}}
+	toolsMax = setting{"mcp", []pair{{"tools_max", "8k"}}}
 )
 
-// text returns the text that the configuration file gets, and its offset. A change that would mean anything but the key is refused with a
+// text returns the text that the configuration file gets, and its offset. A change that would mean anything but the keys is refused with a
 // *leftAlone.
 func (s setting) text(base []byte) (at int, text string, err error) {
-	line := fmt.Sprintf("%s = %q # by plimsoll setup\n", s.key, s.value)
 	var was map[string]any
 	if err := toml.Unmarshal(base, &was); err != nil {
 		return 0, "", &leftAlone{why: "it has mistakes: plimsoll config check names them"}
 	}
 	table, there := was[s.table].(map[string]any)
-	if value, set := table[s.key]; set {
-		return 0, "", &leftAlone{why: fmt.Sprintf("%s is set to %q already", s.key, fmt.Sprint(value)), already: value == s.value}
+	lines, same := "", ""
+	for _, p := range s.pairs {
+		switch value, set := table[p.key]; {
+		case !set:
+			lines += p.line()
+		case value != p.value:
+			return 0, "", &leftAlone{why: fmt.Sprintf("%s is set to %q already", p.key, fmt.Sprint(value))}
+		default:
+			same = fmt.Sprintf("%s is set to %q already", p.key, fmt.Sprint(value))
+		}
 	}
-	unclear := &leftAlone{why: fmt.Sprintf("where its table %s begins is not clear: write %s = %q into the table by hand", s.table, s.key, s.value)}
+	if lines == "" {
+		return 0, "", &leftAlone{why: same, already: true}
+	}
+	unclear := &leftAlone{why: fmt.Sprintf("where its table %s begins is not clear: write into the table by hand: %s", s.table, strings.ReplaceAll(strings.TrimSpace(lines), "\n", "; "))}
 	if header := s.header(base); header > 0 {
-		if at, text = header, line; !bytes.HasSuffix(base[:at], []byte("\n")) {
-			text = "\n" + line
+		if at, text = header, lines; !bytes.HasSuffix(base[:at], []byte("\n")) {
+			text = "\n" + lines
 		}
 	} else {
-		at, text = len(base), "["+s.table+"]\n"+line
+		at, text = len(base), "["+s.table+"]\n"+lines
 		if len(base) > 0 {
 			text = "\n" + text
 		}
@@ -162,10 +189,14 @@ func (s setting) text(base []byte) (at int, text string, err error) {
 		return 0, "", unclear
 	}
 	changed, _ := now[s.table].(map[string]any)
-	if changed[s.key] != s.value {
-		return 0, "", unclear
+	for _, p := range s.pairs {
+		if changed[p.key] != p.value {
+			return 0, "", unclear
+		}
+		if _, set := table[p.key]; !set {
+			delete(changed, p.key)
+		}
 	}
-	delete(changed, s.key)
 	if len(changed) == 0 && !there {
 		delete(now, s.table)
 	}

@@ -7,7 +7,7 @@ import (
 
 // Question is a question for a person.
 type Question struct {
-	Number  int    // of 5
+	Number  int    // of 6
 	Text    string // "Run claude and codex in their limits …?"
 	About   string // what it changes
 	Answers string // what may be answered

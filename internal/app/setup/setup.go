@@ -22,9 +22,12 @@ type Options struct {
 	Agents string
 	// MCP and Watch are the answers to the second and third: "yes", "no", or "".
 	MCP, Watch string
-	// Editors is the one to the fourth, which is asked where an editor starts an agent by a command. "" is no without Ask, Yes and DryRun.
+	// Memory is the one to the fourth, and Facts and Meaning are those to what follows it where a model answers on this machine. "" is no
+	// without Ask and with Yes: no model is agreed to by itself.
+	Memory, Facts, Meaning string
+	// Editors is the one to the fifth, which is asked where an editor starts an agent by a command. "" is no without Ask, Yes and DryRun.
 	Editors string
-	// ToolsMax is the one to the fifth, which is asked where a client has MCP servers and gives its model all their tools. "" is no
+	// ToolsMax is the one to the sixth, which is asked where a client has MCP servers and gives its model all their tools. "" is no
 	// without Ask, with Yes or with DryRun.
 	ToolsMax string
 	// Yes answers all other questions as proposed.
@@ -37,6 +40,8 @@ type Options struct {
 	FollowLinks bool
 	// DryRun changes nothing.
 	DryRun bool
+	// modelServers are the places to look for models; nil means those of the servers that people have.
+	modelServers []modelServer
 	// Getenv returns a variable of the environment; nil means os.Getenv.
 	Getenv func(string) string
 }
@@ -51,7 +56,7 @@ const (
 
 // Change describes the change of one file.
 type Change struct {
-	What   string `json:"what"` // "shell hook", "MCP servers", "status line", "notices", "agents in editors", "definitions of tools"
+	What   string `json:"what"` // "shell hook", "MCP servers", "status line", "notices", "memory", "facts by a model", "search by meaning", "agents in editors", "definitions of tools"
 	File   string `json:"file"`
 	Target string `json:"target,omitempty"` // behind symbolic links, when there are some
 	Action string `json:"action"`
@@ -75,6 +80,9 @@ const (
 	whatServers = "MCP servers"
 	whatLine    = "status line"
 	whatNotices = "notices"
+	whatMemory  = "memory"
+	whatFacts   = "facts by a model"
+	whatMeaning = "search by meaning"
 	whatEditors = "agents in editors"
 	whatBound   = "definitions of tools"
 )
@@ -169,6 +177,9 @@ func Do(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	if err := s.watch(); err != nil {
+		return Result{}, err
+	}
+	if err := s.memory(ctx); err != nil {
 		return Result{}, err
 	}
 	if err := s.editors(); err != nil {

@@ -341,7 +341,7 @@ func TestBadInput(t *testing.T) {
 func TestQuestions(t *testing.T) {
 	h := newHouse(t, map[string]string{".cursor/mcp.json": cursor})
 	h.o.Yes = false
-	answers, said := []string{"?\n", "gemini\n", " Codex \n", "n\n", "y\n"}, ""
+	answers, said := []string{"?\n", "gemini\n", " Codex \n", "n\n", "y\n", "?\n", "n\n"}, ""
 	h.o.Ask = func(q Question) (string, error) {
 		said += q.Say + "\n" + q.Text + "\n"
 		answer := answers[0]
@@ -352,7 +352,7 @@ func TestQuestions(t *testing.T) {
 	if len(answers) != 0 || r.of(whatServers).File != "" || r.of(whatLine).Action != Changed {
 		t.Errorf("%d answers are left: %+v", len(answers), r)
 	}
-	for _, want := range []string{"+" + openMark, `"gemini" is not among them: claude, codex`, "~/.cursor/mcp.json?"} {
+	for _, want := range []string{"+" + openMark, `"gemini" is not among them: claude, codex`, "~/.cursor/mcp.json?", "on = true"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not in\n%s", want, said)
 		}
@@ -414,7 +414,7 @@ func TestDefinitionsAreBoundedByChoice(t *testing.T) {
 		h := newHouse(t, files)
 		h.o.Yes = false
 		h.o.Ask = func(q Question) (string, error) {
-			if q.Number != 5 {
+			if q.Number != 6 {
 				return "", nil
 			}
 			questions++
@@ -462,7 +462,8 @@ func FuzzInsertions(f *testing.F) {
 				t.Errorf("%q is no JSON", after)
 			}
 		}
-		for _, s := range []setting{notify, toolsMax} {
+		facts := setting{"memory", []pair{{"facts", true}, {"facts_url", "http://127.0.0.1:1/v1"}, {"facts_tokens", int64(1000)}}}
+		for _, s := range []setting{notify, toolsMax, memoryOn, facts} {
 			at, text, err := s.text(base)
 			if err != nil {
 				continue
@@ -470,8 +471,10 @@ func FuzzInsertions(f *testing.F) {
 			after := check(at, text)
 			var now map[string]any
 			err = toml.Unmarshal(after, &now)
-			if table, _ := now[s.table].(map[string]any); err != nil || table[s.key] != s.value {
-				t.Errorf("%q: %v", after, err)
+			for _, p := range s.pairs {
+				if table, _ := now[s.table].(map[string]any); err != nil || table[p.key] != p.value {
+					t.Errorf("%q: %v", after, err)
+				}
 			}
 		}
 	})

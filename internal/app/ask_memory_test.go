@@ -1,0 +1,89 @@
+package app_test
+
+import (
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+)
+
+// TestAskWithTheSwitch: with the memory on an agent's question gets what the user said before, once in a session, and the agent has the tools to
+// search; what was added is not kept as said. Without the switch, and with it off, the question goes out as it is.
+func TestAskWithTheSwitch(t *testing.T) {
+	const note, question = "The harbour of Halcyon opens at six in the morning.", "When does the harbour of Halcyon open?"
+	for _, name := range []string{"ARGOCD_SERVER", "ARGOCD_OPTS", "ANTHROPIC_API_KEY", "LLM_PROVIDER", "OPENAI_MODEL", "GEMINI_API_KEY", "GEMINI_MODEL", "GOOGLE_API_KEY"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("OPENAI_API_KEY", "k")
+	for settings, on := range map[string]bool{"": false, "[memory]\non = true\n": true, "[memory]\non = false\n": false} {
+		home := t.TempDir()
+		t.Setenv("HOME", home)
+		hello := func(int, *scripted.Request) scripted.Reply { return scripted.Reply{Text: "At six."} }
+		model := scripted.New(scripted.Options{Lenient: true, Tokenizer: scripted.O200K, Script: hello, Side: hello})
+		provider := httptest.NewServer(model)
+		t.Cleanup(provider.Close)
+		t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
+		file := filepath.Join(home, "config.toml")
+		if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		store, err := memory.Open(memory.Options{Dir: filepath.Join(home, "state", "memory")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Add(t.Context(), memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: "user", Text: note}); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		a, err := app.New(app.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_CONFIG=" + file, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if r, err := a.Ask(t.Context(), app.AskOptions{Question: question, Session: "s"}); err != nil || r.Answer != "At six." {
+				t.Fatalf("%q: %+v, %v", settings, r, err)
+			}
+		}
+		for i, r := range model.Requests() {
+			if r.Kind != "model" {
+				continue
+			}
+			if n := strings.Count(string(r.Body), "opens at six in the morning"); (n == 1) != on || n > 1 {
+				t.Errorf("%q: request %d has it %d times", settings, i, n)
+			}
+			// A person's own questions have them also where nobody has moved the switch, as soon as anything is kept.
+			if off := strings.Contains(settings, "false"); strings.Contains(string(r.Body), "search_memory") == off {
+				t.Errorf("%q: request %d offers search_memory: %v", settings, i, off)
+			}
+		}
+		if store, err = memory.Open(memory.Options{Dir: filepath.Join(home, "state", "memory")}); err != nil {
+			t.Fatal(err)
+		}
+		all, err := store.List(t.Context(), memory.Filter{All: true, AllScopes: true, Limit: memory.MaxLimit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := 0
+		for _, r := range all.Records {
+			if r.Kind == memory.KindEpisode && strings.Contains(r.Text, "opens at six") {
+				t.Errorf("%q: what was added is kept as said: %+v", settings, r)
+			}
+			if strings.Contains(r.Text, "When does the harbour") {
+				kept++
+			}
+		}
+		if (kept > 0) == strings.Contains(settings, "false") {
+			t.Errorf("%q: the question is kept %d times", settings, kept)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
+)
+
+// modelServer is a place on this machine where a server of models may answer.
+type modelServer struct{ name, url string }
+
+// modelServers are the addresses at which such servers listen unless somebody has changed that.
+var modelServers = []modelServer{
+	{"Ollama", "http://127.0.0.1:11434/v1"},
+	{"LM Studio", "http://127.0.0.1:1234/v1"},
+	{"llama.cpp", "http://127.0.0.1:8080/v1"},
+}
+
+func addresses(servers []modelServer) []string {
+	all := make([]string, len(servers))
+	for i, s := range servers {
+		all[i] = s.url
+	}
+	return all
+}
+
+// found is a model that answers here.
+type found struct{ server, url, model string }
+
+// answeringServer is a server that has listed its models.
+type answeringServer struct {
+	modelServer
+	models []string
+}
+
+const (
+	// modelsWait bounds the wait for a list of models: a server on this machine has it at hand.
+	modelsWait = 300 * time.Millisecond
+	// modelsBytes and modelsMost bound a list.
+	modelsBytes = 1 << 20
+	modelsMost  = 200
+)
+
+// answering asks all servers at once for their models, and returns those that answer, in the same order. Redirects and the proxies of the
+// environment are not followed: nothing but this machine is asked.
+func answering(ctx context.Context, servers []modelServer) (all []answeringServer) {
+	client := &http.Client{
+		Timeout: modelsWait, Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	lists := make([][]string, len(servers))
+	var asked sync.WaitGroup
+	for i, s := range servers {
+		asked.Go(func() { lists[i], _ = listModels(ctx, client, s.url) }) // whoever does not answer is not there
+	}
+	asked.Wait()
+	for i, s := range servers {
+		if len(lists[i]) > 0 {
+			all = append(all, answeringServer{s, lists[i]})
+		}
+	}
+	return all
+}
+
+func listModels(ctx context.Context, client *http.Client, url string) ([]string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/models", nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, errors.New(res.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, modelsBytes))
+	if err != nil {
+		return nil, err
+	}
+	return readModels(body), nil
+}
+
+// modelID matches an identifier that can be shown and written into a file as it is.
+var modelID = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
+
+// readModels returns the identifiers in an answer to GET /v1/models, without those that no server of ours has.
+func readModels(body []byte) (all []string) {
+	var list struct {
+		Data []struct{ ID string } `json:"data"`
+	}
+	if json.Unmarshal(body, &list) != nil {
+		return nil
+	}
+	for _, m := range list.Data {
+		if len(all) < modelsMost && modelID().MatchString(m.ID) {
+			all = append(all, m.ID)
+		}
+	}
+	return all
+}
+
+var embedding = lazy.Regexp(`(?i)embed|minilm|(^|[^a-z0-9])(bge|e5|gte)([^a-z0-9]|$)`)
+
+// embeds reports whether a model makes vectors, by its name: the list of a server does not say.
+func embeds(model string) bool { return embedding().MatchString(model) }
