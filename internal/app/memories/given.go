@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/memory/capture"
+	"github.com/plimsoll/plimsoll/internal/memory/newest"
 	"github.com/plimsoll/plimsoll/internal/memory/notes"
 	"github.com/plimsoll/plimsoll/internal/memory/recall"
 	"github.com/plimsoll/plimsoll/internal/memory/standing"
@@ -52,6 +53,7 @@ const (
 	whyPinned   = "pinned"
 	whyStanding = "a standing instruction"
 	whyFound    = "found by: "
+	whyTaken    = "taken back: plimsoll memory not " // with the id
 )
 
 // Bounds of what is added to one prompt. What is pinned has its own, of the profile.
@@ -109,6 +111,7 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 		return Gifts{}, err
 	}
 	kept := found.Items[:0]
+	var taken []memory.Record // back
 	for _, i := range found.Items {
 		whole := i.Record
 		cut := withoutInstructions(&i.Record)
@@ -121,7 +124,8 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 		case cut && i.Text == "", i.Standing():
 			why = "a standing instruction, which the first prompt of a conversation gets"
 		case by != "":
-			why = "taken back: plimsoll memory not " + by
+			why = whyTaken + by
+			taken = append(taken, i.Record)
 		case !trusted(ctx, store, &i.Record):
 			why = "not your own words, or drawn from somebody else's"
 		case i.Source.Conversation != "" && i.Source.Conversation == p.Conversation:
@@ -132,7 +136,14 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 		}
 		c.miss(whole, i.Score, why)
 	}
-	found.Items = kept
+	// What took the place of something, or was replaced by it, is about the same: without the one the other is not given either.
+	found.Items = slices.DeleteFunc(kept, func(i memory.Item) bool {
+		n := slices.IndexFunc(taken, func(t memory.Record) bool { return newest.Replaces(t.Text, i.Text) || newest.Replaces(i.Text, t.Text) })
+		if n >= 0 {
+			c.miss(i.Record, i.Score, whyTaken+taken[n].ID)
+		}
+		return n >= 0
+	})
 	decided := recall.Decide(asked, found, now)
 	c.room = 1 << 20 // its lines are counted
 	for _, l := range decided.Given {

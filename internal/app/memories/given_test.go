@@ -136,6 +136,35 @@ func TestInstructionsAreNotFound(t *testing.T) {
 	}
 }
 
+// TestTakenBackWithWhatItReplaced: when the newest word is taken back, the one that it replaced is not given in its place.
+func TestTakenBackWithWhatItReplaced(t *testing.T) {
+	t.Parallel()
+	_, m := opened(t, "")
+	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	ids := put(t, m,
+		memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: "user", Said: at, Text: "We use pnpm in the frontend of Halcyon."},
+		memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: "user", Said: at.AddDate(0, 0, 9), Text: "We use bun instead of pnpm now."},
+		memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: "user", Said: at, Text: "The crane of Halcyon is called Gustav."},
+	)
+	given := func() (texts string) {
+		t.Helper()
+		g, err := memories.Choose(t.Context(), m.Store, memories.Prompt{Text: "Did we choose pnpm or bun for the frontend of Halcyon?", Namespaces: []string{"user"}, AllScopes: true}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.Text()
+	}
+	if text := given(); !strings.Contains(text, "bun instead") {
+		t.Fatalf("%q", text)
+	}
+	if err := m.Store.Withhold(t.Context(), ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	if text := given(); strings.Contains(text, "pnpm") {
+		t.Errorf("%q", text)
+	}
+}
+
 // TestNot: a person takes back and gives again; a pin is not taken back but unpinned, and the errors say the next step.
 func TestNot(t *testing.T) {
 	t.Parallel()
