@@ -136,7 +136,7 @@ func TestInstructionsAreNotFound(t *testing.T) {
 	}
 }
 
-// TestTakenBackWithWhatItReplaced: when the newest word is taken back, the one that it replaced is not given in its place.
+// TestTakenBackWithWhatItReplaced: when the newest word is taken back, the one that it replaced is not given in its place; nor the other way round.
 func TestTakenBackWithWhatItReplaced(t *testing.T) {
 	t.Parallel()
 	_, m := opened(t, "")
@@ -157,11 +157,16 @@ func TestTakenBackWithWhatItReplaced(t *testing.T) {
 	if text := given(); !strings.Contains(text, "bun instead") {
 		t.Fatalf("%q", text)
 	}
-	if err := m.Store.Withhold(t.Context(), ids[1]); err != nil {
-		t.Fatal(err)
-	}
-	if text := given(); strings.Contains(text, "pnpm") {
-		t.Errorf("%q", text)
+	for _, id := range ids[:2] {
+		if err := m.Store.Withhold(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if text := given(); strings.Contains(text, "pnpm") {
+			t.Errorf("%q", text)
+		}
+		if err := m.Store.GiveAgain(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
