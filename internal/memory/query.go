@@ -34,7 +34,7 @@ type Query struct {
 	// Neighbours is the number of turns on each side of a passage whose matches count for it (DefaultNeighbours); negative means none.
 	Neighbours int
 	// Loose finds, for words that no record has, those that are nearly the same: a letter off, shortened (kube, k8s) or initials (DLQ). It
-	// also has the answer say how many records hold each word.
+	// looks at the own words of records only, and has the answer say how many hold each word.
 	Loose bool
 }
 

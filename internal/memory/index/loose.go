@@ -138,10 +138,10 @@ func Near(asked, word string) float64 {
 		return 1
 	case asked == "" || word == "" || asked[0] != word[0]:
 		return 0
-	case numeronym(word) == asked || numeronym(asked) == word:
-		return 1
-	case isNumeronym(asked) || isNumeronym(word):
-		return 0
+	case isNumeronym(asked):
+		return same(numeronym(word) == asked)
+	case isNumeronym(word):
+		return same(numeronym(asked) == word)
 	case Inflected(asked, word):
 		return 0.9
 	}
@@ -149,9 +149,8 @@ func Near(asked, word string) float64 {
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	letters := !strings.ContainsFunc(asked+word, func(r rune) bool { return !unicode.IsLetter(r) })
 	switch {
-	case !letters:
+	case len(short) < 4 || strings.ContainsAny(asked, "0123456789_-./:@#") || strings.ContainsAny(word, "0123456789_-./:@#"):
 		return 0
 	case len(short) >= 4 && strings.HasPrefix(long, short):
 		return 0.9
@@ -159,6 +158,13 @@ func Near(asked, word string) float64 {
 		return 0.9
 	case len(short) >= 9 && len(long)-len(short) <= 2 && editsWithin(asked, word, 2):
 		return 0.9
+	}
+	return 0
+}
+
+func same(is bool) float64 {
+	if is {
+		return 1
 	}
 	return 0
 }
@@ -175,7 +181,7 @@ func Inflected(a, b string) bool {
 // isNumeronym reports whether a word is a letter, the number of those that are left out, and the last letter.
 func isNumeronym(word string) bool {
 	n := len(word)
-	if n < 3 || n > 4 || word[0] < 'a' || word[n-1] < 'a' || word[0] > 'z' || word[n-1] > 'z' {
+	if n < 3 || n > 4 || word[1] < '0' || word[1] > '9' || word[0] < 'a' || word[n-1] < 'a' || word[0] > 'z' || word[n-1] > 'z' {
 		return false
 	}
 	_, err := strconv.ParseUint(word[1:n-1], 10, 8)

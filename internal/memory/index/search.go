@@ -267,7 +267,11 @@ func (x *Index) queryTerms(text string, loose bool) ([]wanted, map[uint32]bool) 
 	slices.SortStableFunc(out, func(a, b wanted) int { return cmp.Compare(a.p.df, b.p.df) })
 	// In a large index a word that every eighth document holds costs much and tells little beside rarer ones.
 	if len(x.docs) > largeIndex {
-		for len(out) > 2 && int64(out[len(out)-1].p.df)*8 > int64(len(x.docs)) {
+		share := int64(8)
+		if loose {
+			share = 50
+		}
+		for len(out) > 2 && int64(out[len(out)-1].p.df)*share > int64(len(x.docs)) {
 			out = out[:len(out)-1]
 		}
 	}

@@ -12,6 +12,9 @@ import (
 // maxRead is how much of a prompt is read, in bytes, at its beginning and at its end: what is asked stands there.
 const maxRead = 3 << 10
 
+// maxWords bounds the different words of a prompt that are compared with records.
+const maxWords = 96
+
 // Prompt is a prompt that was read. [Read] makes it.
 type Prompt struct {
 	// Why says why nothing is added, whatever is found; "" if something may be.
@@ -60,8 +63,10 @@ func Read(text string) Prompt {
 	all := units(p.Query)
 	german := isGerman(all)
 	order := p.signs(all)
+	seen := map[string]bool{}
 	for _, u := range all {
-		if w, ok := content(p.Query, u, german); ok {
+		if w, ok := content(p.Query, u, german); ok && !seen[w.Term] && len(p.words) < maxWords {
+			seen[w.Term] = true
 			p.words = append(p.words, w)
 		}
 	}

@@ -1,0 +1,84 @@
+package index_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/memory/index"
+)
+
+func TestALooseSearchFindsWhatIsNearlyAWord(t *testing.T) {
+	x := index.New(index.Defaults())
+	texts := []string{"Deploys services to a Kubernetes cluster.", "Failed messages land in a dead letter queue.", "CI runs on GitHub Actions.", "Die Datenbank heißt Möwe.", "Redis is a cache.", "Nothing of interest."}
+	for _, text := range texts {
+		x.Add(index.Doc{Lane: index.Note, Text: text})
+	}
+	for asked, want := range map[string]int{"k8s": 0, "kube": 0, "kuberntes": 0, "DLQ": 1, "gha": 2, "Datenbanken": 3, "reedis": 4} {
+		if hits, _ := x.Search(index.Query{Text: asked, Limit: 5, Loose: true}); len(hits) != 1 || hits[0].Doc != want {
+			t.Errorf("%s finds %v, not %q", asked, hits, texts[want])
+		}
+		if hits, _ := x.Search(index.Query{Text: asked, Limit: 5}); len(hits) != 0 {
+			t.Errorf("%s finds %v without Loose", asked, hits)
+		}
+	}
+	for _, asked := range []string{"k9s", "reddit", "redux", "dlp"} {
+		if hits, _ := x.Search(index.Query{Text: asked, Limit: 5, Loose: true}); len(hits) != 0 {
+			t.Errorf("%s finds %v", asked, hits)
+		}
+	}
+	if held := x.Held("Redis runs nowhere"); held["redi"]+held["redis"] != 1 || held["run"] != 1 || held["nowher"] != 0 {
+		t.Errorf("held: %v", held)
+	}
+}
+
+func TestTextsOfModelsAndToolsListNoWords(t *testing.T) {
+	x := index.New(index.Defaults())
+	x.Add(index.Doc{Lane: index.Tool, Text: "Deploys services to a Kubernetes cluster."})
+	if hits, _ := x.Search(index.Query{Text: "kube", Limit: 5, Loose: true}); len(hits) != 0 {
+		t.Errorf("kube finds %v", hits)
+	}
+}
+
+func TestTokensAreWhatIsIndexed(t *testing.T) {
+	for _, text := range []string{"We ship readFile on Fridays. It's O'Neil's max_retries, app/run.go", "缓存过期时间 is 15 min", "a", "", "x: y\nz", "GitHub Actions!"} {
+		var words index.Words
+		var each, tokens []string
+		words.Each(text, func(term []byte) { each = append(each, string(term)) })
+		last := 0
+		words.Tokens(text, func(tok index.Token) {
+			if tok.Term != "" {
+				tokens = append(tokens, tok.Term)
+			}
+			if tok.At < 0 || tok.End > len(text) || tok.At > tok.End || !tok.Dense && tok.At < last {
+				t.Errorf("%q: %+v is out of place", text, tok)
+			}
+			last = tok.At
+		})
+		slices.Sort(each)
+		slices.Sort(tokens)
+		if !slices.Equal(each, tokens) {
+			t.Errorf("%q: terms %q, tokens %q", text, each, tokens)
+		}
+	}
+}
+
+func FuzzTokens(f *testing.F) {
+	f.Add("We use pnpm; k8s readFile O’Neil 缓存\xff")
+	f.Fuzz(func(t *testing.T, text string) {
+		var words index.Words
+		n, tokens := 0, 0
+		words.Each(text, func([]byte) { n++ })
+		words.Tokens(text, func(tok index.Token) {
+			if tok.Term != "" {
+				tokens++
+			}
+			if tok.Word == "" || tok.At < 0 || tok.At > len(text) {
+				t.Errorf("%+v", tok)
+			}
+			index.Near(tok.Word, tok.Run)
+		})
+		if n != tokens {
+			t.Errorf("%d terms, %d tokens", n, tokens)
+		}
+	})
+}
