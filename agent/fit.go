@@ -34,7 +34,7 @@ type fitResult struct {
 	Actions  string
 	Changed  bool // the messages differ from those that were given
 	MadeRoom bool // room was made, now
-	Between  bool // room was made because one question ended and another began
+	Between  bool // room was made where one question ended and another began
 	// Rungs are the compaction steps that did something, CutBytes by how much the request got shorter, Messages how many messages changed.
 	Rungs    []string
 	CutBytes int64

@@ -114,15 +114,18 @@ func TestServeHasTheMemory(t *testing.T) {
 	}
 }
 
-// TestTheMemoryIsNotForEverybody: where others may connect the daemon has no memory without a token, and its name is taken.
+// TestTheMemoryIsNotForEverybody: where others may connect the daemon has no memory without a token, nor has it one that is switched off; and its
+// name is taken.
 func TestTheMemoryIsNotForEverybody(t *testing.T) {
 	t.Parallel()
-	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{Quiet: true}, "PLIMSOLL_SERVE_ANY_USER=true")
-	if status, body := get(t, url+"/mcp/memory"); status != http.StatusNotFound {
-		t.Errorf("%d %s", status, body)
-	}
-	if err := end(); err != nil {
-		t.Error(err)
+	for _, variable := range []string{"PLIMSOLL_SERVE_ANY_USER=true", "PLIMSOLL_MEMORY_ON=false"} {
+		url, end := serving(t, "127.0.0.1:0", app.ServeOptions{Quiet: true}, variable)
+		if status, body := get(t, url+"/mcp/memory"); status != http.StatusNotFound {
+			t.Errorf("%s: %d %s", variable, status, body)
+		}
+		if err := end(); err != nil {
+			t.Error(err)
+		}
 	}
 	home := t.TempDir()
 	file := filepath.Join(home, "config.toml")

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +33,12 @@ func OpenFacts(app *core.Core, s config.Settings, events *journal.Journal) (*Fac
 	return openFacts(app, s, events, factsTimes{})
 }
 
-// factsTimes are the interval between looks for new passages, the pause after a failure, and the longest time of one request; 0 means the
-// defaults.
-type factsTimes struct{ every, pause, request time.Duration }
+// factsTimes are the interval between looks for new passages, the pause after a failure, the longest time of one request, and how long
+// nothing may have been said before one is made; 0 means the defaults.
+type factsTimes struct{ every, pause, request, quiet time.Duration }
+
+// factsQuiet is the default of quiet: a conversation in which nothing was said for so long is no longer disturbed.
+const factsQuiet = 30 * time.Second
 
 func openFacts(app *core.Core, s config.Settings, events *journal.Journal, times factsTimes) (*Facts, error) {
 	if !s.Memory.Facts || s.Memory.State == config.MemoryOff {
@@ -66,7 +70,9 @@ func openFacts(app *core.Core, s config.Settings, events *journal.Journal, times
 	}
 	ctx, end := context.WithCancel(context.Background())
 	f := &Facts{memory: m, end: end}
+	quiet := cmp.Or(times.quiet, factsQuiet)
 	run := facts.Runner{
+		Busy:      func() bool { return time.Since(feed.Newest()) < quiet },
 		Extractor: x, Every: times.every, Feed: func(ctx context.Context) error { return feed.Push(ctx, x) },
 		Warn: func(err error) { app.Warn("no facts are drawn for now: " + err.Error()) },
 	}

@@ -305,7 +305,7 @@ func filesOf(t *testing.T, dir, text string) (names []string) {
 }
 
 // shortTimes are those of the tests, which wait for what the daemon does in minutes.
-var shortTimes = factsTimes{every: 20 * time.Millisecond, pause: 50 * time.Millisecond, request: time.Second}
+var shortTimes = factsTimes{every: 20 * time.Millisecond, pause: 50 * time.Millisecond, request: time.Second, quiet: time.Millisecond}
 
 // A provider that is silent, busy, or answers with what is no list: the passages stay, pauses grow between requests, and when it works again all are read. No
 // event holds a word of it.

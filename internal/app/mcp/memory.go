@@ -117,8 +117,11 @@ func plainText(text string, err error) (*builtin.Result, error) {
 // servedNamespace is the namespace that clients of the daemon write to, which does not know their projects.
 const servedNamespace = "project/serve"
 
-// servesMemory reports whether the daemon serves the memory: only if everybody who gets through is this user or has the token.
+// servesMemory reports whether the daemon serves the memory: unless it is off, if everybody who gets through is this user or has the token.
 func servesMemory(s config.Settings, token string) bool {
+	if s.Memory.State == config.MemoryOff {
+		return false
+	}
 	return token != "" || runtime.GOOS == "linux" && !s.Serve.AnyUser // there the listener looks whose process connects
 }
 

@@ -110,6 +110,9 @@ func (f *Feed) Push(ctx context.Context, x *facts.Extractor) error {
 	return f.save()
 }
 
+// Newest returns when the newest passage was recorded that was put into the queue, or the zero time.
+func (f *Feed) Newest() time.Time { return f.state.Through }
+
 // writeFacts writes a small file beside the queue and makes the directory.
 func (m *Memory) writeFacts(name string, text []byte) error {
 	if err := os.MkdirAll(m.FactsDir(), 0o700); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config/profile"
 )
 
-// Reach is what decides, beside the settings, what the memory does for a tool here.
+// Reach holds the circumstances that decide, beside the settings, about the memory of a tool here.
 type Reach struct {
 	// Agent is the profile of the tool; nil for none in particular.
 	Agent *profile.Agent

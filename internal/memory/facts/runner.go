@@ -20,10 +20,36 @@ type Runner struct {
 	// Feed pushes what is new into the queue. It is called every [DefaultEvery], or Every.
 	Feed  func(ctx context.Context) error
 	Every time.Duration
+	// Busy reports whether a conversation goes on, beside which no request is to be made; nil means never. Work waits for [MaxBusy] at most.
+	Busy func() bool
 	// Warn is called with the first error of this machine (a queue that cannot be written) since it last worked. It may be nil.
 	Warn func(error)
 
 	warned bool
+	held   time.Time // since then work has waited; zero when it does not
+}
+
+const (
+	// BusyEvery is the pause before the next look at a conversation that goes on.
+	BusyEvery = 10 * time.Second
+	// MaxBusy bounds how long work waits for the end of conversations: where somebody always talks, facts are drawn all the same.
+	MaxBusy = 10 * time.Minute
+)
+
+// holds reports whether work waits because a conversation goes on.
+func (r *Runner) holds(now time.Time) bool {
+	if r.Busy == nil || !r.Busy() {
+		r.held = time.Time{}
+		return false
+	}
+	if r.held.IsZero() {
+		r.held = now
+	}
+	if now.Sub(r.held) < MaxBusy {
+		return true
+	}
+	r.held = time.Time{}
+	return false
 }
 
 // Run feeds and works until ctx ends. A request that is under way then is given up; its episodes stay in the queue, and what it may have
@@ -36,7 +62,8 @@ func (r *Runner) Run(ctx context.Context) {
 	var rests time.Time // no request is made before
 	for ctx.Err() == nil {
 		err := r.Feed(ctx)
-		if err == nil && !time.Now().Before(rests) {
+		held := err == nil && r.holds(time.Now())
+		if err == nil && !held && !time.Now().Before(rests) {
 			var pause time.Duration
 			pause, err = r.work(ctx)
 			rests = time.Now().Add(pause)
@@ -46,6 +73,9 @@ func (r *Runner) Run(ctx context.Context) {
 		}
 		r.report(err)
 		wait := every
+		if held {
+			wait = min(wait, BusyEvery)
+		}
 		if left := time.Until(rests); left > 0 && left < wait {
 			wait = left
 		}

@@ -1,6 +1,6 @@
 // Package topic finds where one task of a conversation ends and another begins, by the structure of the request that an agent sends.
 //
-//	if b, ok := topic.Newest(r, topic.Options{Idle: sinceTheLastRequest}); ok && nearlyFull {
+//	if b, ok := topic.Newest(r, topic.Options{Idle: sinceTheLastRequest}); ok && due {
 //		// what stands before message b.At belongs to other tasks: the best place for a cut
 //	}
 //
@@ -24,7 +24,7 @@
 // No result of a tool can: results are never looked at but for whether they are errors, whatever they hold, and text beside a result
 // is none of a person's. What the client writes in the role of the user is no prompt. Where a profile of the client proves which words
 // a person typed ([Options.Typed], package client's Speaker), only these are. An agent that follows what a page tells it may switch
-// branches or write lists; the worst that comes of it is that room is made earlier than it had to be.
+// branches or write lists; the worst that comes of it is that a cut that is due begins elsewhere.
 //
 // # Bounds and tests
 //
