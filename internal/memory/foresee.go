@@ -47,27 +47,25 @@ func (s *Store) Foresee(ctx context.Context, records []Record) (Foreseen, error)
 			seen[r.Namespace] = map[archive.Key]bool{}
 		}
 		fits, twice := seen[r.Namespace][key]
-		if _, known := room.known[key]; known || twice && fits {
+		_, known := room.known[key]
+		switch {
+		case twice && fits:
 			out.Merged++
 			kept[i] = true
-			if !twice {
-				out.Stay++
-				seen[r.Namespace][key] = true
-			}
 			continue
-		}
-		size := int64(len(r.Text)) + minLine
-		if room.left.Records < 1 || room.left.Bytes < size || rooms.bytes < size {
+		case known && (!room.scarce || r.Origin == OriginUser): // it has its place already
+		case !rooms.take(room, r):
 			out.LeftOut++
 			seen[r.Namespace][key] = false
 			continue
 		}
-		room.left.Records--
-		room.left.Bytes -= size
-		rooms.bytes -= size
-		seen[r.Namespace][key], kept[i] = true, true
-		out.New++
+		if known {
+			out.Merged++
+		} else {
+			out.New++
+		}
 		out.Stay++
+		seen[r.Namespace][key], kept[i] = true, true
 	}
 	for i := range records {
 		if kept[i] {
@@ -77,6 +75,9 @@ func (s *Store) Foresee(ctx context.Context, records []Record) (Foreseen, error)
 	return out, nil
 }
 
+// aboutLine is about what a record takes on the disk beside its text, in bytes, and rather more.
+const aboutLine = 160
+
 // rooms hold the space that the bounds leave beside the user's own.
 type rooms struct {
 	of    map[string]*room
@@ -84,24 +85,44 @@ type rooms struct {
 }
 
 type room struct {
-	left  usage
-	known map[archive.Key]struct{} // the passages that are there
+	left   usage
+	scarce bool                     // not all fits: what is there of others has to make room, and has none by being there
+	known  map[archive.Key]struct{} // the passages that are there
+}
+
+// take takes the room of a record, and reports whether there was enough.
+func (rs *rooms) take(of *room, r *Record) bool {
+	size := int64(len(r.Text)) + aboutLine
+	if of.left.Records < 1 || of.left.Bytes < size || rs.bytes < size {
+		return false
+	}
+	of.left.Records--
+	of.left.Bytes -= size
+	rs.bytes -= size
+	return true
 }
 
 // roomsFor returns the rooms for records. Where they fit beside all that is there it is up to the bound, else up to what an eviction leaves.
 func (s *Store) roomsFor(ctx context.Context, records []Record) (*rooms, error) {
-	wanted := map[string]*usage{}
+	out := &rooms{of: map[string]*room{}}
+	wanted := map[string]usage{} // of what is not there yet
 	total := int64(0)
 	for i := range records {
-		u := wanted[records[i].Namespace]
-		if u == nil {
-			u = &usage{}
-			wanted[records[i].Namespace] = u
+		r := &records[i]
+		if out.of[r.Namespace] == nil {
+			known, err := s.passages(r.Namespace)
+			if err != nil {
+				return nil, err
+			}
+			out.of[r.Namespace] = &room{known: known}
 		}
-		size := int64(len(records[i].Text)) + minLine
-		u.Bytes, u.Records, total = u.Bytes+size, u.Records+1, total+size
+		if _, known := out.of[r.Namespace].known[s.identity(r)]; !known {
+			size := int64(len(r.Text)) + aboutLine
+			u := wanted[r.Namespace]
+			u.Bytes, u.Records, total = u.Bytes+size, u.Records+1, total+size
+			wanted[r.Namespace] = u
+		}
 	}
-	out := &rooms{of: map[string]*room{}}
 	names, err := s.Namespaces()
 	if err != nil {
 		return nil, err
@@ -123,32 +144,35 @@ func (s *Store) roomsFor(ctx context.Context, records []Record) (*rooms, error) 
 			alls[name], owns[name] = a, o
 		}
 	}
-	left := func(most, there, own, more int64) int64 {
-		if there+more <= most {
-			return most - there
+	fits := func(most, there, more int64) bool { return there+more <= most }
+	kept := func(most, own int64) int64 { return max(most*keptPercent/100-own, 0) }
+	maxBytes, maxNamespace, maxRecords := int64(s.o.MaxBytes), int64(s.o.MaxNamespace), int64(s.o.MaxRecords)
+	out.bytes = maxBytes - all
+	for name, r := range out.of {
+		there, mine, more := alls[name], owns[name], wanted[name]
+		r.left = usage{maxNamespace - there.Bytes, maxRecords - there.Records}
+		r.scarce = !fits(maxBytes, all, total) || !fits(maxNamespace, there.Bytes, more.Bytes) || !fits(maxRecords, there.Records, more.Records)
+		if r.scarce { // the bounds will go down to what an eviction leaves, of which the user's own is the first part
+			r.left = usage{kept(maxNamespace, mine.Bytes), kept(maxRecords, mine.Records)}
+			out.bytes = kept(maxBytes, own)
 		}
-		return max(most*keptPercent/100-own, 0)
 	}
-	for name, more := range wanted {
-		if err := checkNamespace(name); err != nil {
-			return nil, err
-		}
-		n, err := s.namespace(name)
-		if err != nil {
-			return nil, err
-		}
-		n.mu.Lock()
-		err = n.catchUp(s)
-		known := maps.Clone(n.known)
-		n.mu.Unlock()
-		if err != nil {
-			return nil, err
-		}
-		out.of[name] = &room{known: known, left: usage{
-			Bytes:   left(int64(s.o.MaxNamespace), alls[name].Bytes, owns[name].Bytes, more.Bytes),
-			Records: left(int64(s.o.MaxRecords), alls[name].Records, owns[name].Records, more.Records),
-		}}
-	}
-	out.bytes = left(int64(s.o.MaxBytes), all, own, total)
 	return out, nil
+}
+
+// passages returns the keys of the passages that a namespace has.
+func (s *Store) passages(name string) (map[archive.Key]struct{}, error) {
+	if err := checkNamespace(name); err != nil {
+		return nil, err
+	}
+	n, err := s.namespace(name)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.catchUp(s); err != nil {
+		return nil, err
+	}
+	return maps.Clone(n.known), nil
 }

@@ -115,6 +115,10 @@ func TestImportsKeepWithinTheBounds(t *testing.T) {
 			t.Errorf("it came to %+v, and %+v was foreseen", got, first)
 		}
 	}
+	again, err := m.Import(t.Context(), strings.NewReader(file.String()), ImportOptions{Name: "f"})
+	if err != nil || again.New != 0 || again.Merged != first.New || again.Stay != first.Stay || again.LeftOut != first.LeftOut {
+		t.Errorf("imported again it came to %+v, %v", again, err)
+	}
 	for _, id := range mine.IDs {
 		if _, err := store.Get(t.Context(), id, 0); err != nil {
 			t.Fatalf("what the user said was driven out: %v", err)
