@@ -20,7 +20,7 @@ type Instruction struct {
 
 // Bounds of what is looked at, and of what is found in one message: who types more rules than that has pasted them.
 const (
-	maxText     = 2 << 10
+	maxText     = 1 << 10
 	maxSentence = 240
 	maxFound    = 5
 )

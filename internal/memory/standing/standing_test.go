@@ -120,7 +120,7 @@ func FuzzFind(f *testing.F) {
 }
 
 func BenchmarkFind(b *testing.B) {
-	text := strings.Repeat("The parser of the ledger reads a line, and the printer here writes it out again. ", 20) + "From now on use pnpm."
+	text := strings.Repeat("The parser of the ledger reads a line, and the printer here writes it out again. ", 10) + "From now on use pnpm."
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		standing.Find(text)
