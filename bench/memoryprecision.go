@@ -131,15 +131,19 @@ func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool)
 	if err := readJSON(filepath.Join(dir, "fixtures", "session-retrieval.cases.json"), &sessions); err != nil {
 		return err
 	}
-	for _, form := range []string{"content", "name, aliases and content"} {
+	for _, form := range []string{"content", "name, aliases and content", "the same in one line"} {
 		var all []said
 		of := map[string]*belief{}
 		for i := range beliefs {
 			b := &beliefs[i]
 			of[b.ID] = b
 			text := b.Content
-			if form != "content" {
-				text = strings.Join(append(append([]string{b.Name}, b.Aliases...), b.Content), "\n")
+			whole := append(append([]string{b.Name}, b.Aliases...), b.Content)
+			switch form {
+			case "name, aliases and content":
+				text = strings.Join(whole, "\n")
+			case "the same in one line":
+				text = strings.Join(whole, " ")
 			}
 			at, _ := time.Parse(time.RFC3339, b.Said)
 			all = append(all, said{b.ID, "project/" + strings.NewReplacer(":", "-").Replace(b.User+"-"+b.Scope[0]), text, at})

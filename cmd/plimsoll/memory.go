@@ -131,6 +131,12 @@ func newMemorySearchCommand(open opener) *cobra.Command {
 				}
 				for _, i := range found.Items {
 					printMemory(out, i.Record)
+					switch r := i.Replaced; {
+					case i.ReplacedBy != "":
+						fmt.Fprintf(out, "    no longer so: %s was said later\n", i.ReplacedBy)
+					case r != nil:
+						fmt.Fprintf(out, "    in the place of what was said on %s: %s\n", r.Said.Local().Format(time.DateOnly), oneLine(r.Text, 120))
+					}
 				}
 				if left := found.Total - found.Offset - len(found.Items); left > 0 {
 					fmt.Fprintf(out, "%d more; --offset %d shows the next\n", left, found.Offset+len(found.Items))

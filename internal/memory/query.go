@@ -49,7 +49,7 @@ type Item struct {
 	ReplacedBy string `json:"replaced_by,omitempty"`
 }
 
-// Replaced is what a record said before a newer one took its place.
+// Replaced is a record whose place a newer one has taken.
 type Replaced struct {
 	ID   string    `json:"id"`
 	Text string    `json:"text"`

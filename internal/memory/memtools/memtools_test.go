@@ -388,3 +388,22 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("%d tools", n)
 	}
 }
+
+func TestSearchSaysWhatIsNoLongerSo(t *testing.T) {
+	t.Parallel()
+	set, store := open(t, memtools.Options{})
+	at := time.Date(2026, 11, 3, 9, 0, 0, 0, time.UTC)
+	older := add(t, store, memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Text: "Releases are cut on Tuesdays.", Said: at})
+	newer := add(t, store, memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Text: "Releases are cut on Thursdays.", Said: at.AddDate(0, 0, 7)})
+	agents := add(t, store, memory.Record{Kind: memory.KindNote, Origin: memory.OriginAgent, Text: "Releases are cut on Mondays.", Said: at.AddDate(0, 0, 9)})
+	answer := search(t, set, memtools.SearchArguments{Query: "releases are cut on Tuesdays"})
+	if a, b := strings.Index(answer, newer), strings.Index(answer, older); a < 0 || b < a {
+		t.Errorf("the newer one is not first:\n%s", answer)
+	}
+	if !strings.Contains(answer, older+" is no longer so: "+newer+" was said later") {
+		t.Errorf("what is no longer so is not said:\n%s", answer)
+	}
+	if strings.Contains(answer, newer+" is no longer so") || strings.Contains(answer, agents+" was said later") {
+		t.Errorf("words of an agent take the place of the user's:\n%s", answer)
+	}
+}

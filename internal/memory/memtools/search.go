@@ -85,7 +85,17 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 	for i := range found.Items {
 		records[i] = found.Items[i].Record
 	}
-	return page(head, records, maxText, maxWords), nil
+	return replaced(page(head, records, maxText, maxWords), found.Items), nil
+}
+
+// replaced says behind the lines of an answer which of the records count no longer.
+func replaced(answer string, items []memory.Item) string {
+	for _, i := range items {
+		if i.ReplacedBy != "" {
+			answer += "\n" + i.ID + " is no longer so: " + i.ReplacedBy + " was said later of the same thing."
+		}
+	}
+	return answer
 }
 
 func (t *Toolset) query(in SearchArguments) (memory.Query, error) {

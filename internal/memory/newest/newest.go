@@ -64,7 +64,7 @@ func Read(text string) Text {
 			return
 		}
 		piece := strings.ToLower(text[from:at])
-		s.change, s.adds = says(piece, changes) >= 0, says(piece, additions) >= 0
+		s.change, s.adds = says(piece, changes()) >= 0, says(piece, additions()) >= 0
 		s.readGone(piece, from)
 		s.asks = strings.ContainsAny(text[from:min(len(text), at)], "?？")
 		if len(s.words) > 0 {
@@ -86,10 +86,10 @@ func Read(text string) Text {
 			return
 		}
 		w := word{term: t.Term, text: t.Word, class: classOf(t.Word), dense: t.Dense, at: t.At}
-		if t.Dense && strings.ContainsAny(t.Word, joining) || functions[t.Word] {
+		if t.Dense && strings.ContainsAny(t.Word, joining) || functions()[t.Word] {
 			w.term = ""
 		}
-		if s.verb < 0 && len(s.words) > 0 && (verbs[t.Word] || t.Dense && strings.ContainsAny(t.Word, denseVerbs)) {
+		if s.verb < 0 && len(s.words) > 0 && (verbs()[t.Word] || t.Dense && strings.ContainsAny(t.Word, denseVerbs)) {
 			s.verb = len(s.words)
 		}
 		s.words = append(s.words, w)
@@ -102,12 +102,12 @@ func Read(text string) Text {
 
 // readGone finds the words that a sentence says are no longer so: those behind "instead of", "no longer", "statt", "不再".
 func (s *sentence) readGone(piece string, from int) {
-	at := says(piece, against)
+	at := says(piece, against())
 	if at < 0 {
 		return
 	}
 	for i, w := range s.words {
-		if w.at >= from+at && w.term != "" && !verbs[w.text] && len(s.gone) < maxGone {
+		if w.at >= from+at && w.term != "" && !verbs()[w.text] && len(s.gone) < maxGone {
 			s.gone = append(s.gone, i)
 		}
 	}
@@ -174,7 +174,7 @@ func (n *sentence) replaces(o *sentence) bool {
 	return n.sameFrame(o) && (2*common.telling >= least || common.class) && (common.telling >= 2 || common.class || n.sameVerb(o))
 }
 
-// overlap is what two sentences have in common.
+// overlap counts the words that two sentences have in common.
 type overlap struct {
 	telling      int  // words with a meaning
 	newer, older int  // of how many

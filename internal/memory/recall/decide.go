@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ const (
 // Line is a record to give.
 type Line struct {
 	memory.Record
-	// Score is how much more of the prompt the record meets than one of the store would by chance: 1 at the floor.
+	// Score compares the prompt's words in the record with those that one of the store would have by chance: 1 at the floor.
 	Score float64 `json:"score"`
 	// Count is the number of records that say the same, this one included.
 	Count int `json:"count"`
@@ -67,39 +66,6 @@ type Decision struct {
 	// Why says why nothing is given; "" if something is.
 	Why string `json:"why,omitempty"`
 }
-
-// Weights of what a prompt shows beside its words, in nats.
-const (
-	ownWeight    = 2.0  // a question about what is the person's
-	askWeight    = 0.5  // a question
-	whyWeight    = -2.0 // it asks for a reason
-	statesWeight = -1.5 // it tells something, and asks nothing
-	saidWeight   = 1.0  // it asks for what was said
-	hereWeight   = -3.0 // it points at what lies at hand
-	worldWeight  = -6.0 // it asks how something is in the world
-	phrase       = 1.5  // two words stand beside each other in both
-	coverWeight  = 3.0  // all words of the prompt are met
-	titleWeight  = 5.0  // it has a name of two or three words that the record gives to what it is about
-	overlap      = 0.5  // of a pair of letters that shares one with the last
-	equalTo      = 0.88 // a record is as much about a word as another one
-	farAhead     = 2.5  // the score of a record that meets all that another one does, and more, as a multiple of the score of that one
-)
-
-// judged is a candidate with its evidence.
-type judged struct {
-	item    *memory.Item
-	s       *statement
-	met     map[int]float64 // words of the prompt, with the weight of each
-	says    float64         // what they say
-	floor   float64
-	count   int
-	words   []string
-	covered float64
-	telling int  // how many of the words are rare
-	subject bool // one of the others is its subject
-}
-
-func (j *judged) score() float64 { return math.Round(1000*j.says/j.floor) / 1000 }
 
 // Decide chooses from what was found for a prompt. found is the answer to [Prompt.Query] of a [memory.Query] with Loose set.
 func Decide(p Prompt, found memory.Results, now time.Time) Decision {
@@ -195,131 +161,6 @@ func (d *Decision) newestOnly(all []*judged, items []memory.Item) []*judged {
 
 func (d *Decision) miss(r *memory.Record, score float64, why string) {
 	d.Missed = append(d.Missed, Miss{*r, score, why})
-}
-
-// judge weighs a record for a prompt. names are the terms that the prompt or one of the records found writes as names.
-func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of int) {
-	total, n, different := 0.0, 0.0, 0
-	seen := map[string]bool{}
-	for i := range p.words {
-		w := &p.words[i]
-		w.name = w.name || w.rank == rare && names[w.Term]
-		if !seen[w.Term] {
-			seen[w.Term] = true
-			different++
-			n += w.rank.tries()
-			total += w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
-		}
-	}
-	longer := math.Log(max(float64(len(j.s.mentions))/40, 1))
-	took := map[string]bool{}
-	bonus := 0.0
-	var says []float64
-	var last match
-	for i, m := range j.s.matches(p.words) {
-		w := p.words[m.prompt]
-		mention := &j.s.mentions[m.mention]
-		share := 1.0
-		if i > 0 && p.words[last.prompt].Dense && last.prompt == m.prompt-1 && w.At < p.words[last.prompt].End {
-			share = overlap
-		}
-		if i > 0 && last.prompt == m.prompt-1 && share == 1 && near(j.s, last.mention, m.mention) {
-			bonus += phrase
-		}
-		last = m
-		if took[w.Term] {
-			continue
-		}
-		took[w.Term] = true
-		if w.name && mention.name && w.rank != rare { // React, not to react
-			w.rank, w.name = rare, false
-			p.words[m.prompt].rank = rare
-		}
-		w.name = w.name || w.rank == rare && names[mention.Term]
-		says = append(says, max(w.surprise(held[w.Term], of)-longer, 0)*m.weight*share)
-		j.met[m.prompt] = says[len(says)-1]
-		j.covered += w.surprise(held[w.Term], of) * w.rank.tries() * share
-		j.words = append(j.words, w.Word)
-		if w.rank == rare {
-			j.telling++
-		}
-		j.subject = j.subject || w.rank == trade && mention.about >= 1
-	}
-	if len(says) == 0 {
-		return
-	}
-	least := 0.5
-	switch title := p.title(j.s); {
-	case title > 1:
-		bonus += titleWeight
-		j.telling++
-	case title == 1 && p.own:
-		least = 0.1
-		j.subject = true
-	case !p.own:
-		least = 0.65
-	}
-	j.covered = min(j.covered/max(total, 1), 1)
-	if different > 1 {
-		bonus += coverWeight * j.covered
-	}
-	for _, sign := range []struct {
-		on     bool
-		weight float64
-	}{
-		{p.own && p.mine, ownWeight}, {p.asks, askWeight}, {p.said, saidWeight}, {p.here && !p.said, hereWeight}, {p.world && !p.mine, worldWeight},
-		{p.states, statesWeight},
-		{p.why && !p.mine, whyWeight},
-	} {
-		if sign.on {
-			bonus += sign.weight
-		}
-	}
-	// Of the words that are met those count that together are the least likely by chance.
-	slices.SortFunc(says, func(a, b float64) int { return cmp.Compare(b, a) })
-	sum := 0.0
-	for k, s := range says {
-		sum += s
-		if f := floor(of, n, k+1); k == 0 || sum+bonus-f > j.says-j.floor {
-			j.says, j.floor = sum+bonus, f
-		}
-	}
-	subject := p.own && j.subject && (p.mine || least < 0.5)
-	if j.telling == 0 && (len(says) < 2 && !subject || j.covered < least) {
-		j.says = min(j.says, 0.9*j.floor)
-	}
-}
-
-// title returns the number of words of the longest of a statement's names that a prompt has, one behind the other.
-func (p *Prompt) title(s *statement) (words int) {
-	for _, name := range s.named {
-		for i := range p.words {
-			if len(name) <= words || i+len(name) > len(p.words) {
-				break
-			}
-			same := p.words[i+len(name)-1].At-p.words[i].At < 64
-			for k, term := range name {
-				same = same && p.words[i+k].Term == term
-			}
-			if same {
-				words = len(name)
-			}
-		}
-	}
-	return words
-}
-
-func overlapOf(words []word, i int) float64 {
-	if i > 0 && words[i].Dense && words[i-1].Dense && words[i].At < words[i-1].End {
-		return overlap
-	}
-	return 1
-}
-
-// near reports whether two words stand beside each other in a statement, or with one between them.
-func near(s *statement, a, b int) bool {
-	d := s.mentions[b].place - s.mentions[a].place
-	return d != 0 && -2 <= d && d <= 2
 }
 
 // keepBest drops records of which each word that they were found by is what another one is more about: by that word, or by more of those that tell

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// maxRead is how much of a prompt is read, in bytes, at its beginning and at its end: what is asked stands there.
+// maxRead bounds the bytes of a prompt that are read at its beginning, and at its end: what is asked stands there.
 const maxRead = 3 << 10
 
 // maxWords bounds the different words of a prompt that are compared with records.
@@ -19,7 +19,7 @@ const maxWords = 96
 type Prompt struct {
 	// Why says why nothing is added, whatever is found; "" if something may be.
 	Why string
-	// Query is what to search for.
+	// Query is the text to search for.
 	Query string
 	// List is set if the prompt asks for a list.
 	List bool
@@ -34,6 +34,7 @@ type Prompt struct {
 	should bool // it asks which way to go
 	own    bool // about what is the person's
 	states bool // it tells something
+	common bool // it has words that everybody says, and asks for nothing of the person\'s
 	words  []word
 }
 
@@ -80,6 +81,7 @@ func Read(text string) Prompt {
 	p.own = own
 	p.states = !p.asks && !p.mine && !p.said && len(p.words) >= 3 && len(p.words) < len(all)
 	fragment := len(p.words) >= 2 && len(all)-len(p.words) <= 1
+	p.common = telling == 0 && !own && !fragment && !(p.fact && p.asks)
 	switch {
 	case len(p.words) == 0:
 		p.Why = "no word of the prompt says what it is about"
@@ -87,7 +89,7 @@ func Read(text string) Prompt {
 		p.Why = "the prompt is code or a log"
 	case order == ordered && !own:
 		p.Why = "the prompt tells what to do"
-	case p.here && p.why && !own, telling == 0 && !own && (p.here || !fragment && !(p.fact && p.asks && len(p.words) >= 2)):
+	case p.here && p.why && !own, telling == 0 && !own && (p.here || len(p.words) < 2):
 		p.Why = "the prompt is about what lies at hand"
 	}
 	return p
@@ -144,4 +146,58 @@ func fileEnding(s string) bool {
 		return true
 	}
 	return false
+}
+
+// proseOf returns what a person has written of a text, without code, logs and quotations, and how many bytes those have.
+func proseOf(text string) (prose string, code int) {
+	var b strings.Builder
+	fenced := false
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		fence := strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")
+		if fence {
+			fenced = !fenced
+		}
+		if fence || fenced || strings.HasPrefix(trimmed, ">") || isCode(line, trimmed) {
+			code += len(trimmed)
+			continue
+		}
+		b.WriteString(line)
+	}
+	return b.String(), code
+}
+
+// isCode reports whether a line is one of code, of a log or of a trace, by its signs: how it ends, and how many of its characters are none of prose.
+func isCode(line, trimmed string) bool {
+	if trimmed == "" {
+		return false
+	}
+	if indented := strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "    "); indented {
+		return true
+	}
+	switch trimmed[len(trimmed)-1] {
+	case ';', '{', '}', '\\', '=':
+		return true
+	}
+	odd, letters, spaces := 0, 0, 0
+	for _, r := range trimmed {
+		switch {
+		case unicode.IsLetter(r):
+			letters++
+		case unicode.IsSpace(r):
+			spaces++
+		case strings.ContainsRune("{}[]();=<>|&$#@_\\*/:\"", r), unicode.IsDigit(r):
+			odd++
+		}
+	}
+	if odd*4 > letters && odd >= 5 {
+		return true
+	}
+	for _, mark := range []string{"Traceback (", "File \"", "panic:", "goroutine ", "at Object.", "FAIL", "--- FAIL", "exit status", "Exception in thread", "error TS", "error["} {
+		if strings.HasPrefix(trimmed, mark) {
+			return true
+		}
+	}
+	name, _, cut := strings.Cut(trimmed, ": ") // KeyError: 'ledger'
+	return cut && !strings.Contains(name, " ") && (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception"))
 }

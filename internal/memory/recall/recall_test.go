@@ -66,7 +66,7 @@ func given(t *testing.T, s *memory.Store, prompt string, want ...string) recall.
 	return d
 }
 
-// everyday is what a person may have said in some weeks.
+// everyday holds things that a person may have said in some weeks.
 var everyday = []said{
 	{"We use pnpm in all frontend repositories.", 40}, {"Releases are cut on Tuesdays.", 39}, {"The ledger is kept in Postgres 16.", 38},
 	{"My dog is called Pixel.", 37}, {"Deploys services to a Kubernetes cluster on EKS.", 36}, {"CI runs on GitHub Actions.", 35},

@@ -71,7 +71,7 @@ func hasSubject(all []unit, i int) bool {
 	if i+1 >= len(all) {
 		return false
 	}
-	r := max(ranks()[all[i+1].Word], ranks()[all[i+1].Term])
+	r := all[i+1].rank()
 	return r == everyday || r == rare && all[i+1].Term != ""
 }
 

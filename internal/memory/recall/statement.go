@@ -13,6 +13,7 @@ type statement struct {
 	mentions []mention
 	first    map[byte][]int // mentions by their first byte
 	initials map[string]int // initials of words that follow each other, to the first of them
+	head     int            // units of the names before its sentence, if nothing stands between them
 	past     bool           // it says what was, and is no longer
 	named    [][]string     // terms of the names that stand before it, or between its commas
 }
@@ -36,9 +37,10 @@ const (
 	farWord       = 0.8
 	laterSentence = 0.9
 	behindLink    = 0.82 // an object: runs ON it, depends ON it
+	headWord      = 0.85 // one of the names before the sentence
 	ofAName       = 0.9  // a part of one that is put together: quill-backups-zrh
 	joinedBefore  = 0.5  // it only tells what kind another one is: MongoDB-backed
-	againAndAgain = 0.05
+	againAndAgain = 0.03
 )
 
 // readStatement reads the text of a record.
@@ -100,6 +102,8 @@ func readStatement(text string) *statement {
 		switch {
 		case titled[n]:
 			m.about = 1
+		case n < s.head && place >= earlyWords:
+			m.about = headWord
 		case describes(u.Token):
 			m.about *= joinedBefore
 		case sentence >= 0 && place > 0 && u.Parts > 1 && strings.ContainsAny(u.Run, "-_."):
@@ -156,12 +160,13 @@ func describes(t index.Token) bool {
 func (s *statement) titles(text string, all []unit) map[int]bool {
 	titled := map[int]bool{}
 	var piece []string
-	first := 0
+	first, firstNamed := 0, false // a list of names begins the text
 	flush := func(next int) {
 		if n := len(piece); 0 < n && n <= 3 && !slices.Contains(piece, "") {
 			s.named = append(s.named, piece)
 			titled[first] = n == 1
 		}
+		firstNamed = firstNamed || first == 0 && len(s.named) > 0
 		piece, first = nil, next
 	}
 	pieces, last := 0, 0
@@ -173,11 +178,36 @@ func (s *statement) titles(text string, all []unit) map[int]bool {
 		last = u.End
 		piece = append(piece, u.Term)
 	}
-	if flush(len(all)); pieces == 0 {
-		s.named = nil
-		return nil
+	if flush(len(all)); pieces == 0 || len(titled) == 0 || !firstNamed {
+		s.named, titled = nil, map[int]bool{}
+		for i, end := 0, headOf(all); i < end; i++ {
+			s.head++
+			if i+1 < end && all[i].Term != "" && all[i+1].Term != "" {
+				s.named = append(s.named, []string{all[i].Term, all[i+1].Term})
+			}
+		}
 	}
 	return titled
+}
+
+// headOf returns how many words stand as names before the sentence of a text that has no signs between them: kubernetes k8s kube Runs on EKS. A text
+// begins with names if it begins with a small letter and a sentence, with a large one, follows.
+func headOf(all []unit) (words int) {
+	if len(all) == 0 || all[0].Dense || all[0].rank() == function || !unicode.IsLower([]rune(all[0].shown)[0]) {
+		return 0
+	}
+	for i := range all {
+		switch {
+		case all[i].rank() == function && all[i].Part == 0:
+			if len(all)-i < 2 {
+				return 0
+			}
+			return words
+		case i > 0 && all[i].Part == 0 && unicode.IsUpper([]rune(all[i].shown)[0]):
+			words = i
+		}
+	}
+	return 0
 }
 
 // saysPast reports whether a text, or the sentence below its names, begins by saying what was: that is over, and given alone it would mislead.
@@ -188,7 +218,7 @@ func saysPast(text string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(text, " Previously ") || strings.Contains(text, " Was ") || strings.Contains(text, " Formerly ")
 }
 
 var pastOpeners = []string{"previously ", "formerly ", "used to ", "was ", "were ", "earlier we ", "früher ", "war ", "vorher ", "ehemals ", "antes ", "anteriormente ", "era ", "以前", "之前", "曾经", "过去"}

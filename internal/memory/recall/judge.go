@@ -1,0 +1,230 @@
+package recall
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/memory"
+)
+
+// The floor is an E-value, as in searching for sequences: how many records of this store would have the matched words in common with a prompt of as many
+// words by chance alone. So it rises with the store and with the prompt, and a word that many records hold carries less. The chances of words that
+// the store tells nothing about come from how common they are among people who talk to a tool.
+const (
+	// mostByChance is the number of records that may match as well by chance.
+	mostByChance = 0.1
+	// smallStore is the number of records below which a store says nothing about chances.
+	smallStore = 100
+	// topicRecords is the number of records that are about one thing at most: beyond it a word says less.
+	topicRecords = 5
+)
+
+// Chances that a record of usual length holds a word.
+const (
+	nameChance     = 2e-5
+	rareChance     = 1e-3
+	tradeChance    = 1.2e-2
+	everydayChance = 3e-2
+)
+
+// surprise returns how much a match of a word says, in nats.
+func (w *word) surprise(held, of int) float64 {
+	p := rareChance
+	switch {
+	case w.rank == trade:
+		p = tradeChance
+	case w.rank == everyday:
+		p = everydayChance
+	case w.Dense:
+		p = 5e-3
+	case w.name && len(w.Word) > 1:
+		p = nameChance
+	}
+	if of >= smallStore {
+		p = max(p, float64(held-topicRecords)/float64(of))
+	}
+	return -math.Log(min(p, 0.9))
+}
+
+// floor returns how much a match of k of n words must say in a store.
+func floor(of int, n float64, k int) float64 {
+	return math.Log(float64(max(of, 20))) + logChoose(n, float64(k)) - math.Log(mostByChance)
+}
+
+func logChoose(n, k float64) float64 {
+	n = max(n, k)
+	a, _ := math.Lgamma(n + 1)
+	b, _ := math.Lgamma(k + 1)
+	c, _ := math.Lgamma(n - k + 1)
+	return a - b - c
+}
+
+// tries returns the share that a word of a prompt adds to the number of words that a record may have by chance: one that everybody says seldom decides.
+func (r rank) tries() float64 {
+	switch r {
+	case trade:
+		return 0.5
+	case everyday, function:
+		return 0.25
+	}
+	return 1
+}
+
+// Weights of what a prompt shows beside its words, in nats.
+const (
+	ownWeight    = 2.0  // a question about what is the person's
+	askWeight    = 0.5  // a question
+	whyWeight    = -2.0 // it asks for a reason
+	statesWeight = -1.5 // it tells something, and asks nothing
+	saidWeight   = 1.0  // it asks for what was said
+	hereWeight   = -3.0 // it points at what lies at hand
+	worldWeight  = -6.0 // it asks how something is in the world
+	phrase       = 1.5  // two words stand beside each other in both
+	coverWeight  = 3.0  // all words of the prompt are met
+	titleWeight  = 5.0  // it has a name of two or three words that the record gives to what it is about
+	overlap      = 0.5  // of a pair of letters that shares one with the last
+	equalTo      = 0.88 // a record is as much about a word as another one
+	farAhead     = 2.5  // the score of a record that meets all that another one does, and more, as a multiple of the score of that one
+)
+
+// judged is a candidate with its evidence.
+type judged struct {
+	item    *memory.Item
+	s       *statement
+	met     map[int]float64 // words of the prompt, with the weight of each
+	says    float64         // what they say
+	floor   float64
+	count   int
+	words   []string
+	covered float64
+	telling int  // how many of the words are rare
+	subject bool // one of the others is its subject
+}
+
+func (j *judged) score() float64 { return math.Round(1000*j.says/j.floor) / 1000 }
+
+// judge weighs a record for a prompt. names are the terms that the prompt or one of the records found writes as names.
+func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of int) {
+	total, n, different := 0.0, 0.0, 0
+	seen := map[string]bool{}
+	for i := range p.words {
+		w := &p.words[i]
+		w.name = w.name || w.rank == rare && names[w.Term]
+		if !seen[w.Term] {
+			seen[w.Term] = true
+			different++
+			n += w.rank.tries()
+			total += w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
+		}
+	}
+	longer := math.Log(max(float64(len(j.s.mentions))/40, 1))
+	took := map[string]bool{}
+	bonus := 0.0
+	var says []float64
+	var last match
+	for i, m := range j.s.matches(p.words) {
+		w := p.words[m.prompt]
+		mention := &j.s.mentions[m.mention]
+		share := 1.0
+		if i > 0 && p.words[last.prompt].Dense && last.prompt == m.prompt-1 && w.At < p.words[last.prompt].End {
+			share = overlap
+		}
+		if i > 0 && last.prompt == m.prompt-1 && share == 1 && near(j.s, last.mention, m.mention) {
+			bonus += phrase
+		}
+		last = m
+		if took[w.Term] {
+			continue
+		}
+		took[w.Term] = true
+		if w.name && mention.name && w.rank != rare { // React, not to react
+			w.rank, w.name = rare, false
+			p.words[m.prompt].rank = rare
+		}
+		w.name = w.name || w.rank == rare && names[mention.Term]
+		says = append(says, max(w.surprise(held[w.Term], of)-longer, 0)*m.weight*share)
+		j.met[m.prompt] = says[len(says)-1]
+		j.covered += w.surprise(held[w.Term], of) * w.rank.tries() * share
+		j.words = append(j.words, w.Word)
+		if w.rank == rare {
+			j.telling++
+		}
+		j.subject = j.subject || w.rank == trade && mention.about >= 0.8
+	}
+	if len(says) == 0 {
+		return
+	}
+	least := 0.5
+	switch title := p.title(j.s); {
+	case title > 1:
+		bonus += titleWeight
+		j.telling++
+	case title == 1 && p.own:
+		least = 0.1
+		j.subject = true
+	case !p.own:
+		least = 0.65
+	}
+	j.covered = min(j.covered/max(total, 1), 1)
+	if different > 1 {
+		bonus += coverWeight * j.covered
+	}
+	for _, sign := range []struct {
+		on     bool
+		weight float64
+	}{
+		{p.own && p.mine, ownWeight}, {p.asks, askWeight}, {p.said, saidWeight}, {p.here && !p.own, hereWeight}, {p.world && !p.mine, worldWeight},
+		{p.states, statesWeight},
+		{p.why && !p.mine, whyWeight},
+	} {
+		if sign.on {
+			bonus += sign.weight
+		}
+	}
+	// Of the words that are met those count that together are the least likely by chance.
+	slices.SortFunc(says, func(a, b float64) int { return cmp.Compare(b, a) })
+	sum := 0.0
+	for k, s := range says {
+		sum += s
+		if f := floor(of, n, k+1); k == 0 || sum+bonus-f > j.says-j.floor {
+			j.says, j.floor = sum+bonus, f
+		}
+	}
+	subject := p.own && j.subject && (p.mine || least < 0.5)
+	if j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common) {
+		j.says = min(j.says, 0.9*j.floor)
+	}
+}
+
+// title returns the number of words of the longest of a statement's names that a prompt has, one behind the other.
+func (p *Prompt) title(s *statement) (words int) {
+	for _, name := range s.named {
+		for i := range p.words {
+			if len(name) <= words || i+len(name) > len(p.words) {
+				break
+			}
+			same := p.words[i+len(name)-1].At-p.words[i].At < 64
+			for k, term := range name {
+				same = same && p.words[i+k].Term == term
+			}
+			if same {
+				words = len(name)
+			}
+		}
+	}
+	return words
+}
+
+func overlapOf(words []word, i int) float64 {
+	if i > 0 && words[i].Dense && words[i-1].Dense && words[i].At < words[i-1].End {
+		return overlap
+	}
+	return 1
+}
+
+// near reports whether two words stand beside each other in a statement, or with one between them.
+func near(s *statement, a, b int) bool {
+	d := s.mentions[b].place - s.mentions[a].place
+	return d != 0 && -2 <= d && d <= 2
+}
