@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,5 +99,16 @@ func TestMemory(t *testing.T) {
 		if _, err := load(c.text, ""); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v; want a problem with %q", c.text, err, c.want)
 		}
+	}
+}
+
+// What `config init` writes for the memory's switch is what whoever uncomments it may say there.
+func TestMemoryInTheGeneratedFiles(t *testing.T) {
+	var user, project strings.Builder
+	if err := errors.Join(config.WriteInit(&user), config.WriteProjectInit(&project)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(user.String(), "\n# on = true\n") || !strings.Contains(project.String(), "\n# on = false\n") {
+		t.Errorf("the user's file:\n%s\na project's:\n%s", user.String(), project.String())
 	}
 }

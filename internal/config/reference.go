@@ -65,7 +65,11 @@ func writeInit(w io.Writer, project bool) error {
 			if len(k.Choices) > 0 {
 				comment(&b, "Values: "+strings.Join(k.Choices, ", ")+".")
 			}
-			fmt.Fprintf(&b, "# %s = %s\n", k.Name, k.toml(k.shown()))
+			value := k.shown()
+			if project && k.Type == TypeBool && k.Project == ProjectStricter {
+				value = "false" // all that a project may say
+			}
+			fmt.Fprintf(&b, "# %s = %s\n", k.Name, k.toml(value))
 		}
 	}
 	b.WriteString("\n# Memory to reserve for a tool without history, in MiB or as a size.\n# [resources.initial_estimates]\n")

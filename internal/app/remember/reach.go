@@ -44,6 +44,8 @@ func (r Reach) Words(s config.Settings) string {
 	switch {
 	case !on:
 		say("no tools")
+	case r.NoTools != "" && r.NoTools == r.NoProxy:
+		say("no tools either")
 	case r.NoTools == "":
 		say("tools to search it")
 	default:
@@ -55,7 +57,7 @@ func (r Reach) Words(s config.Settings) string {
 	}
 	switch {
 	case !on:
-		say("[memory] on = true, or plimsoll setup, turns all of it on")
+		say("[memory] on = true, or plimsoll setup, switches it on")
 	case r.NoProxy == "" && (r.Agent == nil || r.Agent.Typed == nil):
 		say("what you type at a terminal counts as yours only in Claude Code and Codex")
 	}

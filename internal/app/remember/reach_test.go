@@ -25,6 +25,7 @@ func TestReachWords(t *testing.T) {
 		{on, remember.Reach{Agent: claude}, []string{"every turn is kept", "tools to search it", "a subscription is never used"}, []string{"only in Claude Code", "on = true"}},
 		{on, remember.Reach{Agent: aider, NoTools: "it has no slot"}, []string{"every turn is kept", "no tools, because it has no slot", "only in Claude Code and Codex"}, []string{"tools to search it"}},
 		{on, remember.Reach{Agent: claude, NoProxy: "claude speaks to another provider"}, []string{"nothing is kept or added to prompts, because claude speaks to another provider", "tools to search it"}, []string{"every turn", "only in Claude Code"}},
+		{on, remember.Reach{NoProxy: "sh is unknown", NoTools: "sh is unknown"}, []string{"nothing is kept or added to prompts, because sh is unknown; no tools either"}, nil},
 		{"", remember.Reach{NoProxy: "it is off"}, []string{"nothing is kept, because it is off"}, []string{"a compaction"}},
 		{on + "facts = true\n", remember.Reach{}, []string{"facts_model names no model"}, []string{"agreed"}},
 		{on + "facts = true\nfacts_model = \"small\"\nfacts_url = \"http://127.0.0.1:11434/v1\"\n", remember.Reach{}, []string{"facts by small at http://127.0.0.1:11434/v1", "at most 20000 tokens a day"}, nil},

@@ -593,3 +593,34 @@ func TestProfile(t *testing.T) {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
+
+// TestRecallIsShort: a prompt gets at most three things that were said before, and all that is pinned beside them.
+func TestRecallIsShort(t *testing.T) {
+	b := newBench(t, "[memory]\non = true\n")
+	store := b.store()
+	for i := range 6 {
+		if _, err := store.Add(t.Context(), memory.Record{
+			Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: remember.UserNamespace, Text: fmt.Sprintf("Note %d about the harbour of Halcyon: pier %d is closed.", i, i),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.Close()
+	profile, err := memories.ProfileOf(b.app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		if _, err := profile.Pin(t.Context(), fmt.Sprintf("Standing rule %d.", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := b.gateway(remember.Options{Own: true}, 0)
+	waitReady(t, g)
+	c := &claude{}
+	c.user("Which piers of the harbour of Halcyon are closed?")
+	sent := g.send(messagesPath, claudeHeader, c.body())
+	if notes, pins := strings.Count(sent, "about the harbour of Halcyon: pier"), strings.Count(sent, "Standing rule"); notes == 0 || notes > 3 || pins != 4 {
+		t.Errorf("%d things that were said, %d that are pinned: %s", notes, pins, sent)
+	}
+}

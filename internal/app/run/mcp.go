@@ -92,16 +92,23 @@ func (x *process) withoutTools(setup wrap.Setup, err error) string {
 	case err != nil:
 		return err.Error()
 	case !known:
-		return x.decision.Tool + " is none of the agents that are known"
+		return x.unknownTool()
 	case agent.Servers == nil:
 		return agent.Title + " takes no MCP server for one run"
 	}
 	return setup.Why
 }
 
+func (x *process) unknownTool() string {
+	return x.decision.Tool + " is none of the agents that are known"
+}
+
 // reach returns what decides what the memory does in this run. noProxy is the reason why it has no proxy.
 func (x *process) reach(noProxy string) remember.Reach {
-	agent, _ := x.decision.agent()
+	agent, known := x.decision.agent()
+	if !known && noProxy != "" {
+		noProxy = x.unknownTool()
+	}
 	return remember.Reach{Agent: agent, NoProxy: noProxy, NoTools: x.noTools}
 }
 
