@@ -6,7 +6,7 @@ import (
 )
 
 // dueGoal returns the target of a compaction that is due. Where the request begins a new question, all that belongs to it stays whole, and
-// between is true. It goes no deeper for it: what the old steps returned has its summaries.
+// between is true.
 func (p *compactionPass) dueGoal() (goal compact.Goal, between bool) {
 	goal = p.goal()
 	if b, ok := topic.Newest(p.view.Client, topic.Options{}); ok && !p.refused {

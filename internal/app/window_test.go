@@ -170,8 +170,8 @@ func TestWindowSettingsChangeWhatHappens(t *testing.T) {
 	}
 }
 
-// Between two tasks room is made below the trigger, when the user wants it and the window is full enough.
-func TestTopicsAreSwitchedOnByTheConfiguration(t *testing.T) {
+// Between two tasks room is made when it is due, for the boundary, and not before.
+func TestABoundaryMakesNoCut(t *testing.T) {
 	r, err := wire.Parse(wire.Chat, turns(240_000)) // about 48,000 tokens
 	if err != nil {
 		t.Fatal(err)
@@ -181,14 +181,14 @@ func TestTopicsAreSwitchedOnByTheConfiguration(t *testing.T) {
 	if r, err = d.Build(); err != nil {
 		t.Fatal(err)
 	}
-	limit, half := "PLIMSOLL_WINDOW_MAX_TOKENS=64000", "PLIMSOLL_WINDOW_TARGET=0.5"
+	limit := "PLIMSOLL_WINDOW_MAX_TOKENS=64000"
 	for _, c := range []struct {
 		environ []string
 		reason  any
 	}{
 		{[]string{limit}, nil},
-		{[]string{limit, half, "PLIMSOLL_WINDOW_TOPICS=true"}, "topic"},
-		{[]string{limit, half, "PLIMSOLL_WINDOW_TOPICS=true", "PLIMSOLL_WINDOW_TOPIC_TRIGGER=0.9"}, nil},
+		{[]string{limit, "PLIMSOLL_WINDOW_TRIGGER=0.95"}, nil},
+		{[]string{limit, "PLIMSOLL_WINDOW_TRIGGER=0.6"}, "topic"},
 	} {
 		got := through(t, r.Body, scripted.Options{}, c.environ...)
 		var reason any

@@ -37,9 +37,6 @@ type Goal struct {
 	// Since is the index of the client's message with which the task under way begins, where that is known: messages from there on are
 	// spared like the newest ones. 0 means that it is not known.
 	Since int
-	// SummaryTarget, where it is more than Target, is the size down to which turns are summarised, and the one that a summary's length
-	// derives from: a summary loses more than cutting results does.
-	SummaryTarget int
 	// DropReasoning takes all of the model's reasoning out with the cut: for a model whose reasoning is valid only behind the messages it
 	// was made behind (see package reasoning). Later reasoning stays valid, because what a cut leaves is not changed again.
 	DropReasoning bool

@@ -36,7 +36,7 @@ func (w *work) summarise(at level) {
 	}
 	units := w.lay.droppable(at)
 	w.weighMessages()
-	aim := max(w.aim(at), w.goal.SummaryTarget)
+	aim := w.aim(at)
 	whole := min(max(aim/summaryShare, min(aim/2, summaryEnough), min(aim-aim/4, summaryFew), summaryLeast), summaryMost)
 	room := whole
 	n := 0
@@ -45,9 +45,6 @@ func (w *work) summarise(at level) {
 		more := w.enough(units, n, w.sizes.Total-aim, room)
 		if more == n {
 			// Everything there is went in: only the summary itself can be shorter.
-			if w.sizes.Total <= w.goal.SummaryTarget {
-				break
-			}
 			if room /= 2; n == 0 || room < summaryLeast || room < whole/2 && w.sizes.Total <= w.goal.enough() {
 				break
 			}

@@ -61,19 +61,6 @@ func (l Lines) Goal(in tokens.Estimate) compact.Goal {
 	return compact.Goal{Target: int(target), Limit: limit, Trigger: trigger}
 }
 
-// boundaryTarget is the part of the room that a compaction at a boundary goes down to with what loses little: results of the tasks that
-// are done are all masked.
-const boundaryTarget = 0.1
-
-// BoundaryGoal returns where a compaction that is due goes from a request that counts in and stands at a boundary between two tasks
-// (package topic): since is the client's message with which the new task begins. Results go deeper than elsewhere, a summary does not.
-func (l Lines) BoundaryGoal(in tokens.Estimate, since int) compact.Goal {
-	g := l.Goal(in)
-	g.Since, g.SummaryTarget = since, g.Target
-	g.Target = min(g.Target, int(boundaryTarget*float64(l.Room)+0.5))
-	return g
-}
-
 // Sizes measures requests in the provider's tokens: our own best count of each part, times what the whole, which counts
 // tally by ourselves and in by all that is known, was found to be more or less than that.
 func Sizes(counter *tokens.Counter, family tokens.Family, in tokens.Estimate, tally tokens.Tally) compact.Measure {

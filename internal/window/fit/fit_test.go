@@ -117,16 +117,3 @@ func TestSizesAreTheProviders(t *testing.T) {
 		t.Errorf("%+v, twice %+v, counted %+v", own, twice, tally.Total)
 	}
 }
-
-// At a boundary results go deeper than elsewhere, and summaries do not; a target that is deeper yet stays.
-func TestBoundaryGoal(t *testing.T) {
-	l := fit.Lines{Room: 10_000, Trigger: 0.8, Target: 0.5}
-	exact := tokens.Estimate{Low: 9000, Best: 9000, High: 9000}
-	if got, want := l.BoundaryGoal(exact, 12), (compact.Goal{Target: 1000, Limit: 10_000, Trigger: 8000, Since: 12, SummaryTarget: 5000}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	l.Target = 0.05
-	if got := l.BoundaryGoal(exact, 12); got.Target != 500 || got.SummaryTarget != 500 {
-		t.Errorf("%+v", got)
-	}
-}

@@ -224,7 +224,7 @@ func TestARealClientCrossesABoundary(t *testing.T) {
 	c.types(long("Now write the release notes."))
 	step("a prompt", 1)
 	e := made()[0]
-	if e.Reason != reasonTopic || e.Boundary != "prompt" || e.After > e.Before/2+1000 || e.Checkpoint == "" {
+	if e.Reason != reasonTopic || e.Boundary != "prompt" || e.After > 29_000/2 || e.Checkpoint == "" {
 		t.Errorf("%+v", e)
 	}
 	sent := last()

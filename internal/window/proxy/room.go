@@ -61,8 +61,7 @@ func (t *conversation) fit() error {
 		reason = reasonCold
 	}
 	if found {
-		goal, reason = t.lines().BoundaryGoal(t.in, boundary.At), reasonTopic
-		goal.Strict = t.strict
+		goal.Since, reason = boundary.At, reasonTopic
 	}
 	err := t.compact(goal, reason)
 	if tooLarge, ok := errors.AsType[*compact.DoesNotFit](err); ok {
