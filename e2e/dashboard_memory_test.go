@@ -69,7 +69,7 @@ func TestMemoryInABrowser(t *testing.T) {
 	b.shows("found for", "Gustav")
 	first := fmt.Sprintf(`document.querySelector('[data-record="%s"]')`, added.IDs[1])
 	b.run(first + `.querySelector("summary").click()`)
-	b.shows("plimsoll memory forget "+added.IDs[1], "an agent's: a model", "7f3a, turn 4", "A note on the crane", "found by a search", "<b>talk</b>")
+	b.shows("plimsoll memory forget "+added.IDs[1], "plimsoll memory not "+added.IDs[1], "an agent's: a model", "7f3a, turn 4", "A note on the crane", "found by a search", "<b>talk</b>")
 	b.run(fmt.Sprintf(`document.querySelector('[data-record="%s"] summary').click()`, added.IDs[0]))
 	b.shows("plimsoll memory forget "+added.IDs[0], "a tool's: a result", "onerror=console.error(2)")
 	b.look("memory-search")

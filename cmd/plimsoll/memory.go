@@ -20,17 +20,18 @@ func newMemoryCommand(open opener) *cobra.Command {
 		Short: "What is remembered of conversations: search it, see where it comes from, forget it",
 		Long: `What was said to agents and by them, what they noted down, and what you pinned: on this machine's
 disk, within bounds, with its origin. "user" is what you typed, "agent" what a model wrote, "tool" all
-else. Only what you pin is ever put before a model by itself; the rest is found when it is asked for.
+else. Only your own words are put before a model by themselves, where the memory is on; see memory given.
 
 Inside of plimsoll run these commands write as "agent", and do not pin, confirm or forget for you.`,
 		Example: `  plimsoll memory search "which database did we choose"
   plimsoll memory add "Releases are cut on Tuesdays"
   plimsoll memory pin "Answer in English, with short sentences"
+  plimsoll memory given --to "When do we cut releases?"
   plimsoll memory forget --query "launch code" --dry-run`,
 	}
 	cmd.AddCommand(
 		newMemorySearchCommand(open), newMemoryListCommand(open), newMemoryShowCommand(open), newMemoryWhyCommand(open),
-		newMemoryAddCommand(open), newMemoryEditCommand(open), newMemoryPinCommand(open), newMemoryForgetCommand(open),
+		newMemoryAddCommand(open), newMemoryEditCommand(open), newMemoryPinCommand(open), newMemoryForgetCommand(open), newMemoryGivenCommand(open), newMemoryNotCommand(open),
 		newMemoryExportCommand(open), newMemoryImportCommand(open), newMemoryStatsCommand(open), newMemoryGCCommand(open), newMemoryLearnCommand(open),
 	)
 	return cmd

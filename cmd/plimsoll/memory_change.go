@@ -267,11 +267,15 @@ told from a file, so they count as an agent's, unless you vouch for them with --
 }
 
 func printImported(out io.Writer, name string, i app.MemoryImported) error {
+	would, end := "", "stay"
 	if i.DryRun {
-		_, err := fmt.Fprintf(out, "%s: %d texts (%s), %d of them empty; nothing was added (--dry-run)\n", name, i.Read, i.Format, i.Skipped)
-		return err
+		would, end = "would be ", "would stay; nothing was added (--dry-run)"
 	}
-	_, err := fmt.Fprintf(out, "%s: %d texts (%s): %d new, %d were there, %d were forgotten once, %d are empty\n", name, i.Read, i.Format, i.New, i.Merged, i.Refused, i.Skipped)
+	fmt.Fprintf(out, "%s: %d texts (%s): %d %snew, %d were there, %d were forgotten once, %d are empty", name, i.Read, i.Format, i.New, would, i.Merged, i.Refused, i.Skipped)
+	if i.LeftOut > 0 {
+		fmt.Fprintf(out, ", %d older ones have no room within the bounds", i.LeftOut)
+	}
+	_, err := fmt.Fprintf(out, "; %d %s\n", i.Stay, end)
 	return err
 }
 

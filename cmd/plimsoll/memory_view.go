@@ -33,6 +33,12 @@ func memoryHead(r app.MemoryRecord) string {
 	if r.Quarantined {
 		parts = append(parts, "quarantined")
 	}
+	if r.Standing() {
+		parts = append(parts, "a standing instruction")
+	}
+	if r.Withheld {
+		parts = append(parts, "taken back")
+	}
 	return strings.Join(parts, " · ")
 }
 
@@ -91,6 +97,9 @@ func printWhy(out io.Writer, w app.MemoryWhy) error {
 	for _, u := range w.Uses {
 		fmt.Fprintf(out, "used      %s\n", useLine(u))
 	}
+	if w.WithheldBy != "" {
+		fmt.Fprintf(out, "given     not any more: plimsoll memory not %s --undo\n", w.WithheldBy)
+	}
 	_, err := fmt.Fprintf(out, "pinned    %s\n", pinned)
 	return err
 }
@@ -110,6 +119,9 @@ func useLine(u app.MemoryUse) string {
 	}
 	if u.Run != "" {
 		parts = append(parts, "run "+u.Run)
+	}
+	if u.Words != "" {
+		parts = append(parts, "by the words: "+u.Words)
 	}
 	return strings.Join(parts, " · ")
 }

@@ -42,6 +42,7 @@ var verbs = map[string]func(args []string){
 	"die":         die,
 	"args":        args,
 	"ask":         ask,
+	"say":         say,
 	"env":         func([]string) { os.Stdout.WriteString(strings.Join(os.Environ(), "\x00")) },
 	"place":       place,
 	"descriptors": descriptors,

@@ -103,6 +103,10 @@ type (
 	MemoryPins          = memories.Pins
 	MemoryWhy           = memories.Why
 	MemoryUse           = memory.Use
+	MemoryGiven         = memories.Given
+	MemoryGivenTo       = memory.GivenTo
+	MemoryWouldGive     = memories.WouldGive
+	MemoryTakenBack     = memories.TakenBack
 	MemoryStats         = memories.Stats
 	MemoryRecord        = memory.Record
 	MemoryItem          = memory.Item
@@ -131,6 +135,11 @@ var (
 // Memory opens the memory of this user, for a command. Who opens it closes it.
 func (a *App) Memory() (*Memory, error) {
 	return memories.Open(a.Core, memories.Options{Vectors: memories.VectorsOnSearch})
+}
+
+// MemoryGivenTo returns what would be added to a prompt now.
+func (a *App) MemoryGivenTo(ctx context.Context, prompt, namespace string) (MemoryWouldGive, error) {
+	return memories.GivenTo(ctx, a.Core, prompt, namespace)
 }
 
 // Learn draws facts from what was said, with a language model.

@@ -53,7 +53,9 @@ const (
 	// What definitions take in top, reports and setup (0.02), servers of Vibe and remote ones in YAML (0.04).
 	// Reading brotli, 0.12 of it a dictionary, is 0.21.
 	// Answers that were used again, arguments of ours, modes of schemas, older ledgers, the back-test and fmt's scanner are gone: 0.2 less.
-	maxBinary = 38_680_000
+	// The question of setup about the memory, with the models of this machine, and its one line (0.01), less what settings went.
+	// What was given and is taken back, standing instructions and what an import comes to: 0.2.
+	maxBinary = 39_200_000
 	// maxSorts is how many types are sorted by a copy of package slices' own code, some 20 KB each with its tables: those of others' code, those
 	// that are one type to the compiler (pointers, strings, numbers), and those in the memory's index, where speed counts.
 	maxSorts = 20
@@ -70,7 +72,8 @@ const (
 	// The fence, runtimes, and secrets with their table are three.
 	// What is known of agents, what an editor says to one, another agent as a tool, our agents' clouds, a2a-go's client, and event frames are six.
 	// What leaves one processor before all else (internal/footprint/first) is one, brotli one.
-	maxPackages = 538
+	// What reaches a prompt (internal/memory/recall), which word is the newest, and which is an instruction for good are three; one of ours went.
+	maxPackages = 540
 	// maxInit is what one of our own packages may make before main, in bytes: every start pays for it, and a supervisor keeps it beside an
 	// agent for hours. Tables that a command wants are made by its first look (sync.OnceValue, internal/lazy) or are a switch. config
 	// has the schema, 22 KB.

@@ -62,7 +62,7 @@ func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
 			why = "records"
 		}
 		goal := usage{maxBytes * keptPercent / 100, maxRecords * keptPercent / 100}
-		if err := s.evict(ctx, n.name, goal, why); err != nil {
+		if err := s.evict(ctx, n.name, goal, usage{maxBytes, maxRecords}, why); err != nil {
 			return err
 		}
 	}
@@ -137,14 +137,16 @@ type candidate struct {
 	class uint8
 }
 
-// Classes of records, in the order in which they are evicted; those of classKept never are.
+// Classes of records, in the order in which they are evicted; those of classKept never are. What the user said or vouched for comes behind
+// all that others wrote, and goes only where it is over a bound by itself: whatever is imported or captured beside it drives none of it out.
 const (
 	classQuarantined = iota
 	classSuperseded
 	classEpisode
 	classOther // facts and notes that were never recalled
 	classRecalled
-	classKept
+	classOwn  // and likewise of the user's: classOwn+classEpisode are episodes
+	classKept = 2 * classOwn
 )
 
 // survey reads all lines of a namespace for compact and evict. It takes about 40 bytes of memory a record.
@@ -208,9 +210,22 @@ func (s *Store) survey(ctx context.Context, name string) (*survey, error) {
 		case kind != KindEpisode:
 			c.class = classOther
 		}
+		if originOf(b.Origin) == OriginUser && c.class > classQuarantined && c.class < classOwn {
+			c.class += classOwn
+		}
 		v.all = append(v.all, c)
 		return nil
 	})
+	for i := range v.all {
+		if c := &v.all[i]; v.recall[c.id] > 0 {
+			switch c.class {
+			case classEpisode, classOther:
+				c.class = classRecalled
+			case classOwn + classEpisode, classOwn + classOther:
+				c.class = classOwn + classRecalled
+			}
+		}
+	}
 	return v, err
 }
 
@@ -283,8 +298,9 @@ func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]b
 	return edit, removed, nil
 }
 
-// evict removes records from a namespace, by class and the oldest first, until at most goal or only pins are left. why is for the journal.
-func (s *Store) evict(ctx context.Context, name string, goal usage, why string) error {
+// evict removes records from a namespace, by class and the oldest first, until at most goal or only pins are left. What is the user's own goes
+// only as far as it is more than most by itself. why is for the journal.
+func (s *Store) evict(ctx context.Context, name string, goal, most usage, why string) error {
 	v, err := s.survey(ctx, name)
 	if err != nil {
 		return err
@@ -293,23 +309,25 @@ func (s *Store) evict(ctx context.Context, name string, goal usage, why string) 
 	if err != nil {
 		return err
 	}
-	for i := range v.all {
-		if c := &v.all[i]; v.recall[c.id] > 0 && c.class > classSuperseded && c.class < classRecalled {
-			c.class = classRecalled
-		}
-	}
 	sorting.By(v.all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), bytes.Compare(a.id[:], b.id[:]))
 	})
-	over := usage{now.Bytes - goal.Bytes, int64(len(v.all)) - goal.Records}
+	left := usage{now.Bytes, int64(len(v.all))}
 	gone := map[recordID]bool{}
+	own := false // whether only the user's own is left, and is too much
 	for _, c := range v.all {
-		if over.Bytes <= 0 && over.Records <= 0 || c.class == classKept {
+		if left.Bytes <= goal.Bytes && left.Records <= goal.Records || c.class == classKept {
 			break
 		}
+		if c.class >= classOwn && !own {
+			if left.Bytes <= most.Bytes && left.Records <= most.Records {
+				break
+			}
+			own = true
+		}
 		gone[c.id] = true
-		over.Bytes -= int64(c.size)
-		over.Records--
+		left.Bytes -= int64(c.size)
+		left.Records--
 	}
 	if len(gone) == 0 {
 		return nil
@@ -358,19 +376,24 @@ func (s *Store) enforceAll(ctx context.Context, current string) error {
 		}
 		return cmp.Compare(a.written, b.written)
 	})
-	for _, n := range all {
-		if total <= goal {
-			return nil
+	everything := usage{1 << 62, 1 << 62}
+	for _, most := range []usage{everything, {}} { // the user's own goes when that of others was not enough
+		for i := range all {
+			n := &all[i]
+			if total <= goal || total <= int64(s.o.MaxBytes) && most == (usage{}) {
+				return nil
+			}
+			want := max(n.size-(total-goal), 0)
+			if err := s.evict(ctx, n.name, usage{want, int64(s.o.MaxRecords)}, most, "total"); err != nil {
+				return err
+			}
+			left, err := s.measure(n.name)
+			if err != nil {
+				return err
+			}
+			total -= n.size - left.Bytes
+			n.size = left.Bytes
 		}
-		want := max(n.size-(total-goal), 0)
-		if err := s.evict(ctx, n.name, usage{want, int64(s.o.MaxRecords)}, "total"); err != nil {
-			return err
-		}
-		left, err := s.measure(n.name)
-		if err != nil {
-			return err
-		}
-		total -= n.size - left.Bytes
 	}
 	if total > int64(s.o.MaxBytes) {
 		s.o.Log.Warn("the memory is over its bound, and what is left is pinned", "bytes", limit.Bytes(total), "bound", s.o.MaxBytes)

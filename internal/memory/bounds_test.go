@@ -109,6 +109,45 @@ func TestTheBoundsHold(t *testing.T) {
 	}
 }
 
+// What the user said or vouched for stays, however much others add, here and in other namespaces; it goes only where it is too much by itself.
+func TestTheUsersOwnIsNotDrivenOut(t *testing.T) {
+	s, err := memory.Open(memory.Options{Dir: t.TempDir(), MaxNamespace: limit.MiB, MaxBytes: limit.MiB * 3 / 2, MaxRecords: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var own []memory.Record
+	for n := range 1800 { // within the bound, and above what an eviction leaves
+		own = append(own, memory.Record{Namespace: "project/x", Origin: memory.OriginUser, Kind: memory.KindNote, Text: fmt.Sprintf("my own note %d", n)})
+	}
+	mine := add(t, s, own...)
+	old := add(t, s, memory.Record{Namespace: "project/old", Origin: memory.OriginUser, Text: "said in a project of long ago"})
+	others := func(namespace string, origin memory.Origin) {
+		t.Helper()
+		for n := range 30 {
+			var batch []memory.Record
+			for i := range 200 {
+				batch = append(batch, memory.Record{Namespace: namespace, Kind: memory.KindNote, Origin: origin, Text: fmt.Sprintf("%s %d %d %s", origin, n, i, strings.Repeat("word ", 40))})
+			}
+			add(t, s, batch...)
+		}
+	}
+	others("project/x", memory.OriginAgent)
+	others("project/y", memory.OriginAgent)
+	page, err := s.List(t.Context(), memory.Filter{Namespaces: []string{"project/x"}, Origins: []memory.Origin{memory.OriginUser}})
+	if err != nil || page.Total != len(mine.IDs) {
+		t.Errorf("%d of %d of the user's are left; %v", page.Total, len(mine.IDs), err)
+	}
+	if _, err := s.Get(t.Context(), old.IDs[0], 0); err != nil {
+		t.Error(err)
+	}
+	others("project/x", memory.OriginUser)
+	page, err = s.List(t.Context(), memory.Filter{Namespaces: []string{"project/x"}, Origins: []memory.Origin{memory.OriginUser}})
+	if err != nil || page.Total > 2000*65/64 || page.Total < 1000 {
+		t.Errorf("%d are left; %v", page.Total, err)
+	}
+}
+
 // All namespaces together have a bound; the one that was not written to for longest gives first.
 func TestTheBoundOfAllTogether(t *testing.T) {
 	dir := t.TempDir()

@@ -30,7 +30,9 @@
 //
 // # To whom it was given
 //
-// [Store.Recalled] keeps to whom a record was given, and [Store.Uses] tells it: the last [MaxUses] conversations, with the client and the run.
+// [Store.Recalled] keeps to whom a record was given, and [Store.Uses] and [Store.Given] tell it: the last [MaxUses] conversations, with the client, the run and
+// the words that it was found by. [Store.Withhold] takes a record back: whoever gives something unasked leaves out what has [Record].Withheld set, which is also what is
+// nearly the same or about the same subject. [Store.Standing] returns the instructions that a person gave for every conversation.
 //
 // # Vectors
 //
@@ -46,12 +48,14 @@
 //	a note         100 kB
 //	pins           MaxPins (2K) a namespace; one more is an [ErrPins] that names what to unpin
 //	uses           8 of a record, the newest
+//	taken back     MaxWithheld (1000)
 //	tombstones     100,000
 //	vectors        MaxVectors (128M), a namespace half of it
 //
 // At 80 % of a bound what counts no longer leaves the disk: old versions, passages that were written twice, what has expired. At the bound itself records
 // go until 87 % are left: those that wait for a person's word first, then superseded facts, episodes that nobody was ever given, facts and
-// notes likewise, and what was recalled; in each class the oldest. Pins never go. Of all namespaces together those that were not written to
+// notes likewise, and what was recalled; in each class the oldest. What has the origin of the user goes last, and only where it is over the bound by itself; pins
+// never go. [Store.Foresee] says what would stay of many records that are to be added. Of all namespaces together those that were not written to
 // for longest give first. Each of these is an event in the journal and counted in [Stats]. Processes look at the bounds when they first add to a namespace and
 // each time they have added a 64th, so several may together pass one by a 64th each.
 //

@@ -158,10 +158,10 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	}
 	places, err := s.forgetElsewhere(ctx, rest.match, false)
 	out.Elsewhere, out.Places = len(places), places[:min(len(places), MaxPlaces)]
-	errs := []error{err, s.boundForgotten(ctx)}
+	errs := []error{err, s.boundForgotten(ctx), s.pruneWithheld(ctx)}
 	if err == nil { // what could not be reached is known by the lines that stay until then
 		for _, name := range rest.names { // all, for what is damaged elsewhere may hold the words too
-			freed, err := s.purge(ctx, name)
+			freed, err := s.purge(ctx, name, rest.match.Finder())
 			out.Bytes += freed
 			errs = append(errs, err)
 		}
@@ -303,15 +303,26 @@ func (s *Store) remains(ctx context.Context) (remains, error) {
 	return out, nil
 }
 
-// purge rewrites a namespace without the lines of forgotten records and without damaged lines, which may hold their words. It returns the
-// bytes that became free.
-func (s *Store) purge(ctx context.Context, name string) (freed int64, err error) {
+// purge rewrites a namespace without the lines of forgotten records, to whom they were given, and damaged lines, which may hold their words. It
+// returns the bytes that became free.
+func (s *Store) purge(ctx context.Context, name string, words *Finder) (freed int64, err error) {
 	done, err := s.archive.Rewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
 		b, err := decodeBody(l.Body)
-		if err == nil && b.ID != "" && s.buried(&b) {
+		if err != nil {
+			return l.Body, false
+		}
+		if b.ID != "" && s.buried(&b) {
 			return nil, true
 		}
-		return l.Body, false
+		changed, keep := s.withoutForgotten(&b, words)
+		if !keep {
+			return nil, true
+		}
+		if !changed {
+			return l.Body, false
+		}
+		body, err := marshal(b)
+		return body, err == nil
 	})
 	return done.Bytes, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
 }

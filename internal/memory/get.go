@@ -32,7 +32,8 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 			continue
 		}
 		if around <= 0 || one.Source.Conversation == "" {
-			return []Record{one}, nil
+			alone := []Record{one}
+			return alone, s.mark(alone)
 		}
 		talk, err := s.load(ctx, name, func(r *Record) bool {
 			return r.Source.Conversation == one.Source.Conversation && r.Scope == one.Scope
@@ -43,9 +44,10 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 		sorting.StableBy(talk, func(a, b Record) int { return cmp.Compare(a.Source.Turn, b.Source.Turn) })
 		i := slices.IndexFunc(talk, func(r Record) bool { return r.ID == id })
 		if i < 0 { // it went in between, or another id stands for the passage
-			return []Record{one}, nil
+			talk, i = []Record{one}, 0
 		}
-		return talk[max(0, i-around):min(len(talk), i+around+1)], nil
+		talk = talk[max(0, i-around):min(len(talk), i+around+1)]
+		return talk, s.mark(talk)
 	}
 	return nil, s.notFound(id)
 }

@@ -84,7 +84,12 @@ type Record struct {
 	Quarantined bool `json:"quarantined,omitempty"`
 	// Recalled is the time when the record was last given to a program; the zero time means never.
 	Recalled time.Time `json:"recalled,omitzero"`
+	// Withheld is set by Search, List and Get where a person took the record back, or one about the same: it is not given by itself.
+	Withheld bool `json:"withheld,omitempty"`
 }
+
+// Standing reports whether a record is a standing instruction that a person gave in a conversation.
+func (r *Record) Standing() bool { return r.Fact != nil && r.Fact.Standing && r.Origin == OriginUser }
 
 // Source is the place where the words of a record stood.
 type Source struct {
@@ -112,6 +117,8 @@ type Fact struct {
 	// Expired is the time when it was learned that the fact is no longer true; the zero time means that it still is.
 	Expired    time.Time `json:"expired,omitzero"`
 	Confidence float64   `json:"confidence,omitempty"` // 0 to 1
+	// Standing says that it is an instruction for every conversation, which a person gave.
+	Standing bool `json:"standing,omitempty"`
 }
 
 // at reports whether a fact is valid at t: from ValidFrom on and before ValidUntil, whether it has Expired since or not. For the zero t it

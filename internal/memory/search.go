@@ -50,13 +50,19 @@ func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
 	for range 3 {
 		out, stale, err := s.search(ctx, &q, m, names, limitOf, offset)
 		out.WordsOnly = wordsOnly
-		if err != nil || !stale {
+		if err != nil {
 			return out, err
+		}
+		if !stale {
+			return out, s.markItems(out.Items)
 		}
 	}
 	out, _, err := s.search(ctx, &q, m, names, limitOf, offset)
 	out.WordsOnly = wordsOnly
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	return out, s.markItems(out.Items)
 }
 
 // place is a hit on a shelf.

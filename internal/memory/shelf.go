@@ -30,6 +30,7 @@ type shelf struct {
 	sharedOf map[string]uint32
 	facts    map[uint32]*Fact // of the slots that hold facts: their times only
 	pending  map[archive.Key]int
+	standing []uint32 // slots of standing instructions
 	waiting  int      // how many slots were quarantined when they were read
 	others   int      // how many slots are not episodes
 	oldest   recordID // of all slots
@@ -60,6 +61,7 @@ const (
 	removed
 	embedded   // it has a vector
 	unembedded // the service that makes vectors did not take it, or there was no room
+	standing   // it is a standing instruction
 )
 
 // sharedText holds the fields that all records of a conversation share, as far as a search needs them.
@@ -87,7 +89,7 @@ func (h *shelf) reset() {
 	h.segment, h.sharedOf = map[string]uint16{}, map[string]uint32{"": 0}
 	h.facts, h.pending, h.recalled = map[uint32]*Fact{}, map[archive.Key]int{}, map[recordID]uint32{}
 	h.dropped = map[recordID]struct{}{}
-	h.waiting, h.others, h.oldest, h.vectors = 0, 0, recordID{}, nil
+	h.waiting, h.others, h.oldest, h.vectors, h.standing = 0, 0, recordID{}, nil, nil
 }
 
 // catchUp reads the lines that were written since the last call, by any process, into the index. The caller holds h.mu.
@@ -216,6 +218,10 @@ func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 	}
 	n := h.x.Add(doc)
 	if b.Fact != nil {
+		if b.Fact.Standing && originOf(b.Origin) == OriginUser {
+			one.flags |= standing
+			h.standing = append(h.standing, uint32(n))
+		}
 		h.facts[uint32(n)] = &Fact{ValidFrom: b.Fact.ValidFrom, ValidUntil: b.Fact.ValidUntil, Expired: b.Fact.Expired}
 	}
 	h.slots = append(h.slots, one)

@@ -3,10 +3,8 @@ package memory
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/memory/archive"
 	"github.com/plimsoll/plimsoll/internal/memory/embed"
 	"github.com/plimsoll/plimsoll/limit"
@@ -168,6 +166,9 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 			return out, err
 		}
 	}
+	if err := s.pruneWithheld(ctx); err != nil {
+		return out, err
+	}
 	for _, name := range names {
 		done, err := s.compact(ctx, name, nil)
 		out.Bytes += done.Bytes
@@ -177,65 +178,4 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 		}
 	}
 	return out, nil
-}
-
-// Update replaces the record with r.ID by r: its text, its fact, whether it is quarantined, and its origin, which can only become less
-// trusted. The old version is no longer found, and leaves the disk when its segment is next rewritten. It returns an [ErrNotFound] for an
-// unknown id and an [ErrForgotten] for words that were forgotten.
-func (s *Store) Update(ctx context.Context, r Record) error {
-	if err := r.check(); err != nil {
-		return err
-	}
-	release, err := s.adding(ctx, filelock.Shared)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if err := s.readForgotten(); err != nil {
-		return err
-	}
-	if s.isForgotten(&r) {
-		return fmt.Errorf("exactly these words, or what they are drawn from, are not kept again: %w; say it in other words", ErrForgotten)
-	}
-	found, err := s.Get(ctx, r.ID, 0)
-	if err != nil {
-		return err
-	}
-	if r.Said.IsZero() {
-		r.Said = found[0].Said
-	}
-	r.Origin = Lowest(r.Origin, found[0].Origin) // words do not become more trusted by being edited
-	r.Recorded, r.Count, r.Recalled = found[0].Recorded, found[0].Count, found[0].Recalled
-	version, err := s.versionOf(r.Namespace, r.ID)
-	if err != nil {
-		return err
-	}
-	_, uses, _, err := s.find(ctx, r.Namespace, r.ID)
-	if err != nil {
-		return err
-	}
-	line, err := s.encode(&r, version+1, uses...)
-	if err != nil {
-		return err
-	}
-	lines := []archive.Line{line}
-	if before := s.identity(&found[0]); before != line.Key { // the old words may come again
-		body, err := marshal(entryBody{Drop: []string{""}})
-		if err != nil {
-			return err
-		}
-		lines = append(lines, archive.Line{Key: before, Body: body})
-	}
-	return s.archive.Append(ctx, r.Namespace, true, lines...)
-}
-
-func (s *Store) versionOf(name, id string) (version int, err error) {
-	var at archive.Cursor
-	_, err = s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
-		if b, err := decodeBody(l.Body); err == nil && b.ID == id {
-			version = max(version, b.Version)
-		}
-		return nil
-	})
-	return version, err
 }

@@ -27,6 +27,7 @@ type Store struct {
 	namespaces map[string]*namespace
 	shelves    map[string]*shelf
 	forgotten  forgotten
+	withheld   withheld
 	stats      Stats // only its counters are used
 
 	embedding *embedding // nil where no service makes vectors

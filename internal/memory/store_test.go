@@ -200,3 +200,42 @@ func TestOnlyTheUsersWordsArePinnedAndWithinABudget(t *testing.T) {
 		t.Errorf("pins: %+v, %v", pins, err)
 	}
 }
+
+// TestUpdateMoves: a record that is updated into another namespace is there alone, with its uses, and does not come back.
+func TestUpdateMoves(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	id := add(t, s, memory.Record{Kind: memory.KindNote, Namespace: "project/x", Text: "the harbour opens at six"}).IDs[0]
+	got, err := s.Get(t.Context(), id, 0)
+	if err == nil {
+		err = s.Recalled(t.Context(), memory.Use{How: memory.UseSearch, Client: "claude"}, got...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := got[0]
+	moved.Namespace, moved.Text = "project/y", "the harbour opens at seven"
+	if err := s.Update(t.Context(), moved); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*memory.Store{s, open(t, dir)} {
+		found, err := s.Search(t.Context(), memory.Query{Text: "harbour"})
+		if err != nil || len(found.Items) != 1 || found.Items[0].Namespace != "project/y" || found.Items[0].ID != id || found.Items[0].Text != moved.Text {
+			t.Errorf("%+v, %v", found.Items, err)
+		}
+		page, err := s.List(t.Context(), memory.Filter{All: true, AllScopes: true})
+		if err != nil || page.Total != 1 {
+			t.Errorf("%+v, %v", page, err)
+		}
+		if uses, err := s.Uses(t.Context(), id); err != nil || len(uses) != 1 {
+			t.Errorf("%+v, %v", uses, err)
+		}
+	}
+	moved.Namespace = "project/x"
+	if err := s.Update(t.Context(), moved); err == nil {
+		t.Error("it came back, and a search there does not find it")
+	}
+	if again := add(t, s, memory.Record{Kind: memory.KindNote, Namespace: "project/x", Text: "the harbour opens at six"}); again.New != 1 {
+		t.Errorf("%+v", again)
+	}
+}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -20,6 +21,10 @@ type Use struct {
 	Client       string `json:"client,omitempty"`
 	Run          string `json:"run,omitempty"`
 	Conversation string `json:"conversation,omitempty"`
+	// Words are those of the prompt that the record was found by, with blanks between them, and Score what the search gave it. A pin or a standing
+	// instruction has none: it is given to every conversation.
+	Words string  `json:"words,omitempty"`
+	Score float64 `json:"score,omitempty"`
 }
 
 // Values of Use.How.
@@ -38,22 +43,31 @@ type storedUse struct {
 	Client       string `json:"c,omitempty"`
 	Run          string `json:"r,omitempty"`
 	Conversation string `json:"v,omitempty"`
+
+	Words string  `json:"w,omitempty"`
+	Score float64 `json:"s,omitempty"`
 }
 
-// addUse returns uses, sorted by time and at most MaxUses, with u among them: it replaces a use that differs only in its time.
+// sameReader reports whether two uses are of one conversation, client, run and kind.
+func (u *storedUse) sameReader(other *storedUse) bool {
+	return u.How == other.How && u.Client == other.Client && u.Run == other.Run && u.Conversation == other.Conversation
+}
+
+func (u *storedUse) use() Use {
+	return Use{At: timeOf(u.At), How: u.How, Client: u.Client, Run: u.Run, Conversation: u.Conversation, Words: u.Words, Score: u.Score}
+}
+
+// addUse returns uses, sorted by time and at most MaxUses, with u among them: of those of one reader the latest stays.
 func addUse(uses []storedUse, u storedUse) []storedUse {
-	at := u.At
-	u.At = 0
 	uses = slices.DeleteFunc(slices.Clone(uses), func(other storedUse) bool {
-		when := other.At
-		other.At = 0
-		if other != u {
+		if !u.sameReader(&other) {
 			return false
 		}
-		at = max(at, when)
+		if other.At > u.At {
+			u = other
+		}
 		return true
 	})
-	u.At = at
 	uses = append(uses, u)
 	sorting.StableBy(uses, func(a, b storedUse) int { return cmp.Compare(a.At, b.At) })
 	return uses[max(0, len(uses)-MaxUses):]
@@ -70,7 +84,9 @@ func (s *Store) Recalled(ctx context.Context, use Use, records ...Record) error 
 	for name, ids := range byNamespace {
 		body, err := marshal(entryBody{
 			Recall: ids, Recalled: now,
-			Use: &storedUse{At: now, How: small(use.How), Client: small(use.Client), Run: small(use.Run), Conversation: small(use.Conversation)},
+			Use: &storedUse{
+				At: now, How: small(use.How), Client: small(use.Client), Run: small(use.Run), Conversation: small(use.Conversation), Words: small(use.Words), Score: use.Score,
+			},
 		})
 		if err != nil {
 			return err
@@ -91,7 +107,120 @@ func (s *Store) Uses(ctx context.Context, id string) ([]Use, error) {
 	_, uses, _, err := s.find(ctx, found[0].Namespace, id)
 	out := make([]Use, 0, len(uses))
 	for _, u := range slices.Backward(uses) {
-		out = append(out, Use{At: timeOf(u.At), How: u.How, Client: u.Client, Run: u.Run, Conversation: u.Conversation})
+		out = append(out, u.use())
 	}
 	return out, err
+}
+
+// Given is a record with one of the times at which it was given to somebody.
+type Given struct {
+	Record Record `json:"record"`
+	Use    Use    `json:"use"`
+}
+
+// GivenTo selects what was given. An empty field means no condition.
+type GivenTo struct {
+	Run, Conversation string
+	Limit             int // (DefaultLimit), at most MaxLimit
+}
+
+// Given returns what was given to whom, the newest first, as far as it is kept: [MaxUses] times of a record that is still there.
+func (s *Store) Given(ctx context.Context, to GivenTo) ([]Given, error) {
+	names, err := s.Namespaces()
+	if err != nil {
+		return nil, err
+	}
+	type one struct {
+		namespace, id string
+		use           storedUse
+	}
+	var all []one
+	for _, name := range names {
+		uses := map[string][]storedUse{}
+		var at archive.Cursor
+		_, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !bytes.Contains(l.Body, []byte(`"u":[`)) && !bytes.HasPrefix(l.Body, []byte(`{"r":`)) {
+				return nil // a record that was given to nobody when it was written, which are most
+			}
+			b, err := decodeBody(l.Body)
+			if err != nil {
+				return nil // of a newer version
+			}
+			for _, u := range b.Uses {
+				uses[b.ID] = addUse(uses[b.ID], u)
+			}
+			for _, id := range b.Recall {
+				if b.Use != nil {
+					uses[id] = addUse(uses[id], *b.Use)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		for id, list := range uses {
+			for _, u := range list {
+				if (to.Run == "" || u.Run == to.Run) && (to.Conversation == "" || u.Conversation == to.Conversation) {
+					all = append(all, one{name, id, u})
+				}
+			}
+		}
+	}
+	sorting.By(all, func(a, b one) int {
+		return cmp.Or(cmp.Compare(b.use.At, a.use.At), cmp.Compare(b.use.Score, a.use.Score), cmp.Compare(a.id, b.id))
+	})
+	wanted := min(cmp.Or(max(to.Limit, 0), DefaultLimit), MaxLimit)
+	var out []Given
+	records := map[string]map[string]Record{}
+	for _, o := range all {
+		if len(out) == wanted {
+			break
+		}
+		if records[o.namespace] == nil {
+			records[o.namespace] = map[string]Record{}
+			given := map[string]bool{}
+			for _, other := range all {
+				given[other.id] = given[other.id] || other.namespace == o.namespace
+			}
+			some, err := s.load(ctx, o.namespace, func(r *Record) bool { return given[r.ID] })
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range some {
+				records[o.namespace][r.ID] = r
+			}
+		}
+		if r, ok := records[o.namespace][o.id]; ok {
+			out = append(out, Given{r, o.use.use()})
+		}
+	}
+	return out, nil
+}
+
+// withoutForgotten takes out of a line the forgotten records that it says were given to somebody, and the words of a prompt that were forgotten. keep is
+// false when nothing is left of it.
+func (s *Store) withoutForgotten(b *entryBody, words *Finder) (changed, keep bool) {
+	if len(b.Recall) > 0 {
+		n := len(b.Recall)
+		if b.Recall = slices.DeleteFunc(b.Recall, s.wasForgotten); len(b.Recall) == 0 {
+			return true, false
+		}
+		changed = len(b.Recall) < n
+	}
+	blot := func(u *storedUse) {
+		if u.Words != "" && words.In([]byte(u.Words)) {
+			u.Words, changed = "", true
+		}
+	}
+	if b.Use != nil {
+		blot(b.Use)
+	}
+	for i := range b.Uses {
+		blot(&b.Uses[i])
+	}
+	return changed, true
 }

@@ -79,3 +79,69 @@ func TestUses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestGiven: what was given to whom stands there newest first, with the words that it was found by; a forget takes these along.
+func TestGiven(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
+	s, err := memory.Open(memory.Options{Dir: dir, Clock: func() time.Time { now = now.Add(time.Minute); return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	harbour := add(t, s, memory.Record{Namespace: "user", Kind: memory.KindNote, Text: "the harbour opens at six"}).IDs[0]
+	ships := add(t, s, memory.Record{Text: "ships leave on Fridays"}).IDs[0]
+	asked := add(t, s, memory.Record{Text: "zeppelin"}).IDs[0]
+	give := func(use memory.Use, ids ...string) {
+		t.Helper()
+		for _, id := range ids {
+			got, err := s.Get(t.Context(), id, 0)
+			if err == nil {
+				err = s.Recalled(t.Context(), use, got...)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	give(memory.Use{How: memory.UsePrompt, Client: "claude", Conversation: "one", Run: "run-1", Words: "harbour opens", Score: 1.5}, harbour)
+	give(memory.Use{How: memory.UsePrompt, Client: "claude", Conversation: "two", Words: "ships zeppelin", Score: 2}, ships)
+	give(memory.Use{How: memory.UseSearch, Client: "mcp", Conversation: "one"}, ships)
+	give(memory.Use{How: memory.UsePrompt, Client: "claude", Conversation: "one", Run: "run-1", Words: "harbour six", Score: 3}, harbour)
+	for _, c := range []struct {
+		to   memory.GivenTo
+		want string
+	}{
+		{memory.GivenTo{}, "harbour/harbour six ships/ ships/ships zeppelin"},
+		{memory.GivenTo{Limit: 1}, "harbour/harbour six"},
+		{memory.GivenTo{Run: "run-1"}, "harbour/harbour six"},
+		{memory.GivenTo{Conversation: "one"}, "harbour/harbour six ships/"},
+		{memory.GivenTo{Conversation: "three"}, ""},
+	} {
+		for _, s := range []*memory.Store{s, open(t, dir)} {
+			list, err := s.Given(t.Context(), c.to)
+			var got []string
+			for _, g := range list {
+				got = append(got, map[string]string{harbour: "harbour", ships: "ships"}[g.Record.ID]+"/"+g.Use.Words)
+			}
+			if err != nil || strings.Join(got, " ") != c.want {
+				t.Errorf("%+v: %q, want %q; %v", c.to, got, c.want, err)
+			}
+		}
+	}
+	if _, err := s.GC(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Forget(t.Context(), memory.Filter{IDs: []string{harbour, asked}}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.Given(t.Context(), memory.GivenTo{})
+	if err != nil || len(list) != 2 || list[0].Record.ID != ships || list[1].Use.Words != "" || list[1].Use.Score != 2 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for _, words := range []string{"harbour", "zeppelin"} {
+		if files := filesWith(t, dir, words); len(files) > 0 {
+			t.Errorf("%s stands in %q", words, files)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -44,13 +45,17 @@ type Imported struct {
 	Read    int    `json:"read"`
 	New     int    `json:"new"`
 	Merged  int    `json:"merged"`
-	Refused int    `json:"refused"` // forgotten once
-	Skipped int    `json:"skipped"` // empty, or not to be kept
-	DryRun  bool   `json:"dry_run"`
+	Refused int    `json:"refused"`  // forgotten once
+	Skipped int    `json:"skipped"`  // empty, or not to be kept
+	LeftOut int    `json:"left_out"` // older than what the bounds have room for
+	// Stay is the number of records of the file that the memory has now; with DryRun, that it would have.
+	Stay   int  `json:"stay"`
+	DryRun bool `json:"dry_run"`
 }
 
-// Import adds the content of a file of another program. Inside a run Mine is refused with [ErrInRun]. A file of more than [MaxImport] bytes
-// is an error. If adding fails, the records before stay.
+// Import adds the content of a file of another program. What was said by the user or vouched for is never driven out by it: of more than the
+// bounds have room for, the newest stay. Inside a run Mine is refused with [ErrInRun]. A file of more than [MaxImport] bytes is an error. If
+// adding fails, the records before stay.
 func (m *Memory) Import(ctx context.Context, from io.Reader, o ImportOptions) (Imported, error) {
 	if err := m.refuseAgent(); o.Mine && err != nil {
 		return Imported{}, err
@@ -73,20 +78,46 @@ func (m *Memory) Import(ctx context.Context, from io.Reader, o ImportOptions) (I
 		return out, fmt.Errorf("%s: %w", o.Name, err)
 	}
 	out.DryRun = o.DryRun
+	// What has no date is of now. The oldest goes first, so that it has the older id, by which the bounds go.
+	now := time.Now()
+	sorting.StableBy(records, func(a, b memory.Record) int { return saidOr(a, now).Compare(saidOr(b, now)) })
+	// All of it is looked at before any of it is kept: a mistake in the middle leaves nothing behind.
+	seen, err := m.Store.Foresee(ctx, records)
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", o.Name, err)
+	}
+	out.LeftOut, out.Refused = seen.LeftOut, seen.Refused
 	if o.DryRun {
+		out.New, out.Merged, out.Stay = seen.New, seen.Merged, seen.Stay
 		return out, nil
 	}
-	// All of it is looked at before any of it is kept: a mistake in the middle leaves nothing behind.
-	for len(records) > 0 {
+	ids := map[string]bool{}
+	for records = seen.Fit; len(records) > 0; {
 		n := min(len(records), 500)
 		added, err := m.Store.Add(ctx, records[:n]...)
 		if err != nil {
 			return out, err
 		}
 		out.New, out.Merged, out.Refused = out.New+added.New, out.Merged+added.Merged, out.Refused+added.Refused
+		for _, id := range added.IDs {
+			ids[id] = true
+		}
 		records = records[n:]
 	}
-	return out, nil
+	err = m.eachRecord(ctx, memory.Filter{AllScopes: true}, func(r memory.Record) error {
+		if ids[r.ID] {
+			out.Stay++
+		}
+		return nil
+	})
+	return out, err
+}
+
+func saidOr(r memory.Record, now time.Time) time.Time {
+	if r.Said.IsZero() {
+		return now
+	}
+	return r.Said
 }
 
 // parseImport reads a file into records that can be added. A file without anything to add or skip is an error.
@@ -305,7 +336,7 @@ func (i *importing) mem0(text []byte) error {
 		}
 		r := memory.Record{Source: memory.Source{Client: "mem0", Conversation: limit.Clip(m.Run, 200), Speaker: limit.Clip(m.User+m.Agent, 200)}}
 		for _, at := range []string{m.Updated, m.Created} {
-			if t, err := time.Parse(time.RFC3339, at); err == nil {
+			if t, ok := timeOf(at); ok {
 				r.Said = t
 				break
 			}
@@ -313,6 +344,16 @@ func (i *importing) mem0(text []byte) error {
 		i.add(words, r)
 	}
 	return nil
+}
+
+// timeOf reads a time of an export: with a time of day and zone, without a zone (UTC), or a day alone.
+func timeOf(text string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
+		if t, err := time.Parse(layout, strings.TrimSpace(text)); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // markdown takes each item of a list, and each paragraph, as a note. The heading above goes before its words.
@@ -325,8 +366,8 @@ func (i *importing) markdown(text []byte) error {
 	fenced := false
 	flush := func() {
 		if words := strings.TrimSpace(strings.Join(block, "\n")); words != "" {
-			for _, bullet := range []string{"- ", "* ", "+ "} {
-				words = strings.TrimPrefix(words, bullet)
+			if marked(words) {
+				words = words[2:]
 			}
 			if heading != "" {
 				words = heading + ": " + words
@@ -349,7 +390,7 @@ func (i *importing) markdown(text []byte) error {
 			flush()
 			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
 		default:
-			if len(line) > 1 && strings.ContainsRune("-*+", rune(line[0])) && line[1] == ' ' {
+			if marked(line) {
 				flush()
 			}
 			block = append(block, line)
@@ -357,4 +398,9 @@ func (i *importing) markdown(text []byte) error {
 	}
 	flush()
 	return nil
+}
+
+// marked reports whether a line begins with the mark of an item of a list.
+func marked(line string) bool {
+	return len(line) > 1 && strings.ContainsRune("-*+", rune(line[0])) && line[1] == ' '
 }

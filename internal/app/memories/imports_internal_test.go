@@ -1,13 +1,16 @@
 package memories
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/memory/memtools"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 func TestImports(t *testing.T) {
@@ -20,6 +23,7 @@ func TestImports(t *testing.T) {
 		{"an answer of mem0", `{"results":[{"id":"1","memory":"Likes tea","created_at":"2026-05-01T10:00:00Z","user_id":"ada"},{"memory":""}]}`, "mem0", "Likes tea"},
 		{"a list of mem0", `[{"text":"Likes coffee"}]`, "mem0", "Likes coffee"},
 		{"Markdown", "# Team\n\n- uses tabs\n  always\n- deploys on Fridays\n\nA paragraph.\n\n```\n- no item\n```\n", "markdown", "Team: uses tabs\n  always|Team: deploys on Fridays|Team: A paragraph.|Team: ```\n- no item\n```"},
+		{"one mark of a line", "- * keeps the second mark\n- - a list in a list\n* - so too", "markdown", "* keeps the second mark|- a list in a list|- so too"},
 		{"our own", `{"kind":"episode","origin":"user","namespace":"project/x","text":"said"}` + "\n" + `{"kind":"pin","origin":"user","namespace":"user","text":"pinned"}`, "jsonl", "said|pinned"},
 	} {
 		records, out, err := parseImport([]byte(c.text), ImportOptions{Name: "f", Namespace: "user"})
@@ -42,6 +46,93 @@ func TestImports(t *testing.T) {
 	} {
 		if _, _, err := parseImport([]byte(text), ImportOptions{Name: "f", Namespace: "user"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestImportedTimes: mem0 exports days as well as moments.
+func TestImportedTimes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2026-03-01": "2026-03-01T00:00:00Z", "2026-03-01T10:20:30+02:00": "2026-03-01T08:20:30Z", "2026-03-01T10:20:30.5": "2026-03-01T10:20:30Z",
+		"2026-03-01 10:20:30": "2026-03-01T10:20:30Z", "yesterday": "", "": "",
+	} {
+		records, _, err := parseImport([]byte(`[{"memory":"Likes tea","created_at":"`+text+`"}]`), ImportOptions{Name: "f", Namespace: "user"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if !records[0].Said.IsZero() {
+			got = records[0].Said.UTC().Truncate(time.Second).Format(time.RFC3339)
+		}
+		if got != want {
+			t.Errorf("%q is read as %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestImportsKeepWithinTheBounds: of an import that is more than the bounds the newest stay, what the user vouched for stays whole, and the
+// dry run says the same numbers before.
+func TestImportsKeepWithinTheBounds(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	c, err := core.New(core.Options{Environ: []string{"PLIMSOLL_STATE_DIR=" + state, "PLIMSOLL_CONFIG=" + filepath.Join(state, "none.toml"), "HOME=" + state}, Dir: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := memory.Open(memory.Options{Dir: filepath.Join(state, Dir), MaxNamespace: limit.MiB, MaxRecords: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = m.Store.Close()
+	m.Store = store
+	defer m.Close()
+	var own []memory.Record
+	for i := range 100 {
+		own = append(own, memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: UserNamespace, Text: fmt.Sprint("my own words ", i)})
+	}
+	mine, err := store.Add(t.Context(), own...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file strings.Builder
+	for i := range 3000 { // the newest first, as exports have it
+		fmt.Fprintf(&file, `{"kind":"note","text":"imported %d","said":"%s"}`+"\n", i, time.Date(2026, 3, 1, 0, 0, -i, 0, time.UTC).Format(time.RFC3339))
+	}
+	var first Imported
+	for i, dry := range []bool{true, false} {
+		got, err := m.Import(t.Context(), strings.NewReader(file.String()), ImportOptions{Name: "f", DryRun: dry})
+		if err != nil || got.Read != 3000 || got.New+got.LeftOut != 3000 || got.Stay != got.New || got.New < 700 || got.New > 900 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if got.DryRun = false; i == 0 {
+			first = got
+		} else if got != first {
+			t.Errorf("it came to %+v, and %+v was foreseen", got, first)
+		}
+	}
+	again, err := m.Import(t.Context(), strings.NewReader(file.String()), ImportOptions{Name: "f"})
+	if err != nil || again.New != 0 || again.Merged != first.New || again.Stay != first.Stay || again.LeftOut != first.LeftOut {
+		t.Errorf("imported again it came to %+v, %v", again, err)
+	}
+	for _, id := range mine.IDs {
+		if _, err := store.Get(t.Context(), id, 0); err != nil {
+			t.Fatalf("what the user said was driven out: %v", err)
+		}
+	}
+	for text, want := range map[string]int{"imported 0": 1, "imported 2999": 0} {
+		n := 0
+		if err := store.Each(t.Context(), memory.Filter{}, func(r memory.Record) error {
+			if r.Text == text {
+				n++
+			}
+			return nil
+		}); err != nil || n != want {
+			t.Errorf("%s is there %d times, want %d; %v", text, n, want, err)
 		}
 	}
 }

@@ -145,6 +145,8 @@ type Why struct {
 	Recalled *time.Time `json:"recalled,omitempty"`
 	// Uses lists the conversations that it was given to, the newest first: at most memory.MaxUses.
 	Uses []memory.Use `json:"uses"`
+	// WithheldBy is the id of the record that a person took back and that this one is, or is about the same as; "" for none.
+	WithheldBy string `json:"withheld_by,omitempty"`
 }
 
 // Why returns the origin of a record and what became of it. The id may also be that of an entry of the profile.
@@ -158,6 +160,7 @@ func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
 		return Why{}, err
 	}
 	w := Why{Record: found[0], From: []memory.Record{}, Derived: []memory.Record{}}
+	w.WithheldBy = m.Store.WithheldBy(&w.Record)
 	if w.Uses, err = m.Store.Uses(ctx, id); err != nil {
 		return Why{}, err
 	}

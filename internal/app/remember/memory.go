@@ -195,8 +195,11 @@ func (p *Plane) write(ctx context.Context, records []memory.Record) error {
 	if err != nil {
 		return err
 	}
-	_, err = store.Add(ctx, records...)
-	return err
+	added, err := store.Add(ctx, records...)
+	if err != nil || !p.on {
+		return err
+	}
+	return learn(ctx, store, records, added.IDs)
 }
 
 // lost warns of losses, at the first time and at ten times as much.

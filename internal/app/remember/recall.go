@@ -5,11 +5,11 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/memory"
-	"github.com/plimsoll/plimsoll/internal/memory/capture"
-	"github.com/plimsoll/plimsoll/internal/memory/notes"
+	"github.com/plimsoll/plimsoll/internal/memory/standing"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -17,24 +17,11 @@ import (
 // recaller implements [proxy.Recaller].
 type recaller struct{ *Plane }
 
-const (
-	// bytesPerToken is the least number of bytes of text that a token is taken to have: English has four, Chinese three.
-	bytesPerToken = 3
-	// lineBytes bounds one line of what is added.
-	lineBytes = 600
-	// candidates is the number of records looked at for one that is added: some were added before, some have another origin.
-	candidates = 4
-	// recallItems and recallTokens bound what is added to one prompt.
-	recallItems  = 3
-	recallTokens = 1000
-)
-
 // warm opens the store, has its index read and the pins. Until it is done nothing is recalled.
 func (p *Plane) warm(ctx context.Context) {
 	if !p.exists() {
-		all := p.standing() // nothing else was ever kept
-		p.pins.Store(&all)
-		p.ready.Store(len(all) > 0)
+		p.readPins(ctx, nil) // nothing else was ever kept
+		p.ready.Store(true)
 		return
 	}
 	store, err := p.opened()
@@ -53,59 +40,23 @@ func (p *Plane) warm(ctx context.Context) {
 	p.ready.Store(true)
 }
 
+// readPins reads what is pinned, for the next conversations.
 func (p *Plane) readPins(ctx context.Context, store *memory.Store) bool {
-	var all []memory.Record
-	for _, namespace := range p.namespaces() {
-		pins, err := store.Pins(ctx, namespace)
-		if err != nil {
-			if ctx.Err() == nil {
-				p.o.Warn("what is pinned could not be read: " + err.Error())
-			}
-			return false
+	all, err := memories.Pinned(ctx, p.app, store, p.namespaces())
+	if err != nil {
+		if ctx.Err() == nil {
+			p.o.Warn("what is pinned could not be read: " + err.Error())
 		}
-		all = append(all, pins...)
+		return false
 	}
-	standing := p.standing()
-	for i, e := range standing { // its record, where there is one, is told to whom it was given
-		if n := slices.IndexFunc(all, func(r memory.Record) bool {
-			return r.Text == e.Text && r.Namespace == e.Namespace && r.Origin == e.Origin
-		}); n >= 0 {
-			standing[i] = all[n]
-		}
-	}
-	all = append(standing, all...)
 	p.pins.Store(&all)
 	return true
 }
 
-// standing returns the standing instructions of the profile that a person has confirmed.
-func (p *Plane) standing() (all []memory.Record) {
-	profile, err := memories.ProfileOf(p.app)
-	if err != nil {
-		return nil
-	}
-	text, err := profile.InForce()
-	if err != nil {
-		p.o.Warn("the profile could not be read: " + err.Error())
-		return nil
-	}
-	at, _ := profile.ConfirmedAt()
-	for _, e := range notes.Entries(text) {
-		all = append(all, memory.Record{ID: e.ID, Kind: memory.KindPin, Origin: memory.OriginUser, Namespace: UserNamespace, Text: e.Text, Said: at})
-	}
-	return all
-}
+func (p *Plane) namespaces() []string { return memories.Namespaces(p.o.Namespace) }
 
-func (p *Plane) namespaces() []string {
-	if p.o.Namespace == UserNamespace || p.o.Namespace == "" {
-		return []string{UserNamespace}
-	}
-	return []string{UserNamespace, p.o.Namespace}
-}
-
-// Recall implements [proxy.Recaller]. The first prompt of a conversation gets what is pinned, and each what the user said about it
-// before. Only the user's own words are added; what was added to the conversation before is not
-// added again.
+// Recall implements [proxy.Recaller]. The first prompt of a conversation gets what is pinned and the standing instructions, and each what
+// the user said about it before, as [memories.Choose] decides.
 func (r recaller) Recall(ctx context.Context, q proxy.Prompt) string {
 	if !r.ready.Load() {
 		return ""
@@ -121,90 +72,129 @@ func (r recaller) Recall(ctx context.Context, q proxy.Prompt) string {
 }
 
 func (p *Plane) recall(ctx context.Context, q proxy.Prompt) string {
-	store, err := p.opened()
-	if err != nil {
-		return ""
-	}
-	var found []memory.Record
-	if pins := p.pins.Load(); q.First && pins != nil {
-		found = append(found, *pins...)
-	}
-	res, err := store.Search(ctx, memory.Query{
-		Text: q.Text, Namespaces: p.namespaces(), Scope: q.Scope, AllScopes: p.o.Own, Origins: []memory.Origin{memory.OriginUser},
-		Limit: candidates * recallItems,
-	})
-	if err != nil {
-		return ""
-	}
-	for _, item := range res.Items {
-		// What was said in this conversation stands in it, unless a compaction took it out, and then its summary does.
-		if item.Source.Conversation == "" || item.Source.Conversation != q.Conversation {
-			found = append(found, item.Record)
+	var store *memory.Store
+	if p.tried.Load() || p.exists() { // a memory that nothing was kept in is not made for a question
+		var err error
+		if store, err = p.opened(); err != nil {
+			return ""
 		}
 	}
-	found = slices.DeleteFunc(found, func(r memory.Record) bool { return !trusted(ctx, store, &r) })
-	text, added := render(found, q)
-	if len(added) == 0 {
+	asked := memories.Prompt{
+		Text: q.Text, First: q.First, Conversation: q.Conversation, Recalled: q.Recalled, Namespaces: p.namespaces(), Scope: q.Scope, AllScopes: p.o.Own,
+	}
+	if pins := p.pins.Load(); pins != nil {
+		asked.Pins = *pins
+	}
+	gifts, err := memories.Choose(ctx, store, asked, time.Now())
+	if err != nil {
 		return ""
 	}
-	ids := make([]string, len(added))
-	for i := range added {
-		ids[i] = added[i].ID
+	text := gifts.Text()
+	if text == "" {
+		return ""
+	}
+	ids := make([]string, len(gifts.Given))
+	for i := range gifts.Given {
+		ids[i] = gifts.Given[i].ID
 	}
 	p.note(journal.MemoryRecalled{Conversation: q.Conversation, Records: ids, Bytes: int64(len(text))})
-	added = slices.DeleteFunc(added, func(r memory.Record) bool { return r.Recorded.IsZero() }) // the profile's are no records
-	use := memory.Use{How: memory.UsePrompt, Client: cmp.Or(q.Speaker.Client, p.o.Client), Run: p.o.Run, Conversation: q.Conversation}
 	p.queue.Put(int64(len(text)), func() []memory.Record {
-		if err := store.Recalled(ctx, use, added...); err == nil && q.First {
-			p.readPins(ctx, store) // for the next conversation
+		if store != nil {
+			p.keepUses(ctx, store, q, gifts.Given)
 		}
 		return nil
 	})
 	return text
 }
 
-// trusted reports whether a record is the user's, as is all that it is derived from, as far as that is still there. What wrote it may
-// have claimed more than it could.
-func trusted(ctx context.Context, store *memory.Store, r *memory.Record) bool {
-	if r.Origin != memory.OriginUser || r.Quarantined {
-		return false
-	}
-	for _, id := range r.From {
-		sources, err := store.Get(ctx, id, 0)
-		if err == nil && slices.ContainsFunc(sources, func(s memory.Record) bool { return s.ID == id && s.Origin != memory.OriginUser }) {
-			return false
+// keepUses keeps to whom records were given and by which words, and reads the pins anew behind the first prompt of a conversation.
+func (p *Plane) keepUses(ctx context.Context, store *memory.Store, q proxy.Prompt, given []memories.Gift) {
+	given = slices.DeleteFunc(slices.Clone(given), func(g memories.Gift) bool { return g.Recorded.IsZero() }) // the profile's are no records
+	for i := range given {
+		g := &given[i]
+		use := memory.Use{
+			How: memory.UsePrompt, Client: cmp.Or(q.Speaker.Client, p.o.Client), Run: p.o.Run, Conversation: q.Conversation, Words: strings.Join(g.Words, " "), Score: g.Score,
+		}
+		if store.Recalled(ctx, use, g.Record) != nil {
+			return
 		}
 	}
-	return true
+	if q.First {
+		p.readPins(ctx, store)
+	}
 }
 
-// render writes lines of records, within the bounds of one prompt, and returns which. All that is pinned is given first, and is not
-// counted as recalled: its own bound is that of the profile.
-func render(found []memory.Record, q proxy.Prompt) (string, []memory.Record) {
-	before := strings.Join(q.Recalled, "\n")
-	room := bytesPerToken*recallTokens - len(capture.Wrap([]string{"-"}))
-	var lines []string
-	var added []memory.Record
-	recalled := 0
-	for _, r := range found {
-		if r.Kind != memory.KindPin && recalled >= recallItems {
+// learn keeps the standing instructions that a person has typed in records that were just added with ids: "always answer in German". A later one
+// about the same thing takes the place of the earlier one, which stays as what held before.
+func learn(ctx context.Context, store *memory.Store, records []memory.Record, ids []string) error {
+	for i := range records {
+		r := &records[i]
+		if r.Origin != memory.OriginUser || r.Kind != memory.KindEpisode || r.Quarantined || i >= len(ids) || ids[i] == "" {
 			continue
 		}
-		// Whatever a search returns, only what a person said goes into a prompt.
-		if r.Origin != memory.OriginUser || r.Quarantined || slices.ContainsFunc(added, func(a memory.Record) bool { return a.ID == r.ID || a.Text == r.Text }) {
-			continue
+		for _, found := range standing.Find(r.Text) {
+			if err := learnOne(ctx, store, r, ids[i], found); err != nil {
+				return err
+			}
 		}
-		line := capture.Line(r, lineBytes)
-		_, words, _ := strings.Cut(line, "]: ")
-		if len(line)+1 > room || words == "" || strings.Contains(before, words) || strings.Contains(q.Text, words) {
-			continue
-		}
-		if r.Kind != memory.KindPin {
-			recalled++
-		}
-		room -= len(line) + 1
-		lines = append(lines, line)
-		added = append(added, r)
 	}
-	return capture.Wrap(lines), added
+	return nil
+}
+
+// learnOne keeps one instruction that the episode id says.
+func learnOne(ctx context.Context, store *memory.Store, r *memory.Record, id string, i standing.Instruction) error {
+	namespace := r.Namespace
+	if i.Everywhere {
+		namespace = UserNamespace
+	}
+	var have []memory.Record
+	err := store.Each(ctx, memory.Filter{Namespaces: []string{namespace}, Kinds: []memory.Kind{memory.KindFact}, Scope: r.Scope}, func(old memory.Record) error {
+		if old.Standing() && old.Scope == r.Scope && old.Fact.Attribute == i.Topic {
+			have = append(have, old)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	known, err := store.Get(ctx, id, 0)
+	if err != nil {
+		return err
+	}
+	// Clients send their history again. What was said here already is nothing new, and a word of this conversation that came later counts.
+	again := known[0].Count > 1 && known[0].Source.Conversation == r.Source.Conversation
+	for _, old := range have {
+		counts := old.Fact.Expired.IsZero()
+		if counts && (sameWords(old.Text, i.Sentence) || known[0].Count > 1 && old.Source.Conversation == r.Source.Conversation) || again && slices.Contains(old.From, id) {
+			return nil
+		}
+	}
+	said := r.Said
+	if said.IsZero() {
+		said = known[0].Recorded
+	}
+	for _, old := range have {
+		switch {
+		case sameWords(old.Text, i.Sentence): // it held once and does again: it stands there once
+			if err := store.Remove(ctx, old.ID); err != nil {
+				return err
+			}
+		case old.Fact.Expired.IsZero():
+			f := *old.Fact
+			f.ValidUntil, f.Expired = said, said
+			old.Fact = &f
+			if err := store.Update(ctx, old); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = store.Add(ctx, memory.Record{
+		Kind: memory.KindFact, Origin: memory.OriginUser, Namespace: namespace, Scope: r.Scope, Text: i.Sentence, Source: r.Source, Said: said, From: []string{id},
+		Fact: &memory.Fact{Subject: "user", Attribute: i.Topic, Value: i.Sentence, Quote: i.Sentence, Episode: id, ValidFrom: said, Standing: true},
+	})
+	return err
+}
+
+func sameWords(a, b string) bool {
+	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }

@@ -73,6 +73,7 @@ type shownRecord struct {
 	Count     int       `json:"count"`
 	Source    string    `json:"source,omitempty"`
 	Run       string    `json:"run,omitempty"`
+	Withheld  bool      `json:"withheld,omitempty"` // a person took it back, or one about the same
 }
 
 func shownOf(r memory.Record) shownRecord {
@@ -81,7 +82,7 @@ func shownOf(r memory.Record) shownRecord {
 	parts := slices.DeleteFunc([]string{r.Source.Client, r.Source.Speaker, r.Source.Tool, r.Source.File}, func(p string) bool { return p == "" })
 	return shownRecord{
 		ID: r.ID, Kind: string(r.Kind), Origin: string(r.Origin), Namespace: r.Namespace, Text: text, Cut: text != r.Text, Said: r.Said, Count: r.Count,
-		Source: strings.Join(parts, ", "), Run: r.Source.Run,
+		Source: strings.Join(parts, ", "), Run: r.Source.Run, Withheld: r.Withheld,
 	}
 }
 
@@ -225,6 +226,9 @@ type memoryOrigin struct {
 	Uses    []memory.Use  `json:"uses"`
 	Pinned  bool          `json:"pinned"`
 	Forget  string        `json:"forget"` // the command that removes it
+	// Not is the command that takes it back or lets it be given again, "" for a pin; Withheld says that it, or one about the same, is taken back.
+	Not      string `json:"not,omitempty"`
+	Withheld bool   `json:"withheld"`
 }
 
 // ask returns the answer to a search (q, origin, kind, offset), or to the question where a record comes from (why).
@@ -243,9 +247,12 @@ func (r *remembered) ask(ctx context.Context, q url.Values) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		forget := "plimsoll memory forget " + w.Record.ID
+		forget, not := "plimsoll memory forget "+w.Record.ID, "plimsoll memory not "+w.Record.ID
+		if w.WithheldBy != "" {
+			not = "plimsoll memory not " + w.WithheldBy + " --undo"
+		}
 		if w.Record.Kind == memory.KindPin {
-			forget = "plimsoll memory pin --remove PIN-ID"
+			forget, not = "plimsoll memory pin --remove PIN-ID", ""
 			pins, err := m.Pins()
 			if err != nil {
 				return nil, err
@@ -258,9 +265,9 @@ func (r *remembered) ask(ctx context.Context, q url.Values) (any, error) {
 		}
 		for i := range w.Uses {
 			u := &w.Uses[i]
-			u.Client, u.Run, u.Conversation = printable.Name(u.Client), printable.Name(u.Run), printable.Name(u.Conversation)
+			u.Client, u.Run, u.Conversation, u.Words = printable.Name(u.Client), printable.Name(u.Run), printable.Name(u.Conversation), printable.Text(u.Words)
 		}
-		return memoryOrigin{readable(w.Record), shownAll(w.From), w.Gone, shownAll(w.Derived), w.Uses, w.Pinned, forget}, nil
+		return memoryOrigin{readable(w.Record), shownAll(w.From), w.Gone, shownAll(w.Derived), w.Uses, w.Pinned, forget, not, w.WithheldBy != ""}, nil
 	}
 	offset, err := strconv.Atoi("0" + q.Get("offset"))
 	if err != nil || offset > 1<<20 {

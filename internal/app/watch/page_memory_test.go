@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,10 +84,19 @@ func TestMemoryPage(t *testing.T) {
 	}
 	w, err := r.ask(t.Context(), url.Values{"why": {record.ID}})
 	why, ok := w.(memoryOrigin)
-	if err != nil || !ok || why.Forget != "plimsoll memory forget "+record.ID || why.Record.Text == record.Text || len(why.Uses) != 1 {
+	if err != nil || !ok || why.Forget != "plimsoll memory forget "+record.ID || why.Not != "plimsoll memory not "+record.ID || why.Withheld || why.Record.Text == record.Text || len(why.Uses) != 1 {
 		t.Errorf("%+v, %v", w, err)
 	}
-	if w, err := r.ask(t.Context(), url.Values{"why": {pin.ID}}); err != nil || w.(memoryOrigin).Forget != "plimsoll memory pin --remove "+pin.ID {
+	if err := m.Store.Withhold(t.Context(), record.ID); err != nil {
+		t.Fatal(err)
+	}
+	if w, err := r.ask(t.Context(), url.Values{"why": {record.ID}}); err != nil || w.(memoryOrigin).Not != "plimsoll memory not "+record.ID+" --undo" || !w.(memoryOrigin).Withheld {
+		t.Errorf("%+v, %v", w, err)
+	}
+	if f := ask(url.Values{"q": {"heron"}}); !slices.ContainsFunc(f.Records, func(r shownRecord) bool { return r.Withheld }) {
+		t.Error("the list does not say that it was taken back")
+	}
+	if w, err := r.ask(t.Context(), url.Values{"why": {pin.ID}}); err != nil || w.(memoryOrigin).Not != "" || w.(memoryOrigin).Forget != "plimsoll memory pin --remove "+pin.ID {
 		t.Errorf("%+v, %v", w, err)
 	}
 	r.close.Reset(time.Millisecond)

@@ -8,11 +8,18 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// forever stands in the lines of what is pinned and of standing instructions.
+const forever = "for every conversation"
+
 // Line returns a record as one line of at most size bytes: its origin, date and id, and its words, with line breaks as spaces and without
 // control characters, and with "<" and ">" replaced so that nothing looks like markup.
 func Line(r memory.Record, size int) string {
 	var b strings.Builder
-	b.WriteString("- [" + string(r.Origin) + ", " + r.Said.UTC().Format("2006-01-02") + ", " + r.ID + "]: ")
+	b.WriteString("- [" + string(r.Origin) + ", ")
+	if r.Kind == memory.KindPin || r.Standing() {
+		b.WriteString(forever + ", ")
+	}
+	b.WriteString(r.Said.UTC().Format("2006-01-02") + ", " + r.ID + "]: ")
 	space := false
 	for _, c := range r.Text {
 		switch {

@@ -11,8 +11,9 @@ const (
 	closing = "</plimsoll-memory-context>"
 )
 
-// preface introduces the lines to a model. They are a person's words of another time, not instructions of now.
-const preface = "Plimsoll found these in the memory of earlier conversations. They are the user's own words of that time; the user's message above has precedence."
+// preface introduces the lines to a model. They are a person's words of another time, and instructions of now only where the person meant them so.
+const preface = "Plimsoll found these in the memory of earlier conversations. They are the user's own words of that time, and instructions to follow where they are " +
+	forever + "; the user's message above has precedence."
 
 // Wrap returns lines of recalled memory between the marks by which [Strip] recognises them; "" for no lines. It leaves out lines that hold
 // a mark or a line break.

@@ -46,6 +46,9 @@ func Line(r memory.Record, words int) string {
 			parts = append(parts, "until "+f.ValidUntil.UTC().Format(time.DateOnly))
 		}
 	}
+	if r.Withheld {
+		parts = append(parts, "taken back by the user")
+	}
 	if r.Count > 1 {
 		parts = append(parts, "said several times")
 	}

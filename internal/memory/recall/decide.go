@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -104,7 +105,7 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 		}
 		return j.says <= 0 || j.s.past
 	})
-	slices.SortStableFunc(all, func(a, b *judged) int {
+	sorting.StableBy(all, func(a, b *judged) int {
 		return cmp.Or(cmp.Compare(b.says-b.floor, a.says-a.floor), b.item.Said.Compare(a.item.Said))
 	})
 	all = d.mergeSame(all)

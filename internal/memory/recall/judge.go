@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -183,7 +182,8 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		}
 	}
 	// Of the words that are met those count that together are the least likely by chance.
-	slices.SortFunc(says, func(a, b float64) int { return cmp.Compare(b, a) })
+	slices.Sort(says)
+	slices.Reverse(says)
 	sum := 0.0
 	for k, s := range says {
 		sum += s

@@ -47,7 +47,7 @@ export default function draw(box, data, tools) {
 
   function head(r) {
     return [el("span", { class: "pill " + ({ user: "ok", agent: "live", tool: "warn" }[r.origin] ?? "") }, r.origin), " ",
-      [r.kind, clock(r.said), r.namespace, r.source, r.count > 1 && r.count + " times"].filter(Boolean).join(" · ")];
+      [r.kind, clock(r.said), r.namespace, r.source, r.count > 1 && r.count + " times", r.withheld && "taken back"].filter(Boolean).join(" · ")];
   }
 
   function item(r) {
@@ -65,7 +65,7 @@ export default function draw(box, data, tools) {
 
   function origins(w, shown) {
     const s = w.record.source ?? {};
-    const used = (w.uses ?? []).map((u) => el("p", { class: "sub" }, [clock(u.at), u.how === "search" ? "found by a search" : "added to a prompt", u.client, u.conversation && "conversation " + u.conversation].filter(Boolean).join(" · "), u.run && [" · ", run(u.run)]));
+    const used = (w.uses ?? []).map((u) => el("p", { class: "sub" }, [clock(u.at), u.how === "search" ? "found by a search" : "added to a prompt", u.client, u.conversation && "conversation " + u.conversation, u.words && "by the words: " + u.words].filter(Boolean).join(" · "), u.run && [" · ", run(u.run)]));
     const fact = w.record.fact;
     return [
       shown.cut && el("pre", { tabindex: "0", role: "region", "aria-label": "All its words" }, w.record.text),
@@ -80,9 +80,11 @@ export default function draw(box, data, tools) {
         ["Derived from it", w.derived.length > 0 && w.derived.map(short)],
         ["Given to", used.length ? used : "nobody yet"],
         ["Pinned", w.pinned ? "yes" : "no"],
+        ["Taken back", w.withheld && "yes: it is not put before a model by itself"],
         ["ID", el("code", {}, w.record.id)],
+        w.not && [w.withheld ? "To let it be given again" : "To take it back", [el("code", {}, w.not), " ", copy(w.not)]],
         [w.record.kind === "pin" ? "To unpin it" : "To forget it", [el("code", {}, w.forget), " ", copy(w.forget)]],
-      ]),
+      ].filter(Boolean)),
     ].filter(Boolean);
   }
 

@@ -1,0 +1,172 @@
+package standing
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
+)
+
+// Instruction is a standing instruction.
+type Instruction struct {
+	Sentence string // as it was typed
+	// Topic names the thing that it is about. Of two with the same topic the later counts.
+	Topic string
+	// Everywhere is true for what concerns the person and how to talk to them, in any project.
+	Everywhere bool
+}
+
+// Bounds of what is looked at, and of what is found in one message: who types more rules than that has pasted them.
+const (
+	maxText     = 1 << 10
+	maxSentence = 240
+	maxFound    = 5
+)
+
+// Find returns the standing instructions in a message.
+func Find(text string) []Instruction {
+	if len(text) > maxText {
+		return nil
+	}
+	low := strings.ToLower(text)
+	all := sentences(text)
+	if !hinted(low) && !slices.ContainsFunc(all, func(s sentence) bool { return begun(strings.ToLower(s.text)) }) {
+		return nil
+	}
+	task := false // whether the message also says what is to be built
+	for _, s := range all {
+		task = task || building(s.text)
+	}
+	var found []Instruction
+	for _, s := range all {
+		if s.question || !hinted(strings.ToLower(s.text)) && !begun(strings.ToLower(s.text)) || len(s.text) > maxSentence || !plain(s.text) {
+			continue
+		}
+		ok := false
+		if chinese(s.text) {
+			ok = inChinese(s.text)
+		} else {
+			ok = inLatin(s.text, task)
+		}
+		if ok {
+			topic, everywhere := topicOf(s.text)
+			found = append(found, Instruction{s.text, topic, everywhere})
+		}
+	}
+	if len(found) > maxFound || len(found) > 0 && foreign().MatchString(low) {
+		return nil
+	}
+	return found
+}
+
+// hints are parts of the words without one of which no sentence is an instruction: most texts have none, and are read no further.
+const (
+	hints = `always,never,t ever,not ever,now on,forward,future,here on,immer,nie,stets,jetzt,sofort,künftig,zukunft,nun an,grundsätzlich,ausnahmslos,fortan,` +
+		`siempre,nunca,jamás,ahora,adelante,futuro,sucesivo,以后,今后,现在,往后,永远,绝,千万,切勿,始终,一直,总是,一律,每次,从今`
+	// begins are those with which a sentence about an occasion begins.
+	begins = "before ,after ,when,every ,each ,on ,vor ,nach,bevor ,wenn ,jedes,antes ,después ,cada ,cuando "
+)
+
+// hinted reports whether a text in lower case has a hint.
+func hinted(low string) bool {
+	for h := range strings.SplitSeq(hints, ",") {
+		if strings.Contains(low, h) {
+			return true
+		}
+	}
+	return false
+}
+
+// begun reports whether a sentence begins as one about an occasion does.
+func begun(low string) bool {
+	for b := range strings.SplitSeq(begins, ",") {
+		if strings.HasPrefix(low, b) {
+			return true
+		}
+	}
+	return false
+}
+
+// foreign matches messages about what somebody else is to be told, or about the words themselves.
+var foreign = lazy.Regexp(`\b(prompt|prompts|chatbot|bot|persona|claude\.md|agents\.md|gemini\.md|readme|translate|traduce|traduzca|policy|checkbox|blog|quote|zitat|regla que|rule (to|in|for|that)|regel hinzu)\b|übersetz|提示词|翻译|机器人|文档里`)
+
+type sentence struct {
+	text     string
+	question bool
+}
+
+// sentences cuts a text at line breaks and behind full stops, question marks and exclamation marks.
+func sentences(text string) (out []sentence) {
+	put := func(s string, question bool) {
+		s = strings.TrimSpace(s)
+		s = strings.TrimSpace(strings.TrimLeft(s, "-*•"))
+		if s != "" {
+			out = append(out, sentence{s, question || strings.HasPrefix(s, "¿")})
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		start := 0
+		for i, r := range line {
+			end := i + utf8.RuneLen(r)
+			switch r {
+			case '.', '!', ';':
+				if end < len(line) && line[end] != ' ' {
+					continue // a file's name, an ellipsis
+				}
+				put(line[start:end], false)
+			case '?', '？':
+				put(line[start:end], true)
+			case '。', '！', '；':
+				put(line[start:end], false)
+			default:
+				continue
+			}
+			start = end
+		}
+		put(line[start:], false)
+	}
+	return out
+}
+
+// plain reports whether a sentence has neither code nor quotation marks: what is quoted is not said.
+func plain(s string) bool {
+	return !strings.ContainsAny(s, "`{}<>=\"“”„«»「」|\\[]") && !strings.Contains(s, "()") && !strings.Contains(s, "://")
+}
+
+// chinese reports whether a sentence is mostly Chinese.
+func chinese(s string) bool {
+	han, letters := 0, 0
+	for _, r := range s {
+		switch {
+		case unicode.Is(unicode.Han, r):
+			han++
+		case unicode.IsLetter(r):
+			letters++
+		}
+	}
+	return han > 0 && 3*han >= letters
+}
+
+// wordsOf returns the words of a sentence in lower case, and which of them a comma or colon follows.
+func wordsOf(s string) (words []string, pause []bool) {
+	for _, f := range strings.Fields(strings.ToLower(s)) {
+		f = strings.Map(func(r rune) rune {
+			if r == '\'' || r == '’' {
+				return -1
+			}
+			return r
+		}, f)
+		w := strings.Trim(f, ".,!?:;()¡¿…–—")
+		if w == "" {
+			if len(pause) > 0 {
+				pause[len(pause)-1] = true
+			}
+			continue
+		}
+		words = append(words, w)
+		pause = append(pause, strings.HasSuffix(f, ",") || strings.HasSuffix(f, ":"))
+	}
+	return words, pause
+}
