@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/footprint"
 	"github.com/plimsoll/plimsoll/internal/footprint/first"
+	_ "github.com/plimsoll/plimsoll/internal/footprint/smallpages"
 )
 
 // The go:debug line: a supervisor that sleeps does not look every second whether it may use other processors by now, which was a

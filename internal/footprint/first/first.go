@@ -1,5 +1,5 @@
-// Package first leaves one processor to the process before anything else is made, and keeps its pages small. It imports next to nothing, so that it
-// is among the first packages that are initialised: what a second processor has made until main stays in pages of its own, and when that
+// Package first leaves one processor to the process before anything else is made. It imports nothing but the runtime, so that it is
+// among the first packages that are initialised: what a second processor has made until main stays in pages of its own, and when that
 // processor is let go of later its pages are filed under lists that are otherwise empty, 0.4 MB of them.
 //
 // Package main alone imports it.

@@ -1,4 +1,4 @@
-package first
+package smallpages
 
 import (
 	"os"
@@ -7,9 +7,6 @@ import (
 	"syscall"
 )
 
-// Where transparent huge pages are always on, as Debian has them, the first byte of each 2 MiB takes all of it: a supervisor that needs 4 MB has
-// 10. What is huge once stays so, and Go's first pages are there before any code of ours. So a run starts itself anew with huge pages
-// switched off, 2 ms that are paid in these places only, and switches them on again for what it starts as soon as its own first pages are there.
 const (
 	// smallPages is set in the second start; its value is what GODEBUG was.
 	smallPages = "PLIMSOLL_SMALL_PAGES"

@@ -1,4 +1,4 @@
-package first
+package smallpages
 
 import "testing"
 
