@@ -13,10 +13,11 @@ import (
 const MaxText = 600
 
 const (
-	maxSentences = 6
+	maxSentences = 3
 	maxWords     = 40
 	maxValue     = 5 // words that a value has at most
 	maxGone      = 3
+	maxShort     = 28 // words of a text that says one thing
 )
 
 // Text is a text that was read, to be compared with others.
@@ -139,6 +140,9 @@ func Replaces(newer, older string) bool { return Read(newer).Replaces(Read(older
 
 // Replaces reports whether a text takes the place of one that was said before.
 func (n Text) Replaces(older Text) bool {
+	if !n.isShort() || !older.isShort() {
+		return false
+	}
 	for i := range n {
 		if n[i].asks || n[i].adds {
 			continue
@@ -152,7 +156,20 @@ func (n Text) Replaces(older Text) bool {
 	return false
 }
 
+// isShort reports whether a text says one thing: of a longer one, of chat above all, sentences are alike that are about nothing.
+func (n Text) isShort() bool {
+	words := 0
+	for _, s := range n {
+		words += len(s.words)
+	}
+	return len(n) <= 2 && words <= maxShort
+}
+
+// replaces reports whether a sentence takes the place of another one: by what it says is no longer so, or by being alike.
 func (n *sentence) replaces(o *sentence) bool {
+	if slices.ContainsFunc(n.gone, func(i int) bool { return o.has(&n.words[i]) }) {
+		return true
+	}
 	common := n.common(o)
 	if common.fresh == 0 && common.gone == 0 {
 		return false // it says the same
@@ -165,9 +182,9 @@ func (n *sentence) replaces(o *sentence) bool {
 	case common.telling == 0:
 		return false
 	case n.change:
-		// It names what counts no longer, or speaks of the same, or of the same with a value of the same sort.
-		return slices.ContainsFunc(n.gone, func(i int) bool { return o.has(&n.words[i]) }) || 2*common.telling >= least && !n.otherSubject(o) ||
-			common.class && common.telling >= enough
+		// It speaks of the same, or of the same with a value of the same sort.
+		return common.telling >= 2 && 2*common.telling >= least && !n.otherSubject(o) || common.class && common.telling >= enough ||
+			common.telling > 0 && n.sameFrame(o) && n.sameVerb(o)
 	case common.fresh == 0 || common.gone == 0 || common.fresh > maxValue || common.gone > maxValue:
 		return false
 	}
