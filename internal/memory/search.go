@@ -236,6 +236,7 @@ func newestFirst(items []Item) []Item {
 
 // mayReplace reports whether a record may take the place of another one, whatever they say.
 func mayReplace(k, o *Record) bool {
-	return k.Said.After(o.Said) && k.Origin.trust() >= o.Origin.trust() && k.Namespace == o.Namespace && k.Scope == o.Scope &&
+	spoken := k.Kind == KindEpisode && k.Origin != OriginUser || o.Kind == KindEpisode && o.Origin != OriginUser // answers of models, results
+	return !spoken && k.Said.After(o.Said) && k.Origin.trust() >= o.Origin.trust() && k.Namespace == o.Namespace && k.Scope == o.Scope &&
 		k.Source.Speaker == "" && o.Source.Speaker == "" && k.ID != o.ID && !slices.Contains(k.From, o.ID) && !slices.Contains(o.From, k.ID)
 }

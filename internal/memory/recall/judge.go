@@ -192,7 +192,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		}
 	}
 	subject := p.own && j.subject && (p.mine || least < 0.5)
-	if j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common) {
+	if p.states && j.telling < 2 || j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common) {
 		j.says = min(j.says, 0.9*j.floor)
 	}
 }

@@ -65,7 +65,11 @@ func Read(text string) Prompt {
 	german := isGerman(all)
 	order := p.signs(all)
 	seen := map[string]bool{}
+	functions := 0
 	for _, u := range all {
+		if u.rank() == function {
+			functions++
+		}
 		if w, ok := content(p.Query, u, german); ok && !seen[w.Term] && len(p.words) < maxWords {
 			seen[w.Term] = true
 			p.words = append(p.words, w)
@@ -79,7 +83,7 @@ func Read(text string) Prompt {
 	}
 	own := p.mine && (p.asks || order == asked) || p.said || p.should && p.asks
 	p.own = own
-	p.states = !p.asks && !p.mine && !p.said && len(p.words) >= 3 && len(p.words) < len(all)
+	p.states = !p.asks && !p.mine && !p.said && len(p.words) >= 3 && functions > 1
 	fragment := len(p.words) >= 2 && len(all)-len(p.words) <= 1
 	p.common = telling == 0 && !own && !fragment && !(p.fact && p.asks)
 	switch {

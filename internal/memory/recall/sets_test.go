@@ -175,6 +175,7 @@ func BenchmarkRequestPath(b *testing.B) {
 			batch = batch[:0]
 		}
 	}
+	ask(b, s, "Which scheduler do we use?") // reads the index
 	for name, text := range map[string]string{
 		"short": "Which scheduler does our importer4711 use for the nightly invoice run?",
 		"1MiB":  "Which scheduler does our importer4711 use for the nightly invoice run?\n" + strings.Repeat("some pasted text of a log, with words\n", 1<<20/38),

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/plimsoll/plimsoll/internal/memory/index"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // statement is a record, read for what it is about.
@@ -27,6 +28,9 @@ type mention struct {
 	about float64 // how much the statement is about it, 1 for its subject
 }
 
+// maxStatement bounds the bytes of a record that are looked at: it says at its beginning what it is about.
+const maxStatement = 4 << 10
+
 // maxMentions bounds the words of a record that are looked at.
 const maxMentions = 400
 
@@ -45,6 +49,7 @@ const (
 
 // readStatement reads the text of a record.
 func readStatement(text string) *statement {
+	text = limit.Clip(text, maxStatement)
 	s := &statement{first: map[byte][]int{}, initials: map[string]int{}, past: saysPast(text)}
 	var letters []byte // first letters of the words of the sentence
 	var from []int     // the mention of each
