@@ -173,7 +173,11 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		on     bool
 		weight float64
 	}{
-		{p.own && p.mine, ownWeight}, {p.asks, askWeight}, {p.said, saidWeight}, {p.here && !p.own, hereWeight}, {p.world && !p.mine, worldWeight},
+		{p.own && p.mine, ownWeight},
+		{p.asks, askWeight},
+		{p.said, saidWeight},
+		{p.here && !p.own, hereWeight},
+		{p.world && !p.mine, worldWeight},
 		{p.states, statesWeight},
 		{p.why && !p.mine, whyWeight},
 	} {

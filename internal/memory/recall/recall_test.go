@@ -68,11 +68,21 @@ func given(t *testing.T, s *memory.Store, prompt string, want ...string) recall.
 
 // everyday holds things that a person may have said in some weeks.
 var everyday = []said{
-	{"We use pnpm in all frontend repositories.", 40}, {"Releases are cut on Tuesdays.", 39}, {"The ledger is kept in Postgres 16.", 38},
-	{"My dog is called Pixel.", 37}, {"Deploys services to a Kubernetes cluster on EKS.", 36}, {"CI runs on GitHub Actions.", 35},
-	{"Failed messages land in a dead letter queue and are replayed by hand.", 34}, {"Marta has to review every change of the billing service.", 33},
-	{"Please run the tests before you commit.", 32}, {"The function was split in two because it was too long.", 31}, {"Die Teamsitzung ist montags im Zimmer Säntis.", 30},
-	{"缓存过期时间统一设为十五分钟。", 29}, {"La base de datos de inventario es CockroachDB.", 28}, {"Redis is only a cache here.", 27}, {"Auth depends on Redis for its sessions.", 26},
+	{"We use pnpm in all frontend repositories.", 40},
+	{"Releases are cut on Tuesdays.", 39},
+	{"The ledger is kept in Postgres 16.", 38},
+	{"My dog is called Pixel.", 37},
+	{"Deploys services to a Kubernetes cluster on EKS.", 36},
+	{"CI runs on GitHub Actions.", 35},
+	{"Failed messages land in a dead letter queue and are replayed by hand.", 34},
+	{"Marta has to review every change of the billing service.", 33},
+	{"Please run the tests before you commit.", 32},
+	{"The function was split in two because it was too long.", 31},
+	{"Die Teamsitzung ist montags im Zimmer Säntis.", 30},
+	{"缓存过期时间统一设为十五分钟。", 29},
+	{"La base de datos de inventario es CockroachDB.", 28},
+	{"Redis is only a cache here.", 27},
+	{"Auth depends on Redis for its sessions.", 26},
 }
 
 func TestPromptsThatWantNothing(t *testing.T) {

@@ -135,7 +135,8 @@ func FuzzDecide(f *testing.F) {
 	f.Fuzz(func(t *testing.T, prompt, text string) {
 		p := recall.Read(prompt)
 		found := memory.Results{Items: []memory.Item{
-			{Record: memory.Record{ID: "a", Text: text, Said: now, Count: 1}, ReplacedBy: "b"}, {Record: memory.Record{ID: "b", Text: prompt, Said: now}},
+			{Record: memory.Record{ID: "a", Text: text, Said: now, Count: 1}, ReplacedBy: "b"},
+			{Record: memory.Record{ID: "b", Text: prompt, Said: now}},
 			{Record: memory.Record{ID: "c", Text: "We use pnpm.", Said: now}, ReplacedBy: "c"},
 		}, Held: map[string]int{"pnpm": 3}, Of: 3}
 		d := recall.Decide(p, found, now)

@@ -89,16 +89,22 @@ func TestTopics(t *testing.T) {
 		return got[0].Topic
 	}
 	for _, same := range [][2]string{
-		{"always answer in German", "From now on please reply in English."}, {"always answer in German", "以后都用中文回答"}, {"siempre responde en español", "Antworte immer auf Deutsch"},
-		{"from now on use pnpm", "From now on use yarn."}, {"Always use tabs.", "From now on use spaces"}, {"Always run the linter", "From now on don't run the linter"},
+		{"always answer in German", "From now on please reply in English."},
+		{"always answer in German", "以后都用中文回答"},
+		{"siempre responde en español", "Antworte immer auf Deutsch"},
+		{"from now on use pnpm", "From now on use yarn."},
+		{"Always use tabs.", "From now on use spaces"},
+		{"Always run the linter", "From now on don't run the linter"},
 	} {
 		if a, b := topic(same[0]), topic(same[1]); a != b {
 			t.Errorf("%q is about %q, and %q about %q", same[0], a, same[1], b)
 		}
 	}
 	for _, other := range [][2]string{
-		{"always answer in German", "Always write commit messages in English"}, {"never commit without asking", "Always use conventional commits"},
-		{"from now on use pnpm", "From now on use uv"}, {"Never push to main", "Always ask before you push"},
+		{"always answer in German", "Always write commit messages in English"},
+		{"never commit without asking", "Always use conventional commits"},
+		{"from now on use pnpm", "From now on use uv"},
+		{"Never push to main", "Always ask before you push"},
 	} {
 		if a, b := topic(other[0]), topic(other[1]); a == b {
 			t.Errorf("%q and %q are both about %q", other[0], other[1], a)

@@ -29,9 +29,13 @@ var (
 		name string
 		is   func() *regexp.Regexp
 	}{
-		{"commit", messages}, {"push", lazy.Regexp(`\bpush|推送`)}, {"deploy", lazy.Regexp(`\bdeploy|despleg|部署`)},
-		{"install", lazy.Regexp(`\binstal|安装`)}, {"delete", lazy.Regexp(`\b(delet|remov|lösch|borr|elimin)|删除`)},
-		{"refactoring", lazy.Regexp(`\brefactor`)}, {"merge", lazy.Regexp(`\bmerg|合并`)},
+		{"commit", messages},
+		{"push", lazy.Regexp(`\bpush|推送`)},
+		{"deploy", lazy.Regexp(`\bdeploy|despleg|部署`)},
+		{"install", lazy.Regexp(`\binstal|安装`)},
+		{"delete", lazy.Regexp(`\b(delet|remov|lösch|borr|elimin)|删除`)},
+		{"refactoring", lazy.Regexp(`\brefactor`)},
+		{"merge", lazy.Regexp(`\bmerg|合并`)},
 	}
 	markers = lazy.Regexp(`\b(always|never|ever|please|dont|do not|immer|stets|nie|niemals|bitte|siempre|nunca|jamás|por favor|no|not|nicht|keine?)\b`)
 )
