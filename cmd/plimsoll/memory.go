@@ -260,7 +260,11 @@ func newMemoryAddCommand(open opener) *cobra.Command {
 			}
 			ask := func(m *app.Memory) (app.MemoryRecord, error) { return m.Add(cmd.Context(), namespace, text) }
 			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, r app.MemoryRecord) error {
-				_, err := fmt.Fprintf(out, "noted as %s, of origin %s, in %s\n", r.ID, r.Origin, r.Namespace)
+				who := "an agent" // inside of a run
+				if r.Origin == "user" {
+					who = "you"
+				}
+				_, err := fmt.Fprintf(out, "kept in %s, as said by %s: %s\n", r.Namespace, who, r.ID)
 				return err
 			})
 		},
