@@ -2,7 +2,6 @@ package newest
 
 import (
 	_ "embed"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -170,8 +169,10 @@ func (n Text) isShort() bool {
 
 // replaces reports whether a sentence takes the place of another one: by what it says is no longer so, or by being alike.
 func (n *sentence) replaces(o *sentence) bool {
-	if slices.ContainsFunc(n.gone, func(i int) bool { return o.has(&n.words[i]) }) {
-		return true
+	for _, i := range n.gone {
+		if o.has(&n.words[i]) {
+			return true
+		}
 	}
 	common := n.common(o)
 	if common.fresh == 0 && common.gone == 0 {
@@ -236,9 +237,13 @@ func (n *sentence) common(o *sentence) (c overlap) {
 }
 
 func (s *sentence) has(w *word) bool {
-	return slices.ContainsFunc(s.words, func(x word) bool {
-		return x.term != "" && (x.term == w.term || w.class == other && !w.dense && index.Inflected(x.text, w.text))
-	})
+	for i := range s.words {
+		x := &s.words[i]
+		if x.term != "" && (x.term == w.term || w.class == other && !w.dense && index.Inflected(x.text, w.text)) {
+			return true
+		}
+	}
+	return false
 }
 
 // sameFrame reports whether two sentences are the same up to what they say of their subject: what differs stands behind their verbs, or at one place.
@@ -249,32 +254,33 @@ func (n *sentence) sameFrame(o *sentence) bool {
 		head++
 	}
 	if n.verb > 0 && o.verb > 0 {
-		return head > n.verb && head > o.verb && slices.ContainsFunc(a[:head], word.tells) || slices.ContainsFunc(a[:n.verb], word.tells) && n.sameSubject(o)
+		return head > n.verb && head > o.verb && tell(a[:head]) || tell(a[:n.verb]) && n.sameSubject(o)
 	}
 	tail := 0
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail].same(&b[len(b)-1-tail]) {
 		tail++
 	}
-	return head > 0 && len(a)-head-tail <= 2 && len(b)-head-tail <= 2 && slices.ContainsFunc(a[:head], word.tells)
+	return head > 0 && len(a)-head-tail <= 2 && len(b)-head-tail <= 2 && tell(a[:head])
 }
 
 // sameSubject reports whether two sentences have the same words before their verbs.
 func (n *sentence) sameSubject(o *sentence) bool {
-	within := func(s, t *sentence) bool {
-		return !slices.ContainsFunc(s.words[:s.verb], func(w word) bool { return w.tells() && !t.has(&w) })
-	}
-	return within(n, &sentence{words: o.words[:o.verb]}) && within(o, &sentence{words: n.words[:n.verb]})
+	return !n.subjectBeyond(&sentence{words: o.words[:o.verb]}, month) && !o.subjectBeyond(&sentence{words: n.words[:n.verb]}, month)
 }
 
 // otherSubject reports whether two sentences, both with a verb, speak of something else before it.
 func (n *sentence) otherSubject(o *sentence) bool {
-	if n.verb <= 0 || o.verb <= 0 {
-		return false
+	return n.verb > 0 && o.verb > 0 && n.subjectBeyond(o, other) && o.subjectBeyond(n, other)
+}
+
+// subjectBeyond reports whether the words before a sentence's verb have one, of a class up to the last one, that another sentence has nowhere.
+func (n *sentence) subjectBeyond(o *sentence, last class) bool {
+	for i := range n.words[:n.verb] {
+		if w := &n.words[i]; w.tells() && w.class <= last && !o.has(w) {
+			return true
+		}
 	}
-	less := func(s, t *sentence) bool { // a word of the subject that the other one has nowhere
-		return slices.ContainsFunc(s.words[:s.verb], func(w word) bool { return w.tells() && w.class == other && !t.has(&w) })
-	}
-	return less(n, o) && less(o, n)
+	return false
 }
 
 // sameVerb reports whether two sentences have one verb, and one that says more than that something is.
@@ -285,7 +291,17 @@ func (n *sentence) sameVerb(o *sentence) bool {
 	return lists.Of(n.words[n.verb].text)&beings == 0
 }
 
-func (w word) tells() bool { return w.term != "" }
+func (w *word) tells() bool { return w.term != "" }
+
+// tell reports whether one of some words tells something.
+func tell(words []word) bool {
+	for i := range words {
+		if words[i].tells() {
+			return true
+		}
+	}
+	return false
+}
 
 func (w *word) same(x *word) bool { return w.text == x.text || w.tells() && w.term == x.term }
 
