@@ -47,10 +47,29 @@ type entryShared struct {
 	Scope        string `json:"scope,omitempty"`
 }
 
-var (
-	kindLetters   = map[Kind]string{KindFact: "f", KindNote: "n", KindPin: "p"}
-	originLetters = map[Origin]string{OriginUser: "u", OriginAgent: "a"}
-)
+// letter returns the letter of a kind, "" for what was said in a conversation.
+func (k Kind) letter() string {
+	switch k {
+	case KindFact:
+		return "f"
+	case KindNote:
+		return "n"
+	case KindPin:
+		return "p"
+	}
+	return ""
+}
+
+// letter returns the letter of an origin, "" for a tool.
+func (o Origin) letter() string {
+	switch o {
+	case OriginUser:
+		return "u"
+	case OriginAgent:
+		return "a"
+	}
+	return ""
+}
 
 func kindOf(letter string) (Kind, error) {
 	switch letter {
@@ -90,7 +109,7 @@ func marshal(v any) ([]byte, error) {
 // encode returns the line of a record as the archive stores it, with its version and uses.
 func (s *Store) encode(r *Record, version int, uses ...storedUse) (archive.Line, error) {
 	b := entryBody{
-		ID: r.ID, Version: version, Kind: kindLetters[r.Kind], Origin: originLetters[r.Origin], Turn: r.Source.Turn, Tool: r.Source.Tool,
+		ID: r.ID, Version: version, Kind: r.Kind.letter(), Origin: r.Origin.letter(), Turn: r.Source.Turn, Tool: r.Source.Tool,
 		File: r.Source.File, From: r.From, Fact: r.Fact, Quarantined: r.Quarantined, Uses: uses, Text: r.Text,
 		Age: r.Recorded.UnixMilli() - r.Said.UnixMilli(),
 	}

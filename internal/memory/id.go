@@ -12,13 +12,23 @@ import (
 
 // An id is 128 bits in base32: 48 of milliseconds since 1970, 16 that count within one of them, and 64 of chance. Its letters are in the
 // order of their values, so that ids sort as texts like the times in them.
-var idCoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+var idCoding struct {
+	once sync.Once
+	made *base32.Encoding
+}
+
+func coding() *base32.Encoding {
+	idCoding.once.Do(func() {
+		idCoding.made = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+	})
+	return idCoding.made
+}
 
 const idLen = 26
 
 type recordID [16]byte
 
-func (id recordID) String() string { return idCoding.EncodeToString(id[:]) }
+func (id recordID) String() string { return coding().EncodeToString(id[:]) }
 
 func (id recordID) time() time.Time {
 	var ms int64
@@ -40,7 +50,7 @@ func millis(ms int64) (begin [6]byte) {
 func parseID(text string) (recordID, error) {
 	var id recordID
 	if len(text) == idLen {
-		if n, err := idCoding.Decode(id[:], []byte(text)); err == nil && n == len(id) && id.String() == text {
+		if n, err := coding().Decode(id[:], []byte(text)); err == nil && n == len(id) && id.String() == text {
 			return id, nil
 		}
 	}

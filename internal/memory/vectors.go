@@ -7,10 +7,10 @@ import (
 	"errors"
 	"os"
 	"path"
-	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/memory/archive"
 	"github.com/plimsoll/plimsoll/internal/memory/embed"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // vectorsFile is the name of the file of vectors, beside the segments of its namespace.
@@ -116,7 +116,7 @@ func fuse(words, near []place) []place {
 	}
 	add(words, 1)
 	add(near, meaningWeight)
-	slices.SortStableFunc(out, func(a, b place) int { return cmp.Compare(b.score, a.score) }) // of equals, those by words first
+	sorting.StableBy(out, func(a, b place) int { return cmp.Compare(b.score, a.score) }) // of equals, those by words first
 	return out
 }
 

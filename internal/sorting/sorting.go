@@ -3,7 +3,7 @@
 //	sorting.By(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 //
 // The compiler makes a copy of [slices.SortFunc] of some 20 KB for each type of struct that it is called with, which was 1.5 MB of the binary. Here
-// a type costs two small functions, and sorting takes up to twice as long: whoever sorts many in the way of a request takes package slices.
+// a type costs a small function, and sorting takes up to twice as long: whoever sorts many in the way of a request takes package slices.
 package sorting
 
 import (
@@ -13,10 +13,14 @@ import (
 )
 
 // By works like [slices.SortFunc].
-func By[S ~[]E, E any](list S, cmp func(a, b E) int) { sort.Sort(sortable(list, cmp)) }
+//
+//go:noinline
+func By[S ~[]E, E any](list S, cmp func(a, b E) int) { sort.Slice(list, less(list, cmp)) }
 
 // StableBy works like [slices.SortStableFunc].
-func StableBy[S ~[]E, E any](list S, cmp func(a, b E) int) { sort.Stable(sortable(list, cmp)) }
+//
+//go:noinline
+func StableBy[S ~[]E, E any](list S, cmp func(a, b E) int) { sort.SliceStable(list, less(list, cmp)) }
 
 // CollectBy works like [slices.SortedFunc].
 func CollectBy[E any](seq iter.Seq[E], cmp func(a, b E) int) []E {
@@ -25,21 +29,7 @@ func CollectBy[E any](seq iter.Seq[E], cmp func(a, b E) int) []E {
 	return list
 }
 
-// functions are a list of any type to package sort.
-type functions struct {
-	n    int
-	less func(i, j int) bool
-	swap func(i, j int)
-}
-
-func (f *functions) Len() int           { return f.n }
-func (f *functions) Less(i, j int) bool { return f.less(i, j) }
-func (f *functions) Swap(i, j int)      { f.swap(i, j) }
-
-func sortable[E any](list []E, cmp func(a, b E) int) *functions {
-	return &functions{
-		n:    len(list),
-		less: func(i, j int) bool { return cmp(list[i], list[j]) < 0 },
-		swap: func(i, j int) { list[i], list[j] = list[j], list[i] },
-	}
+//go:noinline
+func less[E any](list []E, cmp func(a, b E) int) func(i, j int) bool {
+	return func(i, j int) bool { return cmp(list[i], list[j]) < 0 }
 }

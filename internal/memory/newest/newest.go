@@ -1,12 +1,12 @@
 package newest
 
 import (
-	"slices"
+	_ "embed"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/internal/memory/index"
 )
 
@@ -66,7 +66,7 @@ func Read(text string) Text {
 			return
 		}
 		piece := strings.ToLower(text[from:at])
-		s.change, s.adds = says(piece, changes()) >= 0, says(piece, additions()) >= 0
+		s.change, s.adds = says(piece, changes) >= 0, says(piece, additions) >= 0
 		s.readGone(piece, from)
 		s.asks = strings.ContainsAny(text[from:min(len(text), at)], "?？")
 		if len(s.words) > 0 {
@@ -87,11 +87,12 @@ func Read(text string) Text {
 		if len(s.words) == maxWords {
 			return
 		}
+		in := lists.Of(t.Word)
 		w := word{term: t.Term, text: t.Word, class: classOf(t.Word), dense: t.Dense, at: t.At}
-		if t.Dense && strings.ContainsAny(t.Word, joining) || functions()[t.Word] {
+		if t.Dense && strings.ContainsAny(t.Word, joining) || in&functions != 0 {
 			w.term = ""
 		}
-		if s.verb < 0 && len(s.words) > 0 && (verbs()[t.Word] || t.Dense && strings.ContainsAny(t.Word, denseVerbs)) {
+		if s.verb < 0 && len(s.words) > 0 && (in&verbs != 0 || t.Dense && strings.ContainsAny(t.Word, denseVerbs)) {
 			s.verb = len(s.words)
 		}
 		s.words = append(s.words, w)
@@ -104,20 +105,20 @@ func Read(text string) Text {
 
 // readGone finds the words that a sentence says are no longer so: those behind "instead of", "no longer", "statt", "不再".
 func (s *sentence) readGone(piece string, from int) {
-	at := says(piece, against())
+	at := says(piece, against)
 	if at < 0 {
 		return
 	}
 	for i, w := range s.words {
-		if w.at >= from+at && w.term != "" && !verbs()[w.text] && len(s.gone) < maxGone {
+		if w.at >= from+at && w.term != "" && lists.Of(w.text)&verbs == 0 && len(s.gone) < maxGone {
 			s.gone = append(s.gone, i)
 		}
 	}
 }
 
-// says returns where the first of some phrases ends that a piece of text, in lower case, has as whole words; -1 if it has none.
-func says(piece string, phrases []string) int {
-	for _, p := range phrases {
+// says returns where the first of a list of phrases ends that a piece of text, in lower case, has as whole words; -1 if it has none.
+func says(piece string, list int) int {
+	for _, p := range lists.Phrases(list) {
 		for at := 0; ; {
 			i := strings.Index(piece[at:], p)
 			if i < 0 {
@@ -168,8 +169,10 @@ func (n Text) isShort() bool {
 
 // replaces reports whether a sentence takes the place of another one: by what it says is no longer so, or by being alike.
 func (n *sentence) replaces(o *sentence) bool {
-	if slices.ContainsFunc(n.gone, func(i int) bool { return o.has(&n.words[i]) }) {
-		return true
+	for _, i := range n.gone {
+		if o.has(&n.words[i]) {
+			return true
+		}
 	}
 	common := n.common(o)
 	if common.fresh == 0 && common.gone == 0 {
@@ -234,9 +237,13 @@ func (n *sentence) common(o *sentence) (c overlap) {
 }
 
 func (s *sentence) has(w *word) bool {
-	return slices.ContainsFunc(s.words, func(x word) bool {
-		return x.term != "" && (x.term == w.term || w.class == other && !w.dense && index.Inflected(x.text, w.text))
-	})
+	for i := range s.words {
+		x := &s.words[i]
+		if x.term != "" && (x.term == w.term || w.class == other && !w.dense && index.Inflected(x.text, w.text)) {
+			return true
+		}
+	}
+	return false
 }
 
 // sameFrame reports whether two sentences are the same up to what they say of their subject: what differs stands behind their verbs, or at one place.
@@ -247,32 +254,33 @@ func (n *sentence) sameFrame(o *sentence) bool {
 		head++
 	}
 	if n.verb > 0 && o.verb > 0 {
-		return head > n.verb && head > o.verb && slices.ContainsFunc(a[:head], word.tells) || slices.ContainsFunc(a[:n.verb], word.tells) && n.sameSubject(o)
+		return head > n.verb && head > o.verb && tell(a[:head]) || tell(a[:n.verb]) && n.sameSubject(o)
 	}
 	tail := 0
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail].same(&b[len(b)-1-tail]) {
 		tail++
 	}
-	return head > 0 && len(a)-head-tail <= 2 && len(b)-head-tail <= 2 && slices.ContainsFunc(a[:head], word.tells)
+	return head > 0 && len(a)-head-tail <= 2 && len(b)-head-tail <= 2 && tell(a[:head])
 }
 
 // sameSubject reports whether two sentences have the same words before their verbs.
 func (n *sentence) sameSubject(o *sentence) bool {
-	within := func(s, t *sentence) bool {
-		return !slices.ContainsFunc(s.words[:s.verb], func(w word) bool { return w.tells() && !t.has(&w) })
-	}
-	return within(n, &sentence{words: o.words[:o.verb]}) && within(o, &sentence{words: n.words[:n.verb]})
+	return !n.subjectBeyond(&sentence{words: o.words[:o.verb]}, month) && !o.subjectBeyond(&sentence{words: n.words[:n.verb]}, month)
 }
 
 // otherSubject reports whether two sentences, both with a verb, speak of something else before it.
 func (n *sentence) otherSubject(o *sentence) bool {
-	if n.verb <= 0 || o.verb <= 0 {
-		return false
+	return n.verb > 0 && o.verb > 0 && n.subjectBeyond(o, other) && o.subjectBeyond(n, other)
+}
+
+// subjectBeyond reports whether the words before a sentence's verb have one, of a class up to the last one, that another sentence has nowhere.
+func (n *sentence) subjectBeyond(o *sentence, last class) bool {
+	for i := range n.words[:n.verb] {
+		if w := &n.words[i]; w.tells() && w.class <= last && !o.has(w) {
+			return true
+		}
 	}
-	less := func(s, t *sentence) bool { // a word of the subject that the other one has nowhere
-		return slices.ContainsFunc(s.words[:s.verb], func(w word) bool { return w.tells() && w.class == other && !t.has(&w) })
-	}
-	return less(n, o) && less(o, n)
+	return false
 }
 
 // sameVerb reports whether two sentences have one verb, and one that says more than that something is.
@@ -280,93 +288,58 @@ func (n *sentence) sameVerb(o *sentence) bool {
 	if n.verb < 0 || o.verb < 0 || n.words[n.verb].text != o.words[o.verb].text {
 		return false
 	}
-	switch n.words[n.verb].text {
-	case "is", "are", "was", "has", "have", "ist", "sind", "hat", "haben", "wird", "werden", "es", "son", "está", "están", "tiene", "tienen":
-		return false
-	}
-	return true
+	return lists.Of(n.words[n.verb].text)&beings == 0
 }
 
-func (w word) tells() bool { return w.term != "" }
+func (w *word) tells() bool { return w.term != "" }
+
+// tell reports whether one of some words tells something.
+func tell(words []word) bool {
+	for i := range words {
+		if words[i].tells() {
+			return true
+		}
+	}
+	return false
+}
 
 func (w *word) same(x *word) bool { return w.text == x.text || w.tells() && w.term == x.term }
 
-// changes are phrases by which a sentence says that something is no longer so, or so from now on.
-var changes = sync.OnceValue(func() []string {
-	return phrases(`
-instead of|instead|no longer|not any more|anymore|any more|from now on|as of|switched|switch to|moved to|moves to|moved from|changed to|changed from|is changed|has changed|replaced|replaces|renamed|rather than
-now|gave up|stopped|starting|given up|dropped|migrated|is gone|correction|actually|scrap that|forget what i said|not true
-statt|anstatt|anstelle|stattdessen|nicht mehr|keine mehr|kein mehr|ab jetzt|ab sofort|von nun an|nunmehr|neu|neuerdings|jetzt|umgestellt|gewechselt|ersetzt|abgelöst|umbenannt|umgezogen|verschoben|korrektur|nun|künftig|seit
-en vez de|en lugar de|ya no|a partir de|de ahora en adelante|desde ahora|ahora|cambiamos|cambiado|cambia|cambió|pasamos a|hemos pasado|reemplaza|reemplazamos|sustituye|migramos|dejamos de|se mudó|corrección
-改成|改为|改在|改用|改到|改叫|换成|换到|换为|不再|现在|以后|今后|起改|从现在|代替|取代|而不是|更正|搬到|迁移到|迁到|升到|升级到|降到|调整为|推迟到|提前到`)
-})
+//go:embed words.txt
+var listed string
 
-// against are those of them behind which the sentence says what is no longer so.
-var against = sync.OnceValue(func() []string {
-	return phrases(`instead of|no longer|rather than|gave up|given up|stopped|dropped|moved from|changed from|switched from|replaced|replaces|not any more|statt|anstatt|anstelle von|nicht mehr|kein mehr|keine mehr
-ya no|en vez de|en lugar de|dejamos de|reemplaza|sustituye|不再|而不是|代替|取代`)
-})
+var lists = lazy.Lists{Text: &listed}
 
-// additions are phrases by which a sentence says that something is so too.
-var additions = sync.OnceValue(func() []string {
-	return phrases(`also|too|as well|additionally|another|besides|in addition|auch|zusätzlich|ausserdem|außerdem|daneben|también|además|asimismo|还有|也|另外|同时也`)
-})
+// Lists of words, in the order of words.txt, which says what they are.
+const (
+	functions uint64 = 1 << iota
+	verbs
+	beings
+	weekdays
+	months
+	numbers
+)
 
-func phrases(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == '\n' })
-}
+// Phrases, behind the words there.
+const (
+	changes = 6 + iota
+	against
+	additions
+)
 
-// functions are words without a meaning of their own, beside the English ones that an index leaves out, and those by which a change is said.
-var functions = sync.OnceValue(func() map[string]bool {
-	return set(`now instead longer anymore rather switched moved changed replaced renamed actually correction starting
-der die das den dem des ein eine einen einem einer und oder ist sind war wird werden im in am an auf aus bei beim mit nach von vom zu zum zur für über um bis ab statt anstatt nicht mehr jetzt neu nun künftig seit sofort ich wir uns unser
-unsere unserer unseren mein meine meinen man noch nur so als es sich kein keine uhr
-el la los las un una unos unas de del al y o en con por para se es son está están que lo su nuestro nuestra mi ya no vez lugar ahora partir desde a nos`)
-})
-
-// verbs are words that join a subject with what is said of it.
-var verbs = sync.OnceValue(func() map[string]bool {
-	return set(`is are was has have uses use used runs run lives live lies lie goes go called costs costs starts start begins begin ends end takes take needs keeps kept prefer prefers like likes must should will means equals owns own works stays hosts supports cut
-ist sind hat haben heißt heißen läuft laufen steht stehen liegt liegen kostet kosten beginnt beginnen endet wird werden nutzen verwenden nehmen bekommt gehört wohne wohnt arbeitet dauert muss müssen soll sollen darf
-es son está están tiene tienen usa usamos usan se llama cuesta empieza termina vive vivo trabaja debe deben hace hacemos lleva corre`)
-})
-
-// denseVerbs are the same, of Chinese, and joining are letters that stand in words without a meaning of their own.
+// denseVerbs are verbs of Chinese, and joining are letters that stand in words without a meaning of their own.
 const (
 	denseVerbs = "是用在为叫住到设由放存"
 	joining    = "的了是我你他她它们在有不就也和都吗呢吧啊这那个要去着过给把被用到成为改换再现从起以后"
 )
 
-func set(text string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		out[w] = true
-	}
-	return out
-}
-
-var (
-	weekdays = sync.OnceValue(func() map[string]bool {
-		return set(`monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays montag dienstag mittwoch donnerstag freitag samstag sonntag
-		montags dienstags mittwochs donnerstags freitags samstags sonntags lunes martes miércoles jueves viernes sábado domingo sábados domingos 周一 周二 周三 周四 周五 周六 周日`)
-	})
-	months = sync.OnceValue(func() map[string]bool {
-		return set(`january february march april may june july august september october november december januar februar märz mai juni juli oktober dezember enero febrero marzo abril mayo junio julio agosto septiembre
-		octubre noviembre diciembre`)
-	})
-	numbers = sync.OnceValue(func() map[string]bool {
-		return set(`one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty sixty hundred thousand eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf fünfzehn zwanzig dreißig
-		uno dos tres cuatro cinco seis siete ocho nueve diez once doce quince veinte treinta cien`)
-	})
-)
-
 func classOf(w string) class {
-	switch {
-	case weekdays()[w]:
+	switch in := lists.Of(w); {
+	case in&weekdays != 0:
 		return weekday
-	case months()[w]:
+	case in&months != 0:
 		return month
-	case numbers()[w], w != "" && unicode.IsDigit(rune(w[0])):
+	case in&numbers != 0, w != "" && unicode.IsDigit(rune(w[0])):
 		return number
 	case strings.ContainsAny(w, "一二三四五六七八九十百千万") && len(w) <= 6:
 		return number

@@ -140,16 +140,7 @@ func isIdentifier(text string, t index.Token) bool {
 		return true
 	}
 	dot := strings.LastIndexByte(run, '.')
-	return dot > 0 && fileEnding(run[dot+1:])
-}
-
-// fileEnding reports whether a dot and these letters end the name of a file of code.
-func fileEnding(s string) bool {
-	switch s {
-	case "go", "rs", "py", "ts", "tsx", "jsx", "java", "kt", "rb", "c", "h", "cc", "cpp", "cs", "php", "swift", "sh", "sql", "html", "css", "vue", "toml", "lock", "md", "txt", "log", "json", "yml":
-		return true
-	}
-	return false
+	return dot > 0 && listed.Of(run[dot+1:])&listEnding != 0
 }
 
 // proseOf returns what a person has written of a text, without code, logs and quotations, and how many bytes those have.

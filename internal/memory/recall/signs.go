@@ -1,9 +1,37 @@
 package recall
 
 import (
+	_ "embed"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
+)
+
+//go:embed signs.txt
+var signsText string
+
+var signs = lazy.Lists{Text: &signsText}
+
+// Signs, in the order of signs.txt, which says what they are.
+const (
+	signOrder uint64 = 1 << iota
+	signAsk
+	signPolite
+	signMine
+	signHere
+	signQuestion
+	signSaid
+	signList
+	signGreeting
+	signGeneral
+	signPerson
+	signLikes
+	signFact
+	signReason
+	signWay
+	signShould
 )
 
 // order tells whether a prompt begins as an order does.
@@ -17,7 +45,6 @@ const (
 
 // signs sets what the words of a prompt show beside what it is about.
 func (p *Prompt) signs(all []unit) order {
-	s := signs()
 	p.asks = strings.ContainsAny(p.Query, "?？")
 	if len(all) == 0 {
 		return none
@@ -29,37 +56,37 @@ func (p *Prompt) signs(all []unit) order {
 			first = false // see hanSigns
 			continue
 		}
-		w := t.Word
-		p.mine = p.mine || s["mine"][w]
-		p.said = p.said || s["said"][w]
-		p.List = p.List || s["list"][w]
-		p.world = p.world || s["general"][w]
-		p.fact = p.fact || s["fact"][w] && i < 3
-		p.why = p.why || s["reason"][w]
-		p.should = p.should || s["should"][w] && i < 3
-		if s["person"][w] {
-			p.mine = p.mine || i+1 < len(all) && s["likes"][all[i+1].Word] || i > 0 && s["likes"][all[i-1].Word]
-			p.world = p.world || i > 0 && i <= 2 && s["way"][all[0].Word]
+		in := signs.Of(t.Word)
+		p.mine = p.mine || in&signMine != 0
+		p.said = p.said || in&signSaid != 0
+		p.List = p.List || in&signList != 0
+		p.world = p.world || in&signGeneral != 0
+		p.fact = p.fact || in&signFact != 0 && i < 3
+		p.why = p.why || in&signReason != 0
+		p.should = p.should || in&signShould != 0 && i < 3
+		if in&signPerson != 0 {
+			p.mine = p.mine || i+1 < len(all) && signs.Of(all[i+1].Word)&signLikes != 0 || i > 0 && signs.Of(all[i-1].Word)&signLikes != 0
+			p.world = p.world || i > 0 && i <= 2 && signs.Of(all[0].Word)&signWay != 0
 		}
-		p.world = p.world || i == 1 && w == "to" && s["way"][all[0].Word]
-		if s["here"][w] && !hasSubject(all, i) {
+		p.world = p.world || i == 1 && t.Word == "to" && signs.Of(all[0].Word)&signWay != 0
+		if in&signHere != 0 && !hasSubject(all, i) {
 			p.here = true
 		}
 		if !first {
 			continue
 		}
 		switch {
-		case s["question"][w] && !s["polite"][w]:
+		case in&signQuestion != 0 && in&signPolite == 0:
 			p.asks, first = true, false
-		case s["ask"][w]:
+		case in&signAsk != 0:
 			told, first = asked, false
-		case s["order"][w] && !t.isName(true):
+		case in&signOrder != 0 && !t.isName(true):
 			told, first = ordered, false
-		case !s["polite"][w] && !s["greeting"][w]:
+		case in&signPolite == 0 && in&signGreeting == 0:
 			first = false
 		}
 	}
-	if told == ordered && strings.HasSuffix(p.Query, "?") && s["order"][all[0].Word] {
+	if told == ordered && strings.HasSuffix(p.Query, "?") && signs.Of(all[0].Word)&signOrder != 0 {
 		told = none // try-catch around the call?
 	}
 	p.hanSigns(&told)
@@ -80,34 +107,30 @@ func (p *Prompt) hanSigns(told *order) {
 	if !strings.ContainsFunc(p.Query, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		return
 	}
-	s := signs()
-	has := func(sign string) bool {
-		for w := range s[sign] {
-			if isHan(w) && strings.Contains(p.Query, w) {
-				return true
-			}
+	var has, begins uint64
+	for w, in := range signs.Words() {
+		if !isHan(w) || !strings.Contains(p.Query, w) {
+			continue
 		}
-		return false
-	}
-	p.asks = p.asks || has("question")
-	p.mine = p.mine || has("mine")
-	p.said = p.said || has("said")
-	p.here = p.here || has("here")
-	p.world = p.world || has("general")
-	p.fact = p.fact || has("fact")
-	p.why = p.why || has("reason")
-	p.should = p.should || has("should")
-	p.List = p.List || has("list")
-	for w := range s["ask"] {
-		if isHan(w) && strings.HasPrefix(p.Query, w) {
-			*told = asked
-			return
+		has |= in
+		if strings.HasPrefix(p.Query, w) {
+			begins |= in
 		}
 	}
-	for w := range s["order"] {
-		if isHan(w) && strings.HasPrefix(p.Query, w) && !p.asks {
-			*told = ordered
-		}
+	p.asks = p.asks || has&signQuestion != 0
+	p.mine = p.mine || has&signMine != 0
+	p.said = p.said || has&signSaid != 0
+	p.here = p.here || has&signHere != 0
+	p.world = p.world || has&signGeneral != 0
+	p.fact = p.fact || has&signFact != 0
+	p.why = p.why || has&signReason != 0
+	p.should = p.should || has&signShould != 0
+	p.List = p.List || has&signList != 0
+	switch {
+	case begins&signAsk != 0:
+		*told = asked
+	case begins&signOrder != 0 && !p.asks:
+		*told = ordered
 	}
 }
 
@@ -130,18 +153,9 @@ func isCommand(text string) bool {
 		switch {
 		case i > 0 && (strings.HasPrefix(f, "-") && len(f) > 1 || strings.HasPrefix(f, "./") || strings.HasPrefix(f, "/") || f == "&&" || f == "|" || strings.Contains(f, "/...")):
 			marks++
-		case ranks()[strings.ToLower(f)] == function:
+		case rankOfWord(strings.ToLower(f)) == function:
 			functions++
 		}
 	}
-	return marks > 0 && functions == 0 || len(fields) <= 4 && functions == 0 && isProgram(fields[0]) && len(fields) > 1
-}
-
-// isProgram reports whether a line that begins with a word is mostly one for a shell.
-func isProgram(word string) bool {
-	switch word {
-	case "git", "npm", "npx", "pnpm", "yarn", "bun", "go", "cargo", "make", "docker", "kubectl", "helm", "terraform", "python", "python3", "pip", "uv", "node", "ls", "cd", "cat", "grep", "curl", "ssh", "gradle", "mvn", "bazel", "gh":
-		return true
-	}
-	return false
+	return marks > 0 && functions == 0 || len(fields) <= 4 && functions == 0 && listed.Of(fields[0])&listProgram != 0 && len(fields) > 1
 }

@@ -2,20 +2,31 @@ package recall
 
 import (
 	_ "embed"
-	"slices"
+	"math/bits"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/internal/memory/index"
 )
 
 //go:embed words.txt
 var wordsText string
 
-//go:embed signs.txt
-var signsText string
+var listed = lazy.Lists{Text: &wordsText}
+
+// Lists of words, in the order of words.txt, which says what they are. The first three are ranks.
+const (
+	listTrade uint64 = 1 << iota
+	listEveryday
+	listFunction
+	listHan
+	listGerman
+	listProgram
+	listEnding
+)
 
 // rank tells how common a word is among people who talk to a tool.
 type rank uint8
@@ -27,67 +38,32 @@ const (
 	function             // without a meaning of its own
 )
 
-// sections reads a file of words: a line that is one word alone names a section, and the lines behind it hold its words.
-func sections(text string) map[string][]string {
-	out := map[string][]string{}
-	name, fresh := "", true
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		switch {
-		case len(fields) == 0:
-		case fields[0] == "#":
-			fresh = true
-		case fresh:
-			name, fresh = fields[0], false
-		default:
-			out[name] = append(out[name], fields...)
-		}
-	}
-	return out
-}
+// rankOf returns the rank of the lists that a word is in.
+func rankOf(in uint64) rank { return rank(bits.Len64(in & (listTrade | listEveryday | listFunction))) }
 
-// ranks are the ranks of the listed words, and of their terms in an index.
-var ranks = sync.OnceValue(func() map[string]rank {
+// termRanks are the ranks of terms in an index that are no listed words, or rank higher than those.
+var termRanks = sync.OnceValue(func() map[string]rank {
 	out := map[string]rank{}
 	var words index.Words
-	all := sections(wordsText)
-	for i, name := range []string{"trade", "everyday", "function"} {
-		for _, w := range all[name] {
-			out[w] = trade + rank(i)
-			words.Tokens(w, func(t index.Token) {
-				if t.Term != "" && t.Parts == 1 && i < 2 {
-					out[t.Term] = max(out[t.Term], trade+rank(i))
-				}
-			})
+	for w, in := range listed.Words() {
+		r := rankOf(in &^ listFunction)
+		if r == rare {
+			continue
 		}
+		words.Tokens(w, func(t index.Token) {
+			if t.Term != "" && t.Parts == 1 && r > max(out[t.Term], rankOf(listed.Of(t.Term))) {
+				out[t.Term] = r
+			}
+		})
 	}
 	return out
 })
 
-// signs are the words of a sign, by its name.
-var signs = sync.OnceValue(func() map[string]map[string]bool {
-	out := map[string]map[string]bool{}
-	for name, words := range sections(signsText) {
-		out[name] = map[string]bool{}
-		for _, w := range words {
-			out[name][w] = true
-		}
-	}
-	return out
-})
+// rankOfWord returns the rank of a word, or of the term of one.
+func rankOfWord(w string) rank { return max(rankOf(listed.Of(w)), termRanks()[w]) }
 
 // emptyHan are letters of Chinese that stand in words of no meaning of their own; a pair with one of them tells nothing.
 const emptyHan = "的了是我你他她它们在有不就也和都吗呢吧啊什么怎哪这那个们到说要去会着没看好自么还多少几谁为以与或但把被给让对从向于及其之而且再又只才很太最更用"
-
-// commonHan are pairs of letters that people who write programs say all the time.
-var commonHan = sync.OnceValue(func() map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(`函数 测试 文件 代码 列表 错误 配置 变量 服务 数据 接口 方法 参数 类型 返回 运行 修改 问题 项目 程序 失败 名字 排序 导入 输出 输入 日志 更新
-		单元 元测 试失 字段 对象 数组 循环 提交 分支 时候 时间 意思 区别 通道 需要 可以 应该 现在 继续 谢谢 编译 修复 解释 一下 任务 功能 页面 用户 系统 内容 结果 信息 版本 空间 统一 每周 我们 负责`) {
-		out[w] = true
-	}
-	return out
-})
 
 // unit is a word as a reader sees it: the parts that only capital letters tell apart are one (TypeScript), those that a sign joins are several.
 type unit struct {
@@ -152,25 +128,24 @@ func (u *unit) isName(german bool) bool {
 
 // isGerman reports whether a text has words of German that no other of the four languages has.
 func isGerman(all []unit) bool {
-	return slices.ContainsFunc(all, func(u unit) bool {
-		switch u.Word {
-		case "und", "der", "das", "ist", "wie", "nicht", "für", "wir", "ich", "wer", "wann", "wo", "mit", "auf", "eine", "einen", "wird", "werden", "bei", "läuft", "steht", "heißt", "unser", "unsere", "welche", "welcher", "welches", "nach", "sind", "im", "meine", "mein", "meinen", "vom", "zum", "zur", "beim", "den", "dem":
+	for i := range all {
+		if listed.Of(all[i].Word)&listGerman != 0 {
 			return true
 		}
-		return false
-	})
+	}
+	return false
 }
 
 // rank returns how common the word is.
 func (u *unit) rank() rank {
-	r, ok := ranks()[u.Word]
-	if !ok {
-		r = ranks()[u.Term]
+	r := rankOfWord(u.Word)
+	if r == rare {
+		r = rankOfWord(u.Term)
 	}
 	switch {
 	case u.Dense && strings.ContainsAny(u.Word, emptyHan):
 		return function
-	case u.Dense && commonHan()[u.Word]:
+	case u.Dense && listed.Of(u.Word)&listHan != 0:
 		return trade
 	case u.Term == "":
 		return function

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // Instruction is a standing instruction.
@@ -55,7 +53,7 @@ func Find(text string) []Instruction {
 			found = append(found, Instruction{s.text, topic, everywhere})
 		}
 	}
-	if len(found) > maxFound || len(found) > 0 && foreign().MatchString(low) {
+	if len(found) > maxFound || len(found) > 0 && matches(low, foreign) {
 		return nil
 	}
 	return found
@@ -88,9 +86,6 @@ func begun(low string) bool {
 	}
 	return false
 }
-
-// foreign matches messages about what somebody else is to be told, or about the words themselves.
-var foreign = lazy.Regexp(`\b(prompt|prompts|chatbot|bot|persona|claude\.md|agents\.md|gemini\.md|readme|translate|traduce|traduzca|policy|checkbox|blog|quote|zitat|regla que|rule (to|in|for|that)|regel hinzu)\b|übersetz|提示词|翻译|机器人|文档里`)
 
 type sentence struct {
 	text     string
