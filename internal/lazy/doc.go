@@ -7,5 +7,7 @@
 //	var digits = lazy.Regexp(`\d+`)
 //	digits().FindString(text)
 //
+// [Lists] do the same for words, phrases and patterns, which stand in a text beside the code.
+//
 // What is made is kept, and may be used by any goroutine.
 package lazy

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// acts are what is to be asked for, with their patterns.
+// acts are the things for which an agent may have to ask, with their patterns.
 var acts = [...]struct {
 	name    string
 	pattern int
