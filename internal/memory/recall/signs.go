@@ -3,7 +3,8 @@ package recall
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/memory/signs"
 )
 
 // order tells whether a prompt begins as an order does.
@@ -17,7 +18,7 @@ const (
 
 // signs sets what the words of a prompt show beside what it is about.
 func (p *Prompt) signs(all []unit) order {
-	s := signs()
+	s := signs.All()
 	p.asks = strings.ContainsAny(p.Query, "?？")
 	if len(all) == 0 {
 		return none
@@ -80,10 +81,10 @@ func (p *Prompt) hanSigns(told *order) {
 	if !strings.ContainsFunc(p.Query, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		return
 	}
-	s := signs()
+	s := signs.All()
 	has := func(sign string) bool {
 		for w := range s[sign] {
-			if isHan(w) && strings.Contains(p.Query, w) {
+			if signs.IsHan(w) && strings.Contains(p.Query, w) {
 				return true
 			}
 		}
@@ -99,21 +100,16 @@ func (p *Prompt) hanSigns(told *order) {
 	p.should = p.should || has("should")
 	p.List = p.List || has("list")
 	for w := range s["ask"] {
-		if isHan(w) && strings.HasPrefix(p.Query, w) {
+		if signs.IsHan(w) && strings.HasPrefix(p.Query, w) {
 			*told = asked
 			return
 		}
 	}
 	for w := range s["order"] {
-		if isHan(w) && strings.HasPrefix(p.Query, w) && !p.asks {
+		if signs.IsHan(w) && strings.HasPrefix(p.Query, w) && !p.asks {
 			*told = ordered
 		}
 	}
-}
-
-func isHan(w string) bool {
-	r, _ := utf8.DecodeRuneInString(w)
-	return unicode.Is(unicode.Han, r)
 }
 
 // isCommand reports whether a prompt is a command of a client or a shell: /compact, !ls, git push origin HEAD, npm run build, ls -la.

@@ -9,13 +9,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/memory/index"
+	"github.com/plimsoll/plimsoll/internal/memory/signs"
 )
 
 //go:embed words.txt
 var wordsText string
-
-//go:embed signs.txt
-var signsText string
 
 // rank tells how common a word is among people who talk to a tool.
 type rank uint8
@@ -27,30 +25,11 @@ const (
 	function             // without a meaning of its own
 )
 
-// sections reads a file of words: a line that is one word alone names a section, and the lines behind it hold its words.
-func sections(text string) map[string][]string {
-	out := map[string][]string{}
-	name, fresh := "", true
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		switch {
-		case len(fields) == 0:
-		case fields[0] == "#":
-			fresh = true
-		case fresh:
-			name, fresh = fields[0], false
-		default:
-			out[name] = append(out[name], fields...)
-		}
-	}
-	return out
-}
-
 // ranks are the ranks of the listed words, and of their terms in an index.
 var ranks = sync.OnceValue(func() map[string]rank {
 	out := map[string]rank{}
 	var words index.Words
-	all := sections(wordsText)
+	all := signs.Sections(wordsText)
 	for i, name := range []string{"trade", "everyday", "function"} {
 		for _, w := range all[name] {
 			out[w] = trade + rank(i)
@@ -59,18 +38,6 @@ var ranks = sync.OnceValue(func() map[string]rank {
 					out[t.Term] = max(out[t.Term], trade+rank(i))
 				}
 			})
-		}
-	}
-	return out
-})
-
-// signs are the words of a sign, by its name.
-var signs = sync.OnceValue(func() map[string]map[string]bool {
-	out := map[string]map[string]bool{}
-	for name, words := range sections(signsText) {
-		out[name] = map[string]bool{}
-		for _, w := range words {
-			out[name][w] = true
 		}
 	}
 	return out
