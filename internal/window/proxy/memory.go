@@ -42,10 +42,10 @@ type Excerpt struct {
 	Conversation    string
 	Speaker         client.Speaker
 	Dialect         wire.Dialect
-	Body            []byte // a body of the dialect with these messages alone
-	Places          []int  // of each message of Body, its position in the conversation from 0
+	Body            []byte            // a body of the dialect with these messages alone
+	Places          []int             // of each message of Body, its position in the conversation from 0
 	Calls           map[string]Called // see [Excerpt.Call]
-	Recalled        []string // what was added to prompts of the conversation
+	Recalled        []string          // what was added to prompts of the conversation
 	SeenAt          time.Time
 }
 
