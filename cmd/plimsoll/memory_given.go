@@ -79,7 +79,7 @@ func printWouldGive(out io.Writer, w app.MemoryWouldGive) error {
 		if g.Score > 0 {
 			score = fmt.Sprintf("%.2f · ", g.Score)
 		}
-		fmt.Fprintf(out, "given   %s  %s%s\n        %s\n", g.ID, score, g.Why, oneLine(g.Text, 160))
+		fmt.Fprintf(out, "given   %s  %s%s\n        %s\n", g.ID, score, g.Why, oneLine(g.Within(360), 360))
 	}
 	if len(w.Given) == 0 {
 		fmt.Fprintln(out, "nothing would be added")

@@ -33,8 +33,9 @@ type Query struct {
 	Offset       int
 	// Neighbours is the number of turns on each side of a passage whose matches count for it (DefaultNeighbours); negative means none.
 	Neighbours int
-	// Loose finds, for words that no record has, those that are nearly the same: a letter off, shortened (kube, k8s) or initials (DLQ). It
-	// looks at the own words of records only, and has the answer say how many hold each word.
+	// Loose finds only what a person stated: records of origin user, of what was kept of conversations not the questions and orders. For words that
+	// none of them has it finds those that are nearly the same: a letter off, shortened (kube, k8s) or initials (DLQ). It looks at the own words of
+	// records only, and has the answer say how many hold each word.
 	Loose bool
 }
 
@@ -64,7 +65,7 @@ type Results struct {
 	Offset int `json:"offset"`
 	// WordsOnly says in one line why the search by meaning failed. It is "" when that worked, or is not set up, or no vectors exist.
 	WordsOnly string `json:"words_only,omitempty"`
-	// Held is, after a [Query.Loose] search, the number of records that hold each term of the query, and Of that of all records searched.
+	// Held is, after a [Query.Loose] search, the number of statements that hold each term of the query, and Of that of all statements searched.
 	Held map[string]int `json:"-"`
 	Of   int            `json:"-"`
 }

@@ -111,8 +111,9 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 		hits, total := h.x.Search(query)
 		out.Total += total
 		if q.Loose {
-			out.Of += h.x.Len() - h.x.Dead()
-			for term, n := range h.x.Held(text) {
+			some, of := h.x.Stated(text)
+			out.Of += of
+			for term, n := range some {
 				held[term] += n
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/memory/archive"
 	"github.com/plimsoll/plimsoll/internal/memory/index"
+	"github.com/plimsoll/plimsoll/internal/memory/signs"
 )
 
 // shelf is the in-memory state of a namespace that is searched: an index of its records, and their places on disk. It holds no texts.
@@ -216,6 +217,8 @@ func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 	if len(h.slots) == 0 || bytes.Compare(id[:], h.oldest[:]) < 0 {
 		h.oldest = id
 	}
+	// What a person wrote down to be kept is always a statement.
+	doc.States = originOf(b.Origin) == OriginUser && !b.Quarantined && (kind != KindEpisode || signs.States(b.Text))
 	n := h.x.Add(doc)
 	if b.Fact != nil {
 		if b.Fact.Standing && originOf(b.Origin) == OriginUser {

@@ -59,6 +59,8 @@ const (
 // Bounds of what is added to one prompt. What is pinned has its own, of the profile.
 const (
 	lineBytes       = 600
+	headBytes       = 96 // of a line, for its origin, date and id
+	plainBytes      = 300
 	maxInstructions = 10
 	instructionRoom = 1 << 10
 )
@@ -144,6 +146,15 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 		}
 		return n >= 0
 	})
+	// What a line says of the record that it replaced is added as well, so that one has to be fit for it too, and its text is that without instructions.
+	for i := range found.Items {
+		if r := found.Items[i].Replaced; r != nil {
+			found.Items[i].Replaced = nil
+			if n := slices.IndexFunc(found.Items, func(o memory.Item) bool { return o.ID == r.ID }); n >= 0 {
+				found.Items[i].Replaced = &memory.Replaced{ID: r.ID, Text: found.Items[n].Text, Said: r.Said}
+			}
+		}
+	}
 	decided := recall.Decide(asked, found, now)
 	c.room = 1 << 20 // its lines are counted
 	for _, l := range decided.Given {
@@ -184,8 +195,10 @@ func (c *choice) miss(r memory.Record, score float64, why string) {
 // give adds a line, unless it is there already or has no room. Whatever a search returns, only what a person said goes into a prompt.
 func (c *choice) give(l recall.Line, why string) {
 	r := l.Record
-	line := capture.Line(r, lineBytes)
-	_, words, _ := strings.Cut(line, "]: ")
+	_, words, _ := strings.Cut(capture.Line(r, plainBytes), "]: ") // how often it was said may have changed since it was given
+	said := r
+	said.Text = l.Within(lineBytes - headBytes)
+	line := capture.Line(said, lineBytes)
 	switch {
 	case r.Origin != memory.OriginUser || r.Quarantined || words == "":
 		c.miss(r, l.Score, "not your own words")

@@ -209,3 +209,46 @@ func TestNot(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestALineSaysHowOftenAndWhatItReplaced: near-duplicates are added as one with their count, the newest word with what it replaced and when, once in a
+// conversation whatever the count is by then; and nothing is quoted as replaced that is not the user's own.
+func TestALineSaysHowOftenAndWhatItReplaced(t *testing.T) {
+	t.Parallel()
+	c, m := opened(t, "[memory]\non = true\n")
+	at := time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)
+	note := func(days int, text string, from ...string) memory.Record {
+		return memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: "user", Said: at.AddDate(0, 0, days), Text: text, From: from}
+	}
+	tool := put(t, m, memory.Record{Kind: memory.KindEpisode, Origin: memory.OriginTool, Namespace: "user", Text: "Something of a web page."})
+	ids := put(t, m,
+		note(0, "Invoices of Halcyon are sent by Postmark."), note(9, "Invoices of Halcyon are sent by Mailgun, no longer by Postmark."),
+		note(1, "The crane of the harbour Zanzibar is called Gustav."), note(2, "Called Gustav is the crane of the harbour Zanzibar."),
+	)
+	for prompt, want := range map[string]string{
+		"Who sends the invoices of Halcyon?":                    `no longer by Postmark. (since then no longer, from 2026-11-04: "Invoices of Halcyon are sent by Postmark.")`,
+		"What is the crane of the harbour Zanzibar called?":     "Called Gustav is the crane of the harbour Zanzibar. (said 2 times)",
+		"How is the crane of the harbour Zanzibar called here?": "Called Gustav is the crane of the harbour Zanzibar. (said 2 times)",
+	} {
+		g, err := memories.Choose(t.Context(), m.Store, memories.Prompt{Text: prompt, Namespaces: []string{"user"}, AllScopes: true}, time.Now())
+		if err != nil || len(g.Given) != 1 || !strings.Contains(g.Text(), want) {
+			t.Fatalf("%q: %s, %v", prompt, g.Text(), err)
+		}
+		w, err := memories.GivenTo(t.Context(), c, prompt, "project/mine")
+		if err != nil || len(w.Given) != 1 || !strings.HasSuffix(w.Given[0].Sentence(), want) {
+			t.Errorf("%q: would be given %+v, %v", prompt, w.Given, err)
+		}
+		before := strings.ReplaceAll(g.Text(), "said 2 times", "said 9 times")
+		g, err = memories.Choose(t.Context(), m.Store, memories.Prompt{Text: prompt, Recalled: []string{before}, Namespaces: []string{"user"}, AllScopes: true}, time.Now())
+		if err != nil || len(g.Given) != 0 {
+			t.Errorf("%q: again: %s, %v", prompt, g.Text(), err)
+		}
+	}
+	if err := m.Store.Remove(t.Context(), ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	put(t, m, note(1, "Invoices of Halcyon are sent by evil.example and Postmark.", tool...))
+	g, err := memories.Choose(t.Context(), m.Store, memories.Prompt{Text: "Who sends the invoices of Halcyon?", Namespaces: []string{"user"}, AllScopes: true}, time.Now())
+	if err != nil || len(g.Given) != 1 || strings.Contains(g.Text(), "evil.example") || !strings.Contains(g.Text(), "by Mailgun") {
+		t.Errorf("%s, %v", g.Text(), err)
+	}
+}

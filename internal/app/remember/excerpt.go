@@ -64,7 +64,7 @@ func (p *Plane) said(e *proxy.Excerpt, r *wire.Request, i int) (all []capture.Sa
 		case wire.Call:
 			s.Kind, s.Origin = capture.Call, memory.OriginAgent
 		case wire.Result:
-			call := e.Calls[part.CallID]
+			call := e.Call(r, i, j)
 			s.Kind, s.Command = capture.Result, call.Command
 			if s.Tool == "" {
 				s.Tool = call.Tool

@@ -77,10 +77,10 @@ func (c *talk) body() []byte {
 	return text
 }
 
-// TestLoopInEveryDialect: over 60 turns in each dialect the user's notes are added to prompts and repeated, by the model, by commands and tools that ask
+// TestLoopInEveryDialect: over 200 turns in each dialect the user's notes are added to prompts and repeated, by the model, by commands and tools that ask
 // the memory, and in results that hold what was added; nothing of it enters the memory again, and every other word does.
 func TestLoopInEveryDialect(t *testing.T) {
-	rules := []string{"The harbour opens at six in the morning.", "Never deploy the harbour on a Monday.", "The crane of the harbour is called Gustav."}
+	rules := []string{"The harbour opens at six in the morning.", "Never deploy the harbour on a Monday.", "The crane of the harbour is called Gustav.", "I want answers about the harbour in French."}
 	for d, path := range map[wire.Dialect]string{
 		wire.Chat: "/openai/v1/chat/completions", wire.Responses: "/openai/v1/responses", wire.Messages: messagesPath, wire.Gemini: "/gemini/v1beta/models/gemini-x:generateContent",
 	} {
@@ -98,7 +98,7 @@ func TestLoopInEveryDialect(t *testing.T) {
 			waitReady(t, g)
 			c := &talk{d: d}
 			added := 0
-			const turns = 60 // then the words are so common in the project that they tell nothing
+			const turns = 200
 			for turn := range turns {
 				if turn%20 == 0 {
 					c = &talk{d: d} // another conversation, to which all is new

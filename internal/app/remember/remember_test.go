@@ -624,3 +624,44 @@ func TestRecallIsShort(t *testing.T) {
 		t.Errorf("%d things that were said, %d that are pinned: %s", notes, pins, sent)
 	}
 }
+
+// TestALineSaysMoreThanItsText: the prompt that is sent has the count and what was replaced behind a line, and what repeats the words without them is known
+// as ours all the same.
+func TestALineSaysMoreThanItsText(t *testing.T) {
+	b := newBench(t, "[memory]\non = true\n")
+	store := b.store()
+	at := time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)
+	for days, text := range []string{"Invoices of Halcyon are sent by Postmark.", "Invoices of Halcyon are sent by Mailgun, no longer by Postmark.", "By Mailgun, no longer by Postmark, are invoices of Halcyon sent."} {
+		if _, err := store.Add(t.Context(), memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: remember.UserNamespace, Text: text, Said: at.AddDate(0, 0, days)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.Close()
+	g := b.gateway(remember.Options{Own: true}, 0)
+	waitReady(t, g)
+	c := &claude{}
+	c.user("Who sends the invoices of Halcyon?")
+	sent := strings.Join(textsOf(t, g.send(messagesPath, claudeHeader, c.body())), "\n")
+	const newest = "By Mailgun, no longer by Postmark, are invoices of Halcyon sent."
+	if !strings.Contains(sent, newest+` (said 2 times; since then no longer, from 2026-11-04: "Invoices of Halcyon are sent by Postmark.")`) {
+		t.Fatalf("%s", sent)
+	}
+	c.calls("Bash", m{"command": "cat notes"}, "file-1\n"+newest)
+	c.says("As you said: I look at it.\n" + newest)
+	c.user("Thanks.")
+	g.send(messagesPath, claudeHeader, c.body())
+	g.flush()
+	g.close()
+	kept := 0
+	for _, r := range b.records() {
+		if r.Kind == memory.KindEpisode {
+			kept++
+			if strings.Contains(r.Text, newest) {
+				t.Errorf("kept again: %+v", r)
+			}
+		}
+	}
+	if kept < 3 {
+		t.Errorf("%d passages were kept", kept)
+	}
+}

@@ -2,6 +2,8 @@ package capture
 
 import (
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/memory/recall"
 )
 
 // The lines around what is recalled into a conversation. The name ends as the clients' own elements do, so that what picks out
@@ -107,7 +109,7 @@ func withoutBlocks(text string) string {
 }
 
 // recalledSet returns the set in which [Strip] looks lines up: the normal form of each recalled line, and of its words behind the statement
-// of its source. No lines give nil.
+// of its source, with and without what is said about them. No lines give nil.
 func recalledSet(lines []string) map[string]bool {
 	if len(lines) == 0 {
 		return nil
@@ -117,6 +119,9 @@ func recalledSet(lines []string) map[string]bool {
 		set[normalLine(l)] = true
 		if _, words, ok := strings.Cut(l, ": "); ok && len(words) >= 8 {
 			set[normalLine(words)] = true
+			if plain := recall.Plain(words); len(plain) >= 8 {
+				set[normalLine(plain)] = true
+			}
 		}
 	}
 	delete(set, "")

@@ -53,11 +53,11 @@ func (c *counter) count(hashes []uint64) []occurrence {
 	return terms
 }
 
-// addAll adds the terms of a document to their lists. Documents come in the order of their numbers.
+// addAll adds the terms of a document, which may state something, to their lists. Documents come in the order of their numbers.
 //
 // The table and the lists are larger than the caches of a processor, so they are read in loops that wait for nothing: then several places
 // come from memory at the same time.
-func (t *terms) addAll(doc uint32, all []occurrence) {
+func (t *terms) addAll(doc uint32, states bool, all []occurrence) {
 	for (t.list.count+len(all))*4 > len(t.slots)*3 {
 		t.grow()
 	}
@@ -72,13 +72,14 @@ func (t *terms) addAll(doc uint32, all []occurrence) {
 	}
 	for i := range all {
 		o := &all[i]
-		var p *term
-		if o.slot != 0 {
-			p = t.list.term(o.slot - 1)
-		} else {
-			p = t.find(o.hash)
+		n := o.slot - 1
+		if o.slot == 0 {
+			n = t.find(o.hash)
 		}
-		t.add(p, doc, int(o.count))
+		t.add(t.list.term(n), doc, int(o.count))
+		if states {
+			*t.list.stated(n)++
+		}
 	}
 }
 

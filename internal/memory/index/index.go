@@ -24,6 +24,8 @@ type Doc struct {
 	Turn         int
 	// Speaker is the name of the person who said it, where there are several.
 	Speaker string
+	// States is set for what a person has stated: loose searches find, and count, nothing else.
+	States bool
 }
 
 // Index is an inverted index in memory. It is for one goroutine at a time.
@@ -34,6 +36,7 @@ type Index struct {
 
 	docs    []doc
 	dead    int
+	stated  int   // documents that state something
 	length  int64 // terms in all documents
 	talks   []talkEntry
 	talkOf  map[uint64]uint32
@@ -61,8 +64,9 @@ type doc struct {
 }
 
 const (
-	dead = 1 << iota // it was removed
-	asks             // it ends with a question
+	dead   = 1 << iota // it was removed
+	asks               // it ends with a question
+	states             // it states something
 )
 
 // talkEntry is the index's record of a conversation.
@@ -88,13 +92,17 @@ func (x *Index) Add(d Doc) int {
 	hashes := x.hashesOf(d.Text, x.hashes[:0])
 	length := len(hashes)
 	hashes = x.list(d, hashes)
-	x.terms.addAll(n, x.counter.count(hashes))
+	x.terms.addAll(n, d.States, x.counter.count(hashes))
 	if x.hashes = hashes; cap(hashes) > maxScratch {
 		x.hashes = nil
 	}
 	one := doc{lane: min(d.Lane, lanes-1), length: uint16(min(length, math.MaxUint16)), turn: uint32(max(d.Turn, 0))}
 	if endsWithQuestion(d.Text) {
 		one.flags |= asks
+	}
+	if d.States {
+		one.flags |= states
+		x.stated++
 	}
 	if d.Speaker != "" {
 		one.speaker = x.speaker(d.Speaker)
@@ -146,6 +154,9 @@ func (x *Index) Remove(n int) {
 	}
 	d.flags |= dead
 	x.dead++
+	if d.flags&states != 0 {
+		x.stated--
+	}
 	x.length -= int64(d.length)
 	if d.talk == 0 {
 		return

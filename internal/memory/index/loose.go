@@ -54,9 +54,9 @@ func (v *vocabulary) near(word string, known bool) (found []string) {
 	return found
 }
 
-// list enters the words of a document of which the index had none before, and appends the initials of its words to hashes.
+// list enters the words of a document that states something and of which no such document had any before, and appends the initials of its words to hashes.
 func (x *Index) list(d Doc, hashes []uint64) []uint64 {
-	if d.Lane == Agent || d.Lane == Tool || len(d.Text) > looseText || x.listed.count >= maxListed {
+	if !d.States || len(d.Text) > looseText || x.listed.count >= maxListed {
 		return hashes
 	}
 	var last []byte // first letters of the words up to here
@@ -67,7 +67,7 @@ func (x *Index) list(d Doc, hashes []uint64) []uint64 {
 		case t.Breaks:
 			last = last[:0]
 		}
-		if t.Term != "" && x.terms.get(x.terms.hash([]byte(t.Term))) == nil {
+		if t.Term != "" && !x.isStated([]byte(t.Term)) {
 			x.listed.add([]byte(t.Word))
 		}
 		first, n := utf8.DecodeRuneInString(t.Word)
@@ -90,16 +90,16 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 	looked := 0
 	take := func(term []byte) {
 		hash := x.terms.hash(term)
-		if p := x.terms.get(hash); p != nil && seen[hash] == 0 {
+		if p, stated := x.terms.get(hash); stated > 0 && seen[hash] == 0 {
 			seen[hash]++
-			out = append(out, wanted{p, nearWeight})
+			out = append(out, wanted{p, stated, nearWeight})
 		}
 	}
 	x.words.Tokens(text, func(t Token) {
 		if t.Dense || t.Term == "" || looked >= maxExpanded || len(t.Word) < 2 {
 			return
 		}
-		known := x.terms.get(x.terms.hash([]byte(t.Term))) != nil
+		known := x.isStated([]byte(t.Term))
 		if known && len(t.Word) < 5 {
 			return
 		}
@@ -117,17 +117,19 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 	return out
 }
 
-// Held returns how many documents hold each term of a text.
-func (x *Index) Held(text string) map[string]int {
-	held := map[string]int{}
+// isStated reports whether a document that states something holds a term.
+func (x *Index) isStated(term []byte) bool {
+	_, stated := x.terms.get(x.terms.hash(term))
+	return stated > 0
+}
+
+// Stated returns how many documents state something, and how many of them hold each term of a text.
+func (x *Index) Stated(text string) (held map[string]int, of int) {
+	held = map[string]int{}
 	x.words.Each(text, func(term []byte) {
-		if p := x.terms.get(x.terms.hash(term)); p != nil {
-			held[string(term)] = int(p.df)
-		} else {
-			held[string(term)] = 0
-		}
+		_, held[string(term)] = x.terms.get(x.terms.hash(term))
 	})
-	return held
+	return held, x.stated
 }
 
 // Near tells how surely a word of a question means another one, from 0 to 1: the same with a letter off, a beginning of it (kube, kubernetes),

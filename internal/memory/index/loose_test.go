@@ -11,7 +11,7 @@ func TestALooseSearchFindsWhatIsNearlyAWord(t *testing.T) {
 	x := index.New(index.Defaults())
 	texts := []string{"Deploys services to a Kubernetes cluster.", "Failed messages land in a dead letter queue.", "CI runs on GitHub Actions.", "Die Datenbank heißt Möwe.", "Redis is a cache.", "Nothing of interest."}
 	for _, text := range texts {
-		x.Add(index.Doc{Lane: index.Note, Text: text})
+		x.Add(index.Doc{Lane: index.Note, Text: text, States: true})
 	}
 	for asked, want := range map[string]int{"k8s": 0, "kube": 0, "kuberntes": 0, "DLQ": 1, "gha": 2, "Datenbanken": 3, "reedis": 4} {
 		if hits, _ := x.Search(index.Query{Text: asked, Limit: 5, Loose: true}); len(hits) != 1 || hits[0].Doc != want {
@@ -26,16 +26,32 @@ func TestALooseSearchFindsWhatIsNearlyAWord(t *testing.T) {
 			t.Errorf("%s finds %v", asked, hits)
 		}
 	}
-	if held := x.Held("Redis runs nowhere"); held["redi"]+held["redis"] != 1 || held["run"] != 1 || held["nowher"] != 0 {
-		t.Errorf("held: %v", held)
+	if held, of := x.Stated("Redis runs nowhere"); of != len(texts) || held["redi"]+held["redis"] != 1 || held["run"] != 1 || held["nowher"] != 0 {
+		t.Errorf("of %d: %v", of, held)
 	}
 }
 
-func TestTextsOfModelsAndToolsListNoWords(t *testing.T) {
+// TestWhatStatesNothingIsNotFoundLoosely: documents that state nothing are neither found by a loose search nor counted, whatever words they hold, and a
+// word that only they hold is as unknown as one of none.
+func TestWhatStatesNothingIsNotFoundLoosely(t *testing.T) {
 	x := index.New(index.Defaults())
-	x.Add(index.Doc{Lane: index.Tool, Text: "Deploys services to a Kubernetes cluster."})
+	for range 50 {
+		x.Add(index.Doc{Lane: index.Tool, Text: "kube: deploys services to a Kubernetes cluster."})
+		x.Add(index.Doc{Lane: index.User, Text: "kube or not?"})
+	}
 	if hits, _ := x.Search(index.Query{Text: "kube", Limit: 5, Loose: true}); len(hits) != 0 {
 		t.Errorf("kube finds %v", hits)
+	}
+	gone := x.Add(index.Doc{Lane: index.User, Text: "The cluster is gone.", States: true})
+	x.Remove(gone)
+	stated := x.Add(index.Doc{Lane: index.User, Text: "The services are on Kubernetes.", States: true})
+	for _, asked := range []string{"kube", "Kubernetes", "kubernets"} {
+		if hits, total := x.Search(index.Query{Text: asked, Limit: 5, Loose: true}); total != 1 || len(hits) != 1 || hits[0].Doc != stated {
+			t.Errorf("%s finds %v of %d", asked, hits, total)
+		}
+	}
+	if held, of := x.Stated("kube Kubernetes"); of != 1 || held["kubernet"]+held["kubernetes"] != 1 || held["kube"] != 0 {
+		t.Errorf("of %d: %v", of, held)
 	}
 }
 

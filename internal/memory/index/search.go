@@ -26,7 +26,7 @@ type Query struct {
 	Limit int
 	// Alone scores each document by its own words, without neighbours and conversation.
 	Alone bool
-	// Loose also finds what is nearly a word of the text: see [Near].
+	// Loose also finds what is nearly a word of the text, see [Near], and only documents that state something: their number is what makes a word rare.
 	Loose bool
 }
 
@@ -54,6 +54,7 @@ type cell struct {
 // wanted is a term of a query.
 type wanted struct {
 	p      *term
+	df     int // of the documents that may be found
 	weight float64
 }
 
@@ -70,13 +71,18 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 	norms := x.norms()
 	k1 := float32(x.p.K1)
 	lend := x.lender()
+	all := float64(len(x.docs))
+	if q.Loose {
+		all = float64(x.stated)
+	}
 	for i, w := range terms {
 		lend.word = uint32(i + 1)
-		idf := float32(math.Log(1+(float64(len(x.docs))-float64(w.p.df)+0.5)/(float64(w.p.df)+0.5)) * w.weight)
+		df := min(float64(w.df), all) // removed documents count for a word, not for all
+		idf := float32(math.Log(1+(all-df+0.5)/(df+0.5)) * w.weight)
 		s.touchedTk = s.touchedTk[:0]
 		x.terms.each(w.p, func(n uint32, tf uint8) {
 			d := &x.docs[n]
-			if d.flags&dead != 0 {
+			if d.flags&dead != 0 || q.Loose && d.flags&states == 0 {
 				return
 			}
 			f := float32(tf)
@@ -253,27 +259,30 @@ func (x *Index) queryTerms(text string, loose bool) ([]wanted, map[uint32]bool) 
 		}
 	})
 	for _, hash := range order {
-		if p := x.terms.get(hash); p != nil {
-			weight := 1.0
-			if x.names[uint32(hash>>32)|1] {
-				weight = x.p.Name
+		if p, stated := x.terms.get(hash); p != nil && (!loose || stated > 0) {
+			w := wanted{p, int(p.df), 1}
+			if loose {
+				w.df = stated
 			}
-			out = append(out, wanted{p, weight})
+			if x.names[uint32(hash>>32)|1] {
+				w.weight = x.p.Name
+			}
+			out = append(out, w)
 		}
 	}
 	if loose {
 		out = append(out, x.looseTerms(text, seen)...)
 	}
-	slices.SortStableFunc(out, func(a, b wanted) int { return cmp.Compare(a.p.df, b.p.df) })
+	slices.SortStableFunc(out, func(a, b wanted) int { return cmp.Compare(a.df, b.df) })
 	// In a large index a word that every eighth document holds costs much and tells little beside rarer ones.
 	if len(x.docs) > largeIndex {
-		share := int64(8)
-		if loose {
-			share = 50
+		kept := out[:0]
+		for i, w := range out {
+			if costly := int64(w.p.df)*8 > int64(len(x.docs)) || loose && int64(w.df)*50 > int64(x.stated); i < 2 || !costly {
+				kept = append(kept, w)
+			}
 		}
-		for len(out) > 2 && int64(out[len(out)-1].p.df)*share > int64(len(x.docs)) {
-			out = out[:len(out)-1]
-		}
+		out = kept
 	}
 	return out[:min(len(out), maxTerms)], speakers
 }

@@ -28,31 +28,36 @@ type term struct {
 
 // termList is a list in pages, so that it grows without a copy and at most one page has free places.
 type termList struct {
-	pages []*[termPage]term
+	pages []*page
 	count int
 }
 
-const termPage = 1 << 8 // 8 KiB
+// page is a part of the list of terms. stated counts for each the documents that state something.
+type page struct {
+	terms  [termPage]term
+	stated [termPage]uint32
+}
 
-func (l *termList) term(n uint32) *term { return &l.pages[n/termPage][n%termPage] }
+const termPage = 1 << 8 // 9 KiB
 
-// add adds a term and returns it.
-func (l *termList) add(hash uint64) *term {
+func (l *termList) term(n uint32) *term { return &l.pages[n/termPage].terms[n%termPage] }
+
+func (l *termList) stated(n uint32) *uint32 { return &l.pages[n/termPage].stated[n%termPage] }
+
+func (l *termList) add(hash uint64) {
 	if l.count == len(l.pages)*termPage {
-		l.pages = append(l.pages, new([termPage]term))
+		l.pages = append(l.pages, new(page))
 	}
 	l.count++
-	p := l.term(uint32(l.count - 1))
-	p.hash = hash
-	return p
+	l.term(uint32(l.count - 1)).hash = hash
 }
 
 func newTerms() terms {
 	return terms{seed: maphash.MakeSeed(), slots: make([]uint32, 1<<10)}
 }
 
-// find returns the term with a hash, and adds it when it is missing.
-func (t *terms) find(hash uint64) *term {
+// find returns the number of the term with a hash, and adds it when it is missing.
+func (t *terms) find(hash uint64) uint32 {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
 		n := t.slots[i]
@@ -61,26 +66,26 @@ func (t *terms) find(hash uint64) *term {
 				t.grow()
 				return t.find(hash)
 			}
-			p := t.list.add(hash)
+			t.list.add(hash)
 			t.slots[i] = uint32(t.list.count)
-			return p
+			return uint32(t.list.count - 1)
 		}
-		if found := t.list.term(n - 1); found.hash == hash {
-			return found
+		if t.list.term(n-1).hash == hash {
+			return n - 1
 		}
 	}
 }
 
-// get returns the term with a hash, nil when it is missing.
-func (t *terms) get(hash uint64) *term {
+// get returns the term with a hash, nil when it is missing, and the number of documents with it that state something.
+func (t *terms) get(hash uint64) (found *term, stated int) {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
 		n := t.slots[i]
 		if n == 0 {
-			return nil
+			return nil, 0
 		}
-		if found := t.list.term(n - 1); found.hash == hash {
-			return found
+		if found = t.list.term(n - 1); found.hash == hash {
+			return found, int(*t.list.stated(n - 1))
 		}
 	}
 }

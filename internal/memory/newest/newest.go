@@ -2,6 +2,7 @@ package newest
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -109,8 +110,12 @@ func (s *sentence) readGone(piece string, from int) {
 	if at < 0 {
 		return
 	}
+	end := len(piece)
+	if n := strings.IndexAny(piece[at:], ",;，；"); n >= 0 {
+		end = at + n
+	}
 	for i, w := range s.words {
-		if w.at >= from+at && w.term != "" && lists.Of(w.text)&verbs == 0 && len(s.gone) < maxGone {
+		if from+at <= w.at && w.at < from+end && w.term != "" && lists.Of(w.text)&verbs == 0 && len(s.gone) < maxGone {
 			s.gone = append(s.gone, i)
 		}
 	}
@@ -170,7 +175,7 @@ func (n Text) isShort() bool {
 // replaces reports whether a sentence takes the place of another one: by what it says is no longer so, or by being alike.
 func (n *sentence) replaces(o *sentence) bool {
 	for _, i := range n.gone {
-		if o.has(&n.words[i]) {
+		if o.has(&n.words[i]) && !o.saysGone(&n.words[i]) {
 			return true
 		}
 	}
@@ -193,6 +198,11 @@ func (n *sentence) replaces(o *sentence) bool {
 		return false
 	}
 	return n.sameFrame(o) && (2*common.telling >= least || common.class) && (common.telling >= 2 || common.class || n.sameVerb(o))
+}
+
+// saysGone reports whether a sentence says itself that a word is no longer so.
+func (s *sentence) saysGone(w *word) bool {
+	return slices.ContainsFunc(s.gone, func(i int) bool { return s.words[i].term == w.term })
 }
 
 // overlap counts the words that two sentences have in common.

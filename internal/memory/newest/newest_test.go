@@ -59,3 +59,17 @@ func FuzzReplaces(f *testing.F) {
 		}
 	})
 }
+
+func TestTheSameSaidAgainReplacesNothing(t *testing.T) {
+	for _, p := range [][2]string{
+		{"By Mailgun, no longer by Postmark, are invoices sent.", "Invoices are sent by Mailgun, no longer by Postmark."},
+		{"We use bun instead of pnpm now!", "We now use bun instead of pnpm."},
+	} {
+		if newest.Replaces(p[0], p[1]) {
+			t.Errorf("%q replaces %q", p[0], p[1])
+		}
+	}
+	if !newest.Replaces("By Mailgun, no longer by Postmark, are invoices sent.", "Postmark sends the invoices.") {
+		t.Error("what is no longer so is not replaced")
+	}
+}

@@ -27,7 +27,8 @@ type Line struct {
 	memory.Record
 	// Score compares the prompt's words in the record with those that one of the store would have by chance: 1 at the floor.
 	Score float64 `json:"score"`
-	// Count is the number of records that say the same, this one included.
+	// Count is the number of records that say the same, this one included: of notes and facts how often they were added, of what was said in
+	// conversations, which clients send again, each once.
 	Count int `json:"count"`
 	// Words are those of the prompt that the record was found by.
 	Words []string `json:"words,omitempty"`
@@ -38,19 +39,50 @@ type Line struct {
 // maxBefore bounds what a line says of the record that it replaced, in bytes.
 const maxBefore = 160
 
+// What stands behind the text of a line begins with one of these.
+const (
+	saidMark     = "said "
+	replacedMark = "since then no longer, from "
+)
+
 // Sentence returns what is added to the prompt: the text, how often it was said, and what it has taken the place of.
-func (l *Line) Sentence() string {
+func (l *Line) Sentence() string { return l.Text + l.more() }
+
+// Within returns the sentence in at most size bytes, of which the text is cut.
+func (l *Line) Within(size int) string {
+	more := l.more()
+	return limit.Clip(l.Text, max(size-len(more), 0)) + more
+}
+
+func (l *Line) more() string {
 	var more []string
 	if l.Count > 1 {
-		more = append(more, fmt.Sprintf("said %d times", l.Count))
+		more = append(more, fmt.Sprintf("%s%d times", saidMark, l.Count))
 	}
 	if r := l.Replaced; r != nil {
-		more = append(more, fmt.Sprintf("since then no longer, from %s: %q", r.Said.UTC().Format(time.DateOnly), limit.Short(r.Text, maxBefore)))
+		more = append(more, fmt.Sprintf("%s%s: %q", replacedMark, r.Said.UTC().Format(time.DateOnly), limit.Short(r.Text, maxBefore)))
 	}
 	if len(more) == 0 {
-		return l.Text
+		return ""
 	}
-	return l.Text + " (" + strings.Join(more, "; ") + ")"
+	return " (" + strings.Join(more, "; ") + ")"
+}
+
+// Plain returns a sentence without what [Line.Sentence] has added to the text, which may be another thing the next time.
+func Plain(sentence string) string {
+	for at := 0; ; {
+		i := strings.Index(sentence[at:], " (")
+		if i < 0 {
+			return sentence
+		}
+		at += i
+		rest := sentence[at+2:]
+		said, ok := strings.CutPrefix(rest, saidMark)
+		if digits := strings.TrimLeft(said, "0123456789"); strings.HasPrefix(rest, replacedMark) || ok && digits != said && strings.HasPrefix(digits, " times") {
+			return sentence[:at]
+		}
+		at += 2
+	}
 }
 
 // Miss is a record that was found and is not given.
@@ -85,7 +117,10 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 			d.miss(&item.Record, 0, "it is dated in the future")
 			continue
 		}
-		j := &judged{item: item, s: readStatement(item.Text), met: map[int]float64{}, count: max(item.Count, 1)}
+		j := &judged{item: item, s: readStatement(item.Text), met: map[int]float64{}, count: 1}
+		if item.Kind != memory.KindEpisode {
+			j.count = max(item.Count, 1)
+		}
 		for _, m := range j.s.mentions {
 			if m.name {
 				names[m.Term] = true

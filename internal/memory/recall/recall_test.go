@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -175,6 +176,34 @@ func TestTheFloorRisesWithTheStore(t *testing.T) {
 	}
 	if d := ask(t, storeOf(t, append(many, everyday...)...), prompt); len(d.Given) > 0 {
 		t.Errorf("a word of most records is enough: %q", texts(d))
+	}
+}
+
+// TestTheFloorCountsStatementsOnly: however many questions, orders and results about a thing were kept, the one statement about it is given, also where a
+// question has a word of its own for it.
+func TestTheFloorCountsStatementsOnly(t *testing.T) {
+	const statement = "The harbour of Halcyon opens at six in the morning."
+	s := storeOf(t, append([]said{{statement, 9}}, everyday...)...)
+	var all []memory.Record
+	for i := range 500 {
+		for k, r := range []memory.Record{
+			{Origin: memory.OriginUser, Text: fmt.Sprintf("Question %d: when does the harbour of Halcyon open?", i)},
+			{Origin: memory.OriginUser, Text: fmt.Sprintf("please check the harbour of Halcyon and the harber log %d", i)},
+			{Origin: memory.OriginTool, Text: fmt.Sprintf("The harbour of Halcyon has crane %d, it opens.", i)},
+			{Origin: memory.OriginAgent, Text: fmt.Sprintf("The harbour of Halcyon opens at %d o'clock.", i)},
+		} {
+			r.Kind, r.Namespace, r.Said = memory.KindEpisode, "user", now.AddDate(0, 0, -5)
+			r.Source = memory.Source{Conversation: strconv.Itoa(i), Turn: k + 1}
+			all = append(all, r)
+		}
+	}
+	if _, err := s.Add(t.Context(), all...); err != nil {
+		t.Fatal(err)
+	}
+	for _, prompt := range []string{"When does the harbour of Halcyon open?", "Which hours does the harber of Halcyon have?"} {
+		if d := given(t, s, prompt, statement); len(d.Missed) > 3 {
+			t.Errorf("%q: %d others were proposed, as %q", prompt, len(d.Missed), d.Missed[0].Text)
+		}
 	}
 }
 

@@ -1,37 +1,10 @@
 package recall
 
 import (
-	_ "embed"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
-	"github.com/plimsoll/plimsoll/internal/lazy"
-)
-
-//go:embed signs.txt
-var signsText string
-
-var signs = lazy.Lists{Text: &signsText}
-
-// Signs, in the order of signs.txt, which says what they are.
-const (
-	signOrder uint64 = 1 << iota
-	signAsk
-	signPolite
-	signMine
-	signHere
-	signQuestion
-	signSaid
-	signList
-	signGreeting
-	signGeneral
-	signPerson
-	signLikes
-	signFact
-	signReason
-	signWay
-	signShould
+	"github.com/plimsoll/plimsoll/internal/memory/signs"
 )
 
 // order tells whether a prompt begins as an order does.
@@ -57,36 +30,36 @@ func (p *Prompt) signs(all []unit) order {
 			continue
 		}
 		in := signs.Of(t.Word)
-		p.mine = p.mine || in&signMine != 0
-		p.said = p.said || in&signSaid != 0
-		p.List = p.List || in&signList != 0
-		p.world = p.world || in&signGeneral != 0
-		p.fact = p.fact || in&signFact != 0 && i < 3
-		p.why = p.why || in&signReason != 0
-		p.should = p.should || in&signShould != 0 && i < 3
-		if in&signPerson != 0 {
-			p.mine = p.mine || i+1 < len(all) && signs.Of(all[i+1].Word)&signLikes != 0 || i > 0 && signs.Of(all[i-1].Word)&signLikes != 0
-			p.world = p.world || i > 0 && i <= 2 && signs.Of(all[0].Word)&signWay != 0
+		p.mine = p.mine || in&signs.Mine != 0
+		p.said = p.said || in&signs.Said != 0
+		p.List = p.List || in&signs.List != 0
+		p.world = p.world || in&signs.General != 0
+		p.fact = p.fact || in&signs.Fact != 0 && i < 3
+		p.why = p.why || in&signs.Reason != 0
+		p.should = p.should || in&signs.Should != 0 && i < 3
+		if in&signs.Person != 0 {
+			p.mine = p.mine || i+1 < len(all) && signs.Of(all[i+1].Word)&signs.Likes != 0 || i > 0 && signs.Of(all[i-1].Word)&signs.Likes != 0
+			p.world = p.world || i > 0 && i <= 2 && signs.Of(all[0].Word)&signs.Way != 0
 		}
-		p.world = p.world || i == 1 && t.Word == "to" && signs.Of(all[0].Word)&signWay != 0
-		if in&signHere != 0 && !hasSubject(all, i) {
+		p.world = p.world || i == 1 && t.Word == "to" && signs.Of(all[0].Word)&signs.Way != 0
+		if in&signs.Here != 0 && !hasSubject(all, i) {
 			p.here = true
 		}
 		if !first {
 			continue
 		}
 		switch {
-		case in&signQuestion != 0 && in&signPolite == 0:
+		case in&signs.Question != 0 && in&signs.Polite == 0:
 			p.asks, first = true, false
-		case in&signAsk != 0:
+		case in&signs.Ask != 0:
 			told, first = asked, false
-		case in&signOrder != 0 && !t.isName(true):
+		case in&signs.Order != 0 && !t.isName(true):
 			told, first = ordered, false
-		case in&signPolite == 0 && in&signGreeting == 0:
+		case in&signs.Polite == 0 && in&signs.Greeting == 0:
 			first = false
 		}
 	}
-	if told == ordered && strings.HasSuffix(p.Query, "?") && signs.Of(all[0].Word)&signOrder != 0 {
+	if told == ordered && strings.HasSuffix(p.Query, "?") && signs.Of(all[0].Word)&signs.Order != 0 {
 		told = none // try-catch around the call?
 	}
 	p.hanSigns(&told)
@@ -109,7 +82,7 @@ func (p *Prompt) hanSigns(told *order) {
 	}
 	var has, begins uint64
 	for w, in := range signs.Words() {
-		if !isHan(w) || !strings.Contains(p.Query, w) {
+		if !signs.IsHan(w) || !strings.Contains(p.Query, w) {
 			continue
 		}
 		has |= in
@@ -117,26 +90,21 @@ func (p *Prompt) hanSigns(told *order) {
 			begins |= in
 		}
 	}
-	p.asks = p.asks || has&signQuestion != 0
-	p.mine = p.mine || has&signMine != 0
-	p.said = p.said || has&signSaid != 0
-	p.here = p.here || has&signHere != 0
-	p.world = p.world || has&signGeneral != 0
-	p.fact = p.fact || has&signFact != 0
-	p.why = p.why || has&signReason != 0
-	p.should = p.should || has&signShould != 0
-	p.List = p.List || has&signList != 0
+	p.asks = p.asks || has&signs.Question != 0
+	p.mine = p.mine || has&signs.Mine != 0
+	p.said = p.said || has&signs.Said != 0
+	p.here = p.here || has&signs.Here != 0
+	p.world = p.world || has&signs.General != 0
+	p.fact = p.fact || has&signs.Fact != 0
+	p.why = p.why || has&signs.Reason != 0
+	p.should = p.should || has&signs.Should != 0
+	p.List = p.List || has&signs.List != 0
 	switch {
-	case begins&signAsk != 0:
+	case begins&signs.Ask != 0:
 		*told = asked
-	case begins&signOrder != 0 && !p.asks:
+	case begins&signs.Order != 0 && !p.asks:
 		*told = ordered
 	}
-}
-
-func isHan(w string) bool {
-	r, _ := utf8.DecodeRuneInString(w)
-	return unicode.Is(unicode.Han, r)
 }
 
 // isCommand reports whether a prompt is a command of a client or a shell: /compact, !ls, git push origin HEAD, npm run build, ls -la.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -41,10 +42,10 @@ type Excerpt struct {
 	Conversation    string
 	Speaker         client.Speaker
 	Dialect         wire.Dialect
-	Body            []byte // a body of the dialect with these messages alone
-	Places          []int  // of each message of Body, its position in the conversation from 0
-	Calls           map[string]Called
-	Recalled        []string // what was added to prompts of the conversation
+	Body            []byte            // a body of the dialect with these messages alone
+	Places          []int             // of each message of Body, its position in the conversation from 0
+	Calls           map[string]Called // see [Excerpt.Call]
+	Recalled        []string          // what was added to prompts of the conversation
 	SeenAt          time.Time
 }
 
@@ -52,6 +53,19 @@ type Excerpt struct {
 type Called struct {
 	Tool    string
 	Command string // the beginning of its arguments
+}
+
+// Call returns the call that is answered by part j of message i of Body, a result.
+func (e *Excerpt) Call(r *wire.Request, i, j int) Called {
+	return e.Calls[answered(&r.Messages[i].Parts[j], e.Places[i], j)]
+}
+
+// answered returns by what the call of a result is known: its id, or where the result stands, as Gemini's have none.
+func answered(p *wire.Part, place, j int) string {
+	if p.CallID != "" {
+		return p.CallID
+	}
+	return fmt.Sprintf("\x00%d.%d", place, j)
 }
 
 // A Prompt is a new message of a user's, which a Recaller is asked about.
@@ -127,14 +141,20 @@ func (t *conversation) excerpts(why string, messages []int) {
 	}
 }
 
-// callsOf returns, by their ids, the calls whose results are in the given messages of r. A result whose call r lacks has a zero Called.
+// callsOf returns the calls whose results are in the given messages of r, by what answered says. A result whose call r lacks has a zero Called.
 func callsOf(r *wire.Request, messages []int) map[string]Called {
 	wanted := map[string]Called{}
 	for _, i := range messages {
 		for j := range r.Messages[i].Parts {
-			if p := &r.Messages[i].Parts[j]; p.Kind == wire.Result && p.CallID != "" {
-				wanted[strings.Clone(p.CallID)] = Called{}
+			p := &r.Messages[i].Parts[j]
+			if p.Kind != wire.Result {
+				continue
 			}
+			called := Called{}
+			if p.CallID == "" {
+				called = calledBefore(r, i, j)
+			}
+			wanted[strings.Clone(answered(p, i, j))] = called
 		}
 	}
 	if len(wanted) == 0 {
@@ -142,23 +162,53 @@ func callsOf(r *wire.Request, messages []int) map[string]Called {
 	}
 	for i := range r.Messages {
 		for j := range r.Messages[i].Parts {
-			p := &r.Messages[i].Parts[j]
-			if p.Kind != wire.Call {
-				continue
+			if p := &r.Messages[i].Parts[j]; p.Kind == wire.Call && p.CallID != "" {
+				if _, ok := wanted[p.CallID]; ok {
+					wanted[strings.Clone(p.CallID)] = calledBy(r, p)
+				}
 			}
-			if _, ok := wanted[p.CallID]; !ok {
-				continue
-			}
-			command := ""
-			if !p.Raw.IsZero() {
-				command = string(r.Raw(p.Raw)[:min(p.Raw.Len(), commandBytes)])
-			} else if len(p.Texts) > 0 {
-				command = limit.Clip(r.Words(p), commandBytes)
-			}
-			wanted[strings.Clone(p.CallID)] = Called{Tool: strings.Clone(p.Name), Command: command}
 		}
 	}
 	return wanted
+}
+
+func calledBy(r *wire.Request, p *wire.Part) Called {
+	command := ""
+	if !p.Raw.IsZero() {
+		command = string(r.Raw(p.Raw)[:min(p.Raw.Len(), commandBytes)])
+	} else if len(p.Texts) > 0 {
+		command = limit.Clip(r.Words(p), commandBytes)
+	}
+	return Called{Tool: strings.Clone(p.Name), Command: command}
+}
+
+// calledBefore returns the call that a result without an id answers: of those in the last message with any, the one of the same name that has as many of
+// that name before it as the result has in its message.
+func calledBefore(r *wire.Request, i, j int) Called {
+	name := r.Messages[i].Parts[j].Name
+	nth := 0
+	for k := range j {
+		if p := &r.Messages[i].Parts[k]; p.Kind == wire.Result && p.CallID == "" && p.Name == name {
+			nth++
+		}
+	}
+	for i--; i >= 0; i-- {
+		calls := false
+		for k := range r.Messages[i].Parts {
+			p := &r.Messages[i].Parts[k]
+			if calls = calls || p.Kind == wire.Call; p.Kind != wire.Call || p.CallID != "" || p.Name != name {
+				continue
+			}
+			if nth == 0 {
+				return calledBy(r, p)
+			}
+			nth--
+		}
+		if calls {
+			break
+		}
+	}
+	return Called{}
 }
 
 // knownPrefixes is a bounded set of beginnings of conversations.

@@ -376,8 +376,8 @@ func TestKeep(t *testing.T) {
 							t.Fatalf("message %d of an excerpt is not message %d of the client", i, place)
 						}
 						for j := range r.Messages[i].Parts {
-							if p := &r.Messages[i].Parts[j]; p.Kind == wire.Result && p.CallID != "" && (e.Calls[p.CallID].Tool != "shell" || !strings.Contains(e.Calls[p.CallID].Command, "ls")) {
-								t.Errorf("the call of %s is not known: %+v", p.CallID, e.Calls)
+							if p := &r.Messages[i].Parts[j]; p.Kind == wire.Result && (e.Call(r, i, j).Tool != "shell" || !strings.Contains(e.Call(r, i, j).Command, "ls")) {
+								t.Errorf("the call of %q is not known: %+v", p.CallID, e.Calls)
 							}
 						}
 					}
