@@ -73,7 +73,7 @@ const (
 	// What is known of agents, what an editor says to one, another agent as a tool, our agents' clouds, a2a-go's client, and event frames are six.
 	// What leaves one processor before all else (internal/footprint/first) is one, brotli one.
 	// What reaches a prompt (internal/memory/recall), which word is the newest, which is an instruction for good, and what states something are four.
-	maxPackages = 540
+	maxPackages = 542
 	// maxInit is what one of our own packages may make before main, in bytes: every start pays for it, and a supervisor keeps it beside an
 	// agent for hours. Tables that a command wants are made by its first look (sync.OnceValue, internal/lazy) or are a switch. config
 	// has the schema, 22 KB.
