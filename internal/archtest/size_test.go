@@ -15,7 +15,7 @@ import (
 // slack is asked to say so here, and one that grows takes the lines from another.
 var roomLines = map[string]int{
 	"agent":            25900,
-	"app":              24320,
+	"app":              24340, // with what a given line says of what it replaced
 	"argocd":           21100,
 	"bench":            6700,
 	"cmd":              5430,
@@ -27,7 +27,7 @@ var roomLines = map[string]int{
 	"internal/testing": 9700,
 	"journal":          1800,
 	"limit":            400,
-	"memory":           16200,
+	"memory":           16290, // with what tells statements from questions and orders (signs)
 	"process":          24900,
 	"tools":            31040,
 	"watch":            9100,
