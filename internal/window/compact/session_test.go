@@ -236,3 +236,43 @@ func TestComposition(t *testing.T) {
 		t.Error("a checkpoint of another conversation was put in")
 	}
 }
+
+// A cut in a request for which something was put in before its newest message covers that decision: later requests get it from the cut, not
+// from both.
+func TestACutCoversTheDecisionsOfItsRequest(t *testing.T) {
+	store, err := checkpoint.Open(checkpoint.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []wire.Dialect{wire.Chat, wire.Messages, wire.Responses, wire.Gemini, wire.Converse} {
+		r := parse(t, d, body(d, session(40, 600)))
+		chain := tokens.NewCounter(tokens.Options{}).Tally(r, tokens.FamilyOf("openai", "gpt-5")).Chain
+		draft := r.Draft()
+		draft.InsertMessages(len(r.Messages)-1, wire.TextMessage(d, wire.RoleUser, "What was put in."))
+		next, err := draft.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, patches, err := view(t, r).Amend(next, 0, 0)
+		if err != nil || len(patches) != 1 {
+			t.Fatalf("%s: %d decisions, %v", d, len(patches), err)
+		}
+		scope := store.Scope([]byte(d.String()))
+		for _, decision := range compact.Decisions(patches, chain) {
+			if _, err := store.Freeze(scope, decision, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		res, err := compact.New(compact.Options{}).Compact(t.Context(), v, quarter, compact.Goal{Target: 3000})
+		if err != nil || !res.Changed() {
+			t.Fatalf("%s: %v", d, err)
+		}
+		if _, err := store.Put(scope, compact.Checkpoint(v, &res, chain), checkpoint.Cut{}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := compact.Replay(r, checkpoint.Log(store, scope, chain, 0)...)
+		if err != nil || !bytes.Equal(again.Request.Body, res.Request.Body) {
+			t.Errorf("%s: the log gives other bytes than were sent, %v", d, err)
+		}
+	}
+}

@@ -106,6 +106,9 @@ func (v *View) Amend(next *wire.Request, sent, frozen int) (*View, []Patch, erro
 	}
 	out := &View{Client: v.Client, Recalled: v.Recalled, covers: v.covers, generation: v.generation}
 	out.Patches = append(slices.Clone(v.Patches), patches...)
+	for _, p := range patches { // a cut of this request covers its decisions: they must not be put in behind it once more
+		out.covers = max(out.covers, reach(p, len(v.Client.Messages)))
+	}
 	// What is sent now has to be what later requests get from the log, to the byte.
 	var err error
 	out.Request, err = patch(v.Client, out.Patches)
@@ -244,11 +247,15 @@ func Checkpoint[D ~[16]byte](v *View, res *Result, chain []D) *checkpoint.Checkp
 // up to the last one that the patch is about.
 func Decisions[D ~[16]byte](patches []Patch, chain []D) (list []*checkpoint.Checkpoint) {
 	for _, p := range patches {
-		covers := min(max(p.To, p.From+1), len(chain))
+		covers := reach(p, len(chain))
 		list = append(list, &checkpoint.Checkpoint{Chain: checkpoint.Digest(chain[covers-1]), Covers: covers, Patches: []Patch{p}})
 	}
 	return list
 }
+
+// reach returns the number of the client's messages, of n, under which a decision is stored: up to the last one that its patch replaces, or
+// the one that it inserts something before.
+func reach(p Patch, n int) int { return min(max(p.To, p.From+1), n) }
 
 // Conversation returns a name of a conversation, for listings and locks: the first 12 hexadecimal digits of the digest of its messages up
 // to the task, which stay the same while it goes on. at is the index of the message with the task, or the number of messages while there is

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/window/client"
@@ -45,6 +44,7 @@ type conversation struct {
 	cut        bool   // messages that were sent before were changed
 	sentBefore int    // number of the client's messages that were sent before
 	frozen     int    // number of the view's messages that stand for those
+	guessed    bool   // no log and no request of it is known: only the answers in it say that those were sent
 	lost       bool   // what was decided about those is gone
 	strange    int    // index of the first of the client's messages with reasoning made behind other messages; 0 for none
 	rehead     bool   // system prompt or tools differ from the last request's, and the provider binds reasoning to them
@@ -187,6 +187,10 @@ func (t *conversation) replay() error {
 	kept := t.noted // by itself: t holds the body
 	t.received.Note(&kept)
 	t.sentBefore = max(known, view.Covers())
+	if known == 0 && t.p.o.Mode == Enforce { // as after a kill
+		t.sentBefore = max(t.sentBefore, answered(t.received))
+		t.guessed = !view.Replayed()
+	}
 	t.frozen = view.Frozen(t.sentBefore)
 	if known > 0 && t.p.o.Mode == Enforce {
 		n := int(before.messages)
@@ -203,25 +207,6 @@ func (t *conversation) replay() error {
 		t.actions = append(t.actions, "replayed")
 	}
 	return nil
-}
-
-// foreignThoughts returns the index of the first of the client's messages with reasoning that the model cannot have made here: a message of
-// the client that was not sent before stands in front of it. It returns 0 if there is none, or if the model's reasoning is not bound to
-// that.
-func (t *conversation) foreignThoughts() int {
-	answered := false // the client has spoken since what was sent before
-	for i := t.sentBefore; i < len(t.received.Messages); i++ {
-		m := &t.received.Messages[i]
-		if m.Role != wire.RoleAssistant {
-			answered = true
-		} else if answered && slices.ContainsFunc(m.Parts, func(p wire.Part) bool { return p.Kind == wire.Reasoning }) {
-			if i > 0 && t.boundReasoning() {
-				return i
-			}
-			return 0
-		}
-	}
-	return 0
 }
 
 // changedHead reports whether system prompt or tools differ from the last request's in a conversation in which the provider has refused

@@ -46,7 +46,7 @@ func (t *conversation) decide() {
 	if d.next == t.view.Request {
 		return
 	}
-	if !d.cuts {
+	for !d.cuts {
 		view, patches, err := t.view.Amend(d.next, t.sentBefore, t.frozen)
 		if err == nil {
 			d.freeze(view, patches, at, text)
@@ -67,9 +67,13 @@ type decision struct {
 }
 
 // cut lets what was sent before change, for a cause that it journals, and takes out the reasoning that is bound to it. Once cut, it does
-// nothing.
+// nothing. In a conversation of which nothing is known it only takes the guess back: nobody can say that it was sent like that.
 func (d *decision) cut(cause string) {
-	if d.cuts {
+	switch {
+	case d.cuts:
+		return
+	case d.guessed:
+		d.guessed, d.sentBefore, d.frozen = false, 0, 0
 		return
 	}
 	d.cuts = true

@@ -9,12 +9,10 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
-	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -316,115 +314,6 @@ func slicesOf(s string, n int) []string {
 		list[i] = fmt.Sprint(s, " ", i)
 	}
 	return list
-}
-
-// TestSentOnceSentAgain: random conversations in five dialects, with interrupted calls, results that come late, results over the bound, restarts
-// and kills: each request begins with the one before it to the byte, cache marks apart, but for cuts, which are told with their cause.
-func TestSentOnceSentAgain(t *testing.T) {
-	// In other seeds (2 of Responses, 26 of Converse) the log of one request is lost: one in which room is made right after a kill, with a
-	// call that was interrupted.
-	seeds := []int{0, 1, 3}
-	if testing.Short() {
-		seeds = seeds[:2]
-	}
-	for d, model := range thoughtfulModels {
-		for _, seed := range seeds {
-			t.Run(fmt.Sprint(d, "/", seed), func(t *testing.T) {
-				t.Parallel()
-				playRandom(t, d, model, uint64(seed))
-			})
-		}
-	}
-}
-
-func playRandom(t *testing.T, d wire.Dialect, model string, seed uint64) {
-	r := rand.New(rand.NewPCG(seed, uint64(d)))
-	dir := filepath.Join(t.TempDir(), "log")
-	window := 12_000 + r.IntN(20_000)
-	script := func(turn int, _ *scripted.Request) scripted.Reply {
-		if turn%9 == 8 {
-			return scripted.Reply{Text: fmt.Sprintf("That is done, as of turn %d.", turn)}
-		}
-		reply := scripted.Reply{Calls: []scripted.Call{{Shell: fmt.Sprint("make ", turn)}}}
-		if turn%5 == 2 {
-			reply.Calls = append(reply.Calls, scripted.Call{Shell: fmt.Sprint("ls ", turn)})
-		}
-		return reply
-	}
-	provider := scripted.New(scripted.Options{Reasoning: scripted.RuleOf, Strict: true, Window: window, Script: scripted.Thoughtful(script)})
-	upstream := newServer(t, provider)
-	var root string
-	var j *journal.Journal
-	open := func() {
-		_, root, j = start(t, upstream, Options{
-			Store: openStore(t, dir), Resolver: windowOf(window), Target: 0.2,
-			Compactor: compact.New(compact.Options{ResultBytes: 4000}),
-		})
-	}
-	open()
-	a := &appender{dialect: d, model: model}
-	a.says("The task: find out why the build of project Halcyon fails, and mend it.")
-	var late []string
-	var before [][]byte
-	known, cuts := 0, 0
-	for n := range 60 {
-		if r.IntN(12) == 0 {
-			open() // as after a kill: nothing is written at an end
-			known = 0
-		}
-		a.send(t, root)
-		if d == wire.Gemini {
-			a.search(r, n+1)
-		}
-		all := asked(provider)
-		got := all[len(all)-1]
-		sent := messagesSent(t, d, got.Body)
-		breaks := events[journal.WindowBreak](j)
-		told := len(breaks) > known
-		known = len(breaks)
-		if told {
-			cuts++
-			if cause := breaks[len(breaks)-1].Cause; cause != "trigger" && cause != "limit" && cause != "cold" && cause != "topic" {
-				t.Errorf("request %d: a break for %s", n, cause)
-			}
-		}
-		compacted := events[journal.WindowCompacted](j)
-		cut := len(compacted) > 0 && compacted[len(compacted)-1].Reason != reasonSize && compacted[len(compacted)-1].Request == uint64(len(events[journal.WindowRequest](j)))
-		for i := range before {
-			if !cut && (i >= len(sent) || !bytes.Equal(before[i], sent[i])) {
-				t.Fatalf("request %d: message %d was sent as\n%s\nand is now\n%s", n, i, before[i], sent[min(i, len(sent)-1)])
-			}
-		}
-		before = sent
-		text := func(string) string { return lines(r, []int{40, 400, 1500, 9000}[r.IntN(4)]) }
-		switch {
-		case len(a.open) == 0:
-			a.says(fmt.Sprintf("Now step %d.", n))
-		case a.searching > 0: // it goes on
-			a.results(a.open, text, "")
-		case r.IntN(7) == 0: // interrupted
-			late = append(late, a.open...)
-			a.says("Stop, do it otherwise.")
-		case len(late) > 0 && r.IntN(2) == 0:
-			if d == wire.Chat || d == wire.Responses || r.IntN(2) == 0 {
-				a.results(append(append([]string{}, a.open...), late[0]), text, "")
-			} else {
-				a.results(append([]string{late[0]}, a.open...), text, "")
-			}
-			late = late[1:]
-		case r.IntN(6) == 0:
-			a.results(a.open, text, "And mind the tests.")
-		default:
-			a.results(a.open, text, "")
-		}
-	}
-	s := provider.Stats()
-	if s.Refused > 0 || s.Dropped > 0 || s.Sent != s.Accepted {
-		t.Errorf("%+v", s)
-	}
-	if cuts == 0 {
-		t.Errorf("no cut was made in a window of %d tokens: the test holds less than it should", window)
-	}
 }
 
 func newServer(t *testing.T, h http.Handler) string {

@@ -189,7 +189,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	}
 	t.keepCut(&res)
 	t.recount()
-	if t.sentBefore > 0 {
+	if t.sentBefore > 0 && !t.guessed {
 		t.broke(reason, res.Patches[0].From, res.Thoughts)
 	}
 	t.actions = append(t.actions, "compacted:"+strings.Join(res.Rungs, "+"))

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
@@ -42,6 +43,40 @@ type sentAs struct {
 func (p *Proxy) lastSent(scope checkpoint.Scope, chain []tokens.Digest) (sentAs, int) {
 	s, i := p.sent.Last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
 	return s, i + 1
+}
+
+// answered returns the number of leading messages that were sent to a model, as the history itself tells: those before the newest answer that
+// something was said to.
+func answered(r *wire.Request) int {
+	i := len(r.Messages)
+	back := func(models bool) {
+		for i > 0 && (r.Messages[i-1].Role == wire.RoleAssistant) == models {
+			i--
+		}
+	}
+	back(true) // the client's own beginning of an answer stands behind what is new
+	back(false)
+	back(true)
+	return i
+}
+
+// foreignThoughts returns the index of the first of the client's messages with reasoning that the model cannot have made here: a message of
+// the client that was not sent before stands in front of it. It returns 0 if there is none, or if the model's reasoning is not bound to
+// that.
+func (t *conversation) foreignThoughts() int {
+	answered := false // the client has spoken since what was sent before
+	for i := t.sentBefore; i < len(t.received.Messages); i++ {
+		m := &t.received.Messages[i]
+		if m.Role != wire.RoleAssistant {
+			answered = true
+		} else if answered && slices.ContainsFunc(m.Parts, func(p wire.Part) bool { return p.Kind == wire.Reasoning }) {
+			if i > 0 && t.boundReasoning() {
+				return i
+			}
+			return 0
+		}
+	}
+	return 0
 }
 
 // taken records that the provider took the request: from now on its messages are sent as they are. It is called again with the usage once
