@@ -18,7 +18,7 @@ var roomLines = map[string]int{
 	"app":              24340, // with what a given line says of what it replaced
 	"argocd":           21100,
 	"bench":            6700,
-	"cmd":              5430,
+	"cmd":              5440,
 	"config":           10190,
 	"deploy":           300,
 	"e2e":              700,
@@ -31,7 +31,7 @@ var roomLines = map[string]int{
 	"process":          24900,
 	"tools":            31040,
 	"watch":            9100,
-	"window":           36800,
+	"window":           36850,
 }
 
 // slack is how far below its bound a room may be, in lines, before the bound has to follow.

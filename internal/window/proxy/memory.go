@@ -57,11 +57,11 @@ type Called struct {
 
 // Call returns the call that is answered by part j of message i of Body, a result.
 func (e *Excerpt) Call(r *wire.Request, i, j int) Called {
-	return e.Calls[answered(&r.Messages[i].Parts[j], e.Places[i], j)]
+	return e.Calls[callKey(&r.Messages[i].Parts[j], e.Places[i], j)]
 }
 
-// answered returns by what the call of a result is known: its id, or where the result stands, as Gemini's have none.
-func answered(p *wire.Part, place, j int) string {
+// callKey returns by what the call of a result is known: its id, or where the result stands, as Gemini's have none.
+func callKey(p *wire.Part, place, j int) string {
 	if p.CallID != "" {
 		return p.CallID
 	}
@@ -154,7 +154,7 @@ func callsOf(r *wire.Request, messages []int) map[string]Called {
 			if p.CallID == "" {
 				called = calledBefore(r, i, j)
 			}
-			wanted[strings.Clone(answered(p, i, j))] = called
+			wanted[strings.Clone(callKey(p, i, j))] = called
 		}
 	}
 	if len(wanted) == 0 {
