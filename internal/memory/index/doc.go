@@ -24,8 +24,8 @@
 // 20,000 documents a word that every eighth one holds is left out when rarer ones are there. A removed document is skipped; its postings stay until
 // the owner makes a new index ([Index.Dead]).
 //
-// For loose searches ([Query.Loose]), which find and count statements only ([Doc.States]), the words of short ones are listed as they are written, up to 32,768 of them, and initials of words that
-// follow each other are terms too: less than 1 MiB, and what comes later is found as it stands only.
+// For loose searches ([Query.Loose]), which find and count statements only ([Doc.States]), the words of short ones are listed as they are written, up to
+// 32,768 of them, and initials of words that follow each other are terms too: less than 1 MiB, and what comes later is found as it stands only.
 //
 // An [Index] is for one goroutine at a time.
 //
