@@ -207,7 +207,7 @@ func TestGivenToIsWhatIsGiven(t *testing.T) {
 		t.Fatalf("%+v, %v", w, err)
 	}
 	got := b.profiled(remember.Options{}, prompt)
-	for _, line := range strings.Split(w.Text(), "\n") {
+	for line := range strings.SplitSeq(w.Text(), "\n") {
 		if !strings.Contains(got, line) {
 			t.Errorf("%s is not in %s", line, got)
 		}

@@ -146,7 +146,7 @@ func chinese(s string) bool {
 
 // wordsOf returns the words of a sentence in lower case, and which of them a comma or colon follows.
 func wordsOf(s string) (words []string, pause []bool) {
-	for _, f := range strings.Fields(strings.ToLower(s)) {
+	for f := range strings.FieldsSeq(strings.ToLower(s)) {
 		f = strings.Map(func(r rune) rune {
 			if r == '\'' || r == '’' {
 				return -1
