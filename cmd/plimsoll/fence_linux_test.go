@@ -75,7 +75,7 @@ subprocess.run(["sh", "-c", sys.argv[1] + " memory pin one; true"], env=e)' $P; 
 		if o := s.plimsoll("memory", "pin", "one"); o.code != 0 {
 			t.Errorf("a person outside is refused: %+v", o)
 		}
-		if o := s.plimsoll("memory", "add", "two"); !strings.Contains(o.stdout, "of origin user") {
+		if o := s.plimsoll("memory", "add", "two"); !strings.Contains(o.stdout, "as said by you") {
 			t.Errorf("%+v", o)
 		}
 	})

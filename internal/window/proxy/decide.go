@@ -19,6 +19,7 @@ const (
 	causeClient  = "client"  // the client sends other messages than it did
 	causeLog     = "log"     // what was decided about the conversation is gone
 	causeBinding = "binding" // the provider refused reasoning that was made behind another beginning
+	causeLimit   = "limit"   // results that may have been sent whole are over the user's bound
 	causeContent = "content" // an image or a text that was sent before dooms the session now
 	causeRepair  = "repair"  // calls and results could not be paired otherwise
 )
@@ -183,6 +184,14 @@ func (d *decision) bound() {
 		return
 	}
 	next, shown := d.p.o.Compactor.Bound(d.next, d.kept())
+	if d.guessed && d.kept() > 0 {
+		// Nothing says that older results were sent whole but the answers behind them: the user's bound counts for more, and is a cut.
+		if _, all := d.p.o.Compactor.Bound(d.next, 0); len(all) > len(shown) {
+			d.guessed = false
+			d.cut(causeLimit)
+			next, shown = d.p.o.Compactor.Bound(d.next, 0)
+		}
+	}
 	if next == d.next {
 		return
 	}
