@@ -262,11 +262,10 @@ func (s *precisionScore) add(e precisionExpect, got []string) bool {
 			s.wrong++
 		}
 	}
-	right := hits == len(wanted) && s.wrong == 0
 	if e.Beliefs.Only == nil && len(wanted) == 0 {
 		return s.wrong > 0
 	}
-	right = hits == len(wanted) && (e.Beliefs.Only == nil || hits == len(got))
+	right := hits == len(wanted) && (e.Beliefs.Only == nil || hits == len(got))
 	if len(wanted) > 0 {
 		s.active++
 		s.recall += float64(hits) / float64(len(wanted))

@@ -45,7 +45,7 @@ func (k agentRecaller) Recall(ctx context.Context, session, question string, ear
 			q.Recalled = append(q.Recalled, capture.Unwrap(m.Text)...)
 		}
 	}
-	return recaller{k.Plane}.Recall(ctx, q)
+	return recaller(k).Recall(ctx, q)
 }
 
 // agentKeeper implements [agent.Keeper].
