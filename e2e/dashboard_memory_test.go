@@ -100,7 +100,7 @@ func TestMemoryInABrowser(t *testing.T) {
 	// The command of the page does what it says, and the page shows it.
 	b.run(`document.querySelector("main details").open = true`)
 	b.shows("plimsoll memory forget " + added.IDs[0])
-	command := value[string](b, `[...document.querySelectorAll("main details code")].map(e => e.textContent).find(t => t.startsWith("plimsoll"))`)
+	command := value[string](b, `[...document.querySelectorAll("main details code")].map(e => e.textContent).find(t => t.startsWith("plimsoll memory forget"))`)
 	remembered(append(strings.Fields(command)[2:], "--yes")...)
 	b.run(`document.querySelector("main select[name=origin]").value = ""; document.querySelector("main select[name=origin]").dispatchEvent(new Event("change"))`)
 	search("harbour")

@@ -45,7 +45,7 @@ func (l *Lists) read() {
 		case strings.HasPrefix(line, "="):
 			l.lists[n].pattern = line[1:]
 		default:
-			for _, w := range strings.Fields(line) {
+			for w := range strings.FieldsSeq(line) {
 				l.words[w] |= 1 << n
 			}
 		}

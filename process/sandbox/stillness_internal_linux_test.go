@@ -64,7 +64,7 @@ func TestStillness(t *testing.T) {
 		"a sixteenth of the limit":    {change: func() { says("meminfo", "MemAvailable:   41877504 kB\n") }, looks: true},
 		"less than that":              {change: func() { says("meminfo", "MemAvailable:   41900000 kB\n") }, looks: false},
 		"memory that is given back":   {change: func() { says("meminfo", "MemAvailable:   51900000 kB\n") }, looks: false},
-		"four seconds":                {change: func() { now = now.Add(stillTreeEvery) }, looks: true},
+		"ten seconds":                 {change: func() { now = now.Add(stillTreeEvery) }, looks: true},
 		"one second":                  {change: func() { now = now.Add(time.Second) }, looks: false},
 		"a machine that says nothing": {change: func() { says("meminfo", "MemTotal: 1 kB\n") }, looks: true},
 		"a machine that says rubbish": {change: func() { says("loadavg", "x\n") }, looks: true},

@@ -112,7 +112,7 @@ const stillSlack = 64 * limit.MiB
 
 // stillTreeEvery is the longest time between two looks at a tree. What others on the machine give back meanwhile can hide that much less
 // than a limit's worth of memory for so long, and no longer.
-const stillTreeEvery = 4 * time.Second
+const stillTreeEvery = 10 * time.Second
 
 // lasts reports whether nothing can have happened since the last look that a look must see before the next one is due.
 func (s *stillness) lasts(now time.Time, memory limit.Bytes) bool {

@@ -1,6 +1,8 @@
 package disk
 
 import (
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -40,6 +42,42 @@ func TestAnIdleRunIsLeftAlone(t *testing.T) {
 		spent.Add(int64(time.Microsecond))
 		rest(3, 5, "after a microsecond")
 		unknown.Store(true)
-		rest(29, 400, "where nobody counts") // the smaller the disk, the more often
+		rest(2, 8, "where nobody counts, and nothing is written")
 	})
+}
+
+// Where nobody counts the processor time, a run is looked at again as soon as somebody on the machine writes, and at once where a line is
+// so near that a disk could reach it meanwhile.
+func TestAnIdleRunIsLookedAtWhenSomebodyWrites(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name        string
+		max         limit.Bytes
+		write       bool
+		least, most int64
+	}{
+		{"nobody writes", 100 * limit.GiB, false, 0, 1},
+		{"somebody writes", 100 * limit.GiB, true, 1, 2},
+		{"a line is near", 4 * limit.GiB, false, 8, 40},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				run := &asked{}
+				stop := Start(Options{Lines: Lines{WriteMax: c.max}, Dirs: []string{dir}, Run: run, Note: func(Event) {}})
+				defer stop()
+				time.Sleep(time.Minute)
+				before := run.times.Load()
+				if c.write {
+					if err := os.WriteFile(filepath.Join(dir, "f"), make([]byte, 2*leastFill), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				if got := run.times.Load() - before; got < c.least || got > c.most {
+					t.Errorf("asked %d times in ten seconds, want %d to %d", got, c.least, c.most)
+				}
+			})
+		})
+	}
 }

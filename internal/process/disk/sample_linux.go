@@ -51,12 +51,15 @@ type sampler struct {
 	agent   map[int]limit.Bytes // what the living threads of its processes had
 	ownFile string              // the one of its files that has grown the most, by ownMost
 	ownMost limit.Bytes
+	vmstat  *sysfile.File // nil where it cannot be read
+	dirtied limit.Bytes   // what the whole machine had written before the last look
 }
 
 func newSampler(dirs []string) *sampler {
 	s := &sampler{
 		spaces: map[string]*Space{}, files: map[fileID]*grown{}, last: map[int]limit.Bytes{}, agent: map[int]limit.Bytes{}, buf: make([]byte, 4096),
 	}
+	s.vmstat, _ = sysfile.Keep("/proc/vmstat")
 	mounts := readMounts()
 	for _, dir := range dirs {
 		if abs, err := filepath.Abs(dir); err == nil {
@@ -98,10 +101,43 @@ func (s *sampler) fills() bool {
 	return false
 }
 
+// nobodyWrites reports whether the whole machine has written less than [leastFill] to files, those in memory included, since the last look.
+// It is false where the kernel does not say.
+func (s *sampler) nobodyWrites() bool {
+	now, ok := s.machineWrites()
+	return ok && s.dirtied > 0 && now-s.dirtied < leastFill
+}
+
+// machineWrites returns what all processes of the machine have written to files, by the pages that became dirty and those of files in memory
+// (proc_vmstat(5)). What goes around the page cache is not in it.
+func (s *sampler) machineWrites() (limit.Bytes, bool) {
+	if s.vmstat == nil {
+		return 0, false
+	}
+	text, err := s.vmstat.Read(sysfile.Small)
+	if err != nil {
+		return 0, false
+	}
+	sum := limit.Bytes(0)
+	for _, name := range []string{"\nnr_dirtied ", "\nnr_shmem "} {
+		_, rest, found := bytes.Cut(text, []byte(name))
+		digits, _, whole := bytes.Cut(rest, []byte("\n"))
+		n, err := strconv.ParseInt(string(digits), 10, 64)
+		if !found || !whole || err != nil || n < 0 {
+			return 0, false
+		}
+		sum += limit.Bytes(n) * limit.Bytes(os.Getpagesize())
+	}
+	return sum, true
+}
+
+func (s *sampler) close() { s.vmstat.Close() }
+
 // look reads how much the processes have written and how far the file systems have filled up. With near it also finds the writers since the
 // last look. The reading is valid until the next look.
 func (s *sampler) look(processes []Process, near bool) Reading {
 	s.round++
+	s.dirtied, _ = s.machineWrites()
 	var r Reading
 	sum := limit.Bytes(0)
 	last, own := emptied(s.spare[0]), emptied(s.spare[1])

@@ -11,3 +11,7 @@ func newSampler([]string) *sampler            { return &sampler{} }
 func (*sampler) look([]Process, bool) Reading { return Reading{} }
 
 func (*sampler) fills() bool { return true }
+
+func (*sampler) nobodyWrites() bool { return false }
+
+func (*sampler) close() {}
