@@ -117,7 +117,9 @@ func TestRunPageHasEveryFlag(t *testing.T) {
 		if name == "--help" || name == "--all" || !strings.HasPrefix(name, "--") {
 			continue
 		}
-		named := func(s span) bool { return strings.HasPrefix(s.text+" ", name+" ") || strings.HasPrefix(s.text, name+"=") }
+		named := func(s span) bool {
+			return strings.HasPrefix(s.text+" ", name+" ") || strings.HasPrefix(s.text, name+"=")
+		}
 		if !slices.ContainsFunc(page.spans, named) {
 			t.Errorf("docs/run.md does not say what %s of plimsoll run does", name)
 		}
