@@ -113,11 +113,11 @@ func Read(text string) Prompt {
 	return p
 }
 
-// sentencesOf returns the sentences and lines of a text whose words are all.
+// sentencesOf returns the sentences and lines of a text whose words are all. Signs before the first word (¿, a dash) belong to its sentence.
 func sentencesOf(text string, all []unit) (list []string) {
 	from := 0
-	for _, u := range all {
-		if u.Breaks && u.At > from {
+	for i, u := range all {
+		if u.Breaks && i > 0 {
 			list = append(list, text[from:u.At])
 			from = u.At
 		}

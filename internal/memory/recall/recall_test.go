@@ -67,6 +67,14 @@ func given(t *testing.T, s *memory.Store, prompt string, want ...string) recall.
 	return d
 }
 
+// TestSignsBeforeTheFirstWordChangeNothing: which sentence of several asks for what is the person's does not depend on a sign before the first.
+func TestSignsBeforeTheFirstWordChangeNothing(t *testing.T) {
+	s := storeOf(t, everyday...)
+	for _, sign := range []string{"", "- ", "\"", "¿", "… "} {
+		given(t, s, sign+"When do we cut our releases? What is the weather in general?", "Releases are cut on Tuesdays.")
+	}
+}
+
 // everyday holds things that a person may have said in some weeks.
 var everyday = []said{
 	{"We use pnpm in all frontend repositories.", 40},
