@@ -75,6 +75,18 @@ func TestSignsBeforeTheFirstWordChangeNothing(t *testing.T) {
 	}
 }
 
+// TestALongPromptIsReadAtBothEnds: a question counts behind, and before, what was pasted: prose or a log.
+func TestALongPromptIsReadAtBothEnds(t *testing.T) {
+	s := storeOf(t, said{"The ledger of Halcyon is kept in Postgres 16.", 1})
+	for _, pasted := range []string{
+		"It was a quiet morning on the river and nothing at all had happened so far.\n", "2026-11-02 09:14:07.123 [main] status=200 took=12ms path=/v1/berths/12\n",
+	} {
+		long, question := strings.Repeat(pasted, 200), "Which database do we use for the ledger of Halcyon?\n"
+		given(t, s, long+question, "The ledger of Halcyon is kept in Postgres 16.")
+		given(t, s, question+long, "The ledger of Halcyon is kept in Postgres 16.")
+	}
+}
+
 // everyday holds things that a person may have said in some weeks.
 var everyday = []said{
 	{"We use pnpm in all frontend repositories.", 40},
