@@ -85,6 +85,18 @@ func TestTheProfileIsBounded(t *testing.T) {
 	}
 }
 
+// TestPinsAreGivenWhole: what stands at the end of a long entry of the profile is followed as well.
+func TestPinsAreGivenWhole(t *testing.T) {
+	t.Parallel()
+	_, m := opened(t, "")
+	text := strings.Repeat("Explain each step in one short sentence. ", 40) + "Never push to main."
+	pin := memory.Record{Kind: memory.KindPin, Origin: memory.OriginUser, Namespace: memories.UserNamespace, Text: text}
+	gifts, err := memories.Choose(t.Context(), m.Store, memories.Prompt{Text: "hello", First: true, Pins: []memory.Record{pin}, Namespaces: []string{"user"}}, time.Now())
+	if err != nil || !strings.Contains(gifts.Text(), text) {
+		t.Errorf("%v; of %d bytes %q is given", err, len(text), gifts.Text())
+	}
+}
+
 // TestGivenTo: what would be added, in any position of the switch, with the reason for each line and for each that misses.
 func TestGivenTo(t *testing.T) {
 	t.Parallel()
