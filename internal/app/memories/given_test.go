@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/memory/memtools"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
 func opened(t *testing.T, settings string) (*core.Core, *memories.Memory) {
@@ -262,5 +265,57 @@ func TestALineSaysHowOftenAndWhatItReplaced(t *testing.T) {
 	g, err := memories.Choose(t.Context(), m.Store, memories.Prompt{Text: "Who sends the invoices of Halcyon?", Namespaces: []string{"user"}, AllScopes: true}, time.Now())
 	if err != nil || len(g.Given) != 1 || strings.Contains(g.Text(), "evil.example") || !strings.Contains(g.Text(), "by Mailgun") {
 		t.Errorf("%s, %v", g.Text(), err)
+	}
+}
+
+// TestAnAgentForgetsItsOwnNoteAlone: a process inside of a run that writes down words of somebody else and has them forgotten takes those words from nobody.
+func TestAnAgentForgetsItsOwnNoteAlone(t *testing.T) {
+	c, m := opened(t, "")
+	if m.Fence().Inside() {
+		t.Skip("inside a run")
+	}
+	words := "The ledger runs on PostgreSQL seventeen."
+	other, err := m.Tools(t.Context(), memories.ToolOptions{Namespace: "project/other", Client: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.File(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/ledger.md", FileText: "Known: " + words}); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(sandbox.CookieName, "run-1")
+	inside, err := memories.Open(c, memories.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inside.Close()
+	own, err := inside.Tools(t.Context(), memories.ToolOptions{Namespace: "project/own", Client: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := own.File(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/mine.md", FileText: words}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inside.Add(t.Context(), "", words); err != nil {
+		t.Fatal(err)
+	}
+	page, err := inside.List(t.Context(), memories.Query{Kind: "note"})
+	if err != nil || len(page.Records) != 3 {
+		t.Fatal(page.Records, err)
+	}
+	mine := slices.DeleteFunc(page.Records, func(r memory.Record) bool { return r.Namespace == "project/other" })
+	if gone, err := inside.Forget(t.Context(), mine); err != nil || len(gone.Records) != 2 {
+		t.Fatal(gone, err)
+	}
+	if page, err = inside.List(t.Context(), memories.Query{Kind: "note"}); err != nil || len(page.Records) != 1 {
+		t.Errorf("%+v, %v are left", page.Records, err)
+	}
+	if answer, err := own.File(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/mine.md"}); err == nil {
+		t.Errorf("its file is still there: %s", answer)
+	}
+	if _, err := other.File(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/ledger.md"}); err != nil {
+		t.Errorf("somebody else's file went with it: %v", err)
+	}
+	if _, err := m.Add(t.Context(), "", words); err != nil {
+		t.Errorf("a person cannot say it any more: %v", err)
 	}
 }
