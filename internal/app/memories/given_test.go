@@ -268,6 +268,31 @@ func TestALineSaysHowOftenAndWhatItReplaced(t *testing.T) {
 	}
 }
 
+// TestInsideOfARunBoundsAreNotSmaller: a process there names the variables, and forgets nothing by them.
+func TestInsideOfARunBoundsAreNotSmaller(t *testing.T) {
+	dir := t.TempDir()
+	options := func() memory.Options {
+		c, err := core.New(core.Options{
+			Environ: []string{"PLIMSOLL_STATE_DIR=" + dir, "HOME=" + dir, "PLIMSOLL_MEMORY_DISK_MAX=1M", "PLIMSOLL_MEMORY_AGE=1h"}, Dir: dir,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := memories.StoreOptions(c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	if o := options(); !o.Guest && (o.MaxBytes != 1<<20 || o.MaxAge != time.Hour) {
+		t.Errorf("outside: %+v", o)
+	}
+	t.Setenv(sandbox.CookieName, "run-1")
+	if o := options(); !o.Guest || o.MaxBytes < memory.DefaultMaxBytes || o.MaxAge < memory.DefaultMaxAge || o.MaxNamespace < memory.DefaultMaxNamespace {
+		t.Errorf("inside: %+v", o)
+	}
+}
+
 // TestAnAgentForgetsItsOwnNoteAlone: a process inside of a run that writes down words of somebody else and has them forgotten takes those words from nobody.
 func TestAnAgentForgetsItsOwnNoteAlone(t *testing.T) {
 	c, m := opened(t, "")
