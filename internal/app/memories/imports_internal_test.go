@@ -158,6 +158,15 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
+// TestAnImportHasNotTooManyTexts: a file within its bound of bytes is refused where its texts would take much more.
+func TestAnImportHasNotTooManyTexts(t *testing.T) {
+	t.Parallel()
+	records, _, err := parseImport([]byte(strings.Repeat("- a\n", maxImported+1000)), ImportOptions{})
+	if err == nil || !strings.Contains(err.Error(), "split it") || len(records) > maxImported+1 {
+		t.Errorf("%d texts, %v", len(records), err)
+	}
+}
+
 // TestAnImportedNoteCanBeEdited: it has the name of a file too, and is none of the files of agents.
 func TestAnImportedNoteCanBeEdited(t *testing.T) {
 	t.Parallel()
