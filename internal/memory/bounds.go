@@ -274,7 +274,7 @@ func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]b
 		old := uint16(b.Version) < v.newest[id]
 		switch kind, _ := kindOf(b.Kind); {
 		case old, v.dropped[id], gone[id], twice && first != id,
-			kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(id.time()) > s.o.MaxAge:
+			kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(id.time()) > s.o.MaxAge && !(s.o.Guest && originOf(b.Origin) == OriginUser):
 			if !old {
 				removed[id] = true
 			}
@@ -320,7 +320,7 @@ func (s *Store) evict(ctx context.Context, name string, goal, most usage, why st
 			break
 		}
 		if c.class >= classOwn && !own {
-			if left.Bytes <= most.Bytes && left.Records <= most.Records {
+			if s.o.Guest || left.Bytes <= most.Bytes && left.Records <= most.Records {
 				break
 			}
 			own = true
@@ -395,7 +395,7 @@ func (s *Store) enforceAll(ctx context.Context, current string) error {
 			n.size = left.Bytes
 		}
 	}
-	if total > int64(s.o.MaxBytes) {
+	if total > int64(s.o.MaxBytes) && !s.o.Guest {
 		s.o.Log.Warn("the memory is over its bound, and what is left is pinned", "bytes", limit.Bytes(total), "bound", s.o.MaxBytes)
 	}
 	return nil

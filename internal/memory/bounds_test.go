@@ -197,6 +197,56 @@ func TestEpisodesEnd(t *testing.T) {
 	})
 }
 
+// A guest's bounds, however small and short, take nothing of the user's own; those of another store do.
+func TestAGuestDrivesOutNothingOfTheUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := memory.Options{Dir: t.TempDir(), MaxNamespace: 512 * limit.KiB, MaxBytes: 2 * limit.MiB}
+		s, err := memory.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var own []memory.Record
+		for i := range 300 {
+			own = append(own, memory.Record{Origin: memory.OriginUser, Text: fmt.Sprint(i, " ", strings.Repeat("my words ", 100))})
+		}
+		ids := add(t, s, own...).IDs
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		left := func(guest bool) (n int) {
+			o := memory.Options{Dir: o.Dir, MaxNamespace: 256 * limit.KiB, MaxBytes: 256 * limit.KiB, MaxAge: time.Hour, Guest: guest}
+			s, err := memory.Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			add(t, s, memory.Record{Kind: memory.KindNote, Origin: memory.OriginAgent, Text: fmt.Sprint("a note, guest ", guest)})
+			if _, err := s.GC(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if s, err = memory.Open(memory.Options{Dir: o.Dir, MaxAge: -1}); err != nil { // one that shows all there is
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for _, id := range ids {
+				if _, err := s.Get(t.Context(), id, 0); err == nil {
+					n++
+				}
+			}
+			return n
+		}
+		if n := left(true); n != len(ids) {
+			t.Errorf("a guest has left %d of %d", n, len(ids))
+		}
+		if n := left(false); n != 0 {
+			t.Errorf("of what is older than an hour %d are left", n)
+		}
+	})
+}
+
 // GC writes together what lines have added up to, and loses nothing of it.
 func TestConsolidation(t *testing.T) {
 	dir := t.TempDir()

@@ -30,6 +30,8 @@ type Options struct {
 	MaxBytes     limit.Bytes   // of all files (DefaultMaxBytes)
 	MaxAge       time.Duration // of episodes, since they were recorded (DefaultMaxAge); negative means no bound
 	MaxPins      limit.Bytes   // of the texts of all pins of a namespace (DefaultMaxPins)
+	// Guest is set where an agent may be behind this process, who has chosen the bounds: they remove nothing of the user's own. Another process does.
+	Guest bool
 	// Journal gets an event for each act of the bounds; it may be nil.
 	Journal *journal.Journal
 	// Log gets warnings, as of damaged files; nil means slog.Default.

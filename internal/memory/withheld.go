@@ -184,11 +184,9 @@ func (s *Store) readWithheld() error {
 			marks[b.ID] = about
 			return nil
 		})
-		if err != nil {
+		w.marks, w.again = marks, again // also with an error: the cursor stands behind what was read
+		if err != nil || len(seen.Gone) == 0 {
 			return err
-		}
-		if w.marks, w.again = marks, again; len(seen.Gone) == 0 {
-			return nil
 		}
 		w.at, w.marks, w.again = archive.Cursor{}, nil, nil // it was written anew
 	}

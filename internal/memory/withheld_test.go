@@ -3,10 +3,14 @@ package memory_test
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/memory/archive"
 )
 
 // TestWithheld: what was taken back is known by the record, by what is nearly the same, and by its subject, in every process with the store;
@@ -149,5 +153,31 @@ func TestWithheldIsBounded(t *testing.T) {
 		if err := s.Withhold(t.Context(), id); (err != nil) != (i == memory.MaxWithheld) {
 			t.Fatalf("%d: %v", i, err)
 		}
+	}
+}
+
+// TestWhatIsTakenBackOutlivesAnError: what was read before a segment that cannot be read counts afterwards as well.
+func TestWhatIsTakenBackOutlivesAnError(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	id := add(t, s, memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Text: "The ledger runs on Postgres"}).IDs[0]
+	if err := s.Withhold(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, dir)
+	head := `{"b":{"format":"plimsoll-memory","version":9,"namespace":"withheld"}}`
+	line := fmt.Sprintf("%08x %08x %s\n", len(head), crc32.Checksum([]byte(head), crc32.MakeTable(crc32.Castagnoli)), head)
+	newer := filepath.Join(dir, archive.FolderName("withheld"), "0fffffffffff-00000000.0.seg")
+	if err := os.WriteFile(newer, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Withheld(); !errors.Is(err, archive.ErrNewer) {
+		t.Fatal(err)
+	}
+	if err := os.Remove(newer); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := other.Withheld(); err != nil || len(list) != 1 {
+		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/memory/notes"
 )
 
 // Forgetting selects the records to forget. All fields that are set must apply; IDs and what Query finds are taken together.
@@ -87,7 +88,8 @@ func (m *Memory) WouldForgetElsewhere(ctx context.Context, list []memory.Record)
 }
 
 // Forget removes records for good: from the memory, and their words from everything else that this program keeps. The entries of pins are
-// taken out of the profile. Inside a run it is an error if one is not a note by an agent, and nothing is removed.
+// taken out of the profile. Inside a run it is an error if one is not a note by an agent, and nothing is removed; there the notes go from the memory
+// alone, and may come again: the same words may be somebody else's, elsewhere and later.
 func (m *Memory) Forget(ctx context.Context, list []memory.Record) (memory.Forgotten, error) {
 	if len(list) == 0 {
 		return memory.Forgotten{Records: []string{}}, nil
@@ -101,12 +103,38 @@ func (m *Memory) Forget(ctx context.Context, list []memory.Record) (memory.Forgo
 		ids = append(ids, r.ID)
 		pins = pins || r.Kind == memory.KindPin
 	}
+	if m.fence.Inside() {
+		for i := range list {
+			if err := m.removeNote(ctx, &list[i]); err != nil {
+				return memory.Forgotten{Records: ids[:i]}, err
+			}
+		}
+		return memory.Forgotten{Records: ids}, nil
+	}
 	if pins {
 		if err := m.unpinAll(ctx, list); err != nil {
 			return memory.Forgotten{}, err
 		}
 	}
 	return m.Store.Forget(ctx, memory.Filter{IDs: ids, AllScopes: true})
+}
+
+// removeNote removes a note by an agent, and its file.
+func (m *Memory) removeNote(ctx context.Context, r *memory.Record) error {
+	if notes.IsPath(r.Source.File) {
+		files, err := m.Notes(ctx, r.Namespace, r.Source.Client)
+		if err != nil {
+			return err
+		}
+		if _, err := files.Do(ctx, notes.Command{Command: "delete", Path: r.Source.File}); err != nil {
+			return err
+		}
+	}
+	err := m.Store.Remove(ctx, r.ID)
+	if errors.Is(err, memory.ErrNotFound) { // it went with its file
+		return nil
+	}
+	return err
 }
 
 // unpinAll takes the entries of pins out of the profile; their file would bring the records back.

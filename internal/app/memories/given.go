@@ -196,9 +196,13 @@ func (c *choice) miss(r memory.Record, score float64, why string) {
 func (c *choice) give(l recall.Line, why string) {
 	r := l.Record
 	_, words, _ := strings.Cut(capture.Line(r, plainBytes), "]: ") // how often it was said may have changed since it was given
+	size := lineBytes
+	if why == whyPinned { // whole: what stands at its end counts as well
+		size = int(notes.MaxProfile) + headBytes
+	}
 	said := r
-	said.Text = l.Within(lineBytes - headBytes)
-	line := capture.Line(said, lineBytes)
+	said.Text = l.Within(size - headBytes)
+	line := capture.Line(said, size)
 	switch {
 	case r.Origin != memory.OriginUser || r.Quarantined || words == "":
 		c.miss(r, l.Score, "not your own words")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/memory/memtools"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
 func opened(t *testing.T, settings string) (*core.Core, *memories.Memory) {
@@ -82,6 +85,18 @@ func TestTheProfileIsBounded(t *testing.T) {
 	}
 	if total > 1<<10 || total < 500 {
 		t.Errorf("%d bytes are given", total)
+	}
+}
+
+// TestPinsAreGivenWhole: what stands at the end of a long entry of the profile is followed as well.
+func TestPinsAreGivenWhole(t *testing.T) {
+	t.Parallel()
+	_, m := opened(t, "")
+	text := strings.Repeat("Explain each step in one short sentence. ", 40) + "Never push to main."
+	pin := memory.Record{Kind: memory.KindPin, Origin: memory.OriginUser, Namespace: memories.UserNamespace, Text: text}
+	gifts, err := memories.Choose(t.Context(), m.Store, memories.Prompt{Text: "hello", First: true, Pins: []memory.Record{pin}, Namespaces: []string{"user"}}, time.Now())
+	if err != nil || !strings.Contains(gifts.Text(), text) {
+		t.Errorf("%v; of %d bytes %q is given", err, len(text), gifts.Text())
 	}
 }
 
@@ -250,5 +265,82 @@ func TestALineSaysHowOftenAndWhatItReplaced(t *testing.T) {
 	g, err := memories.Choose(t.Context(), m.Store, memories.Prompt{Text: "Who sends the invoices of Halcyon?", Namespaces: []string{"user"}, AllScopes: true}, time.Now())
 	if err != nil || len(g.Given) != 1 || strings.Contains(g.Text(), "evil.example") || !strings.Contains(g.Text(), "by Mailgun") {
 		t.Errorf("%s, %v", g.Text(), err)
+	}
+}
+
+// TestInsideOfARunBoundsAreNotSmaller: a process there names the variables, and forgets nothing by them.
+func TestInsideOfARunBoundsAreNotSmaller(t *testing.T) {
+	dir := t.TempDir()
+	options := func() memory.Options {
+		c, err := core.New(core.Options{
+			Environ: []string{"PLIMSOLL_STATE_DIR=" + dir, "HOME=" + dir, "PLIMSOLL_MEMORY_DISK_MAX=1M", "PLIMSOLL_MEMORY_AGE=1h"}, Dir: dir,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := memories.StoreOptions(c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	if o := options(); !o.Guest && (o.MaxBytes != 1<<20 || o.MaxAge != time.Hour) {
+		t.Errorf("outside: %+v", o)
+	}
+	t.Setenv(sandbox.CookieName, "run-1")
+	if o := options(); !o.Guest || o.MaxBytes < memory.DefaultMaxBytes || o.MaxAge < memory.DefaultMaxAge || o.MaxNamespace < memory.DefaultMaxNamespace {
+		t.Errorf("inside: %+v", o)
+	}
+}
+
+// TestAnAgentForgetsItsOwnNoteAlone: a process inside of a run that writes down words of somebody else and has them forgotten takes those words from nobody.
+func TestAnAgentForgetsItsOwnNoteAlone(t *testing.T) {
+	c, m := opened(t, "")
+	if m.Fence().Inside() {
+		t.Skip("inside a run")
+	}
+	words := "The ledger runs on PostgreSQL seventeen."
+	other, err := m.Tools(t.Context(), memories.ToolOptions{Namespace: "project/other", Client: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.File(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/ledger.md", FileText: "Known: " + words}); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(sandbox.CookieName, "run-1")
+	inside, err := memories.Open(c, memories.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inside.Close()
+	own, err := inside.Tools(t.Context(), memories.ToolOptions{Namespace: "project/own", Client: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := own.File(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/mine.md", FileText: words}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inside.Add(t.Context(), "", words); err != nil {
+		t.Fatal(err)
+	}
+	page, err := inside.List(t.Context(), memories.Query{Kind: "note"})
+	if err != nil || len(page.Records) != 3 {
+		t.Fatal(page.Records, err)
+	}
+	mine := slices.DeleteFunc(page.Records, func(r memory.Record) bool { return r.Namespace == "project/other" })
+	if gone, err := inside.Forget(t.Context(), mine); err != nil || len(gone.Records) != 2 {
+		t.Fatal(gone, err)
+	}
+	if page, err = inside.List(t.Context(), memories.Query{Kind: "note"}); err != nil || len(page.Records) != 1 {
+		t.Errorf("%+v, %v are left", page.Records, err)
+	}
+	if answer, err := own.File(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/mine.md"}); err == nil {
+		t.Errorf("its file is still there: %s", answer)
+	}
+	if _, err := other.File(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/ledger.md"}); err != nil {
+		t.Errorf("somebody else's file went with it: %v", err)
+	}
+	if _, err := m.Add(t.Context(), "", words); err != nil {
+		t.Errorf("a person cannot say it any more: %v", err)
 	}
 }

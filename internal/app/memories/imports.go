@@ -24,6 +24,8 @@ var ImportFormats = []string{"auto", "jsonl", "server-memory", "mem0", "markdown
 const (
 	MaxImport     = 256 * limit.MiB
 	maxImportLine = 1 << 20
+	// maxImported bounds the texts of one import: of small ones a file has a hundred times its size in memory.
+	maxImported = 400_000
 )
 
 // ImportOptions configure [Memory.Import].
@@ -141,6 +143,9 @@ func parseImport(text []byte, o ImportOptions) ([]memory.Record, Imported, error
 	default:
 		err = fmt.Errorf("--format %s: there is no such format; write one of: %s", limit.Short(format, 40), strings.Join(ImportFormats, ", "))
 	}
+	if err == nil && len(i.records) > maxImported {
+		err = fmt.Errorf("it has more than %d texts: split it", maxImported)
+	}
 	if err == nil && len(i.records)+out.Skipped == 0 {
 		err = fmt.Errorf("nothing in it is %s; --format says what it is", format)
 	}
@@ -181,6 +186,9 @@ type importing struct {
 func (i *importing) add(text string, r memory.Record) {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\ufffd"))
 	i.out.Read++
+	if len(i.records) > maxImported {
+		return // it is refused
+	}
 	if text == "" {
 		i.out.Skipped++
 		return

@@ -158,6 +158,40 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
+// TestAnImportHasNotTooManyTexts: a file within its bound of bytes is refused where its texts would take much more.
+func TestAnImportHasNotTooManyTexts(t *testing.T) {
+	t.Parallel()
+	records, _, err := parseImport([]byte(strings.Repeat("- a\n", maxImported+1000)), ImportOptions{})
+	if err == nil || !strings.Contains(err.Error(), "split it") || len(records) > maxImported+1 {
+		t.Errorf("%d texts, %v", len(records), err)
+	}
+}
+
+// TestAnImportedNoteCanBeEdited: it has the name of a file too, and is none of the files of agents.
+func TestAnImportedNoteCanBeEdited(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	c, err := core.New(core.Options{Environ: []string{"PLIMSOLL_STATE_DIR=" + state, "PLIMSOLL_CONFIG=" + filepath.Join(state, "none.toml"), "HOME=" + state}, Dir: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := m.Import(t.Context(), strings.NewReader("- Releases are cut on Tuesdays\n"), ImportOptions{Name: "old.md"}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := m.List(t.Context(), Query{Kind: "note"})
+	if err != nil || len(page.Records) != 1 || page.Records[0].Source.File != "old.md" {
+		t.Fatal(page, err)
+	}
+	if r, err := m.Edit(t.Context(), page.Records[0].ID, "Releases are cut on Fridays"); err != nil || r.Text != "Releases are cut on Fridays" {
+		t.Error(r, err)
+	}
+}
+
 // TestForgettingReachesFiles: what is forgotten leaves the notes of agents too.
 func TestForgettingReachesFiles(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func Open(c *core.Core, o Options) (*Memory, error) {
 	return m, nil
 }
 
-// StoreOptions returns the options of the store as configured. It makes the state directory.
+// StoreOptions returns the options of the store as configured; inside of a run no bound is smaller than by default. It makes the state directory.
 func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 	state, err := c.Dirs.EnsureState()
 	if err != nil {
@@ -91,9 +91,13 @@ func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 		return memory.Options{}, err
 	}
 	m := settings.Memory
+	guest := c.Fence().Inside()
+	if guest { // who is inside of a run also sets its variables and names its file: small bounds would forget what others said
+		m.DiskMax, m.Age = max(m.DiskMax, memory.DefaultMaxBytes), max(m.Age, memory.DefaultMaxAge)
+	}
 	return memory.Options{
 		Dir: filepath.Join(state, Dir), Journal: j, MaxNamespace: min(memory.DefaultMaxNamespace, m.DiskMax), MaxBytes: m.DiskMax, MaxAge: m.Age,
-		MaxVectors: memory.DefaultMaxVectors, Log: c.Log(),
+		MaxVectors: memory.DefaultMaxVectors, Log: c.Log(), Guest: guest,
 	}, nil
 }
 

@@ -275,7 +275,7 @@ func (m *Memory) Editable(ctx context.Context, id string) (memory.Record, error)
 	switch r := found[0]; {
 	case r.Kind == memory.KindPin:
 		return r, fmt.Errorf("%s is a pin: edit the profile with plimsoll memory edit", id)
-	case r.Kind == memory.KindNote && r.Source.File != "":
+	case r.Kind == memory.KindNote && notes.IsPath(r.Source.File):
 		return r, fmt.Errorf("%s is the file %s of an agent's notes: edit %s", id, r.Source.File, m.notesPath(r.Namespace)+strings.TrimPrefix(r.Source.File, "/memories"))
 	case r.Kind != memory.KindNote:
 		return r, fmt.Errorf("%s is %s, which is kept as it was said: add a note with plimsoll memory add, or remove it with plimsoll memory forget", id, r.Kind)

@@ -1,6 +1,7 @@
 package remember_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/window/proxy"
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 // profiled is a conversation of one prompt, in a run of its own, and what the provider got.
@@ -214,5 +217,34 @@ func TestGivenToIsWhatIsGiven(t *testing.T) {
 	}
 	if strings.Count(got, "- [user") != len(w.Given) {
 		t.Errorf("%d lines would be given, and these were: %s", len(w.Given), got)
+	}
+}
+
+// TestWhatCameTooLateWasNotGiven: a request that waits no longer goes without what is recalled, and nothing says that it got something.
+func TestWhatCameTooLateWasNotGiven(t *testing.T) {
+	b := newBench(t, learning)
+	b.profiled(remember.Options{}, "Always answer in German.")
+	g := b.gateway(remember.Options{Own: true}, 0)
+	waitReady(t, g)
+	late, end := context.WithCancel(t.Context())
+	end()
+	answered := 0
+	for range 20 {
+		if g.plane.Recaller().Recall(late, proxy.Prompt{Conversation: "late", Text: "Paint the lighthouse.", First: true}) != "" {
+			answered++
+		}
+	}
+	if g.plane.Recaller().Recall(t.Context(), proxy.Prompt{Conversation: "in time", Text: "Paint the lighthouse.", First: true}) == "" {
+		t.Error("nothing is given in time")
+	}
+	g.flush()
+	given := 0
+	for r := range g.journal.Since(0) {
+		if _, is := r.Event.(journal.MemoryRecalled); is {
+			given++
+		}
+	}
+	if given != answered+1 {
+		t.Errorf("%d prompts got something, and %d are said to have", answered+1, given)
 	}
 }

@@ -61,22 +61,28 @@ func (r recaller) Recall(ctx context.Context, q proxy.Prompt) string {
 	if !r.ready.Load() {
 		return ""
 	}
-	answer := make(chan string, 1)
-	go func() { answer <- r.recall(context.WithoutCancel(ctx), q) }()
+	answer := make(chan chosen, 1)
+	go func() { answer <- r.choose(context.WithoutCancel(ctx), q) }()
 	select {
-	case text := <-answer:
-		return text
+	case c := <-answer:
+		return r.noteGiven(context.WithoutCancel(ctx), q, c)
 	case <-ctx.Done():
-		return "" // too late: a prompt without it is better than one that waits
+		return "" // too late: a prompt without it is better than one that waits. Nothing was given then
 	}
 }
 
-func (p *Plane) recall(ctx context.Context, q proxy.Prompt) string {
+// chosen are the gifts for a prompt, out of a store; nil for none.
+type chosen struct {
+	store *memory.Store
+	memories.Gifts
+}
+
+func (p *Plane) choose(ctx context.Context, q proxy.Prompt) chosen {
 	var store *memory.Store
 	if p.tried.Load() || p.exists() { // a memory that nothing was kept in is not made for a question
 		var err error
 		if store, err = p.opened(); err != nil {
-			return ""
+			return chosen{}
 		}
 	}
 	asked := memories.Prompt{
@@ -87,20 +93,25 @@ func (p *Plane) recall(ctx context.Context, q proxy.Prompt) string {
 	}
 	gifts, err := memories.Choose(ctx, store, asked, time.Now())
 	if err != nil {
-		return ""
+		return chosen{}
 	}
-	text := gifts.Text()
+	return chosen{store, gifts}
+}
+
+// noteGiven returns what is added to a prompt, and has it kept to whom that was given.
+func (p *Plane) noteGiven(ctx context.Context, q proxy.Prompt, c chosen) string {
+	text := c.Text()
 	if text == "" {
 		return ""
 	}
-	ids := make([]string, len(gifts.Given))
-	for i := range gifts.Given {
-		ids[i] = gifts.Given[i].ID
+	ids := make([]string, len(c.Given))
+	for i := range c.Given {
+		ids[i] = c.Given[i].ID
 	}
 	p.note(journal.MemoryRecalled{Conversation: q.Conversation, Records: ids, Bytes: int64(len(text))})
 	p.queue.Put(int64(len(text)), func() []memory.Record {
-		if store != nil {
-			p.keepUses(ctx, store, q, gifts.Given)
+		if c.store != nil {
+			p.keepUses(ctx, c.store, q, c.Given)
 		}
 		return nil
 	})

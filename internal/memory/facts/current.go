@@ -21,11 +21,12 @@ type validityEnd struct {
 
 // resolveFact decides what a new fact means for those in have that are about the same thing. known reports that one of them has the same
 // value and is still valid. ends are the facts that the new one ends, which happens only to attributes with one value at a time. until,
-// when not zero, is the time when the new fact itself ended, because a later one is known already.
+// when not zero, is the time when the new fact itself ended, because a later one is known already. What is drawn from words has no say about what a
+// person typed or vouched for.
 func resolveFact(fresh memory.Record, have []memory.Record) (known bool, ends []validityEnd, until time.Time) {
 	single := SingleValued(fresh.Fact.Attribute)
 	for _, old := range have {
-		if old.Fact == nil || keyOf(old) != keyOf(fresh) {
+		if old.Fact == nil || old.Standing() || keyOf(old) != keyOf(fresh) {
 			continue
 		}
 		same := normalName(old.Fact.Value) == normalName(fresh.Fact.Value)
@@ -38,7 +39,7 @@ func resolveFact(fresh memory.Record, have []memory.Record) (known bool, ends []
 			if until.IsZero() || old.Fact.ValidFrom.Before(until) {
 				until = old.Fact.ValidFrom
 			}
-		case stands:
+		case stands && (old.Origin != memory.OriginUser || fresh.Origin == memory.OriginUser):
 			ends = append(ends, validityEnd{old.ID, fresh.Fact.ValidFrom})
 		}
 	}

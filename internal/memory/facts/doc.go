@@ -17,7 +17,7 @@
 // The model decides neither time nor truth. A fact is valid from when its passage was said. Its origin is the lowest of the passage's and
 // [memory.OriginAgent], because a model chose the words: a fact is found on request and never pinned or injected by itself. Of
 // attributes with one value at a time ([SingleValued]) the value that was said last counts; the one before gets an end and stays as history, in
-// whatever order they are learned. Nothing is deleted.
+// whatever order they are learned. What a person typed or vouched for is ended by none. Nothing is deleted.
 //
 // # Queue and failures
 //

@@ -289,6 +289,36 @@ func TestConflictsAreDecidedByTime(t *testing.T) {
 	}
 }
 
+// TestAModelEndsNothingOfAPerson: what a model draws from words, also from those of an agent, ends neither a standing instruction nor a fact that a person
+// has vouched for.
+func TestAModelEndsNothingOfAPerson(t *testing.T) {
+	t.Parallel()
+	s := &store{}
+	own := func(attribute, value string, standing bool) {
+		s.add(memory.Record{
+			Kind: memory.KindFact, Origin: memory.OriginUser, Namespace: "user", Text: value,
+			Fact: &memory.Fact{Subject: "user", Attribute: attribute, Value: value, ValidFrom: monday, Standing: standing},
+		})
+	}
+	own("package manager", "From now on use pnpm.", true)
+	own("editor", "Vim", false)
+	x, _ := extractor(t, s, facts.Options{}, nil, answer(t,
+		facts.Proposal{Passage: 1, Subject: "user", Attribute: "package manager", Value: "npm", Quote: "installed it with npm"},
+		facts.Proposal{Passage: 1, Subject: "user", Attribute: "editor", Value: "Emacs", Quote: "opened it in Emacs"}))
+	if err := x.Push(t.Context(), s.add(episode("I have installed it with npm and opened it in Emacs.", monday.AddDate(0, 0, 1), memory.OriginAgent))); err != nil {
+		t.Fatal(err)
+	}
+	step(t, x)
+	if x.Stats().Kept != 2 {
+		t.Fatalf("%+v", x.Stats())
+	}
+	for _, r := range s.facts() {
+		if !r.Fact.ValidUntil.IsZero() {
+			t.Errorf("%s %q of origin %s has ended", r.Fact.Attribute, r.Text, r.Origin)
+		}
+	}
+}
+
 func TestSingleValued(t *testing.T) {
 	t.Parallel()
 	for attribute, want := range map[string]bool{

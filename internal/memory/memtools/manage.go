@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/memory/notes"
 	"github.com/plimsoll/plimsoll/internal/nearest"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -98,7 +99,7 @@ func (t *Toolset) ownNote(ctx context.Context, id string) (memory.Record, error)
 		return memory.Record{}, err
 	}
 	switch r := found[0]; {
-	case r.Kind == memory.KindNote && r.Source.File != "":
+	case r.Kind == memory.KindNote && notes.IsPath(r.Source.File):
 		return r, fmt.Errorf("memory %s is the file %s: change it with the tool memory", r.ID, r.Source.File)
 	case r.Kind != memory.KindNote || r.Origin != memory.OriginAgent || r.Namespace != t.o.Namespace:
 		return r, fmt.Errorf("memory %s is %s of origin %s in %s: an agent changes only notes of agents in %s. Create a new one, or ask the user to run: plimsoll memory forget %s",

@@ -20,6 +20,9 @@ import (
 // prefix is the first element of the memory tool's paths.
 const prefix = "/memories"
 
+// IsPath reports whether the path of a record's source is one of a note: what was imported has the name of another file there.
+func IsPath(file string) bool { return strings.HasPrefix(file, prefix+"/") }
+
 // maxPath is the longest path in bytes, and maxName the longest name in it: what common file systems take.
 const (
 	maxPath = 1024

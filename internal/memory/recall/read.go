@@ -5,12 +5,17 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/memory/index"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// maxRead bounds the bytes of a prompt that are read at its beginning, and at its end: what is asked stands there.
-const maxRead = 3 << 10
+// maxRead bounds the bytes of a prompt that are read at its beginning, and at its end: what is asked stands there. Of those maxProse are searched for, at
+// each end of what is no code.
+const (
+	maxRead  = 3 << 10
+	maxProse = memory.MaxQuery/2 - 1
+)
 
 // maxWords bounds the different words of a prompt that are compared with records.
 const maxWords = 96
@@ -50,8 +55,8 @@ type word struct {
 // Read reads a prompt. It tells by general signs what sort of prompt it is: how many of its words say something, how it begins, whether it points at
 // what lies before both, and how much of it is code.
 func Read(text string) Prompt {
-	prose, code := proseOf(clip(text))
-	p := Prompt{Query: limit.Clip(strings.TrimSpace(prose), 4<<10)}
+	prose, code := proseOf(clip(text, maxRead))
+	p := Prompt{Query: clip(strings.TrimSpace(prose), maxProse)}
 	if p.Query == "" {
 		p.Why = "the prompt is empty"
 		if code > 0 {
@@ -113,11 +118,11 @@ func Read(text string) Prompt {
 	return p
 }
 
-// sentencesOf returns the sentences and lines of a text whose words are all.
+// sentencesOf returns the sentences and lines of a text whose words are all. Signs before the first word (¿, a dash) belong to its sentence.
 func sentencesOf(text string, all []unit) (list []string) {
 	from := 0
-	for _, u := range all {
-		if u.Breaks && u.At > from {
+	for i, u := range all {
+		if u.Breaks && i > 0 {
 			list = append(list, text[from:u.At])
 			from = u.At
 		}
@@ -125,16 +130,16 @@ func sentencesOf(text string, all []unit) (list []string) {
 	return append(list, text[from:])
 }
 
-// clip returns the beginning and the end of a text.
-func clip(text string) string {
-	if len(text) <= 2*maxRead {
-		return text
+// clip returns the beginning and the end of a text, size bytes of each, as valid UTF-8.
+func clip(text string, size int) string {
+	if len(text) <= 2*size {
+		return limit.Clip(text, 2*size)
 	}
-	tail := text[len(text)-maxRead:]
+	tail := text[len(text)-size:]
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
-	return limit.Clip(text, maxRead) + "\n" + tail
+	return limit.Clip(text, size) + "\n" + limit.Clip(tail, size)
 }
 
 // content returns what a word of a prompt says, and false if it says nothing: one without meaning, or a name out of the code at hand.

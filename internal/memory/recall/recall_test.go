@@ -67,6 +67,26 @@ func given(t *testing.T, s *memory.Store, prompt string, want ...string) recall.
 	return d
 }
 
+// TestSignsBeforeTheFirstWordChangeNothing: which sentence of several asks for what is the person's does not depend on a sign before the first.
+func TestSignsBeforeTheFirstWordChangeNothing(t *testing.T) {
+	s := storeOf(t, everyday...)
+	for _, sign := range []string{"", "- ", "\"", "¿", "… "} {
+		given(t, s, sign+"When do we cut our releases? What is the weather in general?", "Releases are cut on Tuesdays.")
+	}
+}
+
+// TestALongPromptIsReadAtBothEnds: a question counts behind, and before, what was pasted: prose or a log.
+func TestALongPromptIsReadAtBothEnds(t *testing.T) {
+	s := storeOf(t, said{"The ledger of Halcyon is kept in Postgres 16.", 1})
+	for _, pasted := range []string{
+		"It was a quiet morning on the river and nothing at all had happened so far.\n", "2026-11-02 09:14:07.123 [main] status=200 took=12ms path=/v1/berths/12\n",
+	} {
+		long, question := strings.Repeat(pasted, 200), "Which database do we use for the ledger of Halcyon?\n"
+		given(t, s, long+question, "The ledger of Halcyon is kept in Postgres 16.")
+		given(t, s, question+long, "The ledger of Halcyon is kept in Postgres 16.")
+	}
+}
+
 // everyday holds things that a person may have said in some weeks.
 var everyday = []said{
 	{"We use pnpm in all frontend repositories.", 40},

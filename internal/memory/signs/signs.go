@@ -160,27 +160,32 @@ func statesHan(sentence string, mark rune) bool {
 		return false
 	}
 	head := sentence
-	for trimmed := true; trimmed; {
-		trimmed = false
-		for w, in := range Words() {
-			if in&(Polite|Greeting) != 0 && IsHan(w) && strings.HasPrefix(head, w) {
-				head, trimmed = strings.TrimLeft(head[len(w):], "，, "), true
-			}
-		}
+	for w := begins(head, Polite|Greeting); w != ""; w = begins(head, Polite|Greeting) {
+		head = strings.TrimLeft(head[len(w):], "，, ")
 	}
 	for w, in := range Words() {
 		if in&Question != 0 && IsHan(w) && mark != '。' && strings.Contains(sentence, w) {
 			return false
 		}
 	}
-	for w, in := range Words() {
-		if in&(Order|Ask) != 0 && IsHan(w) && (strings.HasPrefix(head, w) || strings.HasPrefix(sentence, w)) {
+	for _, from := range []string{head, sentence} { // what is taken for polite may begin the word of the order
+		if w := begins(from, Order|Ask); w != "" {
 			rest := strings.TrimPrefix(head, w)
 			at := strings.IndexAny(rest, "是为")
 			return at >= 0 && at <= 6*utf8.RuneLen('是') && !strings.ContainsAny(rest[:at], "把给的")
 		}
 	}
 	return true
+}
+
+// begins returns the longest word of Chinese with one of some signs that a text begins with: 你好 and not 你; "" for none.
+func begins(text string, of uint64) (longest string) {
+	for w, in := range Words() {
+		if in&of != 0 && len(w) > len(longest) && IsHan(w) && strings.HasPrefix(text, w) {
+			longest = w
+		}
+	}
+	return longest
 }
 
 // IsHan reports whether a word is one of Chinese.

@@ -35,6 +35,15 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// TestAGreetingIsTakenWhole: 你好 is one word, whatever order the lists are gone through in, and the order behind it is none of what it says.
+func TestAGreetingIsTakenWhole(t *testing.T) {
+	for range 100 {
+		if signs.States("你好，修复登录页面的错误") {
+			t.Fatal("an order behind a greeting states something")
+		}
+	}
+}
+
 // TestSignsStandInTheirOrder: the constants name the lists by their place in signs.txt.
 func TestSignsStandInTheirOrder(t *testing.T) {
 	for word, want := range map[string]uint64{

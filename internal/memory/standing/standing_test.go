@@ -95,6 +95,9 @@ func TestTopics(t *testing.T) {
 		{"from now on use pnpm", "From now on use yarn."},
 		{"Always use tabs.", "From now on use spaces"},
 		{"Always run the linter", "From now on don't run the linter"},
+		{"always answer in German", "From now on write in English"},
+		{"always answer in German", "ab jetzt bitte alles auf Englisch schreiben"},
+		{"Always write variable names in English", "From now on write variable names in German"},
 	} {
 		if a, b := topic(same[0]), topic(same[1]); a != b {
 			t.Errorf("%q is about %q, and %q about %q", same[0], a, same[1], b)
@@ -105,6 +108,11 @@ func TestTopics(t *testing.T) {
 		{"never commit without asking", "Always use conventional commits"},
 		{"from now on use pnpm", "From now on use uv"},
 		{"Never push to main", "Always ask before you push"},
+		{"always answer in German", "Always write identifiers in English."},
+		{"always answer in German", "From now on name variables in English"},
+		{"Schreibe ab jetzt Tests auf Englisch", "Antworte immer auf Deutsch"},
+		{"from now on use pnpm", "Never run npm publish."},
+		{"from now on use uv", "Always run pip install before tests"},
 	} {
 		if a, b := topic(other[0]), topic(other[1]); a == b {
 			t.Errorf("%q and %q are both about %q", other[0], other[1], a)

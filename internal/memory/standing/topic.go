@@ -32,12 +32,15 @@ func topicOf(s string) (topic string, everywhere bool) {
 		case matches(low, documents):
 			return "language of documentation", false
 		}
+		if what := written(low); what != "" {
+			return limit.Clip("language of "+what, 200), false
+		}
 		return "language of answers", true
 	case matches(low, emojis) && !matches(low, messages):
 		return "emojis", true
-	case matches(low, managers):
+	case matches(low, managers) && !matches(low, running):
 		return "package manager", false
-	case matches(low, pythons):
+	case matches(low, pythons) && !matches(low, running):
 		return "package manager of Python", false
 	case matches(low, indents):
 		return "indentation", false
@@ -60,6 +63,20 @@ func topicOf(s string) (topic string, everywhere bool) {
 	})
 	slices.Sort(terms)
 	return cmp.Or(limit.Clip(strings.Join(terms, " "), 200), "instruction"), false
+}
+
+// written returns the words for what is to be written in a language: identifiers, tests. It is empty if it is what the agent says.
+func written(low string) string {
+	if chinese(low) {
+		return ""
+	}
+	words, _ := wordsOf(without(low, lasting, inProject, markers, languages))
+	if anyIs(words, forReplies) {
+		return ""
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
+		return kindOf(w) != 0 || is(w, fillers|greetings|adverbs|negations|between|pronouns|subjects|articles|answers|relations)
+	}), " ")
 }
 
 // inChinese reports whether a sentence in Chinese is a standing instruction.

@@ -34,6 +34,7 @@ const (
 	manners
 	usual
 	infinitives
+	relations
 	forReplies
 	forSome
 	forAgents
@@ -42,7 +43,7 @@ const (
 
 // Phrases and patterns, in the order of words.txt, behind the words.
 const (
-	addresses = 24 + iota
+	addresses = 25 + iota
 	foreign
 	lasting
 	local
@@ -75,6 +76,7 @@ const (
 	deletes
 	refactors
 	merges
+	running
 )
 
 // is reports whether a word is in one of some lists.

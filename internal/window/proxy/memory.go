@@ -72,7 +72,7 @@ func callKey(p *wire.Part, place, j int) string {
 type Prompt struct {
 	Scope, Conversation string
 	Speaker             client.Speaker
-	Text                string   // the user's words, at most 4 KiB of them
+	Text                string   // the user's words; of many those at the beginning and the end, at most 12 KiB
 	First               bool     // of its conversation
 	Recalled            []string // what was added to earlier prompts of it
 }
@@ -83,7 +83,7 @@ const (
 	// commandBytes bounds the arguments of a call in an excerpt.
 	commandBytes = 1 << 10
 	// promptBytes bounds the part of a prompt that is looked at.
-	promptBytes = 4 << 10
+	promptBytes = 12 << 10
 	// recallWait bounds the wait of a request for a Recaller. A search takes 3 ms of a processor where there are 100,000
 	// records; a machine with more to do takes longer.
 	recallWait = 50 * time.Millisecond

@@ -43,9 +43,14 @@ func (t *conversation) askMemory(at int) string {
 	defer cancel()
 	first := !slices.ContainsFunc(r.Messages[:at], func(m wire.Message) bool { return m.Role == wire.RoleAssistant })
 	return t.p.o.Recaller.Recall(ctx, Prompt{
-		Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(), Text: limit.Clip(topic.Words(r, at), promptBytes),
+		Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(), Text: bothEnds(topic.Words(r, at)),
 		First: first, Recalled: t.view.Recalled,
 	})
+}
+
+// bothEnds returns what is looked at of a prompt: what is asked stands at the end of a long one, behind what was pasted.
+func bothEnds(prompt string) string {
+	return limit.Clip(limit.Cut(prompt, promptBytes, func(int) string { return "\n" }), promptBytes)
 }
 
 // add appends a text to a user's message in d, a draft of r. A Chat message of one string stays one: not every service takes a list there.

@@ -471,3 +471,13 @@ func BenchmarkRecall(b *testing.B) {
 		})
 	}
 }
+
+// TestALongPromptIsLookedAtAtBothEnds: a question behind what was pasted is asked for.
+func TestALongPromptIsLookedAtAtBothEnds(t *testing.T) {
+	pasted, question := strings.Repeat("a line of a log that was pasted\n", 2000), "Which database do we use?"
+	for _, prompt := range []string{pasted + question, question + "\n" + pasted, question} {
+		if got := bothEnds(prompt); !strings.Contains(got, question) || len(got) > promptBytes {
+			t.Errorf("of %d bytes %d are looked at, without the question", len(prompt), len(got))
+		}
+	}
+}
