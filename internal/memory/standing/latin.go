@@ -180,7 +180,7 @@ func (f *form) fits(verb string, rest []string) bool {
 	case forAgents:
 		return verb != "ask" || rest[0] != "the" && rest[0] != "a"
 	case forBoth:
-		return f.strong || !f.task // with a task it says how to build that
+		return f.strong || !f.task && (!is(verb, ofProducts) || ownWork(rest)) // with a task it says how to build that
 	}
 	switch verb {
 	case "be", "sei", "sé":
@@ -189,6 +189,12 @@ func (f *form) fits(verb string, rest []string) bool {
 		return f.strong
 	}
 	return false
+}
+
+// ownWork reports whether words name something of the agent's own work, and not of a program: the diff, comments, a commit.
+func ownWork(words []string) bool {
+	said := strings.Join(words, " ")
+	return anyIs(words, usual|work|answers|targets) || matches(said, comments) || matches(said, documents) || matches(said, emojis)
 }
 
 // definite reports whether words name a thing of the task at hand: "the toast", "den Knopf", but not "the tests" or "the main branch".

@@ -39,11 +39,12 @@ const (
 	forSome
 	forAgents
 	forBoth
+	ofProducts
 )
 
 // Phrases and patterns, in the order of words.txt, behind the words.
 const (
-	addresses = 25 + iota
+	addresses = 26 + iota
 	foreign
 	lasting
 	local
