@@ -30,9 +30,9 @@ func WriteReference(w io.Writer) error {
 	}
 	section(&b, "agents.NAME", "One agent, for `plimsoll ask` and, over A2A, the daemon. Its variables are `PLIMSOLL_AGENTS_NAME_KEY`.", agentKeys)
 	section(&b, `models."NAME"`, "One model, by the name that requests have for it, with or without what stands before a slash; a name with dots stands in quotes.", modelKeys)
-	b.WriteString("### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent | goes on after a kill with |\n|---|---|---|---|---|---|\n")
+	b.WriteString("### Built-in profiles\n\n| tool | other names | initial_estimate | max_concurrent | goes on after a kill with |\n|---|---|---|---|---|\n")
 	for _, p := range profile.All() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d | %s |\n", p.Name, codeList(p.Aliases), codeList(p.Packages), p.InitialEstimate.Human(), p.MaxConcurrent, codeList(strings.FieldsFunc(p.Resume, func(r rune) bool { return r == 0 })))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %d | %s |\n", p.Name, codeList(p.Aliases), p.InitialEstimate.Human(), p.MaxConcurrent, codeList(strings.FieldsFunc(p.Resume, func(r rune) bool { return r == 0 })))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -74,15 +74,9 @@ func section(b *strings.Builder, name, doc string, list []*Key) {
 	if never {
 		b.WriteString(" No project file may set these.")
 	}
-	b.WriteString("\n\n| key | value | default |")
-	rule := "\n|---|---|---|"
-	if !never {
-		b.WriteString(" project |")
-		rule += "---|"
-	}
-	b.WriteString(" what it does |" + rule + "---|\n")
+	b.WriteString("\n\n")
 	for _, k := range list {
-		k.row(b, never)
+		k.entry(b, never)
 	}
 	b.WriteString("\n")
 }
@@ -90,19 +84,20 @@ func section(b *strings.Builder, name, doc string, list []*Key) {
 // projectHelp are the words for the rules of project files.
 var projectHelp = map[ProjectRule]string{ProjectFree: "free", ProjectStricter: "stricter", ProjectCapped: "capped", ProjectNever: "no"}
 
-// row writes the row of a key in a table of the reference, which leaves the rule for project files out where it holds for the whole table.
-func (k *Key) row(b *strings.Builder, never bool) {
-	def := ""
+// entry writes the entry of a key, which leaves the rule for project files out where it holds for the whole table.
+func (k *Key) entry(b *strings.Builder, never bool) {
+	fmt.Fprintf(b, "- **`%s`**", k.Name)
 	switch {
 	case k.Type == TypeWait:
-		def = "`\"\"`"
+		b.WriteString(" = `\"\"`")
 	case k.Default != "":
-		def = "`" + k.toml(k.Default) + "`"
+		b.WriteString(" = `" + k.toml(k.Default) + "`")
 	}
-	fmt.Fprintf(b, "| `%s` | %s | %s |", k.Name, k.valueHelp(), def)
+	b.WriteString(" (" + k.valueHelp())
 	if !never {
-		b.WriteString(" " + projectHelp[k.Project] + " |")
+		b.WriteString("; " + projectHelp[k.Project])
 	}
+	b.WriteString(").")
 	var others []string
 	for _, a := range k.Aliases {
 		unit := ""
@@ -121,7 +116,7 @@ func (k *Key) row(b *strings.Builder, never bool) {
 	if len(others) > 0 {
 		doc += " Also " + strings.Join(others, ", ") + "."
 	}
-	fmt.Fprintf(b, " %s |\n", doc)
+	b.WriteString(" " + doc + "\n")
 }
 
 // valueHelp returns a description of the values that a key allows.
