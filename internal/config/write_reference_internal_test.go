@@ -30,9 +30,9 @@ func WriteReference(w io.Writer) error {
 	}
 	section(&b, "agents.NAME", "One agent, for `plimsoll ask` and, over A2A, the daemon. Its variables are `PLIMSOLL_AGENTS_NAME_KEY`.", agentKeys)
 	section(&b, `models."NAME"`, "One model, by the name that requests have for it, with or without what stands before a slash; a name with dots stands in quotes.", modelKeys)
-	b.WriteString("### Built-in profiles\n\n| tool | other names | initial_estimate | max_concurrent | goes on after a kill with |\n|---|---|---|---|---|\n")
+	b.WriteString("### Built-in profiles\n\n| tool, other names | initial_estimate | max_concurrent |\n|---|---|---|\n")
 	for _, p := range profile.All() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %d | %s |\n", p.Name, codeList(p.Aliases), p.InitialEstimate.Human(), p.MaxConcurrent, codeList(strings.FieldsFunc(p.Resume, func(r rune) bool { return r == 0 })))
+		fmt.Fprintf(&b, "| %s | %s | %d |\n", codeList(append([]string{p.Name}, p.Aliases...)), p.InitialEstimate.Human(), p.MaxConcurrent)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -53,9 +53,7 @@ func namesOfMCP(tool bool) []string {
 func section(b *strings.Builder, name, doc string, list []*Key) {
 	fmt.Fprintf(b, "### [%s]\n\n%s", name, doc)
 	var oneTool, allTools []string
-	never := true
 	for _, k := range list {
-		never = never && k.Project == ProjectNever
 		if k.PerTool {
 			oneTool = append(oneTool, k.Name)
 		} else {
@@ -71,21 +69,18 @@ func section(b *strings.Builder, name, doc string, list []*Key) {
 	default:
 		fmt.Fprintf(b, " All but %s may be set for one tool.", codeList(allTools))
 	}
-	if never {
-		b.WriteString(" No project file may set these.")
-	}
 	b.WriteString("\n\n")
 	for _, k := range list {
-		k.entry(b, never)
+		k.entry(b)
 	}
 	b.WriteString("\n")
 }
 
-// projectHelp are the words for the rules of project files.
-var projectHelp = map[ProjectRule]string{ProjectFree: "free", ProjectStricter: "stricter", ProjectCapped: "capped", ProjectNever: "no"}
+// projectHelp are the words for the rules of project files; a key without a word is not for them.
+var projectHelp = map[ProjectRule]string{ProjectFree: "free", ProjectStricter: "stricter", ProjectCapped: "capped"}
 
-// entry writes the entry of a key, which leaves the rule for project files out where it holds for the whole table.
-func (k *Key) entry(b *strings.Builder, never bool) {
+// entry writes the entry of a key.
+func (k *Key) entry(b *strings.Builder) {
 	fmt.Fprintf(b, "- **`%s`**", k.Name)
 	switch {
 	case k.Type == TypeWait:
@@ -94,8 +89,8 @@ func (k *Key) entry(b *strings.Builder, never bool) {
 		b.WriteString(" = `" + k.toml(k.Default) + "`")
 	}
 	b.WriteString(" (" + k.valueHelp())
-	if !never {
-		b.WriteString("; " + projectHelp[k.Project])
+	if help := projectHelp[k.Project]; help != "" {
+		b.WriteString("; project: " + help)
 	}
 	b.WriteString(").")
 	var others []string
