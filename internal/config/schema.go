@@ -206,7 +206,7 @@ var resourceKeys = []*Key{
 	},
 	{
 		Name: "wait", Type: TypeWait, PerTool: true, Project: ProjectFree, max: int64(30 * 24 * time.Hour), example: `"10m"`,
-		Doc: "How long a run that does not fit yet waits; empty means fail at once, forever means no end.",
+		Doc: "How long a run that does not fit yet waits; empty means not at all.",
 		set: func(s *Settings, v any) { s.Wait = v.(time.Duration) },
 	},
 	{

@@ -12,14 +12,14 @@ import (
 var mcpKeys = []*Key{
 	{
 		Name: "wrap", Type: TypeChoice, Default: "auto", Choices: []string{"off", "auto"}, PerTool: true, Project: ProjectStricter,
-		Doc: "Whether run puts the gateway in front of MCP servers, for tools that take them by a flag or a variable.",
+		Doc: "Whether run puts the gateway in front of a tool's MCP servers, where the tool takes them for one run.",
 		set: func(s *Settings, v any) { s.MCP.Wrap = v.(string) },
 	},
 	{
 		Name: "max_output", Type: TypeAutoSize, Default: "auto", Variables: []string{"MAX_TOOL_OUTPUT_SIZE", "MAX_TOOL_OUTPUT_LENGTH"}, PerTool: true, perServer: true, perMCPTool: true,
 		Project: ProjectFree, min: 256, max: int64(64 * limit.MiB), example: `"10K"`,
 		auto: "window",
-		Doc:  "Largest text of a result that reaches the client whole; of a larger one it gets the first page. auto goes by the client (10K for an unknown one); window, which auto is for Plimsoll's own agents, is at most half of what is free in it.",
+		Doc:  "Largest text of a result that reaches the client whole. auto goes by the client (10K for an unknown one); window, as auto for Plimsoll's own agents, is at most half of what is free in it.",
 		set:  func(s *Settings, v any) { s.MCP.MaxOutput = v.(limit.Bytes) },
 	},
 	{
@@ -66,12 +66,12 @@ var mcpKeys = []*Key{
 	{
 		Name: "tools_max", Type: TypeCount, Default: "0", PerTool: true, perServer: true, Project: ProjectFree, min: 2000, max: maxTokens, noBound: true, optional: true,
 		thousands: true, example: `"8k"`,
-		Doc: "Tokens that the definitions of one gateway's tools may take; of more, those used most stay and tool_search finds the rest. 0 lists all. Claude Code and Codex get all.",
+		Doc: "Tokens that definitions of tools may take; of more, those used most stay and tool_search finds the rest. 0 lists all. Claude Code and Codex get all.",
 		set: func(s *Settings, v any) { s.MCP.ToolsMax = v.(int) },
 	},
 	{
 		Name: "early", Type: TypeDuration, Default: "30s", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, max: int64(24 * time.Hour), example: `"30s"`,
-		Doc: "How long to wait for a large result before its first page is delivered; 0s waits for the end. Clients give up after 60 s or so.",
+		Doc: "How long to wait for a large result before its first page is delivered; 0s waits for the end.",
 		set: func(s *Settings, v any) { s.MCP.Early = v.(time.Duration) },
 	},
 	{
@@ -121,7 +121,7 @@ var mcpKeys = []*Key{
 	},
 	{
 		Name: "argocd_tokens", Type: TypeChoice, Default: "off", Choices: []string{"off", "allow", "require"}, Project: ProjectNever,
-		Doc: "Whether HTTP clients act with their own Argo CD tokens (X-Argocd-Api-Token, or Authorization): never, when they send one, or always.",
+		Doc: "Whether HTTP clients act with their own Argo CD tokens: never, when they send one, or always.",
 		set: func(s *Settings, v any) { s.MCP.ArgoCDTokens = v.(string) },
 	},
 }

@@ -18,7 +18,7 @@ var watchKeys = []*Key{
 	},
 	{
 		Name: "notify", Type: TypeNotify, Default: "off", Project: ProjectNever, example: `"desktop"`,
-		Doc: "How you are told that a run was killed, refused, or got its turn after a minute or more: on the desktop, by a POST of JSON, or by a command that gets JSON on standard input.",
+		Doc: "How you are told that a run was killed, refused, or got its turn after a minute or more: on the desktop, by a POST of JSON, or by a command with JSON on standard input.",
 		set: func(s *Settings, v any) { s.Watch.Notify = v.(NoticeWay) },
 	},
 	{

@@ -28,12 +28,12 @@ var providerLimits = []struct{ name, variable, provider string }{
 var windowKeys = append([]*Key{
 	{
 		Name: "proxy", Type: TypeChoice, Default: "auto", Choices: []string{"off", "auto", "on"}, PerTool: true, Project: ProjectStricter,
-		Doc: "Whether run puts the proxy in front of the model provider; auto does for tools that it can point there.",
+		Doc: "Whether run starts the proxy; auto does for tools that it can point there.",
 		set: func(s *Settings, v any) { s.Window.Proxy = v.(string) },
 	},
 	{
 		Name: "mode", Type: TypeChoice, Default: "enforce", Choices: []string{"off", "observe", "enforce"}, PerTool: true, Project: ProjectStricter,
-		Doc: "What the proxy does with a request: pass it unseen, only count and report, or hold the limits.",
+		Doc: "Pass requests unseen, only count and report, or hold the limits.",
 		set: func(s *Settings, v any) { s.Window.Mode = v.(string) },
 	},
 	{
@@ -90,7 +90,7 @@ var windowKeys = append([]*Key{
 	},
 	{
 		Name: "summarizer", Type: TypeChoice, Default: "auto", Choices: []string{"auto", "provider", "extractive", "model", "off"}, PerTool: true, Project: ProjectNever,
-		Doc: "Who summarises old turns: the provider (also with a subscription login), Plimsoll without a model, a model with a key of its own, or nobody. auto is the provider, where reasoning would be lost otherwise and an API key is used, else Plimsoll.",
+		Doc: "Who summarises old turns: the provider (also with a subscription login), Plimsoll without a model, a model with a key of its own, or nobody. auto is the provider where reasoning would be lost and an API key is used.",
 		set: func(s *Settings, v any) { s.Window.Summarizer = v.(string) },
 	},
 	{
@@ -115,7 +115,7 @@ var windowKeys = append([]*Key{
 	},
 	{
 		Name: "body_memory", Type: TypeSize, Default: "256M", Project: ProjectNever, min: 8 * int64(limit.MiB), max: maxBodies, example: `"256M"`,
-		Doc: "Memory for request bodies on their way; over it a request waits shortly and is answered 503, one of 4 MiB or more goes on unseen.",
+		Doc: "Memory for request bodies on their way; over it a request waits and is answered 503, one of 4 MiB or more passes unseen.",
 		set: func(s *Settings, v any) { s.Window.BodyMemory = v.(limit.Bytes) },
 	},
 }, providerLimitKeys()...)
@@ -126,7 +126,7 @@ func providerLimitKeys() []*Key {
 		out = append(out, &Key{
 			Name: p.name, Type: TypeCount, Variables: []string{p.variable}, PerTool: true, Project: ProjectCapped, min: minTokens, max: maxTokens, noBound: true,
 			optional: true, example: "200000",
-			Doc: "Context window in tokens at " + p.provider + ", in the place of max_tokens; 0 leaves it to max_tokens.",
+			Doc: "Context window at " + p.provider + ", in the place of max_tokens, which 0 leaves.",
 			set: func(s *Settings, v any) {
 				if s.Window.ProviderTokens == nil {
 					s.Window.ProviderTokens = map[string]int{}
@@ -164,7 +164,7 @@ func upstreamURL(name, def, what string, field func(*UpstreamSettings) *string) 
 func upstreamKey(name string, field func(*UpstreamSettings) *string) *Key {
 	return &Key{
 		Name: name + "_key", Type: TypeVariable, Project: ProjectNever, example: `"MY_KEY"`,
-		Doc: "Variable that holds the key that serve sends to " + name + "; unset passes on what the client sends.",
+		Doc: "Variable that holds the key for " + name + "; unset passes on the client's.",
 		set: func(s *Settings, v any) { *field(&s.Upstream) = v.(string) },
 	}
 }

@@ -88,11 +88,17 @@ func (k *Key) entry(b *strings.Builder) {
 	case k.Default != "":
 		b.WriteString(" = `" + k.toml(k.Default) + "`")
 	}
-	b.WriteString(" (" + k.valueHelp())
-	if help := projectHelp[k.Project]; help != "" {
-		b.WriteString("; project: " + help)
+	var about []string
+	if help := k.valueHelp(); help != "" {
+		about = append(about, help)
 	}
-	b.WriteString(").")
+	if help := projectHelp[k.Project]; help != "" {
+		about = append(about, "project: "+help)
+	}
+	if len(about) > 0 {
+		b.WriteString(" (" + strings.Join(about, "; ") + ")")
+	}
+	b.WriteString(".")
 	var others []string
 	for _, a := range k.Aliases {
 		unit := ""
@@ -114,23 +120,26 @@ func (k *Key) entry(b *strings.Builder) {
 	b.WriteString(" " + doc + "\n")
 }
 
-// valueHelp returns a description of the values that a key allows.
+// valueHelp returns a description of the values that a key allows. A default shows the type of its key.
 func (k *Key) valueHelp() string {
 	out := string(k.Type)
-	if k.Type == TypeVariable {
-		out = "variable"
-	}
-	if len(k.Choices) > 0 {
-		out = "`" + strings.Join(k.Choices, "`, `") + "`"
-		if k.Type == TypeChoices {
-			out = "list of " + out
-		}
+	switch {
+	case k.Type == TypeVariable:
+		out = "" // all begin with "Variable that"
+	case k.Type == TypeWait:
+		out = string(TypeWait)
+	case len(k.Choices) > 0:
+		out = codeList(k.Choices)
+	case k.Default != "" && k.Type != TypeNotify:
+		out = ""
 	}
 	switch {
-	case k.max == 0:
+	case k.max == 0 || k.Type == TypeChoices:
 		return out
 	case k.Type == TypeText:
 		return out + " of at most " + limit.Bytes(k.max).String()
+	case out != "":
+		out += ", "
 	}
 	v := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch k.Type {
@@ -150,7 +159,7 @@ func (k *Key) valueHelp() string {
 	case TypeRatio, TypeAutoRatio, TypeNumber:
 		v = func(n int64) string { return format(float64(n) / 100) }
 	}
-	return out + ", " + v(k.min) + "–" + v(k.max)
+	return out + v(k.min) + "–" + v(k.max)
 }
 
 func codeList(names []string) string {
