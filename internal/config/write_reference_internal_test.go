@@ -84,16 +84,16 @@ func (k *Key) entry(b *strings.Builder) {
 	fmt.Fprintf(b, "- **`%s`**", k.Name)
 	switch {
 	case k.Type == TypeWait:
-		b.WriteString(" = `\"\"`")
+		b.WriteString(" `\"\"`")
 	case k.Default != "":
-		b.WriteString(" = `" + k.toml(k.Default) + "`")
+		b.WriteString(" `" + k.toml(k.Default) + "`")
 	}
 	var about []string
 	if help := k.valueHelp(); help != "" {
 		about = append(about, help)
 	}
 	if help := projectHelp[k.Project]; help != "" {
-		about = append(about, "project: "+help)
+		about = append(about, "*"+help+"*")
 	}
 	if len(about) > 0 {
 		b.WriteString(" (" + strings.Join(about, "; ") + ")")
