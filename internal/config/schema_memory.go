@@ -41,7 +41,7 @@ const (
 var memoryKeys = []*Key{
 	{
 		Name: "on", Type: TypeBool, PerTool: true, Project: ProjectStricter, example: "true",
-		Doc: "true keeps every turn, adds what you said before to prompts and gives agents tools; false keeps and adds nothing; unset keeps what a compaction cuts. Where store of [window] is off nothing is kept.",
+		Doc: "true keeps every turn, adds what you said before to prompts and gives agents tools; false keeps and adds nothing; unset keeps what is cut from a full window. Where store of [window] is off nothing is kept.",
 		set: func(s *Settings, v any) {
 			s.Memory.State = MemoryDefault
 			if on, ok := v.(bool); ok {
