@@ -42,22 +42,22 @@ func (p ModelPrices) Of(input, cached, output int) float64 {
 var modelKeys = []*Key{
 	{
 		Name: "context", Type: TypeCount, Project: ProjectNever, min: minTokens, max: maxTokens, example: "1000000",
-		Doc:      "Context window of the model in tokens, at every provider; it counts before everything but what a provider has refused.",
+		Doc:      "Context window in tokens, at every provider; only a provider's refusal counts more.",
 		setModel: func(m *ModelLimits, v any) { m.Context = v.(int) },
 	},
 	{
 		Name: "output", Type: TypeCount, Project: ProjectNever, min: 1, max: maxTokens, example: "64000",
-		Doc:      "Most tokens of one answer of the model.",
+		Doc:      "Most tokens of one answer.",
 		setModel: func(m *ModelLimits, v any) { m.Output = v.(int) },
 	},
 	{
 		Name: "input_price", Type: TypeNumber, Project: ProjectNever, max: maxPrice, example: "3.0",
-		Doc:      "Price of a million tokens of input, in your currency; where it is written, chat says what a conversation cost so far, and runs what a run did.",
+		Doc:      "Price of a million tokens of input, in your currency, by which chat and runs say what was spent.",
 		setModel: func(m *ModelLimits, v any) { m.ModelPrices.Input = v.(float64) },
 	},
 	{
 		Name: "cached_price", Type: TypeNumber, Project: ProjectNever, max: maxPrice, example: "0.3",
-		Doc:      "Price of a million tokens of input that the provider's cache had; without it they cost what others do.",
+		Doc:      "Price of a million tokens of input that the provider's cache had; unset is input_price.",
 		setModel: func(m *ModelLimits, v any) { m.Cached = v.(float64) },
 	},
 	{

@@ -143,7 +143,7 @@ var resourceKeys = []*Key{
 	{
 		Name: "enforcement", Type: TypeChoice, Default: "best-effort", Choices: []string{"off", "best-effort", "required"},
 		Aliases: []Alias{{Name: "enforcement_mode"}}, PerTool: true, Project: ProjectStricter,
-		Doc: "What to do when the kernel cannot hold the memory limit: refuse to start, warn and go on, or only measure.",
+		Doc: "When the kernel cannot hold the memory limit: only measure, warn and go on, or refuse to start.",
 		set: func(s *Settings, v any) { s.Enforcement = Enforcement(v.(string)) },
 	},
 	{
@@ -154,44 +154,44 @@ var resourceKeys = []*Key{
 	},
 	{
 		Name: "memory_grow", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectNever, example: "false",
-		Doc: "Let the limit of a run grow before the kernel would end something in it, to twice its size at most, where memory_max is auto and no other run has set the room aside.",
+		Doc: "Let an auto memory_max grow, to twice its size at most, before the kernel would end something, if no other run has set the room aside.",
 		set: func(s *Settings, v any) { s.MemoryGrow = v.(bool) },
 	},
 	{
 		Name: "swap_max", Type: TypeSize, Default: "0", Aliases: []Alias{{"memory_swap_max_mb", true}}, PerTool: true,
 		Project: ProjectCapped, max: maxMemory, example: `"1G"`,
-		Doc: "Swap a run may use on top of memory_max; 0 means none.",
+		Doc: "Swap on top of memory_max; 0 means none.",
 		set: func(s *Settings, v any) { s.SwapMax = v.(limit.Bytes) },
 	},
 	{
 		Name: "pids_max", Type: TypeAutoCount, Default: "auto", PerTool: true, Project: ProjectCapped, min: 1, max: maxPids, example: "512",
-		Doc: "Processes and threads a run may have at once; auto is 128 per CPU, at least 256.",
+		Doc: "Processes and threads at once; auto is 128 per CPU, at least 256.",
 		set: func(s *Settings, v any) { s.PidsMax = v.(int) },
 	},
 	{
 		Name: "min_free", Type: TypeAutoSize, Default: "auto", Aliases: []Alias{{"min_free_memory_mb", true}}, Project: ProjectNever,
 		max: maxMemory, example: `"1G"`,
-		Doc: "Memory that must stay free on the host when a run is admitted; auto is 5 % of it, at least 256M (an eighth, where that is less) and at most 2G.",
+		Doc: "Memory that must stay free on the host when a run starts; auto is 5 %, between 256M (an eighth, where that is less) and 2G.",
 		set: func(s *Settings, v any) { s.MinFree = v.(limit.Bytes) },
 	},
 	{
 		Name: "initial_estimate", Type: TypeSize, PerTool: true, Project: ProjectFree, min: minMemory, max: maxMemory, example: `"1G"`,
-		Doc: "Memory to reserve for a tool that has no history here yet; without it 500M.",
+		Doc: "Memory to reserve for a tool without history; unset means 500M.",
 		set: func(s *Settings, v any) { s.InitialEstimate = v.(limit.Bytes) },
 	},
 	{
 		Name: "reservation", Type: TypeSize, PerTool: true, Project: ProjectNever, min: minMemory, max: maxMemory, example: `"2G"`,
-		Doc: "Memory to reserve whatever the history says, for a tool that you know better; empty means the estimate.",
+		Doc: "Memory to reserve whatever the history says; unset means the estimate.",
 		set: func(s *Settings, v any) { s.Reservation = v.(limit.Bytes) },
 	},
 	{
 		Name: "initial_estimates", Type: TypeToolSizes, Project: ProjectFree, of: "initial_estimate", example: "{ codex = 4096 }",
-		Doc: "initial_estimate of several tools in one table; a bare integer is in MiB.",
+		Doc: "initial_estimate of several tools; a bare integer is in MiB.",
 	},
 	{
 		Name: "max_concurrent", Type: TypeToolCount, Default: "0", PerTool: true, Project: ProjectCapped, max: maxSlots, noBound: true,
 		example: "3",
-		Doc:     "Runs of one tool at once, as one number for every tool or as a table from tool to number; 0 means no bound.",
+		Doc:     "Runs of one tool at once: one number, or a table from tool to number; 0 means no bound.",
 		set:     func(s *Settings, v any) { s.MaxConcurrent = v.(int) },
 	},
 	{
@@ -201,12 +201,12 @@ var resourceKeys = []*Key{
 	},
 	{
 		Name: "count_swap", Type: TypeBool, Default: "true", Project: ProjectNever, example: "true",
-		Doc: "Whether free swap counts as available memory when a run is admitted.",
+		Doc: "Whether free swap counts as available memory when a run starts.",
 		set: func(s *Settings, v any) { s.CountSwap = v.(bool) },
 	},
 	{
 		Name: "wait", Type: TypeWait, PerTool: true, Project: ProjectFree, max: int64(30 * 24 * time.Hour), example: `"10m"`,
-		Doc: "How long a run that does not fit yet waits for its turn; empty means fail at once, forever means no end.",
+		Doc: "How long a run that does not fit yet waits; empty means not at all.",
 		set: func(s *Settings, v any) { s.Wait = v.(time.Duration) },
 	},
 	{
@@ -217,12 +217,12 @@ var resourceKeys = []*Key{
 	{
 		Name: "on_pressure", Type: TypeChoice, Default: "auto", Choices: []string{"off", "warn", "auto", "freeze", "kill"}, PerTool: true,
 		Project: ProjectStricter,
-		Doc:     "What to do with a run when the host is about to run out of memory; auto freezes without a terminal and warns with one.",
+		Doc:     "What to do with a run when the host runs out of memory; auto freezes without a terminal and warns with one.",
 		set:     func(s *Settings, v any) { s.OnPressure = OnPressure(v.(string)) },
 	},
 	{
 		Name: "on_orphan", Type: TypeChoice, Default: "warn", Choices: []string{"off", "warn", "end"}, PerTool: true, Project: ProjectNever,
-		Doc: "What to do with a process whose parent has ended while the run goes on: warn once, or end it unless it is a daemon.",
+		Doc: "What to do with a process whose parent has ended: nothing, warn once, or end it unless it is a daemon.",
 		set: func(s *Settings, v any) { s.OnOrphan = OnOrphan(v.(string)) },
 	},
 	{
@@ -232,13 +232,13 @@ var resourceKeys = []*Key{
 	},
 	{
 		Name: "oomd", Type: TypeChoice, Default: "avoid", Choices: []string{"avoid", "default"}, PerTool: true, Project: ProjectNever,
-		Doc: "What is asked of systemd-oomd when the machine is short of memory: to end other groups before this run, or nothing.",
+		Doc: "Ask systemd-oomd to end other groups before this run, or ask nothing.",
 		set: func(s *Settings, v any) { s.OOMD = OOMD(v.(string)) },
 	},
 	{
 		Name: "layers", Type: TypeChoices, Default: "systemd, cgroup2, cgroup1, job, rlimit, monitor", PerTool: true, Project: ProjectNever,
 		Choices: []string{LayerSystemd, LayerCgroup2, LayerCgroup1, LayerJob, LayerRlimit, LayerMonitor},
-		Doc:     "The layers that may hold the limits, in the order they are tried.",
+		Doc:     "Layers that may hold the limits, in the order they are tried.",
 		set:     func(s *Settings, v any) { s.Layers = slices.Clone(v.([]string)) },
 	},
 	{
@@ -248,33 +248,33 @@ var resourceKeys = []*Key{
 	},
 	{
 		Name: "cpu_weight", Type: TypeCount, Default: "60", PerTool: true, Project: ProjectStricter, min: 1, max: 10000, example: "100",
-		Doc: "Share of a contended processor, where everything else has 100; what a run starts also gives way to the agent itself. 100 changes nothing.",
+		Doc: "Share of a contended processor, where others have 100; what a run starts also gives way to the agent. 100 changes nothing.",
 		set: func(s *Settings, v any) { s.CPUWeight = v.(int) },
 	},
 	{
 		Name: "cpus", Type: TypeNumber, Default: "0", PerTool: true, Project: ProjectStricter, max: 100 * 8192, noBound: true, example: "1.5",
-		Doc: "Processors that a run may use at most, also while others are idle; 0 means no bound. Only a control group holds it.",
+		Doc: "Processors that a run may use at most; 0 means no bound. Only a control group holds it.",
 		set: func(s *Settings, v any) { s.CPUs = v.(float64) },
 	},
 	{
 		Name: "time_max", Type: TypeDuration, Default: "0s", PerTool: true, Project: ProjectStricter, max: int64(30 * 24 * time.Hour), noBound: true,
 		example: `"2h"`,
-		Doc:     "How long a run may take; then it is asked to end, and ended after grace. Time in which it is stopped or the machine sleeps does not count; 0s means no bound.",
+		Doc:     "How long a run may take, stops and sleep aside; then it is asked to end, and ended after grace. 0s means no bound.",
 		set:     func(s *Settings, v any) { s.TimeMax = v.(time.Duration) },
 	},
 	{
 		Name: "write_max", Type: TypeSize, Default: "0", PerTool: true, Project: ProjectCapped, max: maxDisk, noBound: true, example: `"50G"`,
-		Doc: "What a run may add to the local file systems that it writes to; then its largest writer is ended, if the run's own writes made most of the growth. 0 means no bound.",
+		Doc: "What a run may add to local file systems; beyond it its largest writer is ended, if the run made most of the growth. 0 means no bound.",
 		set: func(s *Settings, v any) { s.WriteMax = v.(limit.Bytes) },
 	},
 	{
 		Name: "free_min", Type: TypeAutoSize, Default: "auto", PerTool: true, Project: ProjectNever, max: maxDisk, example: `"10G"`,
-		Doc: "What must stay free on each local file system that a run writes to; below it the run's largest writer is ended, if the run's own writes made most of the growth. auto is 5 % of the file system, between 256M and 2G; 0 means no bound.",
+		Doc: "What must stay free on a local file system; below it the run's largest writer is ended, if the run made most of the growth. auto is 5 %, between 256M and 2G; 0 means no bound.",
 		set: func(s *Settings, v any) { s.FreeMin = v.(limit.Bytes) },
 	},
 	{
 		Name: "shared_ledger", Type: TypeDirectory, Project: ProjectNever, example: `"/var/lib/plimsoll/shared"`,
-		Doc: "Directory through which several users reckon with each other's claims, made by an admin (root's, mode 1777); empty means each user for himself.",
+		Doc: "Directory (root's, mode 1777) through which several users see each other's reservations; unset means each for himself.",
 		set: func(s *Settings, v any) { s.SharedLedger = v.(string) },
 	},
 }
@@ -282,7 +282,7 @@ var resourceKeys = []*Key{
 // matchKey may be set in [tools.NAME] only.
 var matchKey = &Key{
 	Name: "match", Type: TypeNames, PerTool: true, Project: ProjectNever, example: `["my-agent", "agent.py"]`,
-	Doc: "Base names of commands that are this tool, beside the name of the table.",
+	Doc: "Base names of commands that are this tool, beside the table's name.",
 }
 
 // laterTables are tables that this version does not have. They are errors, because their author would believe that they do something.

@@ -24,47 +24,47 @@ var agentProviders = []string{
 var agentKeys = []*Key{
 	{
 		Name: "model", Type: TypeText, Project: ProjectNever, example: `"gpt-5-mini"`,
-		Doc:      "Name of the model; empty takes the one that goes with the key in the environment.",
+		Doc:      "Name of the model; unset goes by the key in the environment.",
 		setAgent: func(a *Agent, v any) { a.Model = v.(string) },
 	},
 	{
 		Name: "provider", Type: TypeChoice, Default: "auto", Choices: agentProviders, Project: ProjectNever,
-		Doc:      "Whose API the model is behind; auto goes by the model's name and the keys in the environment. All but openai and anthropic need base_url.",
+		Doc:      "Whose API it is; auto goes by the name and the keys in the environment. All but openai and anthropic need base_url.",
 		setAgent: func(a *Agent, v any) { a.Provider = textUnless(v.(string), "auto") },
 	},
 	{
 		Name: "base_url", Type: TypeURL, Project: ProjectNever, example: `"http://127.0.0.1:11434/v1"`,
-		Doc:      "Address of the API; empty is the provider's own.",
+		Doc:      "Address of the API; unset is the provider's own.",
 		setAgent: func(a *Agent, v any) { a.BaseURL = v.(string) },
 	},
 	{
 		Name: "key_env", Type: TypeVariable, Project: ProjectNever, example: `"OPENAI_API_KEY"`,
-		Doc:      "Name of the environment variable that holds the API's key; empty is the one that the provider's other programs read.",
+		Doc:      "Variable that holds the API's key; unset is the provider's usual one.",
 		setAgent: func(a *Agent, v any) { a.KeyEnv = v.(string) },
 	},
 	{
 		Name: "builtin", Type: TypeChoice, Default: "none", Choices: []string{"none", "argocd"}, Project: ProjectNever,
-		Doc:      "A built-in agent that this one is like where it says nothing of its own.",
+		Doc:      "Built-in agent that fills in what this one does not say.",
 		setAgent: func(a *Agent, v any) { a.Builtin = textUnless(v.(string), "none") },
 	},
 	{
 		Name: "prompt", Type: TypeText, Project: ProjectNever, max: maxPrompt, example: `"You answer questions about our clusters."`,
-		Doc:      "The system prompt, in the place of the one that is composed from the tools.",
+		Doc:      "The system prompt, in the place of the composed one.",
 		setAgent: func(a *Agent, v any) { a.Prompt = v.(string) },
 	},
 	{
 		Name: "prompt_file", Type: TypeNearFile, Project: ProjectNever, example: `"prompt.md"`,
-		Doc:      "File that holds the system prompt, in the place of prompt; a relative path begins at the folder of the configuration file.",
+		Doc:      "File that holds the system prompt; a relative path begins at the folder of the configuration file.",
 		setAgent: func(a *Agent, v any) { a.PromptFile = v.(string) },
 	},
 	{
 		Name: "intro", Type: TypeText, Project: ProjectNever, max: maxPrompt, example: `"You look after the clusters of ACME."`,
-		Doc:      "Sentences that the composed system prompt begins with.",
+		Doc:      "Beginning of the composed system prompt.",
 		setAgent: func(a *Agent, v any) { a.Intro = v.(string) },
 	},
 	{
 		Name: "servers", Type: TypeServers, Project: ProjectNever, example: `["argocd"]`,
-		Doc:      "MCP servers that the agent may use, by their names below [mcp.servers]; argocd stands for the instances of [mcp.argocd], memory for what is remembered, to be searched.",
+		Doc:      "MCP servers by their names below [mcp.servers] or [a2a]; argocd stands for [mcp.argocd], memory for what is remembered.",
 		setAgent: func(a *Agent, v any) { a.Servers = slices.Clone(v.([]string)) },
 	},
 	{
@@ -79,17 +79,17 @@ var agentKeys = []*Key{
 	},
 	{
 		Name: "summarizer", Type: TypeChoice, Default: "model", Choices: []string{"off", "extractive", "model"}, Project: ProjectNever,
-		Doc:      "How turns that leave the window are summarized: not at all, from their own sentences, or by the agent's model.",
+		Doc:      "How old turns are summarised: not at all, from their own sentences, or by the agent's model.",
 		setAgent: func(a *Agent, v any) { a.Summarizer = v.(string) },
 	},
 	{
 		Name: "trigger", Type: TypeRatio, Default: "0.8", Project: ProjectNever, min: 10, max: 99, example: "0.8",
-		Doc:      "Part of the window at which room is made.",
+		Doc:      "Part of the window at which the history is shortened.",
 		setAgent: func(a *Agent, v any) { a.Trigger = v.(float64) },
 	},
 	{
 		Name: "target", Type: TypeAutoRatio, Default: "auto", Project: ProjectNever, min: 10, max: 95, example: "0.5",
-		Doc:      "Part of the window that is in use afterwards, below trigger; auto is 0.2, and a quarter of a trigger below 0.8.",
+		Doc:      "Part of the window in use afterwards; auto is 0.2, or a quarter of a trigger below 0.8.",
 		setAgent: func(a *Agent, v any) { a.Target = max(v.(float64), 0) },
 	},
 	{
@@ -104,7 +104,7 @@ var agentKeys = []*Key{
 	},
 	{
 		Name: "max_step_result_size", Type: TypeSize, Default: "8K", Project: ProjectNever, min: 64, max: int64(64 * limit.MiB), example: `"8K"`,
-		Doc:      "Largest result of a call that is kept while its question is answered; of a larger one the beginning is kept.",
+		Doc:      "What is kept of one call's result while its question is answered.",
 		setAgent: func(a *Agent, v any) { a.MaxStepResult = v.(limit.Bytes) },
 	},
 	{
@@ -114,7 +114,7 @@ var agentKeys = []*Key{
 	},
 	{
 		Name: "identical_calls", Type: TypeCount, Default: "4", Project: ProjectNever, min: 2, max: 1000, example: "4",
-		Doc:      "Calls in a row, the same and with the same result, that are a loop; at most tool_call_history_size.",
+		Doc:      "Equal calls in a row with equal results that are a loop; at most tool_call_history_size.",
 		setAgent: func(a *Agent, v any) { a.Identical = v.(int) },
 	},
 	{

@@ -12,37 +12,37 @@ var instanceKeys = []*Key{
 	},
 	{
 		Name: "context", Type: TypeText, Project: ProjectNever, example: `"argocd.example.com"`,
-		Doc:         "Name of a context in the argocd command's own configuration; what the other keys do not say comes from there, its token and certificates only for the server that it is of.",
+		Doc:         "Context of the argocd command's configuration, which fills in what the other keys do not say; its token and certificates only for its own server.",
 		setInstance: func(s *ArgoCDInstance, v any) { s.Context = v.(string) },
 	},
 	{
 		Name: "token", Type: TypeVariable, Project: ProjectNever, example: `"ARGOCD_AUTH_TOKEN"`,
-		Doc:         "Name of the environment variable that holds the token.",
+		Doc:         "Variable that holds the token.",
 		setInstance: func(s *ArgoCDInstance, v any) { s.Token = v.(string) },
 	},
 	{
 		Name: "token_file", Type: TypeFile, Project: ProjectNever, example: `"/var/run/secrets/argocd/token"`,
-		Doc:         "File that holds the token, in the place of token; it is read again when it changes.",
+		Doc:         "File that holds the token; read again when it changes.",
 		setInstance: func(s *ArgoCDInstance, v any) { s.TokenFile = v.(string) },
 	},
 	{
 		Name: "token_command", Type: TypeArgv, Project: ProjectNever, example: `["vault", "read", "-field=token", "secret/argocd"]`,
-		Doc:         "Command that prints the token, in the place of token, without a shell; it is run again a minute before the token ends (five minutes after, where the token does not say).",
+		Doc:         "Command that prints the token, run without a shell, and again a minute before the token ends (every five minutes, where it does not say).",
 		setInstance: func(s *ArgoCDInstance, v any) { s.TokenCommand = slices.Clone(v.([]string)) },
 	},
 	{
 		Name: "headers", Type: TypePairs, Project: ProjectNever, example: `["X-Proxy-Token=PROXY_TOKEN"]`,
-		Doc:         "Further headers, each as NAME=VARIABLE: the value comes from that environment variable.",
+		Doc:         "Further headers, each as NAME=VARIABLE.",
 		setInstance: func(s *ArgoCDInstance, v any) { s.Headers = slices.Clone(v.([]string)) },
 	},
 	{
 		Name: "ca", Type: TypeFile, Project: ProjectNever, example: `"/etc/ssl/company.pem"`,
-		Doc:         "File with the certificates that the server's is checked against; empty means those of the system.",
+		Doc:         "Certificates that the server's is checked against; unset means the system's.",
 		setInstance: func(s *ArgoCDInstance, v any) { s.CA = v.(string) },
 	},
 	{
 		Name: "cert", Type: TypeFile, Project: ProjectNever, example: `"/etc/ssl/me.pem"`,
-		Doc:         "File with the client certificate, where the server wants one.",
+		Doc:         "Client certificate, where the server wants one.",
 		setInstance: func(s *ArgoCDInstance, v any) { s.Cert = v.(string) },
 	},
 	{
@@ -52,7 +52,7 @@ var instanceKeys = []*Key{
 	},
 	{
 		Name: "insecure", Type: TypeBool, Project: ProjectNever, example: "false",
-		Doc:         "Whether the server's certificate is believed unchecked; each start warns of it.",
+		Doc:         "Whether the server's certificate goes unchecked; each start warns of it.",
 		setInstance: func(s *ArgoCDInstance, v any) { s.Insecure = v.(bool) },
 	},
 	{

@@ -12,19 +12,19 @@ import (
 var mcpKeys = []*Key{
 	{
 		Name: "wrap", Type: TypeChoice, Default: "auto", Choices: []string{"off", "auto"}, PerTool: true, Project: ProjectStricter,
-		Doc: "Whether run puts the gateway in front of the MCP servers of tools that take them by a flag or a variable.",
+		Doc: "Whether run puts the gateway in front of a tool's MCP servers, where the tool takes them for one run.",
 		set: func(s *Settings, v any) { s.MCP.Wrap = v.(string) },
 	},
 	{
 		Name: "max_output", Type: TypeAutoSize, Default: "auto", Variables: []string{"MAX_TOOL_OUTPUT_SIZE", "MAX_TOOL_OUTPUT_LENGTH"}, PerTool: true, perServer: true, perMCPTool: true,
 		Project: ProjectFree, min: 256, max: int64(64 * limit.MiB), example: `"10K"`,
 		auto: "window",
-		Doc:  "Largest text of a tool's result that reaches the client whole; of a larger one it gets the first page. Auto goes by the client: by the window (which `window` says too) for Plimsoll's own agents, at most half of what is free in it; 10K for one that is not known.",
+		Doc:  "Largest text of a result that reaches the client whole. auto goes by the client (10K for an unknown one); window, as auto for Plimsoll's own agents, is at most half of what is free in it.",
 		set:  func(s *Settings, v any) { s.MCP.MaxOutput = v.(limit.Bytes) },
 	},
 	{
 		Name: "max_items", Type: TypeCount, Default: "100", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, min: 0, max: 1 << 30, noBound: true, example: "100",
-		Doc: "A JSON list with more items than this is paged although it is small in bytes; 0 never does.",
+		Doc: "A JSON list with more items is paged, however small; 0 never does.",
 		set: func(s *Settings, v any) { s.MCP.MaxItems = v.(int) },
 	},
 	{
@@ -34,12 +34,12 @@ var mcpKeys = []*Key{
 	},
 	{
 		Name: "max_search", Type: TypeCount, Default: "1000", Variables: []string{"MAX_SEARCH_RESULTS"}, PerTool: true, perServer: true, Project: ProjectFree, min: 1, max: 1000, example: "1000",
-		Doc: "Matches of one search; more are an error with a breakdown, never a part of them.",
+		Doc: "Matches of one search; more are an error with a breakdown.",
 		set: func(s *Settings, v any) { s.MCP.MaxSearch = v.(int) },
 	},
 	{
 		Name: "max_media", Type: TypeSize, Default: "8M", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, min: 1 << 10, max: int64(limit.GiB), example: `"8M"`,
-		Doc: "Largest image, sound or file in a result that reaches the client; in the place of a larger one stands a line about it.",
+		Doc: "Largest image, sound or file that reaches the client; a line stands for a larger one.",
 		set: func(s *Settings, v any) { s.MCP.MaxMedia = v.(limit.Bytes) },
 	},
 	{
@@ -49,7 +49,7 @@ var mcpKeys = []*Key{
 	},
 	{
 		Name: "deny", Type: TypePatterns, PerTool: true, perServer: true, Project: ProjectNever, example: `["delete_*"]`,
-		Doc: "Names of the tools that may not be used; stronger than allow. What is denied anywhere (all servers, one server, a flag) is denied.",
+		Doc: "Names of the tools that may not be used, whatever allow says; what is denied anywhere is denied.",
 		set: func(s *Settings, v any) {
 			for _, name := range v.([]string) {
 				if !slices.Contains(s.MCP.Deny, name) {
@@ -60,18 +60,18 @@ var mcpKeys = []*Key{
 	},
 	{
 		Name: "read_only", Type: TypeBool, Default: "false", PerTool: true, perServer: true, Project: ProjectNever, example: "false",
-		Doc: "Whether only tools may be used that say of themselves that they change nothing (readOnlyHint).",
+		Doc: "Whether only tools may be used that say they change nothing (readOnlyHint).",
 		set: func(s *Settings, v any) { s.MCP.ReadOnly = v.(bool) },
 	},
 	{
 		Name: "tools_max", Type: TypeCount, Default: "0", PerTool: true, perServer: true, Project: ProjectFree, min: 2000, max: maxTokens, noBound: true, optional: true,
 		thousands: true, example: `"8k"`,
-		Doc: "Tokens that the definitions of one gateway's tools may take of the window; of more, those used most here stay and the rest is found by tool_search. 0 lists all. Nothing changes for clients that do this themselves (Claude Code, Codex).",
+		Doc: "Tokens that definitions of tools may take; of more, those used most stay and tool_search finds the rest. 0 lists all. Claude Code and Codex get all.",
 		set: func(s *Settings, v any) { s.MCP.ToolsMax = v.(int) },
 	},
 	{
 		Name: "early", Type: TypeDuration, Default: "30s", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, max: int64(24 * time.Hour), example: `"30s"`,
-		Doc: "How long a large result is waited for before its first page is delivered while the rest still comes; 0s waits for the end. Clients give up after 60 s or so.",
+		Doc: "How long to wait for a large result before its first page is delivered; 0s waits for the end.",
 		set: func(s *Settings, v any) { s.MCP.Early = v.(time.Duration) },
 	},
 	{
@@ -81,22 +81,22 @@ var mcpKeys = []*Key{
 	},
 	{
 		Name: "max_result", Type: TypeSize, Default: "4G", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectNever, min: int64(limit.MiB), max: maxMemory, example: `"4G"`,
-		Doc: "Largest result that is taken from a server at all; a larger one is an error, and what came of it can be read.",
+		Doc: "Largest result that is taken from a server; a larger one is an error, and what came can be read.",
 		set: func(s *Settings, v any) { s.MCP.MaxResult = v.(limit.Bytes) },
 	},
 	{
 		Name: "memory_max", Type: TypeSize, Default: "2G", PerTool: true, perServer: true, Project: ProjectStricter, min: minMemory, max: maxMemory, example: `"1G"`,
-		Doc: "Memory of a server that the gateway starts, with everything it starts.",
+		Doc: "Memory of a server process and all it starts.",
 		set: func(s *Settings, v any) { s.MCP.MemoryMax = v.(limit.Bytes) },
 	},
 	{
 		Name: "pids_max", Type: TypeCount, Default: "512", PerTool: true, perServer: true, Project: ProjectStricter, min: 1, max: maxPids, example: "256",
-		Doc: "Processes and threads of a server that the gateway starts.",
+		Doc: "Processes and threads of a server.",
 		set: func(s *Settings, v any) { s.MCP.PidsMax = v.(int) },
 	},
 	{
 		Name: "max_processes", Type: TypeCount, Default: "16", perServer: true, Project: ProjectNever, min: 1, max: 1 << 16, example: "16",
-		Doc: "Processes of a server that serve starts at once: clients with sessions get one each.",
+		Doc: "Processes of one server that serve starts; clients with sessions get one each.",
 		set: func(s *Settings, v any) { s.MCP.MaxProcesses = v.(int) },
 	},
 	{
@@ -106,22 +106,22 @@ var mcpKeys = []*Key{
 	},
 	{
 		Name: "argocd_writes", Type: TypeBool, Default: "false", Project: ProjectNever, example: "false",
-		Doc: "Whether the Argo CD server has the tools that change something (sync, rollback, delete and so on).",
+		Doc: "Whether the Argo CD server has the tools that change something.",
 		set: func(s *Settings, v any) { s.MCP.ArgoCDWrites = v.(bool) },
 	},
 	{
 		Name: "argocd_tools", Type: TypeChoice, Default: "common", Choices: []string{"common", "all"}, Project: ProjectNever,
-		Doc: "Which tools of the Argo CD server are listed: those that are commonly wanted, or all of them. Those that are not listed work when called by their names.",
+		Doc: "Which tools of the Argo CD server are listed; the others work when called by their names.",
 		set: func(s *Settings, v any) { s.MCP.ArgoCDTools = v.(string) },
 	},
 	{
 		Name: "argocd_snapshot", Type: TypeDuration, Default: "0s", Project: ProjectNever, max: int64(24 * time.Hour), example: `"30s"`,
-		Doc: "How long the pages of one listing of Argo CD objects come from one consistent snapshot; 0s reads the server for every page.",
+		Doc: "How long the pages of one listing come from one snapshot; 0s reads the server for every page.",
 		set: func(s *Settings, v any) { s.MCP.ArgoCDSnapshot = v.(time.Duration) },
 	},
 	{
 		Name: "argocd_tokens", Type: TypeChoice, Default: "off", Choices: []string{"off", "allow", "require"}, Project: ProjectNever,
-		Doc: "Whether clients over HTTP act with their own Argo CD tokens (X-Argocd-Api-Token, or Authorization): never, when they send one, or always.",
+		Doc: "Whether HTTP clients act with their own Argo CD tokens: never, when they send one, or always.",
 		set: func(s *Settings, v any) { s.MCP.ArgoCDTokens = v.(string) },
 	},
 }
@@ -141,17 +141,17 @@ var serverKeys = []*Key{
 	},
 	{
 		Name: "token", Type: TypeVariable, Project: ProjectNever, example: `"GITHUB_TOKEN"`,
-		Doc:       "Name of the environment variable whose value is sent to url as the bearer token; empty passes on what the client sends.",
+		Doc:       "Variable that holds the bearer token for url; unset passes on what the client sends.",
 		setServer: func(s *MCPServer, v any) { s.Token = v.(string) },
 	},
 	{
 		Name: "headers", Type: TypePairs, Project: ProjectNever, example: `["X-Api-Key=MY_KEY"]`,
-		Doc:       "Headers sent to url, each as NAME=VARIABLE: the value comes from that environment variable.",
+		Doc:       "Headers for url, each as NAME=VARIABLE.",
 		setServer: func(s *MCPServer, v any) { s.Headers = slices.Clone(v.([]string)) },
 	},
 	{
 		Name: "env", Type: TypePairs, Project: ProjectNever, example: `["LOG_LEVEL=warn"]`,
-		Doc:       "Variables for command beside those of Plimsoll itself, each as NAME=VALUE.",
+		Doc:       "Further variables for command, each as NAME=VALUE.",
 		setServer: func(s *MCPServer, v any) { s.Env = slices.Clone(v.([]string)) },
 	},
 	{
@@ -161,7 +161,7 @@ var serverKeys = []*Key{
 	},
 	{
 		Name: "merge", Type: TypeBool, Default: "true", Project: ProjectNever, example: "true",
-		Doc:       "Whether the server's tools also stand behind /mcp, the endpoint of all servers, as NAME__TOOL.",
+		Doc:       "Whether its tools also stand behind /mcp, as NAME__TOOL.",
 		setServer: func(s *MCPServer, v any) { s.Merge = v.(bool) },
 	},
 	{
@@ -171,7 +171,7 @@ var serverKeys = []*Key{
 	},
 	{
 		Table: a2aTable, Name: "token", Type: TypeVariable, Project: ProjectNever, example: `"HELPER_TOKEN"`,
-		Doc:       "Name of the environment variable whose value is sent to the host of url as the bearer token.",
+		Doc:       "Variable that holds the bearer token for the host of url.",
 		setServer: func(s *MCPServer, v any) { s.Token = v.(string) },
 	},
 }

@@ -41,7 +41,7 @@ const (
 var memoryKeys = []*Key{
 	{
 		Name: "on", Type: TypeBool, PerTool: true, Project: ProjectStricter, example: "true",
-		Doc: "The memory: true keeps every turn, adds what you said before to prompts and gives agents tools to search; false keeps and adds nothing. Not set: what a compaction cuts is kept, and nothing is added. Where store of [window] is off nothing is kept.",
+		Doc: "true keeps every turn, adds what you said before to prompts and gives agents tools; false keeps and adds nothing; unset keeps what is cut from a full window. Where store of [window] is off nothing is kept.",
 		set: func(s *Settings, v any) {
 			s.Memory.State = MemoryDefault
 			if on, ok := v.(bool); ok {
@@ -54,17 +54,17 @@ var memoryKeys = []*Key{
 	},
 	{
 		Name: "disk_max", Type: TypeSize, Default: "256M", Project: ProjectNever, min: int64(limit.MiB), max: maxDisk, example: `"256M"`,
-		Doc: "Disk that the whole memory may take; what is superseded, was never recalled and is oldest goes first.",
+		Doc: "Disk for the whole memory; superseded, never recalled and oldest records go first.",
 		set: func(s *Settings, v any) { s.Memory.DiskMax = v.(limit.Bytes) },
 	},
 	{
 		Name: "age", Type: TypeDuration, Default: "2160h", Project: ProjectNever, min: int64(time.Hour), max: int64(10 * 365 * 24 * time.Hour), example: `"2160h"`,
-		Doc: "How long a passage of a conversation is kept; notes, facts and what is pinned stay.",
+		Doc: "How long passages of conversations are kept; notes, facts and pins stay.",
 		set: func(s *Settings, v any) { s.Memory.Age = v.(time.Duration) },
 	},
 	{
 		Name: "embed_url", Type: TypeURL, Project: ProjectNever, example: `"http://127.0.0.1:11434/v1"`,
-		Doc: "Base URL of an OpenAI-compatible service for embeddings. With it searches also find what means the same in other words, and what is remembered in the namespaces that are searched is sent there. Not set: searches go by words, and nothing is sent.",
+		Doc: "Base URL of an OpenAI-compatible service for embeddings, to search by meaning; records that are searched are sent there. Unset: searches go by words, and nothing is sent.",
 		set: func(s *Settings, v any) { s.Memory.EmbedURL = v.(string) },
 	},
 	{
@@ -74,12 +74,12 @@ var memoryKeys = []*Key{
 	},
 	{
 		Name: "embed_key", Type: TypeVariable, Project: ProjectNever, example: `"EMBEDDINGS_API_KEY"`,
-		Doc: "Name of the environment variable that holds the key for embed_url. No other key is ever sent there.",
+		Doc: "Variable that holds the key for embed_url; no other key is sent there.",
 		set: func(s *Settings, v any) { s.Memory.EmbedKey = v.(string) },
 	},
 	{
 		Name: "facts", Type: TypeBool, Default: "false", Project: ProjectNever, example: "false",
-		Doc: "Whether serve draws facts from what was said, in the background, by facts_model.",
+		Doc: "Whether serve draws facts in the background, by facts_model.",
 		set: func(s *Settings, v any) { s.Memory.Facts = v.(bool) },
 	},
 	{
@@ -89,17 +89,17 @@ var memoryKeys = []*Key{
 	},
 	{
 		Name: "facts_url", Type: TypeURL, Project: ProjectNever, example: `"http://127.0.0.1:11434/v1"`,
-		Doc: "Base URL of an OpenAI-compatible service for facts_model; empty is the provider's own address.",
+		Doc: "Base URL of an OpenAI-compatible service for facts_model; unset is the provider's own.",
 		set: func(s *Settings, v any) { s.Memory.FactsURL = v.(string) },
 	},
 	{
 		Name: "facts_key", Type: TypeVariable, Project: ProjectNever, example: `"FACTS_API_KEY"`,
-		Doc: "Name of the environment variable that holds the key for facts_model. No key of an agent or a client is ever used for it.",
+		Doc: "Variable that holds the key for facts_model; no key of an agent or a client is used.",
 		set: func(s *Settings, v any) { s.Memory.FactsKey = v.(string) },
 	},
 	{
 		Name: "facts_key_file", Type: TypeFile, Project: ProjectNever, example: `"/var/run/secrets/facts/key"`,
-		Doc: "File that holds the key for facts_model, in the place of facts_key.",
+		Doc: "File that holds the key, in the place of facts_key.",
 		set: func(s *Settings, v any) { s.Memory.FactsKeyFile = v.(string) },
 	},
 	{

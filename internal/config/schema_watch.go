@@ -13,17 +13,17 @@ type WatchSettings struct {
 var watchKeys = []*Key{
 	{
 		Name: "runs", Type: TypeBool, Default: "true", Project: ProjectNever, example: "true",
-		Doc: "Whether what happens in runs is kept, for plimsoll runs, top and the dashboard; command lines and texts without what looks like a secret.",
+		Doc: "Whether events of runs are kept, for plimsoll runs, top and the dashboard; what looks like a secret is left out.",
 		set: func(s *Settings, v any) { s.Watch.Runs = v.(bool) },
 	},
 	{
 		Name: "notify", Type: TypeNotify, Default: "off", Project: ProjectNever, example: `"desktop"`,
-		Doc: "How you are told that a run was killed, refused, or got its turn after a minute or more: on the desktop, by a POST of JSON to a URL, or by a command, which gets JSON on standard input.",
+		Doc: "How you are told that a run was killed, refused, or got its turn after a minute or more: on the desktop, by a POST of JSON, or by a command with JSON on standard input.",
 		set: func(s *Settings, v any) { s.Watch.Notify = v.(NoticeWay) },
 	},
 	{
 		Name: "otlp", Type: TypeCollector, Project: ProjectNever, example: `"http://127.0.0.1:4318"`,
-		Doc: "OpenTelemetry collector that serve and watch send traces of runs to, by OTLP over HTTP; empty sends none. No OTEL_ variable sets it.",
+		Doc: "OpenTelemetry collector for traces of runs, from serve and watch, by OTLP over HTTP; empty sends none. No OTEL_ variable sets it.",
 		set: func(s *Settings, v any) { s.Watch.OTLP = v.(string) },
 	},
 }

@@ -28,69 +28,69 @@ var providerLimits = []struct{ name, variable, provider string }{
 var windowKeys = append([]*Key{
 	{
 		Name: "proxy", Type: TypeChoice, Default: "auto", Choices: []string{"off", "auto", "on"}, PerTool: true, Project: ProjectStricter,
-		Doc: "Whether run puts the proxy in front of the model provider; auto does it for tools whose way of taking a base URL is known.",
+		Doc: "Whether run starts the proxy; auto does for tools that it can point there.",
 		set: func(s *Settings, v any) { s.Window.Proxy = v.(string) },
 	},
 	{
 		Name: "mode", Type: TypeChoice, Default: "enforce", Choices: []string{"off", "observe", "enforce"}, PerTool: true, Project: ProjectStricter,
-		Doc: "What the proxy does with a request: pass it on unseen, count and report without a change, or hold the limits.",
+		Doc: "Pass requests unseen, only count and report, or hold the limits.",
 		set: func(s *Settings, v any) { s.Window.Mode = v.(string) },
 	},
 	{
 		Name: "max_tokens", Type: TypeAutoCount, Default: "auto", Aliases: []Alias{{Name: "max_context_tokens"}}, Variables: []string{"MAX_CONTEXT_TOKENS"},
 		PerTool: true, Project: ProjectCapped, min: minTokens, max: maxTokens, example: "200000",
-		Doc: "Context window in tokens, for every model; auto is what is known of the model, or learned from its provider.",
+		Doc: "Context window in tokens, for every model; auto is what is known of the model.",
 		set: func(s *Settings, v any) { s.Window.MaxTokens = v.(int) },
 	},
 	{
 		Name: "provider", Type: TypeChoice, Default: "auto", Variables: []string{"LLM_PROVIDER"},
 		Choices: []string{"auto", "azure-openai", "openai", "aws-bedrock", "anthropic-claude", "google-gemini", "gcp-vertexai"},
 		PerTool: true, Project: ProjectFree,
-		Doc: "The provider whose limit counts where the address does not tell; auto goes by the upstream.",
+		Doc: "Whose limit counts where the address does not tell; auto goes by the upstream.",
 		set: func(s *Settings, v any) { s.Window.Provider = v.(string) },
 	},
 	{
 		Name: "trigger", Type: TypeRatio, Default: "0.8", PerTool: true, Project: ProjectStricter, min: 10, max: 99, example: "0.8",
-		Doc: "Part of the window at which room is made; tools that compact by themselves get 0.95, and at most 9,000 tokens less than all, unless it is set.",
+		Doc: "Part of the window at which the history is shortened; unset, tools that compact by themselves get 0.95, at most 9,000 tokens less than all.",
 		set: func(s *Settings, v any) { s.Window.Trigger = v.(float64) },
 	},
 	{
 		Name: "target", Type: TypeAutoRatio, Default: "auto", PerTool: true, Project: ProjectFree, min: 10, max: 95, example: "0.5",
-		Doc: "Part of the window that is in use after room was made; auto is 0.2, and a quarter of a trigger below 0.8: what is left stays as it is for long.",
+		Doc: "Part of the window in use afterwards; auto is 0.2, or a quarter of a trigger below 0.8.",
 		set: func(s *Settings, v any) { s.Window.Target = v.(float64) },
 	},
 	{
 		Name: "min_messages", Type: TypeCount, Default: "4", Aliases: []Alias{{Name: "min_messages_to_keep"}}, Variables: []string{"MIN_MESSAGES_TO_KEEP"},
 		PerTool: true, Project: ProjectFree, min: 1, max: 1000, example: "4",
-		Doc: "Newest messages that are kept as they are while anything else can be cut.",
+		Doc: "Newest messages that are kept while anything else can be cut.",
 		set: func(s *Settings, v any) { s.Window.MinMessages = v.(int) },
 	},
 	{
 		Name: "compact", Type: TypeBool, Default: "true", Aliases: []Alias{{Name: "enable_auto_compression"}}, Variables: []string{"ENABLE_AUTO_COMPRESSION"},
 		PerTool: true, Project: ProjectFree, example: "true",
-		Doc: "Whether room is made before a request is sent; without it only after a provider refused one.",
+		Doc: "Whether the history is shortened before a request is sent, or only after a refusal.",
 		set: func(s *Settings, v any) { s.Window.Compact = v.(bool) },
 	},
 	{
 		Name: "repair", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectFree, example: "true",
-		Doc: "Whether tool calls without results and results without calls are put right.",
+		Doc: "Whether calls without results and results without calls are put right.",
 		set: func(s *Settings, v any) { s.Window.Repair = v.(bool) },
 	},
 	{
 		Name: "cut_tool_results", Type: TypeBool, Default: "true", Aliases: []Alias{{Name: "summarize_tool_outputs"}}, Variables: []string{"SUMMARIZE_TOOL_OUTPUTS"},
 		PerTool: true, Project: ProjectFree, example: "true",
-		Doc: "Whether results of tools are cut and masked before whole turns are summarised.",
+		Doc: "Whether tool results are cut before whole turns are summarised.",
 		set: func(s *Settings, v any) { s.Window.CutResults = v.(bool) },
 	},
 	{
 		Name: "max_tool_output", Type: TypeAutoCount, Default: "auto", Aliases: []Alias{{Name: "max_tool_output_length"}, {Name: "max_tool_output_size"}},
 		Variables: []string{"MAX_TOOL_OUTPUT_SIZE", "MAX_TOOL_OUTPUT_LENGTH"}, PerTool: true, Project: ProjectFree, min: 256, max: 10 << 20, example: "10000",
-		Doc: "Bytes of one tool result that reach the model, of the newest too; the whole is kept. Auto cuts results only where room is needed, and goes by the window, 1 to 16 KiB.",
+		Doc: "Bytes of one tool result that reach the model; the whole is kept. auto cuts only where room is needed, to 1 to 16 KiB.",
 		set: func(s *Settings, v any) { s.Window.MaxToolOutput = v.(int) },
 	},
 	{
 		Name: "summarizer", Type: TypeChoice, Default: "auto", Choices: []string{"auto", "provider", "extractive", "model", "off"}, PerTool: true, Project: ProjectNever,
-		Doc: "How old turns are summarised: by the provider's own compaction (also with a subscription login), by picking out what matters, by a model with a key of its own, or not at all; auto is the provider where that keeps reasoning valid that is bound to what stood before it and an API key is used, and else picking out.",
+		Doc: "Who summarises old turns: the provider (also with a subscription login), Plimsoll without a model, a model with a key of its own, or nobody. auto is the provider where reasoning would be lost and an API key is used.",
 		set: func(s *Settings, v any) { s.Window.Summarizer = v.(string) },
 	},
 	{
@@ -105,17 +105,17 @@ var windowKeys = append([]*Key{
 	},
 	{
 		Name: "summary_key", Type: TypeVariable, PerTool: true, Project: ProjectNever, example: `"PLIMSOLL_SUMMARY_KEY"`,
-		Doc: "Name of the environment variable that holds the key for summary_model. A client's own credential is never used for it.",
+		Doc: "Variable that holds the key for summary_model; a client's own is never used.",
 		set: func(s *Settings, v any) { s.Window.SummaryKey = v.(string) },
 	},
 	{
 		Name: "store", Type: TypeChoice, Default: "disk", Choices: []string{"off", "memory", "disk"}, PerTool: true, Project: ProjectNever,
-		Doc: "Where compactions are kept, so that a conversation that comes again gets the same bytes again.",
+		Doc: "Where cuts and decisions are kept, so that a conversation gets the same bytes again.",
 		set: func(s *Settings, v any) { s.Window.Store = v.(string) },
 	},
 	{
 		Name: "body_memory", Type: TypeSize, Default: "256M", Project: ProjectNever, min: 8 * int64(limit.MiB), max: maxBodies, example: `"256M"`,
-		Doc: "Memory that the bodies of requests on their way may take, with what looking into them takes; over it a request waits shortly and is then answered 503, one of 4 MiB or more goes on without a look.",
+		Doc: "Memory for request bodies on their way; over it a request waits and is answered 503, one of 4 MiB or more passes unseen.",
 		set: func(s *Settings, v any) { s.Window.BodyMemory = v.(limit.Bytes) },
 	},
 }, providerLimitKeys()...)
@@ -126,7 +126,7 @@ func providerLimitKeys() []*Key {
 		out = append(out, &Key{
 			Name: p.name, Type: TypeCount, Variables: []string{p.variable}, PerTool: true, Project: ProjectCapped, min: minTokens, max: maxTokens, noBound: true,
 			optional: true, example: "200000",
-			Doc: "Context window in tokens of models at " + p.provider + "; overrides max_tokens there. Unset or 0 leaves it to max_tokens.",
+			Doc: "Context window at " + p.provider + ", in the place of max_tokens, which 0 leaves.",
 			set: func(s *Settings, v any) {
 				if s.Window.ProviderTokens == nil {
 					s.Window.ProviderTokens = map[string]int{}
@@ -145,7 +145,7 @@ var upstreamKeys = []*Key{
 	upstreamURL("gemini", "https://generativelanguage.googleapis.com", "Google Gemini; without a version.", func(u *UpstreamSettings) *string { return &u.Gemini }),
 	{
 		Name: "bedrock", Type: TypeURL, PerTool: true, Project: ProjectNever, example: `"https://bedrock-runtime.eu-central-1.amazonaws.com"`,
-		Doc: "Base URL of Amazon Bedrock that serve signs for, with the credentials that AWS's own tools would use; needs a token. Empty: none.",
+		Doc: "Base URL of Amazon Bedrock, which serve asks with AWS's own credentials; needs a token. Empty means none.",
 		set: func(s *Settings, v any) { s.Upstream.Bedrock = v.(string) },
 	},
 	upstreamKey("openai", func(u *UpstreamSettings) *string { return &u.OpenAIKey }),
@@ -164,7 +164,7 @@ func upstreamURL(name, def, what string, field func(*UpstreamSettings) *string) 
 func upstreamKey(name string, field func(*UpstreamSettings) *string) *Key {
 	return &Key{
 		Name: name + "_key", Type: TypeVariable, Project: ProjectNever, example: `"MY_KEY"`,
-		Doc: "Name of the environment variable whose value serve sends to " + name + " as the key; empty passes on what the client sends.",
+		Doc: "Variable that holds the key for " + name + "; unset passes on the client's.",
 		set: func(s *Settings, v any) { *field(&s.Upstream) = v.(string) },
 	}
 }
@@ -178,12 +178,12 @@ var serveKeys = []*Key{
 	},
 	{
 		Name: "token", Type: TypeVariable, Project: ProjectNever, example: `"PLIMSOLL_TOKEN"`,
-		Doc: "Name of the environment variable with the token that clients must show.",
+		Doc: "Variable that holds the token that clients must show.",
 		set: func(s *Settings, v any) { s.Serve.Token = v.(string) },
 	},
 	{
 		Name: "hosts", Type: TypeHosts, Project: ProjectNever, example: `["models.example.com"]`,
-		Doc: "Names that a Host header may carry beside those of loopback and of the address listened on.",
+		Doc: "Host headers that are accepted beside loopback and the address listened on.",
 		set: func(s *Settings, v any) { s.Serve.Hosts = slices.Clone(v.([]string)) },
 	},
 	{
@@ -193,12 +193,12 @@ var serveKeys = []*Key{
 	},
 	{
 		Name: "any_user", Type: TypeBool, Default: "false", Project: ProjectNever, example: "false",
-		Doc: "Whether other users of this machine may connect; the token then is all that keeps them out.",
+		Doc: "Whether other users of this machine may connect; then only the token keeps them out.",
 		set: func(s *Settings, v any) { s.Serve.AnyUser = v.(bool) },
 	},
 	{
 		Name: "push_allow", Type: TypeNetworks, Project: ProjectNever, example: `["10.0.0.0/8", "hooks.internal"]`,
-		Doc: "Hosts, addresses and networks that push notifications of A2A, and addresses in the cards of [a2a], may lead to although they are not on the public internet; a name is trusted wherever it leads.",
+		Doc: "Hosts and networks off the public internet that push notifications, and addresses in cards of [a2a], may lead to; a name is trusted wherever it leads.",
 		set: func(s *Settings, v any) { s.Serve.PushAllow = slices.Clone(v.([]string)) },
 	},
 	{

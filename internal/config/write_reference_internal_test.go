@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,107 +12,93 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// writeModelReference writes the section of the reference about [models."NAME"].
-func writeModelReference(b *strings.Builder) {
-	b.WriteString("\n### [models.\"NAME\"]\n\nOne model, by the name that requests have for it, with or without what stands before a slash; a name with dots stands in quotes.\n\n")
-	b.WriteString("| key | value | project file | what it does |\n|---|---|---|---|\n")
-	for _, k := range modelKeys {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.valueHelp(), k.Project, k.Doc)
-	}
-}
-
-// writeAgentReference writes the section of the reference about [agents.NAME].
-func writeAgentReference(b *strings.Builder) {
-	b.WriteString("\n### [agents.NAME]\n\nOne agent, for `plimsoll ask` and, over A2A, the daemon. Its variables are `PLIMSOLL_AGENTS_NAME_KEY`.\n\n")
-	b.WriteString("| key | value | default | project file | what it does |\n|---|---|---|---|---|\n")
-	for _, k := range agentKeys {
-		def := "none"
-		if k.Default != "" {
-			def = "`" + k.toml(k.Default) + "`"
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.valueHelp(), def, k.Project, k.Doc)
-	}
-}
-
-// writeServerReference writes the sections of the reference about [mcp.servers.NAME] and [a2a.NAME].
-func writeServerReference(b *strings.Builder) {
-	b.WriteString("\n### [mcp.servers.NAME]\n\nOne MCP server; exactly one of `command` and `url` is written. ")
-	list := func(tool bool) string {
-		var out []string
-		for _, k := range mcpKeys {
-			if k, _ := lookupServer(serversTable, k.Name, tool); k != nil {
-				out = append(out, "`"+k.Name+"`")
-			}
-		}
-		return strings.Join(out, ", ")
-	}
-	b.WriteString("Of [mcp] these may stand here too: " + list(false) + "; and below [mcp.servers.NAME.tools.TOOL], for one tool of the server: " + list(true) + ".\n\n")
-	b.WriteString("| key | value | default | project file | what it does |\n|---|---|---|---|---|\n")
-	row := func(k *Key) {
-		def := "none"
-		if k.Default != "" {
-			def = "`" + k.toml(k.Default) + "`"
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.valueHelp(), def, k.Project, k.Doc)
-	}
-	for _, k := range keysOfServer(serversTable) {
-		row(k)
-	}
-	b.WriteString("\n### [a2a.NAME]\n\nOne agent that speaks A2A, as a server whose tools are its skills, `NAME__SKILL`. Of [mcp] the same may stand here as below a server.\n\n")
-	b.WriteString("| key | value | default | project file | what it does |\n|---|---|---|---|---|\n")
-	for _, k := range keysOfServer(a2aTable) {
-		row(k)
-	}
-}
-
-// writeInstanceReference writes the section of the reference about [mcp.argocd.NAME].
-func writeInstanceReference(b *strings.Builder) {
-	b.WriteString("\n### [mcp.argocd.NAME]\n\nOne Argo CD, for `plimsoll mcp argocd` and for `/mcp/argocd` of the daemon; at least one of `url` and `context` is written.\n\n")
-	b.WriteString("| key | value | project file | what it does |\n|---|---|---|---|\n")
-	for _, k := range instanceKeys {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.valueHelp(), k.Project, k.Doc)
-	}
-}
-
 // WriteReference writes the reference of all keys as Markdown, with a section for each table of the configuration.
 func WriteReference(w io.Writer) error {
 	var b strings.Builder
-	for i, t := range tables {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "### [%s]\n\n%s%s.\n\n", t.name, strings.ToUpper(t.doc[:1]), t.doc[1:])
-		b.WriteString("| key | value | default | one tool | project file | other names | what it does |\n|---|---|---|---|---|---|---|\n")
-		for _, k := range t.keys {
-			k.row(&b)
-		}
+	for _, t := range tables {
+		list := t.keys
 		if t.name == resources {
-			matchKey.row(&b)
+			list = append(slices.Clone(list), matchKey)
 		}
+		section(&b, t.name, strings.ToUpper(t.doc[:1])+t.doc[1:]+".", list)
 		if t.name == "mcp" {
-			writeServerReference(&b)
-			writeInstanceReference(&b)
+			section(&b, "mcp.servers.NAME", "One MCP server, with exactly one of `command` and `url`. These keys of [mcp] may stand here too: "+
+				codeList(namesOfMCP(false))+". These may also stand in [mcp.servers.NAME.tools.TOOL], for one tool of it: "+codeList(namesOfMCP(true))+".", keysOfServer(serversTable))
+			section(&b, "a2a.NAME", "One agent that speaks A2A, as a server whose tools are its skills, `NAME__SKILL`. The same keys of [mcp] may stand here.", keysOfServer(a2aTable))
+			section(&b, "mcp.argocd.NAME", "One Argo CD, for `plimsoll mcp argocd` and for `/mcp/argocd` of the daemon, with at least one of `url` and `context`.", instanceKeys)
 		}
 	}
-	writeAgentReference(&b)
-	writeModelReference(&b)
-	b.WriteString("\n### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent | goes on after a kill with |\n|---|---|---|---|---|---|\n")
+	section(&b, "agents.NAME", "One agent, for `plimsoll ask` and, over A2A, the daemon. Its variables are `PLIMSOLL_AGENTS_NAME_KEY`.", agentKeys)
+	section(&b, `models."NAME"`, "One model, by the name that requests have for it, with or without what stands before a slash; a name with dots stands in quotes.", modelKeys)
+	b.WriteString("### Built-in profiles\n\n| tool, other names | initial_estimate | max_concurrent |\n|---|---|---|\n")
 	for _, p := range profile.All() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d | %s |\n", p.Name, codeList(p.Aliases), codeList(p.Packages), p.InitialEstimate.Human(), p.MaxConcurrent, codeList(strings.FieldsFunc(p.Resume, func(r rune) bool { return r == 0 })))
+		fmt.Fprintf(&b, "| %s | %s | %d |\n", codeList(append([]string{p.Name}, p.Aliases...)), p.InitialEstimate.Human(), p.MaxConcurrent)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// row writes the row of a key in a table of the reference.
-func (k *Key) row(b *strings.Builder) {
-	def := "none"
+// namesOfMCP returns the keys of [mcp] that one server may have, or one tool of it.
+func namesOfMCP(tool bool) []string {
+	var out []string
+	for _, k := range mcpKeys {
+		if k, _ := lookupServer(serversTable, k.Name, tool); k != nil {
+			out = append(out, k.Name)
+		}
+	}
+	return out
+}
+
+// section writes the section about one table. What holds for all or most of its keys is said once, above them.
+func section(b *strings.Builder, name, doc string, list []*Key) {
+	fmt.Fprintf(b, "### [%s]\n\n%s", name, doc)
+	var oneTool, allTools []string
+	for _, k := range list {
+		if k.PerTool {
+			oneTool = append(oneTool, k.Name)
+		} else {
+			allTools = append(allTools, k.Name)
+		}
+	}
+	switch {
+	case len(oneTool) == 0:
+	case len(allTools) == 0:
+		b.WriteString(" All may be set for one tool.")
+	case len(oneTool) < len(allTools):
+		fmt.Fprintf(b, " For one tool: %s.", codeList(oneTool))
+	default:
+		fmt.Fprintf(b, " All but %s may be set for one tool.", codeList(allTools))
+	}
+	b.WriteString("\n\n")
+	for _, k := range list {
+		k.entry(b)
+	}
+	b.WriteString("\n")
+}
+
+// projectHelp are the words for the rules of project files; a key without a word is not for them.
+var projectHelp = map[ProjectRule]string{ProjectFree: "free", ProjectStricter: "stricter", ProjectCapped: "capped"}
+
+// entry writes the entry of a key.
+func (k *Key) entry(b *strings.Builder) {
+	fmt.Fprintf(b, "- **`%s`**", k.Name)
 	switch {
 	case k.Type == TypeWait:
-		def = "`\"\"`"
+		b.WriteString(" `\"\"`")
 	case k.Default != "":
-		def = "`" + k.toml(k.Default) + "`"
+		b.WriteString(" `" + k.toml(k.Default) + "`")
 	}
+	var about []string
+	if help := k.valueHelp(); help != "" {
+		about = append(about, help)
+	}
+	if help := projectHelp[k.Project]; help != "" {
+		about = append(about, "*"+help+"*")
+	}
+	if len(about) > 0 {
+		b.WriteString(" (" + strings.Join(about, "; ") + ")")
+	}
+	b.WriteString(".")
 	var others []string
 	for _, a := range k.Aliases {
 		unit := ""
@@ -120,46 +107,59 @@ func (k *Key) row(b *strings.Builder) {
 		}
 		others = append(others, "`"+a.Name+"`"+unit)
 	}
-	for _, v := range append([]string{k.Variable()}, k.Variables...) {
-		if v != "" {
-			others = append(others, "`"+v+"`")
-		}
+	for _, v := range k.Variables {
+		others = append(others, "`"+v+"`")
 	}
-	tool := "no"
-	if k.PerTool {
-		tool = "yes"
-	}
+	doc := k.Doc
 	if k == matchKey {
-		tool = "only there"
+		doc += " Only in [tools.NAME]."
 	}
-	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", k.Name, k.valueHelp(), def, tool, k.Project, strings.Join(others, ", "), k.Doc)
+	if len(others) > 0 {
+		doc += " Also " + strings.Join(others, ", ") + "."
+	}
+	b.WriteString(" " + doc + "\n")
 }
 
-// valueHelp returns a description of the values that a key allows.
+// valueHelp returns a description of the values that a key allows. A default shows the type of its key.
 func (k *Key) valueHelp() string {
 	out := string(k.Type)
-	if len(k.Choices) > 0 {
-		out = "`" + strings.Join(k.Choices, "`, `") + "`"
-		if k.Type == TypeChoices {
-			out = "list of " + out
-		}
+	switch {
+	case k.Type == TypeVariable:
+		out = "" // all begin with "Variable that"
+	case k.Type == TypeWait:
+		out = string(TypeWait)
+	case len(k.Choices) > 0:
+		out = codeList(k.Choices)
+	case k.Default != "" && k.Type != TypeNotify:
+		out = ""
 	}
 	switch {
-	case k.max == 0:
+	case k.max == 0 || k.Type == TypeChoices:
 		return out
 	case k.Type == TypeText:
 		return out + " of at most " + limit.Bytes(k.max).String()
+	case out != "":
+		out += ", "
 	}
 	v := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch k.Type {
 	case TypeSize, TypeAutoSize:
 		v = func(n int64) string { return limit.Bytes(n).String() }
 	case TypeDuration, TypeWait:
-		v = func(n int64) string { return time.Duration(n).String() }
+		v = func(n int64) string {
+			text := time.Duration(n).String() // 720h0m0s
+			if short, ok := strings.CutSuffix(text, "m0s"); ok {
+				text = strings.TrimSuffix(short+"m", "h0m")
+				if n%int64(time.Hour) == 0 {
+					text += "h"
+				}
+			}
+			return text
+		}
 	case TypeRatio, TypeAutoRatio, TypeNumber:
 		v = func(n int64) string { return format(float64(n) / 100) }
 	}
-	return out + ", " + v(k.min) + " to " + v(k.max)
+	return out + v(k.min) + "–" + v(k.max)
 }
 
 func codeList(names []string) string {

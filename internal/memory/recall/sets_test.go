@@ -48,7 +48,7 @@ func setStore(t *testing.T) (*memory.Store, map[string]string) {
 	return storeOf(t, all...), named
 }
 
-// TestSetsOfPrompts holds what docs/memory.md says of the two sets, with room for a case or two.
+// TestSetsOfPrompts holds what docs/memory.md says of the second set, and the same of the one that was fitted on, with room for a case or two.
 func TestSetsOfPrompts(t *testing.T) {
 	s, named := setStore(t)
 	for _, set := range []struct {

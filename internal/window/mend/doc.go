@@ -19,7 +19,7 @@
 //   - A conversation that ends with the model's own words, for a model that does not go on from them, gets a line of the user.
 //   - max_tokens that leave no room beside thinking.budget_tokens.
 //
-// docs/refusals.md has each provider's refusals with their words and source, and what becomes of them; a test plays that page.
+// docs/refusals.md has each provider's refusals with their words, and what becomes of them; a test plays that page and has its sources.
 //
 // # What to expect
 //

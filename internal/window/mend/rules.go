@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// rules are a provider's requirements for the contents of a request. docs/refusals.md has their words and sources.
+// rules are a provider's requirements for the contents of a request. docs/refusals.md has their words, refusals_test.go where they are known from.
 type rules struct {
 	dialect *wire.Rules
 	claude  bool // a Claude, in whatever dialect: gateways hand the blocks on
