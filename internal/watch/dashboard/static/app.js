@@ -4,7 +4,7 @@ import runsPage from "./runs.js";
 import runPage from "./run.js";
 import alertsPage from "./alerts.js";
 
-const { el, get } = tools;
+const { el, fill, get, still } = tools;
 const main = document.getElementById("main");
 const state = { rows: new Map(), order: [], host: null, alerts: [], error: "", version: "", pages: [], connected: false };
 let shown = null; // { update(state), leave() }
@@ -32,16 +32,16 @@ function drawHost() {
     if (h.stall_percent >= 0) parts.push(el("span", {}, "pressure " + h.stall_percent.toFixed(1) + " %"));
     if (h.waiting) parts.push(el("span", {}, h.waiting + " waiting"));
   }
-  box.replaceChildren(...parts);
+  fill(box, parts);
 }
 
 function drawNav() {
   const here = location.hash.replace(/^#\/?/, "").split("/")[0];
   const pages = [...builtin, ...state.pages];
-  document.getElementById("nav").replaceChildren(...pages.map((p) => {
+  fill(document.getElementById("nav"), pages.map((p) => {
     const current = here === p.name || p.name === "" && here === "run";
     const count = p.name === "alerts" && state.alerts.length ? " (" + state.alerts.length + ")" : "";
-    return el("a", { href: "#/" + p.name, "aria-current": current ? "page" : undefined }, p.title + count);
+    return el("a", { href: "#/" + p.name, "data-key": p.name, "aria-current": current ? "page" : undefined }, p.title + count);
   }));
 }
 
@@ -84,16 +84,13 @@ function keepUp(page, draw, data) {
     try {
       const now = await get("api/page/" + page.name), text = JSON.stringify(now);
       problem.textContent = "";
-      if (text !== seen) {
+      if (text !== seen) still("page", () => {
         seen = text;
-        if (drawn?.update) drawn.update(now);
-        else {
-          const top = scrollY;
-          box.replaceChildren();
-          drawn = draw(box, now, tools);
-          scrollTo(0, top);
-        }
-      }
+        if (drawn?.update) { drawn.update(now); return; }
+        const next = el("div");
+        drawn = draw(next, now, tools);
+        fill(box, [...next.childNodes]);
+      });
     } catch (e) { problem.textContent = "what is shown may be old: " + e.message; }
     busy = false;
   }, 3000);
@@ -113,7 +110,7 @@ others.onmessage = (e) => hear(e.data);
 function hear(m) {
   state.connected = m.connected;
   if (m.now) take(m.now);
-  update();
+  still("state", update);
 }
 
 function tell(m) {

@@ -1,5 +1,5 @@
 // The list of runs: those that live first.
-export default function runsPage(main, state, { el, bytes, tokens, duration, clock, pill, gauge, table, empty }) {
+export default function runsPage(main, state, { el, change, fill, place, write, bytes, tokens, duration, clock, pill, gauge, table, empty }) {
   document.title = "Runs · Plimsoll";
   const find = el("input", { type: "search", placeholder: "tool, project, outcome", "aria-label": "Show only runs with this text", oninput: () => draw() });
   const list = el("div"), alerts = el("div");
@@ -13,7 +13,7 @@ export default function runsPage(main, state, { el, bytes, tokens, duration, clo
     const used = live ? r.now_bytes : r.peak_bytes;
     const window = live && r.window_tokens ? r.window_tokens : r.window_peak_tokens;
     const memory = r.limit_bytes ? gauge(used, r.limit_bytes, bytes(used) + " of " + bytes(r.limit_bytes), "memory of its limit") : used ? bytes(used) : "–";
-    return el("tr", { class: (live ? "" : "ended") + (known.has(r.id) ? "" : " fresh"), "data-run": r.id },
+    return el("tr", { class: (live ? "" : "ended") + (known.has(r.id) ? "" : " fresh"), "data-run": r.id, "data-key": r.id },
       el("td", {}, pill(r.state), r.reason && el("span", { class: "sub" }, r.reason)),
       el("td", {}, el("a", { class: "name", href: "#/run/" + r.id }, r.tool + (r.variant ? " " + r.variant : "")), el("span", { class: "sub" }, r.project)),
       el("td", {}, memory, live && (r.peak_bytes > used || r.reservation_bytes) && el("span", { class: "sub" }, [r.peak_bytes > used && "peak " + bytes(r.peak_bytes), r.reservation_bytes && bytes(r.reservation_bytes) + " reserved"].filter(Boolean).join(", "))),
@@ -34,21 +34,22 @@ export default function runsPage(main, state, { el, bytes, tokens, duration, clo
       if (!r || text && ![r.tool, r.project, r.state, r.reason ?? "", r.model ?? "", r.id].some((s) => s.toLowerCase().includes(text))) continue;
       const now = JSON.stringify(r);
       let c = cells.get(id);
-      if (!c || c.text !== now) { c = { text: now, tr: row(r) }; cells.set(id, c); }
+      if (!c) cells.set(id, c = { text: now, tr: row(r) });
+      else if (c.text !== now) { c.text = now; change(c.tr, row(r)); }
       known.add(id);
       rows.push(c.tr);
     }
     for (const id of cells.keys()) if (!state.rows.has(id)) cells.delete(id);
     const body = list.querySelector("tbody");
-    if (!rows.length) list.replaceChildren(empty(state.order.length ? "No run has this text." : "Nothing has run yet: plimsoll run -- claude"));
-    else if (body) body.replaceChildren(...rows);
-    else list.replaceChildren(table("Runs", heads, rows));
-    alerts.replaceChildren(...state.alerts.slice(0, 3).map((a) => el("div", { class: "alert " + a.level }, el("time", {}, clock(a.time)), el("a", { href: "#/run/" + a.run }, a.tool), el("span", {}, a.text))));
+    if (!rows.length) fill(list, empty(state.order.length ? "No run has this text." : "Nothing has run yet: plimsoll run -- claude"));
+    else if (body) place(body, rows);
+    else fill(list, table("Runs", heads, rows));
+    fill(alerts, state.alerts.slice(0, 3).map((a) => el("div", { class: "alert " + a.level, "data-key": a.what + a.run }, el("time", {}, clock(a.time)), el("a", { href: "#/run/" + a.run }, a.tool), el("span", {}, a.text))));
   }
   const ages = setInterval(() => {
     for (const [id, c] of cells) {
       const r = state.rows.get(id);
-      if (r && (r.state === "running" || r.state === "waiting")) c.tr.querySelector(".took").textContent = duration(Date.now() - new Date(r.started));
+      if (r && (r.state === "running" || r.state === "waiting")) write(c.tr.querySelector(".took"), duration(Date.now() - new Date(r.started)));
     }
   }, 1000);
   draw();

@@ -1,17 +1,19 @@
 // What all pages use. Text of others is only ever set as text.
 
+import { fill } from "./place.js";
+
+export { change, fill, place, still, write } from "./place.js";
+
 // el makes an element: attributes by name, "on…" as listeners, the rest as children.
 export function el(tag, attributes, ...children) {
   const e = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) { e[name] = value; (e.hears ??= []).push(name); } // see change
     else if (name === "class") e.className = value;
     else e.setAttribute(name, value === true ? "" : String(value));
   }
-  for (const c of children.flat(Infinity)) {
-    if (c !== undefined && c !== null && c !== false) e.append(c instanceof Node ? c : String(c));
-  }
+  fill(e, children);
   return e;
 }
 
