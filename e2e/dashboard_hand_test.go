@@ -72,6 +72,7 @@ func TestDashboardUnderTheHand(t *testing.T) {
 	wait.Until(t, "both have been measured", func() bool {
 		return value[int](b, `[...document.querySelectorAll("[data-run]")].filter(e => e.innerText.includes("running") && e.innerText.includes("MiB of")).length`) >= 2
 	})
+	b.shows("restless in work", "nervous in work") // their bands of the host's memory
 	link := func(tool string) string {
 		id := value[string](b, fmt.Sprintf(`[...document.querySelectorAll("tr[data-run]")].find(e => e.innerText.includes(%q)).dataset.run`, tool))
 		return fmt.Sprintf(`tr[data-run=%q] a.name`, id)

@@ -2,8 +2,8 @@
 import tables from "../tables.js";
 
 export default function draw(box, data, tools) {
-  const { el, fill, clock, get, empty, facts } = tools;
-  if (!data.namespaces) { box.append(empty('Nothing is remembered yet: plimsoll memory add "…"')); return; }
+  const { el, fill, clock, get, command, empty, facts } = tools;
+  if (!data.namespaces) { box.append(empty("Nothing is remembered yet. What a person adds or an agent notes down stands here: ", command('plimsoll memory add "The tests need Go 1.26."'))); return; }
   let now = data, turn = 0, asked = null; // what was searched for, null is nothing
 
   const words = el("input", { type: "search", name: "q", id: "memory-words", placeholder: "A question or words", maxlength: 1000, autocomplete: "off", "aria-label": "Search the memory" });
@@ -86,21 +86,13 @@ export default function draw(box, data, tools) {
         ["Pinned", w.pinned ? "yes" : "no"],
         ["Taken back", w.withheld && "yes: it is not put before a model by itself"],
         ["ID", el("code", {}, w.record.id)],
-        w.not && [w.withheld ? "To let it be given again" : "To take it back", [el("code", {}, w.not), " ", copy(w.not)]],
-        [w.record.kind === "pin" ? "To unpin it" : "To forget it", [el("code", {}, w.forget), " ", copy(w.forget)]],
+        w.not && [w.withheld ? "To let it be given again" : "To take it back", command(w.not)],
+        [w.record.kind === "pin" ? "To unpin it" : "To forget it", command(w.forget)],
       ].filter(Boolean)),
     ].filter(Boolean);
   }
 
   function run(id) { return el("a", { href: "#/run/" + encodeURIComponent(id) }, id); }
-
-  function copy(text) {
-    const button = el("button", { type: "button", class: "copy" }, "Copy");
-    button.addEventListener("click", async () => {
-      try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { getSelection().selectAllChildren(button.parentElement.querySelector("code")); button.textContent = "Selected: copy it"; }
-    });
-    return button;
-  }
 
   function drawRest() {
     fill(rest, [now.namespaces, now.pins].filter((t) => t.rows.length).map((t) => {

@@ -1,6 +1,6 @@
 // The frame: which page is shown, and the state that the server keeps up to date.
 import * as tools from "./tools.js";
-import runsPage from "./runs.js";
+import overviewPage from "./overview.js";
 import runPage from "./run.js";
 import alertsPage from "./alerts.js";
 
@@ -10,7 +10,7 @@ const state = { rows: new Map(), order: [], host: null, alerts: [], error: "", v
 let shown = null; // { update(state), leave() }
 let turn = 0;
 
-const builtin = [{ name: "", title: "Runs" }, { name: "alerts", title: "Alerts" }];
+const builtin = [{ name: "", title: "Overview" }, { name: "alerts", title: "Alerts" }];
 
 function take(now) {
   for (const r of now.rows) state.rows.set(r.id, r);
@@ -53,7 +53,7 @@ async function route() {
   drawNav();
   let next;
   try {
-    if (name === "") next = runsPage(main, state, tools);
+    if (name === "") next = overviewPage(main, state, tools);
     else if (name === "alerts") next = alertsPage(main, state, tools);
     else if (name === "run") next = runPage(main, state, tools, decodeURIComponent(id ?? ""));
     else {
@@ -133,6 +133,22 @@ function listen() {
   navigator.locks.request("plimsoll-stream", () => { connect(); return new Promise(() => {}); });
 }
 
+// The keys.
+const keys = document.getElementById("keys");
+keys.querySelector("button").addEventListener("click", () => keys.close());
+addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.("input, select, textarea, dialog")) {
+    if (e.key === "Escape" && e.target.type === "search") e.target.blur();
+    return;
+  }
+  if (e.key === "?") keys.showModal();
+  if (e.key !== "/") return;
+  e.preventDefault();
+  const field = () => main.querySelector("input[type=search]");
+  if (field()) field().focus();
+  else { location.hash = "#/"; addEventListener("shown", () => field()?.focus(), { once: true }); }
+});
+
 try {
   const first = await get("api/state");
   state.version = first.version;
@@ -142,8 +158,9 @@ try {
 } catch (e) {
   state.error = e.message;
 }
-document.getElementById("foot").textContent = "Plimsoll " + state.version + " · reads only · plimsoll runs, plimsoll top and plimsoll slots show the same in a terminal";
-addEventListener("hashchange", async () => { await route(); main.focus({ preventScroll: true }); scrollTo(0, 0); });
+document.getElementById("foot").textContent = "Plimsoll " + state.version + " · reads only · plimsoll runs and plimsoll top show the same in a terminal · ";
+document.getElementById("foot").append(el("button", { type: "button", class: "link", onclick: () => keys.showModal() }, "keys: ?"));
+addEventListener("hashchange", async () => { await route(); main.focus({ preventScroll: true }); scrollTo(0, 0); dispatchEvent(new Event("shown")); });
 await route();
 update();
 listen();
