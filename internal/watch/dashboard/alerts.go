@@ -77,7 +77,11 @@ func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, help func(e
 			add(e, "critical", "died", at, "%s", e.Reason)
 		}
 		if e.Outcome != "oom" && e.KilledChildren > 0 {
-			add(e, "warning", "oom", killed, "%s of it killed for memory", limit.Count(int64(e.KilledChildren), "process"))
+			text := "a process of it was killed for memory"
+			if e.KilledChildren > 1 {
+				text = fmt.Sprintf("%d of its processes were killed for memory", e.KilledChildren)
+			}
+			add(e, "warning", "oom", killed, "%s", text)
 		}
 		if e.LargestResult > runs.LargeResult {
 			add(e, "warning", "result", at, "%s answered with %s", e.LargestTool, limit.Bytes(e.LargestResult).Human())

@@ -24,10 +24,14 @@ type told struct {
 	Event json.RawMessage `json:"event"`
 }
 
-// eventsOf returns the newest events of a run, the newest first.
+// eventsOf returns the newest things that happened in a run, the newest first.
 func eventsOf(records []journal.Record) []told {
 	list := []told{}
 	for i := len(records) - 1; i >= 0 && len(list) < maxEvents; i-- {
+		switch records[i].Event.(type) {
+		case journal.LimitSet, journal.LimitUsed, journal.MemoryReach:
+			continue // settings and sums, which stand elsewhere
+		}
 		text, err := json.Marshal(records[i].Event)
 		if err != nil {
 			continue
@@ -42,6 +46,9 @@ func verdict(r *runs.Run) string {
 	killed := ""
 	if n := len(r.Kills); n > 0 && r.Outcome != "oom" {
 		killed = fmt.Sprintf(" %s was killed on the way, at %s.", r.Kills[n-1].Name, clockOf(r.Kills[n-1].Time))
+		if strings.Contains(r.Reason, " was killed for memory") {
+			killed = fmt.Sprintf(" The kill was at %s.", clockOf(r.Kills[n-1].Time))
+		}
 	}
 	took := r.Age().Round(time.Second).String()
 	switch {
@@ -119,10 +126,6 @@ func sentence(e journal.Event) string {
 		return fmt.Sprintf("Its memory limit grew from %s to %s: %s.", size(e.FromBytes), size(e.ToBytes), e.Why)
 	case journal.LimitReached:
 		return fmt.Sprintf("It reached the %s line of its limit %s%s.", e.Line, e.Name, map[bool]string{true: "; it was " + e.Did}[e.Did != ""])
-	case journal.LimitUsed:
-		return fmt.Sprintf("Of the limit %s it has used %d so far.", e.Name, e.Used)
-	case journal.LimitSet:
-		return fmt.Sprintf("The limit %s is in force.", e.Limit.Name)
 	case journal.Leftover:
 		return fmt.Sprintf("%s (process %d) was still there when the command had ended: %s.", e.Name, e.PID, e.Fate)
 	case journal.Orphan:

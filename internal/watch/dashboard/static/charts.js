@@ -43,7 +43,7 @@ export default function charts(box, height = 200) {
       series: [{ label: "Time", value: (u, _, __, n) => u.data ? moment(u.data[0][at(u, n)], 1) : "–" }, ...series.map((s, i) => ({
         label: s.label, stroke: css(s.colour), width: s.width ?? 2, dash: s.dash, fill: s.solid ? css(s.colour) : s.fill ? css(s.colour) + "22" : undefined,
         points: { show: s.points ?? false, size: 8, fill: s.points && css(s.colour) }, paths: s.points ? () => null : undefined,
-        value: (u, _, __, n) => { const own = u.data && (c.series[i].own ?? c.series[i].values)[at(u, n)]; return own == null ? "–" : format(own); },
+        value: (u, _, __, n) => { const list = c.series[i].own ?? c.series[i].values, own = u.data && (n == null && s.points ? list.findLast((v) => v != null) : list[at(u, n)]); return own == null ? "–" : format(own); },
       }))],
     }, data, holder);
     all.set(title, c);
