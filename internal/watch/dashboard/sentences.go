@@ -29,7 +29,7 @@ func eventsOf(records []journal.Record) []told {
 	list := []told{}
 	for i := len(records) - 1; i >= 0 && len(list) < maxEvents; i-- {
 		switch records[i].Event.(type) {
-		case journal.LimitSet, journal.LimitUsed, journal.MemoryReach:
+		case journal.LimitSet, journal.LimitUsed, journal.MemoryReach, journal.ToolsTallied:
 			continue // settings and sums, which stand elsewhere
 		}
 		text, err := json.Marshal(records[i].Event)
@@ -133,7 +133,11 @@ func sentence(e journal.Event) string {
 	case journal.Warned:
 		return "A warning: " + e.Text
 	case journal.RunEnded:
-		return fmt.Sprintf("The command ended after %s: %s. It used at most %s.", rounded(e.Duration), e.Outcome, size(e.PeakBytes))
+		outcome := string(e.Outcome)
+		if e.Outcome == journal.OutcomeOOM {
+			outcome = "out of memory"
+		}
+		return fmt.Sprintf("The command ended after %s: %s. It used at most %s.", rounded(e.Duration), outcome, size(e.PeakBytes))
 	case journal.ToolCalled:
 		text := fmt.Sprintf("%s answered with %s in %s", cmp.Or(e.Tool, e.Method)+" of "+e.Server, size(e.UpstreamBytes), rounded(e.Duration))
 		switch {

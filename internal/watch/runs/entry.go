@@ -94,7 +94,7 @@ type Observed struct {
 	turn  turn
 }
 
-// turn is whose turn it is in a run: that of the model and its tools, or the user's.
+// turn tells whose turn it is in a run: that of the model and its tools, or the user's.
 type turn struct {
 	ended time.Time       // when an answer ended the turn; zero while a tool is to be run
 	asked map[uint64]bool // the requests that have no answer yet, by their numbers

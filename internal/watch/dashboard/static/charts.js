@@ -24,7 +24,7 @@ export default function charts(box, height = 200) {
 
   function draw(title, times, series, format) {
     const kind = JSON.stringify(series.map((s) => [s.label, s.colour])), data = [times, ...series.map((s) => s.values)], had = all.get(title);
-    if (had) had.series = series;
+    if (had) Object.assign(had, { series, drawn: [title, times, series, format] });
     if (had?.kind === kind) {
       const x = had.u.scales.x, was = had.u.data[0];
       had.u.setData(data, x.min <= was[0] && x.max >= was[was.length - 1]); // a part that somebody has selected stays
@@ -33,7 +33,7 @@ export default function charts(box, height = 200) {
     had?.u.destroy();
     const holder = had?.holder ?? el("div", { class: "plot" }), card = had?.card ?? el("div", { class: "card chart" }, el("h3", {}, title), holder);
     if (!had) box.append(card);
-    const c = { holder, card, kind, series };
+    const c = { holder, card, kind, series, drawn: [title, times, series, format] };
     const axis = { stroke: css("--soft"), grid: { stroke: css("--line") }, ticks: { stroke: css("--line") } };
     const at = (u, n) => n ?? u.data[0].length - 1; // what is not pointed at shows its newest value
     c.u = new window.uPlot({
@@ -58,5 +58,9 @@ export default function charts(box, height = 200) {
     all.delete(title);
   }
 
-  return { draw, drop, count: () => all.size, leave: () => { fit.disconnect(); for (const c of all.values()) c.u.destroy(); } };
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const repaint = () => { for (const c of all.values()) { c.kind = ""; draw(...c.drawn); } };
+  dark.addEventListener("change", repaint);
+
+  return { draw, drop, count: () => all.size, leave: () => { fit.disconnect(); dark.removeEventListener("change", repaint); for (const c of all.values()) c.u.destroy(); } };
 }

@@ -27,8 +27,8 @@ export default function overviewPage(main, state, tools) {
       r.state === "waiting" ? el("p", { class: "sub" }, r.reason, el("br"), "Who holds it: ", command("plimsoll top")) : el("div", { class: "meters" },
         gauge(r.now_bytes, r.limit_bytes, bytes(r.now_bytes) + (r.limit_bytes ? " of " + bytes(r.limit_bytes) : ""), "memory of " + name(r) + ", of its limit"),
         r.requests > 0 && gauge(window, r.window_limit_tokens, tokens(window) + (r.window_limit_tokens ? " of " + tokens(r.window_limit_tokens) : "") + " tokens", "window of " + name(r) + ", of its limit")),
-      el("p", { class: "sub" }, you ? ["The answer ended the turn at ", clock(you), ", and nothing was asked since. "] : r.state === "running" && "CPU " + Math.max(0, r.cpu_percent).toFixed(0) + " %, ",
-        "for ", el("span", { class: "took", "data-of": r.id }, took(r)), r.kills > 0 && ", " + r.kills + " killed"));
+      el("p", { class: "sub" }, you ? ["The answer ended the turn at ", clock(you), ", and nothing was asked since; it runs for "] : r.state === "running" ? "CPU " + Math.max(0, r.cpu_percent).toFixed(0) + " %, for " : "for ",
+        el("span", { class: "took", "data-of": r.id }, took(r)), r.kills > 0 && ", " + r.kills + " killed"));
   }
 
   function row(r) {

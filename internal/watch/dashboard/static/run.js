@@ -106,8 +106,10 @@ export default function runPage(main, state, tools, id) {
     if (r.largest?.length) parts.push(el("h2", {}, "Largest results"),
       table("Largest results", ["When", "Server", "Tool", ">From the server", ">To the agent", "How"], r.largest.map((t) => el("tr", {},
         el("td", {}, clock(t.time)), el("td", {}, t.server), el("td", {}, t.tool || t.method), el("td", { class: "num" }, bytes(t.upstream_bytes)), el("td", { class: "num" }, bytes(t.delivered_bytes)), el("td", { class: "wide" }, how(t))))));
-    if (r.events?.length) parts.push(el("h2", {}, "What happened last"), el("ol", { class: "events" }, r.events.map((e) => el("li", { "data-key": e.seq },
-      el("time", {}, clock(e.time)), el("span", {}, e.text), el("details", {}, el("summary", { "aria-label": "JSON of " + e.kind }, "JSON"), el("code", {}, e.kind + " " + JSON.stringify(e.event)))))));
+    const happened = (list) => el("ol", { class: "events" }, list.map((e) => el("li", { "data-key": e.seq },
+      el("time", {}, clock(e.time)), el("span", {}, e.text), el("details", {}, el("summary", { "aria-label": "JSON of " + e.kind }, "JSON"), el("code", {}, e.kind + " " + JSON.stringify(e.event))))));
+    if (r.events?.length) parts.push(el("h2", {}, "What happened last"), happened(r.events.slice(0, 20)),
+      r.events.length > 20 && el("details", { class: "earlier", "data-key": "earlier" }, el("summary", {}, r.events.length - 20 + " earlier"), happened(r.events.slice(20))));
     fill(main, parts);
     memoryChart(r);
     windowChart(r);
