@@ -116,7 +116,8 @@ func Again(r journal.Report, basis runs.Decision) string {
 	if !strings.HasPrefix(flag, "--memory-max ") || len(r.Command) == 0 {
 		return ""
 	}
-	line := "plimsoll run " + flag + " --"
+	var line strings.Builder
+	line.WriteString("plimsoll run " + flag + " --")
 	for _, word := range r.Command {
 		if strings.Contains(word, secrets.Hidden) || printable.Text(word) != word || strings.ContainsAny(word, "\n\r\t") {
 			return ""
@@ -124,9 +125,9 @@ func Again(r journal.Report, basis runs.Decision) string {
 		if word == "" || strings.ContainsFunc(word, quotes) {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
-		line += " " + word
+		line.WriteString(" " + word)
 	}
-	return line
+	return line.String()
 }
 
 // quotes reports whether a word with this character is to be quoted for a shell.

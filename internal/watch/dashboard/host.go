@@ -43,7 +43,7 @@ type band struct {
 	started time.Time
 }
 
-// past is what is known of runs that have ended, and does not change: read once, for all viewers.
+// past holds what does not change any more of runs that have ended: it is read once, for all viewers.
 type past struct {
 	help func(*runs.Run) (command string, next []string)
 

@@ -46,9 +46,6 @@ func verdict(r *runs.Run) string {
 	killed := ""
 	if n := len(r.Kills); n > 0 && r.Outcome != "oom" {
 		killed = fmt.Sprintf(" %s was killed on the way, at %s.", r.Kills[n-1].Name, clockOf(r.Kills[n-1].Time))
-		if strings.Contains(r.Reason, " was killed for memory") {
-			killed = fmt.Sprintf(" The kill was at %s.", clockOf(r.Kills[n-1].Time))
-		}
 	}
 	took := r.Age().Round(time.Second).String()
 	switch {
@@ -70,6 +67,9 @@ func verdict(r *runs.Run) string {
 		return "It was not started: " + r.Reason + "."
 	case r.Outcome == runs.Died:
 		return "It has no end: its plimsoll was killed. What is below is what had been written until then."
+	}
+	if n := len(r.Kills); n > 0 && strings.Contains(r.Reason, " was killed for memory") { // it names what was
+		killed = fmt.Sprintf(" The kill was at %s.", clockOf(r.Kills[n-1].Time))
 	}
 	return fmt.Sprintf("It ended after %s: %s.%s", took, cmp.Or(r.Reason, r.Outcome), killed)
 }

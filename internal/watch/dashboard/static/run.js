@@ -74,7 +74,9 @@ export default function runPage(main, state, tools, id) {
     if (r.verdict) parts.push(el("div", { class: "card verdict" }, el("p", { class: "said" }, r.verdict),
       (r.next ?? []).map((text) => el("p", {}, "Next: " + text)), r.help && el("p", {}, command(r.help))));
     if (r.error) parts.push(empty(r.error));
-    parts.push(el("div", { class: "card" }, facts([
+    for (const w of report.warnings ?? []) parts.push(el("div", { class: "alert" }, w));
+    parts.push(el("h2", {}, "Timeline"), box);
+    parts.push(el("h2", {}, "Figures"), el("div", { class: "card" }, facts([
       ["Run", el("code", {}, r.id)],
       ["Started", clock(r.started) + (r.ended ? ", ended " + clock(r.ended) : "") + ", " + duration(r.ended ? r.duration_ms : Date.now() - new Date(r.started))],
       ["Command", report.command?.length && el("code", {}, report.command.join(" "))],
@@ -88,8 +90,6 @@ export default function runPage(main, state, tools, id) {
       ["Tools", r.mcp?.calls && r.mcp.calls + " calls, " + bytes(r.mcp.upstream_bytes) + " became " + bytes(r.mcp.delivered_bytes)],
       ["Missing", (r.dropped || r.damaged) && (r.dropped ?? 0) + " lines found no room, " + (r.damaged ?? 0) + " cannot be read"],
     ])));
-    for (const w of report.warnings ?? []) parts.push(el("div", { class: "alert" }, w));
-    parts.push(el("h2", {}, "Timeline"), box);
     if (r.kills?.length) parts.push(el("h2", {}, "Killed"), table("Killed processes", ["When", "Process", ">Size", "By", "Why"], r.kills.map((k) => el("tr", {},
       el("td", {}, clock(k.time)), el("td", {}, k.name + (k.pid ? " (pid " + k.pid + ")" : "")), el("td", { class: "num" }, k.bytes ? bytes(k.bytes) : "–"), el("td", {}, k.by), el("td", { class: "wide" }, k.what ?? "")))));
     if (r.compactions?.length) {
