@@ -445,7 +445,7 @@ func TestTheDemoStays(t *testing.T) {
 	b.do(chromedp.Navigate(address))
 	b.shows("demo-agent")
 	b.run(`[...document.querySelectorAll("[data-run] a.name")].find(a => a.innerText.includes("demo-agent")).click()`)
-	b.shows("Killed", "plimsoll", "Memory", "Timeline", "Room made in the conversation", "Largest results", "flood", "result_page")
+	b.shows("Killed", "plimsoll", "Memory", "Timeline", "The conversation was shortened", "Largest results", "flood", "result_page")
 	b.look("demo")
 	b.picture("dashboard")
 	b.run(`location.hash = "#/agents"`)

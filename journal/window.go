@@ -48,14 +48,16 @@ type (
 		Reasoning  int64 `json:"reasoning,omitempty"`
 		// Server is the provider's host, with its port where it names one. ID, AnsweredBy and Finish are its own words: the answer's
 		// name, the model where it is another than Model, and why it ended.
-		Server     string        `json:"server,omitempty"`
-		ID         string        `json:"id,omitempty"`
-		AnsweredBy string        `json:"answered_by,omitempty"`
-		Finish     string        `json:"finish,omitempty"`
-		Estimated  int64         `json:"estimated"` // what was expected for TokensIn
-		FirstByte  time.Duration `json:"first_byte_ns"`
-		Duration   time.Duration `json:"duration_ns"`
-		Bytes      int64         `json:"bytes"`
+		Server     string `json:"server,omitempty"`
+		ID         string `json:"id,omitempty"`
+		AnsweredBy string `json:"answered_by,omitempty"`
+		Finish     string `json:"finish,omitempty"`
+		// EndsTurn is true when the answer came whole and calls no tool: who asks next is the user.
+		EndsTurn  bool          `json:"ends_turn,omitempty"`
+		Estimated int64         `json:"estimated"` // what was expected for TokensIn
+		FirstByte time.Duration `json:"first_byte_ns"`
+		Duration  time.Duration `json:"duration_ns"`
+		Bytes     int64         `json:"bytes"`
 		// Ended is "complete", "client_gone", "upstream_cut" or "stalled".
 		Ended string `json:"ended"`
 	}

@@ -44,6 +44,8 @@ type Answer struct {
 	// Begun means that content was seen: a client may have shown it. Events that only announce or end content (response.created,
 	// message_start, ping, message_stop, a chunk without choices) do not count, and neither do errors.
 	Begun bool
+	// Calls means that a call of a tool was seen, which the client is to answer; of dialects whose StopReason does not say so.
+	Calls bool
 	// Done means that the provider ended the response in its own way.
 	Done bool
 	// ErrorBody is the first JSON object that is marked as an error, whatever the status was, cut at ErrorBytes; nil where there is none.
@@ -90,6 +92,19 @@ func NewFramedAnswer(d Dialect) *Answer {
 	a := NewAnswer(d, true)
 	a.frames = &eventstream.Reader{Most: frameHeld}
 	return a
+}
+
+// EndsTurn reports whether the model has said what it had to say, or all that it may: it awaits no result of a tool, and no repetition of
+// the request. Who asks next is the user. It is true only once the reason for the end was read.
+func (a *Answer) EndsTurn() bool {
+	if a.Calls || a.ErrorBody != nil {
+		return false
+	}
+	switch a.StopReason {
+	case "", "tool_use", "tool_calls", "function_call", "pause_turn", "failed":
+		return false
+	}
+	return true
 }
 
 // framed reads a whole frame.

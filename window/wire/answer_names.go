@@ -18,11 +18,13 @@ const (
 	nameDelta
 	nameError
 	nameFinishReason
+	nameFunctionCall
 	nameID
 	nameIncomplete
 	nameInputChanges
 	nameInputDetails
 	nameInputTokens
+	nameItem
 	nameMessage
 	nameModel
 	nameOutput
@@ -36,6 +38,7 @@ const (
 	nameStatus
 	nameStopReason
 	nameThoughts
+	nameToolCalls
 	nameToolPrompt
 	nameType
 	nameUsage
@@ -70,6 +73,12 @@ func nameOf(key []byte) name {
 		return nameParts
 	case "output":
 		return nameOutput
+	case "item":
+		return nameItem
+	case "tool_calls":
+		return nameToolCalls
+	case "function_call", "functionCall":
+		return nameFunctionCall
 	case "status":
 		return nameStatus
 	case "input_transformations":
@@ -146,6 +155,14 @@ const (
 	atCandFinish  = atCandidate<<8 | path(nameFinishReason)
 	atBlocked     = path(namePromptFeedback)<<8 | path(nameBlockReason)
 
+	// Where a tool is called: in a part of Gemini's, in a message or a delta of Chat's, and where the type of an item of Responses stands.
+	atPartCall  = atPart<<8 | path(nameFunctionCall)
+	atChatCall  = atChoice<<24 | path(nameMessage)<<16 | path(nameToolCalls)<<8 | path(nameElement)
+	atDeltaCall = atChoice<<24 | path(nameDelta)<<16 | path(nameToolCalls)<<8 | path(nameElement)
+	atItemType  = atItem<<8 | path(nameType)
+	atFinalType = atFinalItem<<8 | path(nameType)
+	atEventType = path(nameItem)<<8 | path(nameType)
+
 	atChanges      = path(nameInputChanges)
 	atStartChanges = path(nameMessage)<<8 | atChanges
 	atFinalChanges = path(nameResponse)<<8 | atChanges
@@ -158,6 +175,8 @@ func (a *Answer) opened(at path) {
 		a.failed = true
 	case atChoice, atPart, atItem, atFinalItem:
 		a.Begun = true
+	case atPartCall, atChatCall, atDeltaCall:
+		a.Calls = true
 	case atBlock:
 		a.Begun = a.Begun || a.rules.blocks
 	case atOutputBlock:
@@ -196,6 +215,8 @@ func (a *Answer) value(at path, v []byte, text bool) {
 		if text && a.rules.statuses && string(v) != "in_progress" && string(v) != "queued" && !a.reason {
 			a.StopReason = string(v)
 		}
+	case atItemType, atFinalType, atEventType:
+		a.Calls = a.Calls || text && a.rules.calls != nil && a.rules.calls(string(v))
 	case atIncomplete, atFinalReason:
 		if text {
 			a.StopReason, a.reason = string(v), true
@@ -222,11 +243,12 @@ func (a *Answer) value(at path, v []byte, text bool) {
 
 // answerRules describe what is special about a dialect's answers.
 type answerRules struct {
-	blocks      bool                  // the answer has its content as a list at the top
-	output      bool                  // the answer has its content in a message in output
-	statuses    bool                  // a status may be the stop reason
-	cacheBeside bool                  // the input count leaves out what was read from or written to the cache
-	event       func(*Answer, []byte) // called with the type of an event; may be nil
+	blocks      bool                   // the answer has its content as a list at the top
+	output      bool                   // the answer has its content in a message in output
+	statuses    bool                   // a status may be the stop reason
+	cacheBeside bool                   // the input count leaves out what was read from or written to the cache
+	calls       func(kind string) bool // an item of this type calls a tool of the client; nil where items have no types
+	event       func(*Answer, []byte)  // called with the type of an event; may be nil
 }
 
 // event is called with the type of an event (or, without a stream, of the whole answer).

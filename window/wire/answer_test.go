@@ -167,7 +167,7 @@ var answers = []struct {
 }
 
 func same(a, b *Answer) bool {
-	return a.Usage == b.Usage && a.StopReason == b.StopReason && a.Begun == b.Begun && a.Done == b.Done && string(a.ErrorBody) == string(b.ErrorBody) && slices.Equal(a.Changes, b.Changes)
+	return a.Usage == b.Usage && a.StopReason == b.StopReason && a.Begun == b.Begun && a.Done == b.Done && a.Calls == b.Calls && string(a.ErrorBody) == string(b.ErrorBody) && slices.Equal(a.Changes, b.Changes)
 }
 
 // Who answered, and under which name, in every dialect; the id of a call in it is none.
@@ -212,6 +212,51 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("byte by byte: %+v %q begun %t done %t\nerror %s\nchanges %+v", bytewise.Usage, bytewise.StopReason, bytewise.Begun, bytewise.Done, bytewise.ErrorBody, bytewise.Changes)
 			}
 		})
+	}
+}
+
+// Who comes next, by the answer in every dialect: the user, or the client with the result of a tool.
+func TestAnswerEndsTheTurn(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		dialect Dialect
+		stream  bool
+		body    string
+		ends    bool
+	}{
+		{"chat", Chat, false, `{"choices":[{"message":{"content":"done"},"finish_reason":"stop"}]}`, true},
+		{"chat, too long", Chat, false, `{"choices":[{"message":{"content":"do"},"finish_reason":"length"}]}`, true},
+		{"chat calls", Chat, false, `{"choices":[{"message":{"tool_calls":[{"id":"a","type":"function","function":{"name":"ls"}}]},"finish_reason":"tool_calls"}]}`, false},
+		{"chat calls and says stop", Chat, false, `{"choices":[{"message":{"tool_calls":[{"id":"a"}]},"finish_reason":"stop"}]}`, false},
+		{"chat stream", Chat, true, events(`{"choices":[{"delta":{"content":"done"},"finish_reason":null}]}`, `{"choices":[{"delta":{},"finish_reason":"stop"}]}`, `[DONE]`), true},
+		{"chat stream calls", Chat, true, events(`{"choices":[{"delta":{"tool_calls":[{"index":0}]}}]}`, `{"choices":[{"delta":{},"finish_reason":"stop"}]}`), false},
+		{"chat stream is cut", Chat, true, events(`{"choices":[{"delta":{"content":"do"},"finish_reason":null}]}`), false},
+		{"messages", Messages, false, `{"content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}`, true},
+		{"messages refuses", Messages, false, `{"content":[],"stop_reason":"refusal"}`, true},
+		{"messages calls", Messages, false, `{"content":[{"type":"tool_use","id":"a"}],"stop_reason":"tool_use"}`, false},
+		{"messages pauses", Messages, false, `{"content":[{"type":"text","text":"x"}],"stop_reason":"pause_turn"}`, false},
+		{"messages stream", Messages, true, events(`{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`), true},
+		{"messages stream calls", Messages, true, events(`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`), false},
+		{"messages error", Messages, true, events(`{"type":"error","error":{"type":"overloaded_error"}}`), false},
+		{"responses", Responses, false, `{"status":"completed","output":[{"type":"message","content":[]}]}`, true},
+		{"responses searched by itself", Responses, false, `{"status":"completed","output":[{"type":"web_search_call"},{"type":"message"}]}`, true},
+		{"responses calls", Responses, false, `{"status":"completed","output":[{"type":"function_call","call_id":"a"}]}`, false},
+		{"responses stream", Responses, true, events(`{"type":"response.output_item.added","item":{"type":"message"}}`, `{"type":"response.completed","response":{"status":"completed","output":[{"type":"message"}]}}`), true},
+		{"responses stream calls", Responses, true, events(`{"type":"response.output_item.added","item":{"type":"custom_tool_call"}}`, `{"type":"response.completed","response":{"status":"completed","output":[]}}`), false},
+		{"responses stream calls, told at the end", Responses, true, events(`{"type":"response.completed","response":{"status":"completed","output":[{"type":"function_call"}]}}`), false},
+		{"gemini", Gemini, false, `{"candidates":[{"content":{"parts":[{"text":"done"}]},"finishReason":"STOP"}]}`, true},
+		{"gemini calls", Gemini, false, `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"ls"}}]},"finishReason":"STOP"}]}`, false},
+		{"gemini stream calls", Gemini, true, events(`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"ls"}}]}}]}`, `{"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP"}]}`), false},
+		{"converse", Converse, false, `{"output":{"message":{"content":[{"text":"done"}]}},"stopReason":"end_turn"}`, true},
+		{"converse calls", Converse, false, `{"output":{"message":{"content":[{"toolUse":{}}]}},"stopReason":"tool_use"}`, false},
+	} {
+		a := NewAnswer(c.dialect, c.stream)
+		for i := range len(c.body) { // byte by byte
+			_, _ = a.Write([]byte(c.body[i : i+1]))
+		}
+		if a.EndsTurn() != c.ends {
+			t.Errorf("%s: ends the turn is %t; %q, calls %t", c.name, a.EndsTurn(), a.StopReason, a.Calls)
+		}
 	}
 }
 

@@ -60,13 +60,22 @@ var responsesRules = &Rules{
 		}
 		return "output", lit
 	},
-	answer: answerRules{statuses: true, event: responsesEvent},
+	answer: answerRules{statuses: true, calls: callsClient, event: responsesEvent},
 	pulse: pulseRules{
 		progress: progress,
 		reasons: func(_ *Pulse, event []byte) bool {
 			return hasAny(event, reasonings) || hasAny(event, itemsAdded) && hasAny(event, reasoningItems)
 		},
 	},
+}
+
+// callsClient reports whether an item of this type is a call that the client answers. Others, as a search of the web, the provider runs itself.
+func callsClient(kind string) bool {
+	switch kind {
+	case "function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call", "mcp_approval_request":
+		return true
+	}
+	return false
 }
 
 // itemTextType returns the type of a block of text in a message of a role.

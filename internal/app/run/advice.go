@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/process/runtimes"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -102,3 +105,32 @@ func limitOf(r journal.Report, name string) journal.Limit {
 // startUpLimit is the limit under which failing early may mean too little memory to start:
 // the largest of the agent CLIs that were measured takes 869 MB for one turn.
 const startUpLimit = 1 * limit.GiB
+
+// Again returns the command line that runs a command once more, with more memory than what ended it or a process of it; "" where more memory
+// is not what helps, or a part of the command was masked or cannot be typed.
+func Again(r journal.Report, basis runs.Decision) string {
+	if r.OOMDKills > 0 || r.Outcome != journal.OutcomeOOM && r.OOMKills == 0 && len(r.KilledChildren) == 0 {
+		return ""
+	}
+	flag := moreMemory(r, basis, 0)
+	if !strings.HasPrefix(flag, "--memory-max ") || len(r.Command) == 0 {
+		return ""
+	}
+	var line strings.Builder
+	line.WriteString("plimsoll run " + flag + " --")
+	for _, word := range r.Command {
+		if strings.Contains(word, secrets.Hidden) || printable.Text(word) != word || strings.ContainsAny(word, "\n\r\t") {
+			return ""
+		}
+		if word == "" || strings.ContainsFunc(word, quotes) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		line.WriteString(" " + word)
+	}
+	return line.String()
+}
+
+// quotes reports whether a word with this character is to be quoted for a shell.
+func quotes(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_./=:,@%+", c)
+}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -60,5 +61,32 @@ func TestAdviceNamesTheLimitThatWasReached(t *testing.T) {
 		if more := moreThan(b); more <= b || more > 2*b+64*limit.MiB || more%(64*limit.MiB) != 0 {
 			t.Errorf("more than %s is %s", b.Human(), more.Human())
 		}
+	}
+}
+
+// The command line that helps can be pasted into a shell as it is; where it cannot there is none.
+func TestAgainIsACommandLine(t *testing.T) {
+	t.Parallel()
+	oom := journal.Report{Outcome: journal.OutcomeOOM, OOMKills: 1, LimitBytes: 4 << 30, PeakBytes: 4 << 30, Command: []string{"make", "test", "A=it's $HOME", ""}}
+	if got, want := Again(oom, runs.Decision{}), `plimsoll run --memory-max 6G -- make test 'A=it'\''s $HOME' ''`; !strings.HasPrefix(got, "plimsoll run --memory-max ") || got[strings.Index(got, " -- "):] != want[strings.Index(want, " -- "):] {
+		t.Errorf("%s", got)
+	}
+	for name, change := range map[string]func(*journal.Report){
+		"a secret was masked":   func(r *journal.Report) { r.Command = []string{"x", "--token", secrets.Hidden} },
+		"an escape":             func(r *journal.Report) { r.Command = []string{"x", "\x1b[31m"} },
+		"it turns the text":     func(r *journal.Report) { r.Command = []string{"x", "\u202eabc"} },
+		"several lines":         func(r *journal.Report) { r.Command = []string{"sh", "-c", "a\nb"} },
+		"nothing was killed":    func(r *journal.Report) { r.Outcome, r.OOMKills = journal.OutcomeOK, 0 },
+		"the machine was short": func(r *journal.Report) { r.OOMDKills = 1 },
+		"there is no command":   func(r *journal.Report) { r.Command = nil },
+	} {
+		r := oom
+		change(&r)
+		if got := Again(r, runs.Decision{}); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := Again(oom, runs.Decision{CeilingBytes: 4 << 30, CeilingOf: "this machine"}); got != "" {
+		t.Errorf("there is no more: %s", got)
 	}
 }

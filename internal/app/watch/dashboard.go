@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/listen"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
@@ -40,7 +41,10 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 	o := dashboard.Options{
 		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: hostNow, Pages: pages(source{c, ledger}),
 		Cost: func(e *runs.Entry) (float64, bool) { return Cost(c.Config, e) },
-		Cut:  func(id string) (any, error) { return cutOf(c, id) },
+		Help: func(r *runs.Run) (string, []string) {
+			return run.Again(r.Report, r.Header.Decision), detailsOf(c, r).Next
+		},
+		Cut: func(id string) (any, error) { return cutOf(c, id) },
 	}
 	d, err := dashboard.New(o)
 	return &Dashboard{d, c}, err

@@ -17,6 +17,8 @@ type Alert struct {
 	What  string    `json:"what"` // "memory", "oom", "result", "window", "waiting", "refused", "died"
 	Text  string    `json:"text"`
 	Time  time.Time `json:"time"`
+	// Help is the command to type about it.
+	Help string `json:"help"`
 }
 
 const (
@@ -29,12 +31,12 @@ const (
 )
 
 // alertsOf returns the alerts about live runs, by their start, and then those about runs of the last 24 hours, the newest first; at most
-// maxAlerts.
-func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time) []Alert {
+// maxAlerts. help returns the command to type about one.
+func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, help func(e *runs.Entry, what string) string) []Alert {
 	var list []Alert
 	add := func(e *runs.Entry, level, what string, at time.Time, form string, args ...any) {
 		if len(list) < maxAlerts {
-			list = append(list, Alert{Level: level, Run: e.ID, Tool: e.Tool, What: what, Text: fmt.Sprintf(form, args...), Time: at})
+			list = append(list, Alert{Level: level, Run: e.ID, Tool: e.Tool, What: what, Text: fmt.Sprintf(form, args...), Time: at, Help: help(e, what)})
 		}
 	}
 	for _, r := range live {
@@ -62,16 +64,24 @@ func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time) []Alert {
 		if now.Sub(at) > recent || len(list) >= maxAlerts {
 			continue
 		}
+		killed := at
+		if !e.KilledAt.IsZero() {
+			killed = e.KilledAt
+		}
 		switch e.Outcome {
 		case "oom":
-			add(e, "critical", "oom", at, "%s", e.Reason)
+			add(e, "critical", "oom", killed, "%s", e.Reason)
 		case "refused":
 			add(e, "warning", "refused", at, "%s", e.Reason)
 		case runs.Died:
 			add(e, "critical", "died", at, "%s", e.Reason)
 		}
 		if e.Outcome != "oom" && e.KilledChildren > 0 {
-			add(e, "warning", "oom", at, "%d of its processes were killed for memory", e.KilledChildren)
+			text := "a process of it was killed for memory"
+			if e.KilledChildren > 1 {
+				text = fmt.Sprintf("%d of its processes were killed for memory", e.KilledChildren)
+			}
+			add(e, "warning", "oom", killed, "%s", text)
 		}
 		if e.LargestResult > runs.LargeResult {
 			add(e, "warning", "result", at, "%s answered with %s", e.LargestTool, limit.Bytes(e.LargestResult).Human())

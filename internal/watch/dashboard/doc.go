@@ -6,7 +6,9 @@
 //	fmt.Println(d.URL(base)) // with the token, for its user
 //
 // There is one HTML file, a few scripts and no build step. Everything else is JSON: api/state and what follows from it over
-// api/events (server-sent events: the rows that changed), api/run/ID, api/cut/ID and one address for each page. It only reads.
+// api/events (server-sent events: the rows that changed), api/memory, api/run/ID, api/cut/ID and one address for each page. It only reads:
+// what is to be done is a command to copy. Elements are changed in place (static/place.js) and never made anew for news, since a pointer, a
+// focus or a selection is on them.
 //
 // # Who may look
 //

@@ -105,6 +105,7 @@ func (s *snapshot) since(seen map[string]string, rest *string, order *string) (t
 type hub struct {
 	dir  string
 	host func() (Host, bool)
+	past past
 
 	mu      sync.Mutex
 	viewers int
@@ -172,7 +173,7 @@ func (h *hub) look() {
 		}
 		var s *snapshot
 		if err == nil {
-			s, err = snapshotOf(store, h.host)
+			s, err = snapshotOf(store, h.host, &h.past)
 		}
 		if err != nil {
 			s = &snapshot{rest: rest(nil, nil, err.Error())}

@@ -44,12 +44,16 @@ type row struct {
 	LargestTool string  `json:"largest_result_tool,omitempty"`
 	Kills       int     `json:"kills"`
 	Model       string  `json:"model,omitempty"`
+	// WaitsForYou and KilledAt are those of [runs.Observed].
+	WaitsForYou time.Time `json:"waits_for_you,omitzero"`
+	KilledAt    time.Time `json:"killed_at,omitzero"`
 }
 
 func rowOf(e *runs.Entry) row {
 	r := row{
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, State: e.Outcome, Reason: e.Reason, Started: e.Started, Ended: e.Ended,
 		Peak: e.PeakBytes, Limit: e.LimitBytes, Reserved: e.ReservationBytes, Requests: e.Requests(), Compactions: e.Rooms(), Largest: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(),
+		WaitsForYou: e.WaitsForYou, KilledAt: e.KilledAt,
 	}
 	r.TokensPeak, r.TokensLimit = e.PeakWindow()
 	if e.Ended != nil {
@@ -68,7 +72,7 @@ func liveRow(run *runs.Run) row {
 	}
 	if n := len(run.Samples); n > 1 {
 		if before := run.Samples[n-2]; now.AtMS > before.AtMS {
-			r.CPU = float64(int64(1000*float64(now.CPUMS-before.CPUMS)/float64(now.AtMS-before.AtMS))) / 10
+			r.CPU = float64(int64(1000*float64(max(0, now.CPUMS-before.CPUMS))/float64(now.AtMS-before.AtMS))) / 10
 		}
 	}
 	if c := run.Fullest(time.Now()); c.Tokens > 0 {
@@ -78,7 +82,7 @@ func liveRow(run *runs.Run) row {
 }
 
 // snapshotOf polls the store and returns a snapshot of it.
-func snapshotOf(store *runs.Store, host func() (Host, bool)) (*snapshot, error) {
+func snapshotOf(store *runs.Store, host func() (Host, bool), before *past) (*snapshot, error) {
 	if err := store.Poll(); err != nil {
 		return nil, err
 	}
@@ -118,9 +122,10 @@ func snapshotOf(store *runs.Store, host func() (Host, bool)) (*snapshot, error) 
 		if now, ok := host(); ok {
 			now.Waiting, now.ReservedBytes = waiting, reserved
 			h = &now
+			before.note(now, time.Now())
 		}
 	}
-	s.rest = rest(h, alertsOf(entries, live, time.Now()), "")
+	s.rest = rest(h, alertsOf(entries, live, time.Now(), func(e *runs.Entry, what string) string { return before.command(store, e, what) }), "")
 	return s, nil
 }
 

@@ -39,6 +39,8 @@ type Options struct {
 	Host func() (Host, bool)
 	// Cost returns the cost of a run by prices that its user has written; ok is false when there are none. It may be nil.
 	Cost func(e *runs.Entry) (cost float64, ok bool)
+	// Help returns the command that helps with a run that went wrong, "" for none, and the steps that could be next. It may be nil.
+	Help func(r *runs.Run) (command string, next []string)
 	// Cut returns a text that was cut from a conversation. It may be nil.
 	Cut func(id string) (any, error)
 	// Pages are shown after the built-in ones, in this order.
@@ -99,6 +101,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{o: o, token: sha256.Sum256([]byte(o.Token)), base: folder + rand.Text() + "/", cookie: rand.Text(), pages: o.Pages}
 	s.hub = &hub{dir: o.StateDir, host: o.Host}
+	s.hub.past.help = o.Help
 	return s, nil
 }
 
@@ -151,6 +154,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.state(w, r)
 	case p == "api/events":
 		s.hub.serve(w, r)
+	case p == "api/memory":
+		s.memory(w)
 	case strings.HasPrefix(p, "api/run/"):
 		s.run(w, strings.TrimPrefix(p, "api/run/"))
 	case strings.HasPrefix(p, "api/cut/"):
@@ -284,8 +289,19 @@ func (s *Server) run(w http.ResponseWriter, id string) {
 		type plain runs.Run
 		page := struct {
 			*plain
-			Cost *float64 `json:"cost,omitempty"`
-		}{plain: (*plain)(run)}
+			Cost    *float64  `json:"cost,omitempty"`
+			Verdict string    `json:"verdict"`
+			Next    []string  `json:"next"`
+			Help    string    `json:"help,omitempty"`
+			Events  []told    `json:"events"`
+			Records *struct{} `json:"records,omitempty"` // they are in Events
+		}{plain: (*plain)(run), Verdict: verdict(run), Next: []string{}, Events: eventsOf(run.Records)}
+		if s.o.Help != nil {
+			page.Help, page.Next = s.o.Help(run)
+		}
+		if run.Live() && len(run.Kills) > 0 && run.LimitBytes > 0 {
+			page.Help = raise(&run.Entry)
+		}
 		if s.o.Cost != nil {
 			if cost, ok := s.o.Cost(&run.Entry); ok {
 				page.Cost = &cost
@@ -302,6 +318,20 @@ func (s *Server) run(w http.ResponseWriter, id string) {
 	default:
 		answer(w, http.StatusInternalServerError, problem{err.Error()})
 	}
+}
+
+// memory writes the memory of the host over time, by run.
+func (s *Server) memory(w http.ResponseWriter) {
+	store, err := runs.Open(s.o.StateDir)
+	if err == nil {
+		defer store.Close()
+		err = store.Poll()
+	}
+	if err != nil {
+		answer(w, http.StatusInternalServerError, problem{err.Error()})
+		return
+	}
+	answer(w, http.StatusOK, s.hub.past.memory(store, time.Now()))
 }
 
 func (s *Server) cut(w http.ResponseWriter, id string) {

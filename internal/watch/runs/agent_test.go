@@ -3,6 +3,7 @@ package runs
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -69,5 +70,82 @@ func TestAnAgentOfOurOwn(t *testing.T) {
 	}
 	if sums := s.Totals()["serve"]; sums == nil || sums.Compactions != 1 || sums.CompactedFrom != 14_000 || sums.CompactedTo != 7000 {
 		t.Errorf("%+v", sums)
+	}
+}
+
+// A run waits for its user when an answer has ended the turn, no other is under way, and nothing was asked since.
+func TestWhoseTurnItIs(t *testing.T) {
+	t.Parallel()
+	asked := func(n uint64) journal.Event { return journal.WindowRequest{Request: n} }
+	answered := func(n uint64, ends bool) journal.Event {
+		return journal.WindowResponse{Request: n, Status: 200, Ended: "complete", EndsTurn: ends}
+	}
+	for _, c := range []struct {
+		name     string
+		kind     string
+		waits    bool
+		happened []journal.Event
+	}{
+		{"nothing yet", KindRun, false, nil},
+		{"an answer is under way", KindRun, false, []journal.Event{asked(1)}},
+		{"the turn has ended", KindRun, true, []journal.Event{asked(1), answered(1, true)}},
+		{"a tool runs", KindRun, false, []journal.Event{asked(1), answered(1, false)}},
+		{"asked since", KindRun, false, []journal.Event{asked(1), answered(1, true), asked(2)}},
+		{"after a tool", KindRun, true, []journal.Event{asked(1), answered(1, false), asked(2), answered(2, true)}},
+		{"another is under way", KindRun, false, []journal.Event{asked(1), asked(2), answered(2, true)}},
+		{"the other calls a tool", KindRun, false, []journal.Event{asked(1), asked(2), answered(2, true), answered(1, false)}},
+		{"a title failed after it", KindRun, true, []journal.Event{asked(1), answered(1, true), asked(2), journal.WindowResponse{Request: 2, Status: 529, Ended: "complete"}}},
+		{"a title was refused after it", KindRun, true, []journal.Event{asked(1), answered(1, true), asked(2), journal.WindowRefused{Request: 2, Status: 502}}},
+		{"a tool runs, and a request failed", KindRun, false, []journal.Event{asked(1), answered(1, false), asked(2), journal.WindowResponse{Request: 2, Status: 500, Ended: "complete"}}},
+		{"broken off", KindRun, false, []journal.Event{asked(1), journal.WindowResponse{Request: 1, Status: 200, Ended: "upstream_cut"}}},
+		{"it has ended", KindRun, false, []journal.Event{asked(1), answered(1, true), journal.RunEnded{Outcome: journal.OutcomeOK}}},
+		{"a daemon talks with nobody", KindServe, false, []journal.Event{asked(1), answered(1, true)}},
+		{"our own agent works", KindChat, false, []journal.Event{journal.AgentQueryStarted{}, journal.AgentRequest{}}},
+		{"our own agent has answered", KindChat, true, []journal.Event{journal.AgentQueryStarted{}, journal.AgentRequest{}, journal.AgentQueryEnded{}}},
+		{"our own agent works again", KindChat, false, []journal.Event{journal.AgentQueryEnded{}, journal.AgentQueryStarted{}}},
+	} {
+		r := Follow(Header{ID: "a", Kind: c.kind})
+		at := time.Unix(1_000_000, 0)
+		for _, e := range c.happened {
+			at = at.Add(time.Second)
+			r.Observe(journal.Record{Time: at, Event: e})
+		}
+		if got := !r.WaitsForYou.IsZero(); got != c.waits {
+			t.Errorf("%s: waits is %t", c.name, got)
+		}
+	}
+	r := Follow(Header{ID: "a", Kind: KindRun})
+	for n := range uint64(3 * maxAsked) {
+		r.Observe(journal.Record{Event: asked(n)})
+	}
+	if len(r.turn.asked) > maxAsked {
+		t.Errorf("%d requests without an answer are kept", len(r.turn.asked))
+	}
+}
+
+// What was killed has the time of that, not of the end of its run.
+func TestTheTimeOfAKill(t *testing.T) {
+	t.Parallel()
+	kill, end := time.Unix(1_000_000, 0), time.Unix(1_007_200, 0)
+	for name, event := range map[string]journal.Event{
+		"the kernel": journal.OOMKills{New: 1, Total: 1}, "a child": journal.ChildKilled{PID: 7, Name: "jest", By: "kernel"},
+		"a limit": journal.LimitReached{Name: "write_max", Line: journal.LineHard, Did: "killed"}, "a server": journal.ToolServer{State: "killed", Server: "big"},
+	} {
+		r := Follow(Header{ID: "a", Kind: KindRun})
+		r.Observe(journal.Record{Time: kill, Event: event})
+		r.Observe(journal.Record{Time: end, Event: journal.RunEnded{Outcome: journal.OutcomeOOM}})
+		if !r.KilledAt.Equal(kill) || len(r.Kills) == 0 || !r.Kills[len(r.Kills)-1].Time.Equal(kill) {
+			t.Errorf("%s: %v, %+v", name, r.KilledAt, r.Kills)
+		}
+	}
+	r := Follow(Header{ID: "a", Kind: KindRun})
+	r.Observe(journal.Record{Time: end, Event: journal.RunEnded{Outcome: journal.OutcomeOOM}})
+	if !r.KilledAt.Equal(end) {
+		t.Errorf("nobody has seen it before: %v", r.KilledAt)
+	}
+	r = Follow(Header{ID: "a", Kind: KindRun})
+	r.Observe(journal.Record{Time: end, Event: journal.RunEnded{Outcome: journal.OutcomeOK}})
+	if !r.KilledAt.IsZero() {
+		t.Errorf("nothing was killed: %v", r.KilledAt)
 	}
 }

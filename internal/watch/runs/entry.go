@@ -80,18 +80,69 @@ type Observed struct {
 	AgentRooms       int64 `json:"agent_rooms,omitempty"`
 	AgentCutBytes    int64 `json:"agent_cut_bytes,omitempty"`
 
+	// WaitsForYou is the time since when it waits for its user: the newest answer of a model ended the turn, and nothing was asked since.
+	// It is the zero time while it works, and of a run that has ended or talks with nobody.
+	WaitsForYou time.Time `json:"waits_for_you,omitzero"`
+	// KilledAt is the time at which the newest of its processes, or itself, was killed for memory or at another limit.
+	KilledAt time.Time `json:"killed_at,omitzero"`
+
 	// Usage is the tokens that each of its models read and wrote, of the first 16 models.
 	Usage []Usage `json:"usage,omitempty"`
 
 	model string    // of the last request of an agent of Plimsoll's own
 	waits time.Time // since when it stands in the queue
+	turn  turn
 }
+
+// turn tells whose turn it is in a run: that of the model and its tools, or the user's.
+type turn struct {
+	ended time.Time       // when an answer ended the turn; zero while a tool is to be run
+	asked map[uint64]bool // the requests that have no answer yet, by their numbers
+}
+
+// maxAsked bounds the requests without an answer; with more nothing is known of whose turn it is until the next ones.
+const maxAsked = 256
+
+// observe returns since when the user has the turn, after a record; the zero time when they do not. A request that failed changes nothing:
+// the client tries again, or has given up and leaves it to the user.
+func (t *turn) observe(r *journal.Record) time.Time {
+	switch e := r.Event.(type) {
+	case journal.WindowRequest:
+		if t.asked == nil || len(t.asked) >= maxAsked {
+			t.asked = map[uint64]bool{}
+		}
+		t.asked[e.Request] = true
+	case journal.WindowRefused:
+		delete(t.asked, e.Request)
+	case journal.WindowResponse:
+		delete(t.asked, e.Request)
+		switch {
+		case e.EndsTurn:
+			t.ended = r.Time
+		case e.Status/100 == 2 && e.Ended == "complete":
+			t.ended = time.Time{}
+		}
+	case journal.AgentQueryStarted:
+		t.ended = time.Time{}
+	case journal.AgentQueryEnded:
+		t.ended = r.Time
+	}
+	if len(t.asked) > 0 {
+		return time.Time{}
+	}
+	return t.ended
+}
+
+// talks reports whether runs of a kind have a user who is asked, and answers.
+func talks(kind string) bool { return kind == KindRun || kind == KindChat }
 
 // LargeResult is the size in bytes from which a result of a tool is reported: 200 KB, as in the first system that Plimsoll takes over.
 const LargeResult = 200 << 10
 
 func (o *Observed) observe(r *journal.Record) {
 	o.used(r.Event)
+	o.WaitsForYou = o.turn.observe(r)
+	o.killed(r)
 	switch e := r.Event.(type) {
 	case journal.Waiting:
 		if o.waits.IsZero() {
@@ -126,6 +177,20 @@ func (o *Observed) observe(r *journal.Record) {
 		if e.UpstreamBytes > o.LargestResult {
 			o.LargestResult, o.LargestTool = e.UpstreamBytes, toolName(e.Server, cmp.Or(e.Tool, e.Method))
 		}
+	}
+}
+
+// killed sets KilledAt. The kernel's kills of the command itself are told before its end, where they are noticed.
+func (o *Observed) killed(r *journal.Record) {
+	_, ok := killOf(r, "")
+	switch r.Event.(type) {
+	case journal.OOMKills:
+		ok = true
+	case journal.RunEnded:
+		ok = ok && o.KilledAt.IsZero()
+	}
+	if ok {
+		o.KilledAt = r.Time
 	}
 }
 

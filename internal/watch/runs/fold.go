@@ -181,6 +181,9 @@ func (r *Run) record(rec journal.Record) {
 	}
 	r.Records = append(r.Records, rec)
 	if k, ok := killOf(&rec, r.Tool); ok && len(r.Kills) < maxKills {
+		if _, ended := rec.Event.(journal.RunEnded); ended {
+			k.Time = r.KilledAt
+		}
 		r.Kills = append(r.Kills, k)
 	}
 	switch e := rec.Event.(type) {
@@ -358,6 +361,9 @@ func (r *Run) settle() {
 	}
 	if !r.ended || r.died {
 		r.PeakBytes = max(r.PeakBytes, r.peak)
+	}
+	if !r.Live() || !talks(r.Kind) {
+		r.WaitsForYou = time.Time{}
 	}
 	if r.died && r.DurationMS == 0 {
 		r.DurationMS = max(0, r.Seen.Sub(r.Started).Milliseconds())

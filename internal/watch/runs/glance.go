@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
@@ -262,6 +263,7 @@ func kindOf(text []byte) string {
 
 func (g *glancer) glance() Glance {
 	out := Glance{Entry: g.run.Entry, Damaged: g.run.Damaged}
+	out.KilledAt = time.Time{} // the newest kill may be in a part that was not read
 	n := g.all
 	if len(g.sample) > 0 {
 		if l, err := parse(g.sample); err == nil && l.sample != nil {

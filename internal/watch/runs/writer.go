@@ -350,6 +350,7 @@ func (w *Writer) End(report journal.Report) error {
 	entry.Ended, entry.Reason, entry.Bytes, entry.Dropped = &now, reasonOf(&report, w.refusal), w.size, w.dropped
 	w.mu.Lock()
 	w.observed.stopWaiting(now)
+	w.observed.WaitsForYou = time.Time{}
 	entry.Observed = w.observed
 	w.mu.Unlock()
 	sum, indexErr := appendIndex(w.root, entry)

@@ -199,6 +199,7 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 		if ev.ID, ev.Finish = r.ID, r.StopReason; r.Model != t.model {
 			ev.AnsweredBy = r.Model
 		}
+		ev.EndsTurn = e.how == "complete" && !a.refused && r.EndsTurn()
 		if r.Usage.Input > 0 && !a.refused {
 			t.learnUsage(r.Usage.Input)
 			t.taken(&r.Usage)

@@ -71,14 +71,14 @@ func (t *tap) see(p []byte) {
 }
 
 // tellTale are the strings of which a line must hold one to matter once the content has begun:
-// the usage, an error, or that the window is full.
+// the usage, an error, that the window is full, why a chat ended, or an item that calls a tool.
 var tellTale = [][]byte{
-	[]byte(`usage":{`), []byte(`usage": {`), []byte(`"error`), []byte("window_exceeded"),
+	[]byte(`usage":{`), []byte(`usage": {`), []byte(`"error`), []byte("window_exceeded"), []byte(`finish_reason":"`), []byte(`finish_reason": "`), []byte(`_call"`),
 }
 
 var lineEnd = []byte{'\n'}
 
-// skimLines gives the reader only blocks of whole lines that matter. Looking for four words
+// skimLines gives the reader only blocks of whole lines that matter. Looking for a few words
 // costs a third of reading; in a fast stream that is most of what a proxy does.
 func (t *tap) skimLines(p []byte) {
 	if t.inLine { // its beginning was read, so is its end

@@ -2,8 +2,8 @@
 import tables from "../tables.js";
 
 export default function draw(box, data, tools) {
-  const { el, clock, get, empty, facts } = tools;
-  if (!data.namespaces) { box.append(empty('Nothing is remembered yet: plimsoll memory add "…"')); return; }
+  const { el, fill, clock, get, command, empty, facts } = tools;
+  if (!data.namespaces) { box.append(empty("Nothing is remembered yet. What a person adds or an agent notes down stands here: ", command('plimsoll memory add "The tests need Go 1.26."'))); return; }
   let now = data, turn = 0, asked = null; // what was searched for, null is nothing
 
   const words = el("input", { type: "search", name: "q", id: "memory-words", placeholder: "A question or words", maxlength: 1000, autocomplete: "off", "aria-label": "Search the memory" });
@@ -36,13 +36,17 @@ export default function draw(box, data, tools) {
 
   function show(records, total, what) {
     list.append(...records.map(item));
+    tell(records, total, what);
+  }
+
+  function tell(records, total, what) {
     said.textContent = total ? list.childElementCount + " of " + total + " " + what : "Nothing is remembered that has one of these words.";
     more.hidden = list.childElementCount >= total || !records.length;
   }
 
   function newest() {
-    list.replaceChildren();
-    show(now.records, now.total, "records, the newest first");
+    fill(list, now.records.map(item));
+    tell(now.records, now.total, "records, the newest first");
   }
 
   function head(r) {
@@ -51,14 +55,14 @@ export default function draw(box, data, tools) {
   }
 
   function item(r) {
-    const where = el("div");
+    const where = el("div", { "data-own": true });
     const details = el("details", {}, el("summary", {}, "Where it comes from, and how to forget it"), where);
     details.addEventListener("toggle", async () => {
       if (!details.open || where.childElementCount) return;
       where.textContent = "…";
       try { where.replaceChildren(...origins(await get("api/page/memory?" + new URLSearchParams({ why: r.id })), r)); } catch (e) { where.textContent = e.message; }
     });
-    return el("li", { class: "card", "data-record": r.id }, el("p", { class: "sub" }, head(r)), el("p", { class: "words" }, r.text), details);
+    return el("li", { class: "card", "data-record": r.id, "data-key": r.id }, el("p", { class: "sub" }, head(r)), el("p", { class: "words" }, r.text), details);
   }
 
   function short(r) { return el("p", { class: "sub" }, head(r), el("br"), r.text); }
@@ -82,30 +86,20 @@ export default function draw(box, data, tools) {
         ["Pinned", w.pinned ? "yes" : "no"],
         ["Taken back", w.withheld && "yes: it is not put before a model by itself"],
         ["ID", el("code", {}, w.record.id)],
-        w.not && [w.withheld ? "To let it be given again" : "To take it back", [el("code", {}, w.not), " ", copy(w.not)]],
-        [w.record.kind === "pin" ? "To unpin it" : "To forget it", [el("code", {}, w.forget), " ", copy(w.forget)]],
+        w.not && [w.withheld ? "To let it be given again" : "To take it back", command(w.not)],
+        [w.record.kind === "pin" ? "To unpin it" : "To forget it", command(w.forget)],
       ].filter(Boolean)),
     ].filter(Boolean);
   }
 
   function run(id) { return el("a", { href: "#/run/" + encodeURIComponent(id) }, id); }
 
-  function copy(text) {
-    const button = el("button", { type: "button", class: "copy" }, "Copy");
-    button.addEventListener("click", async () => {
-      try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { getSelection().selectAllChildren(button.parentElement.querySelector("code")); button.textContent = "Selected: copy it"; }
-    });
-    return button;
-  }
-
   function drawRest() {
-    rest.replaceChildren();
-    const shown = [now.namespaces, now.pins].filter((t) => t.rows.length);
-    for (const t of shown) {
+    fill(rest, [now.namespaces, now.pins].filter((t) => t.rows.length).map((t) => {
       const part = el("div");
-      rest.append(el("h2", {}, t.title), part);
       tables(part, { tables: [t] }, tools);
-    }
+      return [el("h2", {}, t.title), part];
+    }));
   }
 
   newest();

@@ -1,16 +1,16 @@
 // The frame: which page is shown, and the state that the server keeps up to date.
 import * as tools from "./tools.js";
-import runsPage from "./runs.js";
+import overviewPage from "./overview.js";
 import runPage from "./run.js";
 import alertsPage from "./alerts.js";
 
-const { el, get } = tools;
+const { el, fill, get, still } = tools;
 const main = document.getElementById("main");
 const state = { rows: new Map(), order: [], host: null, alerts: [], error: "", version: "", pages: [], connected: false };
 let shown = null; // { update(state), leave() }
 let turn = 0;
 
-const builtin = [{ name: "", title: "Runs" }, { name: "alerts", title: "Alerts" }];
+const builtin = [{ name: "", title: "Overview" }, { name: "alerts", title: "Alerts" }];
 
 function take(now) {
   for (const r of now.rows) state.rows.set(r.id, r);
@@ -32,16 +32,16 @@ function drawHost() {
     if (h.stall_percent >= 0) parts.push(el("span", {}, "pressure " + h.stall_percent.toFixed(1) + " %"));
     if (h.waiting) parts.push(el("span", {}, h.waiting + " waiting"));
   }
-  box.replaceChildren(...parts);
+  fill(box, parts);
 }
 
 function drawNav() {
   const here = location.hash.replace(/^#\/?/, "").split("/")[0];
   const pages = [...builtin, ...state.pages];
-  document.getElementById("nav").replaceChildren(...pages.map((p) => {
+  fill(document.getElementById("nav"), pages.map((p) => {
     const current = here === p.name || p.name === "" && here === "run";
     const count = p.name === "alerts" && state.alerts.length ? " (" + state.alerts.length + ")" : "";
-    return el("a", { href: "#/" + p.name, "aria-current": current ? "page" : undefined }, p.title + count);
+    return el("a", { href: "#/" + p.name, "data-key": p.name, "aria-current": current ? "page" : undefined }, p.title + count);
   }));
 }
 
@@ -53,7 +53,7 @@ async function route() {
   drawNav();
   let next;
   try {
-    if (name === "") next = runsPage(main, state, tools);
+    if (name === "") next = overviewPage(main, state, tools);
     else if (name === "alerts") next = alertsPage(main, state, tools);
     else if (name === "run") next = runPage(main, state, tools, decodeURIComponent(id ?? ""));
     else {
@@ -84,16 +84,13 @@ function keepUp(page, draw, data) {
     try {
       const now = await get("api/page/" + page.name), text = JSON.stringify(now);
       problem.textContent = "";
-      if (text !== seen) {
+      if (text !== seen) still("page", () => {
         seen = text;
-        if (drawn?.update) drawn.update(now);
-        else {
-          const top = scrollY;
-          box.replaceChildren();
-          drawn = draw(box, now, tools);
-          scrollTo(0, top);
-        }
-      }
+        if (drawn?.update) { drawn.update(now); return; }
+        const next = el("div");
+        drawn = draw(next, now, tools);
+        fill(box, [...next.childNodes]);
+      });
     } catch (e) { problem.textContent = "what is shown may be old: " + e.message; }
     busy = false;
   }, 3000);
@@ -113,7 +110,7 @@ others.onmessage = (e) => hear(e.data);
 function hear(m) {
   state.connected = m.connected;
   if (m.now) take(m.now);
-  update();
+  still("state", update);
 }
 
 function tell(m) {
@@ -136,6 +133,22 @@ function listen() {
   navigator.locks.request("plimsoll-stream", () => { connect(); return new Promise(() => {}); });
 }
 
+// The keys.
+const keys = document.getElementById("keys");
+keys.querySelector("button").addEventListener("click", () => keys.close());
+addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.("input, select, textarea, dialog")) {
+    if (e.key === "Escape" && e.target.type === "search") e.target.blur();
+    return;
+  }
+  if (e.key === "?") keys.showModal();
+  if (e.key !== "/") return;
+  e.preventDefault();
+  const field = () => main.querySelector("input[type=search]");
+  if (field()) field().focus();
+  else { location.hash = "#/"; addEventListener("shown", () => field()?.focus(), { once: true }); }
+});
+
 try {
   const first = await get("api/state");
   state.version = first.version;
@@ -145,8 +158,9 @@ try {
 } catch (e) {
   state.error = e.message;
 }
-document.getElementById("foot").textContent = "Plimsoll " + state.version + " · reads only · plimsoll runs, plimsoll top and plimsoll slots show the same in a terminal";
-addEventListener("hashchange", async () => { await route(); main.focus({ preventScroll: true }); scrollTo(0, 0); });
+document.getElementById("foot").textContent = "Plimsoll " + state.version + " · reads only · plimsoll runs and plimsoll top show the same in a terminal · ";
+document.getElementById("foot").append(el("button", { type: "button", class: "link", onclick: () => keys.showModal() }, "keys: ?"));
+addEventListener("hashchange", async () => { await route(); main.focus({ preventScroll: true }); scrollTo(0, 0); dispatchEvent(new Event("shown")); });
 await route();
 update();
 listen();

@@ -1,17 +1,19 @@
 // What all pages use. Text of others is only ever set as text.
 
+import { fill, write } from "./place.js";
+
+export { change, fill, place, still, write } from "./place.js";
+
 // el makes an element: attributes by name, "on…" as listeners, the rest as children.
 export function el(tag, attributes, ...children) {
   const e = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) { e[name] = value; (e.hears ??= []).push(name); } // see change
     else if (name === "class") e.className = value;
     else e.setAttribute(name, value === true ? "" : String(value));
   }
-  for (const c of children.flat(Infinity)) {
-    if (c !== undefined && c !== null && c !== false) e.append(c instanceof Node ? c : String(c));
-  }
+  fill(e, children);
   return e;
 }
 
@@ -41,11 +43,11 @@ export function duration(ms) {
 export function clock(text) {
   if (!text) return "";
   const at = new Date(text), now = new Date();
-  const time = at.toLocaleTimeString([], { hour12: false });
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => String(n).padStart(2, "0")).join(":");
   return at.toDateString() === now.toDateString() ? time : at.toLocaleDateString([], { month: "short", day: "numeric" }) + " " + time.slice(0, 5);
 }
 
-const states = { ok: "ok", completed: "ok", running: "live", waiting: "warn", failed: "bad", oom: "bad", limit: "bad", refused: "warn", signalled: "warn", died: "bad" };
+const states = { ok: "ok", completed: "ok", running: "live", waiting: "warn", "waits for you": "you", failed: "bad", oom: "bad", limit: "bad", refused: "warn", signalled: "warn", died: "bad", critical: "bad", warning: "warn" };
 export function pill(state) { return el("span", { class: "pill " + (states[state] ?? "") }, state); }
 
 // gauge is a bar with its words; label says what it measures to who cannot see it.
@@ -63,7 +65,23 @@ export function facts(list) {
   return el("dl", { class: "facts" }, list.filter((f) => f && f[1]).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
 
-export function empty(text) { return el("p", { class: "empty card" }, text); }
+export function empty(...text) { return el("p", { class: "empty card" }, text); }
+
+// command is a command line with a button that copies it: this page only reads, and acts on nothing.
+export function command(text) {
+  return el("span", { class: "command" }, el("code", {}, text), " ", el("button", { type: "button", class: "copy", "aria-label": "Copy: " + text }, "Copy"));
+}
+
+document.addEventListener("click", async (e) => {
+  const button = e.target.closest?.("button.copy"), code = button?.parentElement.querySelector("code");
+  if (!code) return;
+  try { await navigator.clipboard.writeText(code.textContent); write(button, "Copied"); } catch { getSelection().selectAllChildren(code); write(button, "Selected: copy it"); }
+});
+
+export function alertLine(a) {
+  return el("div", { class: "alert " + a.level, "data-key": a.what + a.run },
+    el("p", {}, pill(a.level === "critical" ? "critical" : "warning"), " ", el("a", { class: "name", href: "#/run/" + a.run }, a.tool), " ", el("span", {}, a.text), " ", el("time", {}, clock(a.time))), a.help && el("p", {}, command(a.help)));
+}
 
 // get reads JSON; an error has the server's words.
 export async function get(path) {
