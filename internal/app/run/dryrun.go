@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -78,7 +79,7 @@ func (x *process) dryRun(ctx context.Context) Status {
 	p := x.decision
 	d := Decision{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, Command: x.report.hidden.Argv(x.opts.Command), Path: p.Path, Admitted: true,
-		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
+		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples, Guessed: p.Estimate.Guessed},
 		ReservationBytes: p.Reservation, LimitBytes: p.Limits.Memory, SwapLimitBytes: p.Limits.Swap,
 		PidsLimit: p.Limits.Pids, MinFreeBytes: p.MinFree, Limits: p.limitRows(),
 	}
@@ -135,12 +136,12 @@ func (d Decision) text(p *decision) string {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("command", "%s", printable.Name(shorten(strings.Join(d.Command, " "), 200)))
-	tool := strings.TrimSpace(d.Tool + " " + d.Variant)
+	tool := config.NameTool(d.Tool, d.Variant)
 	if len(p.Match.Via) > 0 {
 		tool += " (started by " + strings.Join(p.Match.Via, ", ") + ")"
 	}
 	row("tool", "%s, project %s", tool, printable.Text(d.Project))
-	row("estimate", "%s, %s", limit.Bytes(d.Estimate.Bytes).Human(), sourceWords(d.Estimate))
+	row("estimate", "%s, %s", limit.Bytes(d.Estimate.Bytes).Human(), EstimateWords(d.Estimate))
 	row("kept free", "%s on the host", d.MinFreeBytes.Human())
 	row("available", "%s physical + %s swap, bound by %s", d.AvailableBytes.Human(), d.SwapBytes.Human(), d.BoundBy)
 	row("claimed", "%s that other runs have reserved and do not use yet", d.ClaimedBytes.Human())

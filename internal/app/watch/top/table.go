@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -283,10 +284,7 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	if selected {
 		mark = ">"
 	}
-	tool, project := r.Tool, r.Project
-	if r.Variant != "" {
-		tool += " " + r.Variant
-	}
+	tool, project := config.NameTool(r.Tool, r.Variant), r.Project
 	if r.Parent != "" && r.Live() {
 		tool = "└" + tool
 	}
