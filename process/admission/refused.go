@@ -134,13 +134,13 @@ func (e *Refused) reasonText() string {
 	case e.Reason == Memory:
 		return t.Missing().Human() + " of memory are missing"
 	case e.Reason == ToolSlots && e.Never:
-		return "its slots are set to none"
+		return "no run of it is allowed here (max_concurrent)"
 	case e.Reason == TotalSlots && e.Never:
-		return "the slots of this host are set to none"
+		return "no run is allowed here (max_concurrent_total)"
 	case e.Reason == ToolSlots:
-		return fmt.Sprintf("%d of %d slots of %s are taken", t.Tool, t.ToolSlots, e.Tool)
+		return fmt.Sprintf("%d of at most %d runs of %s are there", t.Tool, t.ToolSlots, e.Tool)
 	case e.Reason == TotalSlots:
-		return fmt.Sprintf("%d of %d slots of this host are taken", t.Total, t.TotalSlots)
+		return fmt.Sprintf("%d of at most %d runs are there", t.Total, t.TotalSlots)
 	case e.Reason == QueueFull:
 		return fmt.Sprintf("%d runs wait already", MaxWaiters)
 	case e.Reason == LedgerFull:
@@ -204,6 +204,8 @@ func (e *Refused) nextSteps() []string {
 			if e.Terms.BoundBy != "host" && e.Terms.BoundBy != "" {
 				steps = append(steps, "raise the limit of cgroup "+e.Terms.BoundBy)
 			}
+		case TotalSlots:
+			steps = append(steps, "raise max_concurrent_total")
 		default:
 			steps = append(steps, "raise max_concurrent")
 		}
@@ -220,8 +222,10 @@ func (e *Refused) nextSteps() []string {
 		if !e.Terms.CountSwap {
 			steps = append(steps, "count swap (count_swap = true)")
 		}
-	case ToolSlots, TotalSlots:
+	case ToolSlots:
 		steps = append(steps, "raise max_concurrent")
+	case TotalSlots:
+		steps = append(steps, "raise max_concurrent_total")
 	}
 	for _, h := range e.Terms.Holders {
 		if h.State == Stale && h.StaleWhy == "" {

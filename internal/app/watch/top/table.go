@@ -275,7 +275,7 @@ func (w widths) header() string {
 		definitions = "  DEFS"
 	}
 	return " " + cell("STATE", 5) + cell("TOOL", w.tool) + cell("PROJECT", w.project) +
-		"  MEM PEAK  LIM RSVD  CPU    WINDOW" + definitions + " CMP RSLT KIL  AGE"
+		"  MEM PEAK  LIM RSVD  CPU    WINDOW" + definitions + " CUT RSLT KIL  AGE"
 }
 
 // row returns one line of the table.
