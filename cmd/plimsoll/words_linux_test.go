@@ -45,7 +45,7 @@ func TestWordsAreAPersons(t *testing.T) {
 			[]string{"run", "--dry-run", "--", "true"}, 0,
 			[]string{"a first guess; no run has shown a need yet", "0 of this tool, 0 of all"}, []string{"slots", "never run before"},
 		},
-		"a help": {[]string{"watch", "--help"}, 0, []string{"without a shell"}, []string{"split at spaces", "ledger"}},
+		"a help":                  {[]string{"watch", "--help"}, 0, []string{"without a shell"}, []string{"split at spaces", "ledger"}},
 		"the agent that is asked": {[]string{"ask", "--help"}, 0, []string{"(default: yours, if you have one)"}, []string{"the only one that is configured"}},
 	} {
 		t.Run(name, func(t *testing.T) {
