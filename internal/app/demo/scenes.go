@@ -16,7 +16,7 @@ import (
 // script is one thing that agents die of, and what keeps this one from it.
 type script struct {
 	name, question string
-	// title is what happens, in words; "" where the question says it.
+	// title tells what happens, in words; "" where the question says it.
 	title string
 	// danger describes the usual outcome.
 	danger string

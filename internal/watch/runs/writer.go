@@ -27,7 +27,7 @@ const (
 	// reservedSamples is the part of the rest for samples only: a run of a week that asks its model ten thousand times must not look as if
 	// it stood still. MaxSamples of 224 bytes each fit.
 	reservedSamples = MaxSamples * 224
-	// MaxEvents is what is left for all other events, 2.6 MiB.
+	// MaxEvents bounds all other events: 2.6 MiB.
 	MaxEvents = MaxFile - reserved - reservedSamples
 	// reservedEnd is the part of reserved for the end.
 	reservedEnd = 128 << 10
