@@ -77,7 +77,7 @@ var soakQuestions = []struct {
 	{name: "client that comes back", text: "list all clusters", leaves: true, returns: true},
 	{name: "short question", text: "count to 3"},
 	{name: "tool that hangs, taken back", text: "hang", leaves: true, cancels: true},
-	{name: "tool that takes memory", text: "hog 16 MiB"},
+	{name: "tool that takes memory", text: "build 16 MiB"},
 }
 
 // questions asks the agent until loading is over.

@@ -26,50 +26,67 @@ import (
 // The demo checks itself: what it says of every scene it has seen. Without a key, a network or
 // anything set up, and nothing stays behind.
 func TestDemo(t *testing.T) {
-	w := newWorld(t)
-	temp := filepath.Join(w.home, "tmp")
-	if err := os.Mkdir(temp, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	r := w.run(func(c *exec.Cmd) { c.Env = append(c.Env, "TMPDIR="+temp) }, plimsoll, "demo", "--no-dashboard", "--json")
-	if r.status != 0 {
-		t.Fatalf("status %d: %s%s", r.status, r.stdout, r.stderr)
-	}
-	var scenes []string
-	for line := range strings.Lines(r.stdout) {
-		var s struct {
-			Scene, Question, Outcome, Note string
-			OK                             bool
-			Run                            struct {
-				Outcome  string
-				Tool     string
-				OOMKills int                     `json:"oom_kills"`
-				Killed   []struct{ Name string } `json:"killed_children"`
-				MCP      struct{ Spilled int }
-				Window   struct{ Requests int }
+	for name, c := range map[string]struct {
+		args   []string
+		scenes string
+		killed bool // a child of the agent, under its own name
+	}{
+		"any agent": {nil, "build history flood report", true},
+		"argocd":    {[]string{"argocd"}, "list search page orphan loop disconnect report", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			temp := filepath.Join(w.home, "tmp")
+			if err := os.Mkdir(temp, 0o700); err != nil {
+				t.Fatal(err)
 			}
-		}
-		if err := json.Unmarshal([]byte(line), &s); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
-		scenes = append(scenes, s.Scene)
-		if !s.OK {
-			t.Errorf("%s: %s", s.Scene, s.Note)
-		}
-		if s.Scene == "report" && (s.Run.Outcome != "ok" || s.Run.Tool != "demo-agent" || s.Run.MCP.Spilled == 0 || s.Run.Window.Requests < 10 || s.Run.OOMKills+len(s.Run.Killed) == 0) {
-			t.Errorf("the report of the run: %s", line)
-		}
+			args := append(append([]string{plimsoll, "demo"}, c.args...), "--no-dashboard", "--json")
+			r := w.run(func(c *exec.Cmd) { c.Env = append(c.Env, "TMPDIR="+temp) }, args...)
+			if r.status != 0 {
+				t.Fatalf("status %d: %s%s", r.status, r.stdout, r.stderr)
+			}
+			var scenes []string
+			for line := range strings.Lines(r.stdout) {
+				var s struct {
+					Scene, Question, Outcome, Note string
+					OK                             bool
+					Run                            struct {
+						Outcome string
+						Tool    string
+						Killed  []struct{ Name string } `json:"killed_children"`
+						MCP     struct{ Spilled int }
+						Window  struct{ Requests int }
+					}
+				}
+				if err := json.Unmarshal([]byte(line), &s); err != nil {
+					t.Fatalf("%v: %s", err, line)
+				}
+				scenes = append(scenes, s.Scene)
+				if !s.OK {
+					t.Errorf("%s: %s", s.Scene, s.Note)
+				}
+				if s.Scene != "report" {
+					continue
+				}
+				if s.Run.Outcome != "ok" || s.Run.Tool != "demo-agent" || s.Run.Window.Requests < 10 {
+					t.Errorf("the report of the run: %s", line)
+				}
+				if c.killed && (s.Run.MCP.Spilled == 0 || len(s.Run.Killed) != 1 || s.Run.Killed[0].Name != "build") {
+					t.Errorf("the report names no build that was killed: %s", line)
+				}
+			}
+			if got := strings.Join(scenes, " "); got != c.scenes {
+				t.Errorf("scenes: %s", got)
+			}
+			if left, _ := os.ReadDir(temp); len(left) > 0 {
+				t.Errorf("left in the temporary directory: %v", left)
+			}
+			if _, err := os.Stat(w.state); err == nil {
+				t.Error("the demo wrote into the user's state directory")
+			}
+			w.nothingLeft()
+		})
 	}
-	if got := strings.Join(scenes, " "); got != "list search page flood orphan loop hog disconnect memory report" {
-		t.Errorf("scenes: %s", got)
-	}
-	if left, _ := os.ReadDir(temp); len(left) > 0 {
-		t.Errorf("left in the temporary directory: %v", left)
-	}
-	if _, err := os.Stat(w.state); err == nil {
-		t.Error("the demo wrote into the user's state directory")
-	}
-	w.nothingLeft()
 }
 
 func TestAskEndsAsItShould(t *testing.T) {

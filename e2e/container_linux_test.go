@@ -146,7 +146,7 @@ func TestContainerOfARefusedRunSaysWhy(t *testing.T) {
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 125 {
 		t.Fatal(err)
 	}
-	t.Log(c.says("plimsoll: testtool is not admitted: it needs 1024M", "next "))
+	t.Log(c.says("plimsoll: testtool is not admitted: it needs 1 GiB", "next "))
 }
 
 // The daemon watches its container too, and none of its MCP servers may use more than the container has. There is no systemd in a container

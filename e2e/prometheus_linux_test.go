@@ -55,6 +55,12 @@ func TestAlertsAreTestedAndExplained(t *testing.T) {
 		if paragraph, _, _ = strings.Cut(paragraph, "\n###"); len(paragraph) < 80 {
 			t.Errorf("docs/alerts.md does not say what %s means", name)
 		}
+		// The address can be opened where the alert arrives, and leads to that paragraph.
+		address := `runbook: "https://github.com/plimsoll/plimsoll/blob/main/docs/alerts.md#` + strings.ToLower(name) + `"`
+		_, rule, _ := strings.Cut(file(rules+".yml"), "- alert: "+name+"\n")
+		if rule, _, _ = strings.Cut(rule, "- alert: "); !strings.Contains(rule, address) {
+			t.Errorf("%s has no %s", name, address)
+		}
 	}
 	for _, heading := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(guide, -1) {
 		if !strings.Contains(file(rules+".yml"), "alert: "+heading[1]+"\n") {

@@ -92,6 +92,8 @@ type Estimate struct {
 	Bytes   int64  `json:"bytes"`
 	Source  string `json:"source"`
 	Samples int    `json:"samples"`
+	// Guessed is true when no run has shown a need yet, although there is a history.
+	Guessed bool `json:"guessed,omitempty"`
 }
 
 // Process is a descendant of the agent that the report names.

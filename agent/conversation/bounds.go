@@ -169,7 +169,7 @@ func (s *Store) enforceBounds(key string, grow int64, more int) error {
 	case more > 0 && sessions > s.o.MaxSessions:
 		return fmt.Errorf("%w: %d are in use, of at most %d; end one of them, or raise the bound of their number", ErrFull, sessions-1, s.o.MaxSessions)
 	case grow > 0 && total > maxBytes:
-		return fmt.Errorf("%w: those in use in %s have %s, of at most %s, and %s more are wanted; end one of them, or raise the bound", ErrFull, s.o.Dir, limit.Bytes(s.total), s.o.MaxBytes, limit.Bytes(grow))
+		return fmt.Errorf("%w: those in use in %s have %s, of at most %s, and %s more are wanted; end one of them, or raise the bound", ErrFull, s.o.Dir, limit.Bytes(s.total).Human(), limit.Bytes(s.o.MaxBytes).Human(), limit.Bytes(grow).Human())
 	}
 	s.total = total
 	return nil

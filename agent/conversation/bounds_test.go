@@ -81,7 +81,7 @@ func TestTheOldestSessionsGoWhenTheyAreTooLarge(t *testing.T) {
 			t.Fatalf("%d bytes", got)
 		}
 	}
-	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "of at most 64K") {
+	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "of at most 64 KiB") {
 		t.Errorf("%v", err)
 	}
 	for i, c := range open {

@@ -115,7 +115,7 @@ with 125 when nothing could be asked; it says why.`,
 func agentFlags(cmd *cobra.Command, o *app.AgentOptions) {
 	f := cmd.Flags()
 	if f.Lookup("agent") == nil && cmd.Name() == "ask" {
-		f.StringVar(&o.Name, "agent", "", "one of [agents], or argocd, which is built in (default: the only one that is configured, else argocd where one is known, else one without tools)")
+		f.StringVar(&o.Name, "agent", "", "which agent to ask: one of [agents], or argocd (default: yours, if you have one)")
 		_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents)
 	}
 	f.StringVar(&o.Model, "model", "", "NAME or PROVIDER/NAME in the place of the configured model (ollama/…, openrouter/…, gemini-…); standin is the one that needs no key")

@@ -85,7 +85,7 @@ func (v *askView) Event(e app.AgentEvent) {
 	case "retry":
 		v.Note("  again in %s (try %d): %s", e.Wait.Round(100*time.Millisecond), e.Tries, e.Err)
 	case "room":
-		v.Note("  made room in the window: %s", e.Text)
+		v.Note("  the conversation is shortened: %s", e.Text)
 	case "nudge":
 		v.Note("  it repeats itself and is told so: %s", e.Text)
 	case "warning":

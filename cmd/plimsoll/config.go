@@ -104,7 +104,7 @@ func newConfigExplainCommand(open opener) *cobra.Command {
 	var tool string
 	cmd := &cobra.Command{
 		Use:   "explain KEY",
-		Short: "Say where a value comes from and what it overrides",
+		Short: "Say where a value comes from and what it overrides, or what a whole table holds",
 		Args:  oneArg("key", "plimsoll config explain memory_max"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			var names []string
@@ -123,6 +123,9 @@ func newConfigExplainCommand(open opener) *cobra.Command {
 			a, err := open(cmd)
 			if err != nil {
 				return err
+			}
+			if t, ok, err := a.Config.ExplainTable(args[0], tool); err != nil || ok {
+				return printTable(cmd, t, asJSON, err)
 			}
 			e, err := a.Config.Explain(args[0], tool)
 			if err != nil {
@@ -160,6 +163,23 @@ func newConfigExplainCommand(open opener) *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&tool, "tool", "", "explain the value for this tool")
 	return cmd
+}
+
+// printTable prints what each key of a table does and the value in force.
+func printTable(cmd *cobra.Command, t config.TableExplanation, asJSON bool, err error) error {
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), t)
+	}
+	out := plainWriter(cmd.OutOrStdout())
+	fmt.Fprintf(out, "[%s]: %s\n", t.Table, t.Doc)
+	for _, e := range t.Keys {
+		fmt.Fprintf(out, "\n%s = %s (%s)\n    %s\n", e.Key, shownValue(e.Value), e.Source, e.Doc)
+	}
+	_, err = fmt.Fprintf(out, "\nplimsoll config explain %s shows what one of them overrides\n", t.Keys[0].Key)
+	return err
 }
 
 // newConfigCheckCommand opens no App, because that fails where a check is wanted most.

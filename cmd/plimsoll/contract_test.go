@@ -274,7 +274,7 @@ func TestADryRunDecidesAndDoesNotRun(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	o := s.plimsoll("run", "--dry-run", "--tool", "codex", "--", "touch", "ran")
-	contains(t, "the text", o.stdout, "codex", "600 MiB, as configured", "kept free", "physical", "swap", "0 of 2 in use", "would start now")
+	contains(t, "the text", o.stdout, "codex", "600 MiB, as configured", "kept free", "physical", "swap", "0 of at most 2 of this tool", "would start now")
 	if o.code != 0 || o.stderr != "" {
 		t.Errorf("status %d, %q", o.code, o.stderr)
 	}

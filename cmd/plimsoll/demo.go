@@ -13,66 +13,81 @@ import (
 )
 
 func newDemoCommand() *cobra.Command {
-	var o app.DemoOptions
-	var asJSON, yes, stay, leave bool
-	cmd := &cobra.Command{
+	cmd := demoCommand(app.DemoOptions{}, &cobra.Command{
 		Use:   "demo",
 		Short: "See what Plimsoll does, in a minute: no key, no network, nothing to set up",
-		Long: `Starts a simulated Argo CD with 819 applications and a stand-in for a model that goes by keywords, and
-under a real "plimsoll run" the Argo CD agent: in a sandbox, after admission, behind the proxy, with its
-tools behind the gateway. Then it does to the agent what agents die of: large lists, a tool that floods,
-a call without a result, a loop, a child that takes the memory, a client that goes away. It prints what
-each limit did, and the report of the run. On a terminal the dashboard then shows the same in a browser, until
-Ctrl-C. Nothing stays behind.
+		Long: `Starts a stand-in for a model that goes by keywords, and an agent under a real "plimsoll run": in a sandbox,
+after admission, behind the proxy, with its tools behind the gateway. Then it does to the agent what agents die of:
+a build that takes all memory, a history too long, a tool that answers with 20 MB. It prints what each limit
+did, and the report of the run. On a terminal the dashboard then shows the run in a browser, until Ctrl-C. Nothing
+stays behind.
+
+With a key of a model in the environment it asks, on a terminal, whether to use that; --model does so without asking.`,
+		Example: `  plimsoll demo
+  plimsoll demo --json
+  plimsoll demo --model anthropic/claude-sonnet-5
+  plimsoll demo argocd`,
+	})
+	cmd.AddCommand(demoCommand(app.DemoOptions{ArgoCD: true}, &cobra.Command{
+		Use:   "argocd",
+		Short: "The same with the agent for Argo CD, on a simulated one",
+		Long: `Starts a simulated Argo CD with 819 applications, and under "plimsoll run" the agent for Argo CD: a large list, a
+search, its next page, a call without a result, a loop, a client that goes away.
 
 With a key of a model or the address of an Argo CD in the environment it asks, on a terminal, whether to
 use those; --model and --real-argocd do so without asking. An Argo CD is only read.`,
-		Example: `  plimsoll demo
-  plimsoll demo --json
-  plimsoll demo --model anthropic/claude-sonnet-5`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if stay && (asJSON || leave) {
-				return errors.New("--stay shows the dashboard at the end, --json and --no-dashboard end before it: leave one of them out")
+		Example: `  plimsoll demo argocd
+  plimsoll demo argocd --real-argocd`,
+	}))
+	return cmd
+}
+
+// demoCommand completes the command that plays the scenes of o.
+func demoCommand(o app.DemoOptions, cmd *cobra.Command) *cobra.Command {
+	var asJSON, yes, stay, leave bool
+	cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		if stay && (asJSON || leave) {
+			return errors.New("--stay shows the dashboard at the end, --json and --no-dashboard end before it: leave one of them out")
+		}
+		a, err := openApp(cmd, nil)
+		if err != nil {
+			return err
+		}
+		offerDemo(cmd, &o, yes || asJSON)
+		out := cmd.OutOrStdout()
+		if asJSON {
+			o.Each = func(s app.DemoScene) { _ = app.WriteJSON(out, s, "") }
+		} else {
+			o.Out = unwrapWriter(out) // it draws, of texts that it has made plain
+			o.Colour = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		}
+		if !asJSON && !leave && (stay || term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd()))) {
+			o.Stay = func(r app.DemoReport, address string) {
+				_ = printClosing(out, r)
+				fmt.Fprintf(out, "\nthe same in your browser, until Ctrl-C:  %s\n", address)
 			}
-			a, err := openApp(cmd, nil)
-			if err != nil {
-				return err
-			}
-			offerDemo(cmd, &o, yes || asJSON)
-			out := cmd.OutOrStdout()
-			if asJSON {
-				o.Each = func(s app.DemoScene) { _ = app.WriteJSON(out, s, "") }
-			} else {
-				o.Out = unwrapWriter(out) // it draws, of texts that it has made plain
-				o.Colour = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-			}
-			if !asJSON && !leave && (stay || term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd()))) {
-				o.Stay = func(r app.DemoReport, address string) {
-					_ = printClosing(out, r)
-					fmt.Fprintf(out, "\nthe same in your browser, until Ctrl-C:  %s\n", address)
-				}
-			}
-			r, err := a.Demo(cmd.Context(), o)
-			if n := app.SignalOf(err); n != 0 {
-				fmt.Fprintln(cmd.ErrOrStderr(), "plimsoll: "+err.Error())
-				return &exitError{code: 128 + n}
-			}
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return demoStatus(r, app.WriteJSON(out, map[string]any{"scene": "report", "ok": r.OK(), "run": r.Run}, ""))
-			}
-			if o.Stay != nil {
-				return demoStatus(r, nil)
-			}
-			return demoStatus(r, printClosing(out, r))
-		},
+		}
+		r, err := a.Demo(cmd.Context(), o)
+		if n := app.SignalOf(err); n != 0 {
+			fmt.Fprintln(cmd.ErrOrStderr(), "plimsoll: "+err.Error())
+			return &exitError{code: 128 + n}
+		}
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return demoStatus(r, app.WriteJSON(out, map[string]any{"scene": "report", "ok": r.OK(), "run": r.Run}, ""))
+		}
+		if o.Stay != nil {
+			return demoStatus(r, nil)
+		}
+		return demoStatus(r, printClosing(out, r))
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Model, "model", "", "ask this model, as PROVIDER/NAME, with the key in the environment, in the place of the stand-in")
-	f.BoolVar(&o.ArgoCD, "real-argocd", false, "use the Argo CD of ARGOCD_SERVER and ARGOCD_AUTH_TOKEN, in the place of the simulated one")
+	if o.ArgoCD {
+		f.BoolVar(&o.RealArgoCD, "real-argocd", false, "use the Argo CD of ARGOCD_SERVER and ARGOCD_AUTH_TOKEN, in the place of the simulated one")
+	}
 	f.BoolVarP(&yes, "no-questions", "y", false, "do not ask whether to use what is in the environment")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object for each scene, and one for the report")
 	f.BoolVar(&stay, "stay", false, "show the dashboard at the end although this is no terminal, until a signal")
@@ -123,7 +138,7 @@ func offerDemo(cmd *cobra.Command, o *app.DemoOptions, quiet bool) {
 	if model != "" && o.Model == "" && ask("a key for "+model+" (it costs some cents)", "--model "+model) {
 		o.Model = model
 	}
-	if argocd != "" && !o.ArgoCD && ask("the Argo CD at "+argocd+" (it is only read)", "--real-argocd") {
-		o.ArgoCD = true
+	if argocd != "" && o.ArgoCD && !o.RealArgoCD && ask("the Argo CD at "+argocd+" (it is only read)", "--real-argocd") {
+		o.RealArgoCD = true
 	}
 }

@@ -73,7 +73,7 @@ func TestWhatCanNeverFitFailsAtOnceHoweverLongItMayWait(t *testing.T) {
 		if o.code != 125 || o.stdout != "" {
 			t.Errorf("%s: status %d: %q", wait, o.code, o.stdout)
 		}
-		contains(t, wait, o.stderr, "there will never be more than", "lower the estimate")
+		contains(t, wait, o.stderr, "there will never be more than", "lower initial_estimate (", "which asks for 400 TiB")
 	}
 	o := s.plimsoll("slots", "--json")
 	if strings.TrimSpace(o.stdout) != "[]" {

@@ -264,7 +264,7 @@ func newMemoryAddCommand(open opener) *cobra.Command {
 				if r.Origin == "user" {
 					who = "you"
 				}
-				_, err := fmt.Fprintf(out, "kept in %s, as said by %s: %s\n", r.Namespace, who, r.ID)
+				_, err := fmt.Fprintf(out, "kept for %s, as said by %s: %s\n", placeWords(r.Namespace), who, r.ID)
 				return err
 			})
 		},

@@ -51,11 +51,15 @@ func TestALimitBelowTheStartUp(t *testing.T) {
 	t.Parallel()
 	needsKernel(t)
 	s := newSite(t)
-	o := s.plimsoll("run", "--memory-max", "8M", "--", "agent", "hold", "40")
+	o := s.plimsoll("run", "--memory-max", "8M", "--no-proxy", "--tool", "codex", "--", "agent", "hold", "40")
 	if o.code != 137 {
 		t.Errorf("status %d", o.code)
 	}
-	contains(t, "the advice", o.stderr, "while starting", "8M is less than agent needs", "--memory-max 1G")
+	contains(t, "the advice", o.stderr, "while starting", "8 MiB is less than codex needs", "--memory-max 1G")
+	// What a command that nobody knows was at is not known either.
+	if o := s.plimsoll("run", "--memory-max", "8M", "--", "agent", "hold", "40"); o.code != 137 || strings.Contains(o.stderr, "starting") {
+		t.Errorf("%+v", o)
+	}
 }
 
 func TestAForkBombIsHeld(t *testing.T) {

@@ -18,7 +18,7 @@ func oneLine(text string, runes int) string {
 
 // memoryHead returns the kind of a record and the place where it stood.
 func memoryHead(r app.MemoryRecord) string {
-	parts := []string{string(r.Kind) + " of " + string(r.Origin), r.Said.Local().Format("2006-01-02 15:04"), r.Namespace}
+	parts := []string{string(r.Kind) + " " + r.Origin.Words(), r.Said.Local().Format("2006-01-02 15:04"), placeWords(r.Namespace)}
 	for _, p := range []string{r.Source.Client, r.Source.Speaker, r.Source.Tool, r.Source.File} {
 		if p != "" {
 			parts = append(parts, p)
@@ -40,6 +40,15 @@ func memoryHead(r app.MemoryRecord) string {
 		parts = append(parts, "taken back")
 	}
 	return strings.Join(parts, " · ")
+}
+
+// placeWords says for what a namespace is kept: "user" is every project's.
+func placeWords(namespace string) string {
+	if namespace == "user" {
+		return "every project"
+	}
+	kind, name, _ := strings.Cut(namespace, "/")
+	return strings.TrimSpace("the " + kind + " " + name)
 }
 
 // printMemory writes a record as two lines.

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -65,6 +65,6 @@ var predictionFormats = map[string]func(io.Writer, app.Prediction) error{
 
 func printPrediction(w io.Writer, p app.Prediction) error {
 	_, err := fmt.Fprintf(w, "%s will need about %s (%s); its limit will be %s\n",
-		strings.TrimSpace(p.Tool+" "+p.Variant), limit.Bytes(p.EstimateBytes).Human(), p.Because(), limit.Bytes(p.LimitBytes).Human())
+		config.NameTool(p.Tool, p.Variant), limit.Bytes(p.EstimateBytes).Human(), p.Because(), limit.Bytes(p.LimitBytes).Human())
 	return err
 }

@@ -143,7 +143,9 @@ func showError(w io.Writer, err error) {
 	}
 	text := err.Error()
 	if e, ok := errors.AsType[*config.Error](err); ok {
-		text = "the configuration has mistakes, nothing was done:\n" + e.Error()
+		if text = e.Error(); len(e.Problems) != 1 || e.Problems[0].Where.Origin != config.OriginFlag { // the mistake is not in what was typed
+			text = "the configuration has mistakes, nothing was done:\n" + text
+		}
 	}
 	fmt.Fprintln(plainWriter(w), "plimsoll: "+strings.Join(app.ErrorLines(err, text), "\nplimsoll: "))
 	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {

@@ -27,7 +27,7 @@ func newRunsCommand(open opener) *cobra.Command {
 		Short: "List what ran and what came of it, or look at one run",
 		Long: "Without an ID: the runs of this user on this host, the newest first: those that run or wait, that ended,\n" +
 			"were refused, or died with their plimsoll. With an ID, the beginning of one, or last: why it was admitted,\n" +
-			"its memory and context over time, each time that room was made, the largest results of its tools, what was\n" +
+			"its memory and context over time, each time that it was shortened, the largest results of its tools, what was\n" +
 			"killed, and what to do next. What is kept, and for how long: table [watch] of the configuration.",
 		Example: "  plimsoll runs --outcome oom --since 7d\n  plimsoll runs last\n  plimsoll runs last --follow\n  plimsoll runs --export json | jq .peak_bytes",
 		Args:    cobra.MaximumNArgs(1),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -19,11 +20,7 @@ const sparkWidth = 40
 func printRun(out io.Writer, d app.RunDetails) error {
 	var b strings.Builder
 	r := d.Run
-	what := r.Tool
-	if r.Variant != "" {
-		what += " " + r.Variant
-	}
-	fmt.Fprintf(&b, "%s in %s: %s", what, r.Project, r.Outcome)
+	fmt.Fprintf(&b, "%s in %s: %s", config.NameTool(r.Tool, r.Variant), r.Project, r.Outcome)
 	if r.Reason != "" {
 		fmt.Fprintf(&b, ", %s", r.Reason)
 	}
@@ -75,7 +72,7 @@ func printRun(out io.Writer, d app.RunDetails) error {
 		row("newer", "its file is of a newer plimsoll: what this one does not know is left out")
 	}
 	if r.Dropped > 0 || r.Damaged > 0 {
-		row("missing", "%d lines found no room, %d cannot be read; the sums are whole", r.Dropped, r.Damaged)
+		row("missing", "%d events found no room (%s of a run's file are for them), %d cannot be read; the sums are whole", r.Dropped, app.RunEventBytes.Human(), r.Damaged)
 	}
 	compactionTable(&b, r)
 	toolTable(&b, r)
@@ -107,7 +104,7 @@ func kindWords(kind string) string {
 func admissionRows(row func(string, string, ...any), r *app.RunRecord) {
 	if r.Report.Estimate.Bytes > 0 {
 		e := r.Report.Estimate
-		row("estimate", "%s from %s (%s)", limit.Bytes(e.Bytes).Human(), e.Source, limit.Count(e.Samples, "run"))
+		row("estimate", "%s, %s", limit.Bytes(e.Bytes).Human(), app.EstimateWords(e))
 	}
 	switch a := r.Admission; {
 	case r.Refusal != "":
@@ -168,7 +165,7 @@ func compactionTable(b *strings.Builder, r *app.RunRecord) {
 		cut += c.CutBytes
 	}
 	// Of very many not all are held, and what was made inside the run is not in its own sums.
-	fmt.Fprintf(b, "  room was made %d times, %s cut\n", max(r.Rooms(), int64(len(r.Compactions))), limit.Bytes(max(cut, r.Window.CutBytes+r.AgentCutBytes)).Human())
+	fmt.Fprintf(b, "  shortened %d times, %s cut\n", max(r.Rooms(), int64(len(r.Compactions))), limit.Bytes(max(cut, r.Window.CutBytes+r.AgentCutBytes)).Human())
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, c := range r.Compactions {
 		kept := ""

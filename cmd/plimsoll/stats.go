@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -110,10 +111,24 @@ func printStats(w io.Writer, o app.StatsOptions, stats []app.Stat) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TOOL\tPROJECT\tRUNS\tKEPT\tP95\tMAX\tNEXT\tOOM KILLS")
-	for _, s := range stats {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\n", strings.TrimSpace(s.Tool+" "+s.Variant), s.ProjectKey, s.Recorded, s.Samples, size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), s.OOMKills)
+	same := map[[2]string]int{}
+	name := func(s *app.Stat) string { return config.NameTool(s.Tool, s.Variant) }
+	for i := range stats {
+		same[[2]string{name(&stats[i]), stats[i].ProjectKey}]++
 	}
-	return t.Flush()
+	for i := range stats {
+		s := &stats[i]
+		shown := name(s)
+		if _, script, ok := strings.Cut(s.Variant, "-"); ok && same[[2]string{shown, s.ProjectKey}] > 1 {
+			shown += " (script " + script + ")" // several scripts, told apart by their digests
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\n", shown, s.ProjectKey, s.Recorded, s.Samples, size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), s.OOMKills)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "P95 and MAX are what was needed; the peaks of plimsoll runs have the file cache beside it, which is given back")
+	return err
 }
 
 func printSizes(w io.Writer, server string, rows []app.MCPSize) error {

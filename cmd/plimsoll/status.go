@@ -25,8 +25,8 @@ func newStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show at a glance what a run uses: for a status line or a prompt",
-		Long: `Show what a run uses: its memory and limit, how full its context window is, how often room was made in
-it, and what was killed. It is about the run that this process is in, else about the newest one of the
+		Long: `Show what a run uses: its memory and limit, how full its context window is, how often it was shortened,
+and what was killed. It is about the run that this process is in, else about the newest one of the
 project of the working directory, or the one with the ID that is given.
 
 With --line it is one line: for the statusLine of Claude Code, whose JSON on standard input it takes, for tmux
@@ -146,7 +146,7 @@ func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 		parts = append(parts, paint(percent(s.WindowTokens, s.WindowLimit), windowOf(s)))
 	}
 	if s.Compactions > 0 {
-		parts = append(parts, limit.Count(s.Compactions, "compaction"))
+		parts = append(parts, "shortened "+limit.Count(s.Compactions, "time"))
 	}
 	if s.Kills > 0 {
 		parts = append(parts, paint(100, limit.Count(s.Kills, "kill")))
@@ -208,7 +208,7 @@ func printStatus(out io.Writer, s app.RunGlance, now time.Time) error {
 	if s.WindowTokens > 0 {
 		row("window", strings.TrimPrefix(windowOf(s), "window "))
 	}
-	row("compactions", fmt.Sprint(s.Compactions))
+	row("shortened", limit.Count(s.Compactions, "time"))
 	row("kills", fmt.Sprint(s.Kills))
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -17,12 +17,12 @@ func newWatchCommand() *cobra.Command {
 		Use:   "watch",
 		Short: "Show the runs of this machine in a browser",
 		Long: "Serve the dashboard, alone, and print its address with its token: the runs that live and those that have\n" +
-			"ended, with their timelines, what was cut from conversations, sizes of tools' results, the ledger, and\n" +
+			"ended, with their timelines, what was cut from conversations, sizes of tools' results, who holds memory, and\n" +
 			"alerts. It only reads, and nothing has to run for it but this. plimsoll serve has the same dashboard at /;\n" +
 			"--url prints the address of the one that is there.\n\n" +
 			"--notify tells beside that of each run of this user, once, that it was killed, or a child of it was, that\n" +
 			"it was refused, waits for five minutes, got its turn, or died: on the desktop, by a POST of JSON to a URL,\n" +
-			"or by a command, whose line is split at spaces and quotes and which no shell reads.",
+			"or by a command, without a shell: a pipe or a variable in it needs sh -c '…'.",
 		Example: "  plimsoll watch\n  xdg-open \"$(plimsoll watch --url)\"\n  plimsoll watch --notify desktop\n  plimsoll watch --notify 'notify-team --channel builds'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

@@ -28,7 +28,7 @@ func newWindowShowCommand(open opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
 		Short: "List what was cut, or print one cut whole",
-		Long: "Without an ID: every time that room was made in a conversation, the newest first. With the ID of a\n" +
+		Long: "Without an ID: every time that a conversation was shortened, the newest first. With the ID of a\n" +
 			"conversation: those of this one. With the ID of a cut, or its first letters: the messages that were\n" +
 			"changed, summarised or dropped, as they were before, one JSON value a line. What an earlier cut had\n" +
 			"changed already is shown whole by that one.",

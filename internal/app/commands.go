@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -334,6 +335,12 @@ func RunOutcomes() []string { return watch.Outcomes() }
 
 // Sparkline draws values, one letter each, against most; 0 means against the largest of them.
 func Sparkline(values []int64, most int64) string { return runs.Sparkline(values, most) }
+
+// EstimateWords names the source of an estimate.
+func EstimateWords(e journal.Estimate) string { return run.EstimateWords(e) }
+
+// RunEventBytes bounds the events in the file of a run; the rest of the file is for samples, kills, compactions and the end.
+const RunEventBytes = limit.Bytes(runs.MaxEvents)
 
 // Took writes a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
 func Took(d time.Duration) string { return printable.Duration(d) }

@@ -80,7 +80,7 @@ func (c *Collection) keep(kind, name, what, why string) {
 func (c *Collection) claims(ctx context.Context, a *App) error {
 	dir, err := a.Dirs.EnsureRuntime()
 	if err != nil {
-		return fmt.Errorf("the ledger is out of reach, so nothing of it was cleaned up: %w", err)
+		return fmt.Errorf("who holds memory cannot be read, so nothing of it was cleaned up: %w", err)
 	}
 	warn := func(w admission.Warning) {
 		if w.About != "stale" { // is in the result

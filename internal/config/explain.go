@@ -80,6 +80,35 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 	return e, nil
 }
 
+// TableExplanation describes a table of the configuration: all its keys.
+type TableExplanation struct {
+	Table string        `json:"table"`
+	Doc   string        `json:"doc"`
+	Keys  []Explanation `json:"keys"`
+}
+
+// ExplainTable returns what [Loaded.Explain] says of each key of a table, "memory" for [memory]. ok is false when there is no such table.
+func (l *Loaded) ExplainTable(name, tool string) (t TableExplanation, ok bool, err error) {
+	for _, table := range tables {
+		if table.name != strings.TrimSuffix(strings.TrimPrefix(name, "["), "]") {
+			continue
+		}
+		t = TableExplanation{Table: table.name, Doc: table.doc}
+		for _, k := range table.keys {
+			if k.set == nil {
+				continue
+			}
+			e, err := l.Explain(k.ID(), tool)
+			if err != nil {
+				return t, true, err
+			}
+			t.Keys = append(t.Keys, e)
+		}
+		return t, true, nil
+	}
+	return t, false, nil
+}
+
 // fill sets the value in force and the overridden ones. given has all values, the weakest first.
 func (e *Explanation) fill(k *Key, given []candidate, cpus int) {
 	e.Overridden = []Overridden{}

@@ -23,7 +23,7 @@ type Problem struct {
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.Where.String())
-	if p.Key != "" {
+	if p.Key != "" && p.Where.Origin != OriginFlag { // a flag says what it sets
 		b.WriteString(": " + p.Key)
 	}
 	b.WriteString(": " + p.What)

@@ -143,6 +143,20 @@ func genericOf(program string) (g generic, ok bool) {
 	return generic{}, false
 }
 
+// scriptPrefix begins the variant of a program that was given its text on the command line.
+const scriptPrefix = "code-"
+
+// NameTool returns the name of a tool with its variant as a person would write it: "make test", and "sh -c" for a text of its own.
+func NameTool(tool, variant string) string {
+	if !strings.HasPrefix(variant, scriptPrefix) {
+		return strings.TrimSpace(tool + " " + variant)
+	}
+	if g, ok := genericOf(tool); ok && g.code != "" {
+		return tool + " " + strings.Fields(g.code)[0]
+	}
+	return tool
+}
+
 // variantOf returns the use of a generic tool in a command line: "test" for make test, "run build" for npm run build, "code-1f0a93c2" for
 // sh -c with that text. It returns "" for every other program, and if the arguments name no subcommand.
 func variantOf(argv []string) string {
@@ -157,7 +171,7 @@ func variantOf(argv []string) string {
 	if text, ok := codeIn(args, g.code); ok {
 		sum := sha256.Sum256([]byte(text))
 		// 32 bits tell a project's scripts apart and are too few to find a text by.
-		return "code-" + hex.EncodeToString(sum[:4])
+		return scriptPrefix + hex.EncodeToString(sum[:4])
 	}
 	for i, arg := range args {
 		if arg == "--" {

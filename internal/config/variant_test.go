@@ -78,3 +78,16 @@ func FuzzVariant(f *testing.F) {
 		}
 	})
 }
+
+// A person reads a script's call and not its digest.
+func TestAToolIsNamedAsItIsCalled(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		"make test": "make test", "npm run build": "npm run build", "claude -p x": "claude", "sh -c exit": "sh -c", "node -e y;z": "node -e",
+	} {
+		m := (&config.Loaded{}).Tool(strings.Fields(command))
+		if got := config.NameTool(m.Tool, m.Variant); got != want {
+			t.Errorf("%s (%s, %s) is named %q", command, m.Tool, m.Variant, got)
+		}
+	}
+}

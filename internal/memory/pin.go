@@ -32,7 +32,7 @@ func (s *Store) Pin(ctx context.Context, id string) (Record, error) {
 		return r, nil
 	}
 	if r.Origin != OriginUser || r.Quarantined {
-		return Record{}, fmt.Errorf("%w: %s is of origin %s", ErrOrigin, id, r.Origin)
+		return Record{}, fmt.Errorf("%w: %s is %s", ErrOrigin, id, r.Origin.Words())
 	}
 	pins, err := s.Pins(ctx, r.Namespace)
 	if err != nil {

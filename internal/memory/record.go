@@ -30,6 +30,17 @@ const (
 	OriginTool  Origin = "tool"  // all else: results of tools, pages, files, text that only looks like a person's
 )
 
+// Words returns from whom something is, for a person: "from you", "from an agent".
+func (o Origin) Words() string {
+	switch o {
+	case OriginUser:
+		return "from you"
+	case OriginAgent:
+		return "from an agent"
+	}
+	return "from a tool, a file or a page"
+}
+
 // trust returns how far an origin is trusted: 2 for the user, 1 for an agent, 0 for anything else.
 func (o Origin) trust() int {
 	switch o {

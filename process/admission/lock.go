@@ -25,7 +25,7 @@ const DefaultLockTimeout = 10 * time.Second
 const busyFactor = 6
 
 // ErrLocked is wrapped when the ledger's lock was not released in time.
-var ErrLocked = errors.New("the lock of the ledger is not released")
+var ErrLocked = errors.New("the lock on who holds memory is not released")
 
 // openRegular opens a regular file of the ledger; anything else of that name, such as a link or a pipe, is an error.
 func openRegular(path string, flags int) (*os.File, error) { return statefile.Open(path, flags, 0o600) }

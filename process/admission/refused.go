@@ -58,22 +58,20 @@ func (g *capacity) terms(e *entry) Terms {
 
 // String returns the sum as two aligned lines without a line end:
 //
-//	needs      4096M + 2560M kept free            =  6656M
-//	available  6144M + 2048M swap - 0M claimed    =  8192M
-//
-// Needs are rounded up to whole MiB, available memory is rounded down.
+//	needs      4 GiB + 2.5 GiB kept free          =  6.5 GiB
+//	available  6 GiB + 2 GiB swap - 0 B claimed   =    8 GiB
 func (t Terms) String() string {
 	if !t.Known {
-		return "needs      " + mibUp(t.Estimate) + " (the memory of this host could not be read)"
+		return "needs      " + t.Estimate.Human() + " (the memory of this host could not be read)"
 	}
-	left := mibUp(t.Estimate) + " + " + mibUp(t.Reserve) + " kept free"
-	right := mib(t.Physical)
+	left := t.Estimate.Human() + " + " + t.Reserve.Human() + " kept free"
+	right := t.Physical.Human()
 	if t.CountSwap {
-		right += " + " + mib(t.Swap) + " swap"
+		right += " + " + t.Swap.Human() + " swap"
 	}
-	right += " - " + mibUp(t.Claimed) + " claimed"
+	right += " - " + t.Claimed.Human() + " claimed"
 	width := max(len(left), len(right))
-	text := fmt.Sprintf("needs      %-*s  = %7s\navailable  %-*s  = %7s", width, left, mibUp(t.Needs()), width, right, mib(t.Available()-t.Claimed))
+	text := fmt.Sprintf("needs      %-*s  = %8s\navailable  %-*s  = %8s", width, left, t.Needs().Human(), width, right, (t.Available() - t.Claimed).Human())
 	if t.BoundBy != "" && t.BoundBy != "host" {
 		text += "  (bound by cgroup " + t.BoundBy + ")"
 	}
@@ -83,6 +81,8 @@ func (t Terms) String() string {
 // Refused is the error for a run that is not admitted. It carries every term of the sum.
 type Refused struct {
 	Tool, Project string
+	// AskedBy is that of the [Request].
+	AskedBy string
 	// Reason says why it is not admitted.
 	Reason Reason
 	// Never is true when waiting would not help.
@@ -99,7 +99,7 @@ func (v verdict) refused(r Request, waited time.Duration) *Refused {
 		waited = 0
 	}
 	return &Refused{
-		Tool: r.Tool, Project: r.Project, Reason: v.reason, Never: v.never,
+		Tool: r.Tool, Project: r.Project, AskedBy: r.AskedBy, Reason: v.reason, Never: v.never,
 		Waited: waited, Ahead: v.position - 1, Terms: v.terms,
 	}
 }
@@ -111,7 +111,7 @@ const shownHolders = 8
 func (e *Refused) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is not admitted: %s", e.Tool, e.reasonText())
-	if e.Waited > 0 {
+	if e.Waited >= time.Millisecond {
 		fmt.Fprintf(&b, " (waited %s)", e.Waited.Round(time.Millisecond))
 	}
 	if e.Reason == Memory || e.Reason == Turn {
@@ -130,17 +130,17 @@ func (e *Refused) reasonText() string {
 	t := e.Terms
 	switch {
 	case e.Reason == Memory && e.Never:
-		return fmt.Sprintf("it needs %s and there will never be more than %s here", mibUp(t.Needs()), mib(t.Ceiling))
+		return fmt.Sprintf("it needs %s and there will never be more than %s here", t.Needs().Human(), t.Ceiling.Human())
 	case e.Reason == Memory:
-		return mibUp(t.Missing()) + " of memory are missing"
+		return t.Missing().Human() + " of memory are missing"
 	case e.Reason == ToolSlots && e.Never:
-		return "its slots are set to none"
+		return "no run of it is allowed here (max_concurrent)"
 	case e.Reason == TotalSlots && e.Never:
-		return "the slots of this host are set to none"
+		return "no run is allowed here (max_concurrent_total)"
 	case e.Reason == ToolSlots:
-		return fmt.Sprintf("%d of %d slots of %s are taken", t.Tool, t.ToolSlots, e.Tool)
+		return fmt.Sprintf("%d of at most %d runs of %s are there", t.Tool, t.ToolSlots, e.Tool)
 	case e.Reason == TotalSlots:
-		return fmt.Sprintf("%d of %d slots of this host are taken", t.Total, t.TotalSlots)
+		return fmt.Sprintf("%d of at most %d runs are there", t.Total, t.TotalSlots)
 	case e.Reason == QueueFull:
 		return fmt.Sprintf("%d runs wait already", MaxWaiters)
 	case e.Reason == LedgerFull:
@@ -178,7 +178,7 @@ func (e *Refused) holderLines() string {
 		if h.User != "" {
 			whose, pid = "user "+h.User, ""
 		}
-		fmt.Fprintf(w, "  %-9s\t%s\t%s\t%s\t%s reserved\t%s used\t%s\n", label, h.Tool, whose, pid, mibUp(h.Reservation), mibUp(h.Current), state)
+		fmt.Fprintf(w, "  %-9s\t%s\t%s\t%s\t%s reserved\t%s used\t%s\n", label, h.Tool, whose, pid, h.Reservation.Human(), h.Current.Human(), state)
 	}
 	w.Flush()
 	if more := len(list) - shownHolders; more > 0 {
@@ -193,13 +193,19 @@ func (e *Refused) nextSteps() []string {
 	if e.Never {
 		switch e.Reason {
 		case Memory:
-			steps = append(steps, "lower the estimate of "+e.Tool+" or min_free")
+			lower := "say what " + e.Tool + " needs (--reserve 2G), or lower min_free"
+			if e.AskedBy != "" {
+				lower = "lower " + e.AskedBy + ", which asks for " + e.Terms.Estimate.Human() + ", or min_free"
+			}
+			steps = append(steps, lower)
 			if !e.Terms.CountSwap {
 				steps = append(steps, "count swap (count_swap = true)")
 			}
 			if e.Terms.BoundBy != "host" && e.Terms.BoundBy != "" {
 				steps = append(steps, "raise the limit of cgroup "+e.Terms.BoundBy)
 			}
+		case TotalSlots:
+			steps = append(steps, "raise max_concurrent_total")
 		default:
 			steps = append(steps, "raise max_concurrent")
 		}
@@ -207,17 +213,19 @@ func (e *Refused) nextSteps() []string {
 	}
 	steps = append(steps, "queue for it: --wait, or --wait=10m")
 	if h, ok := e.largest(); ok && h.User != "" {
-		steps = append(steps, fmt.Sprintf("ask user %s to end %s, which holds %s", h.User, h.Tool, mibUp(h.Reservation)))
+		steps = append(steps, fmt.Sprintf("ask user %s to end %s, which holds %s", h.User, h.Tool, h.Reservation.Human()))
 	} else if ok {
-		steps = append(steps, fmt.Sprintf("end %s (pid %d), which holds %s", h.Tool, h.Owner.PID, mibUp(h.Reservation)))
+		steps = append(steps, fmt.Sprintf("end %s (pid %d), which holds %s", h.Tool, h.Owner.PID, h.Reservation.Human()))
 	}
 	switch e.Reason {
 	case Memory:
 		if !e.Terms.CountSwap {
 			steps = append(steps, "count swap (count_swap = true)")
 		}
-	case ToolSlots, TotalSlots:
+	case ToolSlots:
 		steps = append(steps, "raise max_concurrent")
+	case TotalSlots:
+		steps = append(steps, "raise max_concurrent_total")
 	}
 	for _, h := range e.Terms.Holders {
 		if h.State == Stale && h.StaleWhy == "" {
@@ -238,20 +246,4 @@ func (e *Refused) largest() (maxBytes Holder, ok bool) {
 		}
 	}
 	return maxBytes, ok
-}
-
-// mib returns a size in whole MiB, rounded down: "6144M".
-func mib(b limit.Bytes) string {
-	if b < 0 {
-		return "-" + mibUp(-b)
-	}
-	return fmt.Sprintf("%dM", b/limit.MiB)
-}
-
-// mibUp returns a size in whole MiB, rounded up.
-func mibUp(b limit.Bytes) string {
-	if b%limit.MiB > 0 {
-		b += min(limit.MiB-b%limit.MiB, limit.Bytes(1<<63-1)-b)
-	}
-	return mib(b)
 }

@@ -24,6 +24,9 @@ type Request struct {
 	Variant string
 	// Reservation is the need of the run, in bytes (its estimate, not its limit).
 	Reservation limit.Bytes
+	// AskedBy names the flag, the variable or the line of a file in which a person asked for Reservation, for the words of a refusal; "" where
+	// it was learned or guessed.
+	AskedBy string
 	// Yields is true when Reservation was learned or guessed, not asked for by a person: it is then lowered to what is available, but not
 	// below Least, unless not even that could ever fit, nor below half of what could be available. [Claim.Terms] has the result.
 	Yields bool

@@ -297,7 +297,7 @@ func (b *book) addOthers(g *capacity, r Request) {
 	for name, sum := range sums {
 		if g.known && sum > g.capacity {
 			text := fmt.Sprintf("user %s claims %s, more than this machine's %s, and counts for that only; start anyway with --force",
-				name, mib(sum), mib(g.capacity))
+				name, sum.Human(), g.capacity.Human())
 			if b.ledger.sharing.isNew("capped " + name) {
 				b.warn("shared", b.ledger.opts.Shared, "%s", text)
 			}

@@ -138,7 +138,7 @@ func TestCgroupBoundsTheSumAndIsNamed(t *testing.T) {
 	if refused, ok = errors.AsType[*Refused](err); !ok || !refused.Never {
 		t.Fatalf("5G can never be in a cgroup of 4G; got %v", err)
 	}
-	if text := err.Error(); !strings.Contains(text, "there will never be more than 4096M") || !strings.Contains(text, "/user.slice") {
+	if text := err.Error(); !strings.Contains(text, "there will never be more than 4 GiB") || !strings.Contains(text, "/user.slice") {
 		t.Errorf("the message does not tell: %s", text)
 	}
 }
@@ -235,10 +235,10 @@ func TestRefusalSaysWhatIsNeededWhoHoldsAndWhatToDo(t *testing.T) {
 	}
 	text := err.Error()
 	for _, want := range []string{
-		"codex is not admitted: 1660M of memory are missing",
-		"needs      4096M + 2560M kept free             =   6656M",
-		"available  6144M + 2048M swap - 3196M claimed  =   4996M",
-		"held by", "claude", "/src/app", "4096M reserved", "900M used", "--wait", "--force", "end claude (pid ",
+		"codex is not admitted: 1.62 GiB of memory are missing",
+		"needs      4 GiB + 2.5 GiB kept free              =  6.5 GiB",
+		"available  6 GiB + 2 GiB swap - 3.12 GiB claimed  = 4.88 GiB",
+		"held by", "claude", "/src/app", "4 GiB reserved", "900 MiB used", "--wait", "--force", "end claude (pid ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -254,6 +254,19 @@ func TestRefusalSaysWhatIsNeededWhoHoldsAndWhatToDo(t *testing.T) {
 	}
 	if err := holder.Observe(1); !errors.Is(err, ErrReleased) {
 		t.Errorf("observe after release: %v", err)
+	}
+}
+
+// What can never be is refused by the name of what asked for it, or with the flag that says what the run needs.
+func TestRefusalNamesWhatAskedForTooMuch(t *testing.T) {
+	l := open(t)
+	for by, want := range map[string]string{
+		"--reserve": "lower --reserve, which asks for 99 GiB, or min_free", "": "say what codex needs (--reserve 2G), or lower min_free",
+	} {
+		_, err := l.Acquire(t.Context(), Request{Tool: "codex", Reservation: 99 * limit.GiB, AskedBy: by, MinFree: limit.GiB, Headroom: machine(6144*mb, 0)})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "it needs 100 GiB and there will never be more than 64 GiB here") {
+			t.Errorf("asked for by %q: %v, want %q", by, err, want)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ func (b *book) load() error {
 		return err
 	}
 	if b.damagedPath != "" {
-		b.warn("ledger", b.damagedPath, "the ledger was damaged (%v); it is kept as %s, and %d claims were recovered from their own files",
+		b.warn("ledger", b.damagedPath, "the list of who holds memory was damaged (%v); it is kept as %s, and %d claims were recovered from their own files",
 			b.damage, b.damagedPath, len(b.file.Entries))
 	}
 	return nil

@@ -126,7 +126,7 @@ func TestRefusal(t *testing.T) {
 		t.Fatalf("admitted: %v", err)
 	}
 	for _, text := range []string{d.Refused.Error(), refused.Error()} {
-		for _, part := range []string{"5120M", "6144M + 2048M swap - 5120M claimed", "indexer  web"} {
+		for _, part := range []string{"5 GiB", "6 GiB + 2 GiB swap - 5 GiB claimed", "indexer  web"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%q is not said in\n%s", part, text)
 			}

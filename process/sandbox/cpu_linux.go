@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -143,8 +144,14 @@ func eachThread(pid int, do func(tid, nice int)) {
 	}
 }
 
-// niceSession makes the session that we made for the command nice as a whole: with
-// autogroups (sched(7)) a nice value counts only within the session.
-func niceSession(pid, nice int) {
-	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/autogroup", []byte(strconv.Itoa(nice)), 0)
+// niceSession makes the session that we made for the command so many steps nicer than ours: with autogroups (sched(7)) a session has a nice
+// value of its own, beside other sessions only that one counts, and it does not go by the nice value of a process in it.
+func niceSession(pid, steps int) {
+	own := 0
+	if text, err := os.ReadFile("/proc/self/autogroup"); err == nil { // "/autogroup-25 nice 0"
+		if fields := strings.Fields(string(text)); len(fields) > 0 {
+			own, _ = strconv.Atoi(fields[len(fields)-1])
+		}
+	}
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/autogroup", []byte(strconv.Itoa(niceAfter(own, steps))), 0)
 }

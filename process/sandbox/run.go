@@ -323,7 +323,7 @@ func (r *Run) launch(c *command) (pid int, held bool, err error) {
 		return pid, false, err
 	}
 	if r.spec.Detach {
-		niceSession(pid, c.nice)
+		niceSession(pid, r.spec.limits().nice())
 	}
 	return pid, true, nil
 }

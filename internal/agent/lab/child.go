@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Hog does the work of the tool hog's child: it takes so many MiB, touches every page of
+// Hog does the work of the tool build's child: it takes so many MiB, touches every page of
 // them and reports on out, in lines, the MiB it has. Then it holds them until in ends, or
 // fails. in is the child's standard input: it ends with the process that started it, and
 // then Hog returns at once, also while it is still taking.
@@ -25,6 +26,8 @@ func Hog(mib string, in io.Reader, out io.Writer) error {
 		// Whoever has the least to lose should be ended first. Where this is not allowed the
 		// kernel goes by size, which mostly is the same.
 		_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+		// Lists of processes show the name of the program's file; this one is here under another.
+		_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
 	}
 	gone := make(chan struct{})
 	go func() {

@@ -8,7 +8,7 @@
 //
 //   - flood: as many bytes of numbered lines as are asked for, as a stream;
 //   - hang: nothing, until the call is taken back;
-//   - hog: memory, taken and touched in a child process;
+//   - build: memory, taken and touched in a child process, whose name is build;
 //   - fail: an error, or a panic;
 //   - count: one further with each call, as a job that is polled;
 //   - echo: what it is given.
@@ -17,7 +17,7 @@
 //
 // # The child
 //
-// The tool hog starts Options.Hog with the number of MiB as one more argument. That program
+// The tool build starts Options.Hog with the number of MiB as one more argument. That program
 // calls [Hog], which says on its standard output how far it is and ends when its standard
 // input does: so it does not outlive whoever started it, whatever becomes of that. On Linux
 // it asks to be the first that the kernel ends when memory is short. Where the child is
@@ -26,7 +26,7 @@
 // # Concurrency and memory
 //
 // Tools may be called by any goroutine. A flood holds 32 KiB, whatever its size, at most
-// [MaxFlood]. hog takes at most [MaxHog] in the child and nothing here, in at most
+// [MaxFlood]. build takes at most [MaxHog] in the child and nothing here, in at most
 // [MaxChildren] children at one time. count remembers [MaxCounts] counts and forgets the
 // one that was not asked for the longest.
 //

@@ -28,6 +28,8 @@ const (
 	hogStep = 16 * limit.MiB
 	// pageBytes is the smallest page of any system: touching each makes all of it resident.
 	pageBytes = 4 << 10
+	// buildName is the name of the tool, and of the child in lists of processes: who reads of a kill reads what died.
+	buildName = "build"
 	// maxSaid bounds the kept part of a child's standard error, in bytes.
 	maxSaid = 512
 )
@@ -37,7 +39,7 @@ type appetite struct {
 	Seconds float64 `json:"seconds,omitempty" jsonschema:"How long to keep it, in seconds"`
 }
 
-// hogs starts the children of the tool hog.
+// hogs starts the children of the tool build.
 type hogs struct {
 	argv, env []string
 	children  atomic.Int32
@@ -53,8 +55,8 @@ func newHogs(o Options) *hogs {
 
 func (h *hogs) tool() builtin.Tool {
 	return builtin.Typed(builtin.Tool{
-		Name: "hog", Title: "Take memory",
-		Description: laboratory + "takes memory in a child process, touches all of it, and gives it back.",
+		Name: buildName, Title: "Run a build",
+		Description: laboratory + "runs a build that does nothing but take memory: in a child process, which touches all of it and gives it back.",
 	}, h.run)
 }
 
@@ -69,13 +71,14 @@ func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.
 	}
 	if h.children.Add(1) > MaxChildren {
 		h.children.Add(-1)
-		return nil, fmt.Errorf("%d children have memory already: wait until one is done", MaxChildren)
+		return nil, fmt.Errorf("%d builds run already: wait until one is done", MaxChildren)
 	}
 	defer h.children.Add(-1)
 
 	life, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(life, h.argv[0], append(append([]string(nil), h.argv[1:]...), strconv.Itoa(in.MiB))...)
+	cmd.Args[0] = buildName // the child shows itself under it: see [Hog]
 	cmd.Env = h.env
 	cmd.WaitDelay = 5 * time.Second // for pipes that something else holds open
 	said := &tail{}
@@ -89,7 +92,7 @@ func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.
 		return nil, fmt.Errorf("the child's standard output: %w", err)
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("the child that takes memory did not start: %w", err)
+		return nil, fmt.Errorf("the build did not start: %w", err)
 	}
 	taken := follow(stdout, in.MiB, func(mib int) {
 		c.Progress(float64(mib), float64(in.MiB), fmt.Sprintf("%d of %d MiB", mib, in.MiB))
@@ -111,11 +114,11 @@ func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case taken < in.MiB:
-		return nil, fmt.Errorf("the child (process %d) had taken %d of %d MiB when it ended: %s%s", cmd.Process.Pid, taken, in.MiB, exitReason(err), said)
+		return nil, fmt.Errorf("the build (process %d) had taken %d of %d MiB when it ended: %s%s", cmd.Process.Pid, taken, in.MiB, exitReason(err), said)
 	case err != nil:
-		return nil, fmt.Errorf("the child (process %d) had taken all %d MiB and then ended: %w%s", cmd.Process.Pid, in.MiB, err, said)
+		return nil, fmt.Errorf("the build (process %d) had taken all %d MiB and then ended: %w%s", cmd.Process.Pid, in.MiB, err, said)
 	}
-	return &builtin.Result{Text: fmt.Sprintf("A child (process %d) took %d MiB, touched all of it and gave it back.", cmd.Process.Pid, in.MiB)}, nil
+	return &builtin.Result{Text: fmt.Sprintf("A build (process %d) took %d MiB, touched all of it and gave it back.", cmd.Process.Pid, in.MiB)}, nil
 }
 
 func exitReason(err error) string {

@@ -20,7 +20,7 @@ import (
 func TestHogTakesMemoryInAChild(t *testing.T) {
 	t.Parallel()
 	var last atomic.Int64
-	text, err := call(t.Context(), tool(t, lab.Tools(options("hog")), "hog"), `{"mib":50,"seconds":0.01}`, func(done, total float64, _ string) {
+	text, err := call(t.Context(), tool(t, lab.Tools(options("hog")), "build"), `{"mib":50,"seconds":0.01}`, func(done, total float64, _ string) {
 		if total != 50 || int64(done) <= last.Load() {
 			t.Errorf("progress %v of %v after %d", done, total, last.Load())
 		}
@@ -84,7 +84,7 @@ func TestHogSaysHowItsChildEnded(t *testing.T) {
 		"half": {"16 of 64 MiB", "exit status 7", "no more memory here"},
 		"liar": {"0 of 64 MiB"},
 	} {
-		_, err := call(t.Context(), tool(t, lab.Tools(options(kind)), "hog"), `{"mib":64}`, nil)
+		_, err := call(t.Context(), tool(t, lab.Tools(options(kind)), "build"), `{"mib":64}`, nil)
 		if err == nil {
 			t.Fatalf("%s: no error", kind)
 		}
@@ -95,7 +95,7 @@ func TestHogSaysHowItsChildEnded(t *testing.T) {
 		}
 	}
 	missing := lab.Options{Hog: []string{"no-such-program-of-the-laboratory"}}
-	if _, err := call(t.Context(), tool(t, lab.Tools(missing), "hog"), `{"mib":1}`, nil); err == nil || !strings.Contains(err.Error(), "did not start") {
+	if _, err := call(t.Context(), tool(t, lab.Tools(missing), "build"), `{"mib":1}`, nil); err == nil || !strings.Contains(err.Error(), "did not start") {
 		t.Errorf("no program: %v", err)
 	}
 }
@@ -107,12 +107,15 @@ func TestHogSurvivesItsChildBeingKilled(t *testing.T) {
 	}
 	t.Parallel()
 	var killed atomic.Bool
-	_, err := call(t.Context(), tool(t, lab.Tools(options("hog")), "hog"), `{"mib":512}`, func(done, _ float64, _ string) {
+	_, err := call(t.Context(), tool(t, lab.Tools(options("hog")), "build"), `{"mib":512}`, func(done, _ float64, _ string) {
 		if killed.Swap(true) {
 			return
 		}
 		for _, pid := range children(t) {
 			if command, _ := os.ReadFile("/proc/" + pid + "/cmdline"); bytes.HasSuffix(command, []byte("\x00hog\x00512\x00")) {
+				if name, _ := os.ReadFile("/proc/" + pid + "/comm"); string(name) != "build\n" || !bytes.HasPrefix(command, []byte("build\x00")) {
+					t.Errorf("the child is called %q, %q", name, command)
+				}
 				n, _ := strconv.Atoi(pid)
 				if p, err := os.FindProcess(n); err == nil {
 					_ = p.Kill()
@@ -144,7 +147,7 @@ func TestHogIsTakenBack(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("taken back")
-	_, err := call(ctx, tool(t, lab.Tools(options("hog")), "hog"), `{"mib":32,"seconds":300}`, func(done, _ float64, _ string) {
+	_, err := call(ctx, tool(t, lab.Tools(options("hog")), "build"), `{"mib":32,"seconds":300}`, func(done, _ float64, _ string) {
 		if done == 32 {
 			cancel(cause)
 		}
@@ -156,7 +159,7 @@ func TestHogIsTakenBack(t *testing.T) {
 
 func TestHogRefuses(t *testing.T) {
 	t.Parallel()
-	hog := tool(t, lab.Tools(options("hog")), "hog")
+	hog := tool(t, lab.Tools(options("hog")), "build")
 	for _, wrong := range []string{`{}`, `{"mib":0}`, `{"mib":-1}`, `{"mib":65537}`, `{"mib":1,"seconds":-1}`, `{"mib":1,"seconds":301}`, `{"mib":"all"}`} {
 		if text, err := call(t.Context(), hog, wrong, nil); err == nil {
 			t.Errorf("%s: %s", wrong, text)
@@ -179,7 +182,7 @@ func TestHogRefuses(t *testing.T) {
 	for range lab.MaxChildren {
 		<-all
 	}
-	if text, err := call(t.Context(), hog, `{"mib":1}`, nil); err == nil || !strings.Contains(err.Error(), "children") {
+	if text, err := call(t.Context(), hog, `{"mib":1}`, nil); err == nil || !strings.Contains(err.Error(), "4 builds run already") {
 		t.Errorf("one more: %s, %v", text, err)
 	}
 	cancel()

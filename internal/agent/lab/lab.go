@@ -16,7 +16,7 @@ const MaxFlood = 1 * limit.GiB
 type Options struct {
 	// Hog is the program, with its arguments, that calls [Hog] with the number in one more
 	// argument; often the own program with a command of its own. Without it there is no tool
-	// hog.
+	// build.
 	Hog []string
 	// Env is the child's environment; nil is an empty one.
 	Env []string

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// child is the variable that makes the test's own program the child of the tool hog.
+// child is the variable that makes the test's own program the child of the tool build.
 const child = "PLIMSOLL_LAB_CHILD"
 
 func TestMain(m *testing.M) {
@@ -84,7 +84,7 @@ func TestToolsAreServed(t *testing.T) {
 			t.Errorf("%s does not say what it is: %s", one.Name, one.Description)
 		}
 	}
-	if got := strings.Join(names, " "); got != "flood hang fail count echo hog" {
+	if got := strings.Join(names, " "); got != "flood hang fail count echo build" {
 		t.Errorf("the tools are %s", got)
 	}
 	if n := len(lab.Tools(lab.Options{})); n != 5 {

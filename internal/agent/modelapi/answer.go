@@ -73,7 +73,7 @@ func (a *Answer) Bytes() ([]byte, error) {
 	case err != nil:
 		return nil, a.x.Failure(err)
 	case len(body) > int(MaxAnswer):
-		return nil, a.x.Oversized(fmt.Sprintf("the answer is longer than %s", MaxAnswer))
+		return nil, a.x.Oversized(fmt.Sprintf("the answer is longer than %s", MaxAnswer.Human()))
 	}
 	a.x.ended = true
 	return body, nil
@@ -95,7 +95,7 @@ func (a *Answer) Events() iter.Seq2[Event, error] {
 			case err == nil && rest != nil:
 				n, broken := rest.Read(make([]byte, 1))
 				if n > 0 {
-					yield(Event{}, a.x.Oversized(fmt.Sprintf("one event of the answer is longer than %s", MaxEvent)))
+					yield(Event{}, a.x.Oversized(fmt.Sprintf("one event of the answer is longer than %s", MaxEvent.Human())))
 					return
 				}
 				if broken != io.ErrUnexpectedEOF { // the last event may have no empty line behind it

@@ -234,7 +234,7 @@ func TestEndless(t *testing.T) {
 	}
 	for _, err = range a.Events() {
 	}
-	if e, ok := errors.AsType[*agent.ModelError](err); !ok || e.Failure != agent.Oversized || !strings.Contains(e.Text, modelapi.MaxStream.String()) {
+	if e, ok := errors.AsType[*agent.ModelError](err); !ok || e.Failure != agent.Oversized || !strings.Contains(e.Text, modelapi.MaxStream.Human()) {
 		t.Errorf("%v", err)
 	}
 }

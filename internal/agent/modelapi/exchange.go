@@ -120,7 +120,7 @@ func (x *Exchange) End() { x.ended = true }
 // Take counts bytes of text, and fails when there are too many.
 func (x *Exchange) Take(n int) error {
 	if x.words += limit.Bytes(n); x.words > MaxAnswer {
-		return x.Oversized(fmt.Sprintf("the answer is longer than %s", MaxAnswer))
+		return x.Oversized(fmt.Sprintf("the answer is longer than %s", MaxAnswer.Human()))
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (w *countedBody) Read(p []byte) (int, error) {
 	if n > 0 {
 		w.x.resetTimer(p[:n])
 		if w.x.came += limit.Bytes(n); w.x.came > MaxStream {
-			return n, w.x.Oversized(fmt.Sprintf("the stream of the answer is longer than %s", MaxStream))
+			return n, w.x.Oversized(fmt.Sprintf("the stream of the answer is longer than %s", MaxStream.Human()))
 		}
 	}
 	return n, err

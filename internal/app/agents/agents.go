@@ -387,7 +387,7 @@ func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers s
 	return prompt.Compose(o), nil
 }
 
-// HogArgument is the argument with which this program runs as the child that takes memory, for the laboratory's tool hog.
+// HogArgument is the argument with which this program runs as the child that takes memory, for the laboratory's tool build.
 const HogArgument = "plimsoll-lab-hog"
 
 func limitsOfAgent(c config.Agent) agent.Limits {

@@ -148,6 +148,9 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 	if m.url == "" {
 		return m, fmt.Errorf("where the provider %s is asked is not known (those that are: %s); set base_url in [agents.%s] to its address that ends in /v1, or --base-url", m.provider, serviceNames(), c.Name)
 	}
+	if from, _, ok := strings.Cut(m.name, "/"); ok && m.provider == "openai" && sameHost(m.url, openai.DefaultURL) { // it has no such names
+		return m, fmt.Errorf("%q is no provider that is known (those that are: %s); write PROVIDER/NAME with one of them, or give its address with --base-url", from, serviceNames())
+	}
 	if where, err := url.Parse(m.url); err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
 		return m, fmt.Errorf("the address %q of the model is no URL; write it as https://HOST/v1", m.url)
 	}

@@ -96,6 +96,8 @@ func TestWhichModelIsAsked(t *testing.T) {
 		{name: "an address of the command line", override: "qwen/qwen3", base: "https://gateway.example/v1/", env: map[string]string{"OPENAI_API_KEY": "k"}, want: modelChoice{provider: "openai", name: "qwen/qwen3", url: "https://gateway.example/v1", keyEnv: "OPENAI_API_KEY"}},
 		{name: "an address takes no configured key with it", agent: config.Agent{Model: "m", KeyEnv: "MY_KEY"}, base: "https://gateway.example/v1", want: modelChoice{provider: "openai", name: "m", url: "https://gateway.example/v1"}},
 		{name: "a local service has no default model", override: "ollama/", err: "no model is named"},
+		{name: "a provider that nobody knows", override: "nosuchprovider/x", env: map[string]string{"OPENAI_API_KEY": "k"}, err: `"nosuchprovider" is no provider that is known (those that are: anthropic`},
+		{name: "a name with a slash behind an address", override: "org/m", env: map[string]string{"OPENAI_BASE_URL": "https://gateway.example/v1"}, want: modelChoice{provider: "openai", name: "org/m", url: "https://gateway.example/v1", keyEnv: "OPENAI_API_KEY"}},
 		{name: "no address at all", agent: config.Agent{Model: "m", BaseURL: "localhost:1234"}, err: "is no URL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -80,8 +80,12 @@ func TestHealthOfADaemonThatIsNotThere(t *testing.T) {
 	}
 	_ = gone.Close()
 	err = container.Health(t.Context(), opened(t, "PLIMSOLL_SERVE_LISTEN="+gone.Addr().String()), container.HealthOptions{})
-	if err == nil || !strings.Contains(err.Error(), "is plimsoll serve running there?") {
+	if err == nil || !strings.Contains(err.Error(), "nothing listens there; is plimsoll serve running there?") {
 		t.Errorf("no daemon gives %v", err)
+	}
+	err = container.Health(t.Context(), opened(t), container.HealthOptions{URL: "http://no-such-host.invalid:4620"})
+	if err == nil || !strings.Contains(err.Error(), "the name no-such-host.invalid is not known here") || strings.Contains(err.Error(), "dial") {
+		t.Errorf("no such host gives %v", err)
 	}
 	for _, wrong := range []string{"127.0.0.1:4620", "ftp://host", "http://", "::"} {
 		if err := container.Health(t.Context(), opened(t), container.HealthOptions{URL: wrong}); err == nil || !strings.Contains(err.Error(), "write it as in") {

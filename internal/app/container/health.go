@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"syscall"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
@@ -50,9 +52,26 @@ func Health(ctx context.Context, c *core.Core, o HealthOptions) error {
 		err = fmt.Errorf("no answer within %s", o.Timeout)
 	}
 	if err != nil {
-		return fmt.Errorf("ask the daemon at %s for its health: %w; is plimsoll serve running there? --url names another address", addr, err)
+		return fmt.Errorf("the daemon at %s: %w; is plimsoll serve running there? --url names another address", addr, plainly(err))
 	}
 	return nil
+}
+
+// plainly returns the error of a connection in the words of a person, without the system calls on the way.
+func plainly(err error) error {
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Errorf("the name %s is not known here", name.Name)
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return errors.New("nothing listens there")
+	}
+	if call, ok := errors.AsType[*os.SyscallError](err); ok {
+		return call.Err
+	}
+	if connection, ok := errors.AsType[*net.OpError](err); ok {
+		return connection.Err
+	}
+	return err
 }
 
 // where returns the address of a URL, or of the daemon of the configuration, and whether it speaks TLS.

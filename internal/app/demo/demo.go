@@ -15,17 +15,19 @@ import (
 
 // Options are the settings of `plimsoll demo`.
 type Options struct {
-	// Model replaces the stand-in, with the key in the environment; "" asks the
-	// stand-in. ArgoCD takes the Argo CD of the environment in the place of the simulated one.
-	Model  string
+	// ArgoCD plays the scenes of the agent for Argo CD, on a simulated one.
 	ArgoCD bool
+	// Model replaces the stand-in, with the key in the environment; "" asks the
+	// stand-in. RealArgoCD takes the Argo CD of the environment in the place of the simulated one.
+	Model      string
+	RealArgoCD bool
 	// Out gets what happens, line by line; Colour is true when that is a terminal that shows colours.
 	Out    io.Writer
 	Colour bool
 	// Each is called with every scene when it is over; nil is not.
 	Each func(Scene)
-	// Stay is called after the report; then the dashboard shows what happened, at the address that it is given, until ctx ends or
-	// somebody asks for the end. nil does not stay.
+	// Stay is called after the report; then the dashboard shows what happened, until ctx ends or somebody asks for the end. The address that it
+	// is given is that of the run's page. nil does not stay.
 	Stay func(r Report, address string)
 }
 
@@ -43,6 +45,8 @@ type Scene struct {
 type Report struct {
 	Scenes []Scene        `json:"scenes"`
 	Run    journal.Report `json:"run"`
+
+	scenes int // that were to be played
 }
 
 // OK reports whether every scene ended as it should.
@@ -52,30 +56,34 @@ func (r Report) OK() bool {
 			return false
 		}
 	}
-	return len(r.Scenes) == len(scripts)
+	return len(r.Scenes) == r.scenes
 }
 
 const (
-	// memory is the limit of the run. The agent takes a tenth of it; hogMiB, which a tool
-	// is asked to take, does not fit.
-	memory = 384 * limit.MiB
-	hogMiB = 1024 // MiB
-	// windowTokens is the stand-in's window in tokens: the agent's tools alone take a good part
-	// of it, so that a few answers of a large list fill it.
-	windowTokens = 16000
+	// memory is the limit of the run. The agent takes a tenth of it; what the build takes does not fit.
+	memory   = 384 * limit.MiB
+	buildMiB = 1024
+	// windowTokens is the stand-in's window in tokens, which a few pages of a log fill. The tools for Argo CD alone take a good part of
+	// argocdTokens.
+	windowTokens = 10000
+	argocdTokens = 16000
 	// maxTime bounds the whole.
 	maxTime = 3 * time.Minute
 )
 
-// Play plays the main job on stand-ins: a simulated Argo CD, a model that is none, and the
-// Argo CD agent under a real run, whose report showRun writes. The error is of what kept it from being played.
+// Play plays the main job on stand-ins: an agent under a real run, whose report showRun writes, and a model that is none; with ArgoCD the agent
+// for Argo CD and a simulated one. The error is of what kept it from being played.
 func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool, r journal.Report)) (_ Report, err error) {
 	whole, stop := core.Interruptible(ctx, 0)
 	defer stop()
 	ctx, cancel := context.WithTimeout(whole, maxTime)
 	defer cancel()
 	view := &view{w: o.Out, colour: o.Colour, showRun: showRun}
-	var report Report
+	played := scripts
+	if o.ArgoCD {
+		played = argocdScripts
+	}
+	report := Report{scenes: len(played)}
 	stage, err := openStage(ctx, o, view)
 	if err != nil {
 		return report, interruptedOr(ctx, err)
@@ -89,23 +97,23 @@ func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool,
 		err = errors.Join(err, stage.clear())
 	}()
 	view.opening(stage)
-	for i, scene := range scripts {
-		view.scene(i+1, len(scripts), scene)
+	for i, script := range played {
+		view.scene(i+1, len(played), script)
 		began := time.Now()
-		played := Scene{Scene: scene.name, Question: scene.question}
+		scene := Scene{Scene: script.name, Question: script.question}
 		stage.from = stage.heard.len()
-		note, err := scene.play(ctx, stage, &played)
+		note, err := script.play(ctx, stage, &scene)
 		if ctx.Err() != nil {
 			return report, interruptedOr(ctx, err)
 		}
-		played.Note, played.OK, played.DurationMS = note, err == nil, time.Since(began).Milliseconds()
+		scene.Note, scene.OK, scene.DurationMS = note, err == nil, time.Since(began).Milliseconds()
 		if err != nil {
-			played.Note = err.Error()
+			scene.Note = err.Error()
 		}
-		report.Scenes = append(report.Scenes, played)
-		view.verdict(played)
+		report.Scenes = append(report.Scenes, scene)
+		view.verdict(scene)
 		if o.Each != nil {
-			o.Each(played)
+			o.Each(scene)
 		}
 	}
 	closed = true

@@ -1,4 +1,4 @@
-// Package demo plays the main job on stand-ins, `plimsoll demo`.
+// Package demo plays the main job on stand-ins, `plimsoll demo` and `plimsoll demo argocd`.
 //
 //	report, err := demo.Play(ctx, demo.Options{Out: os.Stdout}, showRun)
 //	ok := err == nil && report.OK()

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
 )
 
-// show starts `plimsoll watch` on what the demo has left, tells its address, and waits until ctx ends.
+// show starts `plimsoll watch` on what the demo has left, tells the address of the run's page, and waits until ctx ends.
 func (s *stage) show(ctx context.Context, tell func(address string)) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -32,7 +35,7 @@ func (s *stage) show(ctx context.Context, tell func(address string)) error {
 	if readErr != nil {
 		return fmt.Errorf("the dashboard did not start: %w\n%s", <-ended, s.said)
 	}
-	tell(strings.TrimSpace(address))
+	tell(strings.TrimSpace(address) + s.page())
 	select {
 	case err := <-ended: // on a terminal, Ctrl-C reaches it as well
 		if ctx.Err() == nil && err != nil {
@@ -51,4 +54,22 @@ func (s *stage) show(ctx context.Context, tell func(address string)) error {
 		<-ended
 	}
 	return nil
+}
+
+// page returns what leads from the dashboard's address to the page of the run; "" where the run cannot be read.
+func (s *stage) page() string {
+	store, err := runs.Open(filepath.Join(s.dir, "state"))
+	if err != nil {
+		return ""
+	}
+	defer store.Close()
+	if err := store.Poll(); err != nil {
+		return ""
+	}
+	for _, e := range store.Entries() {
+		if e.Tool == runTool {
+			return "#/run/" + e.ID
+		}
+	}
+	return ""
 }

@@ -34,7 +34,9 @@ type stage struct {
 	stand   *standin.Server
 	sent    *atomic.Int64 // bytes that the simulated Argo CD has sent
 	model   string
-	argocd  string
+	what    string // what is real and what is not, of the agent
+	agent   string // its name in the configuration
+	window  int    // of the stand-in, in tokens
 	run     *exec.Cmd
 	ended   chan struct{} // closed when run is over
 	runErr  error         // after ended
@@ -50,6 +52,9 @@ type stage struct {
 
 // Prefix begins the name of the directory of a demo, in TMPDIR.
 const Prefix = "plimsoll-demo-"
+
+// runTool is the tool as which the run is counted.
+const runTool = "demo-agent"
 
 // maxStart bounds the start of the agent.
 const maxStart = time.Minute
@@ -67,20 +72,29 @@ func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error)
 		return nil, fmt.Errorf("a directory for the demo: %w; set TMPDIR to one that is yours to write to", err)
 	}
 	environ := withoutReal(os.Environ())
-	config := "[agents.argocd]\nbuiltin = \"argocd\"\nservers = [\"memory\"]\ntool_timeout = \"30s\"\n"
+	s.agent, s.window = "demo", windowTokens
+	config := "[agents.demo]\n"
+	if o.ArgoCD {
+		s.agent, s.window = "argocd", argocdTokens
+		config = "[agents.argocd]\nbuiltin = \"argocd\"\n"
+	}
+	config += "servers = [\"memory\"]\ntool_timeout = \"30s\"\n"
 	if o.Model == "" {
 		s.model = "a stand-in for a model: it goes by keywords"
-		if s.stand, err = standin.Listen(ctx, standin.Options{Window: windowTokens, Delay: 5 * time.Millisecond, Loop: true}); err != nil {
+		if s.stand, err = standin.Listen(ctx, standin.Options{Window: s.window, Delay: 5 * time.Millisecond, Loop: true}); err != nil {
 			return nil, fmt.Errorf("the stand-in for a model: %w", err)
 		}
 		environ = append(environ, "OPENAI_BASE_URL="+s.stand.URL(), "OPENAI_API_KEY="+s.stand.Token())
-		config += fmt.Sprintf("model = %q\nwindow = %d\nmax_output = 2000\n\n[window]\nmax_tokens = %d\n", standin.Model, windowTokens, windowTokens)
+		config += fmt.Sprintf("model = %q\nwindow = %d\nmax_output = 2000\n\n[window]\nmax_tokens = %d\n", standin.Model, s.window, s.window)
 	} else {
 		s.model = o.Model
 		environ = append(environ, realOnly(os.Environ(), "OPENAI_", "ANTHROPIC_")...)
 	}
-	if !o.ArgoCD {
-		s.argocd = "a simulated Argo CD"
+	switch {
+	case !o.ArgoCD:
+		s.what = "an agent with tools"
+	case !o.RealArgoCD:
+		s.what = "a simulated Argo CD"
 		if s.sim, err = mcp.Simulate(ctx, mcp.SimulatorOptions{}); err != nil {
 			return nil, err
 		}
@@ -89,8 +103,8 @@ func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error)
 			counted.ServeHTTP(&countedWriter{ResponseWriter: w, n: s.sent}, r)
 		})
 		environ = append(environ, "ARGOCD_SERVER="+s.sim.URL, "ARGOCD_AUTH_TOKEN="+s.sim.Token)
-	} else {
-		s.argocd = "Argo CD at " + printable.Name(os.Getenv("ARGOCD_SERVER")) + ", which is only read"
+	default:
+		s.what = "Argo CD at " + printable.Name(os.Getenv("ARGOCD_SERVER")) + ", which is only read"
 		environ = append(environ, realOnly(os.Environ(), "ARGOCD_")...)
 	}
 	file := filepath.Join(s.dir, "config.toml")
@@ -102,7 +116,7 @@ func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error)
 	if err := s.start(ctx, o.Model, environ); err != nil {
 		return nil, err
 	}
-	s.client, err = newClient(ctx, s.url+"/a2a/argocd")
+	s.client, err = newClient(ctx, s.url+"/a2a/"+s.agent)
 	return s, err
 }
 
@@ -115,8 +129,8 @@ func (s *stage) start(ctx context.Context, model string, environ []string) error
 	s.report = filepath.Join(s.dir, "report.json")
 	ready := filepath.Join(s.dir, "ready")
 	argv := []string{
-		"run", "--quiet", "--report", s.report, "--tool", "demo-agent", "--memory-max", memory.String(), "--proxy", "--on-exit", "kill", "--",
-		self, "agent", "serve", "argocd", "--lab", "--quiet", "--events", "--listen", "127.0.0.1:0", "--ready-file", ready,
+		"run", "--quiet", "--report", s.report, "--tool", runTool, "--memory-max", memory.String(), "--proxy", "--on-exit", "kill", "--",
+		self, "agent", "serve", s.agent, "--lab", "--quiet", "--events", "--listen", "127.0.0.1:0", "--ready-file", ready,
 	}
 	if model != "" {
 		argv = append(argv, "--model", model)

@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ type view struct {
 	mu     sync.Mutex
 	w      io.Writer
 	colour bool
+	titled bool // the scene's title is not its question
 	// showRun writes the report of a run.
 	showRun func(w io.Writer, colour bool, r journal.Report)
 }
@@ -38,26 +40,37 @@ func (v *view) line(format string, args ...any) {
 
 // opening writes what is real and what is not.
 func (v *view) opening(s *stage) {
-	v.line("%s %s; %s", v.style(bold, "plimsoll demo:"), s.argocd, s.model)
+	v.line("%s %s; %s", v.style(bold, "plimsoll demo:"), s.what, s.model)
 	if s.sim != nil {
 		n := s.sim.Counts()
 		v.line("  %s %s, %s, %s, %s", v.style(dim, "there are"), limit.Count(n.Applications, "application"), limit.Count(n.Projects, "project"), limit.Count(n.ApplicationSets, "application set"), limit.Count(n.Clusters, "cluster"))
 	}
 	window := ""
 	if s.stand != nil {
-		window = fmt.Sprintf("; a window of %d tokens", windowTokens)
+		window = fmt.Sprintf("; a window of %d tokens", s.window)
 	}
-	v.line("  %s the Argo CD agent, under `plimsoll run`: %s of memory%s", v.style(dim, "limited  "), memory.Human(), window)
+	v.line("  %s the agent, under `plimsoll run`: %s of memory%s", v.style(dim, "limited  "), memory.Human(), window)
 }
 
 func (v *view) scene(i, of int, s script) {
-	v.line("\n%s %s", v.style(bold, fmt.Sprintf("%d/%d  %q", i, of, s.question)), v.style(dim, "("+s.danger+")"))
+	what := s.title
+	if what == "" {
+		what = strconv.Quote(s.question)
+	}
+	v.titled = s.title != ""
+	v.line("\n%s %s", v.style(bold, fmt.Sprintf("%d/%d  %s", i, of, what)), v.style(dim, "("+s.danger+")"))
 }
 
 // event shows what the agent does, as its journal tells it.
 func (v *view) event(e heardEvent) {
 	if answer, ok := strings.CutPrefix(e.Kind, answerEvent); ok {
 		v.answer(answer)
+		return
+	}
+	if question, ok := strings.CutPrefix(e.Kind, questionEvent); ok {
+		if v.titled {
+			v.line("     %s", v.style(dim, "» "+printable.Name(question)))
+		}
 		return
 	}
 	x := e.Event
@@ -72,7 +85,7 @@ func (v *view) event(e heardEvent) {
 		}
 		v.line("     %s", v.style(dim, text))
 	case "agent.room":
-		v.line("     %s", v.style(yellow, fmt.Sprintf("room was made in the window (%s): %d of %d tokens now", printable.Name(x.Why), x.Tokens, x.Limit)))
+		v.line("     %s", v.style(yellow, fmt.Sprintf("the conversation is shortened: %d of %d tokens now", x.Tokens, x.Limit)))
 	case "agent.loop":
 		what := "it repeats itself, and is told so"
 		if x.Ended {
@@ -82,9 +95,9 @@ func (v *view) event(e heardEvent) {
 	case "agent.retry":
 		v.line("     %s", v.style(yellow, "the model is asked again"))
 	case "agent.queue_closed":
-		v.line("     %s", v.style(dim, "nobody listens to the task: "+printable.Name(x.Why)))
+		v.line("     %s", v.style(dim, "the client has gone; the agent goes on"))
 	case "agent.queue_reopened":
-		v.line("     %s", v.style(dim, fmt.Sprintf("somebody listens again: %d events missed, %d of them dropped", x.Missed, x.Dropped)))
+		v.line("     %s", v.style(dim, fmt.Sprintf("the client is back: %s waited for it, %d were dropped", limit.Count(x.Missed, "event"), x.Dropped)))
 	}
 }
 

@@ -98,7 +98,7 @@ func (m *Memory) Forget(ctx context.Context, list []memory.Record) (memory.Forgo
 	pins := false
 	for _, r := range list {
 		if m.fence.Inside() && (r.Kind != memory.KindNote || r.Origin != memory.OriginAgent) {
-			return memory.Forgotten{}, fmt.Errorf("%s is %s of origin %s: %w", r.ID, r.Kind, r.Origin, m.refuseAgent())
+			return memory.Forgotten{}, fmt.Errorf("%s is %s %s: %w", r.ID, r.Kind, r.Origin.Words(), m.refuseAgent())
 		}
 		ids = append(ids, r.ID)
 		pins = pins || r.Kind == memory.KindPin

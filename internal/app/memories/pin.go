@@ -87,7 +87,7 @@ func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
 	}
 	if is {
 		if r.Origin != memory.OriginUser || r.Quarantined {
-			return Pin{}, fmt.Errorf(`%w: %s is of origin %s. Read it, and say it in your own words: plimsoll memory pin "…"`, memory.ErrOrigin, r.ID, r.Origin)
+			return Pin{}, fmt.Errorf(`%w: %s is %s. Read it, and say it in your own words: plimsoll memory pin "…"`, memory.ErrOrigin, r.ID, r.Origin.Words())
 		}
 		what = r.Text
 	}

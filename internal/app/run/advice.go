@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/config/profile"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/process/runtimes"
 	"github.com/plimsoll/plimsoll/internal/secrets"
@@ -48,7 +49,8 @@ func Advice(r journal.Report, basis runs.Decision) []string {
 // outOfMemory returns the sentence that names the limit at which a command died, and how to raise it.
 func outOfMemory(r journal.Report, basis runs.Decision) string {
 	bound, own := limit.Bytes(r.RanIntoBytes).Human(), limit.Bytes(r.LimitBytes)
-	started := r.DurationMS < 5000 && own > 0 && own < startUpLimit && r.Estimate.Samples == 0
+	_, agent := profile.Find(r.Tool)
+	starting := agent && r.DurationMS < 5000 && own > 0 && own < startUpLimit && r.Estimate.Samples == 0 && r.Window.Requests == 0
 	switch {
 	case r.RanInto == string(sandbox.RanIntoHeap) && limit.Bytes(r.RanIntoBytes) != runtimes.V8Heap(limit.Bytes(cmp.Or(r.FirstLimitBytes, r.LimitBytes))):
 		return fmt.Sprintf("its heap was full at %s, as --max-old-space-size says: raise that, or leave it out for a heap that goes by the limit (%s)", bound, own.Human())
@@ -58,8 +60,8 @@ func outOfMemory(r journal.Report, basis runs.Decision) string {
 		return fmt.Sprintf("an allocation failed, since each process may have %s here (layer rlimit): %s", bound, moreMemory(r, basis, 0))
 	case r.PeakExact && own > 0 && r.PeakBytes < r.LimitBytes/10*9:
 		return fmt.Sprintf("not its own limit was reached, but one around it: it had %s of %s; run fewer at once, or raise what is around it", limit.Bytes(r.PeakBytes).Human(), own.Human())
-	case started:
-		return fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; %s", own, r.Tool, moreMemory(r, basis, limit.GiB))
+	case starting:
+		return fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; %s", own.Human(), r.Tool, moreMemory(r, basis, limit.GiB))
 	}
 	return fmt.Sprintf("give it more: %s (memory_max in [tools.%s]); the next estimate is higher by itself", moreMemory(r, basis, 0), r.Tool)
 }
@@ -102,8 +104,8 @@ func limitOf(r journal.Report, name string) journal.Limit {
 	return journal.Limit{Name: name}
 }
 
-// startUpLimit is the limit under which failing early may mean too little memory to start:
-// the largest of the agent CLIs that were measured takes 869 MB for one turn.
+// startUpLimit is the limit under which an agent that fails early, before it has asked a model, had too little memory to start:
+// the largest of the agent CLIs that were measured takes 869 MB for one turn. Of other commands nobody knows what they were at.
 const startUpLimit = 1 * limit.GiB
 
 // Again returns the command line that runs a command once more, with more memory than what ended it or a process of it; "" where more memory

@@ -51,6 +51,15 @@ func TestAdviceNamesTheLimitThatWasReached(t *testing.T) {
 			Outcome: journal.OutcomeFailed, Command: []string{"/usr/bin/java", "X"}, LimitBytes: 4096 * mib, PeakBytes: 1100 * mib,
 			Enforcement: journal.Enforcement{Memory: "kernel"},
 		}, runs.Decision{}, "-XX:MaxRAMPercentage=75"},
+		"an agent's that has asked a model": {oom(func(r *journal.Report) {
+			r.Tool, r.LimitBytes, r.PeakBytes, r.DurationMS, r.Window.Requests = "codex", 512*mib, 512*mib, 900, 1
+		}), runs.Decision{}, "give it more: --memory-max 768M"},
+		"an agent's that has not": {oom(func(r *journal.Report) {
+			r.Tool, r.LimitBytes, r.PeakBytes, r.DurationMS = "codex", 512*mib, 512*mib, 900
+		}), runs.Decision{}, "it ran out of memory while starting: 512 MiB is less than codex needs to start; --memory-max 1G"},
+		"a script's": {oom(func(r *journal.Report) {
+			r.Tool, r.LimitBytes, r.PeakBytes, r.DurationMS = "python3", 512*mib, 512*mib, 900
+		}), runs.Decision{}, "give it more: --memory-max 768M"},
 		"a child's": {oom(func(r *journal.Report) { r.Outcome = journal.OutcomeOK }), runs.Decision{}, "the agent went on; for a larger build or test: --memory-max 6G"},
 	} {
 		if got := Advice(c.r, c.basis); len(got) != 1 || !strings.Contains(got[0], c.want) {

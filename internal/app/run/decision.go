@@ -105,7 +105,7 @@ func (p *decision) report(command []string) journal.Report {
 		Tool: p.Tool, Resume: resume, Variant: p.Variant, Project: p.Project.Name, Command: command,
 		LimitBytes: int64(p.Limits.Memory), SwapLimitBytes: int64(p.Limits.Swap), PidsLimit: p.Limits.Pids,
 		ReservationBytes: int64(p.Reservation), Limits: p.limitRows(),
-		Estimate:    journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
+		Estimate:    journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples, Guessed: p.Estimate.Guessed},
 		Enforcement: journal.Enforcement{Memory: string(sandbox.ByNobody), Swap: string(sandbox.ByNobody), Pids: string(sandbox.ByNobody), CPU: string(sandbox.ByNobody), CPUs: string(sandbox.ByNobody)},
 	}
 }

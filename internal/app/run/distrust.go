@@ -1,8 +1,6 @@
 package run
 
 import (
-	"fmt"
-
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/sizing"
@@ -15,22 +13,29 @@ func DistrustedEstimate(s config.Settings) (wrong config.Problem, ok bool) {
 	return sizing.DistrustedEstimate(s, host)
 }
 
-// demandedBy adds to err, when the project's own file demands enforcement, the name of that file: who cloned the repository did not write
-// it, and may overrule it. Any other err is returned as it is.
+// demandedBy adds to err, when enforcement is required, where that is demanded: the flag that was given, or the project's own file, which who
+// cloned the repository did not write and may overrule. Any other err is returned as it is.
 func demandedBy(s config.Settings, err error) error {
-	if from := s.Source("enforcement"); err != nil && s.Enforcement == config.EnforcementRequired && from.Origin == config.OriginProject {
-		return &demandedByProject{err, from}
+	if err == nil || s.Enforcement != config.EnforcementRequired {
+		return err
+	}
+	switch from := s.Source("enforcement"); from.Origin {
+	case config.OriginProject:
+		return &demanded{err, "It is the project that demands this, in " + from.String() + "."}
+	case config.OriginFlag, config.OriginEnvironment:
+		return &demanded{err, "It is " + from.String() + " that demands this."}
+	case config.OriginUser:
+		return &demanded{err, "It is your configuration that demands this, in " + from.String() + "."}
 	}
 	return err
 }
 
-type demandedByProject struct {
+// demanded is an error with a line about where it comes from.
+type demanded struct {
 	error
-	from config.Source
+	from string
 }
 
-func (e *demandedByProject) Error() string {
-	return fmt.Sprintf("%v\nIt is the project that demands this, in %s.", e.error, e.from)
-}
+func (e *demanded) Error() string { return e.error.Error() + "\n" + e.from }
 
-func (e *demandedByProject) Unwrap() error { return e.error }
+func (e *demanded) Unwrap() error { return e.error }

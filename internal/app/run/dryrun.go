@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -78,7 +80,7 @@ func (x *process) dryRun(ctx context.Context) Status {
 	p := x.decision
 	d := Decision{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, Command: x.report.hidden.Argv(x.opts.Command), Path: p.Path, Admitted: true,
-		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
+		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples, Guessed: p.Estimate.Guessed},
 		ReservationBytes: p.Reservation, LimitBytes: p.Limits.Memory, SwapLimitBytes: p.Limits.Swap,
 		PidsLimit: p.Limits.Pids, MinFreeBytes: p.MinFree, Limits: p.limitRows(),
 	}
@@ -135,16 +137,16 @@ func (d Decision) text(p *decision) string {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("command", "%s", printable.Name(shorten(strings.Join(d.Command, " "), 200)))
-	tool := strings.TrimSpace(d.Tool + " " + d.Variant)
+	tool := config.NameTool(d.Tool, d.Variant)
 	if len(p.Match.Via) > 0 {
 		tool += " (started by " + strings.Join(p.Match.Via, ", ") + ")"
 	}
 	row("tool", "%s, project %s", tool, printable.Text(d.Project))
-	row("estimate", "%s, %s", limit.Bytes(d.Estimate.Bytes).Human(), sourceWords(d.Estimate))
+	row("estimate", "%s, %s", limit.Bytes(d.Estimate.Bytes).Human(), EstimateWords(d.Estimate))
 	row("kept free", "%s on the host", d.MinFreeBytes.Human())
 	row("available", "%s physical + %s swap, bound by %s", d.AvailableBytes.Human(), d.SwapBytes.Human(), d.BoundBy)
 	row("claimed", "%s that other runs have reserved and do not use yet", d.ClaimedBytes.Human())
-	row("slots", "%s", d.Slots)
+	row("running", "%s", d.Slots)
 	row("limit", "memory %s, swap %s, processes %d", d.LimitBytes.Human(), d.SwapLimitBytes.Human(), d.PidsLimit)
 	if p.Limits.CPUs > 0 {
 		row("processor", "weight %d (100 is everybody's), at most %g processors, %s", p.Limits.CPUWeight, p.Limits.CPUs, mechanismWords(string(d.Enforcement.CPUs)))
@@ -188,15 +190,15 @@ func shorten(text string, most int) string {
 	return fmt.Sprintf("%s… and %d characters more", head, utf8.RuneCountInString(text[len(head):]))
 }
 
-// String returns the slots in words, such as "this tool 1 of 5 in use, all tools 2 in use".
+// String returns the runs in words, such as "1 of at most 5 of this tool, 2 of all".
 func (s Slots) String() string {
 	of := func(n, most int) string {
 		if most == 0 {
-			return fmt.Sprintf("%d in use", n)
+			return strconv.Itoa(n)
 		}
-		return fmt.Sprintf("%d of %d in use", n, most)
+		return fmt.Sprintf("%d of at most %d", n, most)
 	}
-	return "this tool " + of(s.Tool, s.ToolMost) + ", all tools " + of(s.Total, s.TotalMost)
+	return of(s.Tool, s.ToolMost) + " of this tool, " + of(s.Total, s.TotalMost) + " of all"
 }
 
 // Doctor lists the limits that this host can enforce.

@@ -3,8 +3,8 @@ package run
 import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
-	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -18,6 +18,8 @@ type Prediction struct {
 	EstimateBytes int64  `json:"estimate_bytes"`
 	Source        string `json:"source"`
 	Samples       int    `json:"samples"`
+	// Guessed is true when no run has shown a need yet, although there is a history.
+	Guessed bool `json:"guessed,omitempty"`
 	// LimitBytes is the memory limit that a run would get here.
 	LimitBytes int64 `json:"limit_bytes"`
 	// ReservationBytes is the memory that admission would set aside: the estimate, but not more than memory_max where that is set.
@@ -49,26 +51,13 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 	}
 	return Prediction{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
-		Samples: p.Estimate.Samples, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation),
+		Samples: p.Estimate.Samples, Guessed: p.Estimate.Guessed, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation),
 	}, nil
 }
 
 // Because returns the source of the estimate in words.
 func (p Prediction) Because() string {
-	runs := limit.Count(p.Samples, "run")
-	switch p.Source {
-	case estimate.SourceProject:
-		return "from " + runs + " in this project"
-	case estimate.SourceTool:
-		return "from " + runs + " in other projects"
-	case estimate.SourceReservation:
-		return "set: reservation"
-	case estimate.SourceConfigured:
-		return "configured: initial_estimate"
-	case estimate.SourceProfile:
-		return "the built-in profile; no run has shown a need yet"
-	}
-	return "a first guess; no run has shown a need yet"
+	return EstimateWords(journal.Estimate{Source: p.Source, Samples: p.Samples, Guessed: p.Guessed})
 }
 
 // MiB returns bytes in MiB, rounded up, the unit of the resource tables of Kubernetes and Nomad.

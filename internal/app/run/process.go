@@ -120,8 +120,8 @@ func (x *process) noteLessRoom(t admission.Terms) {
 	switch {
 	case e.FromKills > 0:
 		why = "learned when it ran out of memory"
-	case e.Samples > 0:
-		why = sourceWords(journal.Estimate{Samples: e.Samples, Source: e.Source})
+	case e.Samples > 0 && !e.Guessed:
+		why = EstimateWords(journal.Estimate{Samples: e.Samples, Source: e.Source})
 	}
 	if t.BoundBy != "" && t.BoundBy != headroom.Host {
 		next = "raise the limit of cgroup " + t.BoundBy

@@ -121,7 +121,7 @@ func (a *app) decideRun(o *Options, r *report) (*decision, *usage.History, error
 		r.warn("config", p.String())
 	}
 	if d.ReadingErr != nil {
-		r.alert("headroom", "the host's memory can't be read, so only slots are checked: "+d.ReadingErr.Error())
+		r.alert("headroom", "the host's memory can't be read, so only the number of runs is checked: "+d.ReadingErr.Error())
 	}
 	if d.LimitNote != "" {
 		r.warn("limit", fmt.Sprintf("the memory limit is %s: %s", d.Limits.Memory.Human(), d.LimitNote))

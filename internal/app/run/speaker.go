@@ -159,9 +159,9 @@ func waitsFor(p admission.Progress) string {
 	case admission.Memory:
 		return fmt.Sprintf("memory: %s more", p.Terms.Missing().Human())
 	case admission.ToolSlots:
-		return "one of the tool's " + limit.Count(p.Terms.ToolSlots, "slot")
+		return "one of " + limit.Count(p.Terms.ToolSlots, "run") + " of the tool to end"
 	case admission.TotalSlots:
-		return "one of " + limit.Count(p.Terms.TotalSlots, "slot")
+		return "one of " + limit.Count(p.Terms.TotalSlots, "run") + " to end"
 	}
 	return "its turn"
 }

@@ -122,28 +122,30 @@ func gauge(share float64) string {
 
 func estimateRow(r journal.Report) string {
 	e := r.Estimate
-	row := limit.Bytes(e.Bytes).Human() + " expected, " + sourceWords(e)
-	if ratio := float64(r.PeakBytes) / float64(max(e.Bytes, 1)); e.Source != estimate.SourceDefault && ratio > 1.05 {
+	row := limit.Bytes(e.Bytes).Human() + " expected, " + EstimateWords(e)
+	if ratio := float64(r.PeakBytes) / float64(max(e.Bytes, 1)); e.Source != estimate.SourceDefault && !e.Guessed && ratio > 1.05 {
 		row += fmt.Sprintf("; it took %.1f times that", ratio)
 	}
 	return row
 }
 
-// sourceWords names the source of an estimate.
-func sourceWords(e journal.Estimate) string {
-	switch e.Source {
-	case estimate.SourceProject:
+// EstimateWords names the source of an estimate.
+func EstimateWords(e journal.Estimate) string {
+	switch {
+	case e.Guessed:
+		return "a first guess; no run has shown a need yet"
+	case e.Source == estimate.SourceProject:
 		return fmt.Sprintf("from %s in this project", limit.Count(e.Samples, "run"))
-	case estimate.SourceTool:
+	case e.Source == estimate.SourceTool:
 		return fmt.Sprintf("from %s in other projects", limit.Count(e.Samples, "run"))
-	case estimate.SourceReservation:
+	case e.Source == estimate.SourceReservation:
 		return "as reserved by hand"
-	case estimate.SourceConfigured:
-		return "as configured"
-	case estimate.SourceProfile:
-		return "the built-in guess for this tool"
+	case e.Source == estimate.SourceConfigured:
+		return "as configured (initial_estimate)"
+	case e.Source == estimate.SourceProfile:
+		return "the built-in guess for this tool; no run has shown a need yet"
 	}
-	return "the guess for a tool never run before"
+	return "a first guess; no run has shown a need yet"
 }
 
 func layerRow(r journal.Report) string {

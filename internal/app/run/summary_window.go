@@ -28,7 +28,7 @@ func windowRow(w journal.Window) string {
 	}
 	parts := []string{row, fmt.Sprintf("%s, %s tokens in", limit.Count(w.Requests, "request"), limit.Tokens(w.TokensIn))}
 	if w.Compactions > 0 {
-		parts = append(parts, fmt.Sprintf("made room %s (%s cut)", times(w.Compactions), limit.Bytes(w.CutBytes).Human()))
+		parts = append(parts, fmt.Sprintf("shortened %s (%s cut)", times(w.Compactions), limit.Bytes(w.CutBytes).Human()))
 	}
 	if w.Repairs > 0 {
 		parts = append(parts, limit.Count(w.Repairs, "repair"))

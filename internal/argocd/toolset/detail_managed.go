@@ -89,7 +89,7 @@ func (r managedRow) shortened(maxBytes int) managedRow {
 // maxManaged bounds what the rows of one answer hold before they are sorted, in bytes: lines of differences or, with full, both manifests.
 const maxManaged = 8 << 20
 
-var errTooMuch = fmt.Errorf("the differences take more than %s: pick some with kind, resource_namespace and resource_name", limit.Bytes(maxManaged))
+var errTooMuch = fmt.Errorf("the differences take more than %s: pick some with kind, resource_namespace and resource_name", limit.Bytes(maxManaged).Human())
 
 func (t *Toolset) managedTool() builtin.Tool {
 	return readTool(t, builtin.Tool{Name: "get_application_managed_resources", Title: "Differences of an application", Description: managedText},

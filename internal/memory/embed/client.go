@@ -185,7 +185,7 @@ func (c *Client) request(ctx context.Context, texts []string) (vectors []Vector,
 	case err != nil:
 		return nil, 0, c.unanswered(ctx, err)
 	case len(answer) > maxAnswer:
-		return nil, 0, fmt.Errorf("its answer is longer than %s", limit.Bytes(maxAnswer))
+		return nil, 0, fmt.Errorf("its answer is longer than %s", limit.Bytes(maxAnswer).Human())
 	}
 	vectors, err = parseAnswer(answer, len(texts))
 	return vectors, 0, err

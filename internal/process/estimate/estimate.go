@@ -29,6 +29,8 @@ type Estimate struct {
 	Source string
 	// Samples is the number of earlier runs it rests on, or was held against; 0 without a history.
 	Samples int
+	// Guessed is true when Bytes is the initial estimate although there is a history: no run of it has shown a need.
+	Guessed bool
 	// Stated is true when a person has given this size, in a flag or a configuration.
 	Stated bool
 	// FromKills is the part of Bytes that rests only on runs that ran out of memory. They needed more than they had, and nobody knows how
@@ -57,8 +59,8 @@ type Input struct {
 
 // Estimate returns the first estimate that there is of: the variant's history in the project, the tool's other variants there, the
 // variant's history elsewhere, the tool's elsewhere, the configured initial estimate, the profile's, [FirstGuess]. A history that shows no
-// need (see evidence) is passed over; when none does, the initial estimate holds, and Source and Samples say which history it was held
-// against. The error is about an unknown estimator.
+// need (see evidence) is passed over; when none does, the initial estimate holds (Guessed), and Source and Samples say which history it was
+// held against. The error is about an unknown estimator.
 func (in Input) Estimate() (Estimate, error) {
 	estimator, err := ByName(in.Estimator)
 	if err != nil {
@@ -70,7 +72,7 @@ func (in Input) Estimate() (Estimate, error) {
 		known := evidence(samples, first.Bytes)
 		bytes := estimator.Bytes(known)
 		if len(samples) > 0 && without.Samples == 0 {
-			without = Estimate{Bytes: first.Bytes, Source: source, Samples: min(len(samples), estimator.Window), Stated: first.Stated}
+			without = Estimate{Bytes: first.Bytes, Source: source, Samples: min(len(samples), estimator.Window), Stated: first.Stated, Guessed: true}
 		}
 		ended := slices.DeleteFunc(slices.Clone(known), func(s Sample) bool { return s.Censored })
 		return Estimate{

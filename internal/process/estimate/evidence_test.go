@@ -40,6 +40,9 @@ func TestWhatShowsNoNeedDoesNotDisplaceTheInitialEstimate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := estimateOf(t, estimate.Input{Project: c.samples, Configured: c.initials})
+			if e.Guessed != c.initial {
+				t.Errorf("guessed: %t", e.Guessed)
+			}
 			if first := max(c.initials, estimate.FirstGuess); c.initial != (e.Bytes == first) || e.Source != estimate.SourceProject {
 				t.Fatalf("%+v", e)
 			}

@@ -195,7 +195,7 @@ func (p *policy) actOnHard(in input, why string) []action {
 		return nil // soon: see wants
 	}
 	if in.ledgerErr != nil {
-		return p.warn(why + "; the ledger cannot be read, so nothing is stopped")
+		return p.warn(why + "; who holds memory cannot be read, so nothing is stopped")
 	}
 	chosen, state := p.choose(in)
 	switch {

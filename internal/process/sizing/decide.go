@@ -30,7 +30,7 @@ type Numbers struct {
 	MinFree limit.Bytes
 	// Memory is the memory limit.
 	Memory limit.Bytes
-	// LimitNote says why the memory limit is not the one asked for, "" when it is.
+	// LimitNote says why the memory limit is not the one asked for, or that it is more than the machine has; "" for neither.
 	LimitNote string
 	// Ceiling is the highest memory limit that is possible here, 0 when that is not known, and CeilingOf the machine or cgroup that sets
 	// it.
@@ -80,6 +80,9 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 	}
 	memory, n.LimitNote = host.Below(memory)
 	n.Memory = max(memory, limit.MiB) // the least that can be configured: never none at all
+	if s.MemoryMax != config.Auto && n.LimitNote == "" && capacity > 0 && n.Memory > capacity {
+		n.LimitNote = fmt.Sprintf("%s is more than the %s of this machine, which runs out of memory before the limit holds", askedBy(s, "memory_max"), capacity.Human())
+	}
 	// A run can't use more than the limit that the user gave it. What "auto" or an enclosing group makes of that limit
 	// says nothing about what the run needs: an estimate above it must be refused at once, not wait for ever.
 	n.Reservation = n.Estimate.Bytes
@@ -164,6 +167,11 @@ func (n Numbers) Ask(s config.Settings) admission.Request {
 		Reservation: n.Reservation, Yields: !n.Estimate.Stated, SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal, Wait: s.Wait,
 		Required: s.Enforcement == config.EnforcementRequired, MinFree: n.MinFree, CountSwap: s.CountSwap,
 	}
+	if s.Reservation > 0 {
+		r.AskedBy = askedBy(s, "reservation")
+	} else if n.Estimate.Source == estimate.SourceConfigured {
+		r.AskedBy = askedBy(s, "initial_estimate")
+	}
 	r.Least = max(0, n.Reservation-n.Estimate.FromKills)
 	if s.Wait == config.Forever {
 		r.Wait = admission.Forever
@@ -172,6 +180,17 @@ func (n Numbers) Ask(s config.Settings) admission.Request {
 		r.MinFree = -1 // nothing is kept free; 0 would mean the default there
 	}
 	return r
+}
+
+// askedBy names what set a key: the flag or the variable, or the key with the file it stands in.
+func askedBy(s config.Settings, key string) string {
+	switch from := s.Source(key); from.Origin {
+	case config.OriginFlag, config.OriginEnvironment:
+		return from.String()
+	case config.OriginUser, config.OriginProject:
+		return key + " (" + from.String() + ")"
+	}
+	return key
 }
 
 // InputOf returns what a history knows about a variant of a tool in a project, for an estimate. The files of other projects are read only

@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -46,6 +47,17 @@ func TestDecide(t *testing.T) {
 				t.Errorf("admission is asked to keep %d free, want %d", got, c.asked)
 			}
 		})
+	}
+}
+
+// A limit above what the machine has is not held: the machine runs out first.
+func TestALimitAboveTheMachineIsNoted(t *testing.T) {
+	small := Host{Reading: headroom.Reading{MemTotal: 8 * limit.GiB, MemAvailable: 7 * limit.GiB}}
+	for memory, noted := range map[limit.Bytes]bool{8 * limit.GiB: false, 9 * limit.GiB: true, config.Auto: false} {
+		n, err := Decide(config.Settings{MemoryMax: memory, InitialEstimate: 9 * limit.GiB}, estimate.Input{}, small)
+		if err != nil || strings.Contains(n.LimitNote, "memory_max is more than the 8 GiB of this machine") != noted {
+			t.Errorf("memory_max %d: %q, %v", memory, n.LimitNote, err)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@
 //
 // A writer never makes its caller wait: lines are put into memory and written by a goroutine 200 ms later at the latest, kills,
 // compactions and ends at once. Nothing runs while nothing happens. What finds no room is left out and counted: a run's file has
-// at most 4 MiB, the last 512 KiB of them for kills, compactions and the end, 896 KiB for samples. Those are at most 4,096, each with the
+// at most 4 MiB: 2.6 MiB for events, 896 KiB for samples, and 512 KiB for kills, compactions and the end. Those are at most 4,096, each with the
 // highest values of its interval: the intervals double with time. Each holds the counts before it, so that [Look] can leave out
 // the middle of a file. [Prune] keeps 30 days, 10,000 runs and 256 MiB, and leaves what lives.
 //

@@ -48,7 +48,7 @@ type Decision struct {
 	MinFreeBytes   int64 `json:"min_free_bytes,omitempty"`
 	// BoundBy is "host", or the cgroup that leaves the least.
 	BoundBy string `json:"bound_by,omitempty"`
-	// LimitNote says why the memory limit is not the one asked for, "" when it is.
+	// LimitNote says why the memory limit is not the one asked for, or that it is more than the machine has; "" for neither.
 	LimitNote string `json:"limit_note,omitempty"`
 	// CeilingBytes is the highest memory limit that was possible, and CeilingOf what sets it, in words: "this machine", or a control group.
 	CeilingBytes int64  `json:"ceiling_bytes,omitempty"`

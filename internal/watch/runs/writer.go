@@ -27,6 +27,8 @@ const (
 	// reservedSamples is the part of the rest for samples only: a run of a week that asks its model ten thousand times must not look as if
 	// it stood still. MaxSamples of 224 bytes each fit.
 	reservedSamples = MaxSamples * 224
+	// MaxEvents bounds all other events: 2.6 MiB.
+	MaxEvents = MaxFile - reserved - reservedSamples
 	// reservedEnd is the part of reserved for the end.
 	reservedEnd = 128 << 10
 	// maxLine bounds one line other than the end.
@@ -183,7 +185,7 @@ func (r rank) room() (file int64, memory int) {
 	case steady:
 		return MaxFile - reserved, maxWaiting
 	}
-	return MaxFile - reserved - reservedSamples, maxWaiting
+	return MaxEvents, maxWaiting
 }
 
 // put adds a line to those that wait, or counts it as dropped when there is no room. The caller holds mu.

@@ -110,7 +110,7 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 	}
 	holders, err := l.readLedger(ctx)
 	if err != nil {
-		snap.Host.Unread = "the ledger: " + err.Error()
+		snap.Host.Unread = "who holds memory: " + err.Error()
 	}
 	l.readHost(&snap.Host)
 

@@ -375,11 +375,11 @@ func helpLines(replay bool) []string {
 		"  +                        a quarter more memory, within what is free",
 		"  e                        end (asks first)",
 		"  q                        quit",
-		"", "  MEM PEAK LIM RSVD  memory now, at most, allowed, reserved in the ledger",
+		"", "  MEM PEAK LIM RSVD  memory now, at most, allowed, reserved",
 		"  CPU                of one processor",
 		"  WINDOW             tokens of the last request, and what the model takes",
 		"  DEFS               tokens of each request that the definitions of MCP tools take (on wide screens)",
-		"  CMP                compactions of the window",
+		"  CUT                how often the conversation was shortened",
 		"  RSLT               the largest result of a tool",
 		"  KIL                processes that were killed for memory",
 	}

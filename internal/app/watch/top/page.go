@@ -85,7 +85,7 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 		}
 	}
 	if n := len(r.Compactions); n > 0 {
-		title(fmt.Sprintf("compactions (%d)", n))
+		title("shortened (" + limit.Count(n, "time") + ")")
 		for _, c := range r.Compactions[max(0, n-most):] {
 			add("  %s  %s to %s tokens by %s, %s cut (%s)", c.Time.Local().Format("15:04:05"), limit.Tokens(c.Before), limit.Tokens(c.After),
 				printable.Name(strings.Join(c.Rungs, ", ")), size(c.CutBytes), printable.Name(c.Why()))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -274,7 +275,7 @@ func (w widths) header() string {
 		definitions = "  DEFS"
 	}
 	return " " + cell("STATE", 5) + cell("TOOL", w.tool) + cell("PROJECT", w.project) +
-		"  MEM PEAK  LIM RSVD  CPU    WINDOW" + definitions + " CMP RSLT KIL  AGE"
+		"  MEM PEAK  LIM RSVD  CPU    WINDOW" + definitions + " CUT RSLT KIL  AGE"
 }
 
 // row returns one line of the table.
@@ -283,10 +284,7 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	if selected {
 		mark = ">"
 	}
-	tool, project := r.Tool, r.Project
-	if r.Variant != "" {
-		tool += " " + r.Variant
-	}
+	tool, project := config.NameTool(r.Tool, r.Variant), r.Project
 	if r.Parent != "" && r.Live() {
 		tool = "└" + tool
 	}
