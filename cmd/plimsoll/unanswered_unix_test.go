@@ -31,7 +31,7 @@ func TestATerminalThatDoesNotAnswerIsAskedNothing(t *testing.T) {
 		{0, []string{"help", "mcp"}},
 		{0, []string{"doctor"}},
 		{0, []string{"stats"}},
-		{0, []string{"slots"}},
+		{0, []string{"top", "--once"}},
 		{0, []string{"config", "show"}},
 		{0, []string{"run", "--", "true"}},
 		{125, []string{"no-such-command"}},

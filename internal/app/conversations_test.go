@@ -41,7 +41,7 @@ func TestWindowCutsCanBeListedReadAndForgotten(t *testing.T) {
 	if cut, err := a.Cut(one[0].ID); err != nil || string(cut.Text) != "{\"role\":\"user\"}\n" {
 		t.Errorf("%q, %v", cut.Text, err)
 	}
-	if _, err := a.Cuts("zz"); err == nil || !strings.Contains(err.Error(), "plimsoll window show lists") {
+	if _, err := a.Cuts("zz"); err == nil || !strings.Contains(err.Error(), `the ID "zz"; plimsoll runs --cuts lists`) {
 		t.Errorf("an unknown ID: %v", err)
 	}
 	for _, dry := range []bool{true, false} {

@@ -145,7 +145,7 @@ try {
 } catch (e) {
   state.error = e.message;
 }
-document.getElementById("foot").textContent = "Plimsoll " + state.version + " · reads only · plimsoll runs, plimsoll top and plimsoll slots show the same in a terminal";
+document.getElementById("foot").textContent = "Plimsoll " + state.version + " · reads only · plimsoll runs, plimsoll top and plimsoll top show the same in a terminal";
 addEventListener("hashchange", async () => { await route(); main.focus({ preventScroll: true }); scrollTo(0, 0); });
 await route();
 update();

@@ -71,7 +71,7 @@ export default function runPage(main, state, tools, id) {
       text = cut.text + (cut.incomplete ? "\n… the end was too large to be kept" : "");
     } catch (e) { text = e.message; }
     open.set(checkpoint, text);
-    box.replaceChildren(el("pre", { tabindex: "0", "aria-label": "What was cut" }, text.length > 200000 ? text.slice(0, 200000) + "\n… plimsoll window show " + checkpoint + " has all" : text));
+    box.replaceChildren(el("pre", { tabindex: "0", "aria-label": "What was cut" }, text.length > 200000 ? text.slice(0, 200000) + "\n… plimsoll runs --cuts " + checkpoint + " has all" : text));
   }
 
   function draw(r) {
