@@ -17,7 +17,7 @@ func newDemoCommand() *cobra.Command {
 	var asJSON, yes, stay, leave bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "See what Plimsoll does, in a minute: no key, no network, nothing to set up",
+		Short: "See what Plimsoll does: no key, no network, nothing to set up",
 		Long: `Starts a simulated Argo CD with 819 applications and a stand-in for a model that goes by keywords, and
 under a real "plimsoll run" the Argo CD agent: in a sandbox, after admission, behind the proxy, with its
 tools behind the gateway. Then it does to the agent what agents die of: large lists, a tool that floods,
@@ -41,10 +41,13 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 			}
 			offerDemo(cmd, &o, yes || asJSON)
 			out := cmd.OutOrStdout()
+			if !asJSON {
+				out = wrapped(out, os.Stdout)
+			}
 			if asJSON {
 				o.Each = func(s app.DemoScene) { _ = app.WriteJSON(out, s, "") }
 			} else {
-				o.Out = unwrapWriter(out) // it draws, of texts that it has made plain
+				o.Out = wrapped(unwrapWriter(cmd.OutOrStdout()), os.Stdout) // it draws, of texts that it has made plain
 				o.Colour = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 			}
 			if !asJSON && !leave && (stay || term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd()))) {
@@ -110,7 +113,7 @@ func offerDemo(cmd *cobra.Command, o *app.DemoOptions, quiet bool) {
 		return
 	}
 	model, argocd := app.DemoOffers(os.Getenv)
-	errs := plainWriter(cmd.ErrOrStderr())
+	errs := wrapped(plainWriter(cmd.ErrOrStderr()), os.Stderr)
 	person := term.IsTerminal(int(os.Stdin.Fd())) && stderrIsTerminal()
 	ask := func(what, flag string) bool {
 		if !person {

@@ -19,7 +19,7 @@ func newMCPCommand() *cobra.Command {
 	var readOnly, events bool
 	cmd := &cobra.Command{
 		Use:   "mcp [flags] -- SERVER [ARG...]",
-		Short: "Stand in front of an MCP server, so that no result is too large for the agent",
+		Short: "Stand in front of an MCP server: no result floods the agent",
 		Long: `Starts an MCP server inside limits and passes everything between it and the client byte for byte,
 except what is too large: of a large result the client gets the first page, and three more tools to
 page, search and query the rest, which is kept on disk.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func newRunsCommand(open opener) *cobra.Command {
 				if d.Run == nil {
 					return err
 				}
-				return joinPrinted(printRun(plainWriter(out), d), err)
+				return joinPrinted(printRun(wrapped(plainWriter(out), os.Stdout), d), err)
 			}
 			list, err := a.Runs(f)
 			if err != nil {
