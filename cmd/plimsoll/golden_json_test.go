@@ -69,12 +69,12 @@ func TestRealJSONStays(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.env = append(s.env, "OPENAI_API_KEY=", "ANTHROPIC_API_KEY=")
-	s.configure("[agents.reviewer]\n")
+	s.configure("[agents.reviewer]\n[mcp]\nargocd_simulator = \"3,1,1,1\"\n")
 	var all strings.Builder
 	for _, line := range []string{
 		"version --json", "config show --json", "config explain memory_max --json", "stats claude --format json", "top --once --json", "agent list --json",
-		"ask --model standin --simulator=3,1,1,1 --quiet --json list all applications",
-		"ask --model standin --simulator=3,1,1,1 --events list all applications",
+		"ask --agent argocd --model standin --quiet --json list all applications",
+		"ask --agent argocd --model standin --events list all applications",
 		"runs last --json",
 	} {
 		o := s.plimsoll(strings.Fields(line)...)

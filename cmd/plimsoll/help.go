@@ -72,7 +72,9 @@ func (h *help) title(text string) {
 }
 
 // lines writes text, wrapped.
-func (h *help) lines(text string) { h.WriteString(app.Wrap(strings.TrimRight(text, "\n"), h.width) + "\n") }
+func (h *help) lines(text string) {
+	h.WriteString(app.Wrap(strings.TrimRight(text, "\n"), h.width) + "\n")
+}
 
 func (h *help) write(cmd *cobra.Command, short bool) {
 	text := cmd.Long

@@ -35,7 +35,7 @@ func newRunsCommand(open opener) *cobra.Command {
 			"dropped, word for word, one JSON value a line. What an earlier cut had changed is shown whole by that one.",
 		Example: "  plimsoll runs --outcome oom --since 7d\n  plimsoll runs last\n  plimsoll runs last --follow\n  plimsoll runs last --cuts\n" +
 			"  plimsoll runs --export json | jq .peak_bytes",
-		Args:    cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			a, err := open(cmd)
 			if err != nil || len(args) > 0 {

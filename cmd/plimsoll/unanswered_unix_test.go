@@ -18,6 +18,7 @@ var terminalQuery = regexp.MustCompile("\x05|\x1b\\](?:\\d+;)+\\?|\x1b\\[[>=?]?[
 func TestATerminalThatDoesNotAnswerIsAskedNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	s.env = append(s.env, "PLIMSOLL_MCP_ARGOCD_SIMULATOR=on")
 	broken := filepath.Join(t.TempDir(), "broken.toml")
 	if err := os.WriteFile(broken, []byte("unknown = 1\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -37,7 +38,7 @@ func TestATerminalThatDoesNotAnswerIsAskedNothing(t *testing.T) {
 		{125, []string{"no-such-command"}},
 		{125, []string{"run", "--no-such-flag"}},
 		{1, []string{"config", "check", broken}},
-		{0, []string{"ask", "--simulator", "--model", "standin", "how many clusters are there?"}},
+		{0, []string{"ask", "--model", "standin", "how many clusters are there?"}},
 	} {
 		screen, code := s.terminal(c.args...)
 		if code != c.code || screen == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Hang lets [Wrap] find out by itself where lines go on: below their second column, behind a mark that they begin with (-, ✓, │), or as far
+// Hang lets [Wrap] find out by itself where lines go on: below their second column, behind a mark that they begin with (-, ✓, 1.), or as far
 // in as they begin.
 const Hang = -1
 
@@ -72,8 +72,18 @@ func secondColumn(line string, begin, width int) int {
 		}
 	}
 	mark, _, _ := strings.Cut(line[begin:], " ")
-	if r, n := utf8.DecodeRuneInString(ansi.Strip(mark)); n == len(ansi.Strip(mark)) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+	if isMark(ansi.Strip(mark)) {
 		return begin + ansi.StringWidth(mark) + 1
 	}
 	return begin
+}
+
+// isMark reports whether a word begins an item of a list: one sign, or a number with a point behind it.
+func isMark(word string) bool {
+	number, point := strings.CutSuffix(word, ".")
+	if point && number != "" && strings.Trim(number, "0123456789") == "" {
+		return true
+	}
+	r, n := utf8.DecodeRuneInString(word)
+	return n == len(word) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }

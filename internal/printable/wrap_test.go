@@ -24,6 +24,8 @@ func TestLinesAreWrappedAtWords(t *testing.T) {
 		{"a sentence whose second column  is too far in", 30, printable.Hang, "a sentence whose second column\nis too far in"},
 		{"  ✓ it ended well", 10, printable.Hang, "  ✓ it\n    ended\n    well"},
 		{"  \x1b[2m│\x1b[0m - one two", 9, printable.Hang, "  \x1b[2m│\x1b[0m - one\n    two"},
+		{"  1. the first", 9, printable.Hang, "  1. the\n     first"},
+		{"  12 of them", 8, printable.Hang, "  12 of\n  them"},
 		{"plimsoll: one two three", 14, 4, "plimsoll: one\n    two three"},
 		{"averylongword that stays", 5, printable.Hang, "averylongword\nthat\nstays"},
 		{"\x1b[1mbold\x1b[0m \x1b[31mred\x1b[0m", 8, printable.Hang, "\x1b[1mbold\x1b[0m \x1b[31mred\x1b[0m"},

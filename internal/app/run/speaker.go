@@ -24,7 +24,7 @@ type speaker struct {
 	quiet    bool
 	colour   bool
 	width    func() int // of the terminal; nil for none
-	unclosed bool // a progress line without a line end is on the screen
+	unclosed bool       // a progress line without a line end is on the screen
 	said     map[string]bool
 	waited   bool      // progress was shown
 	waitLine time.Time // when a line about waiting was written last
