@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -131,8 +132,8 @@ func printSetup(w io.Writer, r app.SetupResult, undo bool, width int) error {
 		_, err := fmt.Fprintln(w, text)
 		return err
 	}
-	var rows [][3]string
-	what, action := 0, 0
+	var rows [][4]string
+	what, action, indent := 0, 0, 0
 	for _, c := range r.Changes {
 		why, file := c.Why, app.Printable(c.File)
 		if c.Exact {
@@ -141,12 +142,17 @@ func printSetup(w io.Writer, r app.SetupResult, undo bool, width int) error {
 		if c.Target != "" {
 			file += " (a link to " + app.Printable(c.Target) + ")"
 		}
-		rows = append(rows, [3]string{c.What, string(c.Action), strings.TrimLeft(file+"\n"+app.Printable(why), "\n")})
+		rows = append(rows, [4]string{c.What, string(c.Action), file, app.Printable(why)})
 		what, action = max(what, len(c.What)), max(action, len(c.Action))
+		indent = what + action + 4
 	}
-	text, indent := "", what+action+4
+	text := ""
 	for _, row := range rows {
-		cell := strings.TrimRight(app.Wrap(row[2], width-indent), "\n")
+		cell := strings.TrimSpace(row[2] + "  " + row[3])
+		if row[2] != "" && width > 0 && indent+utf8.RuneCountInString(cell) > width {
+			cell = row[2] + "\n" + row[3] // a reason below the file that it is about
+		}
+		cell = app.Wrap(strings.TrimRight(cell, "\n"), width-indent)
 		text += strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", what, row[0], action, row[1], strings.ReplaceAll(cell, "\n", "\n"+strings.Repeat(" ", indent))), " ") + "\n"
 	}
 	end := ""
