@@ -51,7 +51,7 @@ func (r *Run) leftOutMessages(n int, kept []Message) {
 	r.state.replace(kept)
 	r.leftOut = true
 	r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "history", Messages: n})
-	r.events.emit(Event{Kind: EventRoom, Text: fmt.Sprintf("the oldest %d messages of the conversation were left out", n)})
+	r.events.emit(Event{Kind: EventRoom, Step: r.steps, Text: fmt.Sprintf("the oldest %d messages of the conversation were left out", n)})
 }
 
 // replace replaces all messages in the store. If that fails the store still has the longer conversation and nothing is lost, so it only

@@ -244,6 +244,7 @@ func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool)
 // precisionScore counts cases as PrecisionMemBench does.
 type precisionScore struct {
 	active, activeRight, empty, emptyRight, wrong int
+	lines, hits                                   int
 	precision, recall                             float64
 	precisionOf, recallOf                         int
 }
@@ -279,6 +280,7 @@ func (s *precisionScore) add(e precisionExpect, got []string) bool {
 			s.emptyRight++
 		}
 	}
+	s.lines, s.hits = s.lines+len(got), s.hits+hits
 	if len(got) > 0 {
 		s.precision += float64(hits) / float64(len(got))
 	}
@@ -290,7 +292,8 @@ func (s *precisionScore) add(e precisionExpect, got []string) bool {
 
 func (s *precisionScore) print(o *Out, name string) {
 	o.Add(Row{Case: name, Metric: fmt.Sprintf("active right of %d", s.active), Value: float64(s.activeRight), Unit: "cases"})
-	o.Add(Row{Case: name, Metric: "precision", Value: 100 * s.precision / float64(max(s.precisionOf, 1)), Unit: "%"})
+	o.Add(Row{Case: name, Metric: fmt.Sprintf("of %d lines are right", s.lines), Value: 100 * float64(s.hits) / float64(max(s.lines, 1)), Unit: "%"})
+	o.Add(Row{Case: name, Metric: "precision, nothing given counts as 0", Value: 100 * s.precision / float64(max(s.precisionOf, 1)), Unit: "%"})
 	o.Add(Row{Case: name, Metric: "recall", Value: 100 * s.recall / float64(max(s.recallOf, 1)), Unit: "%"})
 	o.Add(Row{Case: name, Metric: fmt.Sprintf("empty right of %d", s.empty), Value: float64(s.emptyRight), Unit: "cases"})
 }

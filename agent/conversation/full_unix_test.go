@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/diskspace"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -47,7 +48,7 @@ func fill(s *Store) error {
 	switch {
 	case err == nil || said == 0:
 		return fmt.Errorf("%d messages, %w", said, err)
-	case !diskFull(err) || !strings.Contains(err.Error(), `session "s"`) || !strings.Contains(err.Error(), "make room on the disk of "+s.o.Dir):
+	case !diskspace.IsFull(err) || !strings.Contains(err.Error(), `session "s"`) || !strings.Contains(err.Error(), "make room on the disk of "+s.o.Dir):
 		return fmt.Errorf("the wrong error: %w", err)
 	case len(c.Messages()) != said:
 		return fmt.Errorf("%d messages, want %d", len(c.Messages()), said)
@@ -66,7 +67,7 @@ func fill(s *Store) error {
 	if before := s.Stats().Bytes; before != onDisk() {
 		return fmt.Errorf("%d bytes are reckoned with, there are %d", before, onDisk())
 	}
-	if err := c.Replace(append(c.Messages(), big, big, big, big, big, big, big)); !diskFull(err) {
+	if err := c.Replace(append(c.Messages(), big, big, big, big, big, big, big)); !diskspace.IsFull(err) {
 		return fmt.Errorf("a replacement that has no room: %w", err)
 	}
 	if err := c.Close(); err != nil {

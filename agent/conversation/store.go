@@ -14,6 +14,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/diskspace"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -181,7 +182,7 @@ func (s *Store) count(add func(*Stats), e journal.Event) {
 // failed returns err with the operation that failed, the directory, and what to do about it.
 func (s *Store) failed(what string, err error) error {
 	fix := "see that " + s.o.Dir + " can be written"
-	if diskFull(err) {
+	if diskspace.IsFull(err) {
 		fix = "make room on the disk of " + s.o.Dir
 	}
 	return fmt.Errorf("%s a conversation in %s: %w; %s", what, s.o.Dir, err, fix)

@@ -23,12 +23,12 @@ var roomLines = map[string]int{
 	"deploy":           300,
 	"e2e":              700,
 	"examples":         600,
-	"internal":         10580, // with the wrapping of lines
+	"internal":         10620, // with the wrapping of lines
 	"internal/testing": 9700,
 	"journal":          1800,
 	"limit":            400,
 	"memory":           16290, // with what tells statements from questions and orders (signs)
-	"process":          24900,
+	"process":          25000, // with the rest of the disk's watch where nobody counts the processor time
 	"tools":            31040,
 	"watch":            9100,
 	"window":           36850,

@@ -1,14 +1,13 @@
 package argocd
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/plimsoll/plimsoll/limit"
 )

@@ -124,8 +124,9 @@ func (w *Writer) finish(cut string, failed bool) error {
 		return w.err
 	}
 	// This removes the file that kept room for the end of the result.
-	_ = w.dir.Remove(spareFile)
-	w.used -= spareSize
+	if w.dir.Remove(spareFile) == nil {
+		w.used -= spareSize
+	}
 	if cut != "" {
 		w.err, w.ending = nil, true
 		_ = w.text.Truncate(w.size) // removes what a failed write left

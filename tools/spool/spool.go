@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/diskspace"
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
@@ -201,7 +202,7 @@ func (s *Spool) evictOldest(l *ledger) bool {
 
 // full returns a *[Full] in the place of the system's error for a full disk, and any other error unchanged.
 func (s *Spool) full(err error) error {
-	if diskFull(err) {
+	if diskspace.IsFull(err) {
 		return &Full{Dir: s.o.Dir, Why: "disk", Err: err}
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/diskspace"
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
@@ -92,7 +93,7 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 	w.used = spareSize + int64(len(src.Call))*4/3 + 2<<10
 	w.reserved = w.used + minStep
 	err := s.locked(w.enter)
-	for err != nil && outOfSpace(err) && s.freeDisk() {
+	for err != nil && diskspace.CanMakeRoom(err) && s.freeDisk() {
 		err = s.locked(w.enter)
 	}
 	if err != nil {
@@ -306,7 +307,7 @@ func (w *Writer) store(b []byte) error {
 		return err
 	}
 	_, err := w.text.WriteAt(b, w.size)
-	for err != nil && outOfSpace(err) && w.s.freeDisk() {
+	for err != nil && diskspace.CanMakeRoom(err) && w.s.freeDisk() {
 		_, err = w.text.WriteAt(b, w.size)
 	}
 	if err != nil {

@@ -91,9 +91,10 @@ func (t *Toolset) resourceActionTool() builtin.Tool {
 // find sets group, version and namespace of the resource from the application's tree. It is an error if no resource fits, or several.
 func (in *actionArgs) find(ctx context.Context, client *argocd.Client) error {
 	var found []resource
+	fit := 0
 	match := func(r resource) {
 		if strings.EqualFold(r.Kind, in.Kind) && r.Name == in.ResourceName && (in.Group == "" || r.Group == in.Group) && (in.ResourceNamespace == "" || r.Namespace == in.ResourceNamespace) {
-			if len(found) < maxListed {
+			if fit++; len(found) < maxListed {
 				found = append(found, r)
 			}
 		}
@@ -122,7 +123,10 @@ func (in *actionArgs) find(ctx context.Context, client *argocd.Client) error {
 	for i, r := range found {
 		list[i] = r.String()
 	}
-	return fmt.Errorf("%d resources fit: %s; say group or resource_namespace", len(found), strings.Join(list, ", "))
+	if fit > len(found) {
+		list = append(list, fmt.Sprintf("and %d more", fit-len(found)))
+	}
+	return fmt.Errorf("%d resources fit: %s; say group or resource_namespace", fit, strings.Join(list, ", "))
 }
 
 // resourceAction is ResourceAction of types.go.

@@ -161,7 +161,15 @@ const shop = `{"metadata":{"name":"shop","resourceVersion":"41","generation":900
 
 const fleet = `{"metadata":{"name":"fleet","finalizers":["keep.me"]},"spec":{"generators":[],"template":{}},"status":{"resources":[{"name":"fleet-a"},{"name":"fleet-b"}]}}`
 
-const tree = `{"nodes":[{"group":"apps","version":"v1","kind":"Deployment","namespace":"shop","name":"ui"},{"version":"v1","kind":"Service","namespace":"shop","name":"ui"},{"version":"v1","kind":"Pod","namespace":"shop","name":"same"},{"version":"v1","kind":"Pod","namespace":"other","name":"same"}]}`
+// treeOf23 are nodes of one kind and name in 23 namespaces.
+var treeOf23 = func() (nodes string) {
+	for n := range 23 {
+		nodes += fmt.Sprintf(`,{"version":"v1","kind":"ConfigMap","namespace":"n%d","name":"everywhere"}`, n)
+	}
+	return nodes
+}()
+
+var tree = `{"nodes":[{"group":"apps","version":"v1","kind":"Deployment","namespace":"shop","name":"ui"},{"version":"v1","kind":"Service","namespace":"shop","name":"ui"},{"version":"v1","kind":"Pod","namespace":"shop","name":"same"},{"version":"v1","kind":"Pod","namespace":"other","name":"same"}` + treeOf23 + `]}`
 
 func writableObjects() map[string]string {
 	return map[string]string{

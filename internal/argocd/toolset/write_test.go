@@ -164,6 +164,8 @@ func TestWritesAreRefusedBeforeTheyAreSent(t *testing.T) {
 		{"run_resource_action", `{"name":"guestbook","action":"resume","kind":"Deployment","resource_name":"ui","confirm":"ui"}`, "not possible in the state"},
 		{"run_resource_action", `{"name":"guestbook","action":"restart","kind":"Job","resource_name":"ui","confirm":"ui"}`, "no resource of kind"},
 		{"run_resource_action", `{"name":"guestbook","action":"restart","kind":"Pod","resource_name":"same","confirm":"same"}`, "2 resources fit: Pod shop/same, Pod other/same"},
+		{"run_resource_action", `{"name":"guestbook","action":"restart","kind":"ConfigMap","resource_name":"everywhere","confirm":"everywhere"}`, "23 resources fit: ConfigMap n0/everywhere"},
+		{"run_resource_action", `{"name":"guestbook","action":"restart","kind":"ConfigMap","resource_name":"everywhere","confirm":"everywhere"}`, "and 3 more; say group"},
 		{"project_update", `{"param_name":"shop","confirm":"shop"}`, "no change was asked for"},
 		{"project_update", `{"param_name":"nosuch","description":"x","confirm":"nosuch"}`, "nosuch"},
 		{"project_create", `{"name":"x","destinations":[{"servr":"*"}],"confirm":"x"}`, "server, name, namespace"},

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/diskspace"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -239,7 +240,7 @@ func (a *Archive) failed(what string, err error) error {
 
 // NextStep returns, as an advice to a person, what can be done about an error in writing to a directory: make room, or check permissions.
 func NextStep(dir string, err error) string {
-	if DiskFull(err) {
+	if diskspace.IsFull(err) {
 		return "make room on the disk of " + dir
 	}
 	return "see that " + dir + " can be written"

@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/plimsoll/plimsoll/internal/memory/archive"
+	"github.com/plimsoll/plimsoll/internal/diskspace"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -124,7 +124,7 @@ func plainError(notePath string, err error) error {
 	} else if of, ok := errors.AsType[*os.LinkError](err); ok {
 		err = of.Err
 	}
-	if archive.DiskFull(err) {
+	if diskspace.IsFull(err) {
 		return refuse("Error: %s: %v; nothing was changed. Make room on the disk, or delete notes that are needed no longer", notePath, err)
 	}
 	return refuse("Error: %s: %v", notePath, err)

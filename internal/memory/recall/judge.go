@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -154,15 +155,16 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 	if len(says) == 0 {
 		return
 	}
+	own := p.own && (p.ownIn == nil || slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.ownIn[p.words[i].sentence] }))
 	least := 0.5
 	switch title := p.title(j.s); {
 	case title > 1:
 		bonus += titleWeight
 		j.telling++
-	case title == 1 && p.own:
+	case title == 1 && own:
 		least = 0.1
 		j.subject = true
-	case !p.own:
+	case !own:
 		least = 0.65
 	}
 	j.covered = min(j.covered/max(total, 1), 1)
@@ -173,10 +175,10 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		on     bool
 		weight float64
 	}{
-		{p.own && p.mine, ownWeight},
+		{own && p.mine, ownWeight},
 		{p.asks, askWeight},
 		{p.said, saidWeight},
-		{p.here && !p.own, hereWeight},
+		{p.here && !own, hereWeight},
 		{p.world && !p.mine, worldWeight},
 		{p.states, statesWeight},
 		{p.why && !p.mine, whyWeight},
@@ -185,19 +187,63 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 			bonus += sign.weight
 		}
 	}
-	// Of the words that are met those count that together are the least likely by chance.
-	slices.Sort(says)
-	slices.Reverse(says)
-	sum := 0.0
-	for k, s := range says {
-		sum += s
-		if f := floor(of, n, k+1); k == 0 || sum+bonus-f > j.says-j.floor {
-			j.says, j.floor = sum+bonus, f
-		}
-	}
-	subject := p.own && j.subject && (p.mine || least < 0.5)
+	j.says, j.floor = leastLikely(says, bonus, of, n)
+	p.judgeSentences(j, bonus, held, of)
+	subject := own && j.subject && (p.mine || least < 0.5)
 	if p.states && j.telling < 2 || j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common) {
 		j.says = min(j.says, 0.9*j.floor)
+	}
+}
+
+// leastLikely returns what those of the words that are met say that together are the least likely by chance, and the floor of it. n words
+// were tried.
+func leastLikely(met []float64, bonus float64, of int, n float64) (says, least float64) {
+	slices.Sort(met)
+	slices.Reverse(met)
+	sum := 0.0
+	for k, s := range met {
+		sum += s
+		if f := floor(of, n, k+1); k == 0 || sum+bonus-f > says-least {
+			says, least = sum+bonus, f
+		}
+	}
+	return says, least
+}
+
+// judgeSentences weighs a record for each sentence of a prompt that has several: a long prompt has many words that some record holds, seldom two of
+// them in one sentence. As many sentences as there are had the chance.
+func (p *Prompt) judgeSentences(j *judged, bonus float64, held map[string]int, of int) {
+	sentences := 0
+	for i := range p.words {
+		if i == 0 || p.words[i].sentence != p.words[i-1].sentence {
+			sentences++
+		}
+	}
+	if sentences < 2 {
+		return
+	}
+	for from := 0; from < len(p.words); {
+		n, covered, total := 0.0, 0.0, 0.0
+		var met []float64
+		to := from
+		for ; to < len(p.words) && p.words[to].sentence == p.words[from].sentence; to++ {
+			w := &p.words[to]
+			n += w.rank.tries()
+			share := w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, to)
+			total += share
+			if says, ok := j.met[to]; ok {
+				met = append(met, says)
+				covered += share
+			}
+		}
+		from = to
+		if len(met) < 2 {
+			continue
+		}
+		says, least := leastLikely(met, bonus, of*sentences, n)
+		if says-least > j.says-j.floor {
+			j.says, j.floor, j.covered = says, least, max(j.covered, min(covered/max(total, 1), 1))
+		}
 	}
 }
 

@@ -24,25 +24,27 @@ type Prompt struct {
 	// List is set if the prompt asks for a list.
 	List bool
 
-	asks   bool // it is a question
-	mine   bool // about what belongs to the person
-	said   bool // about what was said
-	here   bool // it points at what lies before both
-	world  bool // about how something is in the world
-	fact   bool // it asks who, when or which
-	why    bool // it asks for a reason
-	should bool // it asks which way to go
-	own    bool // about what is the person's
-	states bool // it tells something
-	common bool // it has words that everybody says, and asks for nothing of the person\'s
+	asks   bool         // it is a question
+	mine   bool         // about what belongs to the person
+	said   bool         // about what was said
+	here   bool         // it points at what lies before both
+	world  bool         // about how something is in the world
+	fact   bool         // it asks who, when or which
+	why    bool         // it asks for a reason
+	should bool         // it asks which way to go
+	own    bool         // about what is the person's
+	ownIn  map[int]bool // the sentences that are so, of a prompt with several
+	states bool         // it tells something
+	common bool         // it has words that everybody says, and asks for nothing of the person\'s
 	words  []word
 }
 
 // word is a word of a prompt that says something.
 type word struct {
 	unit
-	rank rank
-	name bool // it is written as a name is
+	rank     rank
+	name     bool // it is written as a name is
+	sentence int
 }
 
 // Read reads a prompt. It tells by general signs what sort of prompt it is: how many of its words say something, how it begins, whether it points at
@@ -65,13 +67,16 @@ func Read(text string) Prompt {
 	german := isGerman(all)
 	order := p.signs(all)
 	seen := map[string]bool{}
-	functions := 0
+	functions, sentence := 0, 0
 	for _, u := range all {
+		if u.Breaks {
+			sentence++
+		}
 		if u.rank() == function {
 			functions++
 		}
 		if w, ok := content(p.Query, u, german); ok && !seen[w.Term] && len(p.words) < maxWords {
-			seen[w.Term] = true
+			seen[w.Term], w.sentence = true, sentence
 			p.words = append(p.words, w)
 		}
 	}
@@ -82,6 +87,15 @@ func Read(text string) Prompt {
 		}
 	}
 	own := p.mine && (p.asks || order == asked) || p.said || p.should && p.asks
+	if own && sentence > 1 {
+		p.ownIn = map[int]bool{}
+		for i, s := range sentencesOf(p.Query, all) {
+			if part := Read(s); len(s) < len(p.Query) && part.Why == "" && part.own && !part.here {
+				p.ownIn[i+1] = true
+			}
+		}
+		own = len(p.ownIn) > 0
+	}
 	p.own = own
 	p.states = !p.asks && !p.mine && !p.said && len(p.words) >= 3 && functions > 1
 	fragment := len(p.words) >= 2 && len(all)-len(p.words) <= 1
@@ -97,6 +111,18 @@ func Read(text string) Prompt {
 		p.Why = "the prompt is about what lies at hand"
 	}
 	return p
+}
+
+// sentencesOf returns the sentences and lines of a text whose words are all.
+func sentencesOf(text string, all []unit) (list []string) {
+	from := 0
+	for _, u := range all {
+		if u.Breaks && u.At > from {
+			list = append(list, text[from:u.At])
+			from = u.At
+		}
+	}
+	return append(list, text[from:])
 }
 
 // clip returns the beginning and the end of a text.

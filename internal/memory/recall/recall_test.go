@@ -225,3 +225,15 @@ func TestTheNewestWordIsGivenWithWhatItReplaced(t *testing.T) {
 		t.Errorf("the line does not say what it replaced and when: %s", text)
 	}
 }
+
+// A prompt of several sentences is read sentence by sentence: what one of them asks of the person says nothing about the words of another one,
+// and words that stand together in one sentence are worth more than the same words scattered.
+func TestLongPrompts(t *testing.T) {
+	s := storeOf(t, everyday...)
+	const lead = "A shipment of turbines got stuck yesterday because nobody filed the customs declaration, and the trucks waited outside the terminal until " +
+		"midnight. Our forwarder blames a fax, the carrier blames weather, procurement blames everybody. Meanwhile the painters arrive, scaffolding and all. "
+	given(t, s, lead+"Then what about the frontend repositories?", "We use pnpm in all frontend repositories.")
+	given(t, s, lead+"When are the releases cut?", "Releases are cut on Tuesdays.")
+	given(t, s, "The replayed animation stutters. I drew it myself. What would you do?")
+	given(t, s, "Can we make this faster? The sessions are a map now. Fix it and measure.")
+}

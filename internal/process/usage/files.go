@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/diskspace"
 )
 
 const (
@@ -106,7 +108,7 @@ func (h *History) offError(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		reason = OffReadOnly
-	case isFull(err):
+	case diskspace.IsFull(err):
 		reason = OffFull
 	}
 	return &OffError{Reason: reason, Path: path, Err: err}

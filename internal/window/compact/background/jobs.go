@@ -250,12 +250,12 @@ func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
 func (j *Jobs) keep(job Job, answer Answer) {
 	r := Result{Answer: answer, Covers: job.Covers, Client: job.Client, Sent: job.Sent, At: time.Now()}
 	n := answer.bytes()
+	if !j.take(n) {
+		return
+	}
 	for len(j.ready.order) > 0 && (len(j.ready.order) >= maxResults || j.held+n > maxResultBytes) {
 		old, _ := j.ready.remove(j.ready.order[0])
 		j.letGo(&old)
-	}
-	if !j.take(n) {
-		return
 	}
 	j.held += n
 	j.ready.put(job.Key, r, maxResults)

@@ -156,6 +156,27 @@ func TestJobsAreBounded(t *testing.T) {
 	})
 }
 
+// A result that gets no memory drives out none of those that are ready.
+func TestAResultWithoutMemoryDrivesOutNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(background.Options{})
+		defer b.Close()
+		for i := range 64 {
+			b.Start(background.Job{Key: fmt.Sprint(i), Whom: "good", Ask: says("text", nil)})
+			synctest.Wait()
+		}
+		b.mem.all = b.mem.held.Load()
+		b.Start(background.Job{Key: "late", Whom: "good", Ask: says("longer text", nil)})
+		synctest.Wait()
+		if _, ok := b.Ready("late"); ok {
+			t.Error("a result is kept that has no memory")
+		}
+		if _, ok := b.Ready("0"); !ok {
+			t.Error("the oldest result went for one that was not kept")
+		}
+	})
+}
+
 // A refusal for good is never asked again within a day, one that passes later and later, and one that is about a conversation
 // leaves the others alone.
 func TestRefusals(t *testing.T) {

@@ -2,13 +2,13 @@ package checkpoint
 
 import (
 	"bytes"
+	"compress/flate"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // Digest identifies a run of messages from the first one on. It is that of package tokens.
@@ -74,22 +74,34 @@ const magic = "plimsoll-ck1\n"
 // errDamaged is the reason for which a file is set aside.
 var errDamaged = errors.New("checkpoint: the file is damaged")
 
-var encoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
+// packers are writers of some 1 MB each.
+var packers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
-		panic(err) // the options are constants
+		panic(err) // the level is a constant
 	}
-	return e
-})
+	return w
+}}
 
-var decoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecoded))
-	if err != nil {
-		panic(err) // the options are constants
+// pack returns text in the form of RFC 1951.
+func pack(text []byte) []byte {
+	var out bytes.Buffer
+	w := packers.Get().(*flate.Writer)
+	defer packers.Put(w)
+	w.Reset(&out)
+	_, _ = w.Write(text) // a buffer takes everything
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// unpack undoes pack, up to [maxDecoded].
+func unpack(small []byte) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(small)), maxDecoded+1))
+	if err == nil && len(text) > maxDecoded {
+		err = fmt.Errorf("it unpacks to more than %d bytes", maxDecoded)
 	}
-	return d
-})
+	return text, err
+}
 
 // seal returns the contents of a file: the magic, the checksum of body, body.
 func seal(body []byte) []byte {
@@ -129,7 +141,7 @@ func (c *Checkpoint) encode() []byte {
 	for _, text := range c.Recalled {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
-	return seal(encoder().EncodeAll(b, nil))
+	return seal(pack(b))
 }
 
 // decode returns the checkpoint in a file that encode made. Any other bytes are errDamaged.
@@ -138,7 +150,7 @@ func decode(file []byte) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := decoder().DecodeAll(body, nil)
+	b, err := unpack(body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}

@@ -76,10 +76,10 @@ func (c Cut) file(k key, of *Checkpoint, compressed int64) []byte {
 	if len(text) > maxCutText {
 		text, c.Incomplete = text[:maxCutText], true
 	}
-	small := encoder().EncodeAll(text, nil)
+	small := pack(text)
 	for int64(len(small)) > compressed && len(text) > 0 {
 		text, c.Incomplete = text[:len(text)/2], true
-		small = encoder().EncodeAll(text, nil)
+		small = pack(text)
 	}
 	c.StoredBytes = 0
 	head, err := json.Marshal(c.Entry)
@@ -124,7 +124,7 @@ func decodeCut(file []byte) (Cut, error) {
 	if err != nil {
 		return Cut{}, err
 	}
-	text, err := decoder().DecodeAll(small, nil)
+	text, err := unpack(small)
 	if err != nil {
 		return Cut{}, fmt.Errorf("%w: %w", errDamaged, err)
 	}
