@@ -262,8 +262,12 @@ func TestWhatAPersonReadsIsWrapped(t *testing.T) {
 	s := newSite(t)
 	for _, columns := range []uint16{60, 120} {
 		for _, args := range [][]string{
-			{"run", "--layer", "monitor", "--", "sh", "-c", "exit 3"}, {"run", "--memory-max", "4GG", "--", "true"}, {"runs", "last"},
-			{"setup", "--yes", "--agents", "none", "--mcp", "no"}, {"--help", "--all"}, {"ask", "--help"},
+			{"run", "--layer", "monitor", "--", "sh", "-c", "exit 3"},
+			{"run", "--memory-max", "4GG", "--", "true"},
+			{"runs", "last"},
+			{"setup", "--yes", "--agents", "none", "--mcp", "no"},
+			{"--help", "--all"},
+			{"ask", "--help"},
 		} {
 			screen, _ := s.terminalOf(columns, args...)
 			lines, most := 0, 0

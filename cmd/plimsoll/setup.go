@@ -146,14 +146,14 @@ func printSetup(w io.Writer, r app.SetupResult, undo bool, width int) error {
 		what, action = max(what, len(c.What)), max(action, len(c.Action))
 		indent = what + action + 4
 	}
-	text := ""
+	var text strings.Builder
 	for _, row := range rows {
 		cell := strings.TrimSpace(row[2] + "  " + row[3])
 		if row[2] != "" && width > 0 && indent+utf8.RuneCountInString(cell) > width {
 			cell = row[2] + "\n" + row[3] // a reason below the file that it is about
 		}
 		cell = app.Wrap(strings.TrimRight(cell, "\n"), width-indent)
-		text += strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", what, row[0], action, row[1], strings.ReplaceAll(cell, "\n", "\n"+strings.Repeat(" ", indent))), " ") + "\n"
+		text.WriteString(strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", what, row[0], action, row[1], strings.ReplaceAll(cell, "\n", "\n"+strings.Repeat(" ", indent))), " ") + "\n")
 	}
 	end := ""
 	for _, next := range r.Next {
@@ -165,6 +165,6 @@ func printSetup(w io.Writer, r app.SetupResult, undo bool, width int) error {
 	case !undo && len(r.Next) > 0:
 		end += "plimsoll setup --undo takes it out again.\n"
 	}
-	_, err := io.WriteString(w, text+app.Wrap(end, width))
+	_, err := io.WriteString(w, text.String()+app.Wrap(end, width))
 	return err
 }

@@ -124,7 +124,10 @@ server, and how much of that reached the client.`,
 	f.BoolVarP(&forget.dryRun, "dry-run", "n", false, "with --forget: list what would be removed, and remove nothing")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(statsFormats, cobra.ShellCompDirectiveNoFileComp))
 	for _, pair := range [][2]string{
-		{"project", "all"}, {"forget", "mcp"}, {"mcp", "project"}, {"mcp", "all"},
+		{"project", "all"},
+		{"forget", "mcp"},
+		{"mcp", "project"},
+		{"mcp", "all"},
 		{"format", "json"},
 	} {
 		cmd.MarkFlagsMutuallyExclusive(pair[0], pair[1])
