@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -110,7 +111,7 @@ server, and how much of that reached the client.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), stats)
 			}
-			return errors.Join(printStats(out, args[0], stats), printNext(out, next))
+			return errors.Join(printStats(out, args[0], stats), printNext(wrapped(out, os.Stdout), next))
 		},
 	}
 	f := cmd.Flags()
@@ -178,10 +179,10 @@ func printStats(w io.Writer, tool string, stats []app.Stat) error {
 			continue
 		}
 		if rows++; rows == 1 {
-			fmt.Fprintln(t, "TOOL\tPROJECT\tRUNS\tKEPT\tP95\tMAX\tNEXT\tLIMIT\tOOM KILLS")
+			fmt.Fprintln(t, "TOOL\tPROJECT\tRUNS\tKEPT\tP95\tMAX\tNEXT\tOOM KILLS")
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%d\n", strings.TrimSpace(s.Tool+" "+s.Variant), s.ProjectKey, s.Recorded, s.Samples,
-			size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), size(s.LimitBytes), s.OOMKills)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\n", strings.TrimSpace(s.Tool+" "+s.Variant), s.ProjectKey, s.Recorded, s.Samples,
+			size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), s.OOMKills)
 	}
 	if rows == 0 {
 		what, command := "", "claude"
