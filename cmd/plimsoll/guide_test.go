@@ -104,3 +104,24 @@ func (g guide) code() []span {
 	}
 	return list
 }
+
+// The page of plimsoll run has every flag that sets something: its help shows some and names the page.
+func TestRunPageHasEveryFlag(t *testing.T) {
+	list := guides(t)
+	page := list[slices.IndexFunc(list, func(g guide) bool { return g.name == "docs/run.md" })]
+	run, _, err := newRootCommand(nil).Find([]string{"run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range flagsOf(run) {
+		if name == "--help" || name == "--all" || !strings.HasPrefix(name, "--") {
+			continue
+		}
+		named := func(s span) bool {
+			return strings.HasPrefix(s.text+" ", name+" ") || strings.HasPrefix(s.text, name+"=")
+		}
+		if !slices.ContainsFunc(page.spans, named) {
+			t.Errorf("docs/run.md does not say what %s of plimsoll run does", name)
+		}
+	}
+}

@@ -10,7 +10,8 @@
 //   - a package has no comment in doc.go, or a file has grown past 450 lines;
 //   - the binary weighs more than its budget, or has a package in it that keeps the linker from removing what is not used
 //     (weight_test.go);
-//   - a fuzz target or a command of the README is not run by the gate;
+//   - a fuzz target or a command of the README is not run by the gate, or the README is longer than a screen;
+//   - a guide names a message that the program does not say;
 //   - a tracked file names a path of one developer's machine, the host of a package
 //     registry, or a private note.
 //

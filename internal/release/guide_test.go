@@ -22,10 +22,6 @@ var theirs = map[string]struct {
 	"plimsoll doctor": {file: "e2e/packages_linux_test.go", test: "TestDebInTheSystem"},
 	"man plimsoll":    {file: "e2e/packages_linux_test.go", test: "TestDebInTheSystem"},
 	"sudo dnf install ./plimsoll-0.1.0-1.x86_64.rpm":                                                     {file: "e2e/packages_linux_test.go", test: "TestRPMInTheSystem"},
-	"go run ./internal/release build -out out/release":                                                   {file: "internal/release/release_test.go", test: "TestTwoBuildsAreEqual"},
-	"go run ./internal/release check out/release":                                                        {file: "internal/release/release_test.go", test: "TestTwoBuildsAreEqual"},
-	"CGO_ENABLED=0 go build -ldflags='-s -w' ./cmd/plimsoll":                                             {file: "internal/release/release_test.go", test: "TestTwoBuildsAreEqual"},
-	"go run ./internal/release packages -version 0.1.0 -out out/packages plimsoll":                       {file: "internal/release/packages/packages_test.go", test: "TestSameBytes"},
 	"irm https://github.com/plimsoll/plimsoll/releases/latest/download/install.ps1 -OutFile install.ps1": {never: "Windows"},
 	`.\install.ps1`: {never: "Windows"},
 }
