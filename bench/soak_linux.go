@@ -67,7 +67,7 @@ func soakBench(ctx context.Context, o *Out, args []string) error {
 	}))
 	defer provider.Close()
 
-	agent, err := startSoaked(ctx, dir, "agent", "", "agent", "serve", "--simulator", "--lab", "--model", "standin")
+	agent, err := startSoaked(ctx, dir, "agent", "[mcp]\nargocd_simulator = \"on\"\n", "agent", "serve", "--lab", "--model", "standin")
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,8 @@ func toldBy(w *world, s *mcp.ClientSession, tool, message string) (text string, 
 func TestAnAgentIsATool(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	url, _ := w.agentServer("argocd", "--simulator")
+	w.variables = append(w.variables, simulated)
+	url, _ := w.agentServer("argocd")
 	s := w.another(url+"/a2a/argocd", "[agents.boss]\nmodel = \"standin\"\nservers = [\"helper\"]\n")
 	tools, err := s.ListTools(t.Context(), nil)
 	if err != nil || len(tools.Tools) < 2 || tools.Tools[0].Name != "helper__details" || tools.Tools[1].Name != "helper__search" {

@@ -110,7 +110,8 @@ var javaScript = []struct{ transport, version, protocol string }{
 
 func TestA2AJavaScript(t *testing.T) {
 	w := newWorld(t)
-	base, _ := w.agentServer("--simulator", "--lab")
+	w.variables = append(w.variables, simulated)
+	base, _ := w.agentServer("--lab")
 	for _, c := range javaScript {
 		t.Run(c.transport+" "+c.version, func(t *testing.T) {
 			w := *w

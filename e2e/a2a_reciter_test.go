@@ -82,8 +82,8 @@ func newReciter(t *testing.T, w *world) (r *reciter, flags []string) {
 		r.CloseClientConnections()
 		r.Close()
 	})
-	w.variables = append(w.variables, "OPENAI_API_KEY=sk-reciter", "OPENAI_BASE_URL="+r.URL+"/v1")
-	return r, []string{"--model", "reciter", "--simulator"}
+	w.variables = append(w.variables, "OPENAI_API_KEY=sk-reciter", "OPENAI_BASE_URL="+r.URL+"/v1", simulated)
+	return r, []string{"--model", "reciter"}
 }
 
 func (r *reciter) answer(w http.ResponseWriter, req *http.Request) {

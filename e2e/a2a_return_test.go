@@ -240,7 +240,8 @@ func kernelHolds(t *testing.T, conn net.Conn) (n int) {
 // Fifty streams at once, each whole.
 func TestA2AFiftyStreams(t *testing.T) {
 	w := newWorld(t)
-	url, _ := w.agentServer("--simulator", "--lab")
+	w.variables = append(w.variables, simulated)
+	url, _ := w.agentServer("--lab")
 	want := tell(t, w.ask(url, bindings[0], "alone", "list all applications", "").all())
 	if want.state != "TASK_STATE_COMPLETED" || !strings.Contains(want.text, "PAGE 1 of 819 items (41 pages)") {
 		t.Fatalf("alone: %+v", want)

@@ -78,7 +78,11 @@ func TestA2AKit(t *testing.T) {
 	own := func(command ...string) func(*world, string) string {
 		return func(w *world, front string) string { return w.kitServer(front, command...) }
 	}
-	serve, one, builtin := own("serve"), own("agent", "serve", "clerk"), own("agent", "serve", "argocd", "--simulator", "--model", "thinker")
+	serve, one := own("serve"), own("agent", "serve", "clerk")
+	builtin := func(w *world, front string) string {
+		w.variables = append(w.variables, simulated)
+		return w.kitServer(front, "agent", "serve", "argocd", "--model", "thinker")
+	}
 	for _, run := range []kitRun{
 		{"serve", serve, "clerk", "jsonrpc", "mandatory"},
 		{"serve", serve, "clerk", "jsonrpc", "capabilities"},

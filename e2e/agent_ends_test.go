@@ -22,9 +22,10 @@ func TestAskEndsALoop(t *testing.T) {
 	}
 	defer model.Close()
 	w := newWorld(t)
+	w.variables = append(w.variables, simulated)
 	w.variables = append(w.variables, "OPENAI_BASE_URL="+model.URL(), "OPENAI_API_KEY="+model.Token(), "OPENAI_MODEL="+standin.Model)
 	for _, question := range []string{"loop", "loop: search for prod, changing"} {
-		r := w.run(nil, plimsoll, "ask", "--simulator", "--json", question)
+		r := w.run(nil, plimsoll, "ask", "--json", question)
 		var report struct {
 			Outcome, Detail string
 			Calls           int

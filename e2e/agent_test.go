@@ -97,16 +97,16 @@ func TestAskEndsAsItShould(t *testing.T) {
 		status         int
 		stdout, stderr string
 	}{
-		{"an answer", []string{"--simulator", "--model", "standin", "list all applications"}, nil, 0, "PAGE 1 of 819 items (41 pages)", "it goes by keywords"},
-		{"a search", []string{"--simulator", "--model", "standin", "search", "for", "prod"}, nil, 0, "matches for", ""},
-		{"steps used up", []string{"--simulator", "--model", "standin", "--max-steps", "1", "list all applications"}, nil, 0, "stand-in", "step-limit"},
+		{"an answer", []string{"--model", "standin", "list all applications"}, []string{simulated}, 0, "PAGE 1 of 819 items (41 pages)", "it goes by keywords"},
+		{"a search", []string{"--model", "standin", "search", "for", "prod"}, []string{simulated}, 0, "matches for", ""},
+		{"steps used up", []string{"--model", "standin", "--max-steps", "1", "list all applications"}, []string{simulated}, 0, "stand-in", "step-limit"},
 		{"no model", []string{"hello"}, nil, 125, "", "--model standin"},
 		{"no question", []string{"--model", "standin"}, nil, 125, "", "there is no question"},
 		{"no such agent", []string{"--agent", "nobody", "hello"}, nil, 125, "", "there are: argocd"},
-		{"no such session", []string{"--simulator", "--model", "standin", "--session", "never", "--continue", "hello"}, nil, 125, "", "--continue"},
+		{"no such session", []string{"--model", "standin", "--session", "never", "--continue", "hello"}, []string{simulated}, 125, "", "--continue"},
 		{"continue what", []string{"--continue", "hello"}, nil, 125, "", "--session"},
-		{"model down", []string{"--simulator", "hello"}, []string{"OPENAI_API_KEY=sk-secret-1", "OPENAI_BASE_URL=http://127.0.0.1:1/v1"}, 1, "", "model-error"},
-		{"no Argo CD", []string{"--agent", "argocd", "--model", "standin", "hello"}, nil, 125, "", "--simulator"},
+		{"model down", []string{"hello"}, []string{simulated, "OPENAI_API_KEY=sk-secret-1", "OPENAI_BASE_URL=http://127.0.0.1:1/v1"}, 1, "", "model-error"},
+		{"no Argo CD", []string{"--agent", "argocd", "--model", "standin", "hello"}, nil, 125, "", "PLIMSOLL_MCP_ARGOCD_SIMULATOR=on"},
 		{"no agent at all", []string{"--model", "standin", "hello"}, nil, 0, "standin-planner", "assistant is asked"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -126,6 +126,7 @@ func TestAskEndsAsItShould(t *testing.T) {
 // A wrong key, HTML in the place of an API, and a provider that is always busy.
 func TestAskSaysWhatIsWrongWithTheModel(t *testing.T) {
 	w := newWorld(t)
+	w.variables = append(w.variables, simulated)
 	for _, c := range []struct {
 		name    string
 		answer  http.HandlerFunc
@@ -157,7 +158,7 @@ func TestAskSaysWhatIsWrongWithTheModel(t *testing.T) {
 			defer provider.Close()
 			r := w.run(func(cmd *exec.Cmd) {
 				cmd.Env = append(cmd.Env, "OPENAI_API_KEY=sk-secret-2", "OPENAI_BASE_URL="+provider.URL+"/v1")
-			}, plimsoll, "ask", "--simulator", "hello")
+			}, plimsoll, "ask", "hello")
 			if r.status != 1 || !strings.Contains(r.stderr, "model-error") || !strings.Contains(strings.ToLower(r.stderr), c.says) || strings.Contains(r.stdout+r.stderr, "sk-secret-2") {
 				t.Errorf("status %d\nstdout: %s\nstderr: %s", r.status, clip(r.stdout), clip(r.stderr))
 			}
@@ -171,6 +172,7 @@ func TestAskSaysWhatIsWrongWithTheModel(t *testing.T) {
 // A conversation is kept, found again by another process, and gone on with.
 func TestAskKeepsTheSession(t *testing.T) {
 	w := newWorld(t)
+	w.variables = append(w.variables, simulated)
 	ask := func(question string) (report struct {
 		Outcome, Answer string
 		Steps           int
@@ -179,7 +181,7 @@ func TestAskKeepsTheSession(t *testing.T) {
 	},
 	) {
 		t.Helper()
-		r := w.run(nil, plimsoll, "ask", "--simulator", "--model", "standin", "--session", "morning", "--json", question)
+		r := w.run(nil, plimsoll, "ask", "--model", "standin", "--session", "morning", "--json", question)
 		if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || r.status != 0 {
 			t.Fatalf("status %d, %v: %s%s", r.status, err, clip(r.stdout), clip(r.stderr))
 		}
@@ -330,7 +332,8 @@ func resident(pid int) limit.Bytes {
 // conversation before the model, which is strict, sees it; and the task has an end.
 func TestAgentMendsWhatAKillLeftBehind(t *testing.T) {
 	w := newWorld(t)
-	url, cmd := w.agentServer("--simulator", "--lab")
+	w.variables = append(w.variables, simulated)
+	url, cmd := w.agentServer("--lab")
 	body, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": message("m1", "", "call the tool hang")})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/a2a/argocd", strings.NewReader(string(body)))
 	if err != nil {
@@ -363,7 +366,7 @@ func TestAgentMendsWhatAKillLeftBehind(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	url, _ = w.agentServer("--simulator", "--lab")
+	url, _ = w.agentServer("--lab")
 	var next sent
 	if code := rpc(t, url, "SendMessage", message("m2", session, "how many projects are there?"), &next); code != 0 || next.Task.Status.State != "TASK_STATE_COMPLETED" || !strings.Contains(next.text(), "236") {
 		t.Errorf("the next question of the conversation: code %d, %+v", code, next.Task)

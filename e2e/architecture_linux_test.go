@@ -329,7 +329,7 @@ func passToolResult(t *testing.T, w *world, marked string) {
 
 // passQuestion asks the built-in agent for Argo CD, which calls a tool and answers.
 func passQuestion(t *testing.T, w *world, marked string) {
-	if got := w.run(nil, marked, "ask", "--simulator", "--model", "standin", "list all applications"); got.status != 0 || !strings.Contains(got.stdout, "PAGE 1 of") {
+	if got := w.run(func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, simulated) }, marked, "ask", "--model", "standin", "list all applications"); got.status != 0 || !strings.Contains(got.stdout, "PAGE 1 of") {
 		t.Fatalf("status %d\n%s\n%s", got.status, got.stdout, got.stderr)
 	}
 }

@@ -22,6 +22,7 @@ func TestAnAgentThatDiedInItsContainerComesBackWithHalfOfItsWindow(t *testing.T)
 		t.Skip("no process namespace can be made")
 	}
 	w := newWorld(t)
+	w.variables = append(w.variables, simulated)
 	c := w.container(256 * mebibyte)
 	ready := filepath.Join(t.TempDir(), "url")
 	start := func() (cmd *exec.Cmd, url string, said func() string) {
@@ -33,7 +34,7 @@ func TestAnAgentThatDiedInItsContainerComesBackWithHalfOfItsWindow(t *testing.T)
 		}
 		t.Cleanup(func() { _ = log.Close() })
 		cmd = c.command("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/sh", "-c", `echo 1000 >/proc/self/oom_score_adj; exec "$@"`, "sh",
-			plimsoll, "agent", "serve", "argocd", "--simulator", "--model", "standin", "--listen", "127.0.0.1:0", "--ready-file", ready, "--events")
+			plimsoll, "agent", "serve", "argocd", "--model", "standin", "--listen", "127.0.0.1:0", "--ready-file", ready, "--events")
 		cmd.Stderr, cmd.Stdout = log, log
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -63,7 +64,7 @@ func TestAnAgentThatDiedInItsContainerComesBackWithHalfOfItsWindow(t *testing.T)
 		return value
 	}
 	ask := func() string {
-		cmd := exec.Command(plimsoll, "ask", "--simulator", "--model", "standin", "--json", "list all applications")
+		cmd := exec.Command(plimsoll, "ask", "--model", "standin", "--json", "list all applications")
 		cmd.Dir, cmd.Env = w.work, w.environment()
 		out, err := cmd.CombinedOutput()
 		if err != nil {

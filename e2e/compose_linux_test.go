@@ -56,7 +56,7 @@ func TestCompose(t *testing.T) {
 	e := newEngine(t)
 	prometheusTool(t, "prometheus")
 	c := &composition{engine: e, dir: filepath.Join(t.TempDir(), "compose"), variables: []string{
-		"NETWORK=none", "PROMETHEUS_IMAGE=prometheus", "IMAGE=with-python", "AGENT_FLAGS=--simulator --model standin",
+		"NETWORK=none", "PROMETHEUS_IMAGE=prometheus", "IMAGE=with-python", "ARGOCD_SIMULATOR=on", "AGENT_FLAGS=--model standin",
 	}}
 	prometheus, err := exec.LookPath("prometheus")
 	if err != nil {

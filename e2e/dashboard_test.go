@@ -231,6 +231,7 @@ func (w *world) command(args ...string) *exec.Cmd {
 // TestDashboardInABrowser: runs appear, change and end on the page without its being loaded again, and every page is fit to be looked at.
 func TestDashboardInABrowser(t *testing.T) {
 	w := newWorld(t)
+	w.variables = append(w.variables, "PLIMSOLL_MCP_ARGOCD_SIMULATOR=30,3,3,1")
 	evil := `<img src=x onerror=console.error(1)>`
 	if err := os.Mkdir(filepath.Join(w.work, evil), 0o755); err != nil {
 		t.Fatal(err)
@@ -238,7 +239,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	cmd := w.command("run", "--quiet", "--enforcement", "off", "--tool", "earlier", "--", "sh", "-c", "exit 3", evil, "--token", "hidden-from-all")
 	cmd.Dir = filepath.Join(w.work, evil)
 	_ = cmd.Run()
-	if out, err := w.command("ask", "--quiet", "--model", "standin", "--simulator=30,3,3,1", "list all applications").CombinedOutput(); err != nil {
+	if out, err := w.command("ask", "--quiet", "--model", "standin", "list all applications").CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v", out, err)
 	}
 

@@ -86,6 +86,9 @@ var worlds atomic.Int64
 // cookieName marks everything a test starts.
 const cookieName = "PLIMSOLL_E2E_COOKIE"
 
+// simulated lets the built-in agent work on a simulated Argo CD.
+const simulated = "PLIMSOLL_MCP_ARGOCD_SIMULATOR=on"
+
 // newWorld makes an empty one. When the test ends nothing may be left that started in
 // it; what is left is ended.
 func newWorld(t *testing.T) *world {

@@ -71,13 +71,13 @@ func TestServesUnderAServiceManager(t *testing.T) {
 	for name, args := range map[string][]string{
 		"serve":       {"serve"},
 		"watch":       {"watch"},
-		"agent serve": {"agent", "serve", "--simulator", "--model", "standin"},
+		"agent serve": {"agent", "serve", "--model", "standin"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			ln := loopbackSocket(t, "127.0.0.1")
 			url := "http://" + ln.Addr().String()
-			cmd, conn, said := w.serviceManager(ln, []string{"WATCHDOG_USEC=2000000"}, args...)
+			cmd, conn, said := w.serviceManager(ln, []string{"WATCHDOG_USEC=2000000", simulated}, args...)
 			_ = ln.Close() // the service manager's own end does not take connections
 			if got, want := notice(conn, time.Minute), "READY=1\nSTATUS=serving on "+url; got != want {
 				t.Fatalf("first %q, not %q\n%s", got, want, said)

@@ -164,22 +164,24 @@ func orphansAreToldOf(t *testing.T, m mode) {
 	o := startOrphaning(t, m, "warn")
 	o.until("the warning", func() bool { return o.told("still run after") == 4 })
 	o.until("the list", func() bool {
-		cmd := exec.Command(plimsoll, "slots", "--json", "--tree")
+		cmd := exec.Command(plimsoll, "top", "--once", "--json", "--tree")
 		cmd.Env = o.w.environment()
 		out, err := cmd.Output()
-		var slots []struct {
-			Orphans   int
-			Processes []struct {
-				PID            int
-				Name           string
-				Orphan, Daemon bool
+		var top struct {
+			Runs []struct {
+				Orphans int
+				Tree    []struct {
+					PID            int
+					Name           string
+					Orphan, Daemon bool
+				}
 			}
 		}
-		if err != nil || json.Unmarshal(out, &slots) != nil || len(slots) != 1 {
-			t.Fatalf("slots: %v: %s", err, out)
+		if err != nil || json.Unmarshal(out, &top) != nil || len(top.Runs) != 1 {
+			t.Fatalf("top: %v: %s", err, out)
 		}
 		orphans, daemons, others := 0, 0, 0
-		for _, p := range slots[0].Processes {
+		for _, p := range top.Runs[0].Tree {
 			switch {
 			case p.Daemon:
 				daemons++
@@ -191,14 +193,14 @@ func orphansAreToldOf(t *testing.T, m mode) {
 				others++
 			}
 		}
-		return orphans == 3 && daemons == 1 && others == 1 && slots[0].Orphans == 4
+		return orphans == 3 && daemons == 1 && others == 1 && top.Runs[0].Orphans == 4
 	})
-	cmd := exec.Command(plimsoll, "slots", "--tree")
+	cmd := exec.Command(plimsoll, "top", "--once", "--tree")
 	cmd.Env = o.w.environment()
 	out, err := cmd.Output()
 	if err != nil || strings.Count(string(out), "testtool  (orphan)") != 3 || !strings.Contains(string(out), "testtool  (orphan, daemon)") ||
-		!strings.Contains(string(out), ", 4 orphans") {
-		t.Errorf("slots --tree: %v\n%s", err, out)
+		!strings.Contains(string(out), "      4 orphans\n") {
+		t.Errorf("top --once --tree: %v\n%s", err, out)
 	}
 	if n := o.idlers(); n != 4 {
 		t.Errorf("%d children live, want all 4", n)

@@ -93,7 +93,7 @@ func TestPluginCommandsWork(t *testing.T) {
 		}
 		texts.WriteString(string(text))
 	}
-	commands := regexp.MustCompile("`(plimsoll (?:status|runs|predict)[^`]*)`").FindAllStringSubmatch(texts.String(), -1)
+	commands := regexp.MustCompile("`(plimsoll (?:status|runs|stats)[^`]*)`").FindAllStringSubmatch(texts.String(), -1)
 	if len(commands) < 4 {
 		t.Fatalf("only %q", commands)
 	}

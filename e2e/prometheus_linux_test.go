@@ -181,6 +181,7 @@ func TestEveryPanelHasData(t *testing.T) {
 	inTheRepository(t)
 	program := prometheusTool(t, "prometheus")
 	w := newWorld(t)
+	w.variables = append(w.variables, "PLIMSOLL_MCP_ARGOCD_SIMULATOR=30,3,3,1")
 	provider := httptest.NewServer(scripted.New(scripted.Options{Window: 3000, Lenient: true}))
 	t.Cleanup(provider.Close)
 	write(t, fmt.Sprintf("[upstream]\nanthropic = %q\n[window]\nmax_tokens = 9000\n[mcp.servers.notes]\ncommand = [%q]\n",
@@ -248,7 +249,7 @@ func TestEveryPanelHasData(t *testing.T) {
 		}
 		return series, ""
 	}
-	if out, err := w.command("ask", "--quiet", "--model", "standin", "--simulator=30,3,3,1", "list all applications").CombinedOutput(); err != nil {
+	if out, err := w.command("ask", "--quiet", "--model", "standin", "list all applications").CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v", out, err)
 	}
 	g, _ := grafana(t)

@@ -28,8 +28,6 @@ func newAgentCommand() *cobra.Command {
 
 func newAgentServeCommand() *cobra.Command {
 	var o app.AgentServeOptions
-	var sim simulatorFlags
-	var which app.ArgoCDOptions
 	var events bool
 	cmd := &cobra.Command{
 		Use:   "serve [NAME...]",
@@ -39,7 +37,7 @@ func newAgentServeCommand() *cobra.Command {
 a final state, whatever becomes of its client, its model or this process.
 
 plimsoll serve does the same beside its gateways.`,
-		Example: `  plimsoll agent serve --simulator --model standin
+		Example: `  PLIMSOLL_MCP_ARGOCD_SIMULATOR=on plimsoll agent serve --model standin
   plimsoll run -- plimsoll agent serve reviewer --listen 127.0.0.1:7100`,
 		ValidArgsFunction: completeAgents,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -51,10 +49,6 @@ plimsoll serve does the same beside its gateways.`,
 				return err
 			}
 			o.Names = args
-			o.Server, o.Context, o.Instance = which.Server, which.Context, which.Instance
-			if o.Simulator, err = sim.options(cmd); err != nil {
-				return err
-			}
 			o.Version, o.Stderr = version(), os.Stderr
 			if events {
 				o.Events = cmd.OutOrStdout()
@@ -64,8 +58,6 @@ plimsoll serve does the same beside its gateways.`,
 	}
 	f := cmd.Flags()
 	agentFlags(cmd, &o.AgentOptions)
-	argocdFlags(cmd, &which)
-	sim.add(cmd)
 	f.StringVar(&o.Listen, "listen", "", "address to listen on (default: 127.0.0.1:4620, or [serve] listen)")
 	f.StringVar(&o.ReadyFile, "ready-file", "", "write the base URL into this file when ready, remove it at the end")
 	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output")

@@ -15,8 +15,6 @@ import (
 
 func newAskCommand() *cobra.Command {
 	var o app.AskOptions
-	var sim simulatorFlags
-	var which app.ArgoCDOptions
 	var asJSON, events bool
 	cmd := &cobra.Command{
 		Use:   "ask [flags] QUESTION",
@@ -35,9 +33,9 @@ Exits with 0 when there is an answer, with 1 when there is none, with 128+N when
 with 125 when nothing could be asked; it says why.`,
 		Example: `  plimsoll ask hi
   plimsoll ask --model ollama/qwen3 "what is a load line?"
-  plimsoll ask --simulator --model standin "list all applications"
   plimsoll ask "which applications of team payments are degraded, and why?"
-  plimsoll ask --mcp "npx -y @modelcontextprotocol/server-filesystem ." "what is in this folder?"
+  plimsoll ask --mcp-config .mcp.json "what is in this folder?"
+  PLIMSOLL_MCP_ARGOCD_SIMULATOR=on plimsoll ask --model standin "list projects"
   plimsoll ask --session morning "and the others?"
   git diff | plimsoll ask --agent reviewer -`,
 		Args: cobra.ArbitraryArgs,
@@ -54,10 +52,6 @@ with 125 when nothing could be asked; it says why.`,
 			}
 			if o.Existing && o.Session == "" {
 				return fmt.Errorf("--continue goes on with a session; name it with --session")
-			}
-			o.Server, o.Context, o.Instance = which.Server, which.Context, which.Instance
-			if o.Simulator, err = sim.options(cmd); err != nil {
-				return err
 			}
 			o.Version, o.Stderr = version(), os.Stderr
 			person := stderrIsTerminal() && !o.Quiet
@@ -99,8 +93,6 @@ with 125 when nothing could be asked; it says why.`,
 	f := cmd.Flags()
 	agentFlags(cmd, &o.AgentOptions)
 	mcpFlags(cmd, &o.AgentOptions)
-	argocdFlags(cmd, &which)
-	sim.add(cmd)
 	f.StringVar(&o.Session, "session", "", "keep the conversation under this name, and go on with it next time")
 	f.BoolVar(&o.Existing, "continue", false, "fail when the session does not exist")
 	f.IntVar(&o.MaxSteps, "max-steps", 0, "most requests to the model (default: of the agent, 20)")

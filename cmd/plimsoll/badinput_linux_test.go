@@ -299,7 +299,7 @@ func TestNothingOfNamesReachesTheTerminalRaw(t *testing.T) {
 		{"run", "--layer", evil, "--", "true"},
 		{"stats"},
 		{"stats", evil},
-		{"predict", evil},
+		{"stats", evil, "--format", "k8s"},
 		{"gc", evil},
 		{"config", "check", evil},
 		{"config", "explain", evil},
@@ -309,12 +309,12 @@ func TestNothingOfNamesReachesTheTerminalRaw(t *testing.T) {
 		check(fmt.Sprintf("%q, stdout", args), o.stdout)
 		check(fmt.Sprintf("%q, stderr", args), o.stderr)
 	}
-	o := s.plimsoll("run", "--quiet", "--", "plimsoll", "slots")
-	check("slots", o.stdout+o.stderr)
+	o := s.plimsoll("run", "--quiet", "--", "plimsoll", "top", "--once", "--tree")
+	check("top", o.stdout+o.stderr)
 	if d := s.decision("--", tool); !strings.HasPrefix(d.Path, "/") {
 		t.Errorf("%+v", d)
 	}
-	for _, args := range [][]string{{"stats", "--json"}, {"predict", "--format", "json", "x"}} {
+	for _, args := range [][]string{{"stats", "--json"}, {"stats", "--format", "json", "x"}, {"top", "--once", "--json"}} {
 		o := s.plimsoll(args...)
 		if !json.Valid([]byte(o.stdout)) {
 			t.Errorf("%v is no JSON: %q", args, o.stdout)

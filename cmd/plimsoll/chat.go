@@ -12,8 +12,6 @@ import (
 
 func newChatCommand() *cobra.Command {
 	var o app.ChatOptions
-	var sim simulatorFlags
-	var which app.ArgoCDOptions
 	cmd := &cobra.Command{
 		Use:   "chat [AGENT]",
 		Short: "Talk with an agent on the terminal",
@@ -21,13 +19,16 @@ func newChatCommand() *cobra.Command {
 configured, and talks with it: each line is a question, and the answer appears as it is written. Which model
 is asked, and with what tools, is said as for plimsoll ask.
 
-  Enter sends, Ctrl-J or Alt-Enter begins a new line, a paste is one text; so is what stands between two
-  lines of """, and a line that ends in \ goes on in the next one.
-  Ctrl-C stops the answer and not the chat. Ctrl-D, or Ctrl-C twice, ends it.
+  Enter   sends; Ctrl-J or Alt-Enter begins a new line
+  """     on a line of its own begins and ends a text of several lines; a paste is one text, and a line that ends in \ goes on in the next
+  Ctrl-C  stops the answer and not the chat; twice, or Ctrl-D, ends it
 
-  /tools  what the agent may call        /window  what is in the window, and what it took so far
-  /clear  begin anew                     /save [FILE]  write the conversation down, in Markdown
-  /help   this list                      /quit  end
+  /tools   what the agent may call
+  /window  what is in the window, and what it took so far
+  /save    [FILE] writes the conversation down, in Markdown
+  /clear   begin anew
+  /help    this list
+  /quit    end
 
 Conversations are kept under the name that is said at the end: --session NAME goes on with one, --continue with
 the last one, and --private keeps nothing. plimsoll agent sessions lists them.
@@ -39,7 +40,7 @@ Exits with 0; without a terminal with 1 when a question had no answer; with 128+
   plimsoll chat reviewer --continue
   plimsoll chat --mcp "npx -y @modelcontextprotocol/server-filesystem ."
   plimsoll chat --mcp-config .mcp.json
-  plimsoll chat --simulator --model standin`,
+  PLIMSOLL_MCP_ARGOCD_SIMULATOR=on plimsoll chat --model standin`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeAgents,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,10 +53,6 @@ Exits with 0; without a terminal with 1 when a question had no answer; with 128+
 			}
 			if cmd.Flags().Changed("max-steps") && o.MaxSteps < 1 {
 				return fmt.Errorf("--max-steps %d: write a number from 1 on", o.MaxSteps)
-			}
-			o.Server, o.Context, o.Instance = which.Server, which.Context, which.Instance
-			if o.Simulator, err = sim.options(cmd); err != nil {
-				return err
 			}
 			o.Version, o.Stderr = version(), os.Stderr
 			stderr := cmd.ErrOrStderr()
@@ -70,8 +67,6 @@ Exits with 0; without a terminal with 1 when a question had no answer; with 128+
 	f := cmd.Flags()
 	agentFlags(cmd, &o.AgentOptions)
 	mcpFlags(cmd, &o.AgentOptions)
-	argocdFlags(cmd, &which)
-	sim.add(cmd)
 	f.StringVar(&o.Session, "session", "", "go on with the conversation of this name, or begin it")
 	f.BoolVarP(&o.Existing, "continue", "c", false, "go on with the conversation used last; with --session, fail when it does not exist")
 	f.BoolVar(&o.Private, "private", false, "keep nothing of what is said")

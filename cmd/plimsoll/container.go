@@ -15,8 +15,9 @@ const exitUnhealthy = 1
 func newHealthCommand() *cobra.Command {
 	o := app.HealthOptions{Timeout: app.HealthTimeout}
 	cmd := &cobra.Command{
-		Use:   "health",
-		Short: "Ask plimsoll serve whether it takes requests: for the probes of a container",
+		Use:    "health",
+		Hidden: true, // for the probes of a container
+		Short:  "Ask plimsoll serve whether it takes requests: for the probes of a container",
 		Long: "Ask the daemon at the address of [serve] listen for /readyz. It is for containers whose image has no curl.\n\n" +
 			"The exit status is 0 if it takes requests, and 1 if it does not or does not answer.",
 		Example: "  plimsoll health\n  plimsoll health --live --url http://127.0.0.1:4620",
@@ -50,8 +51,9 @@ func newHealthCommand() *cobra.Command {
 
 func newCopyToCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "copy-to DIRECTORY",
-		Short: "Put a copy of this program into a directory: for init containers",
+		Use:    "copy-to DIRECTORY",
+		Hidden: true, // for init containers
+		Short:  "Put a copy of this program into a directory: for init containers",
 		Long: "Put a copy of this program into a directory, as DIRECTORY/plimsoll, for everybody to run. An init container does so with a\n" +
 			"volume, and the agent's own image then starts with DIRECTORY/plimsoll run -- COMMAND: docs/kubernetes.md.",
 		Example: "  plimsoll copy-to /plimsoll-bin",

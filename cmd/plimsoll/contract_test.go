@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 )
 
@@ -213,9 +214,14 @@ func TestAReportThatCannotBeWrittenIsToldBeforeTheRun(t *testing.T) {
 // streams, and returns what the screen got.
 func (s *site) terminal(args ...string) (screen string, code int) {
 	s.t.Helper()
+	return s.terminalOf(100, args...)
+}
+
+func (s *site) terminalOf(columns uint16, args ...string) (screen string, code int) {
+	s.t.Helper()
 	cmd := s.command(args...)
 	cmd.Env = append(slices.Clone(cmd.Env), "TERM=xterm")
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 100})
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -247,6 +253,35 @@ func TestAPersonGetsAShortReport(t *testing.T) {
 	contains(t, "the screen", screen, "exit 3")
 	if code != 3 {
 		t.Errorf("status %d, want 3", code)
+	}
+}
+
+// Reports, pages, errors, help and setup are as wide as the terminal, and break between words.
+func TestWhatAPersonReadsIsWrapped(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, columns := range []uint16{80, 120} {
+		for _, args := range [][]string{
+			{"run", "--layer", "monitor", "--", "sh", "-c", "exit 3"},
+			{"run", "--memory-max", "4GG", "--", "true"},
+			{"runs", "last"},
+			{"setup", "--yes", "--agents", "none", "--mcp", "no"},
+			{"--help", "--all"},
+			{"ask", "--help"},
+		} {
+			screen, _ := s.terminalOf(columns, args...)
+			lines, most := 0, 0
+			for line := range strings.Lines(ansi.Strip(screen)) {
+				line = strings.TrimRight(line, "\r\n")
+				wide := ansi.StringWidth(line)
+				if lines, most = lines+1, max(most, wide); wide > int(columns) && !strings.Contains(line, t.Name()) { // but for a path
+					t.Errorf("%v at %d columns: %q", args, columns, line)
+				}
+			}
+			if most < 50 || lines == 0 {
+				t.Errorf("%v at %d columns has %d lines of at most %d: %q", args, columns, lines, most, screen)
+			}
+		}
 	}
 }
 

@@ -55,10 +55,13 @@ func demoCommand(o app.DemoOptions, cmd *cobra.Command) *cobra.Command {
 		}
 		offerDemo(cmd, &o, yes || asJSON)
 		out := cmd.OutOrStdout()
+		if !asJSON {
+			out = wrapped(out, os.Stdout)
+		}
 		if asJSON {
 			o.Each = func(s app.DemoScene) { _ = app.WriteJSON(out, s, "") }
 		} else {
-			o.Out = unwrapWriter(out) // it draws, of texts that it has made plain
+			o.Out = wrapped(unwrapWriter(cmd.OutOrStdout()), os.Stdout) // it draws, of texts that it has made plain
 			o.Colour = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		}
 		if !asJSON && !leave && (stay || term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd()))) {
@@ -125,7 +128,7 @@ func offerDemo(cmd *cobra.Command, o *app.DemoOptions, quiet bool) {
 		return
 	}
 	model, argocd := app.DemoOffers(os.Getenv)
-	errs := plainWriter(cmd.ErrOrStderr())
+	errs := wrapped(plainWriter(cmd.ErrOrStderr()), os.Stderr)
 	person := term.IsTerminal(int(os.Stdin.Fd())) && stderrIsTerminal()
 	ask := func(what, flag string) bool {
 		if !person {

@@ -268,7 +268,7 @@ func TestGuidesNameRealKeys(t *testing.T) {
 			known[a.Name] = true
 		}
 	}
-	for _, v := range []any{journal.Report{}, app.Stat{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}, config.Agent{}, config.ModelLimits{}, app.AskReport{}, app.AgentEvent{}, app.ListedAgent{}, app.AgentSession{}, app.DemoReport{}, app.DemoScene{}, notify.Notice{}} {
+	for _, v := range []any{journal.Report{}, app.Stat{}, app.Prediction{}, app.TopSnapshot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}, config.Agent{}, config.ModelLimits{}, app.AskReport{}, app.AgentEvent{}, app.ListedAgent{}, app.AgentSession{}, app.DemoReport{}, app.DemoScene{}, notify.Notice{}} {
 		jsonNames(reflect.TypeOf(v), known)
 	}
 	for _, name := range slices.Concat(foreignNames, addedNames, []string{"run_status", "list_runs", "show_run", "predict_run", "tool_timeout", "model_timeout", "words_only", string(notify.ChildKilled)}) {

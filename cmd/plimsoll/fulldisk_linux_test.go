@@ -37,7 +37,7 @@ func TestAFullDiskOfTheStateDirectory(t *testing.T) {
 	filler.Close()
 
 	ask := []string{"ask", "--quiet", "--agent", "helper", "--model", "standin", "--session", "one", "hello"}
-	for _, c := range [][]string{ask, {"serve"}, {"mcp", "--", "toolserver"}, {"stats"}, {"slots"}, {"gc"}, {"window", "show"}, {"agent", "list"}, {"doctor"}} {
+	for _, c := range [][]string{ask, {"serve"}, {"mcp", "--", "toolserver"}, {"stats"}, {"top", "--once"}, {"gc"}, {"runs", "--cuts"}, {"agent", "list"}, {"doctor"}} {
 		o := s.patience(c)
 		t.Logf("%v: %d\n%.1500s", c, o.code, o.stderr)
 		if strings.Contains(o.stderr, "panic") || o.code != 0 && !strings.Contains(o.stderr, "no space left") {

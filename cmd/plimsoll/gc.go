@@ -43,7 +43,7 @@ func newGCCommand(open opener) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&o.DryRun, "dry-run", "n", false, "list what would be removed, and remove nothing")
-	cmd.Flags().BoolVar(&o.Conversations, "conversations", false, "remove what is kept of conversations instead: plimsoll window show lists it")
+	cmd.Flags().BoolVar(&o.Conversations, "conversations", false, "remove what is kept of conversations instead: plimsoll runs --cuts lists it")
 	cmd.Flags().BoolVar(&o.Results, "results", false, "remove what is kept of large tool results instead")
 	cmd.MarkFlagsMutuallyExclusive("conversations", "results")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -34,9 +34,9 @@ func TestExitStatusesStay(t *testing.T) {
 		"config check", "config check no-such-file",
 		"doctor", "doctor --json", "doctor extra",
 		"stats", "stats --json", "stats --mcp", "stats --forget", "stats --forget nobody --yes", "stats --nonsense",
-		"predict claude", "predict claude --format k8s", "predict claude --format nonsense", "predict",
-		"slots", "slots --json", "slots --tree", "slots extra", "gc", "gc --dry-run", "gc --json", "gc --nonsense",
-		"models", "models gpt-4o", "models --provider nobody", "models one two", "window", "window show", "window show --json", "window show nothing", "window nonsense",
+		"stats claude", "stats claude --format k8s", "stats claude --format nonsense", "stats --format nomad", "stats claude --format slurm --all",
+		"top --once", "top --once --json", "top --once --tree", "top extra", "gc", "gc --dry-run", "gc --json", "gc --nonsense",
+		"models", "models gpt-4o", "models --provider nobody", "models one two", "runs --cuts", "runs --cuts --json", "runs --cuts nothing", "runs --cuts --tool claude", "slots", "predict claude", "window show",
 		"run", "run --nonsense -- true", "run --memory-max nonsense -- true", "run --enforcement nonsense -- true", "run --layer nonsense -- true",
 		"run --json -- true", "run --dry-run --tool codex -- true", "run --proxy --no-proxy -- true", "run --pids-max 0 -- true",
 		"run --quiet -- true", "run --quiet -- false", "run -- no-such-command", "run --enforcement required --layer monitor -- true",
@@ -44,8 +44,8 @@ func TestExitStatusesStay(t *testing.T) {
 		"mcp wrap", "mcp wrap no-such-file", "mcp argocd --json", "mcp argocd --list-tools", "mcp argocd --list-tools --json", "mcp argocd --faults silent",
 		"agent", "agent list", "agent list --json", "agent init", "agent init no/name", "agent init reviewer --dry-run", "agent sessions", "agent sessions nobody",
 		"agent serve nobody", "agent nonsense",
-		"ask", "ask --model standin --simulator=3,1,1,1 hello", "ask --model nonsense hello", "ask --agent nobody hello", "ask --max-steps 0 hello",
-		"ask --continue hello", "ask --json --events hello", "ask --quiet --model standin --simulator=3,1,1,1 --json hello",
+		"ask", "ask --model standin hello", "ask --model nonsense hello", "ask --agent nobody hello", "ask --max-steps 0 hello",
+		"ask --continue hello", "ask --json --events hello", "ask --quiet --model standin --json hello", "ask --simulator hello",
 		"serve --listen nonsense", "serve --mode nonsense", "serve extra", "serve --listen 0.0.0.0:0",
 		"health --url nonsense", "health --url http://127.0.0.1:1", "copy-to", "copy-to no-such-directory",
 		"demo extra",
@@ -54,7 +54,7 @@ func TestExitStatusesStay(t *testing.T) {
 	}
 	s.configure("[resources]\nmemory_max = \"nonsense\"\n")
 	all.WriteString("\n# With a mistake in the configuration:\n")
-	for _, line := range []string{"version", "config check", "config show", "doctor", "slots", "gc", "window show", "stats", "predict claude", "run -- true", "ask hello", "mcp -- cat", "serve", "agent list"} {
+	for _, line := range []string{"version", "config check", "config show", "doctor", "top --once", "gc", "runs --cuts", "stats", "stats claude", "run -- true", "ask hello", "mcp -- cat", "serve", "agent list"} {
 		try(strings.Fields(line)...)
 	}
 	golden.Check(t, recorded("exit-statuses.txt"), all.String())

@@ -40,17 +40,16 @@ var printed = []struct {
 	{"memory stats --json", reflect.TypeFor[app.MemoryStats]()},
 	{"memory why --json", reflect.TypeFor[app.MemoryWhy]()},
 	{"models --json", reflect.TypeFor[app.ModelList]()},
-	{"predict --format json", reflect.TypeFor[app.Prediction]()},
 	{"run --dry-run --json", reflect.TypeFor[app.Decision]()},
 	{"run --report", reflect.TypeFor[journal.Report]()},
 	{"runs --json", reflect.TypeFor[[]app.RunEntry]()},
+	{"runs --cuts --json", reflect.TypeFor[[]app.CutEntry]()},
 	{"setup --json", reflect.TypeFor[app.SetupResult]()},
-	{"slots --json", reflect.TypeFor[[]app.Slot]()},
 	{"stats --json", reflect.TypeFor[[]app.Stat]()},
 	{"stats --forget --json", reflect.TypeFor[[]app.Forgotten]()},
 	{"stats --mcp --json", reflect.TypeFor[[]app.MCPSize]()},
 	{"status --json", reflect.TypeFor[app.RunGlance]()},
-	{"window show --json", reflect.TypeFor[[]app.CutEntry]()},
+	{"top --once --json", reflect.TypeFor[app.TopSnapshot]()},
 }
 
 // TestJSONKeysStay: every key that a command can print, with its type, also those that are left out when empty ("?").
@@ -70,12 +69,12 @@ func TestRealJSONStays(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.env = append(s.env, "OPENAI_API_KEY=", "ANTHROPIC_API_KEY=")
-	s.configure("[agents.reviewer]\n")
+	s.configure("[agents.reviewer]\n[mcp]\nargocd_simulator = \"3,1,1,1\"\n")
 	var all strings.Builder
 	for _, line := range []string{
-		"version --json", "config show --json", "config explain memory_max --json", "predict claude --format json", "agent list --json",
-		"ask --model standin --simulator=3,1,1,1 --quiet --json list all applications",
-		"ask --model standin --simulator=3,1,1,1 --events list all applications",
+		"version --json", "config show --json", "config explain memory_max --json", "stats claude --format json", "top --once --json", "agent list --json",
+		"ask --agent argocd --model standin --quiet --json list all applications",
+		"ask --agent argocd --model standin --events list all applications",
 		"runs last --json",
 	} {
 		o := s.plimsoll(strings.Fields(line)...)

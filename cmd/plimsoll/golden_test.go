@@ -23,18 +23,17 @@ var goldenDirectory, _ = filepath.Abs(filepath.Join("testdata", "golden"))
 // TestHelpStays: what --help says of every command, hidden ones too, in one file.
 func TestHelpStays(t *testing.T) {
 	t.Setenv("NO_COLOR", "1") // titles are bold on a terminal
+	t.Setenv("COLUMNS", "80")
 	var all strings.Builder
 	var walk func(path []string, c *cobra.Command)
 	walk = func(path []string, c *cobra.Command) {
-		var out bytes.Buffer
-		root := newRootCommand(nil) // each help from a fresh tree: --help is a flag that stays set
-		root.SetOut(&out)
-		root.SetErr(&out)
-		root.SetArgs(append(path[:len(path):len(path)], "--help"))
-		if err := root.Execute(); err != nil {
-			t.Errorf("%v --help: %v", path, err)
+		lines := [][]string{append(path[:len(path):len(path)], "--help")}
+		if c.Annotations[longHelp] != "" {
+			lines = append(lines, append(path[:len(path):len(path)], "--help", "--all"))
 		}
-		all.WriteString("$ plimsoll " + strings.Join(append(path[:len(path):len(path)], "--help"), " ") + "\n" + out.String() + "\n")
+		for _, line := range lines {
+			all.WriteString("$ plimsoll " + strings.Join(line, " ") + "\n" + helpOf(t, line...) + "\n")
+		}
 		for _, sub := range c.Commands() {
 			walk(append(path[:len(path):len(path)], sub.Name()), sub)
 		}

@@ -2,8 +2,13 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
 
 	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -71,6 +76,111 @@ func TestDoctorKeepsItsTable(t *testing.T) {
 	for _, line := range lines[:3] {
 		if len(line) > 80 {
 			t.Errorf("wider than a terminal: %q", line)
+		}
+	}
+}
+
+func helpOf(t *testing.T, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRootCommand(nil)
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs(args)
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// --help has eight commands, run first, on one screen; --help --all has every one, once, in a group.
+func TestHelpBeginsWithEightCommands(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	short := helpOf(t, "--help")
+	_, list, _ := strings.Cut(short, "COMMANDS\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	if lines := strings.Split(list, "\n"); strings.Count(short, "\n") >= 24 || len(lines) != 8 || !strings.HasPrefix(lines[0], "  run ") || !strings.Contains(short, "plimsoll --help --all") {
+		t.Errorf("%s", short)
+	}
+	all := helpOf(t, "--help", "--all")
+	for _, c := range newRootCommand(nil).Commands() {
+		want := 1
+		if !c.IsAvailableCommand() {
+			want = 0
+		}
+		if n := strings.Count(all, "\n  "+c.Name()+" "); n != want {
+			t.Errorf("%s is in --help --all %d times, want %d", c.Name(), n, want)
+		}
+	}
+	for _, hidden := range []string{"health", "copy-to"} {
+		if text := helpOf(t, hidden, "--help"); !strings.Contains(text, "plimsoll "+hidden) {
+			t.Errorf("%s does not work: %s", hidden, text)
+		}
+	}
+}
+
+// run --help has eight of its flags and names where the others are: that page has them, and --all shows them.
+func TestRunHelpNamesThePageOfItsFlags(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	short, all := helpOf(t, "run", "--help"), helpOf(t, "run", "--help", "--all")
+	page, err := os.ReadFile("../../docs/run.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	newRunCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "all" {
+			return
+		}
+		if strings.Contains(short, "--"+f.Name+"  ") {
+			shown++
+		}
+		if !strings.Contains(all, "--"+f.Name+"  ") {
+			t.Errorf("--help --all does not show --%s", f.Name)
+		}
+		if !strings.Contains(string(page), "--"+f.Name) {
+			t.Errorf("docs/run.md does not name --%s", f.Name)
+		}
+	})
+	if shown != 8 || !strings.Contains(short, "plimsoll run --help --all") || !strings.Contains(short, "/docs/run.md") {
+		t.Errorf("%d flags in\n%s", shown, short)
+	}
+	root := newRootCommand(nil)
+	root.SetArgs([]string{"run", "--all", "--", "true"})
+	if err := root.Execute(); err == nil || !strings.Contains(err.Error(), "--all goes with --help") {
+		t.Errorf("--all without --help: %v", err)
+	}
+}
+
+// Nothing in a help is wider than the terminal but a line that somebody copies, and no word is broken.
+func TestHelpIsWrappedToTheTerminal(t *testing.T) {
+	for _, width := range []int{80, 120} {
+		t.Setenv("COLUMNS", strconv.Itoa(width))
+		for _, c := range commandsBelow(newRootCommand(nil)) {
+			path := strings.Fields(c.CommandPath())[1:]
+			for line := range strings.Lines(helpOf(t, append(path, "--help")...)) {
+				if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > width && !strings.Contains(line, "https://") {
+					t.Errorf("%v at %d columns: %q", path, width, line)
+				}
+			}
+		}
+	}
+	t.Setenv("COLUMNS", "40")
+	if text := helpOf(t, "run", "--help", "--all"); !strings.Contains(strings.Join(strings.Fields(text), " "), "--enforcement required, best-effort or off: what to do without kernel enforcement") {
+		t.Errorf("words are broken: %s", text)
+	}
+}
+
+func TestReflow(t *testing.T) {
+	for text, want := range map[string]string{
+		"one\ntwo\n\nthree":           "one two\n\nthree",
+		"do:\n\n  a command\n  b":     "do:\n\n  a command\n  b",
+		"  1. an item\n     goes on":  "  1. an item goes on",
+		"  1. one\n  2. two":          "  1. one\n  2. two",
+		"a sentence\n  code of it\nb": "a sentence\n  code of it\nb",
+	} {
+		if got := reflow(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -164,15 +164,23 @@ func (s *site) claims() []string {
 	return files
 }
 
-// slots is `plimsoll slots`.
-func (s *site) slots() []app.Slot {
+// live is `plimsoll top --once --json` without the runs that have ended.
+func (s *site) live() app.TopSnapshot {
 	s.t.Helper()
-	o := s.plimsoll("slots", "--json")
-	var list []app.Slot
-	if err := json.Unmarshal([]byte(o.stdout), &list); err != nil {
+	return s.liveIn(s.plimsoll("top", "--once", "--json"))
+}
+
+func (s *site) liveIn(o outcome) (snap app.TopSnapshot) {
+	s.t.Helper()
+	if err := json.Unmarshal([]byte(o.stdout), &snap); err != nil {
 		s.t.Fatalf("%v in %q; %s", err, o.stdout, o.stderr)
 	}
-	return list
+	for i := len(snap.Runs) - 1; i >= 0; i-- {
+		if !snap.Runs[i].Live() {
+			snap.Runs = slices.Delete(snap.Runs, i, i+1)
+		}
+	}
+	return snap
 }
 
 // summary is the history of one tool.

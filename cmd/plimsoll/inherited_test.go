@@ -100,7 +100,7 @@ func TestNohupSurvivesAHangup(t *testing.T) {
 	if err := exec.Command("kill", "-HUP", pidOf(cmd)).Run(); err != nil {
 		t.Fatal(err)
 	}
-	if slots := s.slots(); len(slots) != 1 {
+	if slots := s.live().Runs; len(slots) != 1 {
 		t.Errorf("%d slots after SIGHUP, want 1", len(slots))
 	}
 	in.Close()

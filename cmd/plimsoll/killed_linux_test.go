@@ -25,7 +25,7 @@ func assertClean(t *testing.T, s *site, e *enclosure, agent int) {
 	if files := s.claims(); len(files) != 0 {
 		t.Errorf("claims are left: %v", files)
 	}
-	if slots := s.slots(); len(slots) != 0 {
+	if slots := s.live().Runs; len(slots) != 0 {
 		t.Errorf("slots are left: %+v", slots)
 	}
 	if groups := e.groups(); len(groups) != 0 {
@@ -375,8 +375,8 @@ func TestAStoppedSupervisorKeepsItsClaim(t *testing.T) {
 	if err := exec.Command("kill", "-STOP", pidOf(cmd)).Run(); err != nil {
 		t.Fatal(err)
 	}
-	if c := s.collect(); slices.ContainsFunc(c.Removed, func(g app.Garbage) bool { return g.Kind == "claim" }) || len(s.slots()) != 1 {
-		t.Errorf("gc: %+v, slots %+v", c, s.slots())
+	if c := s.collect(); slices.ContainsFunc(c.Removed, func(g app.Garbage) bool { return g.Kind == "claim" }) || len(s.live().Runs) != 1 {
+		t.Errorf("gc: %+v, slots %+v", c, s.live().Runs)
 	}
 	if !lives(pidIn(t, ready)) {
 		t.Error("the agent was ended")

@@ -75,9 +75,8 @@ func TestWhatCanNeverFitFailsAtOnceHoweverLongItMayWait(t *testing.T) {
 		}
 		contains(t, wait, o.stderr, "there will never be more than", "lower initial_estimate (", "which asks for 400 TiB")
 	}
-	o := s.plimsoll("slots", "--json")
-	if strings.TrimSpace(o.stdout) != "[]" {
-		t.Errorf("it is in the ledger: %s", o.stdout)
+	if list := s.live().Runs; len(list) != 0 {
+		t.Errorf("it is in the ledger: %+v", list)
 	}
 }
 
@@ -125,7 +124,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	}
 	wait.Until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
 	queued := func() bool {
-		for _, slot := range s.slots() {
+		for _, slot := range s.live().Runs {
 			if slot.Position > 0 {
 				return true
 			}
@@ -145,7 +144,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 		t.Errorf("status %v, want death by SIGINT", waiter.ProcessState)
 	}
 	if queued() {
-		t.Errorf("it is still in the queue: %+v", s.slots())
+		t.Errorf("it is still in the queue: %+v", s.live().Runs)
 	}
 
 	typed := s.command("run", "--wait", "--tool", "codex", "--", "touch", "ran")
@@ -173,7 +172,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 		t.Errorf("in a terminal: status %v, want death by SIGINT", typed.ProcessState)
 	}
 	if queued() {
-		t.Errorf("it is still in the queue: %+v", s.slots())
+		t.Errorf("it is still in the queue: %+v", s.live().Runs)
 	}
 
 	report := filepath.Join(s.dir, "report.json")
@@ -199,7 +198,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	_ = killed.Process.Kill()
 	_ = killed.Wait()
 	if o := s.plimsoll("run", "--quiet", "--tool", "claude", "--", "true"); o.code != 0 || queued() {
-		t.Errorf("%+v, slots %+v", o, s.slots())
+		t.Errorf("%+v, slots %+v", o, s.live().Runs)
 	}
 	in.Close()
 	if err := first.Wait(); err != nil {
@@ -233,13 +232,14 @@ func TestARunInsideARun(t *testing.T) {
 			}
 		}
 	}
-	o := s.plimsoll("run", "--quiet", "--", "plimsoll", "slots", "--json")
-	if o.code != 0 || strings.Count(o.stdout, `"id"`) != 1 {
-		t.Errorf("slots seen from inside: %+v", o)
+	o := s.plimsoll("run", "--quiet", "--", "plimsoll", "top", "--once", "--json")
+	if list := s.liveIn(o).Runs; o.code != 0 || len(list) != 1 {
+		t.Errorf("seen from inside: %+v", list)
 	}
-	o = s.plimsoll("run", "--quiet", "--", "plimsoll", "run", "--quiet", "--", "plimsoll", "run", "--quiet", "--", "plimsoll", "slots", "--json")
-	if o.code != 0 || strings.Count(o.stdout, `"id"`) != 3 || strings.Count(o.stdout, `"parent"`) != 2 {
-		t.Errorf("three deep: %+v", o)
+	o = s.plimsoll("run", "--quiet", "--", "plimsoll", "run", "--quiet", "--", "plimsoll", "run", "--quiet", "--", "plimsoll", "top", "--once", "--json")
+	list := s.liveIn(o).Runs
+	if o.code != 0 || len(list) != 3 || list[0].Parent != "" || list[1].Parent != list[0].ID || list[2].Parent != list[1].ID {
+		t.Errorf("three deep: %+v", list)
 	}
 	assertClean(t, s, e, 0)
 }

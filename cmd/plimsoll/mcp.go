@@ -19,7 +19,7 @@ func newMCPCommand() *cobra.Command {
 	var readOnly, events bool
 	cmd := &cobra.Command{
 		Use:   "mcp [flags] -- SERVER [ARG...]",
-		Short: "Stand in front of an MCP server, so that no result is too large for the agent",
+		Short: "Stand in front of an MCP server: no result floods the agent",
 		Long: `Starts an MCP server inside limits and passes everything between it and the client byte for byte,
 except what is too large: of a large result the client gets the first page, and three more tools to
 page, search and query the rest, which is kept on disk.
@@ -29,7 +29,7 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 		Example: `  plimsoll mcp -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   plimsoll mcp --url https://mcp.example.com/mcp --header Authorization=MY_BEARER
   plimsoll mcp --read-only --deny 'delete_*' -- kubernetes-mcp-server
-  plimsoll mcp --listen 127.0.0.1:7000 -- npx -y @modelcontextprotocol/server-everything`,
+  plimsoll mcp --listen 127.0.0.1:7000 -- npx -y some-server`,
 		// The -- before the command may be left out: some clients take it away.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

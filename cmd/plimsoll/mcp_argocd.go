@@ -108,7 +108,7 @@ func (s *simulatorFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.size, "simulator", "", "serve a simulated Argo CD with APPS,PROJECTS,APPSETS,CLUSTERS objects")
 	f.Lookup("simulator").NoOptDefVal = asDefault
-	f.StringVar(&s.faults, "faults", "", "what goes wrong in the simulated Argo CD, as latency=200ms,cut=100000,status=401,half-started=1,html,silent,expired")
+	f.StringVar(&s.faults, "faults", "", "what goes wrong in the simulated Argo CD, with commas between: latency=200ms cut=100000 status=401 half-started=1 html silent expired")
 }
 
 func (s *simulatorFlags) options(cmd *cobra.Command) (*app.SimulatorOptions, error) {

@@ -17,7 +17,7 @@ import (
 func newMemoryCommand(open opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "memory",
-		Short: "What is remembered of conversations: search it, see where it comes from, forget it",
+		Short: "What is remembered of conversations: search, trace, forget it",
 		Long: `What was said to agents and by them, what they noted down, and what you pinned: on this machine's
 disk, within bounds, with its origin. "user" is what you typed, "agent" what a model wrote, "tool" all
 else. Only your own words are put before a model by themselves, where the memory is on; see memory given.

@@ -210,12 +210,12 @@ func TestNothingInPlaceOfAFileHoldsACommandUp(t *testing.T) {
 		"agents":      {ask, {"serve"}, {"gc", "--conversations", "--dry-run"}},
 		"cache":       {ask, {"mcp", "--", "toolserver"}, {"gc", "--results", "--dry-run"}},
 		"mcp-sizes":   {{"mcp", "--", "toolserver"}, {"stats", "--mcp"}},
-		"history":     {{"run", "--quiet", "--", "true"}, {"stats"}, {"predict", "true"}, {"stats", "--forget", "true", "--dry-run"}},
+		"history":     {{"run", "--quiet", "--", "true"}, {"stats"}, {"stats", "true", "--format", "k8s"}, {"stats", "--forget", "true", "--dry-run"}},
 		"runs":        {{"run", "--", "true"}, {"runs"}, {"gc"}},
-		"run":         {{"run", "--quiet", "--", "true"}, {"slots"}, {"gc"}, {"doctor"}, {"watch", "--url"}},
-		"window":      {{"serve"}, {"window", "show"}, {"gc", "--conversations", "--dry-run"}},
+		"run":         {{"run", "--quiet", "--", "true"}, {"top", "--once"}, {"gc"}, {"doctor"}, {"watch", "--url"}},
+		"window":      {{"serve"}, {"runs", "--cuts"}, {"gc", "--conversations", "--dry-run"}},
 		"memory":      {{"serve", anew}},
-		"config.toml": {{"run", "--quiet", "--", "true"}, {"serve"}, {"config", "check"}, {"slots"}},
+		"config.toml": {{"run", "--quiet", "--", "true"}, {"serve"}, {"config", "check"}, {"top", "--once"}},
 	}
 	pipe := func(name string) error { return syscall.Mkfifo(name, 0o600) }
 	other := []func(name string) error{ // one of them for each file, in turn

@@ -12,8 +12,8 @@ func TestAStandardOutputThatTakesNothingIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, line := range []string{
-		"help", "run --help", "config", "memory", "window", "agent", "version", "version --json", "man", "completion bash", "shellenv --shell bash",
-		"doctor", "stats", "slots", "runs", "runs --json", "status", "models", "gc", "config show", "memory list", "agent list", "window show",
+		"help", "run --help", "config", "memory", "agent", "version", "version --json", "man", "completion bash", "shellenv --shell bash",
+		"doctor", "stats", "top --once", "runs", "runs --json", "status", "models", "gc", "config show", "memory list", "agent list", "runs --cuts",
 		"run --dry-run -- true", "run --dry-run --json -- true", "mcp -- toolserver",
 	} {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -43,7 +43,7 @@ func TestAProjectFileWithMistakesIsAWarningAndFailsItsCheck(t *testing.T) {
 				t.Errorf("run: %+v", o)
 			}
 			// What a prediction says goes into somebody's manifest: it is that of a run.
-			o = s.plimsoll("predict", "echo", "--format", "k8s")
+			o = s.plimsoll("stats", "echo", "--format", "k8s")
 			if o.code != 0 || strings.Contains(o.stdout, "400000") || strings.HasPrefix(name, "an absurd") && !strings.Contains(o.stderr, file+c.want) {
 				t.Errorf("predict: %+v", o)
 			}

@@ -46,6 +46,7 @@ agent needs no change:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	addAllFlag(root, "every command")
 	root.Version = version()
 	root.SetOut(plainWriter(os.Stdout))
 	root.SetErr(plainWriter(os.Stderr))
@@ -75,8 +76,6 @@ agent needs no change:
 		newMCPCommand(),
 		newDoctorCommand(orDefaults(open)),
 		newStatsCommand(open),
-		newPredictCommand(open),
-		newSlotsCommand(orDefaults(open)),
 		newTopCommand(orDefaults(open)),
 		newRaiseCommand(orDefaults(open)),
 		newRunsCommand(orDefaults(open)),
@@ -84,7 +83,6 @@ agent needs no change:
 		newWatchCommand(),
 		newMetricsCommand(open),
 		newMemoryCommand(orDefaults(open)),
-		newWindowCommand(orDefaults(open)),
 		newModelsCommand(orDefaults(open)),
 		newGCCommand(orDefaults(open)),
 		newConfigCommand(open),
@@ -132,7 +130,7 @@ func openApp(cmd *cobra.Command, flags []config.Flag) (*app.App, error) {
 	errs := cmd.ErrOrStderr()
 	return app.New(app.Options{
 		Flags: flags,
-		Warn:  func(text string) { fmt.Fprintln(plainWriter(errs), "plimsoll: "+text) },
+		Warn:  func(text string) { fmt.Fprintln(wrapped(plainWriter(errs), os.Stderr), "plimsoll: "+text) },
 	})
 }
 
@@ -141,13 +139,14 @@ func showError(w io.Writer, err error) {
 	if _, silent := errors.AsType[*exitError](err); silent {
 		return
 	}
+	w = wrapped(plainWriter(w), os.Stderr)
 	text := err.Error()
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		if text = e.Error(); len(e.Problems) != 1 || e.Problems[0].Where.Origin != config.OriginFlag { // the mistake is not in what was typed
 			text = "the configuration has mistakes, nothing was done:\n" + text
 		}
 	}
-	fmt.Fprintln(plainWriter(w), "plimsoll: "+strings.Join(app.ErrorLines(err, text), "\nplimsoll: "))
+	fmt.Fprintln(w, "plimsoll: "+strings.Join(app.ErrorLines(err, text), "\nplimsoll: "))
 	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {
 		// The text goes on with the command and, in quotes, with what it was looked for in.
 		of := "plimsoll"
@@ -155,7 +154,7 @@ func showError(w io.Writer, err error) {
 			name, _, _ := strings.Cut(after, `"`)
 			of += " " + name
 		}
-		fmt.Fprintln(plainWriter(w), "Try: "+of+" --help")
+		fmt.Fprintln(w, "Try: "+of+" --help")
 	}
 }
 

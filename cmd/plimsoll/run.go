@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,10 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command = args
 			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			o.StderrIsTerminal = stderrIsTerminal()
+			o.StderrIsTerminal, o.Width = stderrIsTerminal(), func() int { return columns(os.Stderr) }
+			if cmd.Flags().Changed("all") {
+				return errors.New("--all goes with --help: plimsoll run --help --all")
+			}
 			if err := checkWaitFlag(cmd.Flags(), args); err != nil {
 				return err
 			}
@@ -52,6 +56,7 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
+	addAllFlag(cmd, "every flag")
 	f.StringVar(&o.Tool, "tool", "", "count the command as this tool (default: by its name)")
 	f.BoolVar(&o.Force, "force", false, "start even if the machine can't carry it")
 	f.BoolVarP(&o.DryRun, "dry-run", "n", false, "print the decision and do not run")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ import (
 
 func newRunsCommand(open opener) *cobra.Command {
 	var f app.RunFilter
-	var asJSON, follow bool
+	var asJSON, follow, cuts bool
 	var since, export string
 	most := 50
 	cmd := &cobra.Command{
@@ -28,13 +29,20 @@ func newRunsCommand(open opener) *cobra.Command {
 		Long: "Without an ID: the runs of this user on this host, the newest first: those that run or wait, that ended,\n" +
 			"were refused, or died with their plimsoll. With an ID, the beginning of one, or last: why it was admitted,\n" +
 			"its memory and context over time, each time that it was shortened, the largest results of its tools, what was\n" +
-			"killed, and what to do next. What is kept, and for how long: table [watch] of the configuration.",
-		Example: "  plimsoll runs --outcome oom --since 7d\n  plimsoll runs last\n  plimsoll runs last --follow\n  plimsoll runs --export json | jq .peak_bytes",
-		Args:    cobra.MaximumNArgs(1),
+			"killed, and what to do next. What is kept, and for how long: table [watch] of the configuration.\n\n" +
+			"With --cuts: every time that text was cut from a conversation, the newest first; with an ID those of that run\n" +
+			"or conversation. With the ID of a cut, or its first letters: the messages that were changed, summarised or\n" +
+			"dropped, word for word, one JSON value a line. What an earlier cut had changed is shown whole by that one.",
+		Example: "  plimsoll runs --outcome oom --since 7d\n  plimsoll runs last\n  plimsoll runs last --follow\n  plimsoll runs last --cuts\n" +
+			"  plimsoll runs --export json | jq .peak_bytes",
+		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			a, err := open(cmd)
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			if cuts {
+				return completeCuts(a), cobra.ShellCompDirectiveNoFileComp
 			}
 			list, _ := a.Runs(app.RunFilter{})
 			ids := []string{"last\tthe newest"}
@@ -54,6 +62,8 @@ func newRunsCommand(open opener) *cobra.Command {
 			id := strings.Join(args, "")
 			out := cmd.OutOrStdout()
 			switch {
+			case cuts:
+				return showCuts(cmd, a, id, asJSON)
 			case follow && id == "":
 				return fmt.Errorf("--follow needs the run that is to be followed: plimsoll runs last --follow")
 			case f.Outcome != "" && !slices.Contains(app.RunOutcomes(), f.Outcome):
@@ -76,7 +86,7 @@ func newRunsCommand(open opener) *cobra.Command {
 				if d.Run == nil {
 					return err
 				}
-				return joinPrinted(printRun(plainWriter(out), d), err)
+				return joinPrinted(printRun(wrapped(plainWriter(out), os.Stdout), d), err)
 			}
 			list, err := a.Runs(f)
 			if err != nil {
@@ -96,11 +106,15 @@ func newRunsCommand(open opener) *cobra.Command {
 	fl.BoolVar(&f.All, "all", false, "the MCP gateways inside runs too")
 	fl.IntVarP(&most, "lines", "n", most, "how many runs the table has at most; 0 is all")
 	fl.BoolVarP(&follow, "follow", "f", false, "print what happens in the run until it ends")
+	fl.BoolVar(&cuts, "cuts", false, "what was cut from conversations: all, of a run or conversation, or one cut whole")
 	fl.StringVar(&export, "export", "", "write whole runs in this form: json, one object a line")
 	fl.BoolVar(&asJSON, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(app.RunOutcomes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("export", cobra.FixedCompletions([]cobra.Completion{"json"}, cobra.ShellCompDirectiveNoFileComp))
-	cmd.MarkFlagsMutuallyExclusive("follow", "export")
+	cmd.MarkFlagsMutuallyExclusive("follow", "export", "cuts")
+	for _, filter := range []string{"tool", "project", "outcome", "since", "all", "lines"} {
+		cmd.MarkFlagsMutuallyExclusive("cuts", filter)
+	}
 	return cmd
 }
 
@@ -170,6 +184,15 @@ func formatTime(at, now time.Time) string {
 		return at.Format("15:04:05")
 	}
 	return at.Format("Jan 02 15:04")
+}
+
+// formatSince writes when something began: the time of day and how long that is ago.
+func formatSince(since, now time.Time) string {
+	d := max(0, now.Sub(since)).Round(time.Second)
+	if d >= 24*time.Hour {
+		return since.Local().Format("Jan 02 15:04")
+	}
+	return fmt.Sprintf("%s (%s)", since.Local().Format("15:04:05"), d)
 }
 
 func memoryCell(e app.RunEntry) string {

@@ -173,7 +173,8 @@ func TestRefusedAndUnknownCommandsAreKept(t *testing.T) {
 func TestAQuestionHasAWindowAndACost(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	ask := []string{"ask", "--quiet", "--model", "standin", "--simulator=30,3,3,1", "list all applications"}
+	s.env = append(s.env, "PLIMSOLL_MCP_ARGOCD_SIMULATOR=30,3,3,1")
+	ask := []string{"ask", "--quiet", "--model", "standin", "list all applications"}
 	if o := s.plimsoll(ask...); o.code != 0 {
 		t.Fatalf("%+v", o)
 	}

@@ -170,7 +170,7 @@ func compactionTable(b *strings.Builder, r *app.RunRecord) {
 	for _, c := range r.Compactions {
 		kept := ""
 		if c.Checkpoint != "" {
-			kept = "plimsoll window show " + c.Checkpoint
+			kept = "plimsoll runs --cuts " + c.Checkpoint
 		}
 		fmt.Fprintf(w, "    %s\t%s → %s tokens\t%s\t%s\t%s\t%s\n", c.Time.Local().Format("15:04:05"), limit.Tokens(c.Before), limit.Tokens(c.After),
 			limit.Bytes(c.CutBytes).Human(), strings.Join(c.Rungs, ", "), c.Why(), kept)

@@ -18,11 +18,11 @@ func newServeCommand() *cobra.Command {
 it counts every request before it is sent, pairs tool calls and results again, makes room
 when the context window is nearly full, and lets everything else through byte for byte.
 
-  /openai/v1/…  /anthropic/v1/…  /gemini/v1beta/…   the providers of [upstream]
-  /mcp/NAME  /mcp                                   the servers of [mcp.servers], each and as one
-  /mcp/argocd                                       the Argo CD of [mcp.argocd]
-  /a2a/NAME                                         the agents of [agents]
-  /metrics  /healthz  /readyz
+  /openai/v1/…  and /anthropic/v1/…, /gemini/v1beta/…: the providers of [upstream]
+  /mcp/NAME     the servers of [mcp.servers]; /mcp has them as one
+  /mcp/argocd   the Argo CD of [mcp.argocd]
+  /a2a/NAME     the agents of [agents]
+  /metrics      and /healthz, /readyz
 
 plimsoll run does the same for one run by itself; the daemon is for agents that are not
 started by plimsoll run. Beyond loopback it demands a token and TLS: see [serve].

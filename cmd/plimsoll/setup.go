@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -43,7 +43,7 @@ out again, byte for byte. A second call changes nothing.`,
 			if undo {
 				do = app.UndoSetup
 			} else if in, ok := cmd.InOrStdin().(*os.File); ok && !asJSON && !o.Yes && term.IsTerminal(int(in.Fd())) && stderrIsTerminal() {
-				o.Ask = askTerminal(in, plainWriter(cmd.ErrOrStderr()))
+				o.Ask = askTerminal(in, wrapped(plainWriter(cmd.ErrOrStderr()), os.Stderr))
 			}
 			r, err := do(cmd.Context(), o)
 			if err != nil {
@@ -52,7 +52,11 @@ out again, byte for byte. A second call changes nothing.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), r)
 			}
-			return printSetup(plainWriter(cmd.OutOrStdout()), r, undo)
+			width := 0 // for who reads whole lines
+			if term.IsTerminal(int(os.Stdout.Fd())) {
+				width = columns(os.Stdout)
+			}
+			return printSetup(plainWriter(cmd.OutOrStdout()), r, undo, width)
 		},
 	}
 	f := cmd.Flags()
@@ -111,7 +115,8 @@ func askTerminal(in io.Reader, out io.Writer) func(app.SetupQuestion) (string, e
 	}
 }
 
-func printSetup(w io.Writer, r app.SetupResult, undo bool) error {
+// printSetup writes the changes, wrapped to width; a width of 0 wraps nothing.
+func printSetup(w io.Writer, r app.SetupResult, undo bool, width int) error {
 	if r.DryRun {
 		for _, c := range r.Changes {
 			if c.Diff != "" {
@@ -127,8 +132,8 @@ func printSetup(w io.Writer, r app.SetupResult, undo bool) error {
 		_, err := fmt.Fprintln(w, text)
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "WHAT\t\tFILE\tWHY")
+	var rows [][4]string
+	what, action, indent := 0, 0, 0
 	for _, c := range r.Changes {
 		why, file := c.Why, app.Printable(c.File)
 		if c.Exact {
@@ -137,23 +142,29 @@ func printSetup(w io.Writer, r app.SetupResult, undo bool) error {
 		if c.Target != "" {
 			file += " (a link to " + app.Printable(c.Target) + ")"
 		}
-		if file == "" {
-			file = "-"
+		rows = append(rows, [4]string{c.What, string(c.Action), file, app.Printable(why)})
+		what, action = max(what, len(c.What)), max(action, len(c.Action))
+		indent = what + action + 4
+	}
+	var text strings.Builder
+	for _, row := range rows {
+		cell := strings.TrimSpace(row[2] + "  " + row[3])
+		if row[2] != "" && width > 0 && indent+utf8.RuneCountInString(cell) > width {
+			cell = row[2] + "\n" + row[3] // a reason below the file that it is about
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.What, c.Action, file, app.Printable(why))
+		cell = app.Wrap(strings.TrimRight(cell, "\n"), width-indent)
+		text.WriteString(strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", what, row[0], action, row[1], strings.ReplaceAll(cell, "\n", "\n"+strings.Repeat(" ", indent))), " ") + "\n")
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if r.DryRun {
-		_, err := fmt.Fprintln(w, "Nothing was changed (--dry-run).")
-		return err
-	}
+	end := ""
 	for _, next := range r.Next {
-		fmt.Fprintln(w, "Next: "+next+".")
+		end += "Next: " + next + ".\n"
 	}
-	if !undo && len(r.Next) > 0 {
-		fmt.Fprintln(w, "plimsoll setup --undo takes it out again.")
+	switch {
+	case r.DryRun:
+		end = "Nothing was changed (--dry-run).\n"
+	case !undo && len(r.Next) > 0:
+		end += "plimsoll setup --undo takes it out again.\n"
 	}
-	return nil
+	_, err := io.WriteString(w, text.String()+app.Wrap(end, width))
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -20,13 +21,17 @@ func newStatsCommand(open opener) *cobra.Command {
 		asJSON, servers bool
 		forget          forgetting
 	)
+	format := "text"
 	cmd := &cobra.Command{
-		Use:   "stats [TOOL]",
-		Short: "Show what tools needed so far and what the next run will be expected to need",
-		Long: `Show what tools needed so far, per project, and what the next run will be expected to need.
+		Use:   "stats [TOOL [ARG...]]",
+		Short: "Show what runs took, and what the next will be given",
+		Long: `Show what tools took so far, per project, and what the next run will be expected to need. With TOOL it also
+says what the next run of it will be given in the project of the working directory: as text, JSON, or what a
+container of Kubernetes, a task of Nomad or a job of Slurm asks for. What is said of make, npm, go, sh and
+their like goes by what they are told to do: name that too.
 
-Without --project and --all it is about the project of the working directory, and about every
-project when that one has no history.
+Without --project and --all it is about the project of the working directory, and about every project when
+that one has no history.
 
 With --forget TOOL what is kept of that tool is removed, in every project or in that of --project: after
 a run that was not like the others, say. It asks on a terminal; elsewhere it needs --yes.
@@ -35,13 +40,11 @@ With --mcp it is about MCP servers: how large the results of each tool were when
 server, and how much of that reached the client.`,
 		Example: `  plimsoll stats
   plimsoll stats claude --all
+  plimsoll stats make test
+  plimsoll stats claude --format k8s
   plimsoll stats --forget make --project .
   plimsoll stats --mcp`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.Tool = args[0]
-			}
 			if cmd.Flags().Changed("forget") == (forget.tool == "") {
 				return errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
 			}
@@ -51,15 +54,31 @@ server, and how much of that reached the client.`,
 			if forget.tool != "" && len(args) > 0 {
 				return fmt.Errorf("--forget %s and %s are two tools; name the one to forget", forget.tool, args[0])
 			}
+			write, resources := resourceFormats[format]
+			switch {
+			case format != "text" && format != "json" && !resources:
+				return fmt.Errorf("--format %q is unknown; there are %s", format, strings.Join(statsFormats, ", "))
+			case len(args) > 0 && args[0] == "":
+				return errors.New("the tool's name is empty; name one as in: plimsoll stats claude")
+			case resources && len(args) == 0:
+				return fmt.Errorf("--format %s says what one tool needs; name it as in: plimsoll stats claude --format %s", format, format)
+			case resources && (o.All || o.Project != "" || servers || forget.tool != ""):
+				return fmt.Errorf("--format %s is about the next run in this project: leave --all, --project, --mcp and --forget out", format)
+			case servers && len(args) > 1:
+				return fmt.Errorf("--mcp takes one server, not %d", len(args))
+			}
+			asJSON = asJSON || format == "json"
 			a, err := open(cmd)
 			if err != nil {
 				return err
 			}
+			out := plainWriter(cmd.OutOrStdout())
 			if forget.tool != "" {
 				o.Tool = forget.tool
 				return forget.run(cmd, a, o, asJSON)
 			}
 			if servers {
+				o.Tool = strings.Join(args, "")
 				rows, err := a.MCPStats(o.Tool)
 				if err != nil {
 					return err
@@ -67,19 +86,37 @@ server, and how much of that reached the client.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), rows)
 				}
-				return printSizes(plainWriter(cmd.OutOrStdout()), o.Tool, rows)
+				return printSizes(out, o.Tool, rows)
 			}
-			stats, err := a.Stats(cmd.Context(), o)
+			if len(args) == 0 {
+				stats, err := a.Stats(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), stats)
+				}
+				return printStats(out, "", stats)
+			}
+			if resources { // the next run is here, whatever was elsewhere
+				next, err := a.Predict(cmd.Context(), args...)
+				if err != nil {
+					return err
+				}
+				return write(out, next)
+			}
+			stats, next, err := a.StatsOf(cmd.Context(), o, args...)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), stats)
 			}
-			return printStats(plainWriter(cmd.OutOrStdout()), o, stats)
+			return errors.Join(printStats(out, args[0], stats), printNext(wrapped(out, os.Stdout), next))
 		},
 	}
 	f := cmd.Flags()
+	f.StringVar(&format, "format", format, strings.Join(statsFormats, ", ")+": the last three are for TOOL's next run here")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&servers, "mcp", false, "sizes of the results of MCP tools, of the server named or of all")
 	f.StringVar(&o.Project, "project", "", "directory or key of the project")
@@ -87,22 +124,49 @@ server, and how much of that reached the client.`,
 	f.StringVar(&forget.tool, "forget", "", "remove what is kept of this tool")
 	f.BoolVarP(&forget.yes, "yes", "y", false, "with --forget: do not ask")
 	f.BoolVarP(&forget.dryRun, "dry-run", "n", false, "with --forget: list what would be removed, and remove nothing")
-	cmd.MarkFlagsMutuallyExclusive("project", "all")
-	cmd.MarkFlagsMutuallyExclusive("forget", "mcp")
-	cmd.MarkFlagsMutuallyExclusive("mcp", "project")
-	cmd.MarkFlagsMutuallyExclusive("mcp", "all")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(statsFormats, cobra.ShellCompDirectiveNoFileComp))
+	for _, pair := range [][2]string{
+		{"project", "all"},
+		{"forget", "mcp"},
+		{"mcp", "project"},
+		{"mcp", "all"},
+		{"format", "json"},
+	} {
+		cmd.MarkFlagsMutuallyExclusive(pair[0], pair[1])
+	}
 	return cmd
 }
 
-func printStats(w io.Writer, o app.StatsOptions, stats []app.Stat) error {
-	if len(stats) == 0 {
-		what, command := "", "claude"
-		if o.Tool != "" {
-			what, command = " of "+o.Tool, o.Tool
-		}
-		_, err := fmt.Fprintf(w, "There is no history%s yet. It begins with the first run: plimsoll run -- %s\n", what, command)
+// statsFormats are the values of --format.
+var statsFormats = []string{"text", "json", "k8s", "nomad", "slurm"}
+
+// resourceFormats write what the next run needs as others ask for it.
+var resourceFormats = map[string]func(io.Writer, app.Prediction) error{
+	"k8s": func(w io.Writer, p app.Prediction) error {
+		_, err := fmt.Fprintf(w, "resources:\n  requests:\n    memory: %dMi\n  limits:\n    memory: %dMi\n", app.MiB(p.ReservationBytes), app.MiB(p.LimitBytes))
 		return err
-	}
+	},
+	// Nomad counts in MB and means 2^20 bytes.
+	"nomad": func(w io.Writer, p app.Prediction) error {
+		_, err := fmt.Fprintf(w, "resources {\n  memory     = %d\n  memory_max = %d\n}\n", app.MiB(p.ReservationBytes), app.MiB(p.LimitBytes))
+		return err
+	},
+	// Slurm has one figure, which is set aside and is the limit; its M is 2^20 bytes.
+	"slurm": func(w io.Writer, p app.Prediction) error {
+		_, err := fmt.Fprintf(w, "#SBATCH --mem=%dM\n", app.MiB(p.LimitBytes))
+		return err
+	},
+}
+
+// printNext writes what the next run will be given.
+func printNext(w io.Writer, p app.Prediction) error {
+	_, err := fmt.Fprintf(w, "%s will need about %s here (%s); its limit will be %s\n",
+		config.NameTool(p.Tool, p.Variant), limit.Bytes(p.EstimateBytes).Human(), p.Because(), limit.Bytes(p.LimitBytes).Human())
+	return err
+}
+
+// printStats writes the history of a tool, or of every tool for "".
+func printStats(w io.Writer, tool string, stats []app.Stat) error {
 	size := func(n int64) string {
 		if n == 0 {
 			return "-"
@@ -110,19 +174,33 @@ func printStats(w io.Writer, o app.StatsOptions, stats []app.Stat) error {
 		return limit.Bytes(n).Human()
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TOOL\tPROJECT\tRUNS\tKEPT\tP95\tMAX\tNEXT\tOOM KILLS")
 	same := map[[2]string]int{}
 	name := func(s *app.Stat) string { return config.NameTool(s.Tool, s.Variant) }
 	for i := range stats {
 		same[[2]string{name(&stats[i]), stats[i].ProjectKey}]++
 	}
+	rows := 0
 	for i := range stats {
 		s := &stats[i]
+		if s.Recorded == 0 { // the next run here, of which the sentence below tells
+			continue
+		}
+		if rows++; rows == 1 {
+			fmt.Fprintln(t, "TOOL\tPROJECT\tRUNS\tKEPT\tP95\tMAX\tNEXT\tOOM KILLS")
+		}
 		shown := name(s)
 		if _, script, ok := strings.Cut(s.Variant, "-"); ok && same[[2]string{shown, s.ProjectKey}] > 1 {
 			shown += " (script " + script + ")" // several scripts, told apart by their digests
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\n", shown, s.ProjectKey, s.Recorded, s.Samples, size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), s.OOMKills)
+	}
+	if rows == 0 {
+		what, command := "", "claude"
+		if tool != "" {
+			what, command = " of "+tool, tool
+		}
+		_, err := fmt.Fprintf(w, "There is no history%s yet. It begins with the first run: plimsoll run -- %s\n", what, command)
+		return err
 	}
 	if err := t.Flush(); err != nil {
 		return err

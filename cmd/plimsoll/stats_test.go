@@ -144,28 +144,78 @@ func TestStatsScope(t *testing.T) {
 	}
 }
 
-func TestPredictFormats(t *testing.T) {
+func TestStatsSayWhatTheNextRunWillBeGiven(t *testing.T) {
 	f := newFixture(t)
-	if got := output(t, newPredictCommand(f.open), "something"); !strings.Contains(got, "500 MiB") || !strings.Contains(got, "first guess") {
+	if got := output(t, newStatsCommand(f.open), "something"); !strings.Contains(got, "no history of something") || !strings.Contains(got, "500 MiB") || !strings.Contains(got, "first guess") {
 		t.Errorf("without history: %q", got)
 	}
+	if rows := stats(t, f, "something"); len(rows) != 1 || rows[0]["recorded"] != 0.0 || rows[0]["estimate_bytes"] != float64(500*limit.MiB) || rows[0]["source"] != "default" {
+		t.Errorf("without history: %v", rows)
+	}
 	f.record(t, "", "claude", 1000*limit.MiB)
-	var p map[string]any
-	if err := json.Unmarshal([]byte(output(t, newPredictCommand(f.open), "claude", "--format", "json")), &p); err != nil {
-		t.Fatal(err)
+	for _, args := range [][]string{{"claude"}, nil} {
+		rows := stats(t, f, args...)
+		if len(rows) != 1 {
+			t.Fatalf("%v: got %v", args, rows)
+		}
+		p := rows[0]
+		if p["tool"] != "claude" || p["project"] != "web" || p["source"] != "history:project" || p["samples"] != 1.0 || p["limit_bytes"].(float64) <= p["estimate_bytes"].(float64) {
+			t.Errorf("%v: got %v", args, p)
+		}
 	}
-	if p["tool"] != "claude" || p["project"] != "web" || p["source"] != "history:project" || p["samples"] != 1.0 || p["limit_bytes"].(float64) <= 0 {
-		t.Errorf("got %v", p)
-	}
-	if got := output(t, newPredictCommand(f.open), "claude", "--format", "k8s"); !strings.HasPrefix(got, "resources:\n  requests:\n    memory: 3420Mi\n  limits:\n    memory: ") {
+	if got := output(t, newStatsCommand(f.open), "claude"); !strings.Contains(got, "OOM KILLS") || !strings.Contains(got, "claude will need about 3.34 GiB here (from 1 run in this project)") {
 		t.Errorf("got %q", got)
 	}
-	if got := output(t, newPredictCommand(f.open), "claude", "--format", "nomad"); !strings.HasPrefix(got, "resources {\n  memory     = 3420\n  memory_max = ") {
-		t.Errorf("got %q", got)
+	for format, want := range map[string]string{
+		"k8s":   "resources:\n  requests:\n    memory: 3420Mi\n  limits:\n    memory: ",
+		"nomad": "resources {\n  memory     = 3420\n  memory_max = ",
+		"slurm": "#SBATCH --mem=",
+	} {
+		if got := output(t, newStatsCommand(f.open), "claude", "--format", format); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %q", format, got)
+		}
 	}
 	elsewhere := t.TempDir()
 	t.Chdir(elsewhere)
-	if got := output(t, newPredictCommand(f.open), "claude"); !strings.Contains(got, "in other projects") {
+	if got := output(t, newStatsCommand(f.open), "claude"); !strings.Contains(got, "in other projects") {
 		t.Errorf("in another project: %q", got)
+	}
+	if rows := stats(t, f, "claude"); len(rows) != 2 || rows[1]["recorded"] != 0.0 || rows[1]["source"] != "history:tool" || rows[1]["path"] != elsewhere {
+		t.Errorf("in another project: %v", rows)
+	}
+}
+
+// What is said of a generic tool goes by what it is told to do.
+func TestStatsOfOneUseOfATool(t *testing.T) {
+	f := newFixture(t)
+	p := config.ProjectOf("")
+	h := usage.Open(f.state, usage.Options{})
+	for variant, peak := range map[string]limit.Bytes{"test": 900 * limit.MiB, "lint": 90 * limit.MiB} {
+		err := h.Append(usage.Project{Key: p.Key, Path: p.Root}, "make", usage.Run{
+			Variant: variant, Time: time.Now(), Peak: peak, PeakAnon: peak, Exact: true, Method: usage.MethodMemoryPeak, Outcome: journal.OutcomeOK, Limit: 16 * limit.GiB,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rows := stats(t, f, "make", "test"); len(rows) != 1 || rows[0]["variant"] != "test" || rows[0]["max_bytes"] != float64(900*limit.MiB) {
+		t.Errorf("got %v", rows)
+	}
+}
+
+func TestStatsRefusesWhatItCannotSay(t *testing.T) {
+	f := newFixture(t)
+	for line, want := range map[string]string{
+		"--format k8s":              "name it as in: plimsoll stats claude --format k8s",
+		"claude --format yaml":      "there are text, json, k8s, nomad, slurm",
+		"claude --format k8s --all": "leave --all",
+		"--mcp one two":             "one server, not 2",
+	} {
+		cmd := newStatsCommand(f.open)
+		cmd.SilenceUsage, cmd.SilenceErrors = true, true
+		cmd.SetArgs(strings.Fields(line))
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
 	}
 }

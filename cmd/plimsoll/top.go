@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -78,12 +78,4 @@ func isScreen() bool {
 }
 
 // screenWidth returns the width of the terminal, or the one set in COLUMNS; 80 where neither is known.
-func screenWidth() int {
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		return min(n, 1000)
-	}
-	if n, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && n > 0 {
-		return n
-	}
-	return 80
-}
+func screenWidth() int { return cmp.Or(columns(os.Stdout), 80) }

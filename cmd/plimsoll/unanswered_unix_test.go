@@ -18,6 +18,7 @@ var terminalQuery = regexp.MustCompile("\x05|\x1b\\](?:\\d+;)+\\?|\x1b\\[[>=?]?[
 func TestATerminalThatDoesNotAnswerIsAskedNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	s.env = append(s.env, "PLIMSOLL_MCP_ARGOCD_SIMULATOR=on")
 	broken := filepath.Join(t.TempDir(), "broken.toml")
 	if err := os.WriteFile(broken, []byte("unknown = 1\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -31,13 +32,13 @@ func TestATerminalThatDoesNotAnswerIsAskedNothing(t *testing.T) {
 		{0, []string{"help", "mcp"}},
 		{0, []string{"doctor"}},
 		{0, []string{"stats"}},
-		{0, []string{"slots"}},
+		{0, []string{"top", "--once"}},
 		{0, []string{"config", "show"}},
 		{0, []string{"run", "--", "true"}},
 		{125, []string{"no-such-command"}},
 		{125, []string{"run", "--no-such-flag"}},
 		{1, []string{"config", "check", broken}},
-		{0, []string{"ask", "--simulator", "--model", "standin", "how many clusters are there?"}},
+		{0, []string{"ask", "--model", "standin", "how many clusters are there?"}},
 	} {
 		screen, code := s.terminal(c.args...)
 		if code != c.code || screen == "" {

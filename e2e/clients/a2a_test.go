@@ -16,7 +16,7 @@ import (
 // serveAgent starts the agent for a simulated Argo CD on the stand-in for a model.
 func serveAgent(t *testing.T) string {
 	t.Helper()
-	return start(t, nil, "agent", "serve", "--simulator", "--model", "standin")
+	return start(t, []string{"PLIMSOLL_MCP_ARGOCD_SIMULATOR=on"}, "agent", "serve", "--model", "standin")
 }
 
 // The official client of A2A 0.3 finds the card, sends, streams, gets, and keeps webhooks, but none on this machine.

@@ -290,11 +290,11 @@ func TestSidecarStartsAsRendered(t *testing.T) {
 	}
 }
 
-// What plimsoll predict says for Kubernetes goes into a container as it is.
-func TestPredictIsTakenAsResources(t *testing.T) {
-	predict := exec.Command(plimsoll, "predict", "reviewer", "--format", "k8s")
-	predict.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "PLIMSOLL_CONFIG=" + os.DevNull, "PLIMSOLL_STATE_DIR=" + t.TempDir()}
-	text, err := predict.Output()
+// What plimsoll stats says for Kubernetes goes into a container as it is.
+func TestStatsAreTakenAsResources(t *testing.T) {
+	stats := exec.Command(plimsoll, "stats", "reviewer", "--format", "k8s")
+	stats.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "PLIMSOLL_CONFIG=" + os.DevNull, "PLIMSOLL_STATE_DIR=" + t.TempDir()}
+	text, err := stats.Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@
 //	go run ./examples/guard make test
 //
 // Run it twice: the second time it knows. It shares history and ledger with plimsoll, so
-// `plimsoll stats` lists it and `plimsoll slots` shows it while it runs.
+// `plimsoll stats` lists it and `plimsoll top` shows it while it runs.
 package main
 
 import (

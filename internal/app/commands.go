@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/agents"
@@ -277,9 +279,25 @@ func (a *App) WriteMetricsFile(file string) error { return watch.WriteMetricsFil
 
 func (a *App) ledger(ctx context.Context) (any, error) { return a.Slots(ctx, true) }
 
-// Cuts lists what was cut from conversations, the newest first: all, or those whose entry or
-// conversation has an ID that begins with of.
-func (a *App) Cuts(of string) ([]CutEntry, error) { return window.Cuts(a.Core, of) }
+// Cuts lists what was cut from conversations, the newest first: all, those whose entry or conversation has an ID that begins with of, or
+// where there are none, those of the run that [App.RunDetails] finds by it. It is an error when there is nothing by that name.
+func (a *App) Cuts(of string) ([]CutEntry, error) {
+	found, err := window.Cuts(a.Core, of)
+	if err != nil || of == "" || len(found) > 0 {
+		return found, err
+	}
+	d, err := a.RunDetails(of)
+	if d.Run == nil {
+		return nil, fmt.Errorf("no cut, conversation or run has the ID %q; plimsoll runs --cuts lists what was cut", printable.Name(of))
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := window.Cuts(a.Core, "")
+	return slices.DeleteFunc(all, func(e CutEntry) bool {
+		return !slices.ContainsFunc(d.Run.Compactions, func(c runs.Compaction) bool { return c.Checkpoint == e.ID })
+	}), err
+}
 
 // ModelProviders returns the providers of the catalogue of models.
 func ModelProviders() []string { return window.ModelProviders() }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 func TestWindowCutsCanBeListedReadAndForgotten(t *testing.T) {
@@ -41,8 +43,19 @@ func TestWindowCutsCanBeListedReadAndForgotten(t *testing.T) {
 	if cut, err := a.Cut(one[0].ID); err != nil || string(cut.Text) != "{\"role\":\"user\"}\n" {
 		t.Errorf("%q, %v", cut.Text, err)
 	}
-	if _, err := a.Cuts("zz"); err == nil || !strings.Contains(err.Error(), "plimsoll window show lists") {
+	if _, err := a.Cuts("zz"); err == nil || !strings.Contains(err.Error(), `the ID "zz"; plimsoll runs --cuts lists`) {
 		t.Errorf("an unknown ID: %v", err)
+	}
+	w := runs.Begin(runs.Options{Dir: home}, runs.Header{ID: "rrrr00000001", Kind: runs.KindRun, Report: journal.Report{Tool: "claude", Project: "shop"}})
+	j := journal.New(journal.Options{Observers: []journal.Observer{w}})
+	j.Append(journal.WindowCompacted{Model: "m", Checkpoint: one[0].ID, Before: 10, After: 5})
+	if err := w.End(journal.Report{Tool: "claude", Project: "shop", Outcome: "ok"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []string{"rrrr00000001", "rrrr", "last"} {
+		if cuts, err := a.Cuts(of); err != nil || len(cuts) != 1 || cuts[0].ID != one[0].ID {
+			t.Errorf("of the run %s: %+v, %v", of, cuts, err)
+		}
 	}
 	for _, dry := range []bool{true, false} {
 		c, err := a.GC(t.Context(), app.GCOptions{Conversations: true, DryRun: dry})

@@ -19,6 +19,9 @@ func Printable(name string) string { return printable.Name(name) }
 // PrintableText works like [Printable] for a whole text: line ends and tabs stay.
 func PrintableText(text string) string { return printable.Text(text) }
 
+// Wrap breaks lines that are wider than width at words; see [printable.Wrap].
+func Wrap(text string, width int) string { return printable.Wrap(text, width, printable.Hang) }
+
 // WriteJSON writes v as JSON that is safe to show on a terminal, with a line end. indent "" puts
 // it on one line.
 func WriteJSON(w io.Writer, v any, indent string) error { return printable.WriteJSON(w, v, indent) }

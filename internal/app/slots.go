@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// Slot is a run in the ledger, as `slots --json` writes it. Sizes are in bytes.
+// Slot is a run in the ledger, as the dashboard's page about the ledger has it. Sizes are in bytes.
 type Slot struct {
 	Tool    string `json:"tool"`
 	Project string `json:"project"`

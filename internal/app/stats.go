@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 )
@@ -42,23 +43,27 @@ type Stat struct {
 	// percentile of the last 20 and the largest.
 	P95Bytes int64 `json:"p95_bytes"`
 	MaxBytes int64 `json:"max_bytes"`
-	// EstimateBytes is the memory that the next run will be expected to need, and EstimateSource
-	// the source of that figure.
-	EstimateBytes  int64  `json:"estimate_bytes"`
-	EstimateSource string `json:"estimate_source"`
-	OOMKills       int64  `json:"oom_kills"`
+	// EstimateBytes is the memory that the next run will be expected to need, and Source the source of that figure.
+	EstimateBytes int64  `json:"estimate_bytes"`
+	Source        string `json:"source"`
+	OOMKills      int64  `json:"oom_kills"`
+	// LimitBytes is the memory limit that the next run will get, and ReservationBytes the memory that admission will set aside for it.
+	LimitBytes       int64 `json:"limit_bytes"`
+	ReservationBytes int64 `json:"reservation_bytes"`
 }
 
 // Stats lists the history. What is wrong with single files is told as a warning.
 func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 	stats := []Stat{}
+	var host sizing.Host
+	host.Reading, host.Err = headroom.Read(headroom.Source{})
 	err := a.eachSummary(ctx, o, func(s usage.Summary) error {
 		settings, err := a.Config.For(s.Tool)
 		if err != nil {
 			return err
 		}
 		samples := estimate.FromRuns(s.Runs)
-		next, err := sizing.WithSettings(estimate.Input{Project: samples}, settings).Estimate()
+		next, err := sizing.Decide(settings, estimate.Input{Project: samples}, host)
 		if err != nil {
 			return err
 		}
@@ -69,7 +74,8 @@ func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 		row := Stat{
 			Tool: s.Tool, Variant: s.Variant, Project: projectName(s.Project), ProjectKey: s.Project.Key, Path: s.Project.Path,
 			Recorded: s.Recorded, Samples: len(s.Runs), OOMKills: s.OOMKills,
-			P95Bytes: int64(baseline.Bytes(samples)), EstimateBytes: int64(next.Bytes), EstimateSource: next.Source,
+			P95Bytes: int64(baseline.Bytes(samples)), EstimateBytes: int64(next.Estimate.Bytes), Source: next.Estimate.Source,
+			LimitBytes: int64(next.Memory), ReservationBytes: int64(next.Reservation),
 		}
 		for _, sample := range samples {
 			row.MaxBytes = max(row.MaxBytes, int64(sample.Demand))
@@ -78,6 +84,43 @@ func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 		return nil
 	})
 	return stats, err
+}
+
+// StatsOf lists the history of a command's tool, and says what the next run of the command in the project of the working directory will be
+// given. Where o is about this project the list has a row for it, also without any history. A command of several words (make test) keeps
+// to one use of a generic tool.
+func (a *App) StatsOf(ctx context.Context, o StatsOptions, command ...string) ([]Stat, Prediction, error) {
+	next, err := a.Predict(ctx, command...)
+	if err != nil {
+		return nil, next, err
+	}
+	o.Tool = command[0]
+	all, err := a.Stats(ctx, o)
+	if err != nil {
+		return nil, next, err
+	}
+	here := config.ProjectOf("")
+	stats, found := []Stat{}, o.All || o.Project != ""
+	for _, s := range all {
+		if len(command) > 1 && s.Variant != next.Variant {
+			continue
+		}
+		if !o.All && s.ProjectKey == here.Key && s.Variant == next.Variant {
+			s.expect(next) // it goes by other projects too, and by the settings of this one
+			found = true
+		}
+		stats = append(stats, s)
+	}
+	if !found {
+		s := Stat{Tool: next.Tool, Variant: next.Variant, Project: next.Project, ProjectKey: here.Key, Path: here.Root}
+		s.expect(next)
+		stats = append(stats, s)
+	}
+	return stats, next, nil
+}
+
+func (s *Stat) expect(next Prediction) {
+	s.EstimateBytes, s.Source, s.LimitBytes, s.ReservationBytes = next.EstimateBytes, next.Source, next.LimitBytes, next.ReservationBytes
 }
 
 // eachSummary calls visit with the part of the history that o selects. It makes no

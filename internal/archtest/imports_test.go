@@ -246,8 +246,6 @@ var commandLibraries = []string{
 	"charm.land/lipgloss/v2",
 	"github.com/charmbracelet/x/ansi",
 	"github.com/charmbracelet/colorprofile",
-	"github.com/muesli/mango-cobra", // man pages
-	"github.com/muesli/roff",
 	"golang.org/x/term", // is it a terminal, and how wide
 }
 

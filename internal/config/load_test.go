@@ -99,7 +99,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		MCP: config.MCPSettings{
 			Wrap: "auto", MaxOutput: config.Auto, MaxItems: 100, PageItems: 20, MaxSearch: 1000, MaxMedia: 8 * limit.MiB,
 			Early: 30 * time.Second, MaxResult: 4 * limit.GiB, MemoryMax: 2 * limit.GiB, PidsMax: 512,
-			MaxProcesses: 16, Idle: 30 * time.Minute, ArgoCDTokens: "off", ArgoCDTools: "common",
+			MaxProcesses: 16, Idle: 30 * time.Minute, ArgoCDTokens: "off", ArgoCDTools: "common", ArgoCDSimulator: "off",
 		},
 		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
 		Watch: config.WatchSettings{Runs: true},

@@ -120,6 +120,11 @@ var mcpKeys = []*Key{
 		set: func(s *Settings, v any) { s.MCP.ArgoCDSnapshot = v.(time.Duration) },
 	},
 	{
+		Name: "argocd_simulator", Type: TypeText, Default: "off", Project: ProjectNever, example: `"on"`,
+		Doc: "Whether a simulated Argo CD takes the place of a real one, for a first look and for tests: off, on, or how much there is, as in 819,236,287,13 (applications, projects, application sets, clusters).",
+		set: func(s *Settings, v any) { s.MCP.ArgoCDSimulator = v.(string) },
+	},
+	{
 		Name: "argocd_tokens", Type: TypeChoice, Default: "off", Choices: []string{"off", "allow", "require"}, Project: ProjectNever,
 		Doc: "Whether HTTP clients act with their own Argo CD tokens: never, when they send one, or always.",
 		set: func(s *Settings, v any) { s.MCP.ArgoCDTokens = v.(string) },

@@ -224,8 +224,10 @@ type MCPSettings struct {
 	MaxProcesses int           `json:"max_processes"`
 	Idle         time.Duration `json:"-"`
 
-	ArgoCDWrites   bool          `json:"argocd_writes"`
-	ArgoCDTools    string        `json:"argocd_tools"`
-	ArgoCDSnapshot time.Duration `json:"-"`
-	ArgoCDTokens   string        `json:"argocd_tokens"` // "off", "allow" or "require"
+	ArgoCDWrites bool   `json:"argocd_writes"`
+	ArgoCDTools  string `json:"argocd_tools"`
+	// ArgoCDSimulator is "off", "on", or the size of the simulated Argo CD.
+	ArgoCDSimulator string        `json:"argocd_simulator"`
+	ArgoCDSnapshot  time.Duration `json:"-"`
+	ArgoCDTokens    string        `json:"argocd_tokens"` // "off", "allow" or "require"
 }

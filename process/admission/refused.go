@@ -182,7 +182,7 @@ func (e *Refused) holderLines() string {
 	}
 	w.Flush()
 	if more := len(list) - shownHolders; more > 0 {
-		fmt.Fprintf(&b, "             and %d more (plimsoll slots lists them)\n", more)
+		fmt.Fprintf(&b, "             and %d more (plimsoll top lists them)\n", more)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -33,10 +33,6 @@ type AgentOptions struct {
 	Model string
 	// BaseURL replaces the configured or known address of the model; the key of its provider is sent there.
 	BaseURL string
-	// Simulator replaces a real Argo CD; Server, Context and Instance say which
-	// real one it is.
-	Simulator                 *mcp.SimulatorOptions
-	Server, Context, Instance string
 	// MCP are command lines that start MCP servers, whose tools the agent gets in addition to its own.
 	MCP []string
 	// MCPConfig are files of clients (.mcp.json, config.toml of Codex) whose servers the agent gets too.
@@ -87,7 +83,7 @@ const generalAgent = "assistant"
 // configuredAgent returns the agent for a question: that of [find], but if nothing at all is configured, one without tools, so that a first
 // question needs only a key.
 func configuredAgent(app *core.Core, o AgentOptions) (config.Agent, error) {
-	if o.Name != "" && o.Name != generalAgent || o.namesArgoCD() {
+	if o.Name != "" && o.Name != generalAgent {
 		return find(app, o.Name)
 	}
 	configured, err := app.Config.Agents()
@@ -121,16 +117,6 @@ func find(app *core.Core, name string) (config.Agent, error) {
 		return c, fmt.Errorf("there is no agent %q; there are: %s; plimsoll agent init %s writes one", config.SafeName(name), strings.Join(slices.Sorted(maps.Keys(all)), ", "), config.SafeName(name))
 	}
 	return c, nil
-}
-
-// namesArgoCD reports whether the options say which Argo CD to use.
-func (o AgentOptions) namesArgoCD() bool {
-	return o.Simulator != nil || o.Server != "" || o.Context != "" || o.Instance != ""
-}
-
-// usesArgoCD reports whether an agent has the tools of Argo CD.
-func usesArgoCD(c config.Agent) bool {
-	return c.Builtin == mcp.ArgoCDName || slices.Contains(c.Servers, mcp.ArgoCDName)
 }
 
 // openedAgent is an open agent, with the model and tools it uses.
@@ -177,7 +163,7 @@ func (g *gateways) open(ctx context.Context, app *core.Core, name string) (*gate
 	case i >= 0:
 		s, err = g.plane.Gateway(servers[i], nil) // a person reads an answer there
 	case name == mcp.ArgoCDName:
-		mo := mcp.ArgoCDOptions{Server: g.o.Server, Context: g.o.Context, Instance: g.o.Instance, Simulator: g.o.Simulator}
+		var mo mcp.ArgoCDOptions
 		if !g.o.Quiet && g.o.Stderr != nil {
 			mo.Stderr = g.o.Stderr
 		}
@@ -249,9 +235,6 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 
 	to := toolbox.Options{Spool: plane.Spool, Journal: plane.Journal, Query: plane.Query, Principal: plane.Local(), ByWindow: true}
 	names := c.Servers
-	if !usesArgoCD(c) && g.o.namesArgoCD() {
-		return nil, fmt.Errorf("the agent %s has no Argo CD: --simulator, --server, --context and --instance say which one is meant; leave them out, or write servers = [\"argocd\"] in [agents.%s]", c.Name, c.Name)
-	}
 	if c.Builtin == mcp.ArgoCDName && !slices.Contains(names, mcp.ArgoCDName) {
 		names = append([]string{mcp.ArgoCDName}, names...)
 	}

@@ -129,6 +129,9 @@ func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOption
 	if given > 1 && (given != 2 || o.Server == "" || o.Context == "") {
 		return nil, errors.New("--server (with --context), --instance and --simulator each say which Argo CD it is; leave the others out")
 	}
+	if given == 0 {
+		o.Simulator = simulatorOf(p.Settings.MCP)
+	}
 	if o.Simulator != nil {
 		client, err := p.simulate(ctx, *o.Simulator, o.Stderr)
 		if err != nil {
@@ -163,10 +166,24 @@ func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOption
 	return argocdConfigured(app, p, instances)
 }
 
-// KnowsArgoCD reports whether an Argo CD is configured, or named by the ARGOCD_ variables or the argocd command's configuration. It returns
+// simulatorOf returns the simulated Argo CD of the settings, nil for none.
+func simulatorOf(s config.MCPSettings) *SimulatorOptions {
+	switch s.ArgoCDSimulator {
+	case "off", "":
+		return nil
+	case "on":
+		return &SimulatorOptions{}
+	}
+	return &SimulatorOptions{Size: s.ArgoCDSimulator}
+}
+
+// KnowsArgoCD reports whether an Argo CD is configured, a simulated one too, or named by the ARGOCD_ variables or the argocd command's configuration. It returns
 // true also if the configuration is invalid, so that its error is seen when it is used.
 func KnowsArgoCD(app *core.Core) bool {
 	if instances, err := app.Config.ArgoCD(); err != nil || len(instances) > 0 {
+		return true
+	}
+	if s, err := app.Config.For(""); err == nil && simulatorOf(s.MCP) != nil {
 		return true
 	}
 	home, _ := os.UserHomeDir()
@@ -183,7 +200,7 @@ func argocdDiscovered(app *core.Core, p *Plane, o ArgoCDOptions) (*argocd.Client
 		app.Warn(w)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("which Argo CD: %w; with several, write tables [mcp.argocd.NAME]; --simulator needs none", err)
+		return nil, fmt.Errorf("which Argo CD: %w; with several, write tables [mcp.argocd.NAME]; a simulated one needs neither: argocd_simulator = \"on\" below [mcp], or PLIMSOLL_MCP_ARGOCD_SIMULATOR=on", err)
 	}
 	return p.connect(options)
 }

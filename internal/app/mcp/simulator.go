@@ -32,7 +32,7 @@ type Simulation struct {
 func Simulate(ctx context.Context, o SimulatorOptions) (*Simulation, error) {
 	options, err := simulator.ParseSize(o.Size)
 	if err != nil {
-		return nil, fmt.Errorf("--simulator: %w", err)
+		return nil, fmt.Errorf("the simulated Argo CD: %w", err)
 	}
 	if options.Faults, err = simulator.ParseFaults(o.Faults); err != nil {
 		return nil, fmt.Errorf("--faults: %w", err)
@@ -40,7 +40,7 @@ func Simulate(ctx context.Context, o SimulatorOptions) (*Simulation, error) {
 	options.Token = rand.Text()
 	sim, err := simulator.New(options)
 	if err != nil {
-		return nil, fmt.Errorf("--simulator: %w", err)
+		return nil, fmt.Errorf("the simulated Argo CD: %w", err)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -36,7 +36,7 @@ func Advice(r journal.Report, basis runs.Decision) []string {
 	case r.RefusedBy == journal.RefusedByEnforcement:
 		list = append(list, "plimsoll doctor shows what the kernel holds here and what it takes; --enforcement best-effort goes on with the strongest layer there is")
 	case r.Outcome == journal.OutcomeRefused && r.ReservationBytes > 0:
-		list = append(list, "plimsoll slots shows who holds the memory; --wait waits for it, --force starts nevertheless")
+		list = append(list, "plimsoll top shows who holds the memory; --wait waits for it, --force starts nevertheless")
 	case r.LimitReached == "pids":
 		list = append(list, fmt.Sprintf("it reached the limit of %d processes: --pids-max %d", r.PidsLimit, 2*r.PidsLimit))
 	}

@@ -12,7 +12,7 @@ import (
 
 // Who is refused for want of room is shown who has it; who is refused because nothing would hold its limits is not.
 func TestAdviceToTheRefused(t *testing.T) {
-	for by, want := range map[string]string{"": "plimsoll slots", journal.RefusedByEnforcement: "plimsoll doctor"} {
+	for by, want := range map[string]string{"": "plimsoll top", journal.RefusedByEnforcement: "plimsoll doctor"} {
 		reporter := journal.NewReporter(journal.Report{})
 		j := journal.New(journal.Options{Observers: []journal.Observer{reporter}})
 		j.Append(journal.Admitted{ReservationBytes: 64 << 20})

@@ -66,9 +66,9 @@ func orphanWords(e orphans.Event) string {
 		text := limit.Count(len(list), "process") + " whose parent has ended "
 		switch fate {
 		case orphans.Warned:
-			text += fmt.Sprintf("still run after %s: %s; plimsoll slots --tree shows them, on_orphan = \"end\" ends such", roughly(list[0].For), namesOf(list))
+			text += fmt.Sprintf("still run after %s: %s; plimsoll top --tree shows them, on_orphan = \"end\" ends such", roughly(list[0].For), namesOf(list))
 		case orphans.Kept:
-			text += fmt.Sprintf("are left alone, as daemons: %s; plimsoll slots --tree shows them", namesOf(list))
+			text += fmt.Sprintf("are left alone, as daemons: %s; plimsoll top --tree shows them", namesOf(list))
 		case orphans.Terminated:
 			text += "ended when asked: " + namesOf(list)
 		case orphans.Killed:

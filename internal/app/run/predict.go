@@ -8,8 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Prediction is the expected need of a run of a tool in a project, as
-// `predict --format json` prints it. Sizes are bytes.
+// Prediction is the expected need of a run of a tool in a project, as the tool predict_run answers it. Sizes are bytes.
 type Prediction struct {
 	Tool string `json:"tool"`
 	// Variant names the use of a generic tool, "" when none was named.
@@ -60,7 +59,7 @@ func (p Prediction) Because() string {
 	return EstimateWords(journal.Estimate{Source: p.Source, Samples: p.Samples, Guessed: p.Guessed})
 }
 
-// MiB returns bytes in MiB, rounded up, the unit of the resource tables of Kubernetes and Nomad.
+// MiB returns bytes in MiB, rounded up, the unit of the resource tables of Kubernetes, Nomad and Slurm.
 func MiB(bytes int64) int64 {
 	return (bytes + int64(limit.MiB) - 1) / int64(limit.MiB)
 }

@@ -38,6 +38,8 @@ type Options struct {
 	// StderrIsTerminal is true when a person reads Stderr: the report at the end and the
 	// progress of waiting are shown.
 	StderrIsTerminal bool
+	// Width returns how many columns that terminal has; nil wraps no line.
+	Width func() int
 }
 
 // exitFailed is the exit status of Plimsoll's own failures.

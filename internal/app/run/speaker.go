@@ -23,7 +23,8 @@ type speaker struct {
 	person   bool
 	quiet    bool
 	colour   bool
-	unclosed bool // a progress line without a line end is on the screen
+	width    func() int // of the terminal; nil for none
+	unclosed bool       // a progress line without a line end is on the screen
 	said     map[string]bool
 	waited   bool      // progress was shown
 	waitLine time.Time // when a line about waiting was written last
@@ -34,8 +35,17 @@ func newSpeaker(o *Options, hidden *secrets.Values) *speaker {
 	return &speaker{
 		w: printable.Undrawn(o.Stderr), hidden: hidden, person: terminal, quiet: o.Quiet,
 		colour: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		width:  o.Width,
 		said:   map[string]bool{},
 	}
+}
+
+// wrap breaks lines at the width of the terminal; what follows is hang columns in.
+func (s *speaker) wrap(text string, hang int) string {
+	if !s.person || s.width == nil {
+		return text
+	}
+	return printable.Wrap(text, s.width(), hang)
 }
 
 // Styles (ECMA-48 SGR).
@@ -97,6 +107,7 @@ func (s *speaker) fail(err error) {
 // line writes one or more whole lines; the caller holds the lock.
 func (s *speaker) line(text string) {
 	s.clearLocked()
+	text = s.wrap(text, printable.Hang)
 	end := "\n"
 	if s.person { // the terminal may be in raw mode
 		text = strings.ReplaceAll(text, "\n", "\r\n")

@@ -62,7 +62,7 @@ func (s *speaker) report(r journal.Report, basis runs.Decision, cpu time.Duratio
 		if row[0] == "killed" {
 			text = s.style(red, text)
 		}
-		fmt.Fprintf(&b, "\n  %s %s", s.style(dim, fmt.Sprintf("%-9s", row[0])), text)
+		b.WriteString("\n" + s.wrap(fmt.Sprintf("  %s %s", s.style(dim, fmt.Sprintf("%-9s", row[0])), text), 12))
 	}
 	s.line(b.String())
 }

@@ -89,7 +89,7 @@ func detailsOf(c *core.Core, r *runs.Run) Details {
 		d.Cost = &cost
 	}
 	if r.Outcome == runs.Waiting {
-		d.Next = append(d.Next, "plimsoll slots shows who holds what it waits for")
+		d.Next = append(d.Next, "plimsoll top shows who holds what it waits for")
 	}
 	return d
 }

@@ -2,7 +2,6 @@ package window
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,7 +63,7 @@ type (
 )
 
 // Cuts lists what was cut from conversations, the newest first: all, or those whose entry or
-// conversation has an ID that begins with of.
+// conversation has an ID that begins with of, which may be none.
 func Cuts(app *core.Core, of string) ([]Entry, error) {
 	store, err := Existing(app)
 	if err != nil || store == nil {
@@ -79,9 +78,6 @@ func Cuts(app *core.Core, of string) ([]Entry, error) {
 		if strings.HasPrefix(e.ID, of) || strings.HasPrefix(e.Conversation, of) {
 			found = append(found, e)
 		}
-	}
-	if len(found) == 0 && of != "" {
-		return nil, fmt.Errorf("nothing that was cut has the ID %q; plimsoll window show lists all there is", of)
 	}
 	return found, nil
 }

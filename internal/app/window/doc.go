@@ -1,5 +1,5 @@
 // Package window wires the window plane, for the proxy of a run and for the daemon, and is the
-// commands that show what was cut: `plimsoll window show`.
+// commands that show what was cut: `plimsoll runs --cuts`.
 //
 //	plane, err := window.Open(app, settings, window.Options{Journal: events, Upstreams: upstreams, Warn: app.Warn})
 //	defer plane.Close()

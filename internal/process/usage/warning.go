@@ -74,7 +74,7 @@ func (e *OffError) Error() string {
 	case OffFull:
 		next = "; free some space or set PLIMSOLL_STATE_DIR to another disk"
 	case OffLocked:
-		next = "; another Plimsoll holds its lock, see who with `plimsoll slots`"
+		next = "; another Plimsoll holds its lock, see who with `plimsoll top`"
 	case OffNewer:
 		next = "; upgrade Plimsoll, or move the file away"
 	case OffFailed:

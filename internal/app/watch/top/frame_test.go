@@ -42,7 +42,7 @@ func busy() Snapshot {
 			},
 			{
 				ID: "bbbb0001", Kind: runs.KindRun, Parent: "aaaa0001", Tool: "npm", Variant: "test", Project: "shop", PID: 13, State: runs.Running,
-				Started: noon.Add(-95 * time.Second), AgeMS: 95_000, MemoryBytes: 610 * mib, PeakBytes: 1200 * mib, LimitBytes: 2 * gib,
+				Started: noon.Add(-95 * time.Second), AgeMS: 95_000, Forced: true, Orphans: 1, MemoryBytes: 610 * mib, PeakBytes: 1200 * mib, LimitBytes: 2 * gib,
 				ReservationBytes: 2 * gib, CPUPercent: 183,
 				Tree: []Process{
 					{PID: 100, Name: "npm test", State: "S", Bytes: 60 * mib, CPUMS: 900},
@@ -51,7 +51,7 @@ func busy() Snapshot {
 				},
 			},
 			{
-				ID: "wwww0001", Kind: runs.KindRun, Tool: "codex", Project: "web", State: runs.Waiting, Reason: "waits for memory, 1 in the queue",
+				ID: "wwww0001", Kind: runs.KindRun, Tool: "codex", Project: "web", State: runs.Waiting, Position: 1, Reason: "waits for memory, 1 in the queue",
 				Started: noon.Add(-40 * time.Second), AgeMS: 40_000, LimitBytes: 4 * gib, ReservationBytes: 4 * gib, CPUPercent: -1,
 			},
 			{

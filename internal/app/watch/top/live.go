@@ -16,7 +16,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
 // Live is the [Source] of the present state. It implements [Controls].
@@ -66,7 +65,14 @@ func Open(c *core.Core) (*Live, error) {
 		return nil, err
 	}
 	l := &Live{store: store, holders: map[string]admission.Holder{}, cpu: map[string]cpuReading{}, now: time.Now, core: c, price: priceOf(c)}
-	if l.ledger, l.noLedger = c.OpenLedger(nil); l.noLedger != nil {
+	told := map[string]bool{} // each look has the same ones
+	l.ledger, l.noLedger = c.OpenLedger(func(w admission.Warning) {
+		if !told[w.Text] && len(told) < maxWarnings {
+			told[w.Text] = true
+			c.Warn(w.Text)
+		}
+	})
+	if l.noLedger != nil {
 		l.ledger = nil
 	}
 	if s, err := c.Config.For(""); err == nil {
@@ -125,7 +131,13 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 			snap.Host.ReservedBytes += int64(h.Reservation)
 		}
 		r := rows.row(h, now)
-		l.look(r, h, now, want.tree(h.ID))
+		if h.State == admission.Waiting {
+			r.Position = len(snap.Host.Waiting)
+		}
+		l.look(r, h, now)
+		if tree := want.tree(h.ID); tree || want.Orphans {
+			readProcesses(r, h, tree)
+		}
 	}
 	for id := range l.cpu { // of runs that have ended
 		if rows.byID[id] == nil {
@@ -188,8 +200,8 @@ func (l *Live) readHost(h *Host) {
 	}
 }
 
-// look adds to a row what only the system knows: memory now, processor use, whether the run is stopped, and with tree its processes.
-func (l *Live) look(r *Row, h admission.Holder, now time.Time, tree bool) {
+// look adds to a row what only the system knows: memory now, processor use, and whether the run is stopped.
+func (l *Live) look(r *Row, h admission.Holder, now time.Time) {
 	if h.Current > 0 {
 		r.MemoryBytes = int64(h.Current)
 		r.PeakBytes = max(r.PeakBytes, r.MemoryBytes)
@@ -201,14 +213,6 @@ func (l *Live) look(r *Row, h admission.Holder, now time.Time, tree bool) {
 		r.State, r.Reason = Paused, "all its processes are stopped; c lets them go on"
 		if remains, ok := holder.Remains(h); ok && !remains.Frozen.IsZero() {
 			r.Reason = "stopped because this host is short of memory"
-		}
-	}
-	if !tree {
-		return
-	}
-	if remains, ok := holder.Remains(h); ok {
-		if family, err := sandbox.Family(remains, h.Owner.PID); err == nil {
-			r.Tree, r.Processes = treeOf(family), len(family)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -61,7 +62,7 @@ func (s *rowSet) row(h admission.Holder, now time.Time) *Row {
 		}
 		s.add(r)
 	}
-	r.ReservationBytes = int64(h.Reservation)
+	r.ReservationBytes, r.Since, r.Forced = int64(h.Reservation), h.Since, h.Forced
 	r.Parent = cmp.Or(r.Parent, h.Parent)
 	switch h.State {
 	case admission.Waiting:
@@ -114,6 +115,35 @@ func cpuOf(seen []runs.Sample, since time.Duration) float64 {
 		return 0
 	}
 	return 100 * float64(last.CPUMS-before.CPUMS) / float64(took)
+}
+
+// readProcesses counts the processes and orphans of a run in its row, and with tree lists them. A run whose claim does not say where they
+// are has none.
+func readProcesses(r *Row, h admission.Holder, tree bool) {
+	if h.User != "" || h.State == admission.Waiting {
+		return
+	}
+	remains, ok := holder.Remains(h)
+	if !ok {
+		return
+	}
+	supervisor := h.Owner.PID
+	if h.State == admission.Stale {
+		supervisor = 0
+	}
+	family, err := sandbox.Family(remains, supervisor)
+	if err != nil {
+		return
+	}
+	r.Processes = len(family)
+	for _, m := range family {
+		if m.Orphan {
+			r.Orphans++
+		}
+	}
+	if tree {
+		r.Tree = treeOf(family)
+	}
 }
 
 // treeOf returns the processes of a run, each below its parent.

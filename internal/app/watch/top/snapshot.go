@@ -78,19 +78,27 @@ type Row struct {
 	// PID is the process of the plimsoll that supervises it.
 	PID int `json:"pid,omitempty"`
 	// State is "running", "waiting", "paused", "stale", or the outcome: that of the report, or "died".
-	State   string     `json:"state"`
-	Reason  string     `json:"reason"`
-	Started time.Time  `json:"started"`
-	Ended   *time.Time `json:"ended"`
-	AgeMS   int64      `json:"age_ms"`
+	State   string    `json:"state"`
+	Reason  string    `json:"reason"`
+	Started time.Time `json:"started"`
+	// Since is the time of its admission, or at which it began to wait; Started for a run that has no claim.
+	Since time.Time  `json:"since"`
+	Ended *time.Time `json:"ended"`
+	AgeMS int64      `json:"age_ms"`
+	// Position is its place in the queue, from 1, while it waits.
+	Position int `json:"position,omitempty"`
+	// Forced is true for a run that --force has started against the sum or the slots.
+	Forced bool `json:"forced,omitempty"`
 
-	MemoryBytes      int64 `json:"memory_bytes"`
+	MemoryBytes      int64 `json:"current_bytes"`
 	PeakBytes        int64 `json:"peak_bytes"`
 	LimitBytes       int64 `json:"limit_bytes"`
 	ReservationBytes int64 `json:"reservation_bytes"`
 	// CPUPercent is the use in percent of one processor; -1 where it is not known.
 	CPUPercent float64 `json:"cpu_percent"`
 	Processes  int     `json:"processes"`
+	// Orphans counts its processes that have lost their parent, where processes were read.
+	Orphans int `json:"orphans"`
 
 	WindowTokens int64  `json:"window_tokens"`
 	WindowLimit  int64  `json:"window_limit"`
@@ -136,6 +144,8 @@ type Want struct {
 	// Trees are the IDs of the runs whose processes are wanted; AllTrees means every run.
 	Trees    map[string]bool
 	AllTrees bool
+	// Orphans counts orphans in every run, which reads all processes.
+	Orphans bool
 }
 
 func (w Want) tree(id string) bool { return w.AllTrees || w.Trees[id] }
@@ -162,7 +172,7 @@ func priceOf(c *core.Core) price {
 func rowOf(e *runs.Entry, now time.Time, price price) Row {
 	r := Row{
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,
-		State: e.Outcome, Reason: e.Reason, Started: e.Started, Ended: e.Ended, AgeMS: e.DurationMS,
+		State: e.Outcome, Reason: e.Reason, Started: e.Started, Since: e.Started, Ended: e.Ended, AgeMS: e.DurationMS,
 		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,
 		Compactions: e.Rooms(), LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(), Editor: e.Editor,
 		DefinitionTokens: e.MCP.DefinitionTokens, DeferredTools: e.MCP.Deferred,

@@ -162,6 +162,9 @@ func Frame(snap Snapshot, s *Screen) string {
 			marked = len(body)
 		}
 		body = append(body, func() string { return w.row(r, r.ID == s.Selected, p, s.Width) })
+		if note := r.note(); note != "" {
+			body = append(body, func() string { return p.faint(fit("      "+note, s.Width)) })
+		}
 		for i := range r.Tree {
 			body = append(body, func() string { return p.faint(fit(processLine(&r.Tree[i]), s.Width)) })
 		}
@@ -329,6 +332,21 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 		return p.faint(line)
 	}
 	return line
+}
+
+// note returns what the columns have no room for: why the run is stale, --force, and orphans; mostly "".
+func (r *Row) note() string {
+	var parts []string
+	if r.State == Stale {
+		parts = append(parts, "stale: "+printable.Name(r.Reason))
+	}
+	if r.Forced && r.Live() {
+		parts = append(parts, "started by --force")
+	}
+	if r.Orphans > 0 {
+		parts = append(parts, limit.Count(r.Orphans, "orphan"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // deepest bounds the indentation of a process in the tree.

@@ -161,7 +161,7 @@ func (s *Store) Read(id string) (found Cut, err error) {
 	err = ErrUnknown
 	digest, generation, ok := strings.Cut(id, "-")
 	if !ok || digest == "" {
-		return found, fmt.Errorf("%w: %.40q; `plimsoll window show` lists them", ErrUnknown, id)
+		return found, fmt.Errorf("%w: %.40q; `plimsoll runs --cuts` lists them", ErrUnknown, id)
 	}
 	walkErr := s.cuts(func(f stored) error {
 		name := filepath.Base(f.path)
