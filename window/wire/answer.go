@@ -13,6 +13,7 @@ type Usage struct {
 	Output     int // reasoning included
 	CacheRead  int
 	CacheWrite int
+	CacheHour  int // the part of CacheWrite that the provider keeps for an hour
 	Reasoning  int
 }
 
@@ -44,6 +45,8 @@ type Answer struct {
 	// Begun means that content was seen: a client may have shown it. Events that only announce or end content (response.created,
 	// message_start, ping, message_stop, a chunk without choices) do not count, and neither do errors.
 	Begun bool
+	// Counted means that Usage has the output so far, and not what a stream said of it before it began.
+	Counted bool
 	// Done means that the provider ended the response in its own way.
 	Done bool
 	// ErrorBody is the first JSON object that is marked as an error, whatever the status was, cut at ErrorBytes; nil where there is none.
