@@ -43,9 +43,17 @@ type (
 		TokensIn  int64  `json:"tokens_in"` // cache reads and writes included
 		TokensOut int64  `json:"tokens_out"`
 		CacheRead int64  `json:"cache_read"`
-		// CacheWrite and Reasoning are parts of TokensIn and TokensOut.
+		// CacheWrite and Reasoning are parts of TokensIn and TokensOut, CacheHour is one of CacheWrite: what is kept for an hour.
 		CacheWrite int64 `json:"cache_write,omitempty"`
+		CacheHour  int64 `json:"cache_hour,omitempty"`
 		Reasoning  int64 `json:"reasoning,omitempty"`
+		// GuessIn and GuessOut stand in for TokensIn and TokensOut where the provider named none, or the answer broke off before it did.
+		GuessIn  int64 `json:"guess_in,omitempty"`
+		GuessOut int64 `json:"guess_out,omitempty"`
+		// Cost is the price of the answer in US dollars; 0 is unknown. With Plan it was asked with the login of a subscription, which
+		// pays for it: that is what it would have cost.
+		Cost float64 `json:"cost_usd,omitempty"`
+		Plan bool    `json:"plan,omitempty"`
 		// Server is the provider's host, with its port where it names one. ID, AnsweredBy and Finish are its own words: the answer's
 		// name, the model where it is another than Model, and why it ended.
 		Server     string `json:"server,omitempty"`

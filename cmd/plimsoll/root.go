@@ -79,6 +79,7 @@ agent needs no change:
 		newTopCommand(orDefaults(open)),
 		newRaiseCommand(orDefaults(open)),
 		newRunsCommand(orDefaults(open)),
+		newSpendCommand(orDefaults(open)),
 		newStatusCommand(),
 		newWatchCommand(),
 		newMetricsCommand(open),

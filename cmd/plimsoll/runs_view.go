@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -52,7 +52,7 @@ func printRun(out io.Writer, d app.RunDetails) error {
 		row("window", "no proxy, because %s", r.Window.NoProxy)
 	}
 	if d.Cost != nil {
-		row("cost", "%s, by the prices of your configuration", strconv.FormatFloat(*d.Cost, 'g', 4, 64))
+		row("cost", "%s", watch.Dollars(*d.Cost))
 	}
 	if m := r.Report.MCP; m.Calls > 0 {
 		row("tools", "%s, %s became %s; %d kept to be read in pages", limit.Count(m.Calls, "call"), limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human(), m.Spilled)

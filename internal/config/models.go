@@ -23,19 +23,11 @@ type ModelLimits struct {
 	ModelPrices
 }
 
-// ModelPrices are prices of a million tokens, in the user's currency; 0 is unset.
+// ModelPrices are prices of a million tokens in US dollars; 0 is unset.
 type ModelPrices struct {
 	Input  float64 `json:"input_price,omitempty"`
 	Cached float64 `json:"cached_price,omitempty"` // of input that a cache of the provider had
 	Output float64 `json:"output_price,omitempty"`
-}
-
-// Of returns the price of tokens. input includes cached; if Cached is unset, those cost as much as other input.
-func (p ModelPrices) Of(input, cached, output int) float64 {
-	if p.Cached == 0 {
-		cached = 0
-	}
-	return (float64(input-cached)*p.Input + float64(cached)*p.Cached + float64(output)*p.Output) / 1e6
 }
 
 // modelKeys are the keys of [models."NAME"].
@@ -52,7 +44,7 @@ var modelKeys = []*Key{
 	},
 	{
 		Name: "input_price", Type: TypeNumber, Project: ProjectNever, max: maxPrice, example: "3.0",
-		Doc:      "Price of a million tokens of input, in your currency, by which chat and runs say what was spent.",
+		Doc:      "Price of a million tokens of input in US dollars, where the built-in one is not yours.",
 		setModel: func(m *ModelLimits, v any) { m.ModelPrices.Input = v.(float64) },
 	},
 	{
@@ -131,18 +123,4 @@ func (l *Loaded) Models() []ModelLimits {
 	}
 	sorting.By(out, func(a, b ModelLimits) int { return strings.Compare(a.Name, b.Name) })
 	return out
-}
-
-// ModelPrices returns the prices of a model by the name in requests, with or without the part before the last slash; false if none are set.
-func (l *Loaded) ModelPrices(name string) (p ModelPrices, ok bool) {
-	all := l.Models()
-	short := name[strings.LastIndexByte(name, '/')+1:]
-	for _, want := range []string{name, short} {
-		for _, m := range all {
-			if strings.EqualFold(m.Name, want) && m.ModelPrices != (ModelPrices{}) {
-				return m.ModelPrices, true
-			}
-		}
-	}
-	return ModelPrices{}, false
 }

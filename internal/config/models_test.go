@@ -3,6 +3,8 @@ package config_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func TestModels(t *testing.T) {
@@ -14,12 +16,9 @@ func TestModels(t *testing.T) {
 	}
 	w = newWorld(t)
 	w.user("[models.\"some/model\"]\ninput_price = 3.0\ncached_price = 0.3\noutput_price = 15\n[models.\"plain\"]\ncontext = 10000\n")
-	l := w.must()
-	if p, ok := l.ModelPrices("Some/Model"); !ok || p.Of(1_000_000, 500_000, 100_000) != 1.5+0.15+1.5 {
-		t.Errorf("%+v, %v", p, ok)
-	}
-	if p, ok := l.ModelPrices("plain"); ok {
-		t.Errorf("no prices are %+v", p)
+	list := w.must().Models()
+	if len(list) != 2 || list[0].ModelPrices != (config.ModelPrices{}) || list[1].ModelPrices != (config.ModelPrices{Input: 3, Cached: 0.3, Output: 15}) {
+		t.Errorf("%+v", list)
 	}
 	for text, want := range map[string]string{
 		"[models.\"a\"]\ninput_price = -1\n":  "out of range",

@@ -13,6 +13,7 @@ type Usage struct {
 	Output     int // reasoning included
 	CacheRead  int
 	CacheWrite int
+	CacheHour  int // the part of CacheWrite that the provider keeps for an hour
 	Reasoning  int
 }
 
@@ -46,6 +47,8 @@ type Answer struct {
 	Begun bool
 	// Calls means that a call of a tool was seen, which the client is to answer; of dialects whose StopReason does not say so.
 	Calls bool
+	// Counted means that Usage has the output so far, and not what a stream said of it before it began.
+	Counted bool
 	// Done means that the provider ended the response in its own way.
 	Done bool
 	// ErrorBody is the first JSON object that is marked as an error, whatever the status was, cut at ErrorBytes; nil where there is none.

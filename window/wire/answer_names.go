@@ -8,6 +8,9 @@ const (
 	nameElement      // of an array
 	nameBlockReason
 	nameCacheCreation
+	nameCacheWritten
+	nameCacheHour
+	nameCacheWrites
 	nameCacheRead
 	nameCachedContent
 	nameCachedTokens
@@ -109,6 +112,12 @@ func nameOf(key []byte) name {
 		return nameCacheRead
 	case "cache_creation_input_tokens", "cacheWriteInputTokens":
 		return nameCacheCreation
+	case "cache_creation":
+		return nameCacheWritten
+	case "ephemeral_1h_input_tokens":
+		return nameCacheHour
+	case "cache_write_tokens":
+		return nameCacheWrites
 	case "cachedContentTokenCount":
 		return nameCachedContent
 	case "cached_tokens":
@@ -264,7 +273,7 @@ func (a *Answer) event(v []byte) {
 
 // reported holds the newest token counts that a provider reported for an answer.
 type reported struct {
-	input, tools, read, write, output, thoughts, reasoning int
+	input, tools, read, write, hour, output, thoughts, reasoning int
 	start                                                  bool // message_start had the count of the input
 }
 
@@ -289,6 +298,7 @@ func (a *Answer) count(at path, v []byte) {
 		switch key {
 		case nameOutputTokens, nameCandidatesTokens:
 			s.output = n
+			a.Counted = a.Counted || up != atStartUsage
 		case nameThoughts:
 			s.thoughts = n
 		default:
@@ -302,13 +312,17 @@ func (a *Answer) count(at path, v []byte) {
 		switch {
 		case name(up&0xff) == nameInputDetails && key == nameCachedTokens:
 			s.read = n
+		case name(up&0xff) == nameInputDetails && key == nameCacheWrites: // OpenRouter
+			s.write = n
+		case name(up&0xff) == nameCacheWritten && key == nameCacheHour:
+			s.hour = n
 		case name(up&0xff) == nameOutputDetails && key == nameReasoningTokens:
 			s.reasoning = n
 		}
 	} else {
 		return
 	}
-	a.Usage = Usage{Input: s.input + s.tools, Output: s.output + s.thoughts, CacheRead: s.read, CacheWrite: s.write, Reasoning: s.reasoning + s.thoughts}
+	a.Usage = Usage{Input: s.input + s.tools, Output: s.output + s.thoughts, CacheRead: s.read, CacheWrite: s.write, CacheHour: min(s.hour, s.write), Reasoning: s.reasoning + s.thoughts}
 	if a.rules.cacheBeside {
 		a.Usage.Input += s.read + s.write
 	}

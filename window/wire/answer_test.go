@@ -88,8 +88,8 @@ var answers = []struct {
 	},
 	{
 		name: "messages", dialect: Messages,
-		body:  `{"type":"message","role":"assistant","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"cache_creation_input_tokens":20,"cache_read_input_tokens":100,"cache_creation":{"ephemeral_5m_input_tokens":20},"output_tokens":4}}`,
-		usage: Usage{Input: 123, Output: 4, CacheRead: 100, CacheWrite: 20}, stop: "end_turn", begun: true, done: true,
+		body:  `{"type":"message","role":"assistant","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"cache_creation_input_tokens":20,"cache_read_input_tokens":100,"cache_creation":{"ephemeral_5m_input_tokens":15,"ephemeral_1h_input_tokens":5},"output_tokens":4}}`,
+		usage: Usage{Input: 123, Output: 4, CacheRead: 100, CacheWrite: 20, CacheHour: 5}, stop: "end_turn", begun: true, done: true,
 	},
 	{
 		name: "messages stream", dialect: Messages, stream: true,

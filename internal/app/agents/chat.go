@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/models"
 )
 
 // ChatOptions are the options of `plimsoll chat` besides the configuration.
@@ -40,7 +41,7 @@ type Chat struct {
 	// Session is the conversation's name; "" says that this chat is not stored, though the agent remembers it while it lasts.
 	Session string
 	// Usage is the number of tokens asked and answered since the chat was opened, and Cost their price; Priced is true if the
-	// prices of the model are configured.
+	// prices of the model are known.
 	Usage  agent.Usage
 	Cost   float64
 	Priced bool
@@ -51,7 +52,7 @@ type Chat struct {
 	plane  *mcp.Plane
 	opened *openedAgent
 	large  *mcp.LargeResults
-	prices config.ModelPrices
+	price  models.Price
 	record *core.RunRecord
 	failed error // why the last question has no answer
 	// private is the name of the conversation of a chat that is not stored.
@@ -141,7 +142,7 @@ func openChat(ctx context.Context, app *core.Core, o AgentOptions, maxSteps int,
 	c.AskedAgent = AskedAgent{Agent: configured.Name, Model: c.opened.model.String(), Standin: c.opened.model.isStandin()}
 	c.Window = c.opened.window
 	if !c.Standin {
-		c.prices, c.Priced = app.Config.ModelPrices(c.opened.model.name)
+		c.price, c.Priced = core.Prices(app.Config)(c.opened.model.provider, c.opened.model.name)
 	}
 	return c, nil
 }
@@ -177,7 +178,7 @@ func (c *Chat) Ask(ctx context.Context, question string, events func(Event)) (As
 	c.Usage.Cached += r.Usage.Cached
 	c.Usage.Output += r.Usage.Output
 	if c.Priced {
-		c.Cost = c.prices.Of(c.Usage.Input, c.Usage.Cached, c.Usage.Output)
+		c.Cost = c.price.Rate.Of(c.Usage.Input, c.Usage.Cached, 0, 0, c.Usage.Output)
 	}
 	if r.Steps == 1 {
 		output = r.Usage.Output

@@ -269,7 +269,7 @@ func (t *talking) status(steps, calls int) string {
 	}
 	parts = append(parts, so+fmt.Sprintf(", %s out", limit.Tokens(int64(u.Output))))
 	if t.chat.Priced {
-		parts = append(parts, fmt.Sprintf("%.4f by your prices", t.chat.Cost))
+		parts = append(parts, fmt.Sprintf("$%.4f", t.chat.Cost))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -1,15 +1,20 @@
 package watch
 
 import (
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 )
 
-// Cost returns the cost of a run, by the prices that the user has written for its models ([models."NAME"]), in the user's currency; ok is
-// false when there are none. Prices are never guessed.
-func Cost(l *config.Loaded, e *runs.Entry) (cost float64, ok bool) {
-	return e.Cost(func(u runs.Usage) (float64, bool) {
-		p, ok := l.ModelPrices(u.Model)
-		return p.Of(int(u.Input), int(u.Cached), int(u.Output)), ok
-	})
+// Cost returns what a run has cost in US dollars; ok is false when no price of its models is known. What a subscription pays for is not in it.
+func Cost(l *config.Loaded, e *runs.Entry) (cost float64, ok bool) { return e.Cost(priceNow(l)) }
+
+// priceNow returns the price of tokens by what is written and known now, for those that had none when they were used. Which
+// of the requests were long enough for a dearer rate is not known any more.
+func priceNow(l *config.Loaded) func(runs.Usage) (float64, bool) {
+	price := core.Prices(l)
+	return func(u runs.Usage) (float64, bool) {
+		p, ok := price(u.Upstream, u.Model)
+		return p.Rate.Of(int(u.Input), int(u.Cached), int(u.Written-u.Hour), int(u.Hour), int(u.Output)), ok
+	}
 }

@@ -101,6 +101,7 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		o.Warn("compactions are kept in memory only, and lost at the end: " + err.Error())
 	}
 	po.Resolver = Resolver(app, w, o.Warn)
+	po.Price = core.Prices(app.Config)
 	if o.Exhausted {
 		tellMoves(o.Journal, po.Breaker.OutOfMemory())
 		o.Warn(Narrowed)

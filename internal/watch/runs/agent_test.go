@@ -55,7 +55,7 @@ func TestAnAgentOfOurOwn(t *testing.T) {
 	if tokens, most := e.PeakWindow(); e.Requests() != 3 || e.Rooms() != 1 || tokens != 13_000 || most != 16_000 || e.AgentCutBytes != 28_000 {
 		t.Errorf("%+v", e)
 	}
-	if want := (Usage{"m-1", 24_000, 4000, 500}); len(e.Usage) != 1 || e.Usage[0] != want {
+	if want := (Usage{Model: "m-1", Input: 24_000, Cached: 4000, Output: 500, Unpriced: 24_500}); len(e.Usage) != 1 || e.Usage[0] != want {
 		t.Errorf("%+v", e.Usage)
 	}
 	if cost, ok := e.Cost(func(u Usage) (float64, bool) { return float64(u.Input), u.Model == "m-1" }); !ok || cost != 24_000 {

@@ -2,31 +2,57 @@ package runs
 
 import "github.com/plimsoll/plimsoll/journal"
 
-// Usage counts the tokens that one model read and wrote for a run, as its provider counted them. Input includes Cached.
+// Usage counts the tokens that one model read and wrote for a run, as its provider counted them. Input includes Cached and Written, Output
+// includes Reasoning. Tokens of a subscription are counted apart from those that are paid for.
 type Usage struct {
-	Model  string `json:"model"`
-	Input  int64  `json:"input_tokens"`
-	Cached int64  `json:"cached_tokens,omitempty"`
-	Output int64  `json:"output_tokens"`
+	Model     string `json:"model"`
+	Upstream  string `json:"upstream,omitempty"`
+	Plan      bool   `json:"plan,omitempty"`
+	Input     int64  `json:"input_tokens"`
+	Cached    int64  `json:"cached_tokens,omitempty"`
+	Written   int64  `json:"written_tokens,omitempty"`
+	Hour      int64  `json:"written_hour_tokens,omitempty"` // the part of Written that is kept for an hour
+	Output    int64  `json:"output_tokens"`
+	Reasoning int64  `json:"reasoning_tokens,omitempty"`
+	// Guessed is the part of Input and Output that stands in for what the provider did not name.
+	Guessed int64 `json:"guessed_tokens,omitempty"`
+	// Cost is what it has cost in US dollars, and with Plan would have cost. Unpriced is the number of tokens of which no price was known.
+	Cost     float64 `json:"cost_usd,omitempty"`
+	Unpriced int64   `json:"unpriced_tokens,omitempty"`
 }
 
-// maxUsage bounds the models of one run in [Observed.Usage]; later ones are not counted.
+// maxUsage bounds the models of one run in [Observed.Usage]; later ones are counted as [OtherModels].
 const maxUsage = 16
 
+// OtherModels is the name under which the models beyond maxUsage are counted together.
+const OtherModels = "other"
+
 // use adds tokens to those of a model.
-func (o *Observed) use(model string, input, cached, output int64) {
-	if model == "" || input == 0 && output == 0 {
+func (o *Observed) use(u Usage) {
+	if u.Model == "" || u.Input == 0 && u.Output == 0 {
 		return
 	}
+	if u.Cost == 0 {
+		u.Unpriced = u.Input + u.Output
+	}
+	at := o.usage(&u)
+	at.Input, at.Cached, at.Written, at.Hour = at.Input+u.Input, at.Cached+u.Cached, at.Written+u.Written, at.Hour+u.Hour
+	at.Output, at.Reasoning, at.Guessed = at.Output+u.Output, at.Reasoning+u.Reasoning, at.Guessed+u.Guessed
+	at.Cost, at.Unpriced = at.Cost+u.Cost, at.Unpriced+u.Unpriced
+}
+
+// usage returns the sum that u belongs to.
+func (o *Observed) usage(u *Usage) *Usage {
 	for i := range o.Usage {
-		if u := &o.Usage[i]; u.Model == model {
-			u.Input, u.Cached, u.Output = u.Input+input, u.Cached+cached, u.Output+output
-			return
+		if x := &o.Usage[i]; x.Model == u.Model && x.Upstream == u.Upstream && x.Plan == u.Plan {
+			return x
 		}
 	}
-	if len(o.Usage) < maxUsage {
-		o.Usage = append(o.Usage, Usage{model, input, cached, output})
+	if len(o.Usage) >= maxUsage && u.Model != OtherModels {
+		return o.usage(&Usage{Model: OtherModels, Plan: u.Plan})
 	}
+	o.Usage = append(o.Usage, Usage{Model: u.Model, Upstream: u.Upstream, Plan: u.Plan})
+	return &o.Usage[len(o.Usage)-1]
 }
 
 // used adds the tokens that an event reports.
@@ -36,23 +62,27 @@ func (o *Observed) used(e journal.Event) {
 		if e.Status >= 300 {
 			return
 		}
-		input := e.TokensIn
-		if input == 0 {
-			input = e.Estimated
-		}
-		o.use(e.Model, input, e.CacheRead, e.TokensOut)
+		o.use(Usage{
+			Model: e.Model, Upstream: e.Upstream, Plan: e.Plan, Input: max(e.TokensIn, e.GuessIn), Cached: e.CacheRead, Written: e.CacheWrite, Hour: e.CacheHour,
+			Output: max(e.TokensOut, e.GuessOut), Reasoning: e.Reasoning, Guessed: max(e.GuessIn-e.TokensIn, 0) + max(e.GuessOut-e.TokensOut, 0), Cost: e.Cost,
+		})
 	case journal.AgentRequest:
 		o.model = e.Model
 	case journal.AgentQueryEnded:
-		o.use(o.model, e.TokensIn, e.TokensCached, e.TokensOut)
+		o.use(Usage{Model: o.model, Input: e.TokensIn, Cached: e.TokensCached, Output: e.TokensOut})
 	}
 }
 
-// Cost returns the cost of the tokens of a run. of returns the cost of those of one model, or false when that has no price; ok is false
-// when none has.
+// Cost returns what the tokens of a run have cost in US dollars, without those of a subscription. of returns the price of one row of tokens
+// that had none when they were used, or false when it still has none; ok is false when nothing has a price.
 func (o *Observed) Cost(of func(Usage) (cost float64, ok bool)) (sum float64, ok bool) {
 	for _, u := range o.Usage {
-		if cost, priced := of(u); priced {
+		if u.Plan {
+			continue
+		}
+		if u.Cost > 0 {
+			sum, ok = sum+u.Cost, true
+		} else if cost, priced := of(u); priced {
 			sum, ok = sum+cost, true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/window/client"
 	"github.com/plimsoll/plimsoll/internal/window/overflow"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
@@ -208,8 +209,42 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 			t.learnLate(r)
 		}
 		t.changed(r.Changes)
+		t.account(&ev, r)
 	}
 	t.p.event(ev)
+}
+
+// Bytes of an answer for one token, where nothing tells how many it had: of text in JSON, and in an event stream, whose events have about as
+// much around each piece of text.
+const (
+	bytesPerToken  = 4
+	streamPerToken = 40
+)
+
+// account adds to the event of an answer what the request has cost, and whose money it was.
+func (t *exchange) account(ev *journal.WindowResponse, r *wire.Answer) {
+	u := r.Usage
+	if u.Input == 0 {
+		ev.GuessIn = int64(t.in.Best)
+	}
+	if !r.Counted || ev.Ended != "complete" {
+		per := int64(bytesPerToken)
+		if ev.Stream {
+			per = streamPerToken
+		}
+		if guess := ev.Bytes / per; r.Begun && guess > int64(u.Output) {
+			ev.GuessOut = guess
+		}
+	}
+	ev.CacheHour = int64(u.CacheHour)
+	ev.Plan = t.rt.up.key == "" && client.Subscription(t.r.Header)
+	if t.p.o.Price == nil {
+		return
+	}
+	if price, ok := t.p.o.Price(t.upstream, t.model); ok {
+		input, output := max(ev.TokensIn, ev.GuessIn), max(ev.TokensOut, ev.GuessOut)
+		ev.Cost = price.Of(int(input), u.CacheRead, u.CacheWrite-u.CacheHour, u.CacheHour, int(output))
+	}
 }
 
 // learnLate learns from a refusal that came after something was sent down, if this is one: nothing can be sent again, but the next request

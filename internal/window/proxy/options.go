@@ -114,6 +114,9 @@ type Options struct {
 	// Summaries decides when a provider is asked to compact a conversation itself, in the background (package native).
 	Summaries native.Use
 
+	// Price returns the price of a model at an upstream, false where it is not known; nil knows none.
+	Price func(upstream, model string) (models.Price, bool)
+
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper
 

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
@@ -338,7 +339,7 @@ func (m *model) bottom(p painter) []string {
 			note += ", definitions of tools " + limit.Tokens(int64(r.DefinitionTokens)) + " tokens"
 		}
 		if r.Cost != nil {
-			note += fmt.Sprintf(", cost %.4g", *r.Cost)
+			note += ", cost " + watch.Dollars(*r.Cost)
 		}
 		if r.Reason != "" {
 			note += ": " + printable.Name(r.Reason)

@@ -68,7 +68,7 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 			add("answers that stood still and were ended, so that the client tries again: %d", n)
 		}
 		if row.Cost != nil {
-			add("cost %.4g, by the prices of your configuration", *row.Cost)
+			add("cost %s", watch.Dollars(*row.Cost))
 		}
 		if text := spark(tokens, float64(max(window, 1)), width-2); text != "" {
 			add("  %s", text)

@@ -86,7 +86,7 @@ export default function runPage(main, state, tools, id) {
       ["Expected", report.estimate?.bytes && bytes(report.estimate.bytes) + " from " + report.estimate.source + " (" + report.estimate.samples + " runs)"],
       ["Memory", r.peak_bytes && bytes(r.peak_bytes) + " peak" + (r.limit_bytes ? " of " + bytes(r.limit_bytes) : "")],
       ["Window", windowWords(r)],
-      ["Cost", r.cost !== undefined && r.cost.toPrecision(4) + ", by the prices of your configuration"],
+      ["Cost", r.cost !== undefined && "$" + (r.cost < 0.005 ? r.cost.toPrecision(2) : r.cost.toFixed(2))],
       ["Tools", r.mcp?.calls && r.mcp.calls + " calls, " + bytes(r.mcp.upstream_bytes) + " became " + bytes(r.mcp.delivered_bytes)],
       ["Missing", (r.dropped || r.damaged) && (r.dropped ?? 0) + " lines found no room, " + (r.damaged ?? 0) + " cannot be read"],
     ])));

@@ -3,6 +3,7 @@
 //	cataloguer -out DIR                       DIR/catalogue.json → DIR/table.txt
 //	cataloguer -from CHECKOUT -out DIR        a checkout of models.dev → both files
 //	cataloguer -api FILE -out DIR             models.dev's api.json → both files
+//	cataloguer -prices CHECKOUT -out DIR      a checkout of models.dev → DIR/prices.txt
 //
 // The first form is what go generate runs. The others refresh the kept catalogue: they
 // read the providers in the list below and keep the three limits of
@@ -12,6 +13,7 @@
 package main
 
 import (
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -50,13 +52,50 @@ type entry struct {
 	Modalities struct {
 		Output []string `toml:"output" json:"output"`
 	} `toml:"modalities" json:"modalities"`
+	Cost cost `toml:"cost" json:"-"`
+}
+
+//go:embed pages.txt
+var pages string
+
+// cost holds prices of a million tokens in US dollars.
+type cost struct {
+	rate
+	Tiers []tier `toml:"tiers"`
+}
+
+// tier is what requests with more than Size tokens of input cost.
+type tier struct {
+	rate
+	Tier struct {
+		Size int `toml:"size"`
+	} `toml:"tier"`
+}
+
+type rate struct {
+	Input      float64 `toml:"input"`
+	Output     float64 `toml:"output"`
+	CacheRead  float64 `toml:"cache_read"`
+	CacheWrite float64 `toml:"cache_write"`
+}
+
+func (r rate) String() string {
+	return fmt.Sprint(r.Input, r.Output, r.CacheRead, r.CacheWrite)
 }
 
 func main() {
 	from := flag.String("from", "", "checkout of models.dev to refresh the catalogue from")
 	api := flag.String("api", "", "models.dev's api.json to refresh the catalogue from")
-	out := flag.String("out", ".", "directory of catalogue.json and table.txt")
+	costs := flag.String("prices", "", "checkout of models.dev to refresh the prices from")
+	out := flag.String("out", ".", "directory of catalogue.json, table.txt and prices.txt")
 	flag.Parse()
+	if *costs != "" {
+		if err := tabulatePrices(*costs, *out); err != nil {
+			fmt.Fprintln(os.Stderr, "cataloguer:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(*from, *api, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "cataloguer:", err)
 		os.Exit(1)
@@ -171,6 +210,57 @@ func gatherAPI(file string) (*catalogue, error) {
 	c := newCatalogue("", list.Date)
 	c.Providers = list.Providers
 	return c, nil
+}
+
+// tabulatePrices writes prices.txt, the form that package models reads: what each provider asks for its own models. Those that are free are
+// left out: nobody can tell them from those without a price.
+func tabulatePrices(root, out string) error {
+	found := map[string]string{}
+	for line := range strings.Lines(pages) {
+		if key, prices, ok := strings.Cut(strings.TrimSpace(line), " "); ok && key != "#" {
+			found[key] = prices
+		}
+	}
+	for ours, theirs := range sources.Providers {
+		for _, name := range theirs {
+			dir := filepath.Join(root, "providers", name, "models")
+			err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+				if err != nil || d.IsDir() || filepath.Ext(path) != ".toml" {
+					return err
+				}
+				e, err := load(root, path)
+				if errors.Is(err, fs.ErrNotExist) || err == nil && (!e.chats() || e.Cost.Input+e.Cost.Output <= 0) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				model := strings.TrimSuffix(filepath.ToSlash(strings.TrimPrefix(path, dir+string(filepath.Separator))), ".toml")
+				key := ours + "/" + spelling.Fold(model)
+				if found[key] != "" {
+					return nil
+				}
+				line := e.Cost.String()
+				slices.SortFunc(e.Cost.Tiers, func(a, b tier) int { return a.Tier.Size - b.Tier.Size })
+				for _, t := range e.Cost.Tiers {
+					if t.Tier.Size > 0 {
+						line += fmt.Sprint(" ", t.Tier.Size, " ", t.rate)
+					}
+				}
+				found[key] = line
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	var lines []string
+	for key, line := range found {
+		lines = append(lines, key+" "+line)
+	}
+	slices.Sort(lines)
+	return os.WriteFile(filepath.Join(out, "prices.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 }
 
 // keep adds the models that an older catalogue has and this one does not: clients still ask for models that were retired.

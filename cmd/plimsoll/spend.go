@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/internal/app/watch"
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+func newSpendCommand(open opener) *cobra.Command {
+	o := watch.SpendOptions{By: "day"}
+	var asJSON bool
+	since := "30d"
+	cmd := &cobra.Command{
+		Use:   "spend",
+		Short: "Show what runs have read, written and cost",
+		Long: `Show the tokens that runs have read and written, by day, tool, project, model or run, and what they
+have cost in US dollars.
+
+The tokens are those that the providers named. Where one named none, because an answer broke off,
+Plimsoll's own count stands in and is marked with ~. Prices are built in, with those that you write
+in [models."NAME"] before them; tokens of a model without a known price are shown as such, and never
+as free. What a subscription pays for stands apart, as what it would have cost.`,
+		Example: "  plimsoll spend\n  plimsoll spend --by model --since 7d\n  plimsoll spend --by run --tool claude --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			if o.Since, err = sinceOf(since, time.Now()); err != nil {
+				return err
+			}
+			rows, err := watch.Spend(a.Core, o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), rows)
+			}
+			return printSpend(plainWriter(cmd.OutOrStdout()), o.By, rows)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.By, "by", o.By, "sum by day, tool, project, model or run")
+	f.StringVar(&since, "since", since, "only runs that ended since then: 1h, 7d, or a date")
+	f.StringVar(&o.Tool, "tool", "", "only runs of this tool")
+	f.StringVar(&o.Project, "project", "", "only runs of this project")
+	f.BoolVar(&asJSON, "json", false, "print an array as JSON")
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(watch.SpendKeys(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// printSpend prints a row for each key and their sum.
+func printSpend(out io.Writer, by string, rows []watch.Spent) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(out, "No run has asked a model since then, as far as Plimsoll stood before it.")
+		return err
+	}
+	sum := watch.Sum(rows)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(key string, s *watch.Spent, runs string) {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s", key, runs, guessed(s, s.Input), limit.Tokens(s.Cached), guessed(s, s.Output), spentDollars(s))
+		if sum.Plan > 0 {
+			fmt.Fprintf(w, "\t%s", watch.Dollars(s.Plan))
+		}
+		if sum.Unpriced > 0 {
+			fmt.Fprintf(w, "\t%s", limit.Tokens(s.Unpriced))
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "%s\tRUNS\tREAD\tCACHED\tWRITTEN\tCOST", strings.ToUpper(by))
+	if sum.Plan > 0 {
+		fmt.Fprint(w, "\tPLAN")
+	}
+	if sum.Unpriced > 0 {
+		fmt.Fprint(w, "\tNO PRICE")
+	}
+	fmt.Fprintln(w)
+	for i := range rows {
+		line(printable.Name(rows[i].Key), &rows[i], strconv.Itoa(rows[i].Runs))
+	}
+	runs := ""
+	if by != "model" { // a run may have asked several
+		runs = strconv.Itoa(sum.Runs)
+	}
+	if len(rows) > 1 {
+		line("in all", &sum, runs)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if sum.Plan > 0 {
+		fmt.Fprintln(out, "\nPLAN: what the tokens of your subscription would have cost without it.")
+	}
+	if sum.Unpriced > 0 {
+		fmt.Fprintln(out, "\nNO PRICE: tokens of models without a known price; write it into [models.\"NAME\"] (plimsoll config explain models).")
+	}
+	return nil
+}
+
+// guessed returns a number of tokens, marked where some of them are our own count.
+func guessed(s *watch.Spent, n int64) string {
+	if s.Guessed > 0 {
+		return "~" + limit.Tokens(n)
+	}
+	return limit.Tokens(n)
+}
+
+// spentDollars returns what was paid, or - where nothing that was used has a price.
+func spentDollars(s *watch.Spent) string {
+	if s.Cost == 0 && s.Unpriced > 0 {
+		return "-"
+	}
+	return watch.Dollars(s.Cost)
+}

@@ -1,0 +1,151 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+)
+
+// SpendKeys returns what [Spend] can sum by.
+func SpendKeys() []string { return []string{"day", "tool", "project", "model", "run"} }
+
+// Spent is what some runs have read, written and cost. Input includes Cached and Written. The costs are in US dollars: Cost was paid for by
+// tokens, and Plan is what those of a subscription would have cost.
+type Spent struct {
+	Key       string  `json:"key"`
+	Runs      int     `json:"runs"`
+	Input     int64   `json:"input_tokens"`
+	Cached    int64   `json:"cached_tokens"`
+	Written   int64   `json:"written_tokens"`
+	Output    int64   `json:"output_tokens"`
+	Reasoning int64   `json:"reasoning_tokens"`
+	Cost      float64 `json:"cost_usd"`
+	Plan      float64 `json:"plan_usd"`
+	// Guessed and Unpriced are the tokens that stand in for what a provider did not name, and those without a known price.
+	Guessed  int64 `json:"guessed_tokens"`
+	Unpriced int64 `json:"unpriced_tokens"`
+}
+
+// SpendOptions select and order what [Spend] sums.
+type SpendOptions struct {
+	Filter
+	By string // one of [SpendKeys]
+}
+
+// Spend sums what the runs that are kept have spent. Days are those of the local time on which a run began; they and runs come with the newest
+// first, all else with the dearest.
+func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
+	if !slices.Contains(SpendKeys(), o.By) {
+		return nil, fmt.Errorf("--by %s: it can be %s", o.By, strings.Join(SpendKeys(), ", "))
+	}
+	list, err := List(c, o.Filter)
+	if err != nil {
+		return nil, err
+	}
+	price := priceNow(c.Config)
+	sums := map[string]*Spent{}
+	for i := range list {
+		e := &list[i]
+		counted := map[string]bool{}
+		for _, u := range e.Usage {
+			key := spendKey(e, &u, o.By)
+			s := sums[key]
+			if s == nil {
+				s = &Spent{Key: key}
+				sums[key] = s
+			}
+			if !counted[key] {
+				counted[key] = true
+				s.Runs++
+			}
+			s.add(&u, price)
+		}
+	}
+	out := slices.Collect(maps.Values(sums))
+	began := map[string]time.Time{}
+	for i := range list {
+		began[list[i].ID] = list[i].Started
+	}
+	sorting.By(out, func(a, b *Spent) int {
+		switch o.By {
+		case "day":
+			return cmp.Compare(b.Key, a.Key)
+		case "run":
+			return cmp.Or(began[b.Key].Compare(began[a.Key]), cmp.Compare(a.Key, b.Key))
+		}
+		return cmp.Or(cmp.Compare(b.Cost+b.Plan, a.Cost+a.Plan), cmp.Compare(b.Input+b.Output, a.Input+a.Output), cmp.Compare(a.Key, b.Key))
+	})
+	sorted := make([]Spent, len(out))
+	for i, s := range out {
+		sorted[i] = *s
+	}
+	return sorted, nil
+}
+
+func spendKey(e *runs.Entry, u *runs.Usage, by string) string {
+	switch by {
+	case "day":
+		return e.Started.Local().Format(time.DateOnly)
+	case "tool":
+		return e.Tool
+	case "project":
+		return e.Project
+	case "model":
+		return u.Model
+	}
+	return e.ID
+}
+
+func (s *Spent) add(u *runs.Usage, price func(runs.Usage) (float64, bool)) {
+	s.Input += u.Input
+	s.Cached += u.Cached
+	s.Written += u.Written
+	s.Output += u.Output
+	s.Reasoning += u.Reasoning
+	s.Guessed += u.Guessed
+	cost, unpriced := u.Cost, u.Unpriced
+	if cost == 0 {
+		if now, ok := price(*u); ok {
+			cost, unpriced = now, 0
+		}
+	}
+	s.Unpriced += unpriced
+	if u.Plan {
+		s.Plan += cost
+	} else {
+		s.Cost += cost
+	}
+}
+
+// Sum returns the sum of all rows. Runs is the number of runs only where the rows share none.
+func Sum(rows []Spent) Spent {
+	var all Spent
+	for _, r := range rows {
+		all.Runs += r.Runs
+		all.Input += r.Input
+		all.Cached += r.Cached
+		all.Written += r.Written
+		all.Output += r.Output
+		all.Reasoning += r.Reasoning
+		all.Cost += r.Cost
+		all.Plan += r.Plan
+		all.Guessed += r.Guessed
+		all.Unpriced += r.Unpriced
+	}
+	return all
+}
+
+// Dollars returns an amount for people: in cents, or with two digits where it is less.
+func Dollars(usd float64) string {
+	if usd > 0 && usd < 0.005 {
+		return fmt.Sprintf("$%.2g", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}

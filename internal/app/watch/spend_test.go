@@ -1,0 +1,76 @@
+package watch
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+func TestDollars(t *testing.T) {
+	for usd, want := range map[float64]string{0: "$0.00", 0.00042: "$0.00042", 0.004999: "$0.005", 0.005: "$0.01", 1.005: "$1.00", 1234.5: "$1234.50"} {
+		if got := Dollars(usd); got != want {
+			t.Errorf("%v is %s, want %s", usd, got, want)
+		}
+	}
+}
+
+// What was spent is the same by whatever it is summed, and a subscription and an unknown price stand apart.
+func TestSpend(t *testing.T) {
+	state := t.TempDir()
+	for i, e := range []struct {
+		tool, project string
+		events        []journal.WindowResponse
+	}{
+		{"claude", "shop", []journal.WindowResponse{
+			{Upstream: "anthropic", Model: "claude-opus-5-5", Status: 200, TokensIn: 1000, CacheRead: 400, TokensOut: 100, Cost: 0.25},
+			{Upstream: "anthropic", Model: "claude-haiku-5-5", Status: 200, TokensIn: 500, TokensOut: 10, Cost: 0.01},
+		}},
+		{"claude", "web", []journal.WindowResponse{{Upstream: "anthropic", Model: "claude-opus-5-5", Status: 200, TokensIn: 2000, TokensOut: 200, Cost: 3, Plan: true}}},
+		{"codex", "shop", []journal.WindowResponse{{Upstream: "openai", Model: "of-tomorrow", Status: 200, TokensIn: 70, TokensOut: 7, GuessOut: 9}}},
+		{"make", "shop", nil},
+	} {
+		r := journal.Report{Tool: e.tool, Project: e.project}
+		w := runs.Begin(runs.Options{Dir: state}, runs.Header{ID: fmt.Sprint("run", i), Kind: runs.KindRun, Report: r})
+		for _, event := range e.events {
+			w.Observe(journal.Record{Time: time.Now(), Event: event})
+		}
+		r.Outcome = journal.OutcomeOK
+		if err := w.End(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := core.New(core.Options{Environ: []string{"HOME=" + t.TempDir(), "PLIMSOLL_STATE_DIR=" + state}, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Spent{Input: 3570, Cached: 400, Output: 319, Cost: 0.26, Plan: 3, Guessed: 2, Unpriced: 79}
+	for by, keys := range map[string][]string{
+		"day": {time.Now().Format(time.DateOnly)}, "tool": {"claude", "codex"}, "project": {"web", "shop"},
+		"model": {"claude-opus-5-5", "claude-haiku-5-5", "of-tomorrow"}, "run": {"run2", "run1", "run0"},
+	} {
+		rows, err := Spend(c, SpendOptions{By: by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range rows {
+			got = append(got, r.Key)
+		}
+		sum := Sum(rows)
+		sum.Runs = 0
+		if !slices.Equal(got, keys) || sum != all {
+			t.Errorf("by %s: %q, %+v", by, got, sum)
+		}
+	}
+	if rows, err := Spend(c, SpendOptions{By: "tool", Filter: Filter{Project: "shop"}}); err != nil || len(rows) != 2 || rows[0].Runs != 1 || rows[0].Cost != 0.26 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if _, err := Spend(c, SpendOptions{By: "moon"}); err == nil {
+		t.Error("a key that there is not")
+	}
+}
