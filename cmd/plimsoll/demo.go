@@ -15,7 +15,7 @@ import (
 func newDemoCommand() *cobra.Command {
 	cmd := demoCommand(app.DemoOptions{}, &cobra.Command{
 		Use:   "demo",
-		Short: "See what Plimsoll does, in a minute: no key, no network, nothing to set up",
+		Short: "See what Plimsoll does: no key, no network, nothing to set up",
 		Long: `Starts a stand-in for a model that goes by keywords, and an agent under a real "plimsoll run": in a sandbox,
 after admission, behind the proxy, with its tools behind the gateway. Then it does to the agent what agents die of:
 a build that takes all memory, a history too long, a tool that answers with 20 MB. It prints what each limit

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
-	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -86,7 +86,7 @@ func printSpend(out io.Writer, by string, rows []watch.Spent) error {
 	}
 	fmt.Fprintln(w)
 	for i := range rows {
-		line(printable.Name(rows[i].Key), &rows[i], strconv.Itoa(rows[i].Runs))
+		line(app.Printable(rows[i].Key), &rows[i], strconv.Itoa(rows[i].Runs))
 	}
 	runs := ""
 	if by != "model" { // a run may have asked several

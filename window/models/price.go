@@ -21,20 +21,20 @@ type Rate struct {
 	CacheRead, CacheWrite float64
 }
 
-// A Price is what a provider asks for the tokens of a model.
+// A Price holds the prices of a model at a provider.
 type Price struct {
 	Rate
 	Longer []LongRate // what longer requests cost, the shortest first
 	Source string     // SourceConfig or SourceCatalogue
 }
 
-// A LongRate is what all tokens of a request cost that has more than Above tokens of input.
+// A LongRate holds the prices of all tokens of a request that has more than Above tokens of input.
 type LongRate struct {
 	Above int
 	Rate
 }
 
-// hourWrite is what writing to Anthropic's cache of one hour costs, as a multiple of the price of input; of the cache of five minutes it is
+// hourWrite is the price of writing to Anthropic's cache of one hour, as a multiple of that of input; for the cache of five minutes it is
 // 1.25 (its pages on prompt caching, 2026-11).
 const hourWrite = 2
 

@@ -274,7 +274,7 @@ func (a *Answer) event(v []byte) {
 // reported holds the newest token counts that a provider reported for an answer.
 type reported struct {
 	input, tools, read, write, hour, output, thoughts, reasoning int
-	start                                                  bool // message_start had the count of the input
+	start                                                        bool // message_start had the count of the input
 }
 
 // count is called with a number of a usage.

@@ -65,7 +65,7 @@ type Details struct {
 	*runs.Run
 	// Next lists possible next steps, most useful first.
 	Next []string `json:"next"`
-	// Cost is what it has cost in US dollars; nil where no price is known.
+	// Cost is the cost in US dollars; nil where no price is known.
 	Cost *float64 `json:"cost,omitempty"`
 }
 

@@ -16,7 +16,7 @@ import (
 // SpendKeys returns what [Spend] can sum by.
 func SpendKeys() []string { return []string{"day", "tool", "project", "model", "run"} }
 
-// Spent is what some runs have read, written and cost. Input includes Cached and Written. The costs are in US dollars: Cost was paid for by
+// Spent sums the tokens that some runs have read and written, and their cost. Input includes Cached and Written. The costs are in US dollars: Cost was paid for by
 // tokens, and Plan is what those of a subscription would have cost.
 type Spent struct {
 	Key       string  `json:"key"`

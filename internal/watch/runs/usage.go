@@ -16,7 +16,7 @@ type Usage struct {
 	Reasoning int64  `json:"reasoning_tokens,omitempty"`
 	// Guessed is the part of Input and Output that stands in for what the provider did not name.
 	Guessed int64 `json:"guessed_tokens,omitempty"`
-	// Cost is what it has cost in US dollars, and with Plan would have cost. Unpriced is the number of tokens of which no price was known.
+	// Cost is in US dollars; with Plan nobody paid it. Unpriced is the number of tokens of which no price was known.
 	Cost     float64 `json:"cost_usd,omitempty"`
 	Unpriced int64   `json:"unpriced_tokens,omitempty"`
 }

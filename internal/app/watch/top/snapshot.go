@@ -108,7 +108,7 @@ type Row struct {
 	// DefinitionTokens are the tokens of MCP tools' definitions in each request, DeferredTools the tools that are found by search instead.
 	DefinitionTokens int `json:"definition_tokens"`
 	DeferredTools    int `json:"deferred_tools,omitempty"`
-	// Cost is what it has cost in US dollars; nil where no price is known.
+	// Cost is the cost in US dollars; nil where no price is known.
 	Cost *float64 `json:"cost,omitempty"`
 	// Kills counts processes that were ended for memory, by the kernel, systemd-oomd or plimsoll.
 	Kills int `json:"kills"`

@@ -64,7 +64,7 @@ type cost struct {
 	Tiers []tier `toml:"tiers"`
 }
 
-// tier is what requests with more than Size tokens of input cost.
+// tier holds the prices of requests with more than Size tokens of input.
 type tier struct {
 	rate
 	Tier struct {
