@@ -154,7 +154,7 @@ var resourceKeys = []*Key{
 	},
 	{
 		Name: "memory_grow", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectNever, example: "false",
-		Doc: "Let an auto memory_max grow, to twice its size at most, before the kernel would end something, if no other run has set the room aside.",
+		Doc: "Let an auto memory_max grow, to twice its size at most, where no other run has set the room aside.",
 		set: func(s *Settings, v any) { s.MemoryGrow = v.(bool) },
 	},
 	{
@@ -191,7 +191,7 @@ var resourceKeys = []*Key{
 	{
 		Name: "max_concurrent", Type: TypeToolCount, Default: "0", PerTool: true, Project: ProjectCapped, max: maxSlots, noBound: true,
 		example: "3",
-		Doc:     "Runs of one tool at once: one number, or a table from tool to number; 0 means no bound.",
+		Doc:     "Runs of one tool at once: a number, or a table from tool to number; 0 means no bound.",
 		set:     func(s *Settings, v any) { s.MaxConcurrent = v.(int) },
 	},
 	{
@@ -217,7 +217,7 @@ var resourceKeys = []*Key{
 	{
 		Name: "on_pressure", Type: TypeChoice, Default: "auto", Choices: []string{"off", "warn", "auto", "freeze", "kill"}, PerTool: true,
 		Project: ProjectStricter,
-		Doc:     "What to do with a run when the host runs out of memory; auto freezes without a terminal and warns with one.",
+		Doc:     "When the host runs out of memory: auto freezes the run without a terminal and warns with one.",
 		set:     func(s *Settings, v any) { s.OnPressure = OnPressure(v.(string)) },
 	},
 	{
@@ -248,7 +248,7 @@ var resourceKeys = []*Key{
 	},
 	{
 		Name: "cpu_weight", Type: TypeCount, Default: "60", PerTool: true, Project: ProjectStricter, min: 1, max: 10000, example: "100",
-		Doc: "Share of a contended processor, where others have 100; what a run starts also gives way to the agent. 100 changes nothing.",
+		Doc: "Share of a contended processor, where others have 100; 100 changes nothing.",
 		set: func(s *Settings, v any) { s.CPUWeight = v.(int) },
 	},
 	{
@@ -259,7 +259,7 @@ var resourceKeys = []*Key{
 	{
 		Name: "time_max", Type: TypeDuration, Default: "0s", PerTool: true, Project: ProjectStricter, max: int64(30 * 24 * time.Hour), noBound: true,
 		example: `"2h"`,
-		Doc:     "How long a run may take, stops and sleep aside; then it is asked to end, and ended after grace. 0s means no bound.",
+		Doc:     "How long a run may take, stops and sleep aside; 0s means no bound.",
 		set:     func(s *Settings, v any) { s.TimeMax = v.(time.Duration) },
 	},
 	{
@@ -269,12 +269,12 @@ var resourceKeys = []*Key{
 	},
 	{
 		Name: "free_min", Type: TypeAutoSize, Default: "auto", PerTool: true, Project: ProjectNever, max: maxDisk, example: `"10G"`,
-		Doc: "What must stay free on a local file system; below it the run's largest writer is ended, if the run made most of the growth. auto is 5 %, between 256M and 2G; 0 means no bound.",
+		Doc: "What must stay free on a local file system; below it the run's largest writer is ended. auto is 5 %, between 256M and 2G; 0 means no bound.",
 		set: func(s *Settings, v any) { s.FreeMin = v.(limit.Bytes) },
 	},
 	{
 		Name: "shared_ledger", Type: TypeDirectory, Project: ProjectNever, example: `"/var/lib/plimsoll/shared"`,
-		Doc: "Directory (root's, mode 1777) through which several users see each other's reservations; unset means each for himself.",
+		Doc: "Directory (root's, mode 1777) through which several users see each other's reservations.",
 		set: func(s *Settings, v any) { s.SharedLedger = v.(string) },
 	},
 }

@@ -27,7 +27,7 @@ var instanceKeys = []*Key{
 	},
 	{
 		Name: "token_command", Type: TypeArgv, Project: ProjectNever, example: `["vault", "read", "-field=token", "secret/argocd"]`,
-		Doc:         "Command that prints the token, run without a shell, and again a minute before the token ends (every five minutes, where it does not say).",
+		Doc:         "Command that prints the token, run without a shell, and again a minute before the token ends.",
 		setInstance: func(s *ArgoCDInstance, v any) { s.TokenCommand = slices.Clone(v.([]string)) },
 	},
 	{

@@ -66,7 +66,7 @@ var mcpKeys = []*Key{
 	{
 		Name: "tools_max", Type: TypeCount, Default: "0", PerTool: true, perServer: true, Project: ProjectFree, min: 2000, max: maxTokens, noBound: true, optional: true,
 		thousands: true, example: `"8k"`,
-		Doc: "Tokens that definitions of tools may take; of more, those used most stay and tool_search finds the rest. 0 lists all. Claude Code and Codex get all.",
+		Doc: "Tokens that definitions of tools may take; of more, those used most stay and tool_search finds the rest. 0 lists all.",
 		set: func(s *Settings, v any) { s.MCP.ToolsMax = v.(int) },
 	},
 	{
@@ -121,7 +121,7 @@ var mcpKeys = []*Key{
 	},
 	{
 		Name: "argocd_simulator", Type: TypeText, Default: "off", Project: ProjectNever, example: `"on"`,
-		Doc: "Whether a simulated Argo CD takes the place of a real one, for a first look and for tests: off, on, or how much there is, as in 819,236,287,13 (applications, projects, application sets, clusters).",
+		Doc: "Whether a simulated Argo CD takes the place of a real one: off, on, or how much there is, as in 819,236,287,13 (applications, projects, application sets, clusters).",
 		set: func(s *Settings, v any) { s.MCP.ArgoCDSimulator = v.(string) },
 	},
 	{

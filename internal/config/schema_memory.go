@@ -41,7 +41,7 @@ const (
 var memoryKeys = []*Key{
 	{
 		Name: "on", Type: TypeBool, PerTool: true, Project: ProjectStricter, example: "true",
-		Doc: "true keeps every turn, adds what you said before to prompts and gives agents tools; false keeps and adds nothing; unset keeps what is cut from a full window. Where store of [window] is off nothing is kept.",
+		Doc: "true keeps every turn, adds what you said before to prompts and gives agents tools; false keeps and adds nothing; unset keeps what is cut from a full window.",
 		set: func(s *Settings, v any) {
 			s.Memory.State = MemoryDefault
 			if on, ok := v.(bool); ok {
@@ -64,7 +64,7 @@ var memoryKeys = []*Key{
 	},
 	{
 		Name: "embed_url", Type: TypeURL, Project: ProjectNever, example: `"http://127.0.0.1:11434/v1"`,
-		Doc: "Base URL of an OpenAI-compatible service for embeddings, to search by meaning; records that are searched are sent there. Unset: searches go by words, and nothing is sent.",
+		Doc: "Base URL of an OpenAI-compatible service for embeddings, to search by meaning; records that are searched are sent there. Unset: nothing is sent.",
 		set: func(s *Settings, v any) { s.Memory.EmbedURL = v.(string) },
 	},
 	{
@@ -74,7 +74,7 @@ var memoryKeys = []*Key{
 	},
 	{
 		Name: "embed_key", Type: TypeVariable, Project: ProjectNever, example: `"EMBEDDINGS_API_KEY"`,
-		Doc: "Variable that holds the key for embed_url; no other key is sent there.",
+		Doc: "Variable that holds the key for embed_url.",
 		set: func(s *Settings, v any) { s.Memory.EmbedKey = v.(string) },
 	},
 	{
@@ -94,7 +94,7 @@ var memoryKeys = []*Key{
 	},
 	{
 		Name: "facts_key", Type: TypeVariable, Project: ProjectNever, example: `"FACTS_API_KEY"`,
-		Doc: "Variable that holds the key for facts_model; no key of an agent or a client is used.",
+		Doc: "Variable that holds the key for facts_model; it must be its own.",
 		set: func(s *Settings, v any) { s.Memory.FactsKey = v.(string) },
 	},
 	{

@@ -23,7 +23,7 @@ var watchKeys = []*Key{
 	},
 	{
 		Name: "otlp", Type: TypeCollector, Project: ProjectNever, example: `"http://127.0.0.1:4318"`,
-		Doc: "OpenTelemetry collector for traces of runs, from serve and watch, by OTLP over HTTP; empty sends none. No OTEL_ variable sets it.",
+		Doc: "OpenTelemetry collector for traces of runs, from serve and watch, by OTLP over HTTP; empty sends none.",
 		set: func(s *Settings, v any) { s.Watch.OTLP = v.(string) },
 	},
 }

@@ -68,7 +68,7 @@ var windowKeys = append([]*Key{
 	{
 		Name: "compact", Type: TypeBool, Default: "true", Aliases: []Alias{{Name: "enable_auto_compression"}}, Variables: []string{"ENABLE_AUTO_COMPRESSION"},
 		PerTool: true, Project: ProjectFree, example: "true",
-		Doc: "Whether the history is shortened before a request is sent, or only after a refusal.",
+		Doc: "Whether the history is shortened before a request is sent, not only after a refusal.",
 		set: func(s *Settings, v any) { s.Window.Compact = v.(bool) },
 	},
 	{
@@ -90,7 +90,7 @@ var windowKeys = append([]*Key{
 	},
 	{
 		Name: "summarizer", Type: TypeChoice, Default: "auto", Choices: []string{"auto", "provider", "extractive", "model", "off"}, PerTool: true, Project: ProjectNever,
-		Doc: "Who summarises old turns: the provider (also with a subscription login), Plimsoll without a model, a model with a key of its own, or nobody. auto is the provider where reasoning would be lost and an API key is used.",
+		Doc: "Who summarises old turns: the provider, Plimsoll without a model, a model with a key of its own, or nobody. auto is the provider where reasoning would be lost and an API key is used.",
 		set: func(s *Settings, v any) { s.Window.Summarizer = v.(string) },
 	},
 	{
@@ -110,7 +110,7 @@ var windowKeys = append([]*Key{
 	},
 	{
 		Name: "store", Type: TypeChoice, Default: "disk", Choices: []string{"off", "memory", "disk"}, PerTool: true, Project: ProjectNever,
-		Doc: "Where cuts and decisions are kept, so that a conversation gets the same bytes again.",
+		Doc: "Where cuts and decisions are kept.",
 		set: func(s *Settings, v any) { s.Window.Store = v.(string) },
 	},
 	{
@@ -126,7 +126,7 @@ func providerLimitKeys() []*Key {
 		out = append(out, &Key{
 			Name: p.name, Type: TypeCount, Variables: []string{p.variable}, PerTool: true, Project: ProjectCapped, min: minTokens, max: maxTokens, noBound: true,
 			optional: true, example: "200000",
-			Doc: "Context window at " + p.provider + ", in the place of max_tokens, which 0 leaves.",
+			Doc: "Context window at " + p.provider + ", in the place of max_tokens.",
 			set: func(s *Settings, v any) {
 				if s.Window.ProviderTokens == nil {
 					s.Window.ProviderTokens = map[string]int{}
@@ -198,7 +198,7 @@ var serveKeys = []*Key{
 	},
 	{
 		Name: "push_allow", Type: TypeNetworks, Project: ProjectNever, example: `["10.0.0.0/8", "hooks.internal"]`,
-		Doc: "Hosts and networks off the public internet that push notifications, and addresses in cards of [a2a], may lead to; a name is trusted wherever it leads.",
+		Doc: "Hosts and networks off the public internet that push notifications, and addresses in cards of [a2a], may lead to.",
 		set: func(s *Settings, v any) { s.Serve.PushAllow = slices.Clone(v.([]string)) },
 	},
 	{

@@ -22,20 +22,44 @@ func WriteReference(w io.Writer) error {
 		}
 		section(&b, t.name, strings.ToUpper(t.doc[:1])+t.doc[1:]+".", list)
 		if t.name == "mcp" {
-			section(&b, "mcp.servers.NAME", "One MCP server, with exactly one of `command` and `url`. These keys of [mcp] may stand here too: "+
-				codeList(namesOfMCP(false))+". These may also stand in [mcp.servers.NAME.tools.TOOL], for one tool of it: "+codeList(namesOfMCP(true))+".", keysOfServer(serversTable))
+			section(&b, "mcp.servers.NAME", "One MCP server, with exactly one of `command` and `url`. All keys of [mcp] but "+
+				codeList(othersOfMCP())+" may stand here too. These may also stand in [mcp.servers.NAME.tools.TOOL], for one tool of it: "+codeList(namesOfMCP(true))+".", keysOfServer(serversTable))
 			section(&b, "a2a.NAME", "One agent that speaks A2A, as a server whose tools are its skills, `NAME__SKILL`. The same keys of [mcp] may stand here.", keysOfServer(a2aTable))
 			section(&b, "mcp.argocd.NAME", "One Argo CD, for `plimsoll mcp argocd` and for `/mcp/argocd` of the daemon, with at least one of `url` and `context`.", instanceKeys)
 		}
 	}
 	section(&b, "agents.NAME", "One agent, for `plimsoll ask` and, over A2A, the daemon. Its variables are `PLIMSOLL_AGENTS_NAME_KEY`.", agentKeys)
 	section(&b, `models."NAME"`, "One model, by the name that requests have for it, with or without what stands before a slash; a name with dots stands in quotes.", modelKeys)
-	b.WriteString("### Built-in profiles\n\n| tool, other names | initial_estimate | max_concurrent |\n|---|---|---|\n")
+	b.WriteString("### Built-in profiles\n\n| initial_estimate | max_concurrent | tools, with other names |\n|---|---|---|\n")
+	var rows []string
+	tools := map[string][]string{}
 	for _, p := range profile.All() {
-		fmt.Fprintf(&b, "| %s | %s | %d |\n", codeList(append([]string{p.Name}, p.Aliases...)), p.InitialEstimate.Human(), p.MaxConcurrent)
+		row := fmt.Sprintf("| %s | %d |", p.InitialEstimate.Human(), p.MaxConcurrent)
+		if tools[row] == nil {
+			rows = append(rows, row)
+		}
+		tool := codeList([]string{p.Name})
+		if len(p.Aliases) > 0 {
+			tool += " (" + codeList(p.Aliases) + ")"
+		}
+		tools[row] = append(tools[row], tool)
+	}
+	for _, row := range rows {
+		b.WriteString(row + " " + strings.Join(tools[row], ", ") + " |\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// othersOfMCP returns the keys of [mcp] that no server has.
+func othersOfMCP() []string {
+	var out []string
+	for _, k := range mcpKeys {
+		if !slices.Contains(namesOfMCP(false), k.Name) {
+			out = append(out, k.Name)
+		}
+	}
+	return out
 }
 
 // namesOfMCP returns the keys of [mcp] that one server may have, or one tool of it.
