@@ -33,7 +33,7 @@ func newRunsCommand(open opener) *cobra.Command {
 			"With --cuts: every time that text was cut from a conversation, the newest first; with an ID those of that run\n" +
 			"or conversation. With the ID of a cut, or its first letters: the messages that were changed, summarised or\n" +
 			"dropped, word for word, one JSON value a line. What an earlier cut had changed is shown whole by that one.",
-		Example: "  plimsoll runs --outcome oom --since 7d\n  plimsoll runs last\n  plimsoll runs last --follow\n  plimsoll runs last --cuts\n" +
+		Example: "  plimsoll runs --killed --since 7d\n  plimsoll runs last\n  plimsoll runs last --follow\n  plimsoll runs last --cuts\n" +
 			"  plimsoll runs --export json | jq .peak_bytes",
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -101,8 +101,9 @@ func newRunsCommand(open opener) *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&f.Tool, "tool", "", "only runs of this tool")
 	fl.StringVar(&f.Project, "project", "", "only runs in this project")
+	fl.BoolVar(&f.Killed, "killed", false, "only runs that were killed, or of which a process was")
 	fl.StringVar(&f.Outcome, "outcome", "", "only runs that came out so: "+strings.Join(app.RunOutcomes(), ", "))
-	fl.StringVar(&since, "since", "", "only runs that ended within this time (90m, 12h, 7d), or since a date (2026-11-24)")
+	fl.StringVar(&since, "since", "", "only runs that ended within this time (90m, 12h, 7d), or since a date (2026-11-24, yesterday)")
 	fl.BoolVar(&f.All, "all", false, "the MCP gateways inside runs too")
 	fl.IntVarP(&most, "lines", "n", most, "how many runs the table has at most; 0 is all")
 	fl.BoolVarP(&follow, "follow", "f", false, "print what happens in the run until it ends")
@@ -112,7 +113,7 @@ func newRunsCommand(open opener) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(app.RunOutcomes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("export", cobra.FixedCompletions([]cobra.Completion{"json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.MarkFlagsMutuallyExclusive("follow", "export", "cuts")
-	for _, filter := range []string{"tool", "project", "outcome", "since", "all", "lines"} {
+	for _, filter := range []string{"tool", "project", "outcome", "killed", "since", "all", "lines"} {
 		cmd.MarkFlagsMutuallyExclusive("cuts", filter)
 	}
 	return cmd
@@ -131,6 +132,11 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
+	for back, day := range []string{"today", "yesterday"} {
+		if text == day {
+			return time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, now.Location()), nil
+		}
+	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 1<<15 {
 			return now.Add(-time.Duration(n) * 24 * time.Hour), nil
@@ -144,7 +150,7 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--since %s is neither a duration nor a date; write 90m, 12h, 7d or 2026-11-24", app.Printable(text))
+	return time.Time{}, fmt.Errorf("--since %s is neither a duration nor a date; write 90m, 12h, 7d, yesterday or 2026-11-24", app.Printable(text))
 }
 
 // printRuns writes one line for each run, and a second where there is a reason.
@@ -158,9 +164,18 @@ func printRuns(out io.Writer, list []app.RunEntry, most int, now time.Time) erro
 		left, list = len(list)-most, list[:most]
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTARTED\tTOOL\tPROJECT\tOUTCOME\tTOOK\tMEMORY\tWINDOW")
+	asked := slices.ContainsFunc(list, func(e app.RunEntry) bool { return e.Requests() > 0 })
+	fmt.Fprint(w, "ID\tSTARTED\tTOOL\tPROJECT\tOUTCOME\tTOOK\tMEMORY")
+	if asked {
+		fmt.Fprint(w, "\tWINDOW")
+	}
+	fmt.Fprintln(w)
 	for _, e := range list {
-		fmt.Fprintf(w, "%s\t%s\t%.14s\t%.16s\t%s\t%s\t%s\t%s\n", e.ID, formatTime(e.Started, now), e.Tool, e.Project, e.Outcome, app.Took(e.Age()), memoryCell(e), windowCell(&e))
+		fmt.Fprintf(w, "%s\t%s\t%.14s\t%.16s\t%s\t%s\t%s", e.ID, formatTime(e.Started, now), e.Tool, e.Project, outcomeCell(&e), app.Took(e.Age()), memoryCell(e))
+		if asked {
+			fmt.Fprintf(w, "\t%s", windowCell(&e))
+		}
+		fmt.Fprintln(w)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -193,6 +208,14 @@ func formatSince(since, now time.Time) string {
 		return since.Local().Format("Jan 02 15:04")
 	}
 	return fmt.Sprintf("%s (%s)", since.Local().Format("15:04:05"), d)
+}
+
+// outcomeCell returns how a run came out, with the number of its processes that were killed while it went on.
+func outcomeCell(e *app.RunEntry) string {
+	if n := e.Killed(); n > 0 && e.Outcome != string(journal.OutcomeOOM) {
+		return fmt.Sprintf("%s, %d killed", e.Outcome, n)
+	}
+	return e.Outcome
 }
 
 func memoryCell(e app.RunEntry) string {

@@ -46,7 +46,7 @@ as free. What a subscription pays for stands apart, as what it would have cost.`
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), rows)
 			}
-			return printSpend(plainWriter(cmd.OutOrStdout()), o.By, rows)
+			return printSpend(plainWriter(cmd.OutOrStdout()), o.By, since, rows)
 		},
 	}
 	f := cmd.Flags()
@@ -60,9 +60,9 @@ as free. What a subscription pays for stands apart, as what it would have cost.`
 }
 
 // printSpend prints a row for each key and their sum.
-func printSpend(out io.Writer, by string, rows []watch.Spent) error {
+func printSpend(out io.Writer, by, since string, rows []watch.Spent) error {
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(out, "No run has asked a model since then, as far as Plimsoll stood before it.")
+		_, err := fmt.Fprintf(out, "No run has asked a model through Plimsoll's proxy (--since %s).\n", app.Printable(since))
 		return err
 	}
 	sum := watch.Sum(rows)

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -205,15 +206,17 @@ func (e *Refused) nextSteps() []string {
 				steps = append(steps, "raise the limit of cgroup "+e.Terms.BoundBy)
 			}
 		case TotalSlots:
-			steps = append(steps, "raise max_concurrent_total")
+			steps = append(steps, raiseTotal)
 		default:
-			steps = append(steps, "raise max_concurrent")
+			steps = append(steps, e.raiseSlots())
 		}
 		return append(steps, "start it anyway: --force")
 	}
 	steps = append(steps, "queue for it: --wait, or --wait=10m")
 	if h, ok := e.largest(); ok && h.User != "" {
 		steps = append(steps, fmt.Sprintf("ask user %s to end %s, which holds %s", h.User, h.Tool, h.Reservation.Human()))
+	} else if ok && (e.Reason == ToolSlots || e.Reason == TotalSlots) {
+		steps = append(steps, fmt.Sprintf("end one of them, such as %s (pid %d)", h.Tool, h.Owner.PID))
 	} else if ok {
 		steps = append(steps, fmt.Sprintf("end %s (pid %d), which holds %s", h.Tool, h.Owner.PID, h.Reservation.Human()))
 	}
@@ -223,9 +226,9 @@ func (e *Refused) nextSteps() []string {
 			steps = append(steps, "count swap (count_swap = true)")
 		}
 	case ToolSlots:
-		steps = append(steps, "raise max_concurrent")
+		steps = append(steps, e.raiseSlots())
 	case TotalSlots:
-		steps = append(steps, "raise max_concurrent_total")
+		steps = append(steps, raiseTotal)
 	}
 	for _, h := range e.Terms.Holders {
 		if h.State == Stale && h.StaleWhy == "" {
@@ -234,6 +237,23 @@ func (e *Refused) nextSteps() []string {
 		}
 	}
 	return append(steps, "start it anyway: --force")
+}
+
+const raiseTotal = "raise max_concurrent_total in [resources] of your config.toml"
+
+// raiseSlots names the key that bounds how many runs of the tool there may be.
+func (e *Refused) raiseSlots() string {
+	return "raise max_concurrent in " + ToolTable(e.Tool) + " of your config.toml"
+}
+
+// ToolTable returns the header of a tool's table in a configuration: [tools.claude], [tools."build.py"].
+func ToolTable(tool string) string {
+	if strings.ContainsFunc(tool, func(c rune) bool {
+		return c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	}) {
+		tool = strconv.Quote(tool)
+	}
+	return "[tools." + tool + "]"
 }
 
 func (e *Refused) largest() (maxBytes Holder, ok bool) {

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -63,7 +64,7 @@ func outOfMemory(r journal.Report, basis runs.Decision) string {
 	case starting:
 		return fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; %s", own.Human(), r.Tool, moreMemory(r, basis, limit.GiB))
 	}
-	return fmt.Sprintf("give it more: %s (memory_max in [tools.%s]); the next estimate is higher by itself", moreMemory(r, basis, 0), r.Tool)
+	return fmt.Sprintf("give it more: %s (memory_max in %s of your config.toml); the next estimate is higher by itself", moreMemory(r, basis, 0), admission.ToolTable(r.Tool))
 }
 
 // moreMemory returns words for how to get a higher limit than the one that was reached: by the flag, or, where that cannot set so high a
@@ -72,6 +73,9 @@ func moreMemory(r journal.Report, basis runs.Decision, least limit.Bytes) string
 	more := max(least, moreThan(limit.Bytes(max(r.LimitBytes, r.RanIntoBytes))))
 	if r.LimitBytes <= 0 { // what was reached is somebody else's
 		more = moreThan(limit.Bytes(r.PeakBytes))
+	}
+	if r.Estimate.Samples > 0 { // what earlier runs have needed
+		more = max(more, moreThan(limit.Bytes(r.Estimate.Bytes)*2/3))
 	}
 	if most := limit.Bytes(basis.CeilingBytes); most > 0 && more > most {
 		return fmt.Sprintf("raise what %s allows, no run in it can have more than %s", basis.CeilingOf, most.Human())

@@ -133,7 +133,7 @@ func estimateRow(r journal.Report) string {
 func EstimateWords(e journal.Estimate) string {
 	switch {
 	case e.Guessed:
-		return "a first guess; no run has shown a need yet"
+		return "a first guess; the runs so far were too short or too small to replace it"
 	case e.Source == estimate.SourceProject:
 		return fmt.Sprintf("from %s in this project", limit.Count(e.Samples, "run"))
 	case e.Source == estimate.SourceTool:

@@ -18,6 +18,8 @@ type Filter struct {
 	Tool, Project string
 	// Outcome is one of [Outcomes]: that of a report, or "running", "waiting", "died"; "" for all.
 	Outcome string
+	// Killed leaves out runs of which nothing was killed for memory.
+	Killed bool
 	// Since leaves out runs that ended before it.
 	Since time.Time
 	// All includes the MCP gateways inside runs.
@@ -36,6 +38,8 @@ func Outcomes() []string {
 func (f Filter) Takes(e *runs.Entry) bool {
 	switch {
 	case f.Tool != "" && e.Tool != f.Tool, f.Project != "" && e.Project != f.Project, f.Outcome != "" && e.Outcome != f.Outcome:
+		return false
+	case f.Killed && e.Killed() == 0 && e.Outcome != string(journal.OutcomeOOM):
 		return false
 	case !f.Since.IsZero() && e.Ended != nil && e.Ended.Before(f.Since):
 		return false

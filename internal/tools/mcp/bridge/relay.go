@@ -112,6 +112,9 @@ func (n *subscriptionRelay) subscribe(ctx context.Context, params []byte, on boo
 	}
 	n.mu.Unlock()
 	granted, err := n.renew(ctx)
+	if err == nil {
+		err = ctx.Err() // nobody is there any more to be told that it has it
+	}
 	if on && (err != nil || !slices.Contains(granted.URIs, uri)) {
 		n.mu.Lock()
 		if i := slices.Index(n.uris, uri); i >= 0 {
