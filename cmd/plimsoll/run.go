@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,6 +49,9 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 			a, err := openApp(cmd, runFlags(cmd.Flags()))
 			if err != nil {
 				return err
+			}
+			if flag := lostFlag(args); flag != "" && cmd.ArgsLenAtDash() < 0 && !o.Quiet {
+				fmt.Fprintf(plainWriter(o.Stderr), "plimsoll: %s stands behind the command and goes to it; for a limit of the run: plimsoll run %[1]s … -- %s\n", flag, args[0])
 			}
 			// The other commands, with all their flags, would be in memory as long as this one waits.
 			cmd.Root().ResetCommands()
@@ -133,4 +138,16 @@ func runFlags(f *pflag.FlagSet) []config.Flag {
 		}
 	}
 	return flags
+}
+
+// lostFlag returns the first argument behind a command that is a flag of this one by its name, such as --memory-max; "" for none. Names of
+// one word are those of many programs.
+func lostFlag(args []string) string {
+	for _, arg := range args[min(1, len(args)):] {
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		if strings.HasPrefix(arg, "--") && strings.HasSuffix(name, "-max") && slices.ContainsFunc(settings, func(s struct{ flag, key, usage, bare string }) bool { return s.flag == name }) {
+			return "--" + name
+		}
+	}
+	return ""
 }
