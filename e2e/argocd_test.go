@@ -160,7 +160,7 @@ func TestArgoCDThatCannotBeUsedIsToldApart(t *testing.T) {
 			client.end()
 		})
 	}
-	if r := w.run(nil, plimsoll, "mcp", "argocd"); r.status != 125 || !strings.Contains(r.stderr, "--simulator") || !strings.Contains(r.stderr, "ARGOCD_SERVER") {
+	if r := w.run(nil, plimsoll, "mcp", "argocd"); r.status != 125 || !strings.Contains(r.stderr, "argocd_simulator") || !strings.Contains(r.stderr, "ARGOCD_SERVER") {
 		t.Errorf("without any Argo CD: status %d, %s", r.status, r.stderr)
 	}
 }

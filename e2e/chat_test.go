@@ -63,7 +63,7 @@ func TestChatOnATerminal(t *testing.T) {
 	c.press("hellp\x7fo there" + enter)
 	c.expect("one, two, done")
 	c.expect("of 200k (")
-	c.expect("so far 1k in, 500 out · 0.0105 by your prices")
+	c.expect("so far 1k in, 500 out · $0.0105")
 	if !strings.Contains(*asked.Load(), "hello there") {
 		t.Errorf("asked: %s", clip(*asked.Load()))
 	}

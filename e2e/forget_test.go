@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"bytes"
+	"compress/flate"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -16,8 +18,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
@@ -58,23 +58,18 @@ func (w *world) holding(text string) (names []string) {
 	return names
 }
 
-// unpacked is what is compressed in a file: kept cuts and checkpoints have a head, and then a text by zstd.
+// unpacked returns the text that is compressed in a file: kept cuts and checkpoints have, behind a mark and a checksum, one in the form of
+// RFC 1951.
 func unpacked(file []byte) (text []byte) {
-	magic := []byte{0x28, 0xb5, 0x2f, 0xfd}
-	for at := 0; ; at++ {
-		i := bytes.Index(file[at:], magic)
-		if i < 0 {
-			return text
-		}
-		at += i
-		r, err := zstd.NewReader(bytes.NewReader(file[at:]))
-		if err != nil {
+	for _, sealed := range bytes.Split(file, []byte("plimsoll-ck1\n"))[1:] {
+		if len(sealed) < sha256.Size {
 			continue
 		}
-		some, _ := io.ReadAll(io.LimitReader(r, 64<<20)) // what is behind it is no more of it
-		r.Close()
-		text = append(text, some...)
+		if part, err := io.ReadAll(flate.NewReader(bytes.NewReader(sealed[sha256.Size:]))); err == nil {
+			text = append(text, part...)
+		}
 	}
+	return text
 }
 
 // TestForgetLeavesNoByte: a sentence comes into every store by real runs: notes, files of agents, a session, what a compaction cut, a kept result of a tool and
