@@ -120,7 +120,8 @@ func (r *Run) killAfter(grace time.Duration, quit <-chan struct{}) {
 // notified of, and to a shell both are a stopped job. Where no shell could continue us (the
 // main process of a container, a command of ssh -t) only the command stays stopped.
 func StopWith(pid int) {
-	if orphaned() {
+	// A stop that is told when fg has already continued both of us is over: stopping for it would leave a job that nobody waits for.
+	if p, err := proctree.Lookup(pid); orphaned() || err == nil && p.State != 0 && p.State != 'T' && p.State != 't' {
 		return
 	}
 	raiseStop(syscall.SIGSTOP)

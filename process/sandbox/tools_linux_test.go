@@ -47,6 +47,8 @@ func playTool(tool string, args []string) int {
 		if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
 			return 1
 		}
+	case "stopwith": // PID
+		sandbox.StopWith(number(0))
 	case "sleep":
 		time.Sleep(time.Duration(number(0)) * time.Millisecond)
 	case "grow": // MB MS: holds one megabyte more each time, with a pause before it, and then ends
