@@ -9,7 +9,18 @@ export default function runPage(main, state, tools, id) {
   document.title = "Run · Plimsoll";
   main.replaceChildren(empty("…"));
 
-  function windowWords(r) { // of an agent of Plimsoll's own the requests go through no proxy
+  function estimateWords(e) {
+  const runs = e.samples + (e.samples === 1 ? " run" : " runs");
+  switch (e.guessed ? "" : e.source) {
+    case "history:project": return "from " + runs + " in this project";
+    case "history:tool": return "from " + runs + " in other projects";
+    case "reservation": return "as reserved by hand";
+    case "configured": return "as configured";
+  }
+  return "a first guess";
+}
+
+function windowWords(r) { // of an agent of Plimsoll's own the requests go through no proxy
     const w = r.window?.requests ? r.window : { requests: r.agent_requests, peak_tokens: r.agent_peak_tokens, limit_tokens: r.agent_limit_tokens };
     return w.requests && tokens(w.peak_tokens) + " tokens peak" + (w.limit_tokens ? " of " + tokens(w.limit_tokens) : "") + ", " + w.requests + " requests" + (r.model ? " of " + r.model : "");
   }
@@ -83,7 +94,7 @@ export default function runPage(main, state, tools, id) {
       ["Held by", report.layer && report.layer + ": memory " + report.enforcement.memory + ", swap " + report.enforcement.swap + ", processes " + report.enforcement.pids],
       ["Admitted", a && (a.nested ? "inside another run" : bytes(a.reservation_bytes) + " reserved" + (a.available_bytes ? "; the host had " + bytes(a.available_bytes) + ", others had claimed " + bytes(a.claimed_bytes ?? 0) + ", " + bytes(a.min_free_bytes) + " stays free" : ""))],
       ["Refused", r.refusal],
-      ["Expected", report.estimate?.bytes && bytes(report.estimate.bytes) + " from " + report.estimate.source + " (" + report.estimate.samples + " runs)"],
+      ["Expected", report.estimate?.bytes && bytes(report.estimate.bytes) + ", " + estimateWords(report.estimate)],
       ["Memory", r.peak_bytes && bytes(r.peak_bytes) + " peak" + (r.limit_bytes ? " of " + bytes(r.limit_bytes) : "")],
       ["Window", windowWords(r)],
       ["Cost", r.cost !== undefined && "$" + (r.cost < 0.005 ? r.cost.toPrecision(2) : r.cost.toFixed(2))],
