@@ -29,7 +29,7 @@ func (w *world) kept(id, tool, project string, command ...string) (*runs.Writer,
 // press presses keys one after the other, as a person does: a character comes only where nothing else was done about its key.
 func (b *tab) press(keys string) {
 	b.t.Helper()
-	for _, key := range strings.Split(keys, "") {
+	for key := range strings.SplitSeq(keys, "") {
 		for _, e := range []input.DispatchKeyEventParams{{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key}, {Type: input.DispatchKeyEventTypeKeyUp, Key: key}} {
 			if _, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, e); err != nil {
 				b.t.Fatal(err)

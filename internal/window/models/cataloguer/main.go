@@ -240,14 +240,15 @@ func tabulatePrices(root, out string) error {
 				if found[key] != "" {
 					return nil
 				}
-				line := e.Cost.String()
+				var line strings.Builder
+				line.WriteString(e.Cost.String())
 				slices.SortFunc(e.Cost.Tiers, func(a, b tier) int { return a.Tier.Size - b.Tier.Size })
 				for _, t := range e.Cost.Tiers {
 					if t.Tier.Size > 0 {
-						line += fmt.Sprint(" ", t.Tier.Size, " ", t.rate)
+						line.WriteString(fmt.Sprint(" ", t.Tier.Size, " ", t.rate))
 					}
 				}
-				found[key] = line
+				found[key] = line.String()
 				return nil
 			})
 			if err != nil {
