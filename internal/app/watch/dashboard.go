@@ -40,7 +40,7 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 	}
 	o := dashboard.Options{
 		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: hostNow, Pages: pages(source{c, ledger}),
-		Cost: func(e *runs.Entry) (float64, bool) { return Cost(c.Config, e) },
+		Cost: Cost(c.Config),
 		Help: func(r *runs.Run) (string, []string) {
 			return run.Again(r.Report, r.Header.Decision), detailsOf(c, r).Next
 		},

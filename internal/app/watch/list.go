@@ -89,7 +89,7 @@ func (d Details) MarshalJSON() ([]byte, error) {
 
 func detailsOf(c *core.Core, r *runs.Run) Details {
 	d := Details{Run: r, Next: run.Advice(r.Report, r.Header.Decision)}
-	if cost, ok := Cost(c.Config, &r.Entry); ok {
+	if cost, ok := Cost(c.Config)(&r.Entry); ok {
 		d.Cost = &cost
 	}
 	if r.Outcome == runs.Waiting {

@@ -164,9 +164,7 @@ const Keep = 5 * time.Minute
 // price returns the cost of a run; ok is false when no price is written for its models. It may be nil.
 type price func(e *runs.Entry) (cost float64, ok bool)
 
-func priceOf(c *core.Core) price {
-	return func(e *runs.Entry) (float64, bool) { return watch.Cost(c.Config, e) }
-}
+func priceOf(c *core.Core) price { return watch.Cost(c.Config) }
 
 // rowOf returns the row of a run in the store, by its entry.
 func rowOf(e *runs.Entry, now time.Time, price price) Row {
