@@ -31,6 +31,8 @@ type Spent struct {
 	// Guessed and Unpriced are the tokens that stand in for what a provider did not name, and those without a known price.
 	Guessed  int64 `json:"guessed_tokens"`
 	Unpriced int64 `json:"unpriced_tokens"`
+	// Plans is what was said last in these runs of how much of a subscription is used.
+	Plans []runs.Plan `json:"plans,omitempty"`
 }
 
 // SpendOptions select and order what [Spend] sums.
@@ -64,6 +66,7 @@ func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
 			if !counted[key] {
 				counted[key] = true
 				s.Runs++
+				s.addPlans(e.Plans)
 			}
 			s.add(&u, price)
 		}
@@ -124,6 +127,25 @@ func (s *Spent) add(u *runs.Usage, price func(runs.Usage) (float64, bool)) {
 	}
 }
 
+func (s *Spent) addPlans(plans []runs.Plan) {
+	for _, p := range plans {
+		s.Plans = runs.AddPlan(s.Plans, p)
+	}
+}
+
+// PlanWords says how much of a window of a subscription was used when its provider told it last.
+func PlanWords(p runs.Plan, now time.Time) string {
+	text := fmt.Sprintf("%s plan, %s: %.0f %% used", p.Upstream, p.Window, 100*p.Utilization)
+	switch {
+	case p.Reset.IsZero():
+	case p.Reset.Before(now):
+		return text + ", but it has begun anew since"
+	default:
+		text += ", begins anew " + p.Reset.Local().Format("Mon 15:04")
+	}
+	return text + " (told " + p.Told.Local().Format("Mon 15:04") + ")"
+}
+
 // Sum returns the sum of all rows. Runs is the number of runs only where the rows share none.
 func Sum(rows []Spent) Spent {
 	var all Spent
@@ -138,6 +160,7 @@ func Sum(rows []Spent) Spent {
 		all.Plan += r.Plan
 		all.Guessed += r.Guessed
 		all.Unpriced += r.Unpriced
+		all.addPlans(r.Plans)
 	}
 	return all
 }
