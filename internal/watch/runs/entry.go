@@ -91,9 +91,11 @@ type Observed struct {
 	// Plans is what the providers of its subscriptions said last of how much is used, of the newest 16 windows.
 	Plans []Plan `json:"plans,omitempty"`
 
-	model string    // of the last request of an agent of Plimsoll's own
-	waits time.Time // since when it stands in the queue
-	turn  turn
+	model string // of the last request of an agent of Plimsoll's own
+	// through is true for a run whose requests an outer run counts too.
+	through bool
+	waits   time.Time // since when it stands in the queue
+	turn    turn
 }
 
 // turn tells whose turn it is in a run: that of the model and its tools, or the user's.

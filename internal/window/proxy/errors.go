@@ -84,7 +84,7 @@ func errorBody(rt *route, e *refusal) []byte { return formOf(rt).Rules().Error(e
 func overLimit(rt *route, reason, text string) *refusal {
 	e := &refusal{status: http.StatusBadRequest, reason: reason, text: "Plimsoll: " + text}
 	if formOf(rt) == wire.Messages {
-		e.status, e.code = http.StatusPaymentRequired, "billing_error" // as Anthropic's page on errors has it
+		e.status = http.StatusPaymentRequired
 	}
 	return e
 }
