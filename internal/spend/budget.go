@@ -230,6 +230,9 @@ func (b *Book) Accounts(ctx context.Context) ([]Account, error) {
 		return nil, err
 	}
 	defer done()
+	if _, err := p.sweep(); err != nil {
+		return nil, b.fault(err)
+	}
 	month, day := dateOf(b.now())
 	var out []Account
 	for _, a := range b.accounts(p.records, month, day) {
