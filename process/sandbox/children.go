@@ -173,7 +173,7 @@ func (w *watcher) family() []proctree.Process {
 	pids := w.familyPIDs[:0]
 	if w.tree == nil {
 		pids = allMembers(pids, w.run.cage)
-	} else if err := w.scan(); err == nil {
+	} else if _, err := w.scan(); err == nil {
 		for _, p := range w.members() {
 			pids = append(pids, p.PID)
 		}
