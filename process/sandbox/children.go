@@ -178,7 +178,7 @@ func (w *watcher) family() []proctree.Process {
 			pids = append(pids, p.PID)
 		}
 	}
-	list := w.familyNow[:0]
+	list := slices.Grow(w.familyNow[:0], min(len(pids), maxFamily))
 	for _, pid := range pids {
 		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() {
 			list = append(list, p)

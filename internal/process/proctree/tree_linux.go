@@ -3,6 +3,7 @@ package proctree
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -197,6 +198,7 @@ func (t *Tree) Members() []Process { return t.AppendMembers(make([]Process, 0, 1
 func (t *Tree) AppendMembers(out []Process) []Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	out = slices.Grow(out, len(t.members))
 	for _, m := range t.members {
 		out = append(out, m.Process)
 	}
