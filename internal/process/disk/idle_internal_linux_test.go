@@ -17,8 +17,8 @@ type asked struct{ times atomic.Int64 }
 func (a *asked) Processes() []Process { a.times.Add(1); return nil }
 func (*asked) End(Process, string)    {}
 
-// watched starts a watch for one test, and returns what asks how often the processes were looked at within a time, while the run's processor
-// time, nil where it is not counted, is what spent holds.
+// watched starts a watch for one test and returns what tells how often the processes were looked at within a time. spent holds the run's
+// processor time; nil: it is not counted.
 func watched(t *testing.T, lines Lines, spent *atomic.Int64) (looks func(d time.Duration) int64) {
 	t.Helper()
 	run := &asked{}

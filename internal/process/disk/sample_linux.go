@@ -119,7 +119,7 @@ var writeCounters = [...]struct {
 	{"\npgpgout ", limit.KiB},
 }
 
-// machineWritten is what all processes of the machine have written, by [writeCounters].
+// machineWritten holds the bytes that all processes of the machine have written, by [writeCounters].
 type machineWritten [len(writeCounters)]limit.Bytes
 
 func (s *sampler) machineWrites() (w machineWritten, ok bool) {
