@@ -28,7 +28,7 @@ var roomLines = map[string]int{
 	"journal":          1800,
 	"limit":            400,
 	"memory":           16300, // with what tells statements from questions and orders (signs)
-	"process":          25100, // with what refusals name, and the rest of the disk's watch where nobody counts the processor time
+	"process":          25200, // with what refusals name, and the rests of the watches over disks and trees
 	"tools":            31040,
 	"watch":            9620,  // with verdicts, events as sentences, whose turn it is, and the host's memory by run
 	"window":           37130, // with prices, and what each answer has cost
