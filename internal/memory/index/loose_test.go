@@ -61,7 +61,7 @@ func TestTokensAreWhatIsIndexed(t *testing.T) {
 		var each, tokens []string
 		words.Each(text, func(term []byte) { each = append(each, string(term)) })
 		last := 0
-		words.Tokens(text, func(tok index.Token) {
+		for tok := range words.Tokens(text) {
 			if tok.Term != "" {
 				tokens = append(tokens, tok.Term)
 			}
@@ -69,7 +69,7 @@ func TestTokensAreWhatIsIndexed(t *testing.T) {
 				t.Errorf("%q: %+v is out of place", text, tok)
 			}
 			last = tok.At
-		})
+		}
 		slices.Sort(each)
 		slices.Sort(tokens)
 		if !slices.Equal(each, tokens) {
@@ -84,7 +84,7 @@ func FuzzTokens(f *testing.F) {
 		var words index.Words
 		n, tokens := 0, 0
 		words.Each(text, func([]byte) { n++ })
-		words.Tokens(text, func(tok index.Token) {
+		for tok := range words.Tokens(text) {
 			if tok.Term != "" {
 				tokens++
 			}
@@ -92,7 +92,7 @@ func FuzzTokens(f *testing.F) {
 				t.Errorf("%+v", tok)
 			}
 			index.Near(tok.Word, tok.Run)
-		})
+		}
 		if n != tokens {
 			t.Errorf("%d terms, %d tokens", n, tokens)
 		}

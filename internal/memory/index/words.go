@@ -13,6 +13,7 @@ type Words struct {
 	raw   bool   // words in lower case, not stemmed and with stop words
 	run   []byte // lower case
 	parts []part
+	spare []byte // a word of which a term is made
 	buf   [utf8.UTFMax * 2]byte
 }
 

@@ -74,19 +74,19 @@ func Read(text string) Text {
 			out = append(out, *s)
 		}
 	}
-	words.Tokens(text, func(t index.Token) {
+	for t := range words.Tokens(text) {
 		if t.Whole {
-			return
+			continue
 		}
 		if s == nil || t.Breaks && strings.ContainsAny(text[last:t.At], ".!?\n。！？；;") {
 			if end(t.At); len(out) == maxSentences {
-				return
+				return out
 			}
 			s, from = &sentence{verb: -1}, t.At
 		}
 		last = t.End
 		if len(s.words) == maxWords {
-			return
+			continue
 		}
 		in := lists.Of(t.Word)
 		w := word{term: t.Term, text: t.Word, class: classOf(t.Word), dense: t.Dense, at: t.At}
@@ -97,10 +97,8 @@ func Read(text string) Text {
 			s.verb = len(s.words)
 		}
 		s.words = append(s.words, w)
-	})
-	if len(out) < maxSentences {
-		end(len(text))
 	}
+	end(len(text))
 	return out
 }
 

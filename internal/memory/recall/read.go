@@ -47,7 +47,6 @@ type Prompt struct {
 // word is a word of a prompt that says something.
 type word struct {
 	unit
-	rank     rank
 	name     bool // it is written as a name is
 	sentence int
 }
@@ -77,7 +76,7 @@ func Read(text string) Prompt {
 		if u.Breaks {
 			sentence++
 		}
-		if u.rank() == function {
+		if u.rank == function {
 			functions++
 		}
 		if w, ok := content(p.Query, u, german); ok && !seen[w.Term] && len(p.words) < maxWords {
@@ -91,11 +90,11 @@ func Read(text string) Prompt {
 			telling++
 		}
 	}
-	own := p.mine && (p.asks || order == asked) || p.said || p.should && p.asks
+	own := p.asksOfOwn(order)
 	if own && sentence > 1 {
 		p.ownIn = map[int]bool{}
 		for i, s := range sentencesOf(p.Query, all) {
-			if part := Read(s); len(s) < len(p.Query) && part.Why == "" && part.own && !part.here {
+			if len(s.text) < len(p.Query) && s.asksOfOwn() {
 				p.ownIn[i+1] = true
 			}
 		}
@@ -118,16 +117,37 @@ func Read(text string) Prompt {
 	return p
 }
 
+// sentence is one of a prompt, or a line of it, with its words.
+type sentence struct {
+	text string
+	all  []unit
+}
+
 // sentencesOf returns the sentences and lines of a text whose words are all. Signs before the first word (¿, a dash) belong to its sentence.
-func sentencesOf(text string, all []unit) (list []string) {
-	from := 0
+func sentencesOf(text string, all []unit) (list []sentence) {
+	from, first := 0, 0
 	for i, u := range all {
 		if u.Breaks && i > 0 {
-			list = append(list, text[from:u.At])
-			from = u.At
+			list = append(list, sentence{text[from:u.At], all[first:i]})
+			from, first = u.At, i
 		}
 	}
-	return append(list, text[from:])
+	return append(list, sentence{text[from:], all[first:]})
+}
+
+// asksOfOwn reports whether a sentence asks, by itself, about what is the person's. Most do not, by their signs, and need not be read.
+func (s sentence) asksOfOwn() bool {
+	signs := Prompt{Query: s.text}
+	if !signs.asksOfOwn(signs.signs(s.all)) {
+		return false
+	}
+	p := Read(s.text)
+	return p.Why == "" && p.own && !p.here
+}
+
+// asksOfOwn reports whether the signs of a prompt that begins so say that it is about what is the person's.
+func (p *Prompt) asksOfOwn(begins order) bool {
+	return p.mine && (p.asks || begins == asked) || p.said || p.should && p.asks
 }
 
 // clip returns the beginning and the end of a text, size bytes of each, as valid UTF-8.
@@ -144,7 +164,7 @@ func clip(text string, size int) string {
 
 // content returns what a word of a prompt says, and false if it says nothing: one without meaning, or a name out of the code at hand.
 func content(text string, u unit, german bool) (word, bool) {
-	r := u.rank()
+	r := u.rank
 	digits := !strings.ContainsFunc(u.Word, unicode.IsLetter)
 	if r == function || utf8.RuneCountInString(u.Word) < 2 || digits && len(u.Word) < 4 || !u.Dense && isIdentifier(text, u.Token) {
 		return word{}, false
@@ -152,7 +172,8 @@ func content(text string, u unit, german bool) (word, bool) {
 	if digits {
 		r = max(r, trade)
 	}
-	return word{unit: u, rank: r, name: !u.Dense && (u.isName(german) || strings.Contains(strings.Trim(u.Run, "."), "."))}, true
+	u.rank = r
+	return word{unit: u, name: !u.Dense && (u.isName(german) || strings.Contains(strings.Trim(u.Run, "."), "."))}, true
 }
 
 // isIdentifier reports whether a run is a name of code or a file: parseHeader, created_at, src/app.go, `x`, f().

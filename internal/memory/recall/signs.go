@@ -18,7 +18,7 @@ const (
 
 // signs sets what the words of a prompt show beside what it is about.
 func (p *Prompt) signs(all []unit) order {
-	p.asks = strings.ContainsAny(p.Query, "?？")
+	p.asks = hasQuestionMark(p.Query)
 	if len(all) == 0 {
 		return none
 	}
@@ -66,12 +66,16 @@ func (p *Prompt) signs(all []unit) order {
 	return told
 }
 
+func hasQuestionMark(text string) bool {
+	return strings.Contains(text, "?") || strings.Contains(text, "？")
+}
+
 // hasSubject reports whether a word that points (this, diese) stands before a word of time or place, not of code: this quarter, this week.
 func hasSubject(all []unit, i int) bool {
 	if i+1 >= len(all) {
 		return false
 	}
-	r := all[i+1].rank()
+	r := all[i+1].rank
 	return r == everyday || r == rare && all[i+1].Term != ""
 }
 
@@ -112,8 +116,11 @@ func isCommand(text string) bool {
 	if strings.ContainsAny(text[:1], "/!") && !strings.Contains(text, "\n") && len(text) < 200 {
 		return true
 	}
+	if strings.Contains(text, "\n") || hasQuestionMark(text) {
+		return false
+	}
 	fields := strings.Fields(text)
-	if strings.ContainsAny(text, "?？\n") || len(fields) > 12 {
+	if len(fields) > 12 {
 		return false
 	}
 	marks, functions := 0, 0

@@ -22,7 +22,6 @@ type statement struct {
 // mention is a word in a statement.
 type mention struct {
 	unit
-	rank  rank
 	name  bool    // it is written as a name
 	place int     // among the words that say something
 	about float64 // how much the statement is about it, 1 for its subject
@@ -71,7 +70,7 @@ func readStatement(text string) *statement {
 		} else if linked > 0 {
 			linked--
 		}
-		m := mention{unit: u, rank: u.rank(), place: place, about: 1}
+		m := mention{unit: u, place: place, about: 1}
 		if !u.Dense {
 			own := u.initials
 			if own == "" {
@@ -198,12 +197,12 @@ func (s *statement) titles(text string, all []unit) map[int]bool {
 // headOf returns how many words stand as names before the sentence of a text that has no signs between them: kubernetes k8s kube Runs on EKS. A text
 // begins with names if it begins with a small letter and a sentence, with a large one, follows.
 func headOf(all []unit) (words int) {
-	if len(all) == 0 || all[0].Dense || all[0].rank() == function || !unicode.IsLower([]rune(all[0].shown)[0]) {
+	if len(all) == 0 || all[0].Dense || all[0].rank == function || !unicode.IsLower([]rune(all[0].shown)[0]) {
 		return 0
 	}
 	for i := range all {
 		switch {
-		case all[i].rank() == function && all[i].Part == 0:
+		case all[i].rank == function && all[i].Part == 0:
 			if len(all)-i < 2 {
 				return 0
 			}
