@@ -106,20 +106,14 @@ func (j *judged) score() float64 { return math.Round(1000*j.says/j.floor) / 1000
 
 // judge weighs a record for a prompt. names are the terms that the prompt or one of the records found writes as names.
 func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of int) {
-	total, n, different := 0.0, 0.0, 0
-	seen := map[string]bool{}
+	total, n := 0.0, 0.0
 	for i := range p.words {
 		w := &p.words[i]
 		w.name = w.name || w.rank == rare && names[w.Term]
-		if !seen[w.Term] {
-			seen[w.Term] = true
-			different++
-			n += w.rank.tries()
-			total += w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
-		}
+		n += w.rank.tries()
+		total += w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
 	}
 	longer := math.Log(max(float64(len(j.s.mentions))/40, 1))
-	took := map[string]bool{}
 	bonus := 0.0
 	var says []float64
 	var last match
@@ -134,10 +128,6 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 			bonus += phrase
 		}
 		last = m
-		if took[w.Term] {
-			continue
-		}
-		took[w.Term] = true
 		if w.name && mention.name && w.rank != rare { // React, not to react
 			w.rank, w.name = rare, false
 			p.words[m.prompt].rank = rare
@@ -168,7 +158,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		least = 0.65
 	}
 	j.covered = min(j.covered/max(total, 1), 1)
-	if different > 1 {
+	if len(p.words) > 1 {
 		bonus += coverWeight * j.covered
 	}
 	for _, sign := range []struct {

@@ -41,7 +41,7 @@ type Prompt struct {
 	ownIn  map[int]bool // the sentences that are so, of a prompt with several
 	states bool         // it tells something
 	common bool         // it has words that everybody says, and asks for nothing of the person\'s
-	words  []word
+	words  []word       // different ones
 }
 
 // word is a word of a prompt that says something.

@@ -93,8 +93,8 @@ func units(text string) (all []unit) {
 			at = 0
 		}
 		letters := strings.ToLower(t.Run)
-		from := strings.Index(letters[min(at, len(letters)):], t.Word)
-		from = max(from, 0) + min(at, len(letters))
+		at = min(at, len(letters))
+		from := max(strings.Index(letters[at:], t.Word), 0) + at
 		joined := !t.Dense && t.Part > 0 && from == at && at > 0 && len(all) > 0
 		at = from + len(t.Word)
 		first, _ := utf8.DecodeRuneInString(t.Word)
