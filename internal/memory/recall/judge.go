@@ -150,8 +150,8 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 	switch title := p.title(j.s); {
 	case title > 1:
 		bonus += titleWeight
-		j.telling++
-	case title == 1 && own:
+		j.telling += 2
+	case title == 1 && (own || p.fragment):
 		least = 0.1
 		j.subject = true
 	case !own:
@@ -179,7 +179,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 	}
 	j.says, j.floor = leastLikely(says, bonus, of, n)
 	p.judgeSentences(j, bonus, held, of)
-	subject := own && j.subject && (p.mine || least < 0.5)
+	subject := j.subject && (own && p.mine || least < 0.5)
 	if p.states && j.telling < 2 || j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common) {
 		j.says = min(j.says, 0.9*j.floor)
 	}
@@ -240,15 +240,11 @@ func (p *Prompt) judgeSentences(j *judged, bonus float64, held map[string]int, o
 // title returns the number of words of the longest of a statement's names that a prompt has, one behind the other.
 func (p *Prompt) title(s *statement) (words int) {
 	for _, name := range s.named {
-		for i := range p.words {
-			if len(name) <= words || i+len(name) > len(p.words) {
+		for i := range p.keys {
+			if len(name) <= words || i+len(name) > len(p.keys) {
 				break
 			}
-			same := p.words[i+len(name)-1].At-p.words[i].At < 64
-			for k, term := range name {
-				same = same && p.words[i+k].Term == term
-			}
-			if same {
+			if slices.Equal(p.keys[i:i+len(name)], name) {
 				words = len(name)
 			}
 		}

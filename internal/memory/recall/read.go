@@ -29,19 +29,21 @@ type Prompt struct {
 	// List is set if the prompt asks for a list.
 	List bool
 
-	asks   bool         // it is a question
-	mine   bool         // about what belongs to the person
-	said   bool         // about what was said
-	here   bool         // it points at what lies before both
-	world  bool         // about how something is in the world
-	fact   bool         // it asks who, when or which
-	why    bool         // it asks for a reason
-	should bool         // it asks which way to go
-	own    bool         // about what is the person's
-	ownIn  map[int]bool // the sentences that are so, of a prompt with several
-	states bool         // it tells something
-	common bool         // it has words that everybody says, and asks for nothing of the person\'s
-	words  []word       // different ones
+	asks     bool         // it is a question
+	mine     bool         // about what belongs to the person
+	said     bool         // about what was said
+	here     bool         // it points at what lies before both
+	world    bool         // about how something is in the world
+	fact     bool         // it asks who, when or which
+	why      bool         // it asks for a reason
+	should   bool         // it asks which way to go
+	own      bool         // about what is the person's
+	ownIn    map[int]bool // the sentences that are so, of a prompt with several
+	states   bool         // it tells something
+	fragment bool         // it has nearly no words but those that say something, as what is typed into a search
+	common   bool         // it has words that everybody says, and asks for nothing of the person\'s
+	words    []word       // different ones
+	keys     []string     // see [unit.key], of all words
 }
 
 // word is a word of a prompt that says something.
@@ -79,6 +81,7 @@ func Read(text string) Prompt {
 		if u.rank == function {
 			functions++
 		}
+		p.keys = append(p.keys, u.key())
 		if w, ok := content(p.Query, u, german); ok && !seen[w.Term] && len(p.words) < maxWords {
 			seen[w.Term], w.sentence = true, sentence
 			p.words = append(p.words, w)
@@ -102,8 +105,8 @@ func Read(text string) Prompt {
 	}
 	p.own = own
 	p.states = !p.asks && !p.mine && !p.said && len(p.words) >= 3 && functions > 1
-	fragment := len(p.words) >= 2 && len(all)-len(p.words) <= 1
-	p.common = telling == 0 && !own && !fragment && !(p.fact && p.asks)
+	p.fragment = len(p.words) >= 2 && len(all)-len(p.words) <= 1
+	p.common = telling == 0 && !own && !p.fragment && !(p.fact && p.asks)
 	switch {
 	case len(p.words) == 0:
 		p.Why = "no word of the prompt says what it is about"

@@ -16,7 +16,7 @@ type statement struct {
 	initials map[string]int // initials of words that follow each other, to the first of them
 	head     int            // units of the names before its sentence, if nothing stands between them
 	past     bool           // it says what was, and is no longer
-	named    [][]string     // terms of the names that stand before it, or between its commas
+	named    [][]string     // the names that stand before it, or between its commas, see [unit.key]
 }
 
 // mention is a word in a statement.
@@ -165,13 +165,14 @@ func (s *statement) titles(text string, all []unit) map[int]bool {
 	titled := map[int]bool{}
 	var piece []string
 	first, firstNamed := 0, false // a list of names begins the text
+	telling := false              // the piece has a word with a meaning of its own
 	flush := func(next int) {
-		if n := len(piece); 0 < n && n <= 3 && !slices.Contains(piece, "") {
+		if n := len(piece); 0 < n && n <= 3 && telling {
 			s.named = append(s.named, piece)
 			titled[first] = n == 1
 		}
 		firstNamed = firstNamed || first == 0 && len(s.named) > 0
-		piece, first = nil, next
+		piece, first, telling = nil, next, false
 	}
 	pieces, last := 0, 0
 	for i, u := range all {
@@ -180,14 +181,14 @@ func (s *statement) titles(text string, all []unit) map[int]bool {
 			pieces++
 		}
 		last = u.End
-		piece = append(piece, u.Term)
+		piece, telling = append(piece, u.key()), telling || u.rank != function
 	}
 	if flush(len(all)); pieces == 0 || len(titled) == 0 || !firstNamed {
 		s.named, titled = nil, map[int]bool{}
 		for i, end := 0, headOf(all); i < end; i++ {
 			s.head++
-			if i+1 < end && all[i].Term != "" && all[i+1].Term != "" {
-				s.named = append(s.named, []string{all[i].Term, all[i+1].Term})
+			if i+1 < end && all[i].rank != function && all[i+1].rank != function {
+				s.named = append(s.named, []string{all[i].key(), all[i+1].key()})
 			}
 		}
 	}

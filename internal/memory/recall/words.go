@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	_ "embed"
 	"math/bits"
 	"strings"
@@ -145,6 +146,9 @@ func isGerman(all []unit) bool {
 	}
 	return false
 }
+
+// key returns what a word is compared by as a part of a name, where a word without a meaning of its own counts as well: point of view.
+func (u *unit) key() string { return cmp.Or(u.Term, u.Word) }
 
 // howCommon returns the rank of a word.
 func (u *unit) howCommon() rank {
