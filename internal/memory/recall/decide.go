@@ -203,12 +203,12 @@ func (d *Decision) miss(r *memory.Record, score float64, why string) {
 // something.
 func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 	for _, j := range all {
+		tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
 		better := func(o *judged) bool {
-			if o == j || o.says < o.floor || o.says < j.says {
+			if o == j || o.says < o.floor || o.says < j.says && !(tells && o.tells(p) > j.tells(p)) {
 				return false
 			}
 			more, less, equal, covers := false, false, true, true
-			tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
 			for i, weight := range j.met {
 				if tells && p.words[i].rank != rare {
 					continue
@@ -230,6 +230,16 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 		}
 	}
 	return kept
+}
+
+// tells returns what the words of a record say that tell something.
+func (j *judged) tells(p Prompt) (sum float64) {
+	for i, weight := range j.met {
+		if p.words[i].rank == rare {
+			sum += weight
+		}
+	}
+	return sum
 }
 
 // named returns how many different things of a prompt records reach the floor by.
