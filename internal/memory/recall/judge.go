@@ -154,7 +154,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 	case title == 1 && (own || p.fragment):
 		least = 0.1
 		j.subject = true
-	case !own:
+	case !own, p.should: // whether to use Fastify for the new service asks nothing about services
 		least = 0.65
 	}
 	j.covered = min(j.covered/max(total, 1), 1)

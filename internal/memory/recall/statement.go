@@ -215,16 +215,31 @@ func headOf(all []unit) (words int) {
 	return 0
 }
 
-// saysPast reports whether a text, or the sentence below its names, begins by saying what was: that is over, and given alone it would mislead.
+// saysPast reports whether a text, or the sentence below its names, begins by saying what was, or says of itself that something else took its place: that
+// is over, and given alone it would mislead.
 func saysPast(text string) bool {
-	for line := range strings.Lines(strings.ToLower(text)) {
+	lower := strings.ToLower(text)
+	for line := range strings.Lines(lower) {
 		line = strings.TrimLeftFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
 		if slices.ContainsFunc(pastOpeners, func(o string) bool { return strings.HasPrefix(line, o) }) {
 			return true
 		}
 	}
+	for _, mark := range replacedMarks {
+		before, _, ok := strings.Cut(lower, mark)
+		opening := strings.TrimSpace(before[strings.LastIndexAny(before, ".;!\n")+1:])
+		if ok && (opening == "" || slices.Contains(sinceThen, opening)) {
+			return true
+		}
+	}
 	return strings.Contains(text, " Previously ") || strings.Contains(text, " Was ") || strings.Contains(text, " Formerly ")
 }
+
+// replacedMarks begin, alone or behind one of sinceThen, a sentence without a subject of its own: Later replaced by Biome.
+var (
+	replacedMarks = []string{"replaced by ", "superseded by ", "ersetzt durch ", "abgelöst durch ", "reemplazado por ", "reemplazada por ", "sustituido por ", "sustituida por "}
+	sinceThen     = []string{"later", "since", "since then", "then", "now", "meanwhile", "später", "seither", "inzwischen", "dann", "luego", "después"}
+)
 
 var pastOpeners = []string{"previously ", "formerly ", "used to ", "was ", "were ", "earlier we ", "früher ", "war ", "vorher ", "ehemals ", "antes ", "anteriormente ", "era ", "以前", "之前", "曾经", "过去"}
 
