@@ -205,6 +205,9 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 	for _, j := range all {
 		tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
 		better := func(o *judged) bool {
+			if o != j && o.says >= o.floor && p.isAside(j, o) {
+				return true
+			}
 			if o == j || o.says < o.floor || o.says < j.says && !(tells && o.tells(p) > j.tells(p)) {
 				return false
 			}
@@ -230,6 +233,24 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 		}
 	}
 	return kept
+}
+
+// isAside reports whether a record has only common words of a prompt, where another one has what they belong to: whether to use Fastify for the new service
+// asks nothing about services.
+func (p *Prompt) isAside(j, o *judged) bool {
+	if j.telling > 0 || j.named || !o.named && (!p.should || o.telling == 0) {
+		return false
+	}
+	about := map[int]bool{}
+	for i := range o.met {
+		about[p.words[i].clause] = true
+	}
+	for i := range j.met {
+		if !about[p.words[i].clause] {
+			return false
+		}
+	}
+	return true
 }
 
 // tells returns what the words of a record say that tell something.

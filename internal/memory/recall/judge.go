@@ -82,6 +82,7 @@ const (
 	worldWeight  = -6.0 // it asks how something is in the world
 	phrase       = 1.5  // two words stand beside each other in both
 	coverWeight  = 3.0  // all words of the prompt are met
+	nameWeight   = 1.0  // it has a word that the record is named by, and asks for what is the person's
 	titleWeight  = 5.0  // it has a name of two or three words that the record gives to what it is about
 	overlap      = 0.5  // of a pair of letters that shares one with the last
 	equalTo      = 0.88 // a record is as much about a word as another one
@@ -100,6 +101,7 @@ type judged struct {
 	covered float64
 	telling int  // how many of the words are rare
 	subject bool // one of the others is its subject
+	named   bool // it has a name that the prompt has
 }
 
 func (j *judged) score() float64 { return math.Round(1000*j.says/j.floor) / 1000 }
@@ -146,20 +148,24 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		return
 	}
 	own := p.own && (p.ownIn == nil || slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.ownIn[p.words[i].sentence] }))
+	j.covered = min(j.covered/max(total, 1), 1)
+	if len(p.words) > 1 {
+		bonus += coverWeight * j.covered
+	}
 	least := 0.5
-	switch title := p.title(j.s); {
+	title := p.title(j.s)
+	j.named = title > 0
+	switch {
 	case title > 1:
 		bonus += titleWeight
 		j.telling += 2
 	case title == 1 && (own || p.fragment):
 		least = 0.1
+		bonus += nameWeight
 		j.subject = true
-	case !own, p.should: // whether to use Fastify for the new service asks nothing about services
+		j.covered = max(j.covered, p.coveredClause(j, held, of))
+	case !own:
 		least = 0.65
-	}
-	j.covered = min(j.covered/max(total, 1), 1)
-	if len(p.words) > 1 {
-		bonus += coverWeight * j.covered
 	}
 	for _, sign := range []struct {
 		on     bool
@@ -235,6 +241,23 @@ func (p *Prompt) judgeSentences(j *judged, bonus float64, held map[string]int, o
 			j.says, j.floor, j.covered = says, least, max(j.covered, min(covered/max(total, 1), 1))
 		}
 	}
+}
+
+// coveredClause returns how much of one of the prompt's clauses a record meets, at most: a prompt may list things that have nothing in common.
+func (p *Prompt) coveredClause(j *judged, held map[string]int, of int) (most float64) {
+	total, met := map[int]float64{}, map[int]float64{}
+	for i := range p.words {
+		w := &p.words[i]
+		share := w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
+		total[w.clause] += share
+		if j.met[i] > 0 {
+			met[w.clause] += share
+		}
+	}
+	for clause, share := range met {
+		most = max(most, share/max(total[clause], 1))
+	}
+	return min(most, 1)
 }
 
 // title returns the number of words of the longest of a statement's names that a prompt has, one behind the other.

@@ -51,6 +51,7 @@ type word struct {
 	unit
 	name     bool // it is written as a name is
 	sentence int
+	clause   int
 }
 
 // Read reads a prompt. It tells by general signs what sort of prompt it is: how many of its words say something, how it begins, whether it points at
@@ -73,17 +74,21 @@ func Read(text string) Prompt {
 	german := isGerman(all)
 	order := p.signs(all)
 	seen := map[string]bool{}
-	functions, sentence := 0, 0
+	functions, sentence, clause, last := 0, 0, 0, 0
 	for _, u := range all {
 		if u.Breaks {
 			sentence++
 		}
+		if u.Breaks || u.At > last && strings.ContainsAny(p.Query[last:u.At], ",;:()，；：、") {
+			clause++
+		}
+		last = u.End
 		if u.rank == function {
 			functions++
 		}
 		p.keys = append(p.keys, u.key())
 		if w, ok := content(p.Query, u, german); ok && !seen[w.Term] && len(p.words) < maxWords {
-			seen[w.Term], w.sentence = true, sentence
+			seen[w.Term], w.sentence, w.clause = true, sentence, clause
 			p.words = append(p.words, w)
 		}
 	}
