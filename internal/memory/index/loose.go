@@ -156,12 +156,22 @@ func Near(asked, word string) float64 {
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	near := strings.HasPrefix(long, short) || len(short) >= 5 && len(long)-len(short) <= 1 && isSlip(asked, word) ||
+	near := strings.HasPrefix(word, asked) || strings.HasPrefix(asked, word) && isNameEnding(asked[len(word):]) || len(short) >= 5 && len(long)-len(short) <= 1 && isSlip(asked, word) ||
 		len(short) >= 9 && len(long)-len(short) <= 2 && editsWithin(asked, word, 2)
 	if len(short) < 4 || !near || hasSign(asked) || hasSign(word) {
 		return 0
 	}
 	return 0.9
+}
+
+// isNameEnding reports whether a name is as often written with an ending as without: ReactJS, PostgreSQL. With another one it is another word: a reactor is
+// not about React.
+func isNameEnding(end string) bool {
+	switch end {
+	case "js", "db", "sql", "ql", "lang", "app", "hub":
+		return true
+	}
+	return false
 }
 
 // hasSign reports whether a word has a digit or a sign: with another one it is another name.

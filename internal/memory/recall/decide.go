@@ -253,10 +253,10 @@ func (p *Prompt) isAside(j, o *judged) bool {
 	return true
 }
 
-// tells returns what the words of a record say that tell something.
+// tells returns what the words of a record say, without those that everybody says.
 func (j *judged) tells(p Prompt) (sum float64) {
 	for i, weight := range j.met {
-		if p.words[i].rank == rare {
+		if p.words[i].rank < everyday {
 			sum += weight
 		}
 	}

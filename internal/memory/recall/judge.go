@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
 )
@@ -130,7 +131,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 			bonus += phrase
 		}
 		last = m
-		if w.name && mention.name && w.rank != rare { // React, not to react
+		if w.name && mention.name && w.rank != rare && strings.ToUpper(w.shown) != w.shown { // React, not to react, nor HTTP
 			w.rank, w.name = rare, false
 			p.words[m.prompt].rank = rare
 		}

@@ -176,7 +176,7 @@ func (s *statement) titles(text string, all []unit) map[int]bool {
 	}
 	pieces, last := 0, 0
 	for i, u := range all {
-		if u.Part == 0 && u.At > last && strings.ContainsAny(text[last:u.At], "\n,;()|:") {
+		if u.At > last && strings.ContainsAny(text[last:u.At], "\n,;()|:") {
 			flush(i)
 			pieces++
 		}
