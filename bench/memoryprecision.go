@@ -207,7 +207,7 @@ func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool)
 				}
 				wrong := s.add(c.Expect, names)
 				if verbose && odd && wrong {
-					o.Note("%s | %s | given %v, wanted %v", form, c.Query, names, append(c.Expect.Beliefs.Must, *cmp.Or(c.Expect.Beliefs.Only, &[]string{})...))
+					o.Note("%s | %s | given %v, wanted %v; %s", form, c.Query, names, append(c.Expect.Beliefs.Must, *cmp.Or(c.Expect.Beliefs.Only, &[]string{})...), d.Why)
 					for _, m := range d.Missed {
 						if m.Score > 0.3 {
 							o.Note("      %s %.2f %s", g.name[m.ID], m.Score, m.Why)

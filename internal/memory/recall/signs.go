@@ -39,7 +39,7 @@ func (p *Prompt) signs(all []unit) order {
 		p.should = p.should || in&signs.Should != 0 && i < 3
 		if in&signs.Person != 0 {
 			p.mine = p.mine || i+1 < len(all) && signs.Of(all[i+1].Word)&signs.Likes != 0 || i > 0 && signs.Of(all[i-1].Word)&signs.Likes != 0
-			p.world = p.world || i > 0 && i <= 2 && signs.Of(all[0].Word)&signs.Way != 0
+			p.world = p.world || i > 0 && i <= 2 && !p.should && signs.Of(all[0].Word)&signs.Way != 0
 		}
 		p.world = p.world || i == 1 && t.Word == "to" && signs.Of(all[0].Word)&signs.Way != 0
 		if in&signs.Here != 0 && !hasSubject(all, i) {
@@ -53,7 +53,7 @@ func (p *Prompt) signs(all []unit) order {
 			p.asks, first = true, false
 		case in&signs.Ask != 0:
 			told, first = asked, false
-		case in&signs.Order != 0 && !t.isName(true):
+		case in&signs.Order != 0 && t.Parts == 1 && !t.isName(true): // try-catch tells nobody to try
 			told, first = ordered, false
 		case in&signs.Polite == 0 && in&signs.Greeting == 0:
 			first = false

@@ -89,7 +89,7 @@ func readStatement(text string) *statement {
 			s.mentions = append(s.mentions, m)
 			continue
 		}
-		m.name = !u.Dense && u.isName(german)
+		m.name = !u.Dense && (u.isName(german) || titled[n] && u.rank == rare)
 		switch {
 		case u.Dense: // two letters are no word
 		case place >= 3*earlyWords:
@@ -259,7 +259,7 @@ func (s *statement) matches(words []word) (out []match) {
 			m := &s.mentions[n]
 			same := 0.0
 			switch {
-			case w.Term == m.Term:
+			case w.Term == m.Term && !(m.name && len(w.Word) > len(m.Word)+2): // a reaction is not about React
 				same = 1
 				times++
 			case w.Dense:
