@@ -87,7 +87,7 @@ const (
 	titleWeight  = 5.0  // it has a name of two or three words that the record gives to what it is about
 	overlap      = 0.5  // of a pair of letters that shares one with the last
 	equalTo      = 0.88 // a record is as much about a word as another one
-	farAhead     = 2.5  // the score of a record that meets all that another one does, and more, as a multiple of the score of that one
+	farAhead     = 1.8  // the score of a record that meets all that another one does, and more, as a multiple of the score of that one
 )
 
 // judged is a candidate with its evidence.
