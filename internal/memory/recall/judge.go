@@ -131,7 +131,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 			bonus += phrase
 		}
 		last = m
-		if w.name && mention.name && w.rank != rare && strings.ToUpper(w.shown) != w.shown { // React, not to react, nor HTTP
+		if mention.name && w.rank != rare && (w.name && strings.ToUpper(w.shown) != w.shown || w.Word == mention.Word && mention.title) { // React, not to react, nor HTTP
 			w.rank, w.name = rare, false
 			p.words[m.prompt].rank = rare
 		}

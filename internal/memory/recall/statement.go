@@ -23,6 +23,7 @@ type statement struct {
 type mention struct {
 	unit
 	name  bool    // it is written as a name
+	title bool    // it is, by itself, what the statement is named
 	place int     // among the words that say something
 	about float64 // how much the statement is about it, 1 for its subject
 }
@@ -105,7 +106,7 @@ func readStatement(text string) *statement {
 		}
 		switch {
 		case titled[n]:
-			m.about = 1
+			m.about, m.title = 1, true
 		case n < s.head && place >= earlyWords:
 			m.about = headWord
 		case describes(u.Token):
