@@ -95,7 +95,7 @@ func Read(text string) Prompt {
 	}
 	telling := 0
 	for _, w := range p.words {
-		if w.rank == rare {
+		if w.rank == rare || w.name && strings.ToUpper(w.shown) != w.shown {
 			telling++
 		}
 	}
@@ -192,7 +192,7 @@ func isIdentifier(text string, t index.Token) bool {
 	if t.At > 0 && (text[t.At-1] == '`' || text[t.At-1] == '/' || text[t.At-1] == '.' || text[t.At-1] == '$') || t.End < len(text) && text[t.End] == '(' {
 		return true
 	}
-	if t.Parts < 2 {
+	if t.Parts < 2 || isPair(run) {
 		return false
 	}
 	switch {
@@ -203,6 +203,12 @@ func isIdentifier(text string, t index.Token) bool {
 	}
 	dot := strings.LastIndexByte(run, '.')
 	return dot > 0 && listed.Of(run[dot+1:])&listEnding != 0
+}
+
+// isPair reports whether a run is two common words with a stroke between them, as a person writes them: try/catch, client/server.
+func isPair(run string) bool {
+	one, other, cut := strings.Cut(strings.ToLower(run), "/")
+	return cut && rankOfWord(one) != rare && rankOfWord(other) != rare
 }
 
 // proseOf returns what a person has written of a text, without code, logs and quotations, and how many bytes those have.
