@@ -132,12 +132,10 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 		p.judge(j, names, found.Held, found.Of)
 	}
 	all = d.newestOnly(all, found.Items)
-	var past []*judged
 	all = slices.DeleteFunc(all, func(j *judged) bool {
 		if j.says <= 0 {
 			d.miss(&j.item.Record, 0, "it has no telling word of the prompt")
 		} else if j.s.past {
-			past = append(past, j)
 			d.miss(&j.item.Record, j.score(), "it says what was, and is no longer")
 		}
 		return j.says <= 0 || j.s.past
@@ -146,7 +144,7 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 		return cmp.Or(cmp.Compare(b.says-b.floor, a.says-a.floor), b.item.Said.Compare(a.item.Said))
 	})
 	all = d.mergeSame(all)
-	all = d.keepBest(p, all, past)
+	all = d.keepBest(p, all)
 	most := MaxLines
 	if p.List || named(all) > MaxLines {
 		most = MaxList
@@ -202,8 +200,8 @@ func (d *Decision) miss(r *memory.Record, score float64, why string) {
 }
 
 // keepBest drops records of which each word that they were found by is what another one is more about: by that word, or by more of those that tell
-// something. One that says what was is more about it if it is far ahead.
-func (d *Decision) keepBest(p Prompt, all, past []*judged) (kept []*judged) {
+// something.
+func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 	for _, j := range all {
 		tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
 		better := func(o *judged) bool {
@@ -226,9 +224,9 @@ func (d *Decision) keepBest(p Prompt, all, past []*judged) (kept []*judged) {
 			for i := range o.met {
 				more = more || j.met[i] == 0 && (p.words[i].rank == rare || !tells)
 			}
-			return !o.s.past && !less && (more || !equal) || more && covers && o.score() >= farAhead*j.score()
+			return !less && (more || !equal) || more && covers && o.score() >= farAhead*j.score()
 		}
-		if j.says >= j.floor && (slices.ContainsFunc(all, better) || slices.ContainsFunc(past, better)) {
+		if i := slices.IndexFunc(all, better); i >= 0 && j.says >= j.floor {
 			d.miss(&j.item.Record, j.score(), "another record is more about "+strings.Join(j.words, ", "))
 		} else {
 			kept = append(kept, j)
@@ -240,7 +238,7 @@ func (d *Decision) keepBest(p Prompt, all, past []*judged) (kept []*judged) {
 // isAside reports whether a record has only common words of a prompt, where another one has what they belong to: whether to use Fastify for the new service
 // asks nothing about services.
 func (p *Prompt) isAside(j, o *judged) bool {
-	if j.telling > 0 || j.named || o.s.past || !o.named && (!p.should || o.telling == 0) {
+	if j.telling > 0 || j.named || !o.named && (!p.should || o.telling == 0) {
 		return false
 	}
 	about := map[int]bool{}

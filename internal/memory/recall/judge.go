@@ -187,7 +187,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 	j.says, j.floor = leastLikely(says, bonus, of, n)
 	p.judgeSentences(j, bonus, held, of)
 	subject := j.subject && (own && p.mine || least < 0.5)
-	if p.states && j.telling < 2 && !j.named || j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common) {
+	if p.states && j.telling < 2 && !(p.tells && j.named) || j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common) {
 		j.says = min(j.says, 0.9*j.floor)
 	}
 }

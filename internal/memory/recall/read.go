@@ -37,6 +37,7 @@ type Prompt struct {
 	fact     bool         // it asks who, when or which
 	why      bool         // it asks for a reason
 	should   bool         // it asks which way to go
+	tells    bool         // it tells to tell something
 	own      bool         // about what is the person's
 	ownIn    map[int]bool // the sentences that are so, of a prompt with several
 	states   bool         // it tells something
@@ -99,6 +100,7 @@ func Read(text string) Prompt {
 		}
 	}
 	own := p.asksOfOwn(order)
+	p.tells = order == asked
 	if own && sentence > 1 {
 		p.ownIn = map[int]bool{}
 		for i, s := range sentencesOf(p.Query, all) {
