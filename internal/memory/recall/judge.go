@@ -160,9 +160,12 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 	case title > 1:
 		bonus += titleWeight
 		j.telling += 2
-	case title == 1 && (own || p.fragment):
+	case title == 1 && (own || p.fragment || p.tells):
 		least = 0.1
 		bonus += nameWeight
+		if len(p.keys) == 1 {
+			bonus += titleWeight // the prompt is its name and nothing else
+		}
 		j.subject = true
 		j.covered = max(j.covered, p.coveredClause(j, held, of))
 	case !own:
@@ -187,7 +190,8 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 	j.says, j.floor = leastLikely(says, bonus, of, n)
 	p.judgeSentences(j, bonus, held, of)
 	subject := j.subject && (own && p.mine || least < 0.5)
-	if p.states && j.telling < 2 && !(p.tells && j.named) || j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common) {
+	toldOf := p.tells && j.named
+	if p.states && j.telling < 2 && !toldOf || j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common && !toldOf) {
 		j.says = min(j.says, 0.9*j.floor)
 	}
 }

@@ -112,7 +112,7 @@ func Read(text string) Prompt {
 	}
 	p.own = own
 	p.states = !p.asks && !p.mine && !p.said && len(p.words) >= 3 && functions > 1
-	p.fragment = len(p.words) >= 2 && len(all)-len(p.words) <= 1
+	p.fragment = len(p.words) >= 2 && len(all)-len(p.words) <= 1 || len(p.words) == 1 && len(all) == 1
 	p.common = telling == 0 && !own && !p.fragment && !(p.fact && p.asks)
 	switch {
 	case len(p.words) == 0:
@@ -121,7 +121,7 @@ func Read(text string) Prompt {
 		p.Why = "the prompt is code or a log"
 	case order == ordered && !own:
 		p.Why = "the prompt tells what to do"
-	case p.here && p.why && !own, telling == 0 && !own && (p.here || len(p.words) < 2):
+	case p.here && p.why && !own, telling == 0 && !own && (p.here || len(p.words) < 2 && !p.fragment):
 		p.Why = "the prompt is about what lies at hand"
 	}
 	return p
