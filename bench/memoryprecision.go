@@ -88,7 +88,6 @@ type belief struct {
 	Scope      []string `json:"scope"`
 	Pinned     bool     `json:"pinned"`
 	ResolvedAt *string  `json:"resolved_at"`
-	Superseded *string  `json:"superseded_by"`
 	Said       string   `json:"created_at"`
 	With       []string `json:"participants"` // of a relation
 }
@@ -116,8 +115,8 @@ type precisionExpect struct {
 	} `json:"relevantBeliefs"`
 }
 
-// compareGiven prints the precision and recall of what PrecisionMemBench's prompts are given. Its user's records lie in a namespace for each scope; what
-// another mechanism of the set is for (pinned and open, replaced and resolved beliefs) is left out of what was given, as its own judge does.
+// compareGiven prints the precision and recall of what PrecisionMemBench's prompts are given. Its user's records lie in a namespace for each scope. As its
+// own judge does, it leaves out what is pinned, and adds what a relation is about. Beliefs that were replaced or resolved are wrong when they are given.
 func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool) error {
 	var beliefs []belief
 	var cases []precisionCase
@@ -169,7 +168,7 @@ func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool)
 			names, d, err := g.give(ctx, query, spaces)
 			names = slices.DeleteFunc(names, func(n string) bool {
 				b := of[n]
-				return b.User != user || b.Pinned || os.Getenv("KEEP") == "" && (b.ResolvedAt != nil || b.Superseded != nil) || !inScope(b, scope)
+				return b.User != user || b.Pinned || !inScope(b, scope)
 			})
 			for _, n := range names { // its own judge adds what a relation is about, whatever was searched with
 				for _, with := range of[n].With {

@@ -235,8 +235,8 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 	return kept
 }
 
-// isAside reports whether a record has only common words of a prompt, where another one has what they belong to: whether to use Fastify for the new service
-// asks nothing about services.
+// isAside reports whether a record has only common words of a prompt, where another one has what they belong to: whether to use Fastify for the new
+// service asks nothing about services.
 func (p *Prompt) isAside(j, o *judged) bool {
 	if j.telling > 0 || j.named || !o.named && (!p.should || o.telling == 0) {
 		return false

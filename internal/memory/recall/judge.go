@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
 )
@@ -131,7 +130,8 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 			bonus += phrase
 		}
 		last = m
-		if mention.name && w.rank != rare && (w.name && strings.ToUpper(w.shown) != w.shown || w.Word == mention.Word && mention.title) { // React, not to react, nor HTTP
+		// React, not to react, nor HTTP
+		if mention.name && w.rank != rare && (w.name && !w.isAcronym() || w.Word == mention.Word && mention.title) {
 			w.rank, w.name = rare, false
 			p.words[m.prompt].rank = rare
 		}

@@ -95,7 +95,7 @@ func Read(text string) Prompt {
 	}
 	telling := 0
 	for _, w := range p.words {
-		if w.rank == rare || w.name && strings.ToUpper(w.shown) != w.shown {
+		if w.rank == rare || w.name && !w.isAcronym() {
 			telling++
 		}
 	}

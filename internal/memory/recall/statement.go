@@ -238,8 +238,10 @@ func saysPast(text string) bool {
 
 // replacedMarks begin, alone or behind one of sinceThen, a sentence without a subject of its own: Later replaced by Biome.
 var (
-	replacedMarks = []string{"replaced by ", "superseded by ", "ersetzt durch ", "abgelöst durch ", "reemplazado por ", "reemplazada por ", "sustituido por ", "sustituida por "}
-	sinceThen     = []string{"later", "since", "since then", "then", "now", "meanwhile", "später", "seither", "inzwischen", "dann", "luego", "después"}
+	replacedMarks = []string{
+		"replaced by ", "superseded by ", "ersetzt durch ", "abgelöst durch ", "reemplazado por ", "reemplazada por ", "sustituido por ", "sustituida por ",
+	}
+	sinceThen = []string{"later", "since", "since then", "then", "now", "meanwhile", "später", "seither", "inzwischen", "dann", "luego", "después"}
 )
 
 var pastOpeners = []string{"previously ", "formerly ", "used to ", "was ", "were ", "earlier we ", "früher ", "war ", "vorher ", "ehemals ", "antes ", "anteriormente ", "era ", "以前", "之前", "曾经", "过去"}

@@ -137,6 +137,9 @@ func (u *unit) isName(german bool) bool {
 	return upper > 0 || strings.ContainsFunc(u.Word, unicode.IsDigit) && strings.ContainsFunc(u.Word, unicode.IsLetter)
 }
 
+// isAcronym reports whether a word is written in capital letters only, as HTTP is, however common it is.
+func (u *unit) isAcronym() bool { return strings.ToUpper(u.shown) == u.shown }
+
 // isGerman reports whether a text has words of German that no other of the four languages has.
 func isGerman(all []unit) bool {
 	for i := range all {
