@@ -152,7 +152,7 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 	for _, j := range all {
 		switch {
 		case j.says < j.floor:
-			d.miss(&j.item.Record, j.score(), fmt.Sprintf("below the floor: %.1f of %.1f, by %s", j.says, j.floor, strings.Join(j.words, ", ")))
+			d.miss(&j.item.Record, j.score(), "too little of the prompt is in it: "+strings.Join(j.words, ", "))
 		case len(d.Given) == most:
 			d.miss(&j.item.Record, j.score(), fmt.Sprintf("%d lines are given already", most))
 		default:
@@ -160,7 +160,7 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 		}
 	}
 	if len(d.Given) == 0 {
-		d.Why = "nothing reached the floor"
+		d.Why = "nothing that is kept is about it"
 	}
 	return d
 }
