@@ -130,5 +130,6 @@ func (s *Store) load(e Entry) (*Run, error) {
 		t.run.ended, t.run.died, t.run.Ended = true, true, e.Ended
 		t.run.settle()
 	}
+	t.run.ByProcess = t.run.shares.byProcess()
 	return t.run, nil
 }
