@@ -60,14 +60,14 @@ out again, byte for byte. A second call changes nothing.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Agents, "agents", "", "answer to the first question: all, none, or names as in claude,codex")
-	f.StringVar(&o.MCP, "mcp", "", "answer to the second: yes or no")
-	f.StringVar(&o.Watch, "watch", "", "answer to the third: yes or no")
-	f.StringVar(&o.Memory, "memory", "", "answer to the fourth: yes or no")
+	f.StringVar(&o.Agents, "agents", "", "which agents run in their limits when you type them: all, none, or names as in claude,codex")
+	f.StringVar(&o.MCP, "mcp", "", "whether Plimsoll stands in front of MCP servers: yes or no")
+	f.StringVar(&o.Watch, "watch", "", "whether what runs use is shown, and you are told what happens: yes or no")
+	f.StringVar(&o.Memory, "memory", "", "whether what is said is remembered: yes or no")
 	f.StringVar(&o.Facts, "facts", "", "whether a local model may draw facts for the memory: yes or no")
 	f.StringVar(&o.Meaning, "meaning", "", "whether a local model may make vectors for the memory: yes or no")
-	f.StringVar(&o.Editors, "editors", "", "answer to the fifth: yes or no")
-	f.StringVar(&o.ToolsMax, "tools-max", "", "answer to the sixth: yes or no")
+	f.StringVar(&o.Editors, "editors", "", "whether agents that an editor starts run in their limits: yes or no")
+	f.StringVar(&o.ToolsMax, "tools-max", "", "whether the definitions of MCP tools are bounded: yes or no")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "take the proposed answers")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show every change, make none")
 	f.BoolVar(&undo, "undo", false, "take out what was set up")
@@ -102,7 +102,7 @@ func askTerminal(in io.Reader, out io.Writer) func(app.SetupQuestion) (string, e
 		if q.Say != "" {
 			fmt.Fprintln(out, strings.TrimRight(q.Say, "\n"))
 		}
-		fmt.Fprintf(out, "\n%d of 6  %s\n        %s\n        [%s; ?: show the change] ", q.Number, q.Text, q.About, q.Answers)
+		fmt.Fprintf(out, "\n%d. %s\n   %s\n   [%s; ?: show the change] ", q.Number, q.Text, q.About, q.Answers)
 		line, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
