@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -115,7 +115,7 @@ are left alone without --remote.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), r)
 			}
-			return printWrap(plainWriter(cmd.OutOrStdout()), r, o.Undo)
+			return printWrap(plainWriter(cmd.OutOrStdout()), r, o.Undo, terminalWidth())
 		},
 	}
 	f := cmd.Flags()
@@ -127,20 +127,21 @@ are left alone without --remote.`,
 	return cmd
 }
 
-func printWrap(w io.Writer, r app.WrapResult, undo bool) error {
+func printWrap(w io.Writer, r app.WrapResult, undo bool, width int) error {
 	if r.DryRun && r.Diff != "" {
 		if _, err := io.WriteString(w, r.Diff+"\n"); err != nil {
 			return err
 		}
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SERVER\tCLIENT\tLINE\t\tWHY")
+	var t table
+	t.row("SERVER", "CLIENT", "LINE", "", "WHY")
 	for _, s := range r.Servers {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\n", app.Printable(s.Name), s.Client, s.Line, s.Action, s.Why)
+		t.row(app.Printable(s.Name), string(s.Client), strconv.Itoa(s.Line), string(s.Action), s.Why)
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.write(w, width); err != nil {
 		return err
 	}
+	w = wrapWriter{w, width}
 	switch {
 	case r.DryRun:
 		fmt.Fprintf(w, "Nothing was changed (--dry-run).\n")

@@ -52,11 +52,7 @@ out again, byte for byte. A second call changes nothing.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), r)
 			}
-			width := 0 // for who reads whole lines
-			if term.IsTerminal(int(os.Stdout.Fd())) {
-				width = columns(os.Stdout)
-			}
-			return printSetup(plainWriter(cmd.OutOrStdout()), r, undo, width)
+			return printSetup(plainWriter(cmd.OutOrStdout()), r, undo, terminalWidth())
 		},
 	}
 	f := cmd.Flags()
