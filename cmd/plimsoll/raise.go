@@ -19,13 +19,14 @@ func newRaiseCommand(open opener) *cobra.Command {
 		Short: "Give a run that lives more memory",
 		Long: `Give a run that lives a higher memory limit, without a restart.
 
-RUN is an id as plimsoll runs and plimsoll top show it, the beginning of one, or the name of a tool of which one
-run lives. The limit only grows, and only within what other runs have not set aside; --force gives it all the
+RUN is an id as plimsoll runs and plimsoll top show it, the beginning of one, the name of a tool of which one
+run lives, or last: the newest that lives. The limit only grows, and only within what other runs have not set aside; --force gives it all the
 same. What a program was told of its memory when it started it keeps: the heap of a Node.js, say. In the layer
 rlimit the limit is each process's own and cannot grow.
 
 By itself a run grows to twice its limit at most, where nobody has named one (memory_grow).`,
 		Example: `  plimsoll raise claude --memory 6G
+  plimsoll raise last --memory 6G
   plimsoll raise 4k2jq --memory 12G --force`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

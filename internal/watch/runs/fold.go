@@ -350,7 +350,7 @@ func (r *Run) settle() {
 	r.Entry = entryOf(&r.Header, &r.Report, day)
 	r.Bytes, r.Dropped, r.Ended, r.Observed = size, dropped, ended, observed
 	if len(r.Largest) > 0 && r.Largest[0].UpstreamBytes > r.LargestResult { // of a gateway inside the run
-		r.LargestResult, r.LargestTool = r.Largest[0].UpstreamBytes, toolName(r.Largest[0].Server, r.Largest[0].Tool)
+		r.LargestResult, r.LargestTool, r.LargestAt = r.Largest[0].UpstreamBytes, toolName(r.Largest[0].Server, r.Largest[0].Tool), r.Largest[0].Time
 	}
 	switch {
 	case r.died:
