@@ -361,8 +361,7 @@ func (w *Writer) End(report journal.Report) error {
 	w.mu.Unlock()
 	sum, indexErr := appendIndex(w.root, entry)
 	if indexErr == nil {
-		keep := w.o.Keep.orDefault()
-		if w.newDay || sum.Runs > keep.Runs+keep.Runs/16+16 || sum.Bytes > keep.Bytes+keep.Bytes/16 {
+		if keep := w.o.Keep.orDefault(); w.newDay || keep.exceeded(sum) {
 			_, indexErr = prune(w.root, keep, now, false)
 		}
 	}
