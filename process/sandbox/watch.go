@@ -390,15 +390,6 @@ func (w *watcher) take(s Sample) {
 	}
 }
 
-// share passes the name and the private memory of each process on. The caller holds the lock.
-func (w *watcher) share(yield func(string, limit.Bytes) bool) {
-	for _, p := range w.family() {
-		if !yield(p.Name, resident(p.PID)) {
-			return
-		}
-	}
-}
-
 func (w *watcher) processor() Processor {
 	w.mu.Lock()
 	defer w.mu.Unlock()

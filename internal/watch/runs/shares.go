@@ -191,7 +191,7 @@ func (b *ByProcess) Highest() (list []Held) {
 	return list
 }
 
-// Held is what the processes with one name held at one moment, in bytes; the name is "" for all others together.
+// Held tells how many bytes the processes with one name held at one moment; the name is "" for all others together.
 type Held struct {
 	Name  string
 	Bytes int64
