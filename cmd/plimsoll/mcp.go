@@ -27,7 +27,7 @@ page, search and query the rest, which is kept on disk.
 Put it in front of the command in your client's configuration, or let "plimsoll mcp wrap FILE" do it.
 With --url the server is a remote one; with --listen the client comes over HTTP.`,
 		Example: `  plimsoll mcp -- npx -y @modelcontextprotocol/server-filesystem ~/notes
-  plimsoll mcp --url https://mcp.example.com/mcp --header Authorization=MY_BEARER
+  plimsoll mcp --url https://example.com/mcp --header Authorization=MY_BEARER
   plimsoll mcp --read-only --deny 'delete_*' -- kubernetes-mcp-server
   plimsoll mcp --listen 127.0.0.1:7000 -- npx -y some-server`,
 		// The -- before the command may be left out: some clients take it away.

@@ -20,16 +20,16 @@ func newSetupCommand() *cobra.Command {
 	var undo, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "setup",
-		Short: "Set up agents, MCP servers, status line and editors in six questions",
-		Long: `Ask up to six questions and do what the answers say:
+		Short: "Set up agents, MCP servers, status line and editors in a few questions",
+		Long: `Ask what concerns what is installed, and do what the answers say:
 
-  1. which agents run in their limits when you type their name: a line at the end of your shell's file
-  2. whether Plimsoll stands in front of the MCP servers of clients that no run starts, such as Cursor
-  3. whether Claude Code shows what a run uses, and the desktop tells what happens to runs
-  4. whether what is said is remembered on this machine and given to agents again; no unless chosen. Where a model server
-     answers on this machine (Ollama, LM Studio, llama.cpp), whether its models may draw facts and make vectors for searches
-  5. whether agents that Zed, JetBrains or VS Code start run in their limits
-  6. whether the definitions of MCP tools are bounded (tools_max), for clients that give their model all of them; no unless chosen
+  - which agents run in their limits when you type their name: a line at the end of your shell's file
+  - whether Plimsoll stands in front of the MCP servers of clients that no run starts, such as Cursor
+  - whether Claude Code shows what a run uses, and the desktop tells what happens to runs
+  - whether what is said is remembered on this machine and given to agents again; no unless chosen. Where a model server
+    answers on this machine (Ollama, LM Studio, llama.cpp), whether its models may draw facts and make vectors for searches
+  - whether agents that Zed, JetBrains or VS Code start run in their limits
+  - whether the definitions of MCP tools are bounded (tools_max), for clients that give their model all of them; no unless chosen
 
 "?" shows the change before you answer. Nothing but those pieces of text changes in a file, and --undo takes them
 out again, byte for byte. A second call changes nothing.`,

@@ -112,6 +112,8 @@ func TestSharesNameEachProcess(t *testing.T) {
 		}
 		s := spec(t, layer, "family", "80", "2", "40")
 		s.Files[0] = in
+		s.Args = []string{"sh", "-c", `sleep 1; exec "$0" "$@"`, s.Path, "80", "2", "40"} // what is a shell at first
+		s.Path = "/bin/sh"
 		s.Observe = func(now sandbox.Sample) {
 			mu.Lock()
 			defer mu.Unlock()

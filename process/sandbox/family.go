@@ -73,8 +73,13 @@ func (r *Run) EachProcess(take func(Member)) {
 	}
 }
 
-// share passes the name and the private memory of each process on. The caller holds the lock.
+// share passes the name and the private memory of each process on. A tree has just been measured; in a group each is asked. The caller holds
+// the lock.
 func (w *watcher) share(yield func(string, limit.Bytes) bool) {
+	if w.tree != nil {
+		w.tree.EachHeld(yield)
+		return
+	}
 	for _, p := range w.family() {
 		if !yield(p.Name, resident(p.PID)) {
 			return
