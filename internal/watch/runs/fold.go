@@ -237,7 +237,7 @@ func killOf(rec *journal.Record, tool string) (k Kill, ok bool) {
 	case journal.OOMDKills:
 		k = Kill{Name: tool, By: "systemd-oomd"}
 	case journal.LimitReached:
-		if e.Line != journal.LineHard || e.Did == "" || e.Did == "warned" {
+		if e.Line != journal.LineHard || !strings.HasPrefix(e.Did, "ended ") { // it warned, or refused requests
 			return k, false
 		}
 		k = Kill{Name: tool, By: "plimsoll", What: e.Name + ": " + e.Did}
