@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"iter"
 	"os"
 	"time"
 
@@ -168,6 +169,9 @@ type Sample struct {
 	Processes int
 	// CPU is the processor time used so far; 0 where it is not known, and without a group also where [Spec].Observe is nil.
 	CPU time.Duration
+	// Shares reads the private memory of each process, those of inner runs included, with its name, which may hold any byte. It is set for
+	// [Spec].Observe alone, and valid until that returns; with a group it costs two files of each process.
+	Shares iter.Seq2[string, limit.Bytes]
 }
 
 // Peak is the most memory a run used.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"iter"
 	"runtime"
 	"slices"
 	"sync"
@@ -74,6 +75,7 @@ type watcher struct {
 	familyNow, ofTree  []proctree.Process
 	protected          map[int]bool
 	agents             agents // where the command only translates
+	eachShare          iter.Seq2[string, limit.Bytes]
 }
 
 // member is a process of the run as it was last seen.
@@ -122,6 +124,7 @@ const maxLost = 256
 
 func newWatcher(r *Run, adopts bool) *watcher {
 	w := &watcher{run: r, known: map[int]*member{}, raised: make(chan struct{}, 1), agents: agents{is: r.spec.Agent, root: r.pid}}
+	w.eachShare = w.share
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
@@ -381,6 +384,7 @@ func (w *watcher) take(s Sample) {
 	w.tellNear(s)
 	if w.run.spec.Observe != nil {
 		w.waits.look(w.sampled, s.CPU, w.alive)
+		s.Shares = w.eachShare
 		w.run.spec.Observe(s)
 	}
 }

@@ -74,6 +74,7 @@ type member struct {
 	statm       int // descriptor of its statm file, -1: not open
 	private     limit.Bytes
 	resident    limit.Bytes
+	named       limit.Bytes // private when its name was read for EachHeld
 	hwmRead     bool
 	oomAdjusted bool
 	spared      bool
