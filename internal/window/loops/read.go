@@ -20,6 +20,8 @@ type Loop struct {
 	Again bool
 	// Message is the one with the newest result; -1 where the request ends with what the user says.
 	Message int
+	// Answered is true where the user has said something new since: nothing is left to stop.
+	Answered bool
 }
 
 // Find returns the loop that the newest messages of a request close. It looks no further back than the newest words of the user: what was

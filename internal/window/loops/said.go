@@ -39,7 +39,7 @@ func (x *reading) told() (Loop, bool) {
 			if sentence == "" {
 				continue
 			}
-			l := Loop{Message: -1, Finding: Finding{
+			l := Loop{Message: -1, Answered: len(x.steps) == 0, Finding: Finding{
 				Kind:   KindSaid,
 				Nudge:  "Your last answer said the same sentence again and again. Saying it once more will change nothing. " + advice,
 				Detail: fmt.Sprintf("an answer of the model says %q at least %d times in a row", clip(sentence), saidTimes),
