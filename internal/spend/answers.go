@@ -2,6 +2,7 @@ package spend
 
 import (
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -15,8 +16,8 @@ const (
 // Answers learns how many tokens the answers of a tool have. The zero value has seen none; it is safe for concurrent use.
 type Answers struct {
 	mu     sync.Mutex
-	counts [4 * 32]uint32 // by quarters of the binary logarithm
-	n      uint32
+	counts sizes // of former runs and of this one
+	own    sizes // of this one
 	// read and input count the tokens of input, those that a cache had among them.
 	read, input float64
 }
@@ -25,8 +26,8 @@ type Answers struct {
 func (a *Answers) Seen(output, input, read int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.counts[bucket(output)]++
-	a.n++
+	a.counts.add(output, 1)
+	a.own.add(output, 1)
 	const keep = 0.95 // of what was before, so that the last 20 count most
 	a.input, a.read = keep*a.input+float64(max(input, 0)), keep*a.read+float64(min(max(read, 0), input))
 }
@@ -35,25 +36,41 @@ func (a *Answers) Seen(output, input, read int64) {
 func (a *Answers) Known(n uint32, p99 int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.counts[bucket(p99)] += n
-	a.n += n
+	a.counts.add(p99, n)
+}
+
+// New returns the size that 99 of a hundred answers of this run do not pass, and their number.
+func (a *Answers) New() (tokens int64, n uint32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.own.p99(), a.own.n
 }
 
 // P99 returns the size that 99 of a hundred answers do not pass, to within a fifth, and how many were seen.
 func (a *Answers) P99() (tokens int64, n uint32) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.p99(), a.n
+	return a.counts.p99(), a.counts.n
 }
 
-func (a *Answers) p99() int64 {
-	left := uint64(a.n) / 100
-	for i := len(a.counts) - 1; i >= 0; i-- {
-		if c := uint64(a.counts[i]); c > left {
+// sizes counts answers by quarters of the binary logarithm of their size.
+type sizes struct {
+	counts [4 * 32]uint32
+	n      uint32
+}
+
+func (s *sizes) add(tokens int64, n uint32) {
+	s.counts[bucket(tokens)] += n
+	s.n += n
+}
+
+func (s *sizes) p99() int64 {
+	left := s.n / 100
+	for i, c := range slices.Backward(s.counts[:]) {
+		if c > left {
 			return int64(math.Exp2(float64(i+1) / 4))
-		} else {
-			left -= c
 		}
+		left -= c
 	}
 	return 0
 }
@@ -63,8 +80,8 @@ func (a *Answers) expect(r Request) Amount {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	output, cached := int64(expected), 0.0
-	if a.n >= fewAnswers {
-		output = a.p99()
+	if a.counts.n >= fewAnswers {
+		output = a.counts.p99()
 	}
 	if a.input > 0 {
 		cached = a.read / a.input

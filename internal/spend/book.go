@@ -36,7 +36,8 @@ type Budget struct {
 	Plan bool
 }
 
-func (b Budget) any() bool { return b.Day > 0 || b.Month > 0 || b.ProjectDay > 0 || b.ProjectMonth > 0 }
+// Any reports whether the budget bounds anything.
+func (b Budget) Any() bool { return b.Day > 0 || b.Month > 0 || b.ProjectDay > 0 || b.ProjectMonth > 0 }
 
 // Book keeps what was spent by day, month and project, for all processes of a user. It is safe for concurrent use.
 type Book struct {
@@ -55,7 +56,7 @@ var ErrBook = errors.New("the budget can't be held")
 // OpenBook returns the book in a directory for the runs of a project; nil where the budget bounds nothing. Nothing is read before the first
 // request.
 func OpenBook(dir, project string, b Budget) *Book {
-	if !b.any() {
+	if !b.Any() {
 		return nil
 	}
 	owner := admission.Self()

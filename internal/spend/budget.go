@@ -209,7 +209,7 @@ func (p *page) reached() (lines []Line) {
 		if l.Hard {
 			bit = a.hard
 		}
-		if a.spent < softLine*a.max || told&bit != 0 {
+		if a.spent < SoftLine*a.max || told&bit != 0 {
 			continue
 		}
 		told |= a.soft | bit

@@ -14,8 +14,8 @@ const (
 	poll     = 100 * time.Millisecond
 )
 
-// softLine is the part of a limit at which it is told that it comes near.
-const softLine = 0.8
+// SoftLine is the part of a limit at which it is told that it comes near.
+const SoftLine = 0.8
 
 // Limits bound one run; 0 sets no limit.
 type Limits struct {
@@ -51,8 +51,8 @@ type Options struct {
 	Answers *Answers
 	// OnLine is called when a line is reached, once for each until the limit is raised. It is called with locks held.
 	OnLine func(Line)
-	// OnUse is called after each settlement with all that the run has used. It is called with locks held.
-	OnUse func(Amount)
+	// OnUse is called after each settlement with the limits and all that the run has used. It is called with locks held.
+	OnUse func(Limits, Amount)
 }
 
 // Meter holds the limits of one run. It is safe for concurrent use.
@@ -176,6 +176,13 @@ func (m *Meter) over(r Request) error {
 // Settle ends a hold with what the request has cost. Only the first call of Settle or Release counts.
 func (h *Hold) Settle(a Amount) { h.end(&a) }
 
+// SettleHeld ends a hold of a request of which nothing tells what it has cost: it was what was held.
+func (h *Hold) SettleHeld() {
+	if h != nil {
+		h.end(&h.want)
+	}
+}
+
 // Release ends a hold of a request that cost nothing.
 func (h *Hold) Release() { h.end(nil) }
 
@@ -196,7 +203,7 @@ func (h *Hold) end(a *Amount) {
 			m.settled.add(*a)
 			m.lines()
 			if m.o.OnUse != nil {
-				m.o.OnUse(m.settled)
+				m.o.OnUse(m.limits, m.settled)
 			}
 		}
 		if h.book != nil {
@@ -225,7 +232,7 @@ func (m *Meter) lines() {
 
 // reach tells of the line of a limit that l.Used has reached, if it has reached one.
 func (m *Meter) reach(l Line) {
-	if l.Max > 0 && l.Used >= l.Max*softLine {
+	if l.Max > 0 && l.Used >= l.Max*SoftLine {
 		l.Hard = l.Used >= l.Max
 		m.tell(l)
 	}
@@ -260,6 +267,9 @@ func (m *Meter) See(windows []Window) {
 
 // Seen adds an answer to what is known of the tool's answers.
 func (m *Meter) Seen(output, input, read int64) { m.answers.Seen(output, input, read) }
+
+// Bounded reports whether anything bounds what is spent.
+func (m *Meter) Bounded() bool { return m.o.Book != nil || m.Limits() != (Limits{}) }
 
 // Limits returns the limits in force.
 func (m *Meter) Limits() Limits {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/recent"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/breaker"
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/background"
@@ -119,6 +120,9 @@ type Options struct {
 
 	// Price returns the price of a model at an upstream, false where it is not known; nil knows none.
 	Price func(upstream, model string) (models.Price, bool)
+
+	// Spend bounds what requests may cost; nil sets no limit.
+	Spend *spend.Meter
 
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper
