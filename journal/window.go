@@ -255,6 +255,17 @@ func (WindowSummary) Kind() string       { return "window.summary" }
 func (WindowLoop) Kind() string          { return "window.loop" }
 func (WindowStore) Kind() string         { return "window.store" }
 
+// Then says for people what was done about the loop, as the end of a sentence; "" where that was nothing but to tell them.
+func (e WindowLoop) Then() string {
+	switch e.Did {
+	case "hinted":
+		return "; the model is told so"
+	case "stopped":
+		return "; its requests are refused until its user says something new"
+	}
+	return ""
+}
+
 // Why returns the reason with what showed the boundary, for people: "topic: prompt".
 func (e WindowCompacted) Why() string {
 	if e.Boundary == "" {

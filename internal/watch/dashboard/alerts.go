@@ -14,7 +14,7 @@ type Alert struct {
 	Level string    `json:"level"`
 	Run   string    `json:"run"`
 	Tool  string    `json:"tool"`
-	What  string    `json:"what"` // "memory", "oom", "result", "window", "waiting", "refused", "died"
+	What  string    `json:"what"` // "memory", "oom", "result", "window", "waiting", "refused", "loop", "died"
 	Text  string    `json:"text"`
 	Time  time.Time `json:"time"`
 	// Help is the command to type about it.
@@ -85,6 +85,9 @@ func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, help func(e
 		}
 		if e.LargestResult > runs.LargeResult {
 			add(e, "warning", "result", at, "%s answered with %s", e.LargestTool, limit.Bytes(e.LargestResult).Human())
+		}
+		if w := e.Window; w.Loops > 0 {
+			add(e, "warning", "loop", at, "repeats itself: %s", w.Loop)
 		}
 		if w := e.Window; w.LimitTokens > 0 && w.PeakTokens > w.LimitTokens {
 			add(e, "warning", "window", at, "a request had %s tokens for a window of %s", limit.Tokens(w.PeakTokens), limit.Tokens(w.LimitTokens))
