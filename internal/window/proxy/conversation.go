@@ -69,8 +69,8 @@ type conversation struct {
 	names  *tokens.Names // of the messages that came, until they are counted
 	silent bool          // the server cuts input that is too long without an error
 
-	generation int      // of the cut that was put in
-	replayed   replayed // names the log that was put in, where nothing was decided now; else zero
+	generation int        // of the cut that was put in
+	replayed   replayed   // names the log that was put in, where nothing was decided now; else zero
 	loop       loops.Loop // that the newest messages close; of no Kind where they close none
 	repairs    []repair.Action
 	actions    []string

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// LoopAction is what is done about an agent that repeats itself.
+// LoopAction names the answer to an agent that repeats itself.
 type LoopAction string
 
 // The actions. Where nothing may be changed ([Observe]) each is LoopWarn.
