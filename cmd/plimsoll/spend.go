@@ -101,6 +101,12 @@ func printSpend(out io.Writer, by, since string, rows []watch.Spent) error {
 	if sum.Plan > 0 {
 		fmt.Fprintln(out, "\nPLAN: what the tokens of your subscription would have cost without it.")
 	}
+	if len(sum.Plans) > 0 {
+		fmt.Fprintln(out)
+	}
+	for _, p := range sum.Plans {
+		fmt.Fprintln(out, app.Printable(watch.PlanWords(p, time.Now())))
+	}
 	if sum.Unpriced > 0 {
 		fmt.Fprintln(out, "\nNO PRICE: tokens of models without a known price; write it into [models.\"NAME\"] (plimsoll config explain models).")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -72,12 +73,12 @@ type Over struct {
 // Error names the limit, what was used of it, and the way to go on.
 func (o *Over) Error() string {
 	if o.Unpriced != "" {
-		return fmt.Sprintf("the price of %s is not known, and %s can't be held without it: write input and output, in dollars for a million tokens, to [models.%q], or bound the run by --tokens-max",
+		return fmt.Sprintf("the price of %s is not known, and %s can't be held without it: write input_price and output_price, in dollars for a million tokens, to [models.%q], or bound the run by --tokens-max",
 			printable.Text(o.Unpriced), o.Name, printable.Text(o.Unpriced))
 	}
 	switch o.Name {
 	case LimitTokens:
-		return fmt.Sprintf("this run may use %s tokens and has used %s (tokens_max); %s", Tokens(int64(o.Max)), Tokens(int64(o.Used)), o.raise("tokens", "+"+Tokens(int64(o.Max))))
+		return fmt.Sprintf("this run may use %s tokens and has used %s (tokens_max); %s", limit.Tokens(int64(o.Max)), limit.Tokens(int64(o.Used)), o.raise("tokens", "+"+limit.Tokens(int64(o.Max))))
 	case LimitCost:
 		return fmt.Sprintf("this run may spend %s and has spent %s (cost_max); %s", Dollars(o.Max), Dollars(o.Used), o.raise("cost", "+"+plainDollars(o.Max)))
 	case LimitQuota:
@@ -125,14 +126,3 @@ func Dollars(usd float64) string {
 
 // plainDollars returns an amount as a flag takes it.
 func plainDollars(usd float64) string { return fmt.Sprintf("%.4g", usd) }
-
-// Tokens returns a number of tokens for people: 812, 12.8k, 2M.
-func Tokens(n int64) string {
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.4gM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%.4gk", float64(n)/1e3)
-	}
-	return fmt.Sprint(n)
-}

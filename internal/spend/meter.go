@@ -51,6 +51,8 @@ type Options struct {
 	Answers *Answers
 	// OnLine is called when a line is reached, once for each until the limit is raised. It is called with locks held.
 	OnLine func(Line)
+	// OnBlind is called once when Limits.Quota can do nothing, because an answer tells of no plan.
+	OnBlind func()
 	// OnUse is called after each settlement with the limits and all that the run has used. It is called with locks held.
 	OnUse func(Limits, Amount)
 }
@@ -252,13 +254,19 @@ func (m *Meter) tell(l Line) {
 	}
 }
 
-// See takes what the provider says of the windows of the plan.
+// See takes what the provider has said of the windows of the plan with an answer.
 func (m *Meter) See(windows []Window) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.windows = windows
+	if len(windows) > 0 {
+		m.windows = windows
+	}
 	if m.limits.Quota == 0 {
 		return
+	}
+	if len(m.windows) == 0 && !m.told["blind"] && m.o.OnBlind != nil {
+		m.told["blind"] = true
+		m.o.OnBlind()
 	}
 	for _, w := range windows {
 		m.reach(Line{LimitQuota, false, w.Used, m.limits.Quota})

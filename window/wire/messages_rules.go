@@ -86,8 +86,12 @@ func anthropicKind(status int) string {
 	switch {
 	case status == http.StatusUnauthorized:
 		return "authentication_error"
+	case status == http.StatusPaymentRequired:
+		return "billing_error"
 	case status == http.StatusForbidden || status == http.StatusMisdirectedRequest:
 		return "permission_error"
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_error"
 	case status == http.StatusNotFound:
 		return "not_found_error"
 	case status == http.StatusRequestEntityTooLarge:

@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
@@ -31,6 +32,9 @@ func (x *process) openMeter() error {
 	x.answers = x.knownAnswers()
 	x.meter = spend.New(spend.Options{
 		Limits: spendLimits(s), Run: x.id(), Book: book, Answers: x.answers, OnLine: x.onSpendLine, OnUse: x.noteSpent,
+		OnBlind: func() {
+			x.report.warn("spend", "quota_max does nothing here: the provider's answers tell of no subscription's window")
+		},
 	})
 	return nil
 }
@@ -117,7 +121,7 @@ func spendUnitOf(name string) spendUnit {
 	case spend.LimitTokens:
 		return spendUnit{
 			unit: "tokens", flag: "tokens", may: "tokens that this run may use",
-			words: func(v float64) string { return spend.Tokens(int64(v)) }, more: func(l float64) string { return "+" + spend.Tokens(int64(l)) },
+			words: func(v float64) string { return limit.Tokens(int64(v)) }, more: func(l float64) string { return "+" + limit.Tokens(int64(l)) },
 			number: func(v float64) int64 { return int64(v) },
 		}
 	case spend.LimitQuota:

@@ -111,6 +111,7 @@ func TestEventsAreSentences(t *testing.T) {
 		journal.WindowOverflow{Action: "given_up"},
 		journal.WindowStalled{},
 		journal.WindowLoop{Text: "read was called 4 times in a row", Did: "stopped"},
+		journal.WindowPlan{Window: "5h"},
 		journal.WindowRepaired{What: "moved", Count: 2},
 		journal.WindowBreaker{Model: "m", State: "tripped", Reason: "r"},
 		journal.WindowOn{Client: "claude"},

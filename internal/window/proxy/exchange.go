@@ -124,6 +124,7 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.tellPlan(res.Header)
 	a := &answer{res: res, body: &heldReads{ReadCloser: res.Body}}
 	// An answer of an endless kind must be looked at before its first byte is sent; where
 	// nothing can be done about a refusal there is no need to hold it.

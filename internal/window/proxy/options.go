@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/fit"
 	"github.com/plimsoll/plimsoll/internal/window/mend"
 	"github.com/plimsoll/plimsoll/internal/window/promptcache"
+	"github.com/plimsoll/plimsoll/internal/window/rate"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/tokens"
@@ -151,6 +152,7 @@ type Proxy struct {
 	refusing   *recent.Shared[string, struct{}]     // conversations in which reasoning was refused
 	lessons    *recent.Shared[string, mend.Options] // what providers have taught of contents, by conversation
 	caches     promptcache.Lifetimes                // of the providers
+	plans      *recent.Shared[string, rate.Plan]    // as they were told last, by login and window
 	summaries  *background.Jobs
 	ownLine    bool // no trigger was set: that of clients that compact by themselves is OwnTrigger
 	now        func() time.Time
@@ -188,7 +190,8 @@ func New(o Options) (*Proxy, error) {
 		approved: recent.NewShared[replayed, struct{}](maxApproved, nil), sent: recent.NewShared[prefixOf, sentAs](maxPrefixes, prefixOf.sum),
 		kept: newKnownPrefixes(), unrecalled: newKnownPrefixes(), looped: newKnownPrefixes(), bound: recent.NewShared[string, struct{}](maxBound, nil),
 		refusing: recent.NewShared[string, struct{}](maxBound, nil), lessons: recent.NewShared[string, mend.Options](maxBound, nil),
-		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
+		plans: recent.NewShared[string, rate.Plan](maxPlans, nil),
+		o:     o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
 	}
 	for _, u := range o.Upstreams {
 		up, err := newUpstream(u)

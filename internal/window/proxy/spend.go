@@ -35,7 +35,7 @@ func (t *modelRequest) hold(input, asked int) (*spend.Hold, error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
 	}
-	return nil, overLimit("spend", err.Error())
+	return nil, overLimit(t.rt, "spend", err.Error())
 }
 
 // plan reports whether a subscription pays for the request.
@@ -142,7 +142,7 @@ func (p *Proxy) checkUncounted(r *http.Request, rt *route) *refusal {
 	}
 	for _, end := range uncounted {
 		if last == end {
-			return overLimit("spend", "what POST …/"+last+" costs is not counted, and this run has a limit of what it may spend: without that limit it goes through")
+			return overLimit(rt, "spend", "what POST …/"+last+" costs is not counted, and this run has a limit of what it may spend: without that limit it goes through")
 		}
 	}
 	return nil
