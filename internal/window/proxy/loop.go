@@ -38,7 +38,7 @@ func (t *conversation) lookForLoop() error {
 	if did != LoopStop {
 		return nil
 	}
-	return overLimit("loop", "the agent repeats itself: "+l.Detail+". Its requests are refused until you say something new: tell it what to do "+
+	return overLimit(t.rt, "loop", "the agent repeats itself: "+l.Detail+". Its requests are refused until you say something new: tell it what to do "+
 		`instead. on_loop = "stop" in [window] asks for this; "warn" lets it go on.`)
 }
 
