@@ -1,12 +1,12 @@
 package spend
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
-	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -34,7 +34,7 @@ func (a *Amount) subtract(b Amount) {
 	*a = Amount{max(a.Tokens-b.Tokens, 0), max(a.Cost-b.Cost, 0), max(a.Plan-b.Plan, 0)}
 }
 
-// Request is what is known of a request before it is sent.
+// Request describes a request before it is sent.
 type Request struct {
 	Model string
 	// Input counts its tokens. MaxOutput is the most that it asks for; 0 for no bound of its own.
@@ -76,14 +76,15 @@ func (o *Over) Error() string {
 		return fmt.Sprintf("the price of %s is not known, and %s can't be held without it: write input_price and output_price, in dollars for a million tokens, to [models.%q], or bound the run by --tokens-max",
 			printable.Text(o.Unpriced), o.Name, printable.Text(o.Unpriced))
 	}
+	u := UnitOf(o.Name)
 	switch o.Name {
 	case LimitTokens:
-		return fmt.Sprintf("this run may use %s tokens and has used %s (tokens_max); %s", limit.Tokens(int64(o.Max)), limit.Tokens(int64(o.Used)), o.raise("tokens", "+"+limit.Tokens(int64(o.Max))))
+		return fmt.Sprintf("this run may use %s tokens and has used %s (tokens_max); %s", u.Words(o.Max), u.Words(o.Used), o.raise(u))
 	case LimitCost:
-		return fmt.Sprintf("this run may spend %s and has spent %s (cost_max); %s", Dollars(o.Max), Dollars(o.Used), o.raise("cost", "+"+plainDollars(o.Max)))
+		return fmt.Sprintf("this run may spend %s and has spent %s (cost_max); %s", u.Words(o.Max), u.Words(o.Used), o.raise(u))
 	case LimitQuota:
-		return fmt.Sprintf("%.0f %% of the plan's window of %s are used, and this run leaves the rest to others at %.0f %% (quota_max)%s; %s",
-			100*o.Used, o.Window, 100*o.Max, o.until(), o.raise("quota", fmt.Sprintf("%.0f%%", min(100, 100*o.Max+20))))
+		return fmt.Sprintf("%s of the plan's window of %s are used, and this run leaves the rest to others at %s (quota_max)%s; %s",
+			u.Words(o.Used), o.Window, u.Words(o.Max), o.until(), o.raise(u))
 	}
 	return fmt.Sprintf("%s may be spent%s and %s are (%s); to go on before it begins anew%s, raise it in the configuration: plimsoll config explain %s",
 		Dollars(o.Max), periods[o.Name], Dollars(o.Used), o.Name, o.until(), o.Name)
@@ -100,12 +101,8 @@ func (o *Over) until() string {
 	return " (" + o.Reset.Local().Format("2 Jan 15:04") + ")"
 }
 
-func (o *Over) raise(flag, by string) string {
-	run := o.Run
-	if run == "" {
-		run = "RUN"
-	}
-	return fmt.Sprintf("to let the same conversation go on: plimsoll raise %s --%s %s", run, flag, by)
+func (o *Over) raise(u Unit) string {
+	return fmt.Sprintf("to let the same conversation go on: plimsoll raise %s --%s %s", cmp.Or(o.Run, "RUN"), u.Flag, u.More(o.Max))
 }
 
 // Busy is the error for a request that has waited in vain for others to settle what they hold.
@@ -123,6 +120,3 @@ func Dollars(usd float64) string {
 	}
 	return fmt.Sprintf("$%.2f", usd)
 }
-
-// plainDollars returns an amount as a flag takes it.
-func plainDollars(usd float64) string { return fmt.Sprintf("%.4g", usd) }

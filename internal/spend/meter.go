@@ -47,7 +47,7 @@ type Options struct {
 	Run string
 	// Book holds the budgets over runs; nil where there are none.
 	Book *Book
-	// Answers is what is known of the tool's answers; nil begins with nothing.
+	// Answers knows the sizes of the tool's answers; nil begins with none.
 	Answers *Answers
 	// OnLine is called when a line is reached, once for each until the limit is raised. It is called with locks held.
 	OnLine func(Line)
@@ -81,7 +81,7 @@ func New(o Options) *Meter {
 	return m
 }
 
-// Hold is what is held for one request.
+// Hold holds an amount for one request.
 type Hold struct {
 	m    *Meter
 	want Amount

@@ -176,7 +176,7 @@ func TestAbsurdAmounts(t *testing.T) {
 	}
 }
 
-// What is expected of an answer is what answers had, not what was asked for.
+// An answer is expected to be like those before, not what was asked for.
 func TestAnswersAreLearned(t *testing.T) {
 	var a spend.Answers
 	if got, n := a.P99(); got != 0 || n != 0 {

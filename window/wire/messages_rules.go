@@ -41,6 +41,7 @@ var messagesRules = &Rules{
 		}
 		return fmt.Appendf(nil, `{"type":"error","error":{"type":%s,"message":%s}%s}`, Quote(nil, f.kind(anthropicKind)), Quote(nil, f.Message), id)
 	},
+	Final: http.StatusPaymentRequired,
 	TooLong: func(tokens, limit int) string {
 		return fmt.Sprintf("prompt is too long: %d tokens > %d maximum.", tokens, limit)
 	},

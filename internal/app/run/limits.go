@@ -56,11 +56,11 @@ var limitTable = []limitRow{
 func hardLine(n int64) (soft, hard int64, ok bool) { return 0, n, n > 0 }
 
 func spendLimitRow(name string, of func(spend.Limits) float64) limitRow {
-	unit := spendUnitOf(name)
+	unit := spend.UnitOf(name)
 	held := func(sandbox.Strength) sandbox.Mechanism { return sandbox.ByWatching } // --enforcement is about the kernel
-	return limitRow{name: name, unit: unit.unit, holder: held, lines: func(p *decision) (int64, int64, bool) {
+	return limitRow{name: name, unit: unit.Unit, holder: held, lines: func(p *decision) (int64, int64, bool) {
 		most := of(spendLimits(p.Settings))
-		return unit.number(spend.SoftLine * most), unit.number(most), most > 0
+		return unit.Number(spend.SoftLine * most), unit.Number(most), most > 0
 	}}
 }
 

@@ -3,12 +3,11 @@ package run
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
@@ -23,11 +22,10 @@ func (x *process) openMeter() error {
 	s := x.decision.Settings
 	var book *spend.Book
 	if !x.through { // else the outer run's proxy asks it
-		state, err := x.app.Dirs.State()
-		if err != nil {
+		var err error
+		if book, err = x.app.OpenBook(s, x.decision.Project.Key); err != nil {
 			return err
 		}
-		book = spend.OpenBook(filepath.Join(state, "spend"), x.decision.Project.Key, spend.Budget(s.Budget))
 	}
 	x.answers = x.knownAnswers()
 	x.meter = spend.New(spend.Options{
@@ -46,7 +44,7 @@ func (x *process) heldByNobody(choice windowChoice, why string) error {
 	switch {
 	case spendLimits(s) != (spend.Limits{}):
 		return fmt.Errorf("nobody would hold what it may spend (tokens_max, cost_max, quota_max): no proxy stands before its models, because %s", why)
-	case !choice.unknown && spend.Budget(s.Budget).Any() && !x.opts.Force && os.Getenv(ProxyName) == "":
+	case !choice.unknown && spend.Budget(s.Budget).Any() && !x.opts.Force && os.Getenv(core.ProxyName) == "":
 		return fmt.Errorf("nobody would hold the [budget]: no proxy stands before its models, because %s; --force starts it all the same", why)
 	}
 	return nil
@@ -78,16 +76,12 @@ const fewRuns = 20
 
 // onSpendLine tells that the run, or a budget, has come to a line.
 func (x *process) onSpendLine(l spend.Line) {
-	e, unit := journal.LimitReached{Name: l.Name, Line: journal.LineSoft}, spendUnitOf(l.Name)
-	text := fmt.Sprintf("%s of the %s %s are used (%s)", unit.words(l.Used), unit.words(l.Max), unit.may, l.Name)
+	e, text := journal.LimitReached{Name: l.Name, Line: journal.LineSoft}, l.Words()
 	if l.Hard {
 		e.Line, e.Did = journal.LineHard, "refused requests"
-		text += "; its next requests are refused"
 	}
-	if unit.flag != "" {
-		text += fmt.Sprintf("; for more: plimsoll raise %s --%s %s", x.id(), unit.flag, unit.more(l.Max))
-	} else {
-		text += "; plimsoll config explain " + l.Name
+	if u := spend.UnitOf(l.Name); u.Flag != "" {
+		text += fmt.Sprintf("; for more: plimsoll raise %s --%s %s", x.id(), u.Flag, u.More(l.Max))
 	}
 	x.report.journal.Append(e)
 	x.report.warn("spend", text)
@@ -99,44 +93,8 @@ func (x *process) noteSpent(l spend.Limits, a spend.Amount) {
 		x.report.journal.Append(journal.LimitUsed{Name: spend.LimitTokens, Used: a.Tokens})
 	}
 	if l.Cost > 0 {
-		x.report.journal.Append(journal.LimitUsed{Name: spend.LimitCost, Used: microDollars(a.Cost)})
+		x.report.journal.Append(journal.LimitUsed{Name: spend.LimitCost, Used: spend.UnitOf(spend.LimitCost).Number(a.Cost)})
 	}
-}
-
-func microDollars(usd float64) int64 { return int64(usd*1e6 + 0.5) }
-
-// A spendUnit says how a limit of what may be spent, or a budget, is written.
-type spendUnit struct {
-	unit   string // in the report
-	flag   string // of plimsoll raise; "" where the configuration has it
-	may    string // who may use so much
-	words  func(float64) string
-	more   func(limit float64) string // what plimsoll raise is given to go on
-	number func(float64) int64        // in unit
-}
-
-// spendUnitOf returns how the limit or budget of this name is written.
-func spendUnitOf(name string) spendUnit {
-	switch name {
-	case spend.LimitTokens:
-		return spendUnit{
-			unit: "tokens", flag: "tokens", may: "tokens that this run may use",
-			words: func(v float64) string { return limit.Tokens(int64(v)) }, more: func(l float64) string { return "+" + limit.Tokens(int64(l)) },
-			number: func(v float64) int64 { return int64(v) },
-		}
-	case spend.LimitQuota:
-		return spendUnit{
-			unit: "percent", flag: "quota", may: "a window of the plan that this run may use",
-			words: func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }, more: func(float64) string { return "100%" },
-			number: func(v float64) int64 { return int64(100*v + 0.5) },
-		}
-	case spend.LimitCost:
-		return spendUnit{
-			unit: "micro-dollars", flag: "cost", may: "that this run may spend",
-			words: spend.Dollars, more: func(l float64) string { return fmt.Sprintf("+%.4g", l) }, number: microDollars,
-		}
-	}
-	return spendUnit{unit: "micro-dollars", may: "that the budget allows", words: spend.Dollars, number: microDollars}
 }
 
 // raiseSpend raises a limit of what the run may spend to what a person has asked for with plimsoll raise, and answers.
@@ -148,7 +106,7 @@ func (x *process) raiseSpend(w admission.Wish) admission.Answer {
 	}
 	l := x.meter.Limits()
 	from := map[string]float64{spend.LimitTokens: float64(l.Tokens), spend.LimitCost: l.Cost, spend.LimitQuota: l.Quota}[w.Limit]
-	to, unit := w.To, spendUnitOf(w.Limit)
+	to, unit := w.To, spend.UnitOf(w.Limit)
 	if w.By > 0 {
 		to = from + w.By
 	}
@@ -157,7 +115,7 @@ func (x *process) raiseSpend(w admission.Wish) admission.Answer {
 		a.Refused = "it has no " + w.Limit + " that could be raised"
 		return a
 	case !(to > from): // also for no number
-		a.Refused = fmt.Sprintf("its %s is %s already, and only grows", w.Limit, unit.words(from))
+		a.Refused = fmt.Sprintf("its %s is %s already, and only grows", w.Limit, unit.Words(from))
 		return a
 	}
 	switch w.Limit {
@@ -169,10 +127,10 @@ func (x *process) raiseSpend(w admission.Wish) admission.Answer {
 		to = min(to, 1)
 		l.Quota = to
 	}
-	a.Words = fmt.Sprintf("%s: %s, before it was %s", w.Limit, unit.words(to), unit.words(from))
+	a.Words = fmt.Sprintf("%s: %s, before it was %s", w.Limit, unit.Words(to), unit.Words(from))
 	x.meter.Raise(l)
 	x.report.journal.Append(journal.LimitSet{Limit: journal.Limit{
-		Name: w.Limit, Unit: unit.unit, Soft: unit.number(spend.SoftLine * to), Hard: unit.number(to), EnforcedBy: string(sandbox.ByWatching),
+		Name: w.Limit, Unit: unit.Unit, Soft: unit.Number(spend.SoftLine * to), Hard: unit.Number(to), EnforcedBy: string(sandbox.ByWatching),
 	}})
 	x.report.warn("spend", a.Words+" (plimsoll raise)")
 	return a

@@ -21,14 +21,11 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/app/window"
 )
-
-// ProxyName is the environment variable by which a run inside a run finds the proxy of the
-// outer one: its address with the token.
-const ProxyName = "PLIMSOLL_PROXY"
 
 // windowChoice says whether a run gets a proxy, before anything is started.
 type windowChoice struct {
@@ -118,16 +115,14 @@ func (x *process) planWindow(c windowChoice, address, token, folder string, aws 
 	if err != nil || s.Why != "" {
 		return s, err
 	}
-	if outer := os.Getenv(ProxyName); outer != "" {
-		token := outer[strings.LastIndexByte(outer, '/')+1:] // the outer proxy may have two addresses
-		for _, up := range s.Upstreams {
-			if token != "" && strings.Contains(up.URL, "/"+token+"/") {
-				if x.through = spendLimits(p.Settings) != (spend.Limits{}); x.through {
-					break // it has limits of its own, which the outer proxy does not know
-				}
-				return profile.Setting{Why: "its requests go through the proxy of the run that it is in"}, nil
-			}
+	for _, up := range s.Upstreams {
+		if !core.ThroughProxy(up.URL) {
+			continue
 		}
+		if x.through = spendLimits(p.Settings) != (spend.Limits{}); x.through {
+			break // it has limits of its own, which the outer proxy does not know
+		}
+		return profile.Setting{Why: "its requests go through the proxy of the run that it is in"}, nil
 	}
 	return s, nil
 }
@@ -179,7 +174,7 @@ func (x *process) openProxy(ctx context.Context, run string) (argv, environ []st
 		x.report.journal.Append(journal.Warned{About: "window", Text: note})
 	}
 	x.report.journal.Append(journal.WindowOn{Client: choice.agent.Name, Through: x.through})
-	return setting.Argv, append(setting.Environ(os.Environ()), ProxyName+"="+address+"/"+token), nil
+	return setting.Argv, append(setting.Environ(os.Environ()), core.ProxyName+"="+address+"/"+token), nil
 }
 
 // privateFolder returns the directory for private files of the run. Who writes into it makes it, and it is removed at the end of the run.

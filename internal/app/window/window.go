@@ -84,6 +84,9 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
 		Spend: o.Spend, Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
 	}
+	if o.Spend != nil && po.Mode == proxy.Off { // what passes unseen costs too
+		po.Mode = proxy.Observe
+	}
 	// A client that compacts by itself gets the chance, unless somebody said otherwise.
 	trigger := w.Trigger
 	if s.Source("window.trigger").Origin != config.OriginDefault {
