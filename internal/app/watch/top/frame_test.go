@@ -38,7 +38,7 @@ func busy() Snapshot {
 				ID: "aaaa0001", Kind: runs.KindRun, Tool: "claude", Project: "shop", PID: 12, State: runs.Running, Started: noon.Add(-41 * time.Minute),
 				AgeMS: 41 * 60_000, MemoryBytes: 3700 * mib, PeakBytes: 3800 * mib, LimitBytes: 4 * gib, ReservationBytes: 4 * gib, CPUPercent: 64.4,
 				Processes: 9, WindowTokens: 158_000, WindowLimit: 200_000, Compactions: 2, LargestBytes: 884 << 10, LargestTool: "argocd/list", Kills: 1,
-				DefinitionTokens: 23_400,
+				DefinitionTokens: 23_400, Loops: 2,
 			},
 			{
 				ID: "bbbb0001", Kind: runs.KindRun, Parent: "aaaa0001", Tool: "npm", Variant: "test", Project: "shop", PID: 13, State: runs.Running,
