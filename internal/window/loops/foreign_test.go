@@ -100,6 +100,14 @@ func pair() transcripts.Turn {
 	return transcripts.Turn{Calls: []transcripts.Made{made("read a = x"), made("read b = y")}}
 }
 
+// many is more calls at once than are compared.
+func many() (t transcripts.Turn) {
+	for range 1000 {
+		t.Calls = append(t.Calls, made("read a = x"))
+	}
+	return t
+}
+
 func said(n int, user, answer string) (turns []transcripts.Turn) {
 	for range n {
 		turns = append(turns, transcripts.Turn{Say: answer}, transcripts.Turn{User: user})
@@ -154,6 +162,7 @@ func TestWorkIsNoLoop(t *testing.T) {
 		"a sweep over files":                  calls(each(20, "read file-#.go = package main")...),
 		"a sweep that finds nothing":          calls(each(20, "grep word# = no matches found")...),
 		"a sweep that fails":                  calls(each(20, "read missing-#.go = !no such file")...),
+		"many calls at once":                  {many(), many(), many(), many()},
 		"pages":                               calls(each(20, `list {"page":#} = []`)...),
 		"three times, then something else":    calls(append(again(3, "read a = x"), "read b = y")...),
 		"the same call for another question":  append(append(calls(again(3, "read a = x")...), transcripts.Turn{User: "Look again, please."}), calls(again(3, "read a = x")...)...),

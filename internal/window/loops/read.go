@@ -13,6 +13,9 @@ import (
 // them, to see whether it was one already.
 const maxRead = 2*DefaultWindow + 4
 
+// maxStep bounds the calls of one step; with more of them it is looked no further.
+const maxStep = 128
+
 // A Loop is one that the newest messages of a request close.
 type Loop struct {
 	Finding
@@ -51,8 +54,9 @@ type reading struct {
 // made is a call with its result.
 type made struct {
 	call, result *wire.Part
-	message      int // of result
-	size         int // of what came back, in bytes of the request
+	message      int    // of result
+	size         int    // of what came back, in bytes of the request
+	sum          uint64 // of the arguments, once it was asked for
 }
 
 // back reads steps from the newest message back, until the user has spoken or there are enough.
@@ -65,6 +69,9 @@ func (x *reading) back() {
 			m := &x.r.Messages[i]
 			for k := range slices.Backward(m.Parts) {
 				if p := &m.Parts[k]; p.Kind == wire.Result {
+					if len(results) == maxStep {
+						return
+					}
 					results = append(results, made{result: p, message: i})
 				}
 			}
@@ -136,11 +143,11 @@ const nearly = 64
 func (x *reading) mayRepeat() bool {
 	for i := range x.steps[0] {
 		c := &x.steps[0][i]
-		sum, fails := argumentsSum(x.r, c.call), failed(x.r, c.result)
+		fails := failed(x.r, c.result)
 		for k := range x.steps {
 			for j := range x.steps[k] {
 				o := &x.steps[k][j]
-				if o != c && o.call.Name == c.call.Name && (fails || max(o.size-c.size, c.size-o.size) <= nearly) && argumentsSum(x.r, o.call) == sum {
+				if o != c && o.call.Name == c.call.Name && (fails || max(o.size-c.size, c.size-o.size) <= nearly) && o.argumentsSum(x.r) == c.argumentsSum(x.r) {
 					return true
 				}
 			}
@@ -149,27 +156,31 @@ func (x *reading) mayRepeat() bool {
 	return false
 }
 
-// argumentsSum returns a sum of the arguments of a call that does not depend on their order nor on white space.
-func argumentsSum(r *wire.Request, p *wire.Part) (sum uint64) {
+// argumentsSum returns a sum of the arguments that does not depend on their order nor on white space.
+func (m *made) argumentsSum(r *wire.Request) uint64 {
+	if m.sum != 0 {
+		return m.sum
+	}
+	m.sum = 1
 	add := func(s wire.Span) {
 		if s.Len() > maxLooked {
-			sum += uint64(s.Len())
+			m.sum += uint64(s.Len())
 			return
 		}
 		for _, c := range r.Raw(s) {
 			if c > ' ' {
-				sum += uint64(c) * uint64(c)
+				m.sum += uint64(c) * uint64(c)
 			}
 		}
 	}
-	if !p.Raw.IsZero() {
-		add(p.Raw)
-		return sum
+	if !m.call.Raw.IsZero() {
+		add(m.call.Raw)
+		return m.sum
 	}
-	for _, s := range p.Texts {
+	for _, s := range m.call.Texts {
 		add(s)
 	}
-	return sum
+	return m.sum
 }
 
 // detect shows a detector the steps in their order.

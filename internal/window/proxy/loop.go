@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"slices"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/window/loops"
 	"github.com/plimsoll/plimsoll/journal"
@@ -18,11 +19,14 @@ const (
 	LoopStop LoopAction = "stop" // the request is refused; the next words of the user begin anew
 )
 
+// askedLater is the quiet time after which the same question may have the same answer: a timer asks, and nothing goes round.
+const askedLater = time.Minute
+
 // lookForLoop finds the loop that the newest messages close, and journals one that is new. The error is the refusal of a request that goes
 // on with one, where that is asked for.
 func (t *conversation) lookForLoop() error {
 	l, found := loops.Find(t.received)
-	if !found || len(t.chain) == 0 {
+	if !found || len(t.chain) == 0 || l.Kind == loops.KindSaid && l.Message < 0 && t.idle >= askedLater {
 		return nil
 	}
 	t.loop = l

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
@@ -180,6 +181,26 @@ func TestASentenceAgainAndAgainStopsNobodyWhoHasSpoken(t *testing.T) {
 	}
 	if e := events[journal.WindowLoop](j); len(e) != 1 || e[0].Rule != "said" || e[0].Did != "warned" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// Somebody who says "continue" by himself goes round; a timer that asks the same every few minutes does not.
+func TestTheSameAnswerToTheSameWords(t *testing.T) {
+	t.Parallel()
+	for every, want := range map[time.Duration]int{time.Second: 1, 5 * time.Minute: 0} {
+		provider, _ := bodies(t)
+		p, root, j := start(t, provider, Options{})
+		at := time.Unix(1_800_000_000, 0)
+		p.now = func() time.Time { return at }
+		turns := []transcripts.Turn{{User: "Look for new messages."}}
+		for range 8 {
+			turns = append(turns, transcripts.Turn{Say: "There are no new messages."}, transcripts.Turn{User: "Look for new messages."})
+			postBody(t, root, talkIn(wire.Chat).path(), transcripts.History(wire.Chat, turns...), nil)
+			at = at.Add(every)
+		}
+		if got := len(events[journal.WindowLoop](j)); got != want {
+			t.Errorf("asked every %v: %d loops, want %d", every, got, want)
+		}
 	}
 }
 
