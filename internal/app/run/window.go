@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/footprint"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/window/models"
 
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
@@ -224,7 +225,7 @@ const collectAt = 25
 // serveWindow starts the proxy for the run's upstreams on ln, and on the TLS listener of secure where that is open, and sets x.closeProxy.
 func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profile.Setting, signer *proxy.AWS) error {
 	settings := x.decision.Settings
-	o := window.Options{Journal: x.report.journal, Token: secure.token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
+	o := window.Options{Journal: x.report.journal, Run: x.id(), People: sandbox.Terminal(), Token: secure.token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
 	for _, u := range setting.Upstreams {
 		up := proxy.Upstream{Name: u.Name, Provider: proxy.Provider(u.Provider), URL: u.URL}
 		if u.SignRegion != "" && signer != nil {

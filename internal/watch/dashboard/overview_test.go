@@ -110,6 +110,8 @@ func TestEventsAreSentences(t *testing.T) {
 		journal.AgentRoom{Why: "window"},
 		journal.WindowOverflow{Action: "given_up"},
 		journal.WindowStalled{},
+		journal.WindowRateWaited{Requests: 2, Longest: time.Second},
+		journal.WindowRateWaited{Waiting: 1},
 		journal.WindowPlan{Window: "5h"},
 		journal.WindowRepaired{What: "moved", Count: 2},
 		journal.WindowBreaker{Model: "m", State: "tripped", Reason: "r"},

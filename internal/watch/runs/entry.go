@@ -91,6 +91,9 @@ type Observed struct {
 	// Plans is what the providers of its subscriptions said last of how much is used, of the newest 16 windows.
 	Plans []Plan `json:"plans,omitempty"`
 
+	// RateWait tells how its requests wait for their provider; Told is the zero time where none did.
+	RateWait RateWait `json:"rate_wait,omitzero"`
+
 	model string    // of the last request of an agent of Plimsoll's own
 	waits time.Time // since when it stands in the queue
 	turn  turn
@@ -153,6 +156,8 @@ func (o *Observed) observe(r *journal.Record) {
 		}
 	case journal.Admitted, journal.Refused, journal.RunStarted, journal.RunEnded:
 		o.stopWaiting(r.Time)
+	case journal.WindowRateWaited:
+		o.RateWait = rateWaitOf(r.Time, &e)
 	case journal.WindowPlan:
 		o.Plans = AddPlan(o.Plans, planOf(r.Time, e))
 	case journal.WindowCompacted:

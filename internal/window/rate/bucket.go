@@ -110,10 +110,10 @@ func (b *bucket) judge(flowing, now int64) {
 }
 
 // guess stands in for what the provider does not say: sent is how much it let through in the minute before it refused. On the
-// safe side it is a little less.
+// safe side it is a little less, and one of them may go when the pause is over.
 func (b *bucket) guess(sent float64, now int64) {
 	limit := max(sent, minGuess)
-	*b = bucket{limit: limit, left: 0, speed: limit * float64(time.Second) / float64(period), at: now, full: now + period, told: now, guessed: 1}
+	*b = bucket{limit: limit, left: 1, speed: limit * float64(time.Second) / float64(period), at: now, full: now + period, told: now, guessed: 1}
 }
 
 // minGuess is the least number of requests a minute that is guessed: a refusal may have been about somebody else's requests.
