@@ -57,7 +57,7 @@ type Agent struct {
 
 	// UserAgent is the beginning of the User-Agent of its requests to a model.
 	UserAgent string
-	// Patience is how long it surely waits for the first byte of an answer; 0 where nobody has looked. Measured with a server that sends
+	// Patience is a time for which it surely waits for the first byte of an answer; 0 where nobody has looked. Measured with a server that sends
 	// nothing: claude, codex and opencode waited on after 5 minutes, qwen gave up after 120 s and gemini after 60 s.
 	Patience time.Duration
 	// Speaks returns the origin of a request. If nil, a request without tools does not belong to the conversation.

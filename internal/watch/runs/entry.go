@@ -88,7 +88,7 @@ type Observed struct {
 
 	// Usage is the tokens that each of its models read and wrote, of the first 16 models.
 	Usage []Usage `json:"usage,omitempty"`
-	// Plans is what the providers of its subscriptions said last of how much is used, of the newest 16 windows.
+	// Plans tells how much of its subscriptions was used, of the newest 16 windows.
 	Plans []Plan `json:"plans,omitempty"`
 
 	// RateWait tells how its requests wait for their provider; Told is the zero time where none did.

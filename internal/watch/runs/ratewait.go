@@ -8,12 +8,12 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// RateWait is what a run told last of its requests that wait until their provider lets them through ([journal.WindowRateWaited]).
+// A RateWait tells of requests that wait until their provider lets them through, as a run told it last ([journal.WindowRateWaited]).
 type RateWait struct {
 	Told     time.Time `json:"told"`
 	Upstream string    `json:"upstream"`
 	Waiting  int       `json:"waiting"`
-	// SinceMS is how long the first of them had waited then.
+	// SinceMS is the time that the first of them had waited then.
 	SinceMS int64  `json:"since_ms"`
 	Unit    string `json:"unit,omitempty"`
 	Left    int64  `json:"left,omitempty"`
@@ -24,7 +24,7 @@ func rateWaitOf(at time.Time, e *journal.WindowRateWaited) RateWait {
 	return RateWait{Told: at, Upstream: e.Upstream, Waiting: e.Waiting, SinceMS: e.Since.Milliseconds(), Unit: e.Unit, Left: e.Left, Limit: e.Limit}
 }
 
-// toldFor is how long what a run told of its waits holds: while they last it tells so every two seconds.
+// toldFor bounds the time for which a run is believed to wait: while it does it tells so every two seconds.
 const toldFor = 10 * time.Second
 
 // Words says what the requests wait for: "waits for the provider: 12 s (42 tokens/min left of 40,000)"; "" where none waits.

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config/profile"
 )
 
-// DefaultPatience is how long any client is taken to wait for the first byte of an answer. Some give up after 20 seconds.
+// DefaultPatience is the time for which any client is taken to wait for the first byte of an answer. Some give up after 20 seconds.
 const DefaultPatience = 15 * time.Second
 
 // Patience returns how long a request may be kept waiting before the first byte of its answer, without its client giving it up: what was

@@ -23,7 +23,7 @@ type Rate struct {
 	People bool
 }
 
-// queued is where a request stands with its provider's rate.
+// queued tells where a request stands with its provider's rate.
 type queued struct {
 	key   string
 	turn  *rate.Turn
@@ -63,7 +63,7 @@ func (t *exchange) waitForRate() error {
 	return err
 }
 
-// patience is how long the request may wait: not at all where bodies that wait take half of the memory, which is for those who could go.
+// patience returns the time that the request may wait: none where bodies that wait take half of the memory, which is for those who could go.
 func (t *exchange) patience() time.Duration {
 	if t.p.standing.Load()+int64(len(t.body.bytes)) > t.p.o.MemoryBudget/2 {
 		return 0
@@ -108,7 +108,7 @@ func (t *exchange) sendAgain(a *answer) bool {
 	return true
 }
 
-// expected is what requests turn out to take, by what earlier ones took.
+// expected holds the tokens that requests turn out to take, by those that earlier ones took.
 type expected struct {
 	part   float64 // of the input that is not read from the provider's cache
 	output float64
@@ -123,7 +123,7 @@ type expectations struct {
 // maxExpected bounds the logins and models of which something is expected.
 const maxExpected = 256
 
-// firstOutput is what is expected of an answer before there was one.
+// firstOutput is the length that is expected of an answer before there was one.
 const firstOutput = 500
 
 func (x *expectations) expect(key string, input int) (in, out int) {

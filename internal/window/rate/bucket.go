@@ -12,7 +12,7 @@ const second = float64(time.Second)
 // period is that of the allowances of most providers; it stands in where an answer does not tell.
 const period = int64(time.Minute)
 
-// stale is how long what was said of an allowance is believed.
+// stale bounds the time for which an answer is believed.
 const stale = int64(10 * time.Minute)
 
 // A bucket is one allowance. It fills all the time, or where a provider counts by the clock, at full and all at once; which of the two is
@@ -25,7 +25,7 @@ type bucket struct {
 	full  int64 // when all of it is there again
 	told  int64
 	fixed float64 // above steady: it counts by the clock
-	// anchor is what full was when that was last judged.
+	// anchor is the value of full when that was last judged.
 	anchor int64
 	// guessed is 1 where only refusals told of it: what was let through in the minute before one.
 	guessed float64

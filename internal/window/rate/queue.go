@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// probeFor is how long the one that tries after a pause is waited for, before another may try beside it.
+	// probeFor is the time for which the one that tries after a pause is waited for, before another may try beside it.
 	probeFor = int64(3 * time.Second)
-	// late is what a ticket may stay beyond the time at which its owner said that it would go.
+	// late bounds the time that a ticket stays after its owner should have gone.
 	late = int64(5 * time.Second)
-	// underWay is how long a request without an answer is taken for one that the provider works on.
+	// underWay is the age up to which a request without an answer is taken for one that the provider works on.
 	underWay = int64(10 * time.Minute)
 	// pickedUp is the longest after it was let through that a request sets out: its owner has to look.
 	pickedUp = int64(maxSleep + 50*time.Millisecond)

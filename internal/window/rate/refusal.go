@@ -14,7 +14,7 @@ import (
 type Refusal struct {
 	// Final is true where waiting is of no use: money or a day's allowance is used up, or the request is larger than the allowance.
 	Final bool
-	// After is when to come again; 0 where the provider does not say.
+	// After is the time until the provider may be asked again; 0 where it does not say.
 	After time.Duration
 	// Limit is the allowance of requests a minute, where only the refusal names it.
 	Limit float64

@@ -30,14 +30,14 @@ const (
 	maxWait      = 24 * time.Hour
 )
 
-// A reading is what one answer says of one allowance.
+// A reading holds the numbers of one answer about one allowance.
 type reading struct {
 	known       bool
 	limit, left float64
 	full        time.Duration // until all of it is there again; negative where that was not told
 }
 
-// said is what one answer says of all allowances.
+// said holds the numbers of one answer about all allowances.
 type said struct {
 	readings [units]reading
 	after    time.Duration // when to come again; 0 where that was not told

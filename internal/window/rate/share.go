@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Share is what the runs of a host know together of what providers let through, and the queue in which their requests wait.
+// A Share joins the runs of a host: they know together what providers let through, and their requests wait in one queue.
 type Share struct {
 	store *store
 	mu    sync.Mutex
@@ -27,13 +27,13 @@ func (s *Share) Close() { s.store.close() }
 // Digest names a credential without telling it: the same on this host, another elsewhere.
 func (s *Share) Digest(credential string) string { return s.store.digest(credential) }
 
-// fresh is how long what a process has seen of a table counts without another look.
+// fresh is the time for which a process goes by a look at a table without another.
 const fresh = int64(time.Second)
 
 // maxLines bounds the tables that a process knows.
 const maxLines = 256
 
-// A line is what this process knows of one table.
+// A line holds the knowledge of this process about one table.
 type line struct {
 	share *Share
 	name  string
@@ -150,7 +150,7 @@ type Ask struct {
 	Run    string // the run, or whoever else is to have a fair share
 	People bool   // a person waits for the answer
 	Since  time.Time
-	// Patience is how long after Since the request goes in any case.
+	// Patience is the time after Since at which the request goes in any case.
 	Patience time.Duration
 	// Input and Output are its tokens, as far as they can be known.
 	Input, Output int

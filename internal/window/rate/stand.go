@@ -9,7 +9,7 @@ import (
 const (
 	minSleep = 20 * time.Millisecond
 	maxSleep = 400 * time.Millisecond
-	// lookedAfter is how old the last look of anybody is before one that waits lets others through.
+	// lookedAfter is the age of the last look of anybody at which one that waits lets others through.
 	lookedAfter = int64(20 * time.Millisecond)
 )
 
@@ -50,7 +50,7 @@ func (s *Share) stand(ctx context.Context, l *line, a Ask, sizes [units]float64)
 	}
 }
 
-// A place is where a request stands in the queue.
+// A place tells where a request stands in the queue.
 type place struct {
 	granted bool
 	forced  bool // though it was not its turn

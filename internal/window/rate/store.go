@@ -24,7 +24,7 @@ const (
 	liveFolder = "live"
 	// lockTime bounds the wait for a file's lock, which is held for less than a millisecond: a holder that is stopped stops nobody else.
 	lockTime = 200 * time.Millisecond
-	// restTime is how long a process goes by what it knows itself after the files failed.
+	// restTime is the time for which a process goes by its own tables after the files failed.
 	restTime = 10 * time.Second
 	// maxFiles and maxAge bound what is left behind in the folder.
 	maxFiles = 256

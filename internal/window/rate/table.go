@@ -15,7 +15,7 @@ const (
 	recentSlot = int64(5e9) // of the count of requests in the last minute
 )
 
-// A table is what is known on this host of one login and model at one provider, with those that wait and those under way. It is kept in a
+// A table holds the knowledge of this host about one login and model at one provider, with those that wait and those under way. It is kept in a
 // file, and whoever holds the file's lock changes it.
 type table struct {
 	swept   int64   // when processes that have ended were looked for
@@ -33,7 +33,7 @@ type table struct {
 	tickets                []ticket
 }
 
-// A service is how much a run has had, by which its next turn is found.
+// A service counts what a run has had, by which its next turn is found.
 type service struct {
 	run    uint64
 	served float64
