@@ -231,6 +231,8 @@ type (
 	// WindowOn records that a run's requests go through the proxy.
 	WindowOn struct {
 		Client string `json:"client"` // the profile: "claude", "codex", "generic", …
+		// Through is true where it sends to the proxy of an outer run, which counts the same requests.
+		Through bool `json:"through,omitempty"`
 	}
 	// WindowOff records why a run goes without the proxy.
 	WindowOff struct {

@@ -110,6 +110,9 @@ const (
 	maxPids    = 1 << 22
 	maxSlots   = 1 << 16
 	maxHistory = 200
+
+	maxSpentTokens = int64(1_000_000_000_000)
+	maxDollars     = 100 * 1_000_000 // hundredths
 )
 
 // tables holds the tables of the configuration and their keys, in the order of the generated file and the reference.
@@ -118,6 +121,7 @@ var tables = []struct {
 	keys      []*Key
 }{
 	{"resources", "memory, processes and concurrency of a run", resourceKeys},
+	{"budget", "what all runs may spend at models", budgetKeys},
 	{"window", "the context window of the model", windowKeys},
 	{"upstream", "addresses of model providers", upstreamKeys},
 	{"mcp", "MCP servers and what they return", mcpKeys},
@@ -261,6 +265,21 @@ var resourceKeys = []*Key{
 		example: `"2h"`,
 		Doc:     "How long a run may take, stops and sleep aside; 0s means no bound.",
 		set:     func(s *Settings, v any) { s.TimeMax = v.(time.Duration) },
+	},
+	{
+		Name: "tokens_max", Type: TypeCount, Default: "0", PerTool: true, Project: ProjectStricter, max: maxSpentTokens, noBound: true, thousands: true, example: `"2M"`,
+		Doc: "Tokens that a run may read and write at its models, those from a cache among them: 2M is 2,000,000; 0 means no bound.",
+		set: func(s *Settings, v any) { s.TokensMax = v.(int) },
+	},
+	{
+		Name: "cost_max", Type: TypeNumber, Default: "0", PerTool: true, Project: ProjectStricter, max: maxDollars, noBound: true, example: "5",
+		Doc: "US dollars that a run may spend at its models; what a subscription pays does not count. 0 means no bound.",
+		set: func(s *Settings, v any) { s.CostMax = v.(float64) },
+	},
+	{
+		Name: "quota_max", Type: TypeRatio, Default: "0", PerTool: true, Project: ProjectStricter, max: 100, noBound: true, example: `"60%"`,
+		Doc: "Part of a subscription's window up to which a run may use it, as its provider tells: it leaves the rest to others; 0 means no bound.",
+		set: func(s *Settings, v any) { s.QuotaMax = v.(float64) },
 	},
 	{
 		Name: "write_max", Type: TypeSize, Default: "0", PerTool: true, Project: ProjectCapped, max: maxDisk, noBound: true, example: `"50G"`,

@@ -232,6 +232,9 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		return nil, where(err)
 	}
 	o.closes = append(o.closes, closing)
+	if model, err = withBudget(app, plane.Settings, choice, model); err != nil {
+		return nil, err
+	}
 
 	to := toolbox.Options{Spool: plane.Spool, Journal: plane.Journal, Query: plane.Query, Principal: plane.Local(), ByWindow: true}
 	names := c.Servers

@@ -109,6 +109,9 @@ func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnO
 		choice, key, err := factsModel(app, s)
 		return choice, func() (agent.Model, func() error, error) {
 			model, err := modelWithKey(choice, key, c, nil)
+			if err == nil {
+				model, err = withBudget(app, s, choice, model)
+			}
 			return model, func() error { return nil }, err
 		}, err
 	}
@@ -118,7 +121,13 @@ func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnO
 	if choice.isStandin() {
 		return choice, nil, errors.New("the stand-in goes by keywords and knows no facts: name a real model with --model PROVIDER/NAME")
 	}
-	return choice, func() (agent.Model, func() error, error) { return openModel(ctx, choice, c, nil) }, nil
+	return choice, func() (agent.Model, func() error, error) {
+		model, closing, err := openModel(ctx, choice, c, nil)
+		if err == nil {
+			model, err = withBudget(app, s, choice, model)
+		}
+		return model, closing, err
+	}, nil
 }
 
 // completer makes an agent's model a [facts.Model].

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 )
 
@@ -57,6 +58,9 @@ func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
 		e := &list[i]
 		counted := map[string]bool{}
 		for _, u := range e.Usage {
+			if u.Through && o.By != "run" { // the outer run has it
+				continue
+			}
 			key := spendKey(e, &u, o.By)
 			s := sums[key]
 			if s == nil {
@@ -165,10 +169,5 @@ func Sum(rows []Spent) Spent {
 	return all
 }
 
-// Dollars returns an amount for people: in cents, or with two digits where it is less.
-func Dollars(usd float64) string {
-	if usd > 0 && usd < 0.005 {
-		return fmt.Sprintf("$%.2g", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
-}
+// Dollars returns an amount of money for people.
+func Dollars(usd float64) string { return spend.Dollars(usd) }

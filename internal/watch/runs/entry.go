@@ -94,9 +94,11 @@ type Observed struct {
 	// RateWait tells how its requests wait for their provider; Told is the zero time where none did.
 	RateWait RateWait `json:"rate_wait,omitzero"`
 
-	model string    // of the last request of an agent of Plimsoll's own
-	waits time.Time // since when it stands in the queue
-	turn  turn
+	model string // of the last request of an agent of Plimsoll's own
+	// through is true for a run whose requests an outer run counts too.
+	through bool
+	waits   time.Time // since when it stands in the queue
+	turn    turn
 }
 
 // turn tells whose turn it is in a run: that of the model and its tools, or the user's.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/recent"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/breaker"
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/background"
@@ -120,6 +121,8 @@ type Options struct {
 
 	// Rate joins the queue for what providers let through.
 	Rate Rate
+	// Spend bounds what requests may cost; nil sets no limit.
+	Spend *spend.Meter
 
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper

@@ -4,7 +4,9 @@ import (
 	"encoding/hex"
 	"math"
 	"net/http"
+	"time"
 
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/rate"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -15,6 +17,7 @@ const maxPlans = 256
 // tellPlan journals what an answer says of the windows of the client's subscription, where it has changed by a hundredth.
 func (t *exchange) tellPlan(h http.Header) {
 	plans := rate.PlanOf(h)
+	t.boundPlan(plans)
 	if len(plans) == 0 {
 		return
 	}
@@ -32,7 +35,25 @@ func (t *exchange) tellPlan(h http.Header) {
 	}
 }
 
-// login names whom the provider takes the request for, without telling it.
+// unknownReset is the time for which a window counts whose provider does not tell when it begins anew.
+const unknownReset = 10 * time.Minute
+
+// boundPlan gives the limit of what the run may use of a plan what the provider says of it.
+func (t *exchange) boundPlan(plans []rate.Plan) {
+	if t.p.o.Spend == nil {
+		return
+	}
+	var windows []spend.Window
+	for _, p := range plans {
+		if p.Reset.IsZero() {
+			p.Reset = t.p.now().Add(unknownReset)
+		}
+		windows = append(windows, spend.Window{Name: p.Window, Used: p.Utilization, Reset: p.Reset})
+	}
+	t.p.o.Spend.See(windows)
+}
+
+// login names the login that the provider sees, without telling it.
 func (t *exchange) login() string {
 	if q := t.p.o.Rate; q.Share != nil {
 		return q.Share.Digest(t.payer())[:12]

@@ -43,7 +43,8 @@ func (t *exchange) waitForRate() error {
 	if ask.Run == "" {
 		ask.Run = t.name
 	}
-	ask.Input, ask.Output = t.p.sizes.expect(t.queued.key, t.in.Best)
+	input, _ := t.expected()
+	ask.Input, ask.Output = t.p.sizes.expect(t.queued.key, input)
 	held := int64(len(t.body.bytes))
 	t.p.standing.Add(held)
 	defer t.p.standing.Add(-held)
@@ -138,7 +139,7 @@ func (x *expectations) expect(key string, input int) (in, out int) {
 
 // learn takes in what a request has taken. Anthropic does not count what is read from its cache.
 func (x *expectations) learn(key string, u *wire.Usage, cacheFree bool) {
-	if key == "" || u.Input <= 0 {
+	if key == "" || u.Input <= 0 || u.Input > absurd || u.Output > absurd {
 		return
 	}
 	now := expected{part: 1, output: float64(u.Output)}

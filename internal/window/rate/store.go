@@ -23,7 +23,7 @@ const (
 	secretFile = "secret"
 	liveFolder = "live"
 	// lockTime bounds the wait for a file's lock, which is held for less than a millisecond: a holder that is stopped stops nobody else.
-	lockTime = 200 * time.Millisecond
+	lockTime = 2 * time.Second
 	// restTime is the time for which a process goes by its own tables after the files failed.
 	restTime = 10 * time.Second
 	// maxFiles and maxAge bound what is left behind in the folder.
