@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
+	"github.com/plimsoll/plimsoll/internal/window/rate"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -83,7 +85,11 @@ func benchRole(role string, args []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		p, err := proxy.New(proxy.Options{Upstreams: upstreams, Journal: j, Store: store})
+		o := proxy.Options{Upstreams: upstreams, Journal: j, Store: store}
+		if len(args) == 1 {
+			o.Rate = proxy.Rate{Share: rate.Open(filepath.Join(dir, "rate"), nil), Run: "bench"}
+		}
+		p, err := proxy.New(o)
 		if err != nil {
 			return "", err
 		}
@@ -150,7 +156,13 @@ func benchProvider(w http.ResponseWriter, r *http.Request) {
 		together.Unlock()
 		<-all
 	}
-	w.Header().Set("Content-Type", "application/json")
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	for _, unit := range []string{"Requests", "Tokens"} { // of which there are plenty
+		h.Set("X-Ratelimit-Limit-"+unit, "30000000")
+		h.Set("X-Ratelimit-Remaining-"+unit, "29999000")
+		h.Set("X-Ratelimit-Reset-"+unit, "2ms")
+	}
 	_, _ = io.WriteString(w, `{"id":"chatcmpl-1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"`+strings.Repeat("done ", 150)+`"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":150,"total_tokens":250}}`)
 }
 

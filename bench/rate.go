@@ -368,6 +368,7 @@ func liteLLM(ctx context.Context, provider string) (url string, stop func(), err
     litellm_params: {model: openai/%[1]s, api_base: %[2]s/v1, api_key: sk-bench, rpm: %[3]d, tpm: %[4]d}
 router_settings: {routing_strategy: usage-based-routing-v2, num_retries: 5, timeout: 60, enable_pre_call_checks: true}
 litellm_settings: {num_retries: 5, request_timeout: 60}
+general_settings: {master_key: sk-bench}
 `, rateModelsName, provider, rateLimit, rateTokens)
 	file := dir + "/config.yaml"
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {

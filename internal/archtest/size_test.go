@@ -17,7 +17,7 @@ var roomLines = map[string]int{
 	"agent":            25900,
 	"app":              24870, // with plimsoll spend, what a given line says of what it replaced, the two demos, notes that go by themselves inside of a run, and what top, stats and runs took over
 	"argocd":           21100,
-	"bench":            6700,
+	"bench":            7010, // with the rates of providers
 	"cmd":              5710, // with plimsoll spend, the demo of Argo CD, the explanation of a table, and the manual page in the place of three modules
 	"config":           10190,
 	"deploy":           300,
@@ -30,8 +30,8 @@ var roomLines = map[string]int{
 	"memory":           16300, // with what tells statements from questions and orders (signs)
 	"process":          25100, // with what refusals name, and the rest of the disk's watch where nobody counts the processor time
 	"tools":            31040,
-	"watch":            9620,  // with verdicts, events as sentences, whose turn it is, and the host's memory by run
-	"window":           37130, // with prices, and what each answer has cost
+	"watch":            9800,  // with plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
+	"window":           39450, // with the queue for what providers let through, prices, and what each answer has cost
 }
 
 // slack is how far below its bound a room may be, in lines, before the bound has to follow.
@@ -39,7 +39,7 @@ const slack = 600
 
 // What the module may have in all, of what a reader has to find his way through.
 const (
-	maxSettings   = 102 // keys of the configuration; argocd_simulator took the place of the flags of three commands
+	maxSettings   = 103 // keys of the configuration; rate_queue, and argocd_simulator took the place of the flags of three commands
 	maxShortFiles = 735 // files without tests of less than 100 lines
 	maxRiddles    = 0   // comments that say that something is what something else is
 )

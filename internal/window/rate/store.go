@@ -131,19 +131,33 @@ func (s *store) sharedKey(mine []byte) ([]byte, error) {
 	return mine, err
 }
 
+// lock opens a file, which is made where there is none, with its lock. Others may read it meanwhile.
 func (s *store) lock(name string) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
 	defer cancel()
-	f, err := filelock.Open(ctx, filepath.Join(s.dir, name))
-	if errors.Is(err, fs.ErrNotExist) { // the first one here, or the folder was removed meanwhile
-		if err = os.MkdirAll(filepath.Join(s.dir, liveFolder), 0o700); err == nil {
-			f, err = filelock.Open(ctx, filepath.Join(s.dir, name))
+	path := filepath.Join(s.dir, name)
+	for {
+		f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if errors.Is(err, fs.ErrNotExist) { // the first one here, or the folder was removed meanwhile
+			if err = os.MkdirAll(filepath.Join(s.dir, liveFolder), 0o700); err == nil {
+				f, err = statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
+			}
 		}
+		if err == nil {
+			err = filelock.Lock(ctx, f, filelock.Readable)
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("another process does not give up the lock on %s", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		there, err := os.Lstat(path)
+		if filelock.Named(f, there, err) {
+			return f, nil
+		}
+		_ = f.Close()
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("another process does not give up the lock on %s", name)
-	}
-	return f, err
 }
 
 // tidy removes old tables where there are many, and the marks of processes that have ended.
@@ -159,7 +173,7 @@ func (s *store) tidy() {
 				continue
 			}
 			if f, err := statefile.Open(filepath.Join(s.dir, folder, e.Name()), os.O_RDWR, 0); err == nil {
-				if ok, err := filelock.Try(f, filelock.Exclusive); ok && err == nil {
+				if ok, err := filelock.Try(f, filelock.Readable); ok && err == nil {
 					_ = os.Remove(f.Name())
 				}
 				_ = f.Close()
@@ -250,7 +264,7 @@ func (s *store) lives(process uint64) bool {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close()
-	ended, err := filelock.Try(f, filelock.Exclusive)
+	ended, err := filelock.Try(f, filelock.Readable)
 	if ended && err == nil {
 		_ = os.Remove(f.Name())
 	}
