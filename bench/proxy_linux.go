@@ -192,14 +192,6 @@ func (b *proxyRun) small() error {
 	}
 	b.o.Add(Row{Case: "1 KB", Metric: "CPU per request", Value: us(ours), Unit: "µs", Baseline: "ReverseProxy", BaselineValue: us(theirs)})
 	b.o.Add(Row{Case: "1 KB", Metric: "goal", Value: us(ours), Unit: "µs", Baseline: "1.5 × ReverseProxy", BaselineValue: 1.5 * us(theirs)})
-	plain := *b
-	if plain.theirs, err = b.child("child-plimsoll", b.provider.url, "no-queue"); err != nil {
-		return err
-	}
-	if ours, theirs, err = plain.perRequest(9, 200*b.scale, func(int) []byte { return body }); err != nil {
-		return err
-	}
-	b.o.Add(Row{Case: "1 KB", Metric: "CPU with the rate queue", Value: us(ours), Unit: "µs", Baseline: "without", BaselineValue: us(theirs)})
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,10 +17,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/internal/window/rate"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/models"
 )
 
 // proxyCore is the core of the proxies; everything else keeps off it.
@@ -73,7 +76,7 @@ var benchCleanup = func() {}
 
 // benchRole starts to serve and returns the base URL of a client.
 func benchRole(role string, args []string) (string, error) {
-	if role == "child-plimsoll" {
+	if slices.Contains([]string{"child-plimsoll", "child-limited", "child-budget", "child-queue"}, role) {
 		upstreams := []proxy.Upstream{{Name: "openai", URL: args[0] + "/v1"}}
 		dir, err := os.MkdirTemp("", "plimsoll-bench-")
 		if err != nil {
@@ -85,9 +88,16 @@ func benchRole(role string, args []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		o := proxy.Options{Upstreams: upstreams, Journal: j, Store: store}
-		if len(args) == 1 {
+		o := proxy.Options{Upstreams: upstreams, Journal: j, Store: store, Price: models.LookupPrice}
+		switch role {
+		case "child-queue":
 			o.Rate = proxy.Rate{Share: rate.Open(filepath.Join(dir, "rate"), nil), Run: "bench"}
+		case "child-limited", "child-budget":
+			limits := spend.Options{Limits: spend.Limits{Tokens: 1e12, Cost: 1e6}}
+			if role == "child-budget" {
+				limits.Book = spend.OpenBook(dir, "bench", spend.Budget{Day: 1e6, Month: 1e6, ProjectDay: 1e6})
+			}
+			o.Spend = spend.New(limits)
 		}
 		p, err := proxy.New(o)
 		if err != nil {

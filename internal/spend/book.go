@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
@@ -18,14 +18,15 @@ import (
 )
 
 const (
-	// maxRecords bounds a book: 1 MiB. A month of a project takes one record, a request under way one.
+	// maxRecords bounds a book: 2 MiB. A process that spends takes one record, and so does a month of a project.
 	maxRecords = 8191
 	// firstRecords are made with the book, so that a full disk does not stop the next request.
 	firstRecords = 255
 	// lockPatience bounds the wait for other processes, each of which holds the lock for microseconds.
 	lockPatience = 10 * time.Second
-	// longestHold bounds the life of a hold whose process cannot be seen from here (another container). It then counts as spent.
-	longestHold = time.Hour
+	// longestRest bounds the time for which the record of a process that cannot be seen from here (another container) may stay unchanged
+	// with something held. That then counts as spent.
+	longestRest = time.Hour
 )
 
 // Budget bounds what all runs of a user spend, in US dollars; 0 sets no bound.
@@ -39,7 +40,8 @@ type Budget struct {
 // Any reports whether the budget bounds anything.
 func (b Budget) Any() bool { return b.Day > 0 || b.Month > 0 || b.ProjectDay > 0 || b.ProjectMonth > 0 }
 
-// Book keeps what was spent by day, month and project, for all processes of a user. It is safe for concurrent use.
+// Book keeps what was spent by day, month and project, for all processes of a user. Each process has a record of its own in it, which it
+// changes without a lock; once it has ended another one adds that to the sum of its project's month. It is safe for concurrent use.
 type Book struct {
 	path    string
 	project projectID
@@ -48,6 +50,12 @@ type Book struct {
 	boot    uint64
 	now     func() time.Time
 	fail    func() error // tests: called before each write
+
+	mu   sync.Mutex
+	file *os.File
+	own  int    // index of this process's record, -1 before it has one
+	row  record // that record
+	seen others
 }
 
 // ErrBook is wrapped where a book cannot be read or written. No budget is open then.
@@ -60,7 +68,7 @@ func OpenBook(dir, project string, b Budget) *Book {
 		return nil
 	}
 	owner := admission.Self()
-	return &Book{path: filepath.Join(dir, "book"), project: projectOf(project), budget: b, owner: owner, boot: hash(owner.Boot), now: time.Now}
+	return &Book{path: filepath.Join(dir, "book"), project: projectOf(project), budget: b, owner: owner, boot: hash(owner.Boot), now: time.Now, own: -1}
 }
 
 func hash(s string) uint64 {
@@ -75,108 +83,182 @@ func dateOf(t time.Time) (month, day uint32) {
 	return month, 100*month + uint32(d)
 }
 
-// page is an open, locked book.
+// fault says that the book could not be read or written, and what to do.
+func (b *Book) fault(err error) error {
+	way := "mend that, or take the budget out of the configuration"
+	if errors.Is(err, errDamaged) {
+		way = "to begin with nothing spent, move it away; plimsoll spend tells what was"
+	}
+	return fmt.Errorf("%w: %s: %w; %s", ErrBook, b.path, err, way)
+}
+
+// Close gives the process's record back. What it has spent stays.
+func (b *Book) Close() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.own >= 0 {
+		b.row.pid = 0
+		_ = b.write(b.own, b.row)
+	}
+	if b.file != nil {
+		_ = b.file.Close()
+	}
+	b.file, b.own = nil, -1
+}
+
+// write stores record i.
+func (b *Book) write(i int, r record) error {
+	var text [recordSize]byte
+	r.encode(text[:])
+	if b.fail != nil {
+		if err := b.fail(); err != nil {
+			return err
+		}
+	}
+	_, err := b.file.WriteAt(text[:], int64(i+1)*recordSize)
+	return err
+}
+
+// read returns all records. Other processes may be writing theirs: a record that was caught in between is read again.
+func (b *Book) read() ([]record, error) {
+	var err error
+	for range 3 {
+		var info fs.FileInfo
+		if info, err = b.file.Stat(); err != nil {
+			return nil, err
+		}
+		if info.Size() > (maxRecords+1)*recordSize {
+			return nil, fmt.Errorf("%w: %d bytes", errDamaged, info.Size())
+		}
+		image := make([]byte, info.Size())
+		if _, err = b.file.ReadAt(image, 0); err != nil {
+			return nil, err
+		}
+		var records []record
+		if records, err = decodeBook(image); err == nil {
+			return records, nil
+		}
+	}
+	return nil, err
+}
+
+// readOne returns record i as it is now.
+func (b *Book) readOne(i int) (record, error) {
+	var text [recordSize]byte
+	if _, err := b.file.ReadAt(text[:], int64(i+1)*recordSize); err != nil {
+		return record{}, err
+	}
+	return decodeRecord(text[:])
+}
+
+// enter opens the book, makes it if there is none, and gives this process a record for the month, if it has none yet.
+func (b *Book) enter(ctx context.Context, month, day uint32) error {
+	if b.own >= 0 && b.row.month == month {
+		return nil
+	}
+	return b.locked(ctx, func(p *page) error {
+		if b.own >= 0 { // of another month: the next one to look adds it up
+			b.row.pid = 0
+			if err := b.write(b.own, b.row); err != nil {
+				return err
+			}
+			b.own = -1
+		}
+		if _, err := p.sweep(); err != nil {
+			return err
+		}
+		i, err := p.free()
+		if err != nil {
+			return err
+		}
+		b.row = record{
+			kind: recordOwn, project: b.project, month: month, day: day,
+			pid: uint32(b.owner.PID), start: b.owner.Start, boot: b.boot, since: uint64(b.now().Unix()),
+		}
+		if err := p.write(i, b.row); err != nil {
+			return err
+		}
+		b.own = i
+		return nil
+	})
+}
+
+// page is a book while it is locked.
 type page struct {
 	b       *Book
-	file    *os.File
 	records []record
 }
 
-// open locks the book, makes it if there is none, and finishes what others have left.
-func (b *Book) open(ctx context.Context) (p *page, done func(), err error) {
+// locked calls f with the book locked, after what somebody died over is finished.
+func (b *Book) locked(ctx context.Context, f func(p *page) error) error {
 	if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
-		return nil, nil, b.fault(err)
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	lock, err := filelock.Open(ctx, b.path+".lock")
 	if err != nil {
-		return nil, nil, b.fault(err)
-	}
-	p = &page{b: b}
-	done = func() {
-		if p.file != nil {
-			_ = p.file.Close()
-		}
-		_ = filelock.Release(lock)
-	}
-	if err := p.read(); err != nil {
-		done()
-		return nil, nil, b.fault(err)
-	}
-	if err := p.finish(); err != nil {
-		done()
-		return nil, nil, b.fault(err)
-	}
-	return p, done, nil
-}
-
-func (p *page) read() error {
-	f, err := statefile.Open(p.b.path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p.create()
-	}
-	if err != nil {
 		return err
 	}
-	p.file = f
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() > (maxRecords+1)*recordSize {
-		return fmt.Errorf("%w: %d bytes", errDamaged, info.Size())
-	}
-	image := make([]byte, info.Size())
-	if _, err := f.ReadAt(image, 0); err != nil {
-		return err
-	}
-	p.records, err = decodeBook(image)
-	return err
-}
-
-// create makes a book. It has its name only once it is whole.
-func (p *page) create() error {
-	image := make([]byte, (firstRecords+1)*recordSize)
-	copy(image, bookMagic)
-	temporary := p.b.path + ".new"
-	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := statefile.Open(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	p.file = f
-	if _, err := f.WriteAt(image, 0); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	p.records = make([]record, firstRecords)
-	return os.Rename(temporary, p.b.path)
-}
-
-// write stores record i.
-func (p *page) write(i int, r record) error {
-	var text [recordSize]byte
-	r.encode(text[:])
-	if p.b.fail != nil {
-		if err := p.b.fail(); err != nil {
+	defer func() { _ = filelock.Release(lock) }()
+	if b.file == nil {
+		if err := b.open(); err != nil {
 			return err
 		}
 	}
-	if _, err := p.file.WriteAt(text[:], int64(i+1)*recordSize); err != nil {
+	p := &page{b: b}
+	if p.records, err = b.read(); err != nil {
+		return err
+	}
+	for i, r := range p.records {
+		if r.kind == recordPayment {
+			if err := p.pay(i, r); err != nil {
+				return err
+			}
+		}
+	}
+	return f(p)
+}
+
+// open opens the file, or makes it. It has its name only once it is whole.
+func (b *Book) open() error {
+	f, err := statefile.Open(b.path, os.O_RDWR, 0)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		b.file = f
+		return err
+	}
+	image := make([]byte, (firstRecords+1)*recordSize)
+	copy(image, bookMagic)
+	temporary := b.path + ".new"
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if f, err = statefile.Open(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(image, 0); err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = os.Rename(temporary, b.path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return err
+	}
+	b.file = f
+	return nil
+}
+
+func (p *page) write(i int, r record) error {
+	if err := p.b.write(i, r); err != nil {
 		return err
 	}
 	p.records[i] = r
 	return nil
-}
-
-// full reports whether no record is free.
-func (p *page) full() bool {
-	return !slices.ContainsFunc(p.records, func(r record) bool { return r.kind == recordFree })
 }
 
 // free returns the index of a free record, of a new one, or, in a full book, of the sum of the oldest month.
@@ -192,7 +274,7 @@ func (p *page) free() (int, error) {
 	}
 	if len(p.records) < maxRecords {
 		more := min(maxRecords-len(p.records), firstRecords+1)
-		if _, err := p.file.WriteAt(make([]byte, more*recordSize), int64(len(p.records)+1)*recordSize); err != nil {
+		if _, err := p.b.file.WriteAt(make([]byte, more*recordSize), int64(len(p.records)+1)*recordSize); err != nil {
 			return 0, err
 		}
 		p.records = append(p.records, make([]record, more)...)
@@ -201,60 +283,50 @@ func (p *page) free() (int, error) {
 	if now, _ := dateOf(p.b.now()); oldest >= 0 && month < now {
 		return oldest, nil
 	}
-	return 0, fmt.Errorf("more than %d requests under way and projects", maxRecords)
+	return 0, fmt.Errorf("more than %d processes and projects spend", maxRecords)
 }
 
-// finish finishes payments that somebody died over.
-func (p *page) finish() error {
-	for i := range p.records {
-		if r := p.records[i]; r.kind == recordPayment {
-			if err := p.pay(i, r); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// sweep counts as spent what dead processes hold, and reports whether there was any. It looks at each process that holds.
+// sweep adds the records of processes that have ended to the sums, with what they held, and reports whether there was any. It looks at each
+// process that has a record.
 func (p *page) sweep() (found bool, err error) {
 	for i := range p.records {
-		if r := p.records[i]; r.kind == recordHold && p.b.abandoned(&r) {
-			found = true
-			if err := p.settle(i, r.amount); err != nil {
-				return found, err
-			}
+		r := p.records[i]
+		if r.kind != recordOwn || i == p.b.own || !p.b.abandoned(&r) {
+			continue
+		}
+		found = true
+		// It may have written between the look at its record and its end.
+		if r, err = p.b.readOne(i); err != nil {
+			return found, err
+		}
+		s, err := p.sum(r.project, r.month, r.day)
+		if err != nil {
+			return found, err
+		}
+		r.amount.add(r.held)
+		r.today.add(r.held)
+		r.kind, r.held, r.number = recordPayment, Amount{}, p.records[s].number
+		if err := p.write(i, r); err != nil {
+			return found, err
+		}
+		if err := p.pay(i, r); err != nil {
+			return found, err
 		}
 	}
 	return found, nil
 }
 
-// abandoned reports whether the process that holds is known to have ended, or has held for too long.
+// abandoned reports whether the process of a record is known to have ended, or holds something for too long.
 func (b *Book) abandoned(r *record) bool {
-	if r.boot != b.boot {
-		return true
-	}
-	if age := b.now().Unix() - int64(r.since); age > int64(longestHold/time.Second) {
+	if r.pid == 0 || r.boot != b.boot {
 		return true
 	}
 	o := b.owner
 	o.PID, o.Start = int(r.pid), r.start
-	return r.pid != uint32(b.owner.PID) && o.Gone()
-}
-
-// settle replaces hold i by a payment of a and pays it.
-func (p *page) settle(i int, a Amount) error {
-	r := p.records[i]
-	month, day := dateOf(p.b.now())
-	s, err := p.sum(r.project, month, day)
-	if err != nil {
-		return err
+	if r.pid != uint32(b.owner.PID) && o.Gone() {
+		return true
 	}
-	r.kind, r.amount, r.month, r.day, r.number = recordPayment, a, month, day, p.records[s].number
-	if err := p.write(i, r); err != nil {
-		return err
-	}
-	return p.pay(i, r)
+	return r.held != (Amount{}) && b.now().Unix()-int64(r.since) > int64(longestRest/time.Second) && r.pid != uint32(b.owner.PID)
 }
 
 // pay adds payment i to its sum, unless that was done, and frees it.
@@ -267,8 +339,9 @@ func (p *page) pay(i int, r record) error {
 		if r.day > sum.day {
 			sum.day, sum.today, sum.told = r.day, Amount{}, sum.told&^toldToday
 		}
-		// A clock that was set back counts on the later day: too much rather than too little.
-		sum.today.add(r.amount)
+		if r.day == sum.day {
+			sum.today.add(r.today)
+		}
 		sum.amount.add(r.amount)
 		sum.number++
 		if err := p.write(s, sum); err != nil {
@@ -280,10 +353,9 @@ func (p *page) pay(i int, r record) error {
 
 // sum returns the index of the sum of a project's month, which it makes if there is none.
 func (p *page) sum(project projectID, month, day uint32) (int, error) {
-	for i := range p.records {
-		if r := &p.records[i]; r.kind == recordSum && r.month == month && r.project == project {
-			return i, nil
-		}
+	i := slices.IndexFunc(p.records, func(r record) bool { return r.kind == recordSum && r.month == month && r.project == project })
+	if i >= 0 {
+		return i, nil
 	}
 	i, err := p.free()
 	if err != nil {
@@ -291,17 +363,3 @@ func (p *page) sum(project projectID, month, day uint32) (int, error) {
 	}
 	return i, p.write(i, record{kind: recordSum, project: project, month: month, day: day})
 }
-
-// fault says that the book could not be read or written, and what to do.
-func (b *Book) fault(err error) error {
-	way := "mend that, or take the budget out of the configuration"
-	if errors.Is(err, errDamaged) {
-		way = "to begin with nothing spent, move it away; plimsoll spend tells what was"
-	}
-	return fmt.Errorf("%w: %s: %w; %s", ErrBook, b.path, err, way)
-}
-
-// numbers tells the holds of a process apart.
-var numbers atomic.Uint32
-
-func nextNumber() uint32 { return numbers.Add(1) }

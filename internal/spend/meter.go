@@ -217,6 +217,9 @@ func (h *Hold) end(a *Amount) {
 	})
 }
 
+// Close ends the use of the book, once nothing is under way.
+func (m *Meter) Close() { m.o.Book.Close() }
+
 func (m *Meter) wake() {
 	close(m.changed)
 	m.changed = make(chan struct{})

@@ -12,16 +12,16 @@ import (
 // A book is a file of records of recordSize bytes, each with a checksum. A record lies within one sector, so that a writer that dies leaves
 // the old one or the new one. The first record is the header.
 const (
-	recordSize = 128
+	recordSize = 256
 	bookMagic  = "plimsoll spend 1"
 )
 
-// The kinds of records. A hold becomes a payment while its amount is added to a sum: whoever finds one finishes it, and the sum's number tells
-// whether that was done.
+// The kinds of records. The own record of a process that has ended becomes a payment while it is added to a sum: whoever finds one finishes it,
+// and the sum's number tells whether that was done.
 const (
 	recordFree byte = iota
 	recordSum
-	recordHold
+	recordOwn
 	recordPayment
 )
 
@@ -39,15 +39,16 @@ func projectOf(key string) projectID {
 type record struct {
 	kind    byte
 	project projectID
-	// month is that of a sum as 202611, day that of its day as 20261129, or the day on which a hold was made.
+	// month is as 202611, and day, the newest one on which something was spent, as 20261129.
 	month, day uint32
 	// number counts the changes of a sum. That of a payment is the number of its sum without it.
 	number uint32
-	// amount is that of a hold or a payment, or a sum's of its month; today is the sum's of its day.
-	amount, today Amount
+	// amount was spent in the month, today on the day; held is for requests under way.
+	amount, today, held Amount
 	// told has a bit for each line of the budgets that was told of: see [Book.reached].
 	told uint32
-	// pid, start and boot name the process that holds. since is in seconds of the epoch.
+	// pid, start and boot name the process of an own record; pid is 0 when it has given it back. since is the time of its last change, in seconds
+	// of the epoch.
 	pid   uint32
 	start uint64
 	boot  uint64
@@ -65,17 +66,17 @@ func (r *record) encode(to []byte) {
 	le.PutUint32(to[8:], r.day)
 	le.PutUint32(to[12:], r.number)
 	copy(to[16:32], r.project[:])
-	for i, a := range []Amount{r.amount, r.today} {
+	for i, a := range []Amount{r.amount, r.today, r.held} {
 		at := 32 + 24*i
 		le.PutUint64(to[at:], uint64(a.Tokens))
 		le.PutUint64(to[at+8:], math.Float64bits(a.Cost))
 		le.PutUint64(to[at+16:], math.Float64bits(a.Plan))
 	}
-	le.PutUint32(to[80:], r.told)
-	le.PutUint32(to[84:], r.pid)
-	le.PutUint64(to[88:], r.start)
-	le.PutUint64(to[96:], r.boot)
-	le.PutUint64(to[104:], r.since)
+	le.PutUint32(to[104:], r.told)
+	le.PutUint32(to[108:], r.pid)
+	le.PutUint64(to[112:], r.start)
+	le.PutUint64(to[120:], r.boot)
+	le.PutUint64(to[128:], r.since)
 	le.PutUint32(to[recordSize-4:], crc32.ChecksumIEEE(to[:recordSize-4]))
 }
 
@@ -90,9 +91,9 @@ func decodeRecord(from []byte) (record, error) {
 	}
 	r := record{
 		kind: from[0], month: le.Uint32(from[4:]), day: le.Uint32(from[8:]), number: le.Uint32(from[12:]), project: projectID(from[16:32]),
-		told: le.Uint32(from[80:]), pid: le.Uint32(from[84:]), start: le.Uint64(from[88:]), boot: le.Uint64(from[96:]), since: le.Uint64(from[104:]),
+		told: le.Uint32(from[104:]), pid: le.Uint32(from[108:]), start: le.Uint64(from[112:]), boot: le.Uint64(from[120:]), since: le.Uint64(from[128:]),
 	}
-	for i, a := range []*Amount{&r.amount, &r.today} {
+	for i, a := range []*Amount{&r.amount, &r.today, &r.held} {
 		at := 32 + 24*i
 		*a = Amount{int64(le.Uint64(from[at:])), math.Float64frombits(le.Uint64(from[at+8:])), math.Float64frombits(le.Uint64(from[at+16:]))}
 		if !a.valid() {

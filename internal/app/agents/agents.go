@@ -231,10 +231,10 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	if err != nil {
 		return nil, where(err)
 	}
-	o.closes = append(o.closes, closing)
-	if model, err = withBudget(app, plane.Settings, choice, model); err != nil {
-		return nil, err
+	if model, closing, err = withBudget(app, plane.Settings, choice, model, closing); err != nil {
+		return nil, errors.Join(err, closing())
 	}
+	o.closes = append(o.closes, closing)
 
 	to := toolbox.Options{Spool: plane.Spool, Journal: plane.Journal, Query: plane.Query, Principal: plane.Local(), ByWindow: true}
 	names := c.Servers

@@ -109,10 +109,10 @@ func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnO
 		choice, key, err := factsModel(app, s)
 		return choice, func() (agent.Model, func() error, error) {
 			model, err := modelWithKey(choice, key, c, nil)
-			if err == nil {
-				model, err = withBudget(app, s, choice, model)
+			if err != nil {
+				return nil, nil, err
 			}
-			return model, func() error { return nil }, err
+			return withBudget(app, s, choice, model, func() error { return nil })
 		}, err
 	}
 	if choice, err = chooseModel(c, o.Model, o.BaseURL, s.Upstream, os.Getenv); err != nil {
@@ -123,10 +123,10 @@ func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnO
 	}
 	return choice, func() (agent.Model, func() error, error) {
 		model, closing, err := openModel(ctx, choice, c, nil)
-		if err == nil {
-			model, err = withBudget(app, s, choice, model)
+		if err != nil {
+			return nil, nil, err
 		}
-		return model, closing, err
+		return withBudget(app, s, choice, model, closing)
 	}, nil
 }
 

@@ -27,24 +27,28 @@ type boundedEncoder struct {
 
 func (m boundedEncoder) Encode(r *agent.Request) (*wire.Request, error) { return m.encoder.Encode(r) }
 
-// withBudget returns the model with the budgets in force; the model itself where there are none. Inside a run whose proxy the model is asked
+// withBudget returns the model with the budgets in force, and closing with what they need; both as they are where there are none. Inside a run whose proxy the model is asked
 // through, the proxy asks the budgets.
-func withBudget(app *core.Core, s config.Settings, choice modelChoice, model agent.Model) (agent.Model, error) {
+func withBudget(app *core.Core, s config.Settings, choice modelChoice, model agent.Model, closing func() error) (agent.Model, func() error, error) {
 	if choice.isStandin() || core.ThroughProxy(choice.url) {
-		return model, nil
+		return model, closing, nil
 	}
 	book, err := app.OpenBook(s, config.ProjectOf("").Key)
 	if err != nil || book == nil {
-		return model, err
+		return model, closing, err
 	}
 	m := &boundedModel{
 		Model: model, meter: spend.New(spend.Options{Book: book, OnLine: func(l spend.Line) { app.Warn(l.Words()) }}),
 		price: core.Prices(app.Config), upstream: choice.upstream(),
 	}
-	if e, ok := model.(agent.Encoder); ok {
-		return boundedEncoder{m, e}, nil
+	end := func() error {
+		defer m.meter.Close()
+		return closing()
 	}
-	return m, nil
+	if e, ok := model.(agent.Encoder); ok {
+		return boundedEncoder{m, e}, end, nil
+	}
+	return m, end, nil
 }
 
 // Generate implements [agent.Model].

@@ -129,6 +129,9 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 		return err
 	}
 	defer plane.Close()
+	if meter != nil {
+		defer meter.Close()
+	}
 
 	configured, err := app.Config.Agents()
 	if err != nil {

@@ -278,6 +278,7 @@ func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profi
 			_ = s.Shutdown(ctx) // what is cut after the time belongs to nobody any more
 		}
 		plane.Close()
+		x.meter.Close()
 		remembered.Close()
 	}
 	x.cleanup = append(x.cleanup, x.closeProxy)

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -148,6 +150,19 @@ func PlanWords(p runs.Plan, now time.Time) string {
 		text += ", begins anew " + p.Reset.Local().Format("Mon 15:04")
 	}
 	return text + " (told " + p.Told.Local().Format("Mon 15:04") + ")"
+}
+
+// Budgets returns the budgets that are set, for this project and over all, with what was spent of them; empty where there are none.
+func Budgets(ctx context.Context, c *core.Core) ([]spend.Account, error) {
+	s, err := c.Config.For("")
+	if err != nil {
+		return nil, err
+	}
+	book, err := c.OpenBook(s, config.ProjectOf("").Key)
+	if err != nil || book == nil {
+		return []spend.Account{}, err
+	}
+	return book.Accounts(ctx)
 }
 
 // Sum returns the sum of all rows. Runs is the number of runs only where the rows share none.
