@@ -18,10 +18,11 @@ type RateWait struct {
 	Unit    string `json:"unit,omitempty"`
 	Left    int64  `json:"left,omitempty"`
 	Limit   int64  `json:"limit,omitempty"`
+	PauseMS int64  `json:"pause_ms,omitempty"` // for which the provider asks, from Told on
 }
 
 func rateWaitOf(at time.Time, e *journal.WindowRateWaited) RateWait {
-	return RateWait{Told: at, Upstream: e.Upstream, Waiting: e.Waiting, SinceMS: e.Since.Milliseconds(), Unit: e.Unit, Left: e.Left, Limit: e.Limit}
+	return RateWait{Told: at, Upstream: e.Upstream, Waiting: e.Waiting, SinceMS: e.Since.Milliseconds(), Unit: e.Unit, Left: e.Left, Limit: e.Limit, PauseMS: e.Pause.Milliseconds()}
 }
 
 // toldFor bounds the time for which a run is believed to wait: while it does it tells so every two seconds.
@@ -35,7 +36,9 @@ func (w RateWait) Words(now time.Time) string {
 	}
 	waited := max(time.Duration(w.SinceMS)*time.Millisecond+since, 0)
 	text := fmt.Sprintf("waits for the provider: %d s", int(waited.Seconds()))
-	if w.Limit > 0 {
+	if pause := time.Duration(w.PauseMS)*time.Millisecond - since; pause > 0 {
+		text += fmt.Sprintf(" (it asks for a pause, another %d s)", int(pause.Seconds())+1)
+	} else if w.Limit > 0 {
 		text += fmt.Sprintf(" (%s %s/min left of %s)", limit.Tokens(w.Left), w.Unit, limit.Tokens(w.Limit))
 	}
 	return text

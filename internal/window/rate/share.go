@@ -161,7 +161,7 @@ type Ask struct {
 // A Wait says why a request waits: so much is left of an allowance, or of the pause that the provider asked for.
 type Wait struct {
 	Unit        Unit
-	Left, Limit float64 // 0 where no allowance is known
+	Left, Limit float64 // 0 where the provider has named no allowance
 	Pause       time.Duration
 }
 

@@ -108,7 +108,10 @@ func (t *table) place(k *ticket, now int64) place {
 	}
 	wait, short := t.earliest(k, now)
 	b := &t.buckets[short]
-	p := place{now: now, why: Wait{Unit: short, Left: max(b.left, 0), Limit: b.limit, Pause: time.Duration(max(t.until-now, 0))}}
+	p := place{now: now, why: Wait{Pause: time.Duration(max(t.until-now, 0))}}
+	if b.guessed == 0 {
+		p.why.Unit, p.why.Left, p.why.Limit = short, max(b.left, 0), b.limit
+	}
 	p.sleep = min(max(time.Duration(wait)/2, minSleep), maxSleep, time.Duration(max(k.leaves-now, int64(minSleep))))
 	return p
 }
