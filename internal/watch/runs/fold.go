@@ -354,16 +354,15 @@ func (r *Run) settle() {
 		r.Reason = reasonOf(&r.Report, r.Refusal)
 	case r.Queue != nil:
 		r.Outcome = Waiting
+		r.State, r.StateSince = Waiting, r.waits
 		r.Reason = limit.Short(fmt.Sprintf("waits for %s, %d in the queue", r.Queue.Reason, r.Queue.Position), maxReason)
 	default:
 		r.Outcome, r.Reason = Running, ""
+		r.State, r.StateSince = r.inUse.state(talks(r.Kind))
 		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())
 	}
 	if !r.ended || r.died {
 		r.PeakBytes = max(r.PeakBytes, r.peak)
-	}
-	if !r.Live() || !talks(r.Kind) {
-		r.WaitsForYou = time.Time{}
 	}
 	if r.died && r.DurationMS == 0 {
 		r.DurationMS = max(0, r.Seen.Sub(r.Started).Milliseconds())
