@@ -13,10 +13,10 @@ const (
 	// window is the time between two readings of the processor time, and windows how many of them are summed up.
 	window  = 30 * time.Second
 	windows = 10
-	// busy is the part of one processor, over those five minutes, from which a run is at work: 15 seconds. Agents that wait at their prompts
+	// busy is the part of one processor, over those five minutes, from which a run is at work: 21 seconds. Agents that wait at their prompts
 	// were measured at 0.2 % (Claude Code), 0.5 % (Codex), 2.0 % (Gemini CLI) and 3.6 % (OpenCode) at most, and each looks for an update
 	// now and then, which takes a few seconds at once.
-	busy = 0.05
+	busy = 0.07
 	// longest bounds the time between two looks that counts: a tree that stands still is looked at every ten seconds, and after more than
 	// that this process was itself stopped.
 	longest = 15 * time.Second

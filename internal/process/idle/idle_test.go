@@ -105,7 +105,7 @@ func TestSignsOfUse(t *testing.T) {
 		"a long answer":         func(s *subject) { s.underWay = true },
 		"somebody types":        func(s *subject) { s.input = time.Now() },
 		"a child at work":       func(s *subject) { s.used += 20 * time.Second },
-		"a little work, often":  func(s *subject) { s.used += 4 * time.Second },
+		"a little work, often":  func(s *subject) { s.used += 6 * time.Second },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := watched(idle.After)
