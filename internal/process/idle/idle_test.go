@@ -104,7 +104,7 @@ func TestSignsOfUse(t *testing.T) {
 		"a request each minute": func(s *subject) { s.made++ },
 		"a long answer":         func(s *subject) { s.underWay = true },
 		"somebody types":        func(s *subject) { s.input = time.Now() },
-		"a child at work":       func(s *subject) { s.used += 20 * time.Second },
+		"a child at work":       func(s *subject) { s.used += 30 * time.Second },
 		"a little work, often":  func(s *subject) { s.used += 6 * time.Second },
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAnIdleRunThatIsUsedAgain(t *testing.T) {
 	for by, use := range map[idle.Sign]func(*subject){
 		idle.Request:   func(s *subject) { s.made++ },
 		idle.Input:     func(s *subject) { s.input = time.Now() },
-		idle.Processor: func(s *subject) { s.used += 20 * time.Second },
+		idle.Processor: func(s *subject) { s.used += 30 * time.Second },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := watched(0)
