@@ -102,6 +102,8 @@ var settings = []struct{ flag, key, usage, bare string }{
 	{"cpu-weight", "cpu_weight", "share of a busy processor, where everything else has 100: a number", ""},
 	{"cpus", "cpus", "most processors at once: a number like 1.5", ""},
 	{"time-max", "time_max", "how long the run may take: a duration like 2h", ""},
+	{"idle-max", "idle_max", "how long nobody may use it before it is ended: a duration like 4h", ""},
+	{"on-idle", "on_idle", "what happens then: end, or reclaim, which moves its memory to swap", ""},
 	{"write-max", "write_max", "what the run may add to the disks: a size like 50G", ""},
 	{"free-min", "free_min", "what must stay free on each of them: a size like 10G, or auto", ""},
 	{"reserve", "reservation", "what to set aside for the run, whatever its history says: a size like 2G", ""},

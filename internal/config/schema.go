@@ -263,6 +263,17 @@ var resourceKeys = []*Key{
 		set:     func(s *Settings, v any) { s.TimeMax = v.(time.Duration) },
 	},
 	{
+		Name: "idle_max", Type: TypeDuration, Default: "0s", PerTool: true, Project: ProjectStricter, max: int64(30 * 24 * time.Hour), noBound: true,
+		example: `"4h"`,
+		Doc:     "How long a run may be used by nobody: no request, no input, no processor time; 0s means no bound.",
+		set:     func(s *Settings, v any) { s.IdleMax = v.(time.Duration) },
+	},
+	{
+		Name: "on_idle", Type: TypeChoice, Default: "end", Choices: []string{"end", "reclaim"}, PerTool: true, Project: ProjectNever,
+		Doc: "What happens to a run at idle_max: it is ended, or its memory is moved to swap, as far as swap_max allows.",
+		set: func(s *Settings, v any) { s.OnIdle = OnIdle(v.(string)) },
+	},
+	{
 		Name: "write_max", Type: TypeSize, Default: "0", PerTool: true, Project: ProjectCapped, max: maxDisk, noBound: true, example: `"50G"`,
 		Doc: "What a run may add to local file systems; beyond it its largest writer is ended, if the run made most of the growth. 0 means no bound.",
 		set: func(s *Settings, v any) { s.WriteMax = v.(limit.Bytes) },

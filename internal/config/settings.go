@@ -57,6 +57,15 @@ const (
 	OnOrphanEnd  OnOrphan = "end"  // and end it, unless it is a daemon
 )
 
+// OnIdle selects what to do with a run that was used by nobody for idle_max.
+type OnIdle string
+
+// The choices.
+const (
+	OnIdleEnd     OnIdle = "end"
+	OnIdleReclaim OnIdle = "reclaim" // move its memory to swap, once in each idle time
+)
+
 // OOMD is the request of a run to systemd-oomd.
 type OOMD string
 
@@ -106,9 +115,11 @@ type Settings struct {
 	CPUWeight  int           `json:"cpu_weight"` // 100 is what everything else has
 	CPUs       float64       `json:"cpus"`       // most processors at once; 0 means no bound
 	TimeMax    time.Duration `json:"-"`          // of a run; 0 means no bound
-	WriteMax   limit.Bytes   `json:"write_max"`  // what a run may add to file systems; 0 means no bound
-	FreeMin    limit.Bytes   `json:"free_min"`   // what must stay free on each of them, or Auto
-	Layers     []string      `json:"layers"`     // the layers to try, in this order; never empty
+	IdleMax    time.Duration `json:"-"`          // of a run that nobody uses; 0 means no bound
+	OnIdle     OnIdle        `json:"on_idle"`
+	WriteMax   limit.Bytes   `json:"write_max"` // what a run may add to file systems; 0 means no bound
+	FreeMin    limit.Bytes   `json:"free_min"`  // what must stay free on each of them, or Auto
+	Layers     []string      `json:"layers"`    // the layers to try, in this order; never empty
 
 	SharedLedger string `json:"shared_ledger"` // directory of a ledger shared between users; "" means none
 

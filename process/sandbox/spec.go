@@ -97,8 +97,10 @@ type Spec struct {
 	Layers []Layer
 	// Nested is true when the supervisor itself is inside another run.
 	Nested bool
-	OnExit OnExit
-	Grace  time.Duration
+	// Reclaims is true when [Run.Reclaim] is to work: layers in which it cannot are left out.
+	Reclaims bool
+	OnExit   OnExit
+	Grace    time.Duration
 	// OOMD is the request to systemd-oomd, in the layers that have a group of cgroup v2.
 	OOMD OOMDPreference
 	// Detach starts the command in a session of its own. Without a controlling terminal

@@ -27,6 +27,9 @@ func (p *decision) limitRows() []journal.Limit {
 			Name: sandbox.LimitTime, Unit: "ms", Soft: sandbox.SoftTime(most).Milliseconds(), Hard: most.Milliseconds(),
 		})
 	}
+	if row, ok := p.idleRow(); ok {
+		rows = append(rows, row)
+	}
 	if lines, ok := p.diskLines(); ok {
 		if lines.WriteMax > 0 {
 			rows = append(rows, journal.Limit{Name: disk.WriteMax, Unit: "bytes", Soft: int64(lines.WriteMax / 5 * 4), Hard: int64(lines.WriteMax)})
@@ -78,6 +81,7 @@ func (x *process) noteUse() {
 		}
 		x.report.warn("cpu_weight", text)
 	}
+	x.report.journal.Append(journal.LimitUsed{Name: limitIdle, Used: x.use.Longest().Milliseconds()})
 	x.report.journal.Append(journal.LimitUsed{Name: sandbox.LimitTime, Used: r.TimeUsed.Milliseconds()})
 }
 

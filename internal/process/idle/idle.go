@@ -84,6 +84,7 @@ type Watch struct {
 	cpu    time.Duration          // when the window began
 	spent  [windows]time.Duration // processor time, by window
 	newest int
+	most   time.Duration // the longest quiet so far
 	quiet  time.Duration // since the last sign, up to the end of the last window
 	told   map[Kind]bool // since the last sign
 	busy   bool          // an event is being told
@@ -123,12 +124,20 @@ func (w *Watch) Look(used time.Duration) {
 		w.wake(by)
 	case w.o.Stopped == nil || !w.o.Stopped():
 		w.quiet += w.held
+		w.most = max(w.most, w.quiet)
 	}
 	w.held, w.cpu = 0, used
 	if kind := w.due(); kind != "" && !w.busy && !w.over {
 		w.busy = true
 		go w.tell(kind)
 	}
+}
+
+// Longest returns the longest time without a sign of use so far.
+func (w *Watch) Longest() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.most
 }
 
 // End makes the Watch tell nothing more.

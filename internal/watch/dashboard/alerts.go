@@ -14,7 +14,7 @@ type Alert struct {
 	Level string    `json:"level"`
 	Run   string    `json:"run"`
 	Tool  string    `json:"tool"`
-	What  string    `json:"what"` // "memory", "oom", "result", "window", "waiting", "refused", "died"
+	What  string    `json:"what"` // "memory", "idle", "oom", "result", "window", "waiting", "refused", "died"
 	Text  string    `json:"text"`
 	Time  time.Time `json:"time"`
 	// Help is the command to type about it.
@@ -31,8 +31,8 @@ const (
 )
 
 // alertsOf returns the alerts about live runs, by their start, and then those about runs of the last 24 hours, the newest first; at most
-// maxAlerts. help returns the command to type about one.
-func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, help func(e *runs.Entry, what string) string) []Alert {
+// maxAlerts. total is the memory of the host in bytes, 0 where it is not known; help returns the command to type about one.
+func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, total int64, help func(e *runs.Entry, what string) string) []Alert {
 	var list []Alert
 	add := func(e *runs.Entry, level, what string, at time.Time, form string, args ...any) {
 		if len(list) < maxAlerts {
@@ -53,6 +53,19 @@ func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, help func(e
 		}
 		if r.Outcome == runs.Waiting && now.Sub(r.Started) > longWait {
 			add(&r.Entry, "warning", "waiting", r.Started, "has waited since %s: %s", r.Started.Local().Format("15:04"), r.Reason)
+		}
+	}
+	var idle []runs.IdleRun
+	byID := map[string]*runs.Entry{}
+	for _, r := range live {
+		if r.State == runs.Idle && r.Parent == "" {
+			idle, byID[r.ID] = append(idle, r.Idle(r.Now().Working)), &r.Entry
+		}
+	}
+	if f, much := runs.ForgottenOf(idle, total); much {
+		for _, one := range f.Runs {
+			add(byID[one.ID], "warning", "idle", one.Since, "is used by nobody since %s and holds %s; all that are idle hold %d %% of this machine",
+				one.Since.Local().Format("15:04"), limit.Bytes(one.Bytes).Human(), 100*f.Bytes/f.Total)
 		}
 	}
 	for i := range entries {
