@@ -53,7 +53,8 @@ type Event struct {
 	By Sign
 }
 
-// Options configure [New]. All functions may be nil; they are called from one goroutine at a time.
+// Options configure [New]. All functions may be nil. Requests and Input are called by who looks, and must not wait; the others in a
+// goroutine.
 type Options struct {
 	// Max is the time without use at which [Near] and [Over] are told; 0 is never.
 	Max time.Duration
@@ -87,7 +88,8 @@ type Watch struct {
 	most   time.Duration // the longest quiet so far
 	quiet  time.Duration // since the last sign, up to the end of the last window
 	told   map[Kind]bool // since the last sign
-	busy   bool          // an event is being told
+	wakes  int           // how many signs there were
+	busy   bool          // a window is being added
 	over   bool
 }
 
@@ -122,15 +124,30 @@ func (w *Watch) Look(used time.Duration) {
 	switch {
 	case by != "":
 		w.wake(by)
-	case w.o.Stopped == nil || !w.o.Stopped():
-		w.quiet += w.held
-		w.most = max(w.most, w.quiet)
+	case !w.busy && !w.over:
+		w.busy = true
+		go w.pass(w.held, w.wakes)
 	}
 	w.held, w.cpu = 0, used
-	if kind := w.due(); kind != "" && !w.busy && !w.over {
-		w.busy = true
-		go w.tell(kind)
+}
+
+// pass adds a window without a sign of use, unless there was one since, and tells what is due. It is not called by who looks: whether the
+// run is stopped is asked of those who may be looking.
+func (w *Watch) pass(held time.Duration, wakes int) {
+	stopped := w.o.Stopped != nil && w.o.Stopped()
+	w.mu.Lock()
+	if !stopped && wakes == w.wakes {
+		w.quiet += held
+		w.most = max(w.most, w.quiet)
 	}
+	kind := w.due()
+	w.mu.Unlock()
+	if kind != "" {
+		w.tell(kind)
+	}
+	w.mu.Lock()
+	w.busy = false
+	w.mu.Unlock()
 }
 
 // Longest returns the longest time without a sign of use so far.
@@ -179,6 +196,7 @@ func (w *Watch) sign() (by Sign) {
 // wake begins again, and tells of the end of an idle time.
 func (w *Watch) wake(by Sign) {
 	was, spell := w.told[Quiet], w.quiet
+	w.wakes++
 	w.quiet, w.spent = 0, [windows]time.Duration{}
 	clear(w.told)
 	if was && w.o.Note != nil && !w.over {
@@ -203,7 +221,6 @@ func (w *Watch) due() Kind {
 func (w *Watch) tell(kind Kind) {
 	works := w.o.Inner != nil && w.o.Inner()
 	w.mu.Lock()
-	w.busy = false
 	if works {
 		w.wake(Inner)
 	}

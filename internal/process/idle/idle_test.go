@@ -2,6 +2,7 @@ package idle_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,7 @@ type subject struct {
 	made     int64
 	underWay bool
 	input    time.Time
-	stopped  bool
+	stopped  atomic.Bool
 	inner    bool
 	asked    int // how often the run inside was asked for
 	told     []idle.Event
@@ -30,7 +31,7 @@ func watched(most time.Duration) *subject {
 		Max:      most,
 		Requests: func() (int64, bool) { return s.made, s.underWay },
 		Input:    func() time.Time { return s.input },
-		Stopped:  func() bool { return s.stopped },
+		Stopped:  s.stopped.Load,
 		Inner: func() bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -184,10 +185,10 @@ func TestARunInsideWorks(t *testing.T) {
 func TestTimeThatDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := watched(time.Hour)
-		s.stopped = true
+		s.stopped.Store(true)
 		s.pass(10*time.Hour, 0)
 		s.wants(t, "stopped")
-		s.stopped = false
+		s.stopped.Store(false)
 		for range 10 {
 			s.watch.Look(s.used)
 			time.Sleep(3 * time.Hour) // with one look in it

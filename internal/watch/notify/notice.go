@@ -22,6 +22,7 @@ const (
 	Waiting     Cause = "waiting"      // it waits for longer than LongWait
 	Turn        Cause = "turn"         // it got its turn after TurnAfter or more
 	Died        Cause = "died"         // its plimsoll was killed
+	Forgotten   Cause = "forgotten"    // when it started, idle runs held more than a quarter of the machine
 )
 
 const (
@@ -56,7 +57,7 @@ type Notice struct {
 // titles are the causes in words.
 var titles = map[Cause]string{
 	OOM: "killed for memory", ChildKilled: "a process was killed for memory", Limit: "ended at a limit", Refused: "not admitted",
-	Waiting: "still waiting", Turn: "got its turn", Died: "died",
+	Waiting: "still waiting", Turn: "got its turn", Died: "died", Forgotten: "idle runs hold much memory",
 }
 
 // Bounds of what is told, in bytes.

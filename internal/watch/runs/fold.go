@@ -41,6 +41,8 @@ type Run struct {
 	Admission *journal.Admitted `json:"admission,omitempty"`
 	// Refusal is the text for a refused run, "" for others.
 	Refusal string `json:"refusal,omitempty"`
+	// Forgotten says which idle runs held more than a quarter of the machine when this one started; "" when none did.
+	Forgotten string `json:"forgotten,omitempty"`
 	// Queue is the place of a waiting run in the queue; nil for others.
 	Queue *journal.Waiting `json:"queue,omitempty"`
 	// Records are the newest records.
@@ -195,6 +197,8 @@ func (r *Run) record(rec journal.Record) {
 		r.Refusal, r.Queue = e.Reason, nil
 	case journal.RunStarted:
 		r.started, r.Queue = true, nil
+	case journal.Forgotten:
+		r.Forgotten = e.Text
 	case journal.WindowRequest:
 		r.request(rec.Time, &e)
 	case journal.AgentRequest:
