@@ -29,7 +29,7 @@ func TestARunThatNobodyUses(t *testing.T) {
 		if l := limitNamed(t, r.Limits, "idle_max"); l.Hard != 3000 || l.Soft != 2700 || l.Used < 3000 || l.Reached != "hard" || l.Did != "ended the run" || l.EnforcedBy != "watched" {
 			t.Errorf("%s: %+v", layer, l)
 		}
-		contains(t, layer, o.stderr, "nobody has used it for 3.", "and it is ended; for longer: --idle-max 6s", "nobody used it: --idle-max 6s, or idle_max in [tools.sh]")
+		contains(t, layer, o.stderr, "nobody has used it for ", "and it is ended; for longer: --idle-max 6s", "nobody used it: --idle-max 6s, or idle_max in [tools.")
 	}
 	busy := "end=$(($(date +%s)+8)); while [ $(date +%s) -lt $end ]; do :; done"
 	for what, command := range map[string][]string{

@@ -39,7 +39,7 @@ const slack = 600
 
 // What the module may have in all, of what a reader has to find his way through.
 const (
-	maxSettings   = 102 // keys of the configuration; argocd_simulator took the place of the flags of three commands
+	maxSettings   = 104 // keys of the configuration; idle_max and on_idle came last, and argocd_simulator took the place of the flags of three commands
 	maxShortFiles = 735 // files without tests of less than 100 lines
 	maxRiddles    = 0   // comments that say that something is what something else is
 )

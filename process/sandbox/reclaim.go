@@ -27,9 +27,6 @@ func reclaims(c cage) error {
 // Reclaim has the kernel drop what the run can read again from files, and move the rest of its memory to swap, and returns by how many bytes
 // the run holds less memory than before. The processes go on: what they touch comes back. It works where [Spec].Reclaims was set.
 func (r *Run) Reclaim() (limit.Bytes, error) {
-	if err := reclaims(r.cage); err != nil {
-		return 0, err
-	}
 	held := func() int64 { // the watch uses the same cage, and must not wait for the swap
 		r.cageMu.Lock()
 		defer r.cageMu.Unlock()
@@ -41,6 +38,9 @@ func (r *Run) Reclaim() (limit.Bytes, error) {
 	before := held()
 	if before <= 0 {
 		return 0, nil
+	}
+	if err := reclaims(r.cage); err != nil {
+		return 0, err
 	}
 	err := r.cage.(reclaimer).reclaim(before)
 	after := held()

@@ -169,6 +169,9 @@ type Sample struct {
 	Processes int
 	// CPU is the processor time used so far; 0 where it is not known, and without a group also where [Spec].Observe is nil.
 	CPU time.Duration
+	// Work grows with the processor time that is used, for who asks whether the run is at work. Where no group counts it, it has what short
+	// processes have used as well, and falls when some end. It is negative where it is not known.
+	Work time.Duration
 }
 
 // Peak is the most memory a run used.

@@ -338,7 +338,7 @@ func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulf
 	}
 	return func(s sandbox.Sample) {
 		screen.Look()
-		x.use.Look(s.CPU)
+		x.use.Look(s.Work)
 		if claim != nil {
 			_ = claim.Observe(s.Working)
 			if w, ok := claim.Wished(); ok {

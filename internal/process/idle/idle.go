@@ -102,7 +102,8 @@ func New(o Options) *Watch {
 	return w
 }
 
-// Look takes a sample of the run into account: the processor time that it has used so far.
+// Look takes a sample of the run into account: the processor time that it has used so far, negative where that is not known, and then it
+// counts as used: nobody could say that it is idle. A time that falls is that of processes that have ended.
 func (w *Watch) Look(used time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,7 +119,7 @@ func (w *Watch) Look(used time.Duration) {
 	if by == "" && w.held < w.span() {
 		return
 	}
-	if by == "" && w.works(used-w.cpu) {
+	if by == "" && (used < 0 || w.works(used-w.cpu)) {
 		by = Processor
 	}
 	switch {

@@ -208,6 +208,16 @@ func TestAWatchThatHasEnded(t *testing.T) {
 	})
 }
 
+// Where nobody counts the processor time nobody can say that a run is idle.
+func TestTimeThatIsNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := watched(idle.After)
+		s.used = -1
+		s.pass(time.Hour, 0)
+		s.wants(t, "an hour")
+	})
+}
+
 // A limit shorter than After is one: the run is idle then.
 func TestAShortLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
