@@ -97,7 +97,7 @@ type Watch struct {
 func New(o Options) *Watch {
 	w := &Watch{o: o, after: After, told: map[Kind]bool{}}
 	if o.Max > 0 {
-		w.after = min(After, o.Max)
+		w.after = min(After, o.Max/2) // it shows for a while before the end
 	}
 	return w
 }
@@ -165,7 +165,7 @@ func (w *Watch) End() {
 	w.over = true
 }
 
-// span is the length of a window. Where Max is short it is no longer than a tenth of that.
+// span is the length of a window: no longer than a tenth of the time after which the run is idle.
 func (w *Watch) span() time.Duration { return min(window, w.after/10) }
 
 // works adds the processor time of a window, and reports whether that of the last windows is that of a run at work.

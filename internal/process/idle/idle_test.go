@@ -218,13 +218,15 @@ func TestTimeThatIsNotCounted(t *testing.T) {
 	})
 }
 
-// A limit shorter than After is one: the run is idle then.
+// Under a short limit a run is idle after half of it.
 func TestAShortLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := watched(minute)
+		s := watched(2 * minute)
 		s.pass(50*time.Second, 0)
 		s.wants(t, "before")
 		s.pass(20*time.Second, 0)
-		s.wants(t, "then", idle.Quiet, idle.Near, idle.Over)
+		s.wants(t, "after half of it", idle.Quiet)
+		s.pass(minute, 0)
+		s.wants(t, "then", idle.Near, idle.Over)
 	})
 }
