@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/idle"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
@@ -41,7 +42,7 @@ func (p *decision) checkReclaim() error {
 	switch {
 	case !p.reclaims():
 	case p.Settings.SwapMax == 0:
-		return &notReclaimable{"swap_max allows this run none", "allow it some: --swap-max " + p.Limits.Memory.String()}
+		return &notReclaimable{"swap_max allows this run none", "allow it some: --swap-max " + ((p.Limits.Memory + limit.GiB - 1) / limit.GiB * limit.GiB).String()}
 	case p.ReadingErr == nil && p.Reading.SwapTotal == 0:
 		return &notReclaimable{"this machine has none", "add swap to it"}
 	}
