@@ -57,7 +57,7 @@ func monitor(ctx context.Context, o *Out, args []string) error {
 	for name, pause := range map[string]time.Duration{
 		"waking up every 50 ms, nothing else": 50 * time.Millisecond, "nothing": time.Hour,
 	} {
-		idle, err := spend(ctx, period, pause, func() error { return nil })
+		idle, err := ticksOf(ctx, period, pause, func() error { return nil })
 		if err != nil {
 			return err
 		}
@@ -130,8 +130,8 @@ func idleSupervisor(ctx context.Context, o *Out, period time.Duration) error {
 	return nil
 }
 
-// spend runs f every pause for the period and returns what this process spent meanwhile.
-func spend(ctx context.Context, period, pause time.Duration, f func() error) (percent float64, err error) {
+// ticksOf runs f every pause for the period and returns what this process spent meanwhile.
+func ticksOf(ctx context.Context, period, pause time.Duration, f func() error) (percent float64, err error) {
 	before, began := cpuTime(), time.Now()
 	end := time.NewTimer(period)
 	defer end.Stop()
@@ -184,8 +184,8 @@ func watchLayer(ctx context.Context, layer sandbox.Layer, memory limit.Bytes, pe
 	select {
 	case <-whole:
 		// The newcomers' files are opened and their scores raised once; that is not watching.
-		if _, err = spend(ctx, settling, time.Hour, func() error { return nil }); err == nil {
-			percent, err = spend(ctx, period, time.Hour, func() error { return nil })
+		if _, err = ticksOf(ctx, settling, time.Hour, func() error { return nil }); err == nil {
+			percent, err = ticksOf(ctx, period, time.Hour, func() error { return nil })
 		}
 	case <-run.Exited():
 		err = errors.New("the tree ended before it was whole")
@@ -237,7 +237,7 @@ func smapsEach(ctx context.Context, period time.Duration) (float64, error) {
 		return 0, err
 	}
 	defer stop()
-	return spend(ctx, period, 500*time.Millisecond, func() error {
+	return ticksOf(ctx, period, 500*time.Millisecond, func() error {
 		total := 0
 		for _, pid := range pids {
 			b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
@@ -309,7 +309,7 @@ func readGroup(ctx context.Context, o *Out, period time.Duration, membersEvery i
 	defer procs.Close()
 	buf := make([]byte, 64<<10)
 	members, turn := 0, 0
-	percent, err := spend(ctx, period, 50*time.Millisecond, func() error {
+	percent, err := ticksOf(ctx, period, 50*time.Millisecond, func() error {
 		if _, err := usage.ReadAt(buf, 0); err != nil && err != io.EOF {
 			return err
 		}

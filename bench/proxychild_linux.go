@@ -15,9 +15,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/models"
 )
 
 // proxyCore is the core of the proxies; everything else keeps off it.
@@ -71,7 +73,7 @@ var benchCleanup = func() {}
 
 // benchRole starts to serve and returns the base URL of a client.
 func benchRole(role string, args []string) (string, error) {
-	if role == "child-plimsoll" {
+	if role == "child-plimsoll" || role == "child-limited" || role == "child-budget" {
 		upstreams := []proxy.Upstream{{Name: "openai", URL: args[0] + "/v1"}}
 		dir, err := os.MkdirTemp("", "plimsoll-bench-")
 		if err != nil {
@@ -83,7 +85,15 @@ func benchRole(role string, args []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		p, err := proxy.New(proxy.Options{Upstreams: upstreams, Journal: j, Store: store})
+		o := proxy.Options{Upstreams: upstreams, Journal: j, Store: store, Price: models.LookupPrice}
+		if role != "child-plimsoll" {
+			limits := spend.Options{Limits: spend.Limits{Tokens: 1e12, Cost: 1e6}}
+			if role == "child-budget" {
+				limits.Book = spend.OpenBook(dir, "bench", spend.Budget{Day: 1e6, Month: 1e6, ProjectDay: 1e6})
+			}
+			o.Spend = spend.New(limits)
+		}
+		p, err := proxy.New(o)
 		if err != nil {
 			return "", err
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 // taskWindow is the provider's window in tokens: the largest first request of these tools
@@ -47,12 +48,14 @@ type windowReport struct {
 	Repairs            int64 `json:"repairs"`
 	CutBytes           int64 `json:"cut_bytes"`
 	OverflowRecoveries int64 `json:"overflow_recoveries"`
+	Refused            int64 `json:"refused"`
 }
 
 func readReport(t *testing.T, file string) (r struct {
 	ExitCode  int          `json:"exit_code"`
 	Window    windowReport `json:"window"`
 	Remembers string       `json:"remembers"`
+	Limits    []journal.Limit
 },
 ) {
 	t.Helper()

@@ -56,6 +56,7 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 		WindowRequest{},
 		WindowResponse{},
 		WindowStalled{},
+		WindowPlan{},
 		WindowRepaired{},
 		WindowCompacted{},
 		WindowBreak{},

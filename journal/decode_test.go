@@ -21,6 +21,10 @@ func filled(t *testing.T, e journal.Event) journal.Event {
 
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		v.Set(reflect.ValueOf(time.Unix(1_800_000_000, 0).UTC()))
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString("a \"text\"\u202e")

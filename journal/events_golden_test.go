@@ -41,6 +41,7 @@ var events = []journal.Event{
 	journal.WindowRequest{},
 	journal.WindowResponse{},
 	journal.WindowStalled{},
+	journal.WindowPlan{},
 	journal.WindowRepaired{},
 	journal.WindowCompacted{},
 	journal.WindowBreak{},

@@ -80,6 +80,16 @@ type (
 		// Ended is the way in which it ended: "error" (in the provider's own words) or "cut" (the connection was).
 		Ended string `json:"ended"`
 	}
+	// WindowPlan records that a provider told how much of a subscription is used, whenever that has changed by a hundredth.
+	WindowPlan struct {
+		Upstream string `json:"upstream"`
+		// Account names the login by the first 12 hexadecimal digits of a digest under a key of this host.
+		Account     string    `json:"account"`
+		Window      string    `json:"window"`           // its length, and a model where it is of that only: "5h", "7d", "7d_opus"
+		Utilization float64   `json:"utilization"`      // 1 is all of it
+		Status      string    `json:"status,omitempty"` // the provider's word: "allowed", "allowed_warning", "rejected"
+		Reset       time.Time `json:"reset,omitzero"`   // when it begins anew
+	}
 	// WindowRepaired records that calls and results of one request were paired again.
 	WindowRepaired struct {
 		Upstream     string `json:"upstream"`
@@ -200,6 +210,8 @@ type (
 	// WindowOn records that a run's requests go through the proxy.
 	WindowOn struct {
 		Client string `json:"client"` // the profile: "claude", "codex", "generic", …
+		// Through is true where it sends to the proxy of an outer run, which counts the same requests.
+		Through bool `json:"through,omitempty"`
 	}
 	// WindowOff records why a run goes without the proxy.
 	WindowOff struct {
@@ -225,6 +237,7 @@ var BreakCauses = []string{"trigger", "limit", "topic", "overflow", "cold", "cli
 func (WindowRequest) Kind() string       { return "window.request" }
 func (WindowResponse) Kind() string      { return "window.response" }
 func (WindowStalled) Kind() string       { return "window.stalled" }
+func (WindowPlan) Kind() string          { return "window.plan" }
 func (WindowRepaired) Kind() string      { return "window.repaired" }
 func (WindowCompacted) Kind() string     { return "window.compacted" }
 func (WindowBreak) Kind() string         { return "window.prefix_break" }

@@ -3,9 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -14,44 +19,75 @@ func newRaiseCommand(open opener) *cobra.Command {
 		memory        string
 		asJSON, force bool
 	)
+	// The flags for what may be spent. Each is the name of its limit without _max.
+	spent := map[string]*string{"tokens": new(string), "cost": new(string), "quota": new(string)}
 	cmd := &cobra.Command{
 		Use:   "raise RUN --memory SIZE",
-		Short: "Give a run that lives more memory",
-		Long: `Give a run that lives a higher memory limit, without a restart.
+		Short: "Give a run that lives a higher limit",
+		Long: `Give a run that lives a higher limit, of memory or of what it may spend, without a restart.
 
 RUN is an id as plimsoll runs and plimsoll top show it, the beginning of one, or the name of a tool of which one
-run lives. The limit only grows, and only within what other runs have not set aside; --force gives it all the
+run lives. Limits only grow. Memory grows only within what other runs have not set aside; --force gives it all the
 same. What a program was told of its memory when it started it keeps: the heap of a Node.js, say. In the layer
-rlimit the limit is each process's own and cannot grow.
+rlimit the limit is each process's own and cannot grow. By itself a run grows to twice its limit at most, where
+nobody has named one (memory_grow).
 
-By itself a run grows to twice its limit at most, where nobody has named one (memory_grow).`,
+A run whose tokens_max, cost_max or quota_max is used up lives, and goes on in the same conversation once the
+limit is raised: +5 gives it five more, 5 makes it five in all.`,
 		Example: `  plimsoll raise claude --memory 6G
-  plimsoll raise 4k2jq --memory 12G --force`,
+  plimsoll raise 4k2jq --memory 12G --force
+  plimsoll raise claude --cost +5
+  plimsoll raise claude --tokens +2M`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if memory == "" {
-				return errors.New("--memory says how much the run may have in all: --memory 6G")
+			var raises []app.Raise
+			if memory != "" {
+				to, err := limit.ParseBytes(memory)
+				if err != nil {
+					return fmt.Errorf("--memory: %w", err)
+				}
+				raises = append(raises, app.Raise{Memory: to, Force: force})
 			}
-			to, err := limit.ParseBytes(memory)
-			if err != nil {
-				return fmt.Errorf("--memory: %w", err)
+			for _, flag := range slices.Sorted(maps.Keys(spent)) {
+				if !cmd.Flags().Changed(flag) {
+					continue
+				}
+				r, err := parseRaise(flag, *spent[flag])
+				if err != nil {
+					return err
+				}
+				raises = append(raises, r)
+			}
+			if len(raises) == 0 {
+				return errors.New("--memory says how much the run may have in all, --cost or --tokens what more it may spend: --memory 6G, --cost +5")
 			}
 			a, err := open(cmd)
 			if err != nil {
 				return err
 			}
-			r, err := a.Raise(cmd.Context(), args[0], to, force)
-			if err != nil {
-				return err
+			for _, raise := range raises {
+				r, err := a.Raise(cmd.Context(), args[0], raise)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					if err := printJSON(cmd.OutOrStdout(), r); err != nil {
+						return err
+					}
+					continue
+				}
+				words := r.Words
+				if words == "" {
+					words = fmt.Sprintf("may use %s, before it was %s", r.ToBytes.Human(), r.FromBytes.Human())
+				}
+				if r.Note != "" {
+					words += "; " + r.Note
+				}
+				if _, err := fmt.Fprintf(plainWriter(cmd.OutOrStdout()), "%s (%s) %s\n", r.ID, r.Tool, words); err != nil {
+					return err
+				}
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), r)
-			}
-			if r.Note != "" {
-				r.Note = "; " + r.Note
-			}
-			_, err = fmt.Fprintf(plainWriter(cmd.OutOrStdout()), "%s (%s) may use %s, before it was %s%s\n", r.ID, r.Tool, r.ToBytes.Human(), r.FromBytes.Human(), r.Note)
-			return err
+			return nil
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -65,8 +101,25 @@ By itself a run grows to twice its limit at most, where nobody has named one (me
 		},
 	}
 	cmd.Flags().StringVar(&memory, "memory", "", "the new memory limit `SIZE`, as 6G")
+	cmd.Flags().StringVar(spent["tokens"], "tokens", "", "the new limit of tokens, `N` in all or +N more, as +2M")
+	cmd.Flags().StringVar(spent["cost"], "cost", "", "the new limit in US dollars, `N` in all or +N more, as +5")
+	cmd.Flags().StringVar(spent["quota"], "quota", "", "the new part of a subscription's window, `P` as 80%")
 	cmd.Flags().BoolVar(&force, "force", false, "also where other runs have set that memory aside")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("memory", cobra.NoFileCompletions)
 	return cmd
+}
+
+// parseRaise reads "+5", five more, or "5", five in all, of the limit that a flag is for, in the form that the limit has in the configuration.
+func parseRaise(flag, text string) (app.Raise, error) {
+	r := app.Raise{Limit: flag + "_max"}
+	number, more := strings.CutPrefix(strings.TrimSpace(text), "+")
+	v, err := config.ParseNumber(r.Limit, strings.TrimPrefix(number, "$"))
+	if err != nil {
+		return r, fmt.Errorf("--%s: %w", flag, err)
+	}
+	if r.To = v; more {
+		r.By, r.To = v, 0
+	}
+	return r, nil
 }

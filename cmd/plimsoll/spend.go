@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -39,6 +40,10 @@ as free. What a subscription pays for stands apart, as what it would have cost.`
 			if o.Since, err = sinceOf(since, time.Now()); err != nil {
 				return err
 			}
+			budgets, broken := watch.Budgets(cmd.Context(), a.Core)
+			if o.By == byBudget {
+				return printBudgets(cmd.OutOrStdout(), budgets, asJSON, broken)
+			}
 			rows, err := watch.Spend(a.Core, o)
 			if err != nil {
 				return err
@@ -46,17 +51,44 @@ as free. What a subscription pays for stands apart, as what it would have cost.`
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), rows)
 			}
-			return printSpend(plainWriter(cmd.OutOrStdout()), o.By, since, rows)
+			out := plainWriter(cmd.OutOrStdout())
+			if err := printSpend(out, o.By, since, rows); err != nil || len(budgets) == 0 && broken == nil {
+				return err
+			}
+			fmt.Fprintln(out)
+			return printBudgets(out, budgets, false, broken)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.By, "by", o.By, "sum by day, tool, project, model or run")
+	f.StringVar(&o.By, "by", o.By, "sum by day, tool, project, model or run; budget shows what is left of the [budget]")
 	f.StringVar(&since, "since", since, "only runs that ended since then: 1h, 7d, or a date")
 	f.StringVar(&o.Tool, "tool", "", "only runs of this tool")
 	f.StringVar(&o.Project, "project", "", "only runs of this project")
 	f.BoolVar(&asJSON, "json", false, "print an array as JSON")
-	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(watch.SpendKeys(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(append(watch.SpendKeys(), byBudget), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// byBudget asks for the budgets instead of sums.
+const byBudget = "budget"
+
+// printBudgets prints what was spent of each budget. broken is the error of budgets that could not be read, and returned.
+func printBudgets(out io.Writer, budgets []spend.Account, asJSON bool, broken error) error {
+	switch {
+	case broken != nil:
+		return broken
+	case asJSON:
+		return printJSON(out, budgets)
+	case len(budgets) == 0:
+		_, err := fmt.Fprintln(out, "There is no budget: day, month, project_day and project_month of [budget] bound what all runs spend.")
+		return err
+	}
+	w := tabwriter.NewWriter(plainWriter(out), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "BUDGET\tSPENT\tOF\tHELD\tBEGINS ANEW")
+	for _, b := range budgets {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", b.Name, watch.Dollars(b.Spent), watch.Dollars(b.Max), watch.Dollars(b.Held), b.Reset.Local().Format("2 Jan 15:04"))
+	}
+	return w.Flush()
 }
 
 // printSpend prints a row for each key and their sum.
@@ -100,6 +132,12 @@ func printSpend(out io.Writer, by, since string, rows []watch.Spent) error {
 	}
 	if sum.Plan > 0 {
 		fmt.Fprintln(out, "\nPLAN: what the tokens of your subscription would have cost without it.")
+	}
+	if len(sum.Plans) > 0 {
+		fmt.Fprintln(out)
+	}
+	for _, p := range sum.Plans {
+		fmt.Fprintln(out, app.Printable(watch.PlanWords(p, time.Now())))
 	}
 	if sum.Unpriced > 0 {
 		fmt.Fprintln(out, "\nNO PRICE: tokens of models without a known price; write it into [models.\"NAME\"] (plimsoll config explain models).")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/agents"
 	"github.com/plimsoll/plimsoll/internal/app/container"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/daemon"
 	"github.com/plimsoll/plimsoll/internal/app/demo"
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
@@ -44,7 +45,7 @@ var (
 )
 
 // ProxyName is the environment variable by which a run inside a run finds the proxy of the outer one.
-const ProxyName = run.ProxyName
+const ProxyName = core.ProxyName
 
 // What the commands take and give; each is described where its family of commands is.
 type (

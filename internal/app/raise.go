@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,20 +11,30 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 )
 
-// Raised is the result of raising a run's memory limit. Sizes are in bytes.
+// Raised is the result of raising a limit of a run. Sizes are in bytes, of the limit of memory; Words say what another limit is now.
 type Raised struct {
 	ID        string      `json:"id"`
 	Tool      string      `json:"tool"`
-	FromBytes limit.Bytes `json:"from_bytes"`
-	ToBytes   limit.Bytes `json:"to_bytes"`
+	Limit     string      `json:"limit"`
+	FromBytes limit.Bytes `json:"from_bytes,omitempty"`
+	ToBytes   limit.Bytes `json:"to_bytes,omitempty"`
+	Words     string      `json:"words,omitempty"`
 	Note      string      `json:"note,omitempty"`
+}
+
+// Raise is a limit that a run is to have: a memory limit, or another one by its name, By a number more or To one.
+type Raise struct {
+	Memory limit.Bytes
+	Limit  string
+	By, To float64
+	Force  bool
 }
 
 // ErrRaiseInRun is wrapped where an agent would give itself more.
 var ErrRaiseInRun = errors.New("this is inside a run, and what is in a run does not raise limits: do it in a shell of your own")
 
-// Raise gives a living run of this user a higher memory limit. run is its id, the beginning of one, or the name of a tool of which one run lives.
-func (a *App) Raise(ctx context.Context, run string, to limit.Bytes, force bool) (Raised, error) {
+// Raise gives a living run of this user a higher limit. run is its id, the beginning of one, or the name of a tool of which one run lives.
+func (a *App) Raise(ctx context.Context, run string, r Raise) (Raised, error) {
 	if f := a.Fence(); f.Inside() {
 		return Raised{}, fmt.Errorf("%w (%s)", ErrRaiseInRun, f.Why)
 	}
@@ -35,14 +46,15 @@ func (a *App) Raise(ctx context.Context, run string, to limit.Bytes, force bool)
 	if err != nil {
 		return Raised{}, err
 	}
-	answer, err := ledger.Ask(ctx, h.ID, admission.Wish{Memory: to, Force: force})
+	name := cmp.Or(r.Limit, "memory_max")
+	answer, err := ledger.Ask(ctx, h.ID, admission.Wish{Memory: r.Memory, Limit: r.Limit, By: r.By, To: r.To, Force: r.Force})
 	if err == nil && answer.Refused != "" {
 		err = errors.New(answer.Refused)
 	}
 	if err != nil {
-		return Raised{}, fmt.Errorf("%s (%s) keeps its memory limit: %w", h.ID, h.Tool, err)
+		return Raised{}, fmt.Errorf("%s (%s) keeps its %s: %w", h.ID, h.Tool, name, err)
 	}
-	return Raised{h.ID, h.Tool, answer.From, answer.To, answer.Note}, nil
+	return Raised{h.ID, h.Tool, name, answer.From, answer.To, answer.Words, answer.Note}, nil
 }
 
 // LivingRuns returns the ids of this user's runs that hold a claim, for shell completion.

@@ -110,6 +110,9 @@ const (
 	maxPids    = 1 << 22
 	maxSlots   = 1 << 16
 	maxHistory = 200
+
+	maxSpentTokens = int64(1_000_000_000_000)
+	maxDollars     = 100 * 1_000_000 // hundredths
 )
 
 // tables holds the tables of the configuration and their keys, in the order of the generated file and the reference.
@@ -118,6 +121,7 @@ var tables = []struct {
 	keys      []*Key
 }{
 	{"resources", "memory, processes and concurrency of a run", resourceKeys},
+	{"budget", "what all runs may spend at models", budgetKeys},
 	{"window", "the context window of the model", windowKeys},
 	{"upstream", "addresses of model providers", upstreamKeys},
 	{"mcp", "MCP servers and what they return", mcpKeys},
@@ -272,6 +276,21 @@ var resourceKeys = []*Key{
 		Name: "on_idle", Type: TypeChoice, Default: "end", Choices: []string{"end", "reclaim"}, PerTool: true, Project: ProjectNever,
 		Doc: "What happens to a run at idle_max: it is ended, or its memory is moved to swap, as far as swap_max allows.",
 		set: func(s *Settings, v any) { s.OnIdle = OnIdle(v.(string)) },
+	},
+	{
+		Name: "tokens_max", Type: TypeCount, Default: "0", PerTool: true, Project: ProjectStricter, max: maxSpentTokens, noBound: true, thousands: true, example: `"2M"`,
+		Doc: "Tokens that a run may read and write at its models, those from a cache among them: 2M is 2,000,000; 0 means no bound.",
+		set: func(s *Settings, v any) { s.TokensMax = v.(int) },
+	},
+	{
+		Name: "cost_max", Type: TypeNumber, Default: "0", PerTool: true, Project: ProjectStricter, max: maxDollars, noBound: true, example: "5",
+		Doc: "US dollars that a run may spend at its models; what a subscription pays does not count. 0 means no bound.",
+		set: func(s *Settings, v any) { s.CostMax = v.(float64) },
+	},
+	{
+		Name: "quota_max", Type: TypeRatio, Default: "0", PerTool: true, Project: ProjectStricter, max: 100, noBound: true, example: `"60%"`,
+		Doc: "Part of a subscription's window up to which a run may use it, as its provider tells: it leaves the rest to others; 0 means no bound.",
+		set: func(s *Settings, v any) { s.QuotaMax = v.(float64) },
 	},
 	{
 		Name: "write_max", Type: TypeSize, Default: "0", PerTool: true, Project: ProjectCapped, max: maxDisk, noBound: true, example: `"50G"`,

@@ -117,12 +117,16 @@ type Settings struct {
 	TimeMax    time.Duration `json:"-"`          // of a run; 0 means no bound
 	IdleMax    time.Duration `json:"-"`          // of a run that nobody uses; 0 means no bound
 	OnIdle     OnIdle        `json:"on_idle"`
-	WriteMax   limit.Bytes   `json:"write_max"` // what a run may add to file systems; 0 means no bound
-	FreeMin    limit.Bytes   `json:"free_min"`  // what must stay free on each of them, or Auto
-	Layers     []string      `json:"layers"`    // the layers to try, in this order; never empty
+	TokensMax  int           `json:"tokens_max"` // read and written at models; 0 means no bound
+	CostMax    float64       `json:"cost_max"`   // US dollars; 0 means no bound
+	QuotaMax   float64       `json:"quota_max"`  // 0 to 1 of a subscription's window; 0 means no bound
+	WriteMax   limit.Bytes   `json:"write_max"`  // what a run may add to file systems; 0 means no bound
+	FreeMin    limit.Bytes   `json:"free_min"`   // what must stay free on each of them, or Auto
+	Layers     []string      `json:"layers"`     // the layers to try, in this order; never empty
 
 	SharedLedger string `json:"shared_ledger"` // directory of a ledger shared between users; "" means none
 
+	Budget   BudgetSettings   `json:"budget"`
 	Window   WindowSettings   `json:"window"`
 	Upstream UpstreamSettings `json:"upstream"`
 	MCP      MCPSettings      `json:"mcp"`
@@ -145,6 +149,15 @@ type Config struct {
 	Resources Settings            `json:"resources"` // for a tool without a table and a profile
 	Tools     map[string]Settings `json:"tools"`     // every tool with a table or a built-in profile
 	Agents    map[string]Agent    `json:"agents"`    // every agent with a table
+}
+
+// BudgetSettings are the values of table [budget] in force, in US dollars; 0 means no bound.
+type BudgetSettings struct {
+	Day          float64 `json:"day"`
+	Month        float64 `json:"month"`
+	ProjectDay   float64 `json:"project_day"`
+	ProjectMonth float64 `json:"project_month"`
+	Plan         bool    `json:"plan"`
 }
 
 // WindowSettings are the values of table [window] in force.

@@ -210,8 +210,8 @@ func (k *Key) parseCount(w written) (any, error) {
 		want = `an integer or "auto"`
 	}
 	said, unit := w.text, int64(1)
-	if text, ok := strings.CutSuffix(strings.ToLower(strings.TrimSpace(w.text)), "k"); ok && k.thousands && w.isText() {
-		w.form, w.text, unit = formText, text, 1000
+	if k.thousands && w.isText() {
+		w, unit = inThousands(w)
 	}
 	if w.form != formInt && w.form != formText {
 		return nil, k.wrong(w, want, k.example)
@@ -220,11 +220,50 @@ func (k *Key) parseCount(w written) (any, error) {
 	if err != nil && w.form == formText {
 		return nil, k.wrong(w, want, k.example)
 	}
-	n = min(n, maxTokens) * unit
+	n = min(n, math.MaxInt64/1_000_000_000) * unit
 	if err != nil || (n < k.min || n > k.max) && (n != 0 || !k.optional) {
 		return nil, &misfit{fmt.Sprintf("%s is out of range, %d to %d", clip(said), k.min, k.max), fmt.Sprintf("write %s = %s", k.Name, k.example)}
 	}
 	return int(n), nil
+}
+
+// ParseNumber reads a number as it is written for the key of this id, 2M tokens or 60%.
+func ParseNumber(id, text string) (float64, error) {
+	for _, k := range keys {
+		if k.ID() != id {
+			continue
+		}
+		v, err := k.parse(written{form: formText, text: text}, Alias{Name: k.Name})
+		if err != nil {
+			return 0, err
+		}
+		switch v := v.(type) {
+		case int:
+			return float64(v), nil
+		case float64:
+			return v, nil
+		}
+	}
+	return 0, fmt.Errorf("%s is not a key whose value is a number", quote(id))
+}
+
+// inThousands takes the k, M or G of a number of tokens off, and returns what it stands for; "1.5M" becomes 1500 and 1000.
+func inThousands(w written) (written, int64) {
+	text := strings.ToLower(strings.TrimSpace(w.text))
+	for letter, unit := range map[string]int64{"k": 1000, "m": 1_000_000, "g": 1_000_000_000} {
+		number, ok := strings.CutSuffix(text, letter)
+		if !ok {
+			continue
+		}
+		whole, part, _ := strings.Cut(number, ".")
+		for ; part != "" && unit > 1; unit /= 10 {
+			whole, part = whole+part[:1], part[1:]
+		}
+		if part == "" {
+			return written{form: formText, text: whole}, unit
+		}
+	}
+	return w, 1
 }
 
 // parseInt parses a TOML integer, which may be written 4_096, 0xff or +3; text from a variable or flag must be decimal.

@@ -17,16 +17,22 @@ func (k *Key) parseRatio(w written) (any, error) {
 	if k.Type == TypeAutoRatio {
 		want = `a number or "auto"`
 	}
-	if w.form != formFloat && w.form != formInt && w.form != formText {
+	text := strings.TrimSpace(w.text)
+	part, percent := strings.CutSuffix(text, "%")
+	if percent = percent && k.Type == TypeRatio && w.isText(); !percent && w.form != formFloat && w.form != formInt && w.form != formText {
 		return nil, k.wrong(w, want, k.example)
 	}
-	text := strings.TrimSpace(w.text)
-	if w.form != formText {
+	if percent {
+		text = strings.TrimSpace(part)
+	} else if w.form != formText {
 		text = strings.ReplaceAll(text, "_", "")
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return nil, k.wrong(w, want, k.example)
+	}
+	if percent {
+		v /= 100
 	}
 	if low, high := float64(k.min)/100, float64(k.max)/100; !(v >= low && v <= high) { // also false for NaN
 		fix := fmt.Sprintf("write %s = %s", k.Name, k.example)

@@ -47,6 +47,9 @@ func (o Owner) gone(us Owner) bool {
 	return o.Start != 0 && o.PIDNamespace == us.PIDNamespace && o.PIDNamespace != 0 && startTime(o.PID) != o.Start
 }
 
+// Gone reports whether the process, one of this boot, is known to have ended; false for a process that cannot be seen from here.
+func (o Owner) Gone() bool { return o.gone(self()) }
+
 // ended reports whether no process has the owner's pid any more. It is cheaper than gone, and false for a process that is dead and was not
 // waited for yet. On Windows it is always true for a process of ours.
 func (o Owner) ended(us Owner) bool {

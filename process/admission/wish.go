@@ -16,13 +16,17 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Wish asks the plimsoll that supervises a run for a higher memory limit. It is a file beside the ledger: the run looks for one whenever it
+// Wish asks the plimsoll that supervises a run for a higher limit, of memory or of what it may spend. It is a file beside the ledger: the run looks for one whenever it
 // publishes its use, and writes an [Answer].
 type Wish struct {
 	// Number is a random name by which the answer is matched to the wish.
 	Number string `json:"number"`
 	// Memory is the memory limit that the run is to have, in bytes.
 	Memory limit.Bytes `json:"memory_bytes"`
+	// Limit names another limit that is to be raised, By a number or To one, in the limit's own unit; "" is that of memory.
+	Limit string  `json:"limit,omitempty"`
+	By    float64 `json:"by,omitempty"`
+	To    float64 `json:"to,omitempty"`
 	// Force raises the limit even where other runs have reserved the memory.
 	Force bool `json:"force,omitempty"`
 }
@@ -35,6 +39,8 @@ type Answer struct {
 	To   limit.Bytes `json:"to_bytes"`
 	// Refused says why the limit was not raised, "" when it was.
 	Refused string `json:"refused,omitempty"`
+	// Words say what another limit than memory is now.
+	Words string `json:"words,omitempty"`
 	// Note is a remark for the person.
 	Note string `json:"note,omitempty"`
 }

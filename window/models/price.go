@@ -39,10 +39,16 @@ type LongRate struct {
 const hourWrite = 2
 
 // LookupPrice returns the built-in price of a model at a provider; false where none is known. Upstream is as for [Lookup]. A price is never
-// taken from another provider or another model: an unknown price is unknown.
+// taken from another provider or another model: an unknown price is unknown. Models on servers of one's own (Ollama, LM Studio, llama.cpp)
+// cost nothing.
 func LookupPrice(upstream, model string) (Price, bool) {
-	provider := Provider(upstream)
-	if provider == "" || isLocal(provider) {
+	server := serverOf(upstream)
+	provider := server.provider
+	if isLocal(provider) {
+		// Ollama passes models of this ending on to a service of its own.
+		return Price{Source: SourceCatalogue}, server.private && !strings.HasSuffix(model, "cloud")
+	}
+	if provider == "" {
 		return Price{}, false
 	}
 	t := table{text: prices}

@@ -115,6 +115,10 @@ type Rules struct {
 	ArrayStream bool // a stream may be one JSON array
 	// Error returns an error as the provider writes it.
 	Error func(Failure) []byte
+	// Final is the status of an error that clients of the dialect take as final and show; 0 is 400. Measured in 2026-11: at 400 Claude Code
+	// tries six times, with this and that left out, and at 402 once; Codex tries seven times at 402 and 403, and twice at 400; Gemini CLI,
+	// OpenCode, Qwen Code and Copilot try once at each.
+	Final int
 	// ErrorHeader returns the header that gives the kind of an error; nil if the body does.
 	ErrorHeader func(Failure) (name, value string)
 	// TooLong returns the provider's words for an input of so many tokens, over a limit.

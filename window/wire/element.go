@@ -88,6 +88,8 @@ func openAIKind(status int) string {
 		return "authentication_error"
 	case status == http.StatusForbidden || status == http.StatusMisdirectedRequest:
 		return "permission_error"
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_error"
 	case status >= 500:
 		return "server_error"
 	}

@@ -41,6 +41,7 @@ var messagesRules = &Rules{
 		}
 		return fmt.Appendf(nil, `{"type":"error","error":{"type":%s,"message":%s}%s}`, Quote(nil, f.kind(anthropicKind)), Quote(nil, f.Message), id)
 	},
+	Final: http.StatusPaymentRequired,
 	TooLong: func(tokens, limit int) string {
 		return fmt.Sprintf("prompt is too long: %d tokens > %d maximum.", tokens, limit)
 	},
@@ -86,8 +87,12 @@ func anthropicKind(status int) string {
 	switch {
 	case status == http.StatusUnauthorized:
 		return "authentication_error"
+	case status == http.StatusPaymentRequired:
+		return "billing_error"
 	case status == http.StatusForbidden || status == http.StatusMisdirectedRequest:
 		return "permission_error"
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_error"
 	case status == http.StatusNotFound:
 		return "not_found_error"
 	case status == http.StatusRequestEntityTooLarge:

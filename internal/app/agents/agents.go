@@ -231,6 +231,9 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	if err != nil {
 		return nil, where(err)
 	}
+	if model, closing, err = withBudget(app, plane.Settings, choice, model, closing); err != nil {
+		return nil, errors.Join(err, closing())
+	}
 	o.closes = append(o.closes, closing)
 
 	to := toolbox.Options{Spool: plane.Spool, Journal: plane.Journal, Query: plane.Query, Principal: plane.Local(), ByWindow: true}

@@ -109,7 +109,10 @@ func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnO
 		choice, key, err := factsModel(app, s)
 		return choice, func() (agent.Model, func() error, error) {
 			model, err := modelWithKey(choice, key, c, nil)
-			return model, func() error { return nil }, err
+			if err != nil {
+				return nil, nil, err
+			}
+			return withBudget(app, s, choice, model, func() error { return nil })
 		}, err
 	}
 	if choice, err = chooseModel(c, o.Model, o.BaseURL, s.Upstream, os.Getenv); err != nil {
@@ -118,7 +121,13 @@ func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnO
 	if choice.isStandin() {
 		return choice, nil, errors.New("the stand-in goes by keywords and knows no facts: name a real model with --model PROVIDER/NAME")
 	}
-	return choice, func() (agent.Model, func() error, error) { return openModel(ctx, choice, c, nil) }, nil
+	return choice, func() (agent.Model, func() error, error) {
+		model, closing, err := openModel(ctx, choice, c, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		return withBudget(app, s, choice, model, closing)
+	}, nil
 }
 
 // completer makes an agent's model a [facts.Model].

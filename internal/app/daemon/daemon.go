@@ -17,7 +17,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/app/window"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/forwardproxy"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/internal/watch/metrics"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -115,14 +117,21 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	meter, err := budgetOf(app, settings)
+	if err != nil {
+		return err
+	}
 	plane, err := window.Open(app, settings, window.Options{
-		Journal: events, Token: token, Upstreams: upstreams, Warn: app.Warn,
+		Spend: meter, Journal: events, Token: token, Upstreams: upstreams, Warn: app.Warn,
 		Keeper: remembered.Keeper(), KeepTurns: remembered.Turns(), Recaller: remembered.Recaller(), RecallFor: remembered.Namespace(),
 	})
 	if err != nil {
 		return err
 	}
 	defer plane.Close()
+	if meter != nil {
+		defer meter.Close()
+	}
 
 	configured, err := app.Config.Agents()
 	if err != nil {
@@ -233,4 +242,13 @@ func sayWhere(w io.Writer, root string, plane *window.Plane) {
 var baseVariables = map[proxy.Provider]string{
 	proxy.OpenAI: "OPENAI_BASE_URL", proxy.Anthropic: "ANTHROPIC_BASE_URL", proxy.Gemini: "GOOGLE_GEMINI_BASE_URL",
 	proxy.Bedrock: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+}
+
+// budgetOf returns the meter that holds the budgets for what the daemon sends; nil where there are none. It is a project of its own.
+func budgetOf(app *core.Core, settings config.Settings) (*spend.Meter, error) {
+	book, err := app.OpenBook(settings, "serve")
+	if err != nil || book == nil {
+		return nil, err
+	}
+	return spend.New(spend.Options{Book: book, OnLine: func(l spend.Line) { app.Warn(l.Words()) }}), nil
 }

@@ -79,27 +79,38 @@ func (x *process) nearLimit(run *sandbox.Run, used, now limit.Bytes) {
 	x.report.warn("memory", fmt.Sprintf("its memory limit grew from %s to %s: it uses %s, and there is room (memory_grow)", now.Human(), to.Human(), used.Human()))
 }
 
-// fulfil raises the memory limit to what a person has asked for with plimsoll raise, and answers, also when it can't.
+// fulfil raises a limit to what a person has asked for with plimsoll raise, and answers, also when it can't.
 func (x *process) fulfil(run *sandbox.Run, w admission.Wish) {
+	var a admission.Answer
+	if w.Limit != "" {
+		a = x.raiseSpend(w)
+	} else if a = x.raiseMemory(run, w); a.Number == "" {
+		return
+	}
+	if err := x.claim.Answer(a); err != nil {
+		x.report.warn("raise", "who asked for more gets no answer: "+err.Error())
+	}
+}
+
+// raiseMemory raises the memory limit and returns the answer; the zero one when the run is over.
+func (x *process) raiseMemory(run *sandbox.Run, w admission.Wish) (a admission.Answer) {
 	x.growth.mu.Lock()
 	defer x.growth.mu.Unlock()
 	if x.growth.over {
-		return
+		return a
 	}
 	from := x.decision.Limits.Memory
 	if x.growth.raised > 0 {
 		from = x.growth.raised
 	}
-	a := admission.Answer{Number: w.Number, From: from, To: w.Memory}
+	a = admission.Answer{Number: w.Number, From: from, To: w.Memory}
 	if err := x.raise(run, from, w); err != nil {
 		a.Refused = err.Error()
 	} else {
 		x.growth.raised, a.Note = w.Memory, x.heapStays()
 		x.report.warn("memory", fmt.Sprintf("its memory limit was raised from %s to %s (plimsoll raise)", from.Human(), w.Memory.Human()))
 	}
-	if err := x.claim.Answer(a); err != nil {
-		x.report.warn("memory", "who asked for more memory gets no answer: "+err.Error())
-	}
+	return a
 }
 
 func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) error {

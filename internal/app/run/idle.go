@@ -49,18 +49,28 @@ func (p *decision) checkReclaim() error {
 	return nil
 }
 
-// idleRow returns the limit of an idle time as the report lists it; ok is false where there is none.
-func (p *decision) idleRow() (row journal.Limit, ok bool) {
+// idleLines returns the lines of the limit of an idle time in milliseconds; ok is false where there is none.
+func (p *decision) idleLines() (soft, hard int64, ok bool) {
 	most := p.idleMax()
-	row = journal.Limit{Name: limitIdle, Unit: "ms", Soft: (most / 10 * 9).Milliseconds(), Hard: most.Milliseconds()}
 	if p.reclaims() {
-		row.Soft, row.Hard = row.Hard, 0
+		return most.Milliseconds(), 0, true
 	}
-	return row, most > 0
+	return (most / 10 * 9).Milliseconds(), most.Milliseconds(), most > 0
+}
+
+// heldWhereIdle returns who holds the limit of an idle time.
+func heldWhereIdle(sandbox.Strength) sandbox.Mechanism {
+	if idle.Supported {
+		return sandbox.ByWatching
+	}
+	return sandbox.ByNobody
 }
 
 // watchUse returns a watch over whether somebody uses the run. started is closed once run is there.
 func (x *process) watchUse(run **sandbox.Run, started <-chan struct{}) *idle.Watch {
+	if x.decision.idleMax() > 0 && !idle.Supported {
+		x.report.alert("idle", "idle_max is not held here: this system does not tell the processor time of other processes, so nobody knows whether a run is idle")
+	}
 	return idle.New(idle.Options{
 		Max:      x.decision.idleMax(),
 		Requests: x.report.requests.Made,

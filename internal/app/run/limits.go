@@ -2,67 +2,97 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/disk"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
+// A limitRow declares a limit of a run for the report: its name, which is that of the configuration's key, its unit and its lines.
+type limitRow struct {
+	name, unit string
+	// lines returns the line at which the run is warned, 0 for none, and the limit in the unit. It is not in force where ok is false.
+	lines func(p *decision) (soft, hard int64, ok bool)
+	// holder returns who holds it, by what the sandbox has reported; nil for what Plimsoll watches.
+	holder func(held sandbox.Strength) sandbox.Mechanism
+	// reported is true for those that the sandbox itself writes to the journal.
+	reported bool
+}
+
+var limitTable = []limitRow{
+	{name: "memory", unit: "bytes", reported: true, lines: func(p *decision) (int64, int64, bool) { return 0, int64(p.Limits.Memory), true }},
+	{name: "swap", unit: "bytes", reported: true, lines: func(p *decision) (int64, int64, bool) { return 0, int64(p.Limits.Swap), true }},
+	{name: "pids", unit: "processes", reported: true, lines: func(p *decision) (int64, int64, bool) { return 0, int64(p.Limits.Pids), true }},
+	{
+		name: "cpu_weight", unit: "weight", holder: func(h sandbox.Strength) sandbox.Mechanism { return h.CPU },
+		lines: func(p *decision) (int64, int64, bool) { return hardLine(int64(p.Limits.CPUWeight)) },
+	},
+	{
+		name: "cpus", unit: "percent of a CPU", holder: func(h sandbox.Strength) sandbox.Mechanism { return h.CPUs },
+		lines: func(p *decision) (int64, int64, bool) { return hardLine(int64(100*p.Limits.CPUs + 0.5)) },
+	},
+	{name: sandbox.LimitTime, unit: "ms", lines: func(p *decision) (int64, int64, bool) {
+		most := p.Limits.Time
+		return sandbox.SoftTime(most).Milliseconds(), most.Milliseconds(), most > 0
+	}},
+	{name: limitIdle, unit: "ms", lines: (*decision).idleLines, holder: heldWhereIdle},
+	{name: disk.WriteMax, unit: "bytes", lines: func(p *decision) (int64, int64, bool) {
+		lines, ok := p.diskLines()
+		return int64(lines.WriteMax / 5 * 4), int64(lines.WriteMax), ok && lines.WriteMax > 0
+	}},
+	{name: disk.FreeMin, unit: "bytes", lines: func(p *decision) (int64, int64, bool) {
+		lines, ok := p.diskLines() // auto differs from one file system to the next: 0 here
+		return int64(2 * max(0, lines.FreeMin)), int64(max(0, lines.FreeMin)), ok && lines.FreeMin != 0
+	}},
+	spendLimitRow(spend.LimitTokens, func(l spend.Limits) float64 { return float64(l.Tokens) }),
+	spendLimitRow(spend.LimitCost, func(l spend.Limits) float64 { return l.Cost }),
+	spendLimitRow(spend.LimitQuota, func(l spend.Limits) float64 { return l.Quota }),
+}
+
+// hardLine returns the lines of a limit that warns of nothing, and is not in force at 0.
+func hardLine(n int64) (soft, hard int64, ok bool) { return 0, n, n > 0 }
+
+func spendLimitRow(name string, of func(spend.Limits) float64) limitRow {
+	unit := spend.UnitOf(name)
+	held := func(sandbox.Strength) sandbox.Mechanism { return sandbox.ByWatching } // --enforcement is about the kernel
+	return limitRow{name: name, unit: unit.Unit, holder: held, lines: func(p *decision) (int64, int64, bool) {
+		most := of(spendLimits(p.Settings))
+		return unit.Number(spend.SoftLine * most), unit.Number(most), most > 0
+	}}
+}
+
 // limitRows returns the limits of the decision as the report lists them, all held by nobody yet.
 func (p *decision) limitRows() []journal.Limit {
-	rows := []journal.Limit{
-		{Name: "memory", Unit: "bytes", Hard: int64(p.Limits.Memory)},
-		{Name: "swap", Unit: "bytes", Hard: int64(p.Limits.Swap)},
-		{Name: "pids", Unit: "processes", Hard: int64(p.Limits.Pids)},
-	}
-	if p.Limits.CPUWeight > 0 {
-		rows = append(rows, journal.Limit{Name: "cpu_weight", Unit: "weight", Hard: int64(p.Limits.CPUWeight)})
-	}
-	if p.Limits.CPUs > 0 {
-		rows = append(rows, journal.Limit{Name: "cpus", Unit: "percent of a CPU", Hard: int64(100*p.Limits.CPUs + 0.5)})
-	}
-	if most := p.Limits.Time; most > 0 {
-		rows = append(rows, journal.Limit{
-			Name: sandbox.LimitTime, Unit: "ms", Soft: sandbox.SoftTime(most).Milliseconds(), Hard: most.Milliseconds(),
-		})
-	}
-	if row, ok := p.idleRow(); ok {
-		rows = append(rows, row)
-	}
-	if lines, ok := p.diskLines(); ok {
-		if lines.WriteMax > 0 {
-			rows = append(rows, journal.Limit{Name: disk.WriteMax, Unit: "bytes", Soft: int64(lines.WriteMax / 5 * 4), Hard: int64(lines.WriteMax)})
+	var rows []journal.Limit
+	for _, l := range limitTable {
+		if soft, hard, ok := l.lines(p); ok {
+			rows = append(rows, journal.Limit{Name: l.name, Unit: l.unit, Soft: soft, Hard: hard, EnforcedBy: string(sandbox.ByNobody)})
 		}
-		if lines.FreeMin != 0 { // auto differs from one file system to the next: 0 here
-			rows = append(rows, journal.Limit{Name: disk.FreeMin, Unit: "bytes", Soft: int64(2 * max(0, lines.FreeMin)), Hard: int64(max(0, lines.FreeMin))})
-		}
-	}
-	for i := range rows {
-		rows[i].EnforcedBy = string(sandbox.ByNobody)
 	}
 	return rows
 }
 
 // noteLimits writes to the journal, once the command runs, who holds the limits that the sandbox has not reported.
 func (x *process) noteLimits(held sandbox.Strength) {
+	off := x.decision.Settings.Enforcement == config.EnforcementOff
 	for _, row := range x.decision.limitRows() {
-		switch row.Name {
-		case "memory", "swap", "pids":
+		i := slices.IndexFunc(limitTable, func(l limitRow) bool { return l.name == row.Name })
+		switch l := limitTable[i]; {
+		case l.reported:
 			continue
-		}
-		switch {
-		case row.Name == "cpu_weight":
-			row.EnforcedBy = string(held.CPU)
-		case row.Name == "cpus":
-			row.EnforcedBy = string(held.CPUs)
-			if held.CPUs == sandbox.ByNobody && x.decision.Settings.Enforcement != "off" {
-				x.report.warn("cpus", "nobody holds --cpus (cpus) here: it takes a control group with the CPU controller; the weight is "+mechanismWords(string(held.CPU)))
-			}
-		case x.decision.Settings.Enforcement != "off":
+		case l.holder != nil:
+			row.EnforcedBy = string(l.holder(held))
+		case !off:
 			row.EnforcedBy = string(sandbox.ByWatching)
 		}
 		x.report.journal.Append(journal.LimitSet{Limit: row})
+	}
+	if x.decision.Limits.CPUs > 0 && held.CPUs == sandbox.ByNobody && !off {
+		x.report.warn("cpus", "nobody holds --cpus (cpus) here: it takes a control group with the CPU controller; the weight is "+mechanismWords(string(held.CPU)))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/runtimes"
 	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
@@ -35,7 +36,10 @@ type process struct {
 	claim    *admission.Claim
 	notes    notebook // what the claim says about the run
 	growth   growth
-	use      *idle.Watch // nil before the command starts
+	use      *idle.Watch    // nil before the command starts
+	meter    *spend.Meter   // nil while no proxy counts what the run spends
+	answers  *spend.Answers // of its models
+	through  bool           // the proxy sends to that of an outer run
 	result   sandbox.Result
 	cleanup  []func()
 	// closeProxy ends the run's proxy, nil when it has none.
@@ -176,6 +180,11 @@ func (x *process) record() {
 	run := sizing.RunOf(x.result, x.decision.Limits.Memory)
 	run.KilledChildren = len(x.report.reporter.Report().KilledChildren)
 	run.Variant = x.variant()
+	if x.meter != nil {
+		used := x.meter.Used()
+		run.Tokens, run.Cost, run.PlanCost = used.Tokens, used.Cost, used.Plan
+		run.AnswerP99, run.Answers = x.answers.New()
+	}
 	err := x.history.Append(usage.Project{Key: x.decision.Project.Key, Path: x.decision.Project.Root}, x.decision.learnsAs(), run)
 	if err != nil {
 		x.report.alert("history", "this run was not recorded: "+err.Error())
@@ -215,7 +224,10 @@ func (x *process) execute(ctx, starting context.Context) error {
 		}
 		spec.Layers = append(spec.Layers, layer)
 	}
-	argv, environ := x.openProxy(ctx, spec.ID)
+	argv, environ, err := x.openProxy(ctx, spec.ID)
+	if err != nil {
+		return err
+	}
 	if argv, environ = x.wrapServers(spec.ID, argv, environ); argv != nil {
 		spec.Args, spec.Env = argv, environ
 	}

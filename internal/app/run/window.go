@@ -16,18 +16,16 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/config/profile"
 	"github.com/plimsoll/plimsoll/internal/footprint"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/app/window"
 )
-
-// ProxyName is the environment variable by which a run inside a run finds the proxy of the
-// outer one: its address with the token.
-const ProxyName = "PLIMSOLL_PROXY"
 
 // windowChoice says whether a run gets a proxy, before anything is started.
 type windowChoice struct {
@@ -117,29 +115,32 @@ func (x *process) planWindow(c windowChoice, address, token, folder string, aws 
 	if err != nil || s.Why != "" {
 		return s, err
 	}
-	if outer := os.Getenv(ProxyName); outer != "" {
-		token := outer[strings.LastIndexByte(outer, '/')+1:] // the outer proxy may have two addresses
-		for _, up := range s.Upstreams {
-			if token != "" && strings.Contains(up.URL, "/"+token+"/") {
-				return profile.Setting{Why: "its requests go through the proxy of the run that it is in"}, nil
-			}
+	for _, up := range s.Upstreams {
+		if !core.ThroughProxy(up.URL) {
+			continue
 		}
+		if x.through = spendLimits(p.Settings) != (spend.Limits{}); x.through {
+			break // it has limits of its own, which the outer proxy does not know
+		}
+		return profile.Setting{Why: "its requests go through the proxy of the run that it is in"}, nil
 	}
 	return s, nil
 }
 
 // openProxy starts the proxy of a run that is to have one, and returns the argument vector and the environment that the tool is to get; nil
-// and nil leave both as they are. An error that keeps the proxy from starting goes into the report, and the run goes on without it.
-func (x *process) openProxy(ctx context.Context, run string) (argv, environ []string) {
+// and nil leave both as they are. A fault that keeps the proxy from starting goes into the report, and the run goes on without it; the error
+// is that of a run with limits that only the proxy can hold.
+func (x *process) openProxy(ctx context.Context, run string) (argv, environ []string, err error) {
 	choice := chooseWindow(x.decision)
 	if !choice.wanted {
 		x.report.journal.Append(journal.WindowOff{Reason: choice.why, Unknown: choice.unknown})
-		return nil, nil
+		return nil, nil, x.heldByNobody(choice, choice.why)
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		x.withoutProxy("it can't listen: " + err.Error())
-		return nil, nil
+		why := "it can't listen: " + err.Error()
+		x.withoutProxy(why)
+		return nil, nil, x.heldByNobody(choice, why)
 	}
 	token := rand.Text()
 	address := "http://" + ln.Addr().String()
@@ -167,13 +168,13 @@ func (x *process) openProxy(ctx context.Context, run string) (argv, environ []st
 			x.report.warn("window", "no proxy for the model, because "+why)
 		}
 		x.withoutProxy(why)
-		return nil, nil
+		return nil, nil, x.heldByNobody(choice, why)
 	}
 	for _, note := range setting.Notes {
 		x.report.journal.Append(journal.Warned{About: "window", Text: note})
 	}
-	x.report.journal.Append(journal.WindowOn{Client: choice.agent.Name})
-	return setting.Argv, append(setting.Environ(os.Environ()), ProxyName+"="+address+"/"+token)
+	x.report.journal.Append(journal.WindowOn{Client: choice.agent.Name, Through: x.through})
+	return setting.Argv, append(setting.Environ(os.Environ()), core.ProxyName+"="+address+"/"+token), nil
 }
 
 // privateFolder returns the directory for private files of the run. Who writes into it makes it, and it is removed at the end of the run.
@@ -224,7 +225,13 @@ const collectAt = 25
 // serveWindow starts the proxy for the run's upstreams on ln, and on the TLS listener of secure where that is open, and sets x.closeProxy.
 func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profile.Setting, signer *proxy.AWS) error {
 	settings := x.decision.Settings
-	o := window.Options{Journal: x.report.journal, Token: secure.token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
+	if x.through { // the outer proxy edits
+		settings.Window.Mode = string(proxy.Observe)
+	}
+	if err := x.openMeter(); err != nil {
+		return err
+	}
+	o := window.Options{Spend: x.meter, Journal: x.report.journal, Token: secure.token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
 	for _, u := range setting.Upstreams {
 		up := proxy.Upstream{Name: u.Name, Provider: proxy.Provider(u.Provider), URL: u.URL}
 		if u.SignRegion != "" && signer != nil {
@@ -270,6 +277,7 @@ func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profi
 			_ = s.Shutdown(ctx) // what is cut after the time belongs to nobody any more
 		}
 		plane.Close()
+		x.meter.Close()
 		remembered.Close()
 	}
 	x.cleanup = append(x.cleanup, x.closeProxy)

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,7 +10,9 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 )
 
@@ -31,6 +34,8 @@ type Spent struct {
 	// Guessed and Unpriced are the tokens that stand in for what a provider did not name, and those without a known price.
 	Guessed  int64 `json:"guessed_tokens"`
 	Unpriced int64 `json:"unpriced_tokens"`
+	// Plans is what was said last in these runs of how much of a subscription is used.
+	Plans []runs.Plan `json:"plans,omitempty"`
 }
 
 // SpendOptions select and order what [Spend] sums.
@@ -55,6 +60,9 @@ func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
 		e := &list[i]
 		counted := map[string]bool{}
 		for _, u := range e.Usage {
+			if u.Through && o.By != "run" { // the outer run has it
+				continue
+			}
 			key := spendKey(e, &u, o.By)
 			s := sums[key]
 			if s == nil {
@@ -64,6 +72,7 @@ func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
 			if !counted[key] {
 				counted[key] = true
 				s.Runs++
+				s.addPlans(e.Plans)
 			}
 			s.add(&u, price)
 		}
@@ -124,6 +133,38 @@ func (s *Spent) add(u *runs.Usage, price func(runs.Usage) (float64, bool)) {
 	}
 }
 
+func (s *Spent) addPlans(plans []runs.Plan) {
+	for _, p := range plans {
+		s.Plans = runs.AddPlan(s.Plans, p)
+	}
+}
+
+// PlanWords says how much of a window of a subscription was used when its provider told it last.
+func PlanWords(p runs.Plan, now time.Time) string {
+	text := fmt.Sprintf("%s plan, %s: %.0f %% used", p.Upstream, p.Window, 100*p.Utilization)
+	switch {
+	case p.Reset.IsZero():
+	case p.Reset.Before(now):
+		return text + ", but it has begun anew since"
+	default:
+		text += ", begins anew " + p.Reset.Local().Format("Mon 15:04")
+	}
+	return text + " (told " + p.Told.Local().Format("Mon 15:04") + ")"
+}
+
+// Budgets returns the budgets that are set, for this project and over all, with what was spent of them; empty where there are none.
+func Budgets(ctx context.Context, c *core.Core) ([]spend.Account, error) {
+	s, err := c.Config.For("")
+	if err != nil {
+		return nil, err
+	}
+	book, err := c.OpenBook(s, config.ProjectOf("").Key)
+	if err != nil || book == nil {
+		return []spend.Account{}, err
+	}
+	return book.Accounts(ctx)
+}
+
 // Sum returns the sum of all rows. Runs is the number of runs only where the rows share none.
 func Sum(rows []Spent) Spent {
 	var all Spent
@@ -138,14 +179,10 @@ func Sum(rows []Spent) Spent {
 		all.Plan += r.Plan
 		all.Guessed += r.Guessed
 		all.Unpriced += r.Unpriced
+		all.addPlans(r.Plans)
 	}
 	return all
 }
 
-// Dollars returns an amount for people: in cents, or with two digits where it is less.
-func Dollars(usd float64) string {
-	if usd > 0 && usd < 0.005 {
-		return fmt.Sprintf("$%.2g", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
-}
+// Dollars returns an amount of money for people.
+func Dollars(usd float64) string { return spend.Dollars(usd) }

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -21,23 +22,27 @@ func TestDollars(t *testing.T) {
 
 // What was spent is the same by whatever it is summed, and a subscription and an unknown price stand apart.
 func TestSpend(t *testing.T) {
-	state := t.TempDir()
+	state, told := t.TempDir(), time.Now().UTC().Truncate(time.Second)
 	for i, e := range []struct {
 		tool, project string
 		events        []journal.WindowResponse
+		used          float64
 	}{
 		{"claude", "shop", []journal.WindowResponse{
 			{Upstream: "anthropic", Model: "claude-opus-5-5", Status: 200, TokensIn: 1000, CacheRead: 400, TokensOut: 100, Cost: 0.25},
 			{Upstream: "anthropic", Model: "claude-haiku-5-5", Status: 200, TokensIn: 500, TokensOut: 10, Cost: 0.01},
-		}},
-		{"claude", "web", []journal.WindowResponse{{Upstream: "anthropic", Model: "claude-opus-5-5", Status: 200, TokensIn: 2000, TokensOut: 200, Cost: 3, Plan: true}}},
-		{"codex", "shop", []journal.WindowResponse{{Upstream: "openai", Model: "of-tomorrow", Status: 200, TokensIn: 70, TokensOut: 7, GuessOut: 9}}},
-		{"make", "shop", nil},
+		}, 0.2},
+		{"claude", "web", []journal.WindowResponse{{Upstream: "anthropic", Model: "claude-opus-5-5", Status: 200, TokensIn: 2000, TokensOut: 200, Cost: 3, Plan: true}}, 0.4},
+		{"codex", "shop", []journal.WindowResponse{{Upstream: "openai", Model: "of-tomorrow", Status: 200, TokensIn: 70, TokensOut: 7, GuessOut: 9}}, 0},
+		{"make", "shop", nil, 0},
 	} {
 		r := journal.Report{Tool: e.tool, Project: e.project}
 		w := runs.Begin(runs.Options{Dir: state}, runs.Header{ID: fmt.Sprint("run", i), Kind: runs.KindRun, Report: r})
 		for _, event := range e.events {
 			w.Observe(journal.Record{Time: time.Now(), Event: event})
+		}
+		if e.used > 0 {
+			w.Observe(journal.Record{Time: told.Add(time.Duration(i)), Event: journal.WindowPlan{Upstream: "anthropic", Account: "a1", Window: "5h", Utilization: e.used}})
 		}
 		r.Outcome = journal.OutcomeOK
 		if err := w.End(r); err != nil {
@@ -48,7 +53,7 @@ func TestSpend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := Spent{Input: 3570, Cached: 400, Output: 319, Cost: 0.26, Plan: 3, Guessed: 2, Unpriced: 79}
+	all := Spent{Input: 3570, Cached: 400, Output: 319, Cost: 0.26, Plan: 3, Guessed: 2, Unpriced: 79, Plans: []runs.Plan{{Told: told.Add(1), Upstream: "anthropic", Account: "a1", Window: "5h", Utilization: 0.4}}}
 	for by, keys := range map[string][]string{
 		"day": {time.Now().Format(time.DateOnly)}, "tool": {"claude", "codex"}, "project": {"web", "shop"},
 		"model": {"claude-opus-5-5", "claude-haiku-5-5", "of-tomorrow"}, "run": {"run2", "run1", "run0"},
@@ -63,7 +68,7 @@ func TestSpend(t *testing.T) {
 		}
 		sum := Sum(rows)
 		sum.Runs = 0
-		if !slices.Equal(got, keys) || sum != all {
+		if !slices.Equal(got, keys) || !reflect.DeepEqual(sum, all) {
 			t.Errorf("by %s: %q, %+v", by, got, sum)
 		}
 	}
@@ -72,5 +77,16 @@ func TestSpend(t *testing.T) {
 	}
 	if _, err := Spend(c, SpendOptions{By: "moon"}); err == nil {
 		t.Error("a key that there is not")
+	}
+}
+
+func TestPlanWords(t *testing.T) {
+	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.Local)
+	p := runs.Plan{Told: at, Upstream: "anthropic", Window: "5h", Utilization: 0.42, Reset: at.Add(time.Hour)}
+	if got := PlanWords(p, at); got != "anthropic plan, 5h: 42 % used, begins anew Sun 13:00 (told Sun 12:00)" {
+		t.Error(got)
+	}
+	if got := PlanWords(p, at.Add(2*time.Hour)); got != "anthropic plan, 5h: 42 % used, but it has begun anew since" {
+		t.Error(got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/listen"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/footprint"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/breaker"
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/native"
@@ -52,6 +53,8 @@ type Options struct {
 	KeepTurns bool
 	Recaller  proxy.Recaller
 	RecallFor string
+	// Spend counts and bounds what requests cost; nil does neither.
+	Spend *spend.Meter
 	// Exhausted says that the agent itself died of memory a moment ago.
 	Exhausted bool
 	Warn      func(string)
@@ -79,7 +82,10 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		OwnCompaction: o.Own, Summaries: native.ParseUse(w.Summarizer),
 		NoPreflight: !w.Compact, NoRepair: !w.Repair,
 		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
-		Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
+		Spend: o.Spend, Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
+	}
+	if o.Spend != nil && po.Mode == proxy.Off { // what passes unseen costs too
+		po.Mode = proxy.Observe
 	}
 	// A client that compacts by itself gets the chance, unless somebody said otherwise.
 	trigger := w.Trigger

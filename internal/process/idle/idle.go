@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"runtime"
 	"sync"
 	"time"
 )
@@ -21,6 +22,9 @@ const (
 	// that this process was itself stopped.
 	longest = 15 * time.Second
 )
+
+// Supported is false where the system does not tell the processor time of processes: no run is idle there.
+const Supported = runtime.GOOS != "darwin"
 
 // Sign is a sign of use.
 type Sign string

@@ -61,6 +61,11 @@ type record struct {
 	Duration int64           `json:"ms"`
 	Layer    string          `json:"layer,omitempty"`
 	ExitCode int             `json:"exit"`
+	Tokens   int64           `json:"tokens,omitempty"`
+	Cost     float64         `json:"usd,omitempty"`
+	PlanCost float64         `json:"plan_usd,omitempty"`
+	Answers  uint32          `json:"answers,omitempty"`
+	P99      int64           `json:"answer_p99,omitempty"`
 }
 
 func toRecord(r Run) record {
@@ -68,6 +73,7 @@ func toRecord(r Run) record {
 		Time: r.Time.Round(0).UTC().Truncate(time.Millisecond), Peak: r.Peak, Anon: r.PeakAnon, Method: r.Method, Exact: r.Exact,
 		Outcome: r.Outcome, OOMKills: r.OOMKills, Killed: r.KilledChildren, Limit: r.Limit,
 		Duration: r.Duration.Milliseconds(), Layer: r.Layer, ExitCode: r.ExitCode,
+		Tokens: r.Tokens, Cost: r.Cost, PlanCost: r.PlanCost, Answers: r.Answers, P99: r.AnswerP99,
 	}
 }
 
@@ -76,6 +82,7 @@ func (r record) run() Run {
 		Time: r.Time, Peak: r.Peak, PeakAnon: r.Anon, Method: r.Method, Exact: r.Exact,
 		Outcome: r.Outcome, OOMKills: r.OOMKills, KilledChildren: r.Killed, Limit: r.Limit,
 		Duration: time.Duration(r.Duration) * time.Millisecond, Layer: r.Layer, ExitCode: r.ExitCode,
+		Tokens: r.Tokens, Cost: r.Cost, PlanCost: r.PlanCost, Answers: r.Answers, AnswerP99: r.P99,
 	}
 }
 

@@ -45,6 +45,12 @@ type Run struct {
 	// Layer is the sandbox layer that held the run.
 	Layer    string
 	ExitCode int
+	// Tokens are those that its models read and wrote. Cost is in US dollars, PlanCost what a subscription's tokens would have cost.
+	Tokens         int64
+	Cost, PlanCost float64
+	// Answers counts the answers of its models, of which 99 in a hundred had at most AnswerP99 tokens.
+	Answers   uint32
+	AnswerP99 int64
 	// Variant names the use of a generic tool, "" where there are none: "test" of make
 	// test. Runs of one variant are kept together; see [History.Variants].
 	Variant string

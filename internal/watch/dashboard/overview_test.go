@@ -113,6 +113,7 @@ func TestEventsAreSentences(t *testing.T) {
 		journal.AgentRoom{Why: "window"},
 		journal.WindowOverflow{Action: "given_up"},
 		journal.WindowStalled{},
+		journal.WindowPlan{Window: "5h"},
 		journal.WindowRepaired{What: "moved", Count: 2},
 		journal.WindowBreaker{Model: "m", State: "tripped", Reason: "r"},
 		journal.WindowOn{Client: "claude"},

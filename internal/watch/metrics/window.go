@@ -29,7 +29,7 @@ type window struct {
 	summaries                                  *instrument
 	breaks, removed, dropped, stalls           *instrument
 	overflows, refused, passed, moved, evicted *instrument
-	limit                                      *instrument
+	limit, plan                                *instrument
 }
 
 func (w *window) make(all *instruments, o Options) {
@@ -69,6 +69,7 @@ func (w *window) make(all *instruments, o Options) {
 	w.passed = all.counter("plimsoll.window.passed", "{request}", "Requests that went through without being looked into, by reason.")
 	w.moved = all.counter("plimsoll.window.breaker.moves", "{move}", "Moves of the working limit, by state.")
 	w.evicted = all.counter("plimsoll.window.store.evictions", "{checkpoint}", "Kept compactions that a bound removed, by reason.")
+	w.plan = all.gauge("plimsoll.window.plan", "1", "Part of a subscription that is used, as its provider told it last.")
 	w.limit = all.gauge("plimsoll.window.limit", "{token}", "Working limit of a model, by where it comes from.")
 }
 
@@ -107,6 +108,8 @@ func (w *window) observe(m *Metrics, e journal.Event) {
 		w.response(m, e)
 	case journal.WindowStalled:
 		w.stalls.add(1, with(provider(e.Upstream), m.model(e.Model), truth("reasoning", e.Reasoning), text("ended", e.Ended)))
+	case journal.WindowPlan:
+		w.plan.put(e.Utilization, with(provider(e.Upstream), text("window", e.Window)))
 	case journal.WindowRepaired:
 		w.repairs.add(int64(e.Count), with(provider(e.Upstream), m.model(e.Model), text("what", e.What)))
 	case journal.WindowCompacted:

@@ -89,10 +89,14 @@ type Observed struct {
 
 	// Usage is the tokens that each of its models read and wrote, of the first 16 models.
 	Usage []Usage `json:"usage,omitempty"`
+	// Plans is what the providers of its subscriptions said last of how much is used, of the newest 16 windows.
+	Plans []Plan `json:"plans,omitempty"`
 
-	model string    // of the last request of an agent of Plimsoll's own
-	waits time.Time // since when it stands in the queue
-	inUse use
+	model string // of the last request of an agent of Plimsoll's own
+	// through is true for a run whose requests an outer run counts too.
+	through bool
+	waits   time.Time // since when it stands in the queue
+	inUse   use
 }
 
 // LargeResult is the size in bytes from which a result of a tool is reported: 200 KB, as in the first system that Plimsoll takes over.
@@ -110,6 +114,8 @@ func (o *Observed) observe(r *journal.Record) {
 		}
 	case journal.Admitted, journal.Refused, journal.RunStarted, journal.RunEnded:
 		o.stopWaiting(r.Time)
+	case journal.WindowPlan:
+		o.Plans = AddPlan(o.Plans, planOf(r.Time, e))
 	case journal.WindowCompacted:
 		o.CompactedFrom += e.Before
 		o.CompactedTo += e.After

@@ -19,6 +19,8 @@ type Usage struct {
 	// Cost is in US dollars; with Plan nobody paid it. Unpriced is the number of tokens of which no price was known.
 	Cost     float64 `json:"cost_usd,omitempty"`
 	Unpriced int64   `json:"unpriced_tokens,omitempty"`
+	// Through is true for what an outer run has counted too.
+	Through bool `json:"through,omitempty"`
 }
 
 // maxUsage bounds the models of one run in [Observed.Usage]; later ones are counted as [OtherModels].
@@ -49,21 +51,23 @@ func (o *Observed) usage(u *Usage) *Usage {
 		}
 	}
 	if len(o.Usage) >= maxUsage && u.Model != OtherModels {
-		return o.usage(&Usage{Model: OtherModels, Plan: u.Plan})
+		return o.usage(&Usage{Model: OtherModels, Plan: u.Plan, Through: u.Through})
 	}
-	o.Usage = append(o.Usage, Usage{Model: u.Model, Upstream: u.Upstream, Plan: u.Plan})
+	o.Usage = append(o.Usage, Usage{Model: u.Model, Upstream: u.Upstream, Plan: u.Plan, Through: u.Through})
 	return &o.Usage[len(o.Usage)-1]
 }
 
 // used adds the tokens that an event reports.
 func (o *Observed) used(e journal.Event) {
 	switch e := e.(type) {
+	case journal.WindowOn:
+		o.through = e.Through
 	case journal.WindowResponse:
 		if e.Status >= 300 {
 			return
 		}
 		o.use(Usage{
-			Model: e.Model, Upstream: e.Upstream, Plan: e.Plan, Input: max(e.TokensIn, e.GuessIn), Cached: e.CacheRead, Written: e.CacheWrite, Hour: e.CacheHour,
+			Model: e.Model, Upstream: e.Upstream, Plan: e.Plan, Through: o.through, Input: max(e.TokensIn, e.GuessIn), Cached: e.CacheRead, Written: e.CacheWrite, Hour: e.CacheHour,
 			Output: max(e.TokensOut, e.GuessOut), Reasoning: e.Reasoning, Guessed: max(e.GuessIn-e.TokensIn, 0) + max(e.GuessOut-e.TokensOut, 0), Cost: e.Cost,
 		})
 	case journal.AgentRequest:

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -77,10 +78,10 @@ func (e *refusal) failure() wire.Failure {
 // errorBody returns the JSON that clients of the dialect know how to read.
 func errorBody(rt *route, e *refusal) []byte { return formOf(rt).Rules().Error(e.failure()) }
 
-// overLimit returns the refusal of a request because a limit that a person has set is used up. reason is that of [journal.WindowRefused]. The
-// status is one that clients take as final and show: of those that say "later" they try again for hours.
-func overLimit(reason, text string) *refusal {
-	return &refusal{status: http.StatusBadRequest, reason: reason, text: "Plimsoll: " + text}
+// overLimit returns the refusal of a request because a limit that a person has set is used up. reason is that of [journal.WindowRefused]. Its
+// status is one that clients take as final: of those that say "later" they try again for hours.
+func overLimit(rt *route, reason, text string) *refusal {
+	return &refusal{status: cmp.Or(formOf(rt).Rules().Final, http.StatusBadRequest), reason: reason, text: "Plimsoll: " + text}
 }
 
 // tooLong returns the refusal of a request that cannot be made to fit, in the provider's own words, for clients that look for those; then

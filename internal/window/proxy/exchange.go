@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/window/client"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/overflow"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
@@ -36,10 +36,19 @@ type exchange struct {
 	unbound     bool   // reasoning was taken out after a refusal
 	mended      bool   // contents were mended after a refusal
 	form        string // form of the last refusal, as package overflow names it
+
+	held *spend.Hold // nil where nothing bounds what is spent
 }
 
 // run sends the request, recovers from refusals, and relays the answer to w.
 func (t *exchange) run(w http.ResponseWriter) {
+	held, err := t.hold(t.expected())
+	if err != nil {
+		t.p.requestRefused(w, t.r, t.rt, err)
+		return
+	}
+	t.held = held
+	defer held.Release()
 	for try := 1; ; try++ {
 		a, err := t.try(w)
 		if err != nil {
@@ -74,6 +83,17 @@ func (t *exchange) run(w http.ResponseWriter) {
 	}
 }
 
+// expected returns the tokens of the request as far as they are known, and the output that it asks for.
+func (t *exchange) expected() (input, asked int) {
+	if t.received != nil {
+		asked = t.received.MaxOutput
+	}
+	if t.in.Best == 0 {
+		return len(t.content) / bytesPerToken, asked
+	}
+	return t.in.Best, asked
+}
+
 // try sends the request as it is now and reads the answer until it is known whether that is a refusal. The error is that there was no
 // answer.
 func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
@@ -104,6 +124,7 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.tellPlan(res.Header)
 	a := &answer{res: res, body: &heldReads{ReadCloser: res.Body}}
 	// An answer of an endless kind must be looked at before its first byte is sent; where
 	// nothing can be done about a refusal there is no need to hold it.
@@ -210,41 +231,11 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 		}
 		t.changed(r.Changes)
 		t.account(&ev, r)
+	} else if ev.Status == http.StatusOK {
+		t.account(&ev, nil)
 	}
+	t.settle(&ev)
 	t.p.event(ev)
-}
-
-// Bytes of an answer for one token, where nothing tells how many it had: of text in JSON, and in an event stream, whose events have about as
-// much around each piece of text.
-const (
-	bytesPerToken  = 4
-	streamPerToken = 40
-)
-
-// account adds to the event of an answer what the request has cost, and whose money it was.
-func (t *exchange) account(ev *journal.WindowResponse, r *wire.Answer) {
-	u := r.Usage
-	if u.Input == 0 {
-		ev.GuessIn = int64(t.in.Best)
-	}
-	if !r.Counted || ev.Ended != "complete" {
-		per := int64(bytesPerToken)
-		if ev.Stream {
-			per = streamPerToken
-		}
-		if guess := ev.Bytes / per; r.Begun && guess > int64(u.Output) {
-			ev.GuessOut = guess
-		}
-	}
-	ev.CacheHour = int64(u.CacheHour)
-	ev.Plan = t.rt.up.key == "" && client.Subscription(t.r.Header)
-	if t.p.o.Price == nil {
-		return
-	}
-	if price, ok := t.p.o.Price(t.upstream, t.model); ok {
-		input, output := max(ev.TokensIn, ev.GuessIn), max(ev.TokensOut, ev.GuessOut)
-		ev.Cost = price.Of(int(input), u.CacheRead, u.CacheWrite-u.CacheHour, u.CacheHour, int(output))
-	}
 }
 
 // learnLate learns from a refusal that came after something was sent down, if this is one: nothing can be sent again, but the next request

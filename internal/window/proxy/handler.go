@@ -112,6 +112,10 @@ func (p *Proxy) noUpstream(w http.ResponseWriter, r *http.Request, path string) 
 
 // pass relays a request that is not looked into and journals the reason with a detail. Nothing of it is held, unless it has to be signed.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, rt *route, reason, detail string) {
+	if e := p.checkUncounted(r, rt); e != nil {
+		p.refuse(w, rt, e)
+		return
+	}
 	p.passed(rt, reason, detail)
 	if r.ContentLength > p.o.MaxBody {
 		p.refuse(w, rt, p.tooLarge())

@@ -58,8 +58,13 @@ func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 			reason = "giants"
 		}
 		p.passed(rt, reason, "")
+		cost, ok := p.holdAll(w, r, rt, max(r.ContentLength, int64(len(held.bytes))))
+		if !ok {
+			return
+		}
 		rest := &resumedBody{held: held.reader(held.bytes), rest: r.Body}
 		body.done()
+		defer cost.SettleHeld() // nothing tells what it cost
 		p.passBody(w, r, rt, rest)
 		return
 	case err != nil:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/recent"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/breaker"
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/background"
@@ -18,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/fit"
 	"github.com/plimsoll/plimsoll/internal/window/mend"
 	"github.com/plimsoll/plimsoll/internal/window/promptcache"
+	"github.com/plimsoll/plimsoll/internal/window/rate"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/tokens"
@@ -117,6 +119,9 @@ type Options struct {
 	// Price returns the price of a model at an upstream, false where it is not known; nil knows none.
 	Price func(upstream, model string) (models.Price, bool)
 
+	// Spend bounds what requests may cost; nil sets no limit.
+	Spend *spend.Meter
+
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper
 
@@ -143,6 +148,7 @@ type Proxy struct {
 	refusing   *recent.Shared[string, struct{}]     // conversations in which reasoning was refused
 	lessons    *recent.Shared[string, mend.Options] // what providers have taught of contents, by conversation
 	caches     promptcache.Lifetimes                // of the providers
+	plans      *recent.Shared[string, rate.Plan]    // as they were told last, by login and window
 	summaries  *background.Jobs
 	ownLine    bool // no trigger was set: that of clients that compact by themselves is OwnTrigger
 	now        func() time.Time
@@ -173,7 +179,8 @@ func New(o Options) (*Proxy, error) {
 		approved: recent.NewShared[replayed, struct{}](maxApproved, nil), sent: recent.NewShared[prefixOf, sentAs](maxPrefixes, prefixOf.sum),
 		kept: newKnownPrefixes(), unrecalled: newKnownPrefixes(), bound: recent.NewShared[string, struct{}](maxBound, nil),
 		refusing: recent.NewShared[string, struct{}](maxBound, nil), lessons: recent.NewShared[string, mend.Options](maxBound, nil),
-		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
+		plans: recent.NewShared[string, rate.Plan](maxPlans, nil),
+		o:     o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
 	}
 	for _, u := range o.Upstreams {
 		up, err := newUpstream(u)

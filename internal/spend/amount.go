@@ -1,0 +1,122 @@
+package spend
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/window/models"
+)
+
+// Amount is the use of models by requests.
+type Amount struct {
+	// Tokens are those read and written, what came from a cache among them.
+	Tokens int64
+	// Cost is in US dollars, of tokens that somebody pays for one by one. Plan is what the tokens of a subscription would have cost.
+	Cost, Plan float64
+}
+
+// add adds an amount that is one; no usage of a provider makes a sum smaller, or no number.
+func (a *Amount) add(b Amount) {
+	if b.valid() {
+		*a = Amount{a.Tokens + b.Tokens, a.Cost + b.Cost, a.Plan + b.Plan}
+	}
+}
+
+// valid reports whether an amount can be one: numbers, none of them negative or endless.
+func (a *Amount) valid() bool {
+	return a.Tokens >= 0 && a.Cost >= 0 && a.Plan >= 0 && !math.IsInf(a.Cost, 0) && !math.IsInf(a.Plan, 0)
+}
+
+func (a *Amount) subtract(b Amount) {
+	*a = Amount{max(a.Tokens-b.Tokens, 0), max(a.Cost-b.Cost, 0), max(a.Plan-b.Plan, 0)}
+}
+
+// Request describes a request before it is sent.
+type Request struct {
+	Model string
+	// Input counts its tokens. MaxOutput is the most that it asks for; 0 for no bound of its own.
+	Input, MaxOutput int
+	Price            models.Price
+	// Priced is false where the price of the model is unknown.
+	Priced bool
+	// Plan is true for a request that a subscription pays for.
+	Plan bool
+}
+
+// Names of limits, as the report and the configuration have them.
+const (
+	LimitTokens        = "tokens_max"
+	LimitCost          = "cost_max"
+	LimitQuota         = "quota_max"
+	BudgetDay          = "budget.day"
+	BudgetMonth        = "budget.month"
+	BudgetProjectDay   = "budget.project_day"
+	BudgetProjectMonth = "budget.project_month"
+)
+
+// Over is the error for a request at a limit that is used up.
+type Over struct {
+	Name      string // of the limit
+	Used, Max float64
+	// Window names the window of a plan, for LimitQuota, and Reset is the time at which it begins anew; zero where it is not known.
+	Window string
+	Reset  time.Time
+	// Unpriced is the model whose price is unknown, "" when the limit is used up.
+	Unpriced string
+	// Run is the id of the run, "" for none.
+	Run string
+}
+
+// Error names the limit, what was used of it, and the way to go on.
+func (o *Over) Error() string {
+	if o.Unpriced != "" {
+		return fmt.Sprintf("the price of %s is not known, and %s can't be held without it: write input_price and output_price, in dollars for a million tokens, to [models.%q], or bound the run by --tokens-max",
+			printable.Text(o.Unpriced), o.Name, printable.Text(o.Unpriced))
+	}
+	u := UnitOf(o.Name)
+	switch o.Name {
+	case LimitTokens:
+		return fmt.Sprintf("this run may use %s tokens and has used %s (tokens_max); %s", u.Words(o.Max), u.Words(o.Used), o.raise(u))
+	case LimitCost:
+		return fmt.Sprintf("this run may spend %s and has spent %s (cost_max); %s", u.Words(o.Max), u.Words(o.Used), o.raise(u))
+	case LimitQuota:
+		return fmt.Sprintf("%s of the plan's window of %s are used, and this run leaves the rest to others at %s (quota_max)%s; %s",
+			u.Words(o.Used), o.Window, u.Words(o.Max), o.until(), o.raise(u))
+	}
+	return fmt.Sprintf("%s may be spent%s and %s are (%s); to go on before it begins anew%s, raise it in the configuration: plimsoll config explain %s",
+		Dollars(o.Max), periods[o.Name], Dollars(o.Used), o.Name, o.until(), o.Name)
+}
+
+var periods = map[string]string{
+	BudgetDay: " a day", BudgetMonth: " a month", BudgetProjectDay: " a day in this project", BudgetProjectMonth: " a month in this project",
+}
+
+func (o *Over) until() string {
+	if o.Reset.IsZero() {
+		return ""
+	}
+	return " (" + o.Reset.Local().Format("2 Jan 15:04") + ")"
+}
+
+func (o *Over) raise(u Unit) string {
+	return fmt.Sprintf("to let the same conversation go on: plimsoll raise %s --%s %s", cmp.Or(o.Run, "RUN"), u.Flag, u.More(o.Max))
+}
+
+// Busy is the error for a request that has waited in vain for others to settle what they hold.
+type Busy struct{ Name string }
+
+// Error says why the request could not be sent yet.
+func (b *Busy) Error() string {
+	return "what is left of " + b.Name + " is held for requests under way; try again in a moment"
+}
+
+// Dollars returns an amount of money for people: in cents, or with two digits where it is less.
+func Dollars(usd float64) string {
+	if usd > 0 && usd < 0.005 {
+		return fmt.Sprintf("$%.2g", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}

@@ -1,0 +1,365 @@
+package spend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/process/admission"
+)
+
+const (
+	// maxRecords bounds a book: 2 MiB. A process that spends takes one record, and so does a month of a project.
+	maxRecords = 8191
+	// firstRecords are made with the book, so that a full disk does not stop the next request.
+	firstRecords = 255
+	// lockPatience bounds the wait for other processes, each of which holds the lock for microseconds.
+	lockPatience = 10 * time.Second
+	// longestRest bounds the time for which the record of a process that cannot be seen from here (another container) may stay unchanged
+	// with something held. That then counts as spent.
+	longestRest = time.Hour
+)
+
+// Budget bounds what all runs of a user spend, in US dollars; 0 sets no bound.
+type Budget struct {
+	Day, Month               float64
+	ProjectDay, ProjectMonth float64
+	// Plan counts what the tokens of a subscription would cost as money.
+	Plan bool
+}
+
+// Any reports whether the budget bounds anything.
+func (b Budget) Any() bool { return b.Day > 0 || b.Month > 0 || b.ProjectDay > 0 || b.ProjectMonth > 0 }
+
+// Book keeps what was spent by day, month and project, for all processes of a user. Each process has a record of its own in it, which it
+// changes without a lock; once it has ended another one adds that to the sum of its project's month. It is safe for concurrent use.
+type Book struct {
+	path    string
+	project projectID
+	budget  Budget
+	owner   admission.Owner
+	boot    uint64
+	now     func() time.Time
+	fail    func() error // tests: called before each write
+
+	mu   sync.Mutex
+	file *os.File
+	own  int    // index of this process's record, -1 before it has one
+	row  record // that record
+	seen others
+}
+
+// ErrBook is wrapped where a book cannot be read or written. No budget is open then.
+var ErrBook = errors.New("the budget can't be held")
+
+// OpenBook returns the book in a directory for the runs of a project; nil where the budget bounds nothing. Nothing is read before the first
+// request.
+func OpenBook(dir, project string, b Budget) *Book {
+	if !b.Any() {
+		return nil
+	}
+	owner := admission.Self()
+	return &Book{path: filepath.Join(dir, "book"), project: projectOf(project), budget: b, owner: owner, boot: hash(owner.Boot), now: time.Now, own: -1}
+}
+
+func hash(s string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s))
+	return h.Sum64()
+}
+
+func dateOf(t time.Time) (month, day uint32) {
+	y, m, d := t.Local().Date()
+	month = uint32(100*y + int(m))
+	return month, 100*month + uint32(d)
+}
+
+// fault says that the book could not be read or written, and what to do.
+func (b *Book) fault(err error) error {
+	way := "mend that, or take the budget out of the configuration"
+	if errors.Is(err, errDamaged) {
+		way = "to begin with nothing spent, move it away; plimsoll spend tells what was"
+	}
+	return fmt.Errorf("%w: %s: %w; %s", ErrBook, b.path, err, way)
+}
+
+// Close gives the process's record back. What it has spent stays.
+func (b *Book) Close() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.own >= 0 {
+		b.row.pid = 0
+		_ = b.write(b.own, b.row)
+	}
+	if b.file != nil {
+		_ = b.file.Close()
+	}
+	b.file, b.own = nil, -1
+}
+
+// write stores record i.
+func (b *Book) write(i int, r record) error {
+	var text [recordSize]byte
+	r.encode(text[:])
+	if b.fail != nil {
+		if err := b.fail(); err != nil {
+			return err
+		}
+	}
+	_, err := b.file.WriteAt(text[:], int64(i+1)*recordSize)
+	return err
+}
+
+// read returns all records. Other processes may be writing theirs: a record that was caught in between is read again.
+func (b *Book) read() ([]record, error) {
+	var err error
+	for range 3 {
+		var info fs.FileInfo
+		if info, err = b.file.Stat(); err != nil {
+			return nil, err
+		}
+		if info.Size() > (maxRecords+1)*recordSize {
+			return nil, fmt.Errorf("%w: %d bytes", errDamaged, info.Size())
+		}
+		image := make([]byte, info.Size())
+		if _, err = b.file.ReadAt(image, 0); err != nil {
+			return nil, err
+		}
+		var records []record
+		if records, err = decodeBook(image); err == nil {
+			return records, nil
+		}
+	}
+	return nil, err
+}
+
+// readOne returns record i as it is now.
+func (b *Book) readOne(i int) (record, error) {
+	var text [recordSize]byte
+	if _, err := b.file.ReadAt(text[:], int64(i+1)*recordSize); err != nil {
+		return record{}, err
+	}
+	return decodeRecord(text[:])
+}
+
+// enter opens the book, makes it if there is none, and gives this process a record for the month, if it has none yet.
+func (b *Book) enter(ctx context.Context, month, day uint32) error {
+	if b.own >= 0 && b.row.month == month {
+		return nil
+	}
+	return b.locked(ctx, func(p *page) error {
+		if b.own >= 0 { // of another month: the next one to look adds it up
+			b.row.pid = 0
+			if err := b.write(b.own, b.row); err != nil {
+				return err
+			}
+			b.own = -1
+		}
+		if _, err := p.sweep(); err != nil {
+			return err
+		}
+		i, err := p.free()
+		if err != nil {
+			return err
+		}
+		b.row = record{
+			kind: recordOwn, project: b.project, month: month, day: day,
+			pid: uint32(b.owner.PID), start: b.owner.Start, boot: b.boot, since: uint64(b.now().Unix()),
+		}
+		if err := p.write(i, b.row); err != nil {
+			return err
+		}
+		b.own = i
+		return nil
+	})
+}
+
+// page is a book while it is locked.
+type page struct {
+	b       *Book
+	records []record
+}
+
+// locked calls f with the book locked, after what somebody died over is finished.
+func (b *Book) locked(ctx context.Context, f func(p *page) error) error {
+	if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	lock, err := filelock.Open(ctx, b.path+".lock")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = filelock.Release(lock) }()
+	if b.file == nil {
+		if err := b.open(); err != nil {
+			return err
+		}
+	}
+	p := &page{b: b}
+	if p.records, err = b.read(); err != nil {
+		return err
+	}
+	for i, r := range p.records {
+		if r.kind == recordPayment {
+			if err := p.pay(i, r); err != nil {
+				return err
+			}
+		}
+	}
+	return f(p)
+}
+
+// open opens the file, or makes it. It has its name only once it is whole.
+func (b *Book) open() error {
+	f, err := statefile.Open(b.path, os.O_RDWR, 0)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		b.file = f
+		return err
+	}
+	image := make([]byte, (firstRecords+1)*recordSize)
+	copy(image, bookMagic)
+	temporary := b.path + ".new"
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if f, err = statefile.Open(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(image, 0); err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = os.Rename(temporary, b.path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return err
+	}
+	b.file = f
+	return nil
+}
+
+func (p *page) write(i int, r record) error {
+	if err := p.b.write(i, r); err != nil {
+		return err
+	}
+	p.records[i] = r
+	return nil
+}
+
+// free returns the index of a free record, of a new one, or, in a full book, of the sum of the oldest month.
+func (p *page) free() (int, error) {
+	oldest, month := -1, uint32(0)
+	for i := range p.records {
+		switch r := &p.records[i]; {
+		case r.kind == recordFree:
+			return i, nil
+		case r.kind == recordSum && (oldest < 0 || r.month < month):
+			oldest, month = i, r.month
+		}
+	}
+	if len(p.records) < maxRecords {
+		more := min(maxRecords-len(p.records), firstRecords+1)
+		if _, err := p.b.file.WriteAt(make([]byte, more*recordSize), int64(len(p.records)+1)*recordSize); err != nil {
+			return 0, err
+		}
+		p.records = append(p.records, make([]record, more)...)
+		return len(p.records) - more, nil
+	}
+	if now, _ := dateOf(p.b.now()); oldest >= 0 && month < now {
+		return oldest, nil
+	}
+	return 0, fmt.Errorf("more than %d processes and projects spend", maxRecords)
+}
+
+// sweep adds the records of processes that have ended to the sums, with what they held, and reports whether there was any. It looks at each
+// process that has a record.
+func (p *page) sweep() (found bool, err error) {
+	for i := range p.records {
+		r := p.records[i]
+		if r.kind != recordOwn || i == p.b.own || !p.b.abandoned(&r) {
+			continue
+		}
+		found = true
+		// It may have written between the look at its record and its end.
+		if r, err = p.b.readOne(i); err != nil {
+			return found, err
+		}
+		s, err := p.sum(r.project, r.month, r.day)
+		if err != nil {
+			return found, err
+		}
+		r.amount.add(r.held)
+		r.today.add(r.held)
+		r.kind, r.held, r.number = recordPayment, Amount{}, p.records[s].number
+		if err := p.write(i, r); err != nil {
+			return found, err
+		}
+		if err := p.pay(i, r); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// abandoned reports whether the process of a record is known to have ended, or holds something for too long.
+func (b *Book) abandoned(r *record) bool {
+	if r.pid == 0 || r.boot != b.boot {
+		return true
+	}
+	o := b.owner
+	o.PID, o.Start = int(r.pid), r.start
+	if r.pid != uint32(b.owner.PID) && o.Gone() {
+		return true
+	}
+	return r.held != (Amount{}) && b.now().Unix()-int64(r.since) > int64(longestRest/time.Second) && r.pid != uint32(b.owner.PID)
+}
+
+// pay adds payment i to its sum, unless that was done, and frees it.
+func (p *page) pay(i int, r record) error {
+	s, err := p.sum(r.project, r.month, r.day)
+	if err != nil {
+		return err
+	}
+	if sum := p.records[s]; sum.number == r.number {
+		if r.day > sum.day {
+			sum.day, sum.today, sum.told = r.day, Amount{}, sum.told&^toldToday
+		}
+		if r.day == sum.day {
+			sum.today.add(r.today)
+		}
+		sum.amount.add(r.amount)
+		sum.number++
+		if err := p.write(s, sum); err != nil {
+			return err
+		}
+	}
+	return p.write(i, record{})
+}
+
+// sum returns the index of the sum of a project's month, which it makes if there is none.
+func (p *page) sum(project projectID, month, day uint32) (int, error) {
+	i := slices.IndexFunc(p.records, func(r record) bool { return r.kind == recordSum && r.month == month && r.project == project })
+	if i >= 0 {
+		return i, nil
+	}
+	i, err := p.free()
+	if err != nil {
+		return 0, err
+	}
+	return i, p.write(i, record{kind: recordSum, project: project, month: month, day: day})
+}

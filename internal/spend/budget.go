@@ -1,0 +1,321 @@
+package spend
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// account is one budget with what was spent and is held of it.
+type account struct {
+	name        string
+	max         float64
+	spent, held float64
+	reset       time.Time
+	soft, hard  uint32 // bits of record.told
+}
+
+// The bits of record.told. Those of the budgets over all projects may stand in any sum of the month, since there is none of all.
+const (
+	toldDay uint32 = 1 << iota
+	toldDayHard
+	toldMonth
+	toldMonthHard
+	toldProjectDay
+	toldProjectDayHard
+	toldProjectMonth
+	toldProjectMonthHard
+
+	toldToday = toldDay | toldDayHard | toldProjectDay | toldProjectDayHard
+	toldOfAll = toldDay | toldDayHard | toldMonth | toldMonthHard
+)
+
+// others is what processes beside this one have spent and hold, as it was read last.
+type others struct {
+	at       time.Time
+	day      uint32
+	accounts []account
+}
+
+const (
+	// restOfOthers is the age up to which that does while no budget is near its line, which is while a fifth of each is left.
+	restOfOthers = time.Second
+	nearLine     = 0.2
+)
+
+// money returns what of an amount counts against the budget.
+func (b *Book) money(a Amount) float64 {
+	if b.budget.Plan {
+		return a.Cost + a.Plan
+	}
+	return a.Cost
+}
+
+// needsPrice reports whether a request counts against the budget and has no price.
+func (b *Book) needsPrice(r Request) bool { return !r.Priced && (!r.Plan || b.budget.Plan) }
+
+// first returns the name of the first budget that is set.
+func (b *Book) first() string { return b.accounts(nil)[0].name }
+
+// accounts returns the budgets that are set, with what these records have of them. A day that has not come yet, after a clock was set back,
+// counts as today: too much rather than too little.
+func (b *Book) accounts(records []record) []account {
+	month, day := dateOf(b.now())
+	y, m, d := b.now().Local().Date()
+	tomorrow, next := time.Date(y, m, d+1, 0, 0, 0, 0, time.Local), time.Date(y, m+1, 1, 0, 0, 0, 0, time.Local)
+	all := []account{
+		{name: BudgetDay, max: b.budget.Day, reset: tomorrow, soft: toldDay, hard: toldDayHard},
+		{name: BudgetMonth, max: b.budget.Month, reset: next, soft: toldMonth, hard: toldMonthHard},
+		{name: BudgetProjectDay, max: b.budget.ProjectDay, reset: tomorrow, soft: toldProjectDay, hard: toldProjectDayHard},
+		{name: BudgetProjectMonth, max: b.budget.ProjectMonth, reset: next, soft: toldProjectMonth, hard: toldProjectMonthHard},
+	}
+	numbers := map[projectID]uint32{} // of the sums of this month
+	for i := range records {
+		if r := &records[i]; r.kind == recordSum && r.month == month {
+			numbers[r.project] = r.number
+		}
+	}
+	for i := range records {
+		r := &records[i]
+		if r.kind == recordFree || r.month != month && r.held == (Amount{}) {
+			continue
+		}
+		if n, ok := numbers[r.project]; r.kind == recordPayment && ok && n != r.number {
+			continue // its sum has it
+		}
+		today, whole, held := 0.0, b.money(r.amount), b.money(r.held)
+		if r.day >= day {
+			today = b.money(r.today)
+		}
+		if r.month != month {
+			today, whole = 0, 0
+		}
+		for j := range all {
+			if j >= 2 && r.project != b.project {
+				continue
+			}
+			all[j].held += held
+			if j%2 == 0 {
+				all[j].spent += today
+			} else {
+				all[j].spent += whole
+			}
+		}
+	}
+	set := all[:0]
+	for _, a := range all {
+		if a.max > 0 {
+			set = append(set, a)
+		}
+	}
+	return set
+}
+
+// look returns the budgets with what everybody has spent and holds. What others have is read anew where it is old or a budget is near its
+// line.
+func (b *Book) look(want float64, exact bool) ([]account, error) {
+	_, day := dateOf(b.now())
+	own := b.accounts([]record{b.row})
+	if !exact && b.seen.day == day && b.now().Sub(b.seen.at) < restOfOthers && b.now().After(b.seen.at.Add(-restOfOthers)) {
+		far := true
+		for i, a := range b.seen.accounts {
+			own[i].spent, own[i].held = own[i].spent+a.spent, own[i].held+a.held
+			far = far && own[i].spent+own[i].held+want < a.max*(1-nearLine)
+		}
+		if far {
+			return own, nil
+		}
+		own = b.accounts([]record{b.row})
+	}
+	records, err := b.read()
+	if err != nil {
+		return nil, err
+	}
+	if b.own < len(records) {
+		records[b.own] = record{}
+	}
+	b.seen = others{b.now(), day, b.accounts(records)}
+	for i, a := range b.seen.accounts {
+		own[i].spent, own[i].held = own[i].spent+a.spent, own[i].held+a.held
+	}
+	return own, nil
+}
+
+// bookHold is a hold in a book.
+type bookHold struct {
+	book *Book
+	want Amount
+}
+
+// hold holds want in the budgets. The error is an [*Over], errWait with the name of the budget to wait for, or wraps [ErrBook].
+func (b *Book) hold(ctx context.Context, want Amount) (h *bookHold, name string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	month, day := dateOf(b.now())
+	if err := b.enter(ctx, month, day); err != nil {
+		return nil, "", b.fault(err)
+	}
+	name, err = b.allows(want, false)
+	if errors.Is(err, errWait) { // for the living only
+		found := false
+		if err := b.locked(ctx, func(p *page) (err error) { found, err = p.sweep(); return err }); err != nil {
+			return nil, "", b.fault(err)
+		}
+		if found {
+			name, err = b.allows(want, true)
+		}
+	}
+	if _, over := errors.AsType[*Over](err); over || errors.Is(err, errWait) {
+		return nil, name, err
+	}
+	if err != nil {
+		return nil, "", b.fault(err)
+	}
+	before := b.row
+	b.row.held.add(want)
+	if err := b.store(day); err != nil {
+		b.row = before
+		return nil, "", b.fault(err)
+	}
+	return &bookHold{b, want}, "", nil
+}
+
+// store writes this process's record, of the day.
+func (b *Book) store(day uint32) error {
+	if day > b.row.day {
+		b.row.day, b.row.today = day, Amount{}
+	}
+	b.row.since = uint64(b.now().Unix())
+	return b.write(b.own, b.row)
+}
+
+// allows returns the [*Over] of a budget that is used up, or errWait with the name of one whose rest is held.
+func (b *Book) allows(want Amount, exact bool) (name string, err error) {
+	money := b.money(want)
+	if money <= 0 {
+		return "", nil
+	}
+	accounts, err := b.look(money, exact)
+	if err != nil {
+		return "", err
+	}
+	for _, a := range accounts {
+		switch {
+		case a.spent >= a.max:
+			return a.name, &Over{Name: a.name, Used: a.spent, Max: a.max, Reset: a.reset}
+		case a.held > 0 && a.spent+a.held+money > a.max:
+			name, err = a.name, errWait
+		}
+	}
+	return name, err
+}
+
+// end settles a hold, or releases it where a is nil, and returns the lines that were reached and not told of before. Where the book cannot be
+// written its record is written with the next request, or counts with what it holds once this process has ended.
+func (h *bookHold) end(a *Amount) []Line {
+	b := h.book
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.own < 0 {
+		return nil
+	}
+	_, day := dateOf(b.now())
+	if day > b.row.day {
+		b.row.day, b.row.today = day, Amount{}
+	}
+	b.row.held.subtract(h.want)
+	if a != nil {
+		b.row.amount.add(*a)
+		b.row.today.add(*a)
+	}
+	if b.store(day) != nil || a == nil {
+		return nil
+	}
+	accounts, err := b.look(0, false)
+	if err != nil {
+		return nil
+	}
+	for _, a := range accounts {
+		if a.spent >= SoftLine*a.max {
+			var lines []Line
+			_ = b.locked(context.Background(), func(p *page) (err error) { lines, err = p.reached(); return err })
+			return lines
+		}
+	}
+	return nil
+}
+
+// reached returns the lines of the budgets that are reached and were not told of, and notes that they are.
+func (p *page) reached() (lines []Line, err error) {
+	month, day := dateOf(p.b.now())
+	own, err := p.sum(p.b.project, month, day)
+	if err != nil {
+		return nil, err
+	}
+	told := uint32(0)
+	for i := range p.records {
+		r := &p.records[i]
+		if r.kind != recordSum || r.month != month {
+			continue
+		}
+		bits := r.told
+		if i != own {
+			bits &= toldOfAll
+		}
+		if r.day < day {
+			bits &^= toldToday
+		}
+		told |= bits
+	}
+	before := told
+	for _, a := range p.b.accounts(p.records) {
+		l := Line{Name: a.name, Hard: a.spent >= a.max, Used: a.spent, Max: a.max}
+		bit := a.soft
+		if l.Hard {
+			bit = a.hard
+		}
+		if a.spent < SoftLine*a.max || told&bit != 0 {
+			continue
+		}
+		told |= a.soft | bit
+		lines = append(lines, l)
+	}
+	if told == before {
+		return nil, nil
+	}
+	r := p.records[own]
+	if day > r.day {
+		r.day, r.today = day, Amount{}
+	}
+	r.told = told
+	return lines, p.write(own, r)
+}
+
+// Accounts returns the budgets that are set, with what was spent and is held.
+func (b *Book) Accounts(ctx context.Context) ([]Account, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []Account
+	err := b.locked(ctx, func(p *page) error {
+		if _, err := p.sweep(); err != nil {
+			return err
+		}
+		for _, a := range b.accounts(p.records) {
+			out = append(out, Account{a.name, a.max, a.spent, a.held, a.reset})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, b.fault(err)
+	}
+	return out, nil
+}
+
+// Account is a budget as people are shown it. Amounts are in US dollars.
+type Account struct {
+	Name  string    `json:"name"`
+	Max   float64   `json:"max_usd"`
+	Spent float64   `json:"spent_usd"`
+	Held  float64   `json:"held_usd"`
+	Reset time.Time `json:"reset"`
+}
