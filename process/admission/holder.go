@@ -46,7 +46,7 @@ type Holder struct {
 	Reservation limit.Bytes
 	// Current is its use of memory now, in bytes; 0 when nobody can tell, and for waiters.
 	Current limit.Bytes
-	// Swapped is what it has in swap, in bytes: it has had that of its reservation as well.
+	// Swapped has its bytes in swap: it has had those of its reservation as well.
 	Swapped limit.Bytes
 	Owner   Owner
 	// Since is the time at which it was admitted, or began to wait.

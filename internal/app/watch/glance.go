@@ -26,7 +26,7 @@ type Glance struct {
 	Inside bool `json:"inside"`
 	// State is "running", "waits_for_you", "idle", "waiting", an outcome of a report, "died", or "none".
 	State string `json:"state"`
-	// StateSince is when it began to wait for its user, or to be idle.
+	// StateSince has the time at which it began to wait for its user, or to be idle.
 	StateSince time.Time `json:"state_since,omitzero"`
 	ID         string    `json:"id,omitempty"`
 	Tool       string    `json:"tool,omitempty"`

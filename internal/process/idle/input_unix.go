@@ -4,9 +4,9 @@ package idle
 
 import (
 	"os"
-	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -19,10 +19,10 @@ func InputOf(f *os.File) func() time.Time {
 	}
 	fd := int(f.Fd())
 	return func() time.Time {
-		var s syscall.Stat_t
-		if syscall.Fstat(fd, &s) != nil {
+		var s unix.Stat_t
+		if unix.Fstat(fd, &s) != nil {
 			return time.Time{} // it has hung up
 		}
-		return accessed(&s)
+		return time.Unix(s.Atim.Unix())
 	}
 }

@@ -32,8 +32,8 @@ type Entry struct {
 	Ended *time.Time `json:"ended"`
 	// Outcome is the outcome in the report, or "running", "waiting", "died".
 	Outcome string `json:"outcome"`
-	// State says what a run that lives is at: [Running], [Waiting], [YourTurn] or [Idle]; "" once it has ended. StateSince is when that
-	// began, the zero time while it works.
+	// State says what a run that lives is at: [Running], [Waiting], [YourTurn] or [Idle]; "" once it has ended. StateSince has
+	// the beginning of that, the zero time while it works.
 	State            string         `json:"state,omitempty"`
 	StateSince       time.Time      `json:"state_since,omitzero"`
 	ExitCode         int            `json:"exit_code"`

@@ -81,7 +81,7 @@ type Row struct {
 	PID int `json:"pid,omitempty"`
 	// State is "running", "waits_for_you", "idle", "waiting", "paused", "stale", or the outcome: that of the report, or "died".
 	State string `json:"state"`
-	// StateSince is when it began to wait for its user, or to be idle.
+	// StateSince has the time at which it began to wait for its user, or to be idle.
 	StateSince time.Time `json:"state_since,omitzero"`
 	Reason     string    `json:"reason"`
 	Started    time.Time `json:"started"`

@@ -1,8 +1,0 @@
-package idle
-
-import (
-	"syscall"
-	"time"
-)
-
-func accessed(s *syscall.Stat_t) time.Time { return time.Unix(s.Atim.Unix()) }
