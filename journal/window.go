@@ -80,6 +80,27 @@ type (
 		// Ended is the way in which it ended: "error" (in the provider's own words) or "cut" (the connection was).
 		Ended string `json:"ended"`
 	}
+	// WindowRateWaited records that requests wait until the provider lets them through, or have waited. One comes every two seconds at the
+	// most, about all requests to one model.
+	WindowRateWaited struct {
+		Upstream string `json:"upstream"`
+		Model    string `json:"model"`
+		// Waiting is the number of those that wait now, the longest of them since Since before the record's time.
+		Waiting int           `json:"waiting"`
+		Since   time.Duration `json:"since_ns,omitempty"`
+		// Requests went on after they had waited Waited in all, since the last such record; Again is how many of them the provider had
+		// refused, and were sent again.
+		Requests int           `json:"requests"`
+		Again    int           `json:"again,omitempty"`
+		Waited   time.Duration `json:"waited_ns"`
+		Longest  time.Duration `json:"longest_ns"`
+		// Unit is short: "requests", "tokens", "input tokens" or "output tokens", of which Left of Limit a minute are left. Without a Limit
+		// the provider has named none. Pause is what is left of the time for which it asked to be left alone.
+		Unit  string        `json:"unit,omitempty"`
+		Left  int64         `json:"left,omitempty"`
+		Limit int64         `json:"limit,omitempty"`
+		Pause time.Duration `json:"pause_ns,omitempty"`
+	}
 	// WindowPlan records that a provider told how much of a subscription is used, whenever that has changed by a hundredth.
 	WindowPlan struct {
 		Upstream string `json:"upstream"`
@@ -189,7 +210,7 @@ type (
 		Model    string `json:"model,omitempty"` // where the request was read
 		Request  uint64 `json:"request,omitempty"`
 		Status   int    `json:"status"`
-		Reason   string `json:"reason"` // "token", "host", "origin", "peer", "too_large", "memory", "stalled", "does_not_fit", "upstream", "websocket"
+		Reason   string `json:"reason"` // "token", "host", "origin", "peer", "too_large", "memory", "stalled", "does_not_fit", "upstream", "websocket", "loop"
 		Text     string `json:"text"`
 	}
 	// WindowPassed records that a request went through without being looked into.
@@ -219,6 +240,19 @@ type (
 		// Unknown is true when the program is none of the agents that are known: it may ask no model at all.
 		Unknown bool `json:"unknown,omitempty"`
 	}
+	// WindowLoop records that an agent repeats itself: once for each episode.
+	WindowLoop struct {
+		Upstream     string `json:"upstream"`
+		Dialect      string `json:"dialect"`
+		Model        string `json:"model"`
+		Request      uint64 `json:"request,omitempty"`
+		Conversation string `json:"conversation,omitempty"`
+		// Rule is one of package internal/window/loops: "identical", "cycle", "failing", "said".
+		Rule string `json:"rule"`
+		// Did is "warned", "hinted" (the model was told) or "stopped" (the request was refused).
+		Did  string `json:"did"`
+		Text string `json:"text"` // what repeats, for people
+	}
 	// WindowStore records what a bound of the store of checkpoints did.
 	WindowStore struct {
 		Evicted int    `json:"evicted"`
@@ -237,6 +271,7 @@ var BreakCauses = []string{"trigger", "limit", "topic", "overflow", "cold", "cli
 func (WindowRequest) Kind() string       { return "window.request" }
 func (WindowResponse) Kind() string      { return "window.response" }
 func (WindowStalled) Kind() string       { return "window.stalled" }
+func (WindowRateWaited) Kind() string    { return "window.rate_waited" }
 func (WindowPlan) Kind() string          { return "window.plan" }
 func (WindowRepaired) Kind() string      { return "window.repaired" }
 func (WindowCompacted) Kind() string     { return "window.compacted" }
@@ -250,7 +285,19 @@ func (WindowOn) Kind() string            { return "window.on" }
 func (WindowOff) Kind() string           { return "window.off" }
 func (WindowSummaryUnused) Kind() string { return "window.summary_unused" }
 func (WindowSummary) Kind() string       { return "window.summary" }
+func (WindowLoop) Kind() string          { return "window.loop" }
 func (WindowStore) Kind() string         { return "window.store" }
+
+// Then says for people what was done about the loop, as the end of a sentence; "" where that was nothing but to tell them.
+func (e WindowLoop) Then() string {
+	switch e.Did {
+	case "hinted":
+		return "; the model is told so"
+	case "stopped":
+		return "; its requests are refused until its user says something new"
+	}
+	return ""
+}
 
 // Why returns the reason with what showed the boundary, for people: "topic: prompt".
 func (e WindowCompacted) Why() string {

@@ -21,6 +21,7 @@ const (
 	GlanceWaiting = runs.Waiting
 	StateYourTurn = runs.YourTurn
 	StateIdle     = runs.Idle
+	GlanceRunning = runs.Running
 )
 
 // StateWords puts a state, or an outcome, into the words that a person reads.

@@ -77,6 +77,11 @@ var windowKeys = append([]*Key{
 		set: func(s *Settings, v any) { s.Window.Repair = v.(bool) },
 	},
 	{
+		Name: "rate_queue", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectFree, example: "true",
+		Doc: "Whether requests wait, in a queue for all runs of this host, while their provider lets no more through.",
+		set: func(s *Settings, v any) { s.Window.RateQueue = v.(bool) },
+	},
+	{
 		Name: "cut_tool_results", Type: TypeBool, Default: "true", Aliases: []Alias{{Name: "summarize_tool_outputs"}}, Variables: []string{"SUMMARIZE_TOOL_OUTPUTS"},
 		PerTool: true, Project: ProjectFree, example: "true",
 		Doc: "Whether tool results are cut before whole turns are summarised.",
@@ -107,6 +112,11 @@ var windowKeys = append([]*Key{
 		Name: "summary_key", Type: TypeVariable, PerTool: true, Project: ProjectNever, example: `"PLIMSOLL_SUMMARY_KEY"`,
 		Doc: "Variable that holds the key for summary_model; a client's own is never used.",
 		set: func(s *Settings, v any) { s.Window.SummaryKey = v.(string) },
+	},
+	{
+		Name: "on_loop", Type: TypeChoice, Default: "warn", Choices: []string{"warn", "hint", "stop"}, PerTool: true, Project: ProjectStricter,
+		Doc: "When an agent repeats itself: say so to you, also to the model behind its newest tool result, or answer with an error in its place.",
+		set: func(s *Settings, v any) { s.Window.OnLoop = v.(string) },
 	},
 	{
 		Name: "store", Type: TypeChoice, Default: "disk", Choices: []string{"off", "memory", "disk"}, PerTool: true, Project: ProjectNever,

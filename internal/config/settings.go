@@ -184,6 +184,8 @@ type WindowSettings struct {
 	SummaryURL   string `json:"summary_url"`
 	SummaryKey   string `json:"summary_key"` // name of an environment variable
 
+	OnLoop     string      `json:"on_loop"` // "warn", "hint" or "stop"
+	RateQueue  bool        `json:"rate_queue"`
 	Store      string      `json:"store"` // "off", "memory" or "disk"
 	BodyMemory limit.Bytes `json:"body_memory"`
 }

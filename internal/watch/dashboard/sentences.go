@@ -55,6 +55,8 @@ func verdict(r *runs.Run) string {
 		return fmt.Sprintf("Nobody uses it since %s: no request, no input, no processor time. One that is forgotten: kill %d.%s", clockOf(r.StateSince), r.PID, killed)
 	case r.Outcome == runs.Waiting:
 		return "It has not started: it " + r.Reason + "."
+	case r.Outcome == runs.Running && r.Reason != "":
+		return "It " + r.Reason + "." + killed
 	case r.Outcome == runs.Running:
 		return "It runs." + killed
 	case r.Outcome == "ok":
@@ -127,7 +129,7 @@ func sentence(e journal.Event) string {
 	case journal.MemoryRaised:
 		return fmt.Sprintf("Its memory limit grew from %s to %s: %s.", size(e.FromBytes), size(e.ToBytes), e.Why)
 	case journal.LimitReached:
-		return fmt.Sprintf("It reached the %s line of its limit %s%s.", e.Line, e.Name, map[bool]string{true: "; it was " + e.Did}[e.Did != ""])
+		return fmt.Sprintf("It reached the %s line of its limit %s%s.", e.Line, e.Name, map[bool]string{true: "; Plimsoll " + e.Did}[e.Did != ""])
 	case journal.RunIdle:
 		return fmt.Sprintf("It is idle: nobody has used it for %s.", rounded(e.For))
 	case journal.RunWoke:
@@ -195,6 +197,10 @@ func windowSentence(e journal.Event) string {
 		return fmt.Sprintf("Plimsoll answered the request itself, with the status %d: %s", e.Status, e.Text)
 	case journal.WindowStalled:
 		return fmt.Sprintf("The answer stood still for %s and was ended.", rounded(e.Quiet))
+	case journal.WindowLoop:
+		return fmt.Sprintf("The agent repeats itself: %s%s.", e.Text, e.Then())
+	case journal.WindowRateWaited:
+		return rateSentence(&e)
 	case journal.WindowPlan:
 		return fmt.Sprintf("%.0f %% of the plan's window of %s are used.", 100*e.Utilization, e.Window)
 	case journal.WindowRepaired:
@@ -220,4 +226,11 @@ func asked(model string, tokens, most int64) string {
 		return fmt.Sprintf("%s was asked, with %s of %s tokens.", model, limit.Tokens(tokens), limit.Tokens(most))
 	}
 	return fmt.Sprintf("%s was asked, with %s tokens.", model, limit.Tokens(tokens))
+}
+
+func rateSentence(e *journal.WindowRateWaited) string {
+	if e.Waiting > 0 {
+		return fmt.Sprintf("%s %s for the provider.", limit.Count(int64(e.Waiting), "request"), map[bool]string{true: "waits", false: "wait"}[e.Waiting == 1])
+	}
+	return fmt.Sprintf("%s went on after waiting for the provider, %s at the longest.", limit.Count(int64(e.Requests), "request"), rounded(e.Longest))
 }

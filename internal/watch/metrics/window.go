@@ -27,9 +27,10 @@ type window struct {
 	duration, first, overhead, off             *instrument
 	requests, compactions, cut, repairs        *instrument
 	summaries                                  *instrument
-	breaks, removed, dropped, stalls           *instrument
+	breaks, removed, dropped, stalls, loops    *instrument
 	overflows, refused, passed, moved, evicted *instrument
 	limit, plan                                *instrument
+	rateWaits, rateAgain, rateWaited           *instrument
 }
 
 func (w *window) make(all *instruments, o Options) {
@@ -64,11 +65,15 @@ func (w *window) make(all *instruments, o Options) {
 	w.removed.add(0, nil)
 	w.dropped = all.counter("plimsoll.window.thinking.dropped", "{block}", "Blocks of reasoning that providers say they dropped, by the reason they give.")
 	w.stalls = all.counter("plimsoll.window.stalls", "{answer}", "Answers that stood still and were ended, by how.")
+	w.loops = all.counter("plimsoll.window.loops", "{loop}", "Agents that repeated themselves, each episode once, by rule and by what was done.")
 	w.overflows = all.counter("plimsoll.window.overflows", "{refusal}", "Refusals as too long, by the form of the error and what came of it.")
 	w.refused = all.counter("plimsoll.window.refused", "{request}", "Requests that Plimsoll answered with an error, by reason.")
 	w.passed = all.counter("plimsoll.window.passed", "{request}", "Requests that went through without being looked into, by reason.")
 	w.moved = all.counter("plimsoll.window.breaker.moves", "{move}", "Moves of the working limit, by state.")
 	w.evicted = all.counter("plimsoll.window.store.evictions", "{checkpoint}", "Kept compactions that a bound removed, by reason.")
+	w.rateWaits = all.counter("plimsoll.window.rate.waits", "{request}", "Requests that waited until their provider let them through.")
+	w.rateAgain = all.counter("plimsoll.window.rate.again", "{request}", "Of these, those that the provider had refused before.")
+	w.rateWaited = all.histogram("plimsoll.window.rate.wait", "s", "Longest wait of those that waited at one time.", operationBuckets)
 	w.plan = all.gauge("plimsoll.window.plan", "1", "Part of a subscription that is used, as its provider told it last.")
 	w.limit = all.gauge("plimsoll.window.limit", "{token}", "Working limit of a model, by where it comes from.")
 }
@@ -108,6 +113,13 @@ func (w *window) observe(m *Metrics, e journal.Event) {
 		w.response(m, e)
 	case journal.WindowStalled:
 		w.stalls.add(1, with(provider(e.Upstream), m.model(e.Model), truth("reasoning", e.Reasoning), text("ended", e.Ended)))
+	case journal.WindowLoop:
+		w.loops.add(1, with(text("rule", e.Rule), text("did", e.Did)))
+	case journal.WindowRateWaited:
+		of := with(provider(e.Upstream), m.model(e.Model))
+		w.rateWaits.add(int64(e.Requests), of)
+		w.rateAgain.add(int64(e.Again), of)
+		w.rateWaited.record(max(e.Longest, e.Since).Seconds(), of)
 	case journal.WindowPlan:
 		w.plan.put(e.Utilization, with(provider(e.Upstream), text("window", e.Window)))
 	case journal.WindowRepaired:

@@ -61,11 +61,12 @@ type Entry struct {
 
 // Observed has the figures of a run that come from its records and are not in its report.
 type Observed struct {
-	// LargestResult is the largest result of a tool in bytes, LargestTool which tool it was ("server/tool"). LargeResults counts
-	// those over [LargeResult].
-	LargestResult int64  `json:"largest_result_bytes,omitempty"`
-	LargestTool   string `json:"largest_result_tool,omitempty"`
-	LargeResults  int64  `json:"large_results,omitempty"`
+	// LargestResult is the largest result of a tool in bytes, LargestTool which tool it was ("server/tool"), and LargestAt when. LargeResults
+	// counts those over [LargeResult].
+	LargestResult int64     `json:"largest_result_bytes,omitempty"`
+	LargestTool   string    `json:"largest_result_tool,omitempty"`
+	LargestAt     time.Time `json:"largest_result_at,omitzero"`
+	LargeResults  int64     `json:"large_results,omitempty"`
 	// Waited counts how often it stood in the queue, WaitedMS is the time that it stood there in all.
 	Waited   int64 `json:"waited,omitempty"`
 	WaitedMS int64 `json:"waited_ms,omitempty"`
@@ -89,8 +90,11 @@ type Observed struct {
 
 	// Usage is the tokens that each of its models read and wrote, of the first 16 models.
 	Usage []Usage `json:"usage,omitempty"`
-	// Plans is what the providers of its subscriptions said last of how much is used, of the newest 16 windows.
+	// Plans tells how much of its subscriptions was used, of the newest 16 windows.
 	Plans []Plan `json:"plans,omitempty"`
+
+	// RateWait tells how its requests wait for their provider; Told is the zero time where none did.
+	RateWait RateWait `json:"rate_wait,omitzero"`
 
 	model string // of the last request of an agent of Plimsoll's own
 	// through is true for a run whose requests an outer run counts too.
@@ -114,6 +118,8 @@ func (o *Observed) observe(r *journal.Record) {
 		}
 	case journal.Admitted, journal.Refused, journal.RunStarted, journal.RunEnded:
 		o.stopWaiting(r.Time)
+	case journal.WindowRateWaited:
+		o.RateWait = rateWaitOf(r.Time, &e)
 	case journal.WindowPlan:
 		o.Plans = AddPlan(o.Plans, planOf(r.Time, e))
 	case journal.WindowCompacted:
@@ -140,7 +146,7 @@ func (o *Observed) observe(r *journal.Record) {
 			o.LargeResults++
 		}
 		if e.UpstreamBytes > o.LargestResult {
-			o.LargestResult, o.LargestTool = e.UpstreamBytes, toolName(e.Server, cmp.Or(e.Tool, e.Method))
+			o.LargestResult, o.LargestTool, o.LargestAt = e.UpstreamBytes, toolName(e.Server, cmp.Or(e.Tool, e.Method)), r.Time
 		}
 	}
 }

@@ -52,6 +52,7 @@ var glanceKinds = map[string]bool{
 	journal.Waiting{}.Kind(): true, journal.Admitted{}.Kind(): true, journal.Refused{}.Kind(): true, journal.RunStarted{}.Kind(): true,
 	journal.ChildKilled{}.Kind(): true, journal.OOMKills{}.Kind(): true, journal.OOMDKills{}.Kind(): true, journal.LimitReached{}.Kind(): true,
 	journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true, journal.ToolServer{}.Kind(): true,
+	journal.WindowRateWaited{}.Kind(): true,
 }
 
 // useKinds are those that say that a run is idle, or used again.
@@ -230,6 +231,7 @@ func (g *glancer) take(text []byte) {
 	switch {
 	case bytes.HasPrefix(text, sampleStart):
 		g.sample, g.since, g.turns = append(g.sample[:0], text...), counts{}, g.turns[:0]
+	case bytes.HasPrefix(text, sharesStart):
 	case windowKinds[kind]:
 		if len(g.requests) < glanceRequests {
 			g.requests = append(g.requests, bytes.Clone(text))

@@ -337,7 +337,7 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	return line
 }
 
-// note returns what the columns have no room for: why the run is stale, for how long it is idle, --force, and orphans; mostly "".
+// note returns what the columns have no room for: why the run is stale, for how long it is idle, --force, orphans, and how often the agent repeated itself; mostly "".
 func (r *Row) note(now time.Time) string {
 	var parts []string
 	if r.State == Stale {
@@ -351,6 +351,9 @@ func (r *Row) note(now time.Time) string {
 	}
 	if r.Orphans > 0 {
 		parts = append(parts, limit.Count(r.Orphans, "orphan"))
+	}
+	if r.Loops > 0 && r.Live() {
+		parts = append(parts, "repeated itself "+limit.Count(r.Loops, "time"))
 	}
 	return strings.Join(parts, ", ")
 }
