@@ -51,6 +51,7 @@ var events = []journal.Event{
 	journal.WindowOn{},
 	journal.WindowOff{},
 	journal.WindowSummaryUnused{},
+	journal.WindowLoop{},
 	journal.WindowStore{},
 	journal.WindowSummary{},
 	journal.ToolCalled{},

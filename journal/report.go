@@ -124,7 +124,10 @@ type Window struct {
 	OverflowRecoveries int64  `json:"overflow_recoveries"`
 	Refused            int64  `json:"refused"`
 	Stalled            int64  `json:"stalled,omitempty"` // answers that stood still and were ended
-	SummaryTokens      int64  `json:"summary_tokens,omitempty"`
+	// Loops counts how often the agent repeated itself, each episode once; Loop says of the newest what repeated.
+	Loops         int64  `json:"loops,omitempty"`
+	Loop          string `json:"loop,omitempty"`
+	SummaryTokens int64  `json:"summary_tokens,omitempty"`
 	// RateWaits counts the requests that waited for their provider's rate, for RateWaitedMS in all; RateAgain of them it had refused.
 	RateWaits    int64 `json:"rate_waits,omitempty"`
 	RateAgain    int64 `json:"rate_again,omitempty"`
@@ -175,6 +178,9 @@ func (w *Window) observe(e Event) {
 		}
 	case WindowStalled:
 		w.Stalled++
+	case WindowLoop:
+		w.Loops++
+		w.Loop = e.Text
 	case WindowRateWaited:
 		w.RateWaits, w.RateAgain, w.RateWaitedMS = w.RateWaits+int64(e.Requests), w.RateAgain+int64(e.Again), w.RateWaitedMS+e.Waited.Milliseconds()
 	case WindowRefused:
@@ -270,7 +276,7 @@ func (r *Reporter) Observe(rec Record) {
 		if len(p.Warnings) < maxListed {
 			p.Warnings = append(p.Warnings, e.Text)
 		}
-	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowStalled, WindowRateWaited, WindowRefused, WindowPassed:
+	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowStalled, WindowLoop, WindowRateWaited, WindowRefused, WindowPassed:
 		p.Window.observe(e)
 	case MemoryReach:
 		p.Remembers = e.Words

@@ -90,8 +90,8 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), MinMessages: 4,
 			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
 			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: int(config.Auto), Summarizer: "auto",
-			SummaryURL: "https://api.openai.com/v1", RateQueue: true,
-			Store: "disk", BodyMemory: 256 * limit.MiB,
+			SummaryURL: "https://api.openai.com/v1",
+			OnLoop:     "warn", RateQueue: true, Store: "disk", BodyMemory: 256 * limit.MiB,
 		},
 		Upstream: config.UpstreamSettings{
 			OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com", Gemini: "https://generativelanguage.googleapis.com",

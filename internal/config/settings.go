@@ -173,8 +173,8 @@ type WindowSettings struct {
 	SummaryURL   string `json:"summary_url"`
 	SummaryKey   string `json:"summary_key"` // name of an environment variable
 
-	RateQueue bool `json:"rate_queue"`
-
+	OnLoop     string      `json:"on_loop"` // "warn", "hint" or "stop"
+	RateQueue  bool        `json:"rate_queue"`
 	Store      string      `json:"store"` // "off", "memory" or "disk"
 	BodyMemory limit.Bytes `json:"body_memory"`
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -39,6 +40,9 @@ func windowRow(w journal.Window) string {
 	}
 	if w.Stalled > 0 {
 		parts = append(parts, fmt.Sprintf("%s stood still and %s ended", limit.Count(w.Stalled, "answer"), map[bool]string{true: "was", false: "were"}[w.Stalled == 1]))
+	}
+	if w.Loops > 0 {
+		parts = append(parts, "repeated itself "+times(w.Loops)+": "+printable.Name(w.Loop))
 	}
 	if w.RateWaits > 0 {
 		waited := time.Duration(w.RateWaitedMS) * time.Millisecond

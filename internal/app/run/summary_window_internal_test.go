@@ -7,7 +7,19 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-func TestWindowRowTellsOfWaits(t *testing.T) {
+func TestTheSummaryTellsWhatRepeated(t *testing.T) {
+	t.Parallel()
+	w := journal.Window{Requests: 9, PeakTokens: 100, LimitTokens: 1000, Loops: 2, Loop: "read was called 4 times in a row\x1b[2J"}
+	if row := windowRow(w); !strings.Contains(row, " · repeated itself twice: read was called 4 times in a row") || strings.Contains(row, "\x1b") {
+		t.Error(row)
+	}
+	if w.Loops = 0; strings.Contains(windowRow(w), "repeated") {
+		t.Error(windowRow(w))
+	}
+}
+
+func TestTheSummaryTellsOfWaits(t *testing.T) {
+	t.Parallel()
 	w := journal.Window{Requests: 3, PeakTokens: 10, LimitTokens: 100}
 	if row := windowRow(w); strings.Contains(row, "waited") {
 		t.Error(row)

@@ -127,7 +127,7 @@ func sentence(e journal.Event) string {
 	case journal.MemoryRaised:
 		return fmt.Sprintf("Its memory limit grew from %s to %s: %s.", size(e.FromBytes), size(e.ToBytes), e.Why)
 	case journal.LimitReached:
-		return fmt.Sprintf("It reached the %s line of its limit %s%s.", e.Line, e.Name, map[bool]string{true: "; it was " + e.Did}[e.Did != ""])
+		return fmt.Sprintf("It reached the %s line of its limit %s%s.", e.Line, e.Name, map[bool]string{true: "; Plimsoll " + e.Did}[e.Did != ""])
 	case journal.Leftover:
 		return fmt.Sprintf("%s (process %d) was still there when the command had ended: %s.", e.Name, e.PID, e.Fate)
 	case journal.Orphan:
@@ -189,6 +189,8 @@ func windowSentence(e journal.Event) string {
 		return fmt.Sprintf("Plimsoll answered the request itself, with the status %d: %s", e.Status, e.Text)
 	case journal.WindowStalled:
 		return fmt.Sprintf("The answer stood still for %s and was ended.", rounded(e.Quiet))
+	case journal.WindowLoop:
+		return fmt.Sprintf("The agent repeats itself: %s%s.", e.Text, e.Then())
 	case journal.WindowRateWaited:
 		return rateSentence(&e)
 	case journal.WindowPlan:

@@ -29,7 +29,7 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 	}
 	add("%s", printable.Name(state))
 	add("began %s, %s %s", row.Started.Local().Format("2006-01-02 15:04:05"), map[bool]string{true: "for", false: "took"}[row.Live()],
-		shortTime(time.Duration(row.AgeMS)*time.Millisecond))
+		shortTime(time.Duration(map[bool]int64{true: row.AgeMS, false: row.DurationMS}[row.Live()])*time.Millisecond))
 	if command := strings.Join(r.Report.Command, " "); command != "" {
 		add("%s", printable.Name(limit.ShortRunes(command, 4*width)))
 	}
@@ -66,6 +66,9 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 			r.Requests(), limit.Tokens(r.Window.TokensIn), limit.Tokens(r.Window.TokensOut), printable.Name(cmp.Or(r.Model, "-")))
 		if n := r.Window.Stalled; n > 0 {
 			add("answers that stood still and were ended, so that the client tries again: %d", n)
+		}
+		if n := r.Window.Loops; n > 0 {
+			add("repeated itself %s, the last time: %s", limit.Count(n, "time"), printable.Name(r.Window.Loop))
 		}
 		if row.Cost != nil {
 			add("cost %s", watch.Dollars(*row.Cost))
