@@ -61,6 +61,7 @@ func (r *Run) ask(last bool) (answer, error) {
 		got, err := r.generate(req)
 		if err == nil {
 			r.tally(got.Usage)
+			r.last = got.Usage
 			r.fitter.report(got.Usage)
 			err = r.emptyAnswerError(got)
 		}

@@ -28,6 +28,8 @@ type Result struct {
 	Steps   int    `json:"steps"` // requests to the model, those that were made again counted once
 	Calls   int    `json:"calls"` // of tools that were begun
 	Usage   Usage  `json:"usage"` // of all requests together
+	// Last is the usage of the last request that was answered: what the next one of the session begins with.
+	Last Usage `json:"-"`
 	// Detail explains for people why the query did not complete; "" when Completed.
 	Detail string `json:"detail,omitempty"`
 	// Err is the cause of ModelFailed (a *ModelError), ContextExceeded (a *TooLargeError, or a *ModelError if the provider kept

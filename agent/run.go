@@ -36,6 +36,7 @@ type Run struct {
 	calls   int
 	place   int   // messages that are in the session
 	usage   Usage // guarded by the lock of state
+	last    Usage // of the last request that was answered
 }
 
 func newRun(ctx context.Context, a *Agent, q Query) *Run {
@@ -142,8 +143,9 @@ func (r *Run) query() Result {
 
 // prepare reads the conversation, adds results to calls that have none, appends the question, lists the tools and makes the fitter.
 func (r *Run) prepare() error {
-	r.state.replace(r.conv.Messages())
-	r.place = len(r.conv.Messages())
+	messages := r.conv.Messages() // read once: a store may read, or copy, all of them
+	r.place = len(messages)
+	r.state.replace(messages)
 	// A process may have died while its tools ran, or a store lost the end of the conversation. Missing results must stand
 	// before the question, right behind their calls.
 	if err := r.answerOpenCalls("Not finished: the program ended before this call did. It may have run, or not. Check before you repeat it."); err != nil {
@@ -218,7 +220,7 @@ func (r *Run) end(result Result) {
 		close(r.done)
 	}()
 	result.Session = r.q.Session
-	result.Steps, result.Calls = r.steps, r.calls
+	result.Steps, result.Calls, result.Last = r.steps, r.calls, r.last
 	_, result.PeakMemory = r.state.usage()
 	r.state.mu.Lock()
 	result.Usage = r.usage

@@ -31,6 +31,43 @@ func newWaiting(t testing.TB) *waiting {
 	return w
 }
 
+// counted is a store that counts how often its conversations are read.
+type counted struct {
+	*fakeStore
+	read atomic.Int64
+}
+
+type countedConversation struct {
+	agent.Conversation
+	of *counted
+}
+
+func (s *counted) Open(ctx context.Context, session string, existing bool) (agent.Conversation, error) {
+	c, err := s.fakeStore.Open(ctx, session, existing)
+	return countedConversation{c, s}, err
+}
+
+func (c countedConversation) Messages() []agent.Message {
+	c.of.read.Add(1)
+	return c.Conversation.Messages()
+}
+
+func TestAConversationIsReadOnceAQuestion(t *testing.T) {
+	t.Parallel()
+	store := &counted{fakeStore: newFakeStore()}
+	model := newScriptedModel(t, func(n int, _ *agent.Request, _ func(string)) (*agent.Reply, error) {
+		reply, err := says("yes")
+		reply.Usage = agent.Usage{Input: 10 * (n + 1), Output: 3 + n}
+		return reply, err
+	})
+	a := start(t, agent.Options{Model: model, Conversations: store})
+	for n := range int64(2) {
+		if got := ask(t, a, agent.Query{Session: "s"}); store.read.Load() != n+1 || got.Last != got.Usage {
+			t.Errorf("question %d: read %d times; %+v", n, store.read.Load(), got)
+		}
+	}
+}
+
 func TestOneSessionOneQuery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -22,18 +22,18 @@ func setUp(t *testing.T) (w *world, c *console, rc string) {
 // A person is asked what concerns what is installed, may look at a change first, and the next shell runs the agent in its limits.
 func TestTerminalSetupAsks(t *testing.T) {
 	w, c, rc := setUp(t)
-	c.expect("1 of 6  When you type claude") // and what else is installed
+	c.expect("1. When you type claude") // and what else is installed
 	c.press("?" + enter)
 	c.expect("+# >>> plimsoll setup >>>")
-	c.expect("1 of 6")
+	c.expect("1. ")
 	c.press("perhaps" + enter)
 	c.expect(`"perhaps" is not among them: claude`)
 	c.press(enter)
-	c.expect("2 of 6  Put Plimsoll in front of the MCP servers in ~/.cursor/mcp.json?")
+	c.expect("2. Put Plimsoll in front of the MCP servers in ~/.cursor/mcp.json?")
 	c.press("n" + enter)
-	c.expect("3 of 6")
+	c.expect("3. ")
 	c.press("y" + enter)
-	c.expect("4 of 6  Remember what you and agents say")
+	c.expect("4. Remember what you and agents say")
 	c.press(enter)
 	c.expect("shell hook")
 	c.expect("Next: open a new terminal")
@@ -59,9 +59,9 @@ func TestTerminalSetupAsks(t *testing.T) {
 func TestTerminalSetupLeft(t *testing.T) {
 	for key, want := range map[string]int{ctrlC: 130, "\x04": 125} {
 		w, c, rc := setUp(t)
-		c.expect("1 of 6")
+		c.expect("1. ")
 		c.press(enter)
-		c.expect("2 of 6")
+		c.expect("2. ")
 		c.press(key)
 		if status := c.wait(); status != want {
 			t.Errorf("%q: status %d, want %d; the terminal shows\n%s", key, status, want, c.shows())

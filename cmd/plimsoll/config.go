@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -85,13 +84,13 @@ func newConfigShowCommand(open opener) *cobra.Command {
 					Warnings    []config.Problem     `json:"warnings"`
 				}{settings.Tool, a.Config.UserFile, a.Config.ProjectFile, settings, values, warnings})
 			}
-			w := tabwriter.NewWriter(plainWriter(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "KEY\tVALUE\tFROM")
+			var t table
+			t.row("KEY", "VALUE", "FROM")
 			for _, v := range values {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, shownValue(v.Value), v.Source)
+				t.row(v.Key, shownValue(v.Value), v.Source.String())
 			}
 			writeConfigWarnings(cmd.ErrOrStderr(), warnings)
-			return w.Flush()
+			return t.write(plainWriter(cmd.OutOrStdout()), terminalWidth())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: sizes in bytes (null for auto), durations in milliseconds")
@@ -134,22 +133,23 @@ func newConfigExplainCommand(open opener) *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), e)
 			}
-			out := plainWriter(cmd.OutOrStdout())
+			width := terminalWidth()
+			out := wrapWriter{plainWriter(cmd.OutOrStdout()), width}
 			of := ""
 			if e.Tool != "" {
 				of = " for " + e.Tool
 			}
 			fmt.Fprintf(out, "%s = %s%s\n%s\n\n", e.Key, shownValue(e.Value), of, e.Doc)
-			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-			fmt.Fprintf(w, "in force\t%s\t%s\n", shownValue(e.Value), e.Source)
+			var t table
+			t.row("in force", shownValue(e.Value), e.Source.String())
 			for _, o := range e.Overridden {
 				word := "overridden"
 				if o.Ignored != "" {
 					word = "ignored"
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\n", word, shownValue(o.Value), o.Source)
+				t.row(word, shownValue(o.Value), o.Source.String())
 			}
-			if err := w.Flush(); err != nil {
+			if err := t.write(out.w, width); err != nil {
 				return err
 			}
 			for _, o := range e.Overridden {
@@ -173,8 +173,11 @@ func printTable(cmd *cobra.Command, t config.TableExplanation, asJSON bool, err 
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), t)
 	}
-	out := plainWriter(cmd.OutOrStdout())
+	out := wrapWriter{plainWriter(cmd.OutOrStdout()), terminalWidth()}
 	fmt.Fprintf(out, "[%s]: %s\n", t.Table, t.Doc)
+	if len(t.Near) > 0 {
+		fmt.Fprintf(out, "The limits of a run are other keys: plimsoll config explain %s\n", strings.Join(t.Near, ", or "))
+	}
 	for _, e := range t.Keys {
 		fmt.Fprintf(out, "\n%s = %s (%s)\n    %s\n", e.Key, shownValue(e.Value), e.Source, e.Doc)
 	}
@@ -188,7 +191,7 @@ func newConfigCheckCommand() *cobra.Command {
 		Use:   "check [FILE...]",
 		Short: "Check files, or without any all sources in force here",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out := cmd.OutOrStdout()
+			out := wrapWriter{cmd.OutOrStdout(), terminalWidth()}
 			if len(args) > 0 {
 				if err := config.Check(args...); err != nil {
 					return checkFailed(cmd.ErrOrStderr(), err)
@@ -246,13 +249,13 @@ func checkFailed(w io.Writer, err error) error {
 	if _, ok := errors.AsType[*config.Error](err); !ok {
 		return err
 	}
-	fmt.Fprintln(plainWriter(w), err)
+	fmt.Fprintln(wrapped(plainWriter(w), os.Stderr), err)
 	return &exitError{1}
 }
 
 func writeConfigWarnings(w io.Writer, warnings []config.Problem) {
 	for _, p := range warnings {
-		fmt.Fprintf(plainWriter(w), "plimsoll: warning: %s\n", p)
+		fmt.Fprintf(wrapped(plainWriter(w), os.Stderr), "plimsoll: warning: %s\n", p)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +28,7 @@ func newDoctorCommand(open opener) *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), d)
 			}
-			return printDoctor(cmd.OutOrStdout(), d)
+			return printDoctor(cmd.OutOrStdout(), d, terminalWidth())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -38,9 +37,9 @@ func newDoctorCommand(open opener) *cobra.Command {
 
 var inOneLine = strings.NewReplacer("\n", "; ", "\t", " ")
 
-func printDoctor(w io.Writer, d app.Doctor) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "LAYER\tWORKS\tMEMORY\tSWAP\tPIDS\tCPU\tCPUS")
+func printDoctor(w io.Writer, d app.Doctor, width int) error {
+	var t table
+	t.row("LAYER", "WORKS", "MEMORY", "SWAP", "PIDS", "CPU", "CPUS")
 	for _, c := range d.Layers {
 		works := "no"
 		if c.Available {
@@ -49,11 +48,12 @@ func printDoctor(w io.Writer, d app.Doctor) error {
 		if c.Name == d.Chosen {
 			works = "yes, used"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, works, c.Memory, c.Swap, c.Pids, c.CPU, c.CPUs)
+		t.row(string(c.Name), works, string(c.Memory), string(c.Swap), string(c.Pids), string(c.CPU), string(c.CPUs))
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.write(w, width); err != nil {
 		return err
 	}
+	w = wrapWriter{w, width}
 	for _, c := range d.Layers { // reasons are sentences: beside the table they would break it
 		if c.Why != "" {
 			fmt.Fprintf(w, "%s: %s\n", c.Name, inOneLine.Replace(app.PrintableText(c.Why)))

@@ -66,7 +66,7 @@ func TestDoctorKeepsItsTable(t *testing.T) {
 	var out bytes.Buffer
 	d := app.Doctor{}
 	d.Layers = append(d.Layers, sandbox.Capability{Name: "cgroup1", Why: "first\nsecond\tthird"}, sandbox.Capability{Name: "monitor"})
-	if err := printDoctor(&out, d); err != nil {
+	if err := printDoctor(&out, d, 0); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

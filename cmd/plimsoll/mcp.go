@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +27,7 @@ page, search and query the rest, which is kept on disk.
 Put it in front of the command in your client's configuration, or let "plimsoll mcp wrap FILE" do it.
 With --url the server is a remote one; with --listen the client comes over HTTP.`,
 		Example: `  plimsoll mcp -- npx -y @modelcontextprotocol/server-filesystem ~/notes
-  plimsoll mcp --url https://mcp.example.com/mcp --header Authorization=MY_BEARER
+  plimsoll mcp --url https://example.com/mcp --header Authorization=MY_BEARER
   plimsoll mcp --read-only --deny 'delete_*' -- kubernetes-mcp-server
   plimsoll mcp --listen 127.0.0.1:7000 -- npx -y some-server`,
 		// The -- before the command may be left out: some clients take it away.
@@ -115,7 +115,7 @@ are left alone without --remote.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), r)
 			}
-			return printWrap(plainWriter(cmd.OutOrStdout()), r, o.Undo)
+			return printWrap(plainWriter(cmd.OutOrStdout()), r, o.Undo, terminalWidth())
 		},
 	}
 	f := cmd.Flags()
@@ -127,20 +127,21 @@ are left alone without --remote.`,
 	return cmd
 }
 
-func printWrap(w io.Writer, r app.WrapResult, undo bool) error {
+func printWrap(w io.Writer, r app.WrapResult, undo bool, width int) error {
 	if r.DryRun && r.Diff != "" {
 		if _, err := io.WriteString(w, r.Diff+"\n"); err != nil {
 			return err
 		}
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SERVER\tCLIENT\tLINE\t\tWHY")
+	var t table
+	t.row("SERVER", "CLIENT", "LINE", "", "WHY")
 	for _, s := range r.Servers {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\n", app.Printable(s.Name), s.Client, s.Line, s.Action, s.Why)
+		t.row(app.Printable(s.Name), string(s.Client), strconv.Itoa(s.Line), string(s.Action), s.Why)
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.write(w, width); err != nil {
 		return err
 	}
+	w = wrapWriter{w, width}
 	switch {
 	case r.DryRun:
 		fmt.Fprintf(w, "Nothing was changed (--dry-run).\n")

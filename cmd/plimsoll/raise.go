@@ -26,15 +26,16 @@ func newRaiseCommand(open opener) *cobra.Command {
 		Short: "Give a run that lives a higher limit",
 		Long: `Give a run that lives a higher limit, of memory or of what it may spend, without a restart.
 
-RUN is an id as plimsoll runs and plimsoll top show it, the beginning of one, or the name of a tool of which one
-run lives. Limits only grow. Memory grows only within what other runs have not set aside; --force gives it all the
-same. What a program was told of its memory when it started it keeps: the heap of a Node.js, say. In the layer
-rlimit the limit is each process's own and cannot grow. By itself a run grows to twice its limit at most, where
-nobody has named one (memory_grow).
+RUN is an id as plimsoll runs and plimsoll top show it, the beginning of one, the name of a tool of which one
+run lives, or last: the newest that lives. Limits only grow. Memory grows only within what other runs have not
+set aside; --force gives it all the same. What a program was told of its memory when it started it keeps: the
+heap of a Node.js, say. In the layer rlimit the limit is each process's own and cannot grow. By itself a run grows
+to twice its limit at most, where nobody has named one (memory_grow).
 
 A run whose tokens_max, cost_max or quota_max is used up lives, and goes on in the same conversation once the
 limit is raised: +5 gives it five more, 5 makes it five in all.`,
 		Example: `  plimsoll raise claude --memory 6G
+  plimsoll raise last --memory 6G
   plimsoll raise 4k2jq --memory 12G --force
   plimsoll raise claude --cost +5
   plimsoll raise claude --tokens +2M`,

@@ -27,8 +27,8 @@ func newRunsCommand(open opener) *cobra.Command {
 		Use:   "runs [ID]",
 		Short: "List what ran and what came of it, or look at one run",
 		Long: "Without an ID: the runs of this user on this host, the newest first: those that run or wait, that ended,\n" +
-			"were refused, or died with their plimsoll. With an ID, the beginning of one, or last: why it was admitted,\n" +
-			"its memory and context over time, each time that it was shortened, the largest results of its tools, what was\n" +
+			"were refused, or died with their plimsoll. With an ID, the beginning of one, the name of a tool (its newest run),\n" +
+			"or last: why it was admitted, its memory and context over time, each time that it was shortened, the largest results of its tools, what was\n" +
 			"killed, and what to do next. What is kept, and for how long: table [watch] of the configuration.\n\n" +
 			"With --cuts: every time that text was cut from a conversation, the newest first; with an ID those of that run\n" +
 			"or conversation. With the ID of a cut, or its first letters: the messages that were changed, summarised or\n" +

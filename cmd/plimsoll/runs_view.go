@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -45,6 +46,9 @@ func printRun(out io.Writer, d app.RunDetails) error {
 	admissionRows(row, r)
 	if r.PeakBytes > 0 {
 		row("memory", "%s", memoryLine(r))
+	}
+	if line := processesLine(r); line != "" {
+		row("processes", "%s at its peak", line)
 	}
 	if r.Requests() > 0 {
 		row("window", "%s", windowLine(r))
@@ -138,6 +142,22 @@ func memoryLine(r *app.RunRecord) string {
 		text += ", now " + limit.Bytes(max(now.Working, now.Charged)).Human()
 	}
 	return text
+}
+
+// processesLine tells which processes held the memory when there was most of it; "" for a single one.
+func processesLine(r *app.RunRecord) string {
+	if r.ByProcess == nil {
+		return ""
+	}
+	held := r.ByProcess.Highest()
+	if len(held) < 2 {
+		return ""
+	}
+	parts := make([]string, len(held))
+	for i, h := range held {
+		parts[i] = cmp.Or(h.Name, "other processes") + " " + limit.Bytes(h.Bytes).Human()
+	}
+	return strings.Join(parts, ", ")
 }
 
 func windowLine(r *app.RunRecord) string {

@@ -20,16 +20,16 @@ func newSetupCommand() *cobra.Command {
 	var undo, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "setup",
-		Short: "Set up agents, MCP servers, status line and editors in six questions",
-		Long: `Ask up to six questions and do what the answers say:
+		Short: "Set up agents, MCP servers, status line and editors in a few questions",
+		Long: `Ask what concerns what is installed, and do what the answers say:
 
-  1. which agents run in their limits when you type their name: a line at the end of your shell's file
-  2. whether Plimsoll stands in front of the MCP servers of clients that no run starts, such as Cursor
-  3. whether Claude Code shows what a run uses, and the desktop tells what happens to runs
-  4. whether what is said is remembered on this machine and given to agents again; no unless chosen. Where a model server
-     answers on this machine (Ollama, LM Studio, llama.cpp), whether its models may draw facts and make vectors for searches
-  5. whether agents that Zed, JetBrains or VS Code start run in their limits
-  6. whether the definitions of MCP tools are bounded (tools_max), for clients that give their model all of them; no unless chosen
+  - which agents run in their limits when you type their name: a line at the end of your shell's file
+  - whether Plimsoll stands in front of the MCP servers of clients that no run starts, such as Cursor
+  - whether Claude Code shows what a run uses, and the desktop tells what happens to runs
+  - whether what is said is remembered on this machine and given to agents again; no unless chosen. Where a model server
+    answers on this machine (Ollama, LM Studio, llama.cpp), whether its models may draw facts and make vectors for searches
+  - whether agents that Zed, JetBrains or VS Code start run in their limits
+  - whether the definitions of MCP tools are bounded (tools_max), for clients that give their model all of them; no unless chosen
 
 "?" shows the change before you answer. Nothing but those pieces of text changes in a file, and --undo takes them
 out again, byte for byte. A second call changes nothing.`,
@@ -52,22 +52,18 @@ out again, byte for byte. A second call changes nothing.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), r)
 			}
-			width := 0 // for who reads whole lines
-			if term.IsTerminal(int(os.Stdout.Fd())) {
-				width = columns(os.Stdout)
-			}
-			return printSetup(plainWriter(cmd.OutOrStdout()), r, undo, width)
+			return printSetup(plainWriter(cmd.OutOrStdout()), r, undo, terminalWidth())
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Agents, "agents", "", "answer to the first question: all, none, or names as in claude,codex")
-	f.StringVar(&o.MCP, "mcp", "", "answer to the second: yes or no")
-	f.StringVar(&o.Watch, "watch", "", "answer to the third: yes or no")
-	f.StringVar(&o.Memory, "memory", "", "answer to the fourth: yes or no")
+	f.StringVar(&o.Agents, "agents", "", "which agents run in their limits when you type them: all, none, or names as in claude,codex")
+	f.StringVar(&o.MCP, "mcp", "", "whether Plimsoll stands in front of MCP servers: yes or no")
+	f.StringVar(&o.Watch, "watch", "", "whether what runs use is shown, and you are told what happens: yes or no")
+	f.StringVar(&o.Memory, "memory", "", "whether what is said is remembered: yes or no")
 	f.StringVar(&o.Facts, "facts", "", "whether a local model may draw facts for the memory: yes or no")
 	f.StringVar(&o.Meaning, "meaning", "", "whether a local model may make vectors for the memory: yes or no")
-	f.StringVar(&o.Editors, "editors", "", "answer to the fifth: yes or no")
-	f.StringVar(&o.ToolsMax, "tools-max", "", "answer to the sixth: yes or no")
+	f.StringVar(&o.Editors, "editors", "", "whether agents that an editor starts run in their limits: yes or no")
+	f.StringVar(&o.ToolsMax, "tools-max", "", "whether the definitions of MCP tools are bounded: yes or no")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "take the proposed answers")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show every change, make none")
 	f.BoolVar(&undo, "undo", false, "take out what was set up")
@@ -102,7 +98,7 @@ func askTerminal(in io.Reader, out io.Writer) func(app.SetupQuestion) (string, e
 		if q.Say != "" {
 			fmt.Fprintln(out, strings.TrimRight(q.Say, "\n"))
 		}
-		fmt.Fprintf(out, "\n%d of 6  %s\n        %s\n        [%s; ?: show the change] ", q.Number, q.Text, q.About, q.Answers)
+		fmt.Fprintf(out, "\n%d. %s\n   %s\n   [%s; ?: show the change] ", q.Number, q.Text, q.About, q.Answers)
 		line, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):

@@ -205,6 +205,11 @@ func printStats(w io.Writer, tool string, stats []app.Stat) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	for i := range stats {
+		if s := &stats[i]; s.Spend != nil && tool != "" {
+			fmt.Fprintf(w, "%s in %s spends %s\n", name(s), s.ProjectKey, app.SpendWords(s.Spend))
+		}
+	}
 	_, err := fmt.Fprintln(w, "P95 and MAX are what was needed; the peaks of plimsoll runs have the file cache beside it, which is given back")
 	return err
 }

@@ -27,7 +27,7 @@ func newStatusCommand() *cobra.Command {
 		Short: "Show at a glance what a run uses: for a status line or a prompt",
 		Long: `Show what a run uses: its memory and limit, how full its context window is, how often it was shortened,
 and what was killed. It is about the run that this process is in, else about the newest one of the
-project of the working directory, or the one with the ID that is given.
+project of the working directory, or the one that is named as for plimsoll runs.
 
 With --line it is one line: for the statusLine of Claude Code, whose JSON on standard input it takes, for tmux
 and others. With --prompt it is a few characters, and nothing outside of a run: for a shell's prompt. Neither
@@ -66,7 +66,7 @@ reads the configuration.`,
 				_, err = fmt.Fprintln(unwrapWriter(out), lineOf(s, paint, time.Now()))
 				return err
 			}
-			return printStatus(out, s, time.Now())
+			return printStatus(out, s, o.Run != "", time.Now())
 		},
 	}
 	f := cmd.Flags()
@@ -180,18 +180,21 @@ func promptOf(s app.RunGlance, paint paint) string {
 	return text + "]"
 }
 
-func printStatus(out io.Writer, s app.RunGlance, now time.Time) error {
+func printStatus(out io.Writer, s app.RunGlance, named bool, now time.Time) error {
 	if s.State == app.GlanceNoRun {
 		_, err := fmt.Fprintf(out, "No run in project %s. One begins with: plimsoll run -- claude\n", app.Printable(s.Project))
 		return err
 	}
 	var b strings.Builder
 	row := func(name, text string) { fmt.Fprintf(&b, "%-12s %s\n", name, text) }
-	which := "the newest in this project"
-	if s.Inside {
-		which = "the one that this is in"
+	which := ", the newest in this project"
+	switch {
+	case named:
+		which = " in " + app.Printable(s.Project)
+	case s.Inside:
+		which = ", the one that this is in"
 	}
-	row("run", strings.TrimSpace(s.ID+" "+app.Printable(s.Tool))+", "+which)
+	row("run", strings.TrimSpace(s.ID+" "+app.Printable(s.Tool))+which)
 	state := s.State
 	if s.Reason != "" {
 		state += ": " + app.Printable(s.Reason)

@@ -24,7 +24,7 @@ func newTopCommand(open opener) *cobra.Command {
 			"free and who waits. Runs that ended in the last minutes follow, faint. Keys: enter opens a run, t shows its\n" +
 			"processes, s sorts, / filters, p pauses, c continues, + gives more memory, e ends (asks first), ? lists all, q leaves.\n\n" +
 			"--replay shows the same screen as it was: from a time (15:04, 2006-01-02 15:04, or 20m for twenty minutes\n" +
-			"ago), or from the beginning of a run. Without a terminal, or on one that can't place a cursor (TERM=dumb), it\n" +
+			"ago), or from the beginning of a run, with --once at its end. Without a terminal, or on one that can't place a cursor (TERM=dumb), it\n" +
 			"prints one frame, as with --once.",
 		Example: "  plimsoll top\n  plimsoll top --once --json\n  plimsoll top --replay 20m\n  plimsoll top --replay last",
 		Args:    cobra.NoArgs,
@@ -55,7 +55,7 @@ func newTopCommand(open opener) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&once, "once", false, "print one frame and end")
 	f.BoolVar(&asJSON, "json", false, "with --once: print JSON")
-	f.StringVar(&o.Replay, "replay", "", "show what was: from a time, or from the beginning of a run (ID or last)")
+	f.StringVar(&o.Replay, "replay", "", "show what was: from a time, or from the beginning of a run (ID, tool or last)")
 	f.StringVar(&order, "sort", "", "memory (default), cpu, window, result, age, tool or project")
 	f.StringVar(&o.Filter, "filter", "", "only runs with these words in tool, project, state or ID")
 	f.BoolVar(&o.Trees, "tree", false, "with the processes of every run")

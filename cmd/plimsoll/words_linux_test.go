@@ -29,7 +29,7 @@ func TestWordsAreAPersons(t *testing.T) {
 		"a table": {
 			[]string{"config", "explain", "memory"},
 			0,
-			[]string{"[memory]: what is kept of conversations, and found again", "memory.on = ", "(default)", "plimsoll config explain memory."},
+			[]string{"[memory]: what is kept of conversations, and found again", "memory.on = ", "(default)", "plimsoll config explain memory.", "The limits of a run are other keys: plimsoll config explain memory_max, or "},
 			[]string{"not a key"},
 		},
 		"a table for a program": {[]string{"config", "explain", "--json", "[window]"}, 0, []string{`"table": "window"`, `"key": "window.trigger"`}, nil},

@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
@@ -354,6 +355,9 @@ func RunOutcomes() []string { return watch.Outcomes() }
 
 // Sparkline draws values, one letter each, against most; 0 means against the largest of them.
 func Sparkline(values []int64, most int64) string { return runs.Sparkline(values, most) }
+
+// SpendWords returns what runs of a tool spend, for people.
+func SpendWords(s *usage.Spend) string { return run.SpendWords(s) }
 
 // EstimateWords names the source of an estimate.
 func EstimateWords(e journal.Estimate) string { return run.EstimateWords(e) }

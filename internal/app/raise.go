@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 )
@@ -33,7 +34,8 @@ type Raise struct {
 // ErrRaiseInRun is wrapped where an agent would give itself more.
 var ErrRaiseInRun = errors.New("this is inside a run, and what is in a run does not raise limits: do it in a shell of your own")
 
-// Raise gives a living run of this user a higher limit. run is its id, the beginning of one, or the name of a tool of which one run lives.
+// Raise gives a living run of this user a higher limit. run is its id, the beginning of one, the name of a tool of which one run lives, or
+// "last", the newest one that lives.
 func (a *App) Raise(ctx context.Context, run string, r Raise) (Raised, error) {
 	if f := a.Fence(); f.Inside() {
 		return Raised{}, fmt.Errorf("%w (%s)", ErrRaiseInRun, f.Why)
@@ -89,6 +91,13 @@ func living(ctx context.Context, ledger *admission.Ledger, word string) (admissi
 		live = append(live, h)
 		if strings.HasPrefix(h.ID, word) || h.Tool == word {
 			found = append(found, h)
+		}
+	}
+	if word == runs.Last {
+		for _, h := range live {
+			if h.Parent == "" && (len(found) == 0 || h.Since.After(found[0].Since)) {
+				found = []admission.Holder{h}
+			}
 		}
 	}
 	switch {

@@ -50,6 +50,8 @@ type Stat struct {
 	// LimitBytes is the memory limit that the next run will get, and ReservationBytes the memory that admission will set aside for it.
 	LimitBytes       int64 `json:"limit_bytes"`
 	ReservationBytes int64 `json:"reservation_bytes"`
+	// Spend is what its runs have asked of models; nil for nothing.
+	Spend *usage.Spend `json:"spend,omitempty"`
 }
 
 // Stats lists the history. What is wrong with single files is told as a warning.
@@ -75,7 +77,7 @@ func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 			Tool: s.Tool, Variant: s.Variant, Project: projectName(s.Project), ProjectKey: s.Project.Key, Path: s.Project.Path,
 			Recorded: s.Recorded, Samples: len(s.Runs), OOMKills: s.OOMKills,
 			P95Bytes: int64(baseline.Bytes(samples)), EstimateBytes: int64(next.Estimate.Bytes), Source: next.Estimate.Source,
-			LimitBytes: int64(next.Memory), ReservationBytes: int64(next.Reservation),
+			LimitBytes: int64(next.Memory), ReservationBytes: int64(next.Reservation), Spend: usage.SpendOf(s.Runs),
 		}
 		for _, sample := range samples {
 			row.MaxBytes = max(row.MaxBytes, int64(sample.Demand))

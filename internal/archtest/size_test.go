@@ -27,8 +27,8 @@ var roomLines = map[string]int{
 	"internal/testing": 9700,
 	"journal":          1800,
 	"limit":            400,
-	"memory":           16300, // with what tells statements from questions and orders (signs)
-	"process":          25100, // with what refusals name, and the rest of the disk's watch where nobody counts the processor time
+	"memory":           16520, // with what tells statements from questions and orders (signs), and what records are named by
+	"process":          25200, // with what refusals name, and the rests of the watches over disks and trees
 	"tools":            31040,
 	"watch":            9700,  // with verdicts, events as sentences, whose turn it is, and the host's memory by run
 	"window":           38900, // with prices, what each answer has cost, and loops of any agent

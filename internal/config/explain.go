@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -65,6 +66,8 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 				near = table + "." + near
 			}
 			fix = fmt.Sprintf("did you mean %q?", near)
+		} else if about := keysAbout(name); len(about) > 0 {
+			fix = "about it are " + strings.Join(about, ", ")
 		}
 		return Explanation{}, fmt.Errorf("%s is not a key with one value; %s", quote(key), fix)
 	}
@@ -80,11 +83,34 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 	return e, nil
 }
 
+// maxAbout bounds the keys that are named where one was meant.
+const maxAbout = 4
+
+// keysAbout returns keys of any table in whose name a word stands, and then those that are described with it.
+func keysAbout(word string) (list []string) {
+	word = strings.ToLower(word)
+	if len(word) < 3 {
+		return nil
+	}
+	for _, in := range []func(k *Key) string{func(k *Key) string { return k.Name }, func(k *Key) string { return k.Doc }} {
+		for _, k := range keys {
+			words := strings.FieldsFunc(strings.ToLower(in(k)), func(r rune) bool { return !unicode.IsLetter(r) })
+			told := slices.Contains(words, word) || slices.Contains(words, word+"s")
+			if told && k.set != nil && len(list) < maxAbout && !slices.Contains(list, k.ID()) {
+				list = append(list, k.ID())
+			}
+		}
+	}
+	return list
+}
+
 // TableExplanation describes a table of the configuration: all its keys.
 type TableExplanation struct {
 	Table string        `json:"table"`
 	Doc   string        `json:"doc"`
 	Keys  []Explanation `json:"keys"`
+	// Near are keys of the limits whose names begin as the table's does, which a person may have meant: memory_max for [memory].
+	Near []string `json:"near"`
 }
 
 // ExplainTable returns what [Loaded.Explain] says of each key of a table, "memory" for [memory]. ok is false when there is no such table.
@@ -93,7 +119,12 @@ func (l *Loaded) ExplainTable(name, tool string) (t TableExplanation, ok bool, e
 		if table.name != strings.TrimSuffix(strings.TrimPrefix(name, "["), "]") {
 			continue
 		}
-		t = TableExplanation{Table: table.name, Doc: table.doc}
+		t = TableExplanation{Table: table.name, Doc: table.doc, Near: []string{}}
+		for _, name := range keyNames(resources, false) {
+			if k, _ := lookup(resources, name, false); k != nil && k.Name == name && k.set != nil && strings.HasPrefix(name, table.name+"_") {
+				t.Near = append(t.Near, name)
+			}
+		}
 		for _, k := range table.keys {
 			if k.set == nil {
 				continue

@@ -283,12 +283,12 @@ var resourceKeys = []*Key{
 	},
 	{
 		Name: "write_max", Type: TypeSize, Default: "0", PerTool: true, Project: ProjectCapped, max: maxDisk, noBound: true, example: `"50G"`,
-		Doc: "What a run may add to local file systems; beyond it its largest writer is ended, if the run made most of the growth. 0 means no bound.",
+		Doc: "What a run may add to disks (local file systems); beyond it its largest writer is ended, if the run made most of the growth. 0 means no bound.",
 		set: func(s *Settings, v any) { s.WriteMax = v.(limit.Bytes) },
 	},
 	{
 		Name: "free_min", Type: TypeAutoSize, Default: "auto", PerTool: true, Project: ProjectNever, max: maxDisk, example: `"10G"`,
-		Doc: "What must stay free on a local file system; below it the run's largest writer is ended. auto is 5 %, between 256M and 2G; 0 means no bound.",
+		Doc: "What must stay free on each disk (local file system); below it the run's largest writer is ended. auto is 5 %, between 256M and 2G; 0 means no bound.",
 		set: func(s *Settings, v any) { s.FreeMin = v.(limit.Bytes) },
 	},
 	{

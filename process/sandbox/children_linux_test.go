@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -96,6 +98,45 @@ func TestTheLargestChildIsStoppedAndContinued(t *testing.T) {
 			last, ok := r.LargestChild()
 			return ok && r.StopChild(last) == nil
 		})
+	})
+}
+
+// What holds the memory of a run is told by process, to whoever observes it.
+func TestSharesNameEachProcess(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		var mu sync.Mutex
+		held := map[string]limit.Bytes{}
+		in, inW, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := spec(t, layer, "family", "80", "2", "40")
+		s.Files[0] = in
+		s.Args = []string{"sh", "-c", `sleep 1; exec "$0" "$@"`, s.Path, "80", "2", "40"} // what is a shell at first
+		s.Path = "/bin/sh"
+		s.Observe = func(now sandbox.Sample) {
+			mu.Lock()
+			defer mu.Unlock()
+			clear(held)
+			for name, bytes := range now.Shares {
+				held[name] += bytes
+			}
+		}
+		r, err := sandbox.Start(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Close()
+		name := proctree.Name(os.Getpid()) // all of them are this program
+		wait.Until(t, "the agent and both children hold their memory", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return held[name] >= 160*limit.MiB && held[name] < 320*limit.MiB
+		}, func() string { mu.Lock(); defer mu.Unlock(); return fmt.Sprint(held) })
+		inW.Close()
+		if res, err := r.Wait(); err != nil || res.ExitCode != 0 {
+			t.Errorf("%+v, %v", res, err)
+		}
 	})
 }
 

@@ -73,6 +73,20 @@ func (r *Run) EachProcess(take func(Member)) {
 	}
 }
 
+// share passes the name and the private memory of each process on. A tree has just been measured; in a group each is asked. The caller holds
+// the lock.
+func (w *watcher) share(yield func(string, limit.Bytes) bool) {
+	if w.tree != nil {
+		w.tree.EachHeld(yield)
+		return
+	}
+	for _, p := range w.family() {
+		if !yield(p.Name, resident(p.PID)) {
+			return
+		}
+	}
+}
+
 // Family returns the processes of a run that another process supervises. supervisor is that one's pid, 0 when it is dead. They are found by
 // the groups in r, else by the command in r and, on Linux, the cookie in their environments.
 func Family(r Remains, supervisor int) ([]Member, error) {

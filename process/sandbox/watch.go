@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"iter"
 	"runtime"
 	"slices"
 	"sync"
@@ -74,6 +75,7 @@ type watcher struct {
 	familyNow, ofTree  []proctree.Process
 	protected          map[int]bool
 	agents             agents // where the command only translates
+	eachShare          iter.Seq2[string, limit.Bytes]
 }
 
 // member is a process of the run as it was last seen.
@@ -100,11 +102,13 @@ const (
 	youngFor  = time.Second
 )
 
-// rename reads the process's name again. The old name stays when the process has gone.
-func (m *member) rename(now time.Time) {
+// rename reads a process's name again, and passes another one on to [Spec].Meet. The old name stays when the process has gone. The caller
+// holds the lock.
+func (w *watcher) rename(m *member, now time.Time) {
 	m.named = now
-	if p, err := proctree.Lookup(m.pid); err == nil && p.Start == m.started {
+	if p, err := proctree.Lookup(m.pid); err == nil && p.Start == m.started && p.Name != m.name {
 		m.name = p.Name
+		w.meet(m.pid, m.name)
 	}
 }
 
@@ -120,6 +124,7 @@ const maxLost = 256
 
 func newWatcher(r *Run, adopts bool) *watcher {
 	w := &watcher{run: r, known: map[int]*member{}, raised: make(chan struct{}, 1), agents: agents{is: r.spec.Agent, root: r.pid}}
+	w.eachShare = w.share
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
@@ -219,10 +224,7 @@ func (w *watcher) list(now time.Time) {
 		if m == nil {
 			m = w.addMember(pid, now)
 		} else if now.Sub(m.met) < youngFor && now.Sub(m.named) >= nameEvery {
-			before := m.name
-			if m.rename(now); m.name != before {
-				w.meet(pid, m.name)
-			}
+			w.rename(m, now)
 		}
 		m.round = w.round
 		w.settle(m)
@@ -364,7 +366,7 @@ func (w *watcher) sample(now time.Time) {
 		for pid, m := range w.known {
 			held := resident(pid)
 			if held > 2*m.bytes { // it has grown: perhaps as another program
-				m.rename(now)
+				w.rename(m, now)
 			}
 			if held > 0 {
 				m.bytes = held
@@ -382,6 +384,7 @@ func (w *watcher) take(s Sample) {
 	w.tellNear(s)
 	if w.run.spec.Observe != nil {
 		w.waits.look(w.sampled, s.CPU, w.alive)
+		s.Shares = w.eachShare
 		w.run.spec.Observe(s)
 	}
 }

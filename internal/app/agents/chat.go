@@ -45,7 +45,7 @@ type Chat struct {
 	Usage  agent.Usage
 	Cost   float64
 	Priced bool
-	// InWindow is the number of tokens of the last request, with a one-step answer; 0 before the first. Window is the model's context window.
+	// InWindow is the number of tokens of the last request and its answer; 0 before the first. Window is the model's context window.
 	InWindow, Window int
 
 	app    *core.Core
@@ -161,7 +161,6 @@ func (c *Chat) Ask(ctx context.Context, question string, events func(Event)) (As
 	if session == "" {
 		session = c.private
 	}
-	output := 0
 	r, err := c.ask(ctx, agent.Query{Text: question, Session: session, Events: func(e Event) {
 		switch e.Kind {
 		case agent.EventStep:
@@ -180,10 +179,7 @@ func (c *Chat) Ask(ctx context.Context, question string, events func(Event)) (As
 	if c.Priced {
 		c.Cost = c.price.Rate.Of(c.Usage.Input, c.Usage.Cached, 0, 0, c.Usage.Output)
 	}
-	if r.Steps == 1 {
-		output = r.Usage.Output
-	}
-	c.InWindow += output
+	c.InWindow += r.Last.Output
 	if err == nil {
 		c.said.add("user", question)
 		c.said.add("assistant", r.Answer)

@@ -78,7 +78,7 @@ func Wrap(o WrapOptions) (WrapResult, error) {
 	}
 	r.Servers, r.Exact = change.Servers, change.Exact
 	if !o.Undo {
-		r.Backup = wrap.Backup(o.File)
+		r.Backup = wrap.Backup(o.File, false)
 	}
 	return r, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
@@ -44,6 +45,8 @@ type Decision struct {
 	Enforcement      sandbox.Strength     `json:"enforcement"`
 	Window           WindowDecision       `json:"window"`
 	MCP              MCPDecision          `json:"mcp"`
+	// Spend is what earlier runs here have asked of models; nil for nothing.
+	Spend *usage.Spend `json:"spend,omitempty"`
 	// Remembers says what the memory would do, what not, and why.
 	Remembers string `json:"remembers"`
 }
@@ -115,6 +118,11 @@ func (x *process) dryRun(ctx context.Context) Status {
 	}
 	d.Window = x.decideWindow(ctx)
 	d.MCP = x.decideServers()
+	d.Spend = p.spentBefore(x.history)
+	if err := x.heldByNobody(chooseWindow(p), d.Window.NoProxy); err != nil && !d.Window.Proxy {
+		d.Admitted = false
+		d.Refusal = strings.TrimSpace(d.Refusal + "\n" + err.Error())
+	}
 	d.Remembers = x.reach(d.Window.NoProxy).Words(p.Settings)
 	var err error
 	if x.opts.JSON {
@@ -155,6 +163,12 @@ func (d Decision) text(p *decision) string {
 	}
 	if p.Limits.Time > 0 {
 		row("time", "at most %s, then it is ended", p.Limits.Time)
+	}
+	if words := spendLimitWords(p.Settings); words != "" {
+		row("may spend", "%s", words)
+	}
+	if d.Spend != nil {
+		row("spends", "%s", SpendWords(d.Spend))
 	}
 	row("layer", "%s: memory %s", d.Chosen, mechanismWords(string(d.Enforcement.Memory)))
 	for _, c := range d.Layers {

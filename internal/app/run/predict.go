@@ -1,9 +1,12 @@
 package run
 
 import (
+	"fmt"
+
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -23,6 +26,8 @@ type Prediction struct {
 	LimitBytes int64 `json:"limit_bytes"`
 	// ReservationBytes is the memory that admission would set aside: the estimate, but not more than memory_max where that is set.
 	ReservationBytes int64 `json:"reservation_bytes"`
+	// Spend is what earlier runs here have asked of models; nil for nothing.
+	Spend *usage.Spend `json:"spend,omitempty"`
 }
 
 // Predict returns the expected need of the next run of a command in the project of the
@@ -50,8 +55,29 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 	}
 	return Prediction{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
-		Samples: p.Estimate.Samples, Guessed: p.Estimate.Guessed, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation),
+		Samples: p.Estimate.Samples, Guessed: p.Estimate.Guessed, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation), Spend: p.spentBefore(history),
 	}, nil
+}
+
+// spentBefore returns what the kept runs of the tool in this project have asked of models; nil for nothing.
+func (p *decision) spentBefore(history *usage.History) *usage.Spend {
+	if history == nil {
+		return nil
+	}
+	runs, err := history.Variants(p.Project.Key, p.learnsAs())
+	if err != nil {
+		return nil
+	}
+	return usage.SpendOf(runs[p.Variant])
+}
+
+// SpendWords returns what runs of a tool spend, for people.
+func SpendWords(s *usage.Spend) string {
+	money := ""
+	if s.CostP95 > 0 {
+		money = fmt.Sprintf("%s in the median and %s at most in 95 of 100, ", spend.Dollars(s.CostMedian), spend.Dollars(s.CostP95))
+	}
+	return money + fmt.Sprintf("%s and %s tokens (%d runs)", limit.Tokens(s.TokensMedian), limit.Tokens(s.TokensP95), s.Runs)
 }
 
 // Because returns the source of the estimate in words.

@@ -355,6 +355,7 @@ func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulf
 		}
 		if store != nil {
 			store.Sample(runs.Sample{Working: int64(s.Working), Charged: int64(s.Charged), CPUMS: s.CPU.Milliseconds(), Processes: s.Processes})
+			store.Shares(s.Working, s.Processes, s.Shares)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -15,6 +16,21 @@ import (
 // spendLimits returns the limits of what the run may spend.
 func spendLimits(s config.Settings) spend.Limits {
 	return spend.Limits{Tokens: int64(s.TokensMax), Cost: s.CostMax, Quota: s.QuotaMax}
+}
+
+// spendLimitWords returns the limits of what a run may spend, for people; "" for none.
+func spendLimitWords(s config.Settings) string {
+	var words []string
+	l := spendLimits(s)
+	for _, limit := range []struct {
+		name string
+		most float64
+	}{{spend.LimitCost, l.Cost}, {spend.LimitTokens, float64(l.Tokens)}, {spend.LimitQuota, l.Quota}} {
+		if limit.most > 0 {
+			words = append(words, spend.UnitOf(limit.name).Words(limit.most)+" ("+limit.name+")")
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // openMeter sets x.meter, which counts what the run spends, and holds its limits and the budgets.

@@ -2,7 +2,7 @@
 // the shell's file, the gateway in front of the MCP servers of clients that no run starts, the status line of Claude Code with
 // notices, `plimsoll run` before the agents that editors start, and a bound of what definitions of tools take.
 //
-//	r, err := setup.Do(ctx, setup.Options{Ask: ask}) // asks up to six questions; Yes answers them as proposed
+//	r, err := setup.Do(ctx, setup.Options{Ask: ask}) // asks what concerns what is installed; Yes answers them as proposed
 //	r, err = setup.Undo(ctx, setup.Options{})
 //
 // # How files are changed

@@ -31,7 +31,7 @@ const neovimLua = `in Neovim put these words before an agent's command by hand. 
   avante.nvim:
     acp_providers = { ["claude-code"] = { command = "plimsoll", args = { "run", "--", "claude-agent-acp" } } }`
 
-// editors asks the fifth question and plans its answer: `plimsoll run` before the agents that editors start. It asks only where a file has
+// editors asks about, and plans, `plimsoll run` before the agents that editors start. It asks only where a file has
 // such a command.
 func (s *site) editors() error {
 	options := wrap.Options{Command: s.program, Agents: true}
@@ -79,7 +79,7 @@ func (s *site) editors() error {
 		shorts[i] = s.shortPath(path)
 	}
 	answer, err := s.answer(Question{
-		Number: 5, Text: "Run the agents that your editor starts in their limits (" + list(shorts, "and") + ")?",
+		Flag: "editors", Text: "Run the agents that your editor starts in their limits (" + list(shorts, "and") + ")?",
 		About:   "Puts `plimsoll run --` before their commands. Comments and everything else stay.",
 		Answers: "Enter: yes; n: no", Given: s.o.Editors,
 	}, func() string {

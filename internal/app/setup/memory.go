@@ -13,7 +13,7 @@ const factsTokens = 20_000
 
 var memoryOn = setting{"memory", []pair{{"on", true}}}
 
-// memory asks the fourth question and plans its answer: the memory. Where a model server answers on this machine two more follow. Unless
+// memory asks about the memory and plans the answer. Where a model server answers on this machine two more follow. Unless
 // somebody says yes, everything stays as it is.
 func (s *site) memory(ctx context.Context) error {
 	own, err := config.NewDirs(s.o.Getenv).ConfigFile()
@@ -21,7 +21,7 @@ func (s *site) memory(ctx context.Context) error {
 		return err
 	}
 	answer, err := s.answer(Question{
-		Number: 4, Text: "Remember what you and agents say, on this machine, and give agents what you said before?",
+		Flag: "memory", Text: "Remember what you and agents say, on this machine, and give agents what you said before?",
 		About: "The configuration gets on = true in [memory]: every turn is kept, your own words are added to prompts they are about, and agents get tools to search. " +
 			"Nothing leaves the machine but what you say to a model anyway.",
 		Answers: "Enter: no; y: yes", Given: s.o.Memory, no: true,
@@ -58,19 +58,19 @@ func (s *site) memoryModels(ctx context.Context, own string) error {
 		}
 	}
 	offers := []struct {
-		what, given string
+		what, flag, given string
 		found
 		setting
 		text, about string
 	}{
 		{
-			whatFacts, s.o.Facts, facts,
+			whatFacts, "facts", s.o.Facts, facts,
 			setting{"memory", []pair{{"facts", true}, {"facts_url", facts.url}, {"facts_model", facts.model}, {"facts_tokens", int64(factsTokens)}}},
 			fmt.Sprintf("May %s of %s at %s draw facts from what is said, with at most %d tokens a day?", facts.model, facts.server, facts.url, factsTokens),
 			"plimsoll serve asks it in the background; what is said goes to that address and to no other.",
 		},
 		{
-			whatMeaning, s.o.Meaning, meaning,
+			whatMeaning, "meaning", s.o.Meaning, meaning,
 			setting{"memory", []pair{{"embed_url", meaning.url}, {"embed_model", meaning.model}}},
 			fmt.Sprintf("May %s of %s at %s make vectors, so that searches go by meaning too?", meaning.model, meaning.server, meaning.url),
 			"What is remembered and what is searched for goes to that address and to no other.",
@@ -88,7 +88,7 @@ func (s *site) memoryModels(ctx context.Context, own string) error {
 			continue
 		}
 		answer, err := s.answer(Question{
-			Number: 4, Text: o.text, About: o.about, Answers: "Enter: no; y: yes", Given: o.given, no: true,
+			Flag: o.flag, Text: o.text, About: o.about, Answers: "Enter: no; y: yes", Given: o.given, no: true,
 		}, func() string { return preview(s.insertion(o.what, own, o.setting.text)) })
 		if err != nil {
 			return err

@@ -70,7 +70,7 @@ func TestMemoryIsSwitchedOnByChoice(t *testing.T) {
 			h.o.Yes, h.o.modelServers = false, []modelServer{{"gone", "http://127.0.0.1:1/v1"}, server}
 			var questions []Question
 			h.o.Ask = func(q Question) (string, error) {
-				if q.Number != 4 {
+				if !slices.Contains([]string{"memory", "facts", "meaning"}, q.Flag) {
 					return "", nil
 				}
 				questions = append(questions, q)

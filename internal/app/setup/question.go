@@ -7,7 +7,8 @@ import (
 
 // Question is a question for a person.
 type Question struct {
-	Number  int    // of 6
+	Number  int    // among those that are asked, from 1 on
+	Flag    string // the flag of plimsoll setup that answers it
 	Text    string // "Run claude and codex in their limits …?"
 	About   string // what it changes
 	Answers string // what may be answered
@@ -37,6 +38,8 @@ func (s *site) answer(q Question, show func() string) (string, error) {
 	if s.o.Yes || s.o.Ask == nil {
 		return q.read("")
 	}
+	s.asked++
+	q.Number = s.asked
 	for range tries {
 		said, err := s.o.Ask(q)
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 
 // Options configure [Do] and [Undo]. Ask gives the answers that are missing; with Yes, or without Ask, they are the proposed ones.
 type Options struct {
-	// Agents are the answer to the first question: "all", "none", or names with commas between; "" means no answer.
+	// Agents are those that the shell hook runs in their limits: "all", "none", or names with commas between; "" means no answer.
 	Agents string
 	// MCP and Watch are the answers to the second and third: "yes", "no", or "".
 	MCP, Watch string
@@ -99,6 +99,7 @@ type site struct {
 	record  record
 	steps   []step
 	result  Result
+	asked   int // questions
 	// planned holds the content that files will have after the steps so far, by target.
 	planned map[string][]byte
 	// undeferred lists the files of clients that give their model the definitions of all tools and have servers behind Plimsoll.
@@ -197,7 +198,7 @@ func Do(ctx context.Context, o Options) (Result, error) {
 	return s.result, nil
 }
 
-// agents asks the first question and plans its answer: the shell hook. It returns the agents that run in their limits then.
+// agents asks about the shell hook and plans the answer. It returns the agents that run in their limits then.
 func (s *site) agents() (protected []string, err error) {
 	there := shellenv.Installed(shellenv.Known())
 	path := hookFile(s.shell, s.home, s.o.Getenv)
@@ -220,7 +221,7 @@ func (s *site) agents() (protected []string, err error) {
 		})
 	}
 	answer, err := s.answer(Question{
-		Number: 1, Text: "When you type " + list(there, "or") + ", run it in its limits?",
+		Flag: "agents", Text: "When you type " + list(there, "or") + ", run it in its limits?",
 		About:   "Puts a line at the end of " + s.shortPath(path) + ". Scripts are not touched; `command " + firstName(there) + "` goes around it.",
 		Answers: "Enter: all of them; or some of their names; n: none", Given: s.o.Agents, names: append([]string{}, there...),
 	}, func() string { f, i, err := plan(""); return preview(f, i, err) })
@@ -247,7 +248,7 @@ func (s *site) agents() (protected []string, err error) {
 	return protected, s.insert(change, f, i, err)
 }
 
-// servers asks the second question and plans its answer: the gateway in front of the MCP servers of clients that no run starts.
+// servers asks about, and plans, the gateway in front of the MCP servers of clients that no run starts.
 func (s *site) servers(protected []string) error {
 	var files, undeferred []string
 	for _, c := range clients(s.home, s.o.Getenv) {
@@ -295,7 +296,7 @@ func (s *site) servers(protected []string) error {
 		shorts[i] = s.shortPath(path)
 	}
 	answer, err := s.answer(Question{
-		Number: 2, Text: "Put Plimsoll in front of the MCP servers in " + list(shorts, "and") + "?",
+		Flag: "mcp", Text: "Put Plimsoll in front of the MCP servers in " + list(shorts, "and") + "?",
 		About:   "So that no result of a tool is too large: of large ones the agent gets the first page, and tools to read the rest.",
 		Answers: "Enter: yes; n: no", Given: s.o.MCP,
 	}, func() string {
@@ -330,7 +331,7 @@ func (s *site) servers(protected []string) error {
 
 func (s *site) wrapping() wrap.Options { return wrap.Options{Command: s.program} }
 
-// watch asks the third question and plans its answer: the status line of Claude Code, and notices.
+// watch asks about, and plans, the status line of Claude Code, and notices.
 func (s *site) watch() error {
 	dirs := config.NewDirs(s.o.Getenv)
 	own, err := dirs.ConfigFile()
@@ -356,7 +357,7 @@ func (s *site) watch() error {
 		}
 	}
 	answer, err := s.answer(Question{
-		Number: 3, Text: "Show what runs use, and tell you what happens to them?", About: about,
+		Flag: "watch", Text: "Show what runs use, and tell you what happens to them?", About: about,
 		Answers: "Enter: yes; n: no", Given: s.o.Watch,
 	}, func() string {
 		var all strings.Builder

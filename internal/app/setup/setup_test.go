@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -414,7 +415,7 @@ func TestDefinitionsAreBoundedByChoice(t *testing.T) {
 		h := newHouse(t, files)
 		h.o.Yes = false
 		h.o.Ask = func(q Question) (string, error) {
-			if q.Number != 6 {
+			if q.Flag != "tools-max" {
 				return "", nil
 			}
 			questions++
@@ -478,4 +479,23 @@ func FuzzInsertions(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is asked depends on what is installed: a person who is asked three questions must not read "4 of 6".
+func TestQuestionsAreNumberedAsTheyAreAsked(t *testing.T) {
+	h := newHouse(t, map[string]string{".bashrc": ""})
+	h.o.Yes, h.o.Watch, h.o.modelServers = false, "no", []modelServer{}
+	var numbers []int
+	var flags []string
+	h.o.Ask = func(q Question) (string, error) {
+		numbers, flags = append(numbers, q.Number), append(flags, q.Flag)
+		if q.Flag == "agents" && len(numbers) == 1 {
+			return "perhaps", nil // the same question again has the same number
+		}
+		return "", nil
+	}
+	h.do()
+	if !slices.Equal(flags, []string{"agents", "agents", "memory"}) || !slices.Equal(numbers, []int{1, 1, 2}) {
+		t.Errorf("%q are numbered %d", flags, numbers)
+	}
 }

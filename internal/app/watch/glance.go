@@ -2,6 +2,7 @@ package watch
 
 import (
 	"cmp"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -49,7 +50,7 @@ type Glance struct {
 
 // GlanceOptions select the run of a [Glance]. The zero value means this process's run.
 type GlanceOptions struct {
-	// Run is the run's ID; "" means the one that this process is in.
+	// Run names the run, as for [runs.Store.Find]; "" means the one that this process is in.
 	Run string
 	// Client holds what a client has said on standard input; the zero value is nothing.
 	Client Client
@@ -83,7 +84,7 @@ func Look(o GlanceOptions) (Glance, error) {
 		}
 	}
 	if id != "" {
-		g, err := runs.Look(state, id)
+		g, err := lookNamed(state, id, o.Run != "")
 		switch {
 		case err == nil:
 			s.take(g)
@@ -93,13 +94,31 @@ func Look(o GlanceOptions) (Glance, error) {
 			return Glance{}, err
 		}
 		if s.live() {
-			s.MemoryBytes = cmp.Or(int64(admission.PeekUse(claims, id)), s.MemoryBytes)
+			s.MemoryBytes = cmp.Or(int64(admission.PeekUse(claims, s.ID)), s.MemoryBytes)
 		}
 	}
 	if tokens, limit := o.Client.window(); s.WindowTokens == 0 && tokens > 0 && (s.Inside || s.State == NoRun) {
 		s.WindowTokens, s.WindowLimit, s.WindowSource = tokens, limit, WindowOfClient
 	}
 	return s, nil
+}
+
+// lookNamed looks at the run with this ID. With named it may be any name of a run, for which the list is read.
+func lookNamed(state, id string, named bool) (runs.Glance, error) {
+	g, err := runs.Look(state, id)
+	if _, unknown := errors.AsType[*runs.UnknownError](err); !unknown || !named {
+		return g, err
+	}
+	store, openErr := runs.Open(state)
+	defer store.Close()
+	if err := cmp.Or(openErr, store.Poll()); err != nil {
+		return runs.Glance{}, err
+	}
+	e, err := store.Find(id)
+	if err != nil {
+		return runs.Glance{}, err
+	}
+	return runs.Look(state, e.ID)
 }
 
 func (s *Glance) live() bool { return s.State == runs.Running || s.State == runs.Waiting }

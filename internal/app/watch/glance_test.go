@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
@@ -37,6 +38,12 @@ func TestTheFolderOfAClientSaysWhichProject(t *testing.T) {
 	}
 	if g := look(c); g.ID != "ended1" || g.State != "oom" || g.PeakBytes != 5<<20 || g.WindowTokens != 0 {
 		t.Errorf("%+v", g) // the window of a client is not that of a run it is not in
+	}
+	for name, found := range map[string]bool{"ended1": true, "end": true, "codex": true, "last": true, "claude": false} {
+		g, err := Look(GlanceOptions{Run: name, Getenv: getenv})
+		if (err == nil && g.ID == "ended1") != found || !found && !strings.Contains(err.Error(), "there is no run") {
+			t.Errorf("%s: %+v, %v", name, g, err)
+		}
 	}
 	if g := look(Client{}); g.State != NoRun {
 		t.Errorf("of this project: %+v", g)

@@ -75,7 +75,7 @@ func claudeServers(w Servers) {
 		case slices.Contains(said.Disabled, name), slices.Contains(said.Off, name):
 			return false
 		case !trusted:
-			w.Note("the server " + name + " of .mcp.json is left alone: the folder is not trusted")
+			w.Note("the server " + name + " of .mcp.json is left alone: Claude Code does not trust this folder yet, and asks when you start it here")
 			return false
 		case !asks, said.All, slices.Contains(said.Enabled, name):
 			return true

@@ -221,3 +221,22 @@ func (t *Tree) Largest(excludeRoot bool) (p Process, held limit.Bytes, ok bool) 
 	t.refresh(largest)
 	return largest.Process, largest.private, true
 }
+
+// EachHeld calls take for the members that held private memory at the last measurement, with their names and those bytes, until it returns
+// false. A name is read again when a member has grown to twice what it held: perhaps as another program.
+func (t *Tree) EachHeld(take func(name string, held limit.Bytes) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range t.members {
+		if m.private == 0 {
+			continue
+		}
+		if m.private > 2*m.named {
+			m.named = m.private
+			t.refresh(m)
+		}
+		if !take(m.Name, m.private) {
+			return
+		}
+	}
+}

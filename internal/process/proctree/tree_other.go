@@ -219,6 +219,18 @@ func (t *Tree) Largest(excludeRoot bool) (p Process, held limit.Bytes, ok bool) 
 	return p, held, ok
 }
 
+// EachHeld calls take for the members that held private memory at the last measurement, with their names and those bytes, until it returns
+// false.
+func (t *Tree) EachHeld(take func(name string, held limit.Bytes) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range t.members {
+		if m.private > 0 && !take(m.Name, m.private) {
+			return
+		}
+	}
+}
+
 // RaiseOOMScore does nothing: only Linux has OOM scores.
 func (t *Tree) RaiseOOMScore(int) (raised int, err error) { return 0, nil }
 

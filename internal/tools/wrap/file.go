@@ -88,12 +88,12 @@ func (f file) backup() string {
 	return f.target + BackupSuffix
 }
 
-// Backup returns the path of the backup that Apply makes for MCP servers in a file: beside it, behind symbolic links.
-func Backup(path string) string {
+// Backup returns the path of the backup that Apply makes of a file, with agents for an editor's agents in it: beside it, behind symbolic links.
+func Backup(path string, agents bool) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	return path + BackupSuffix
+	return file{target: path, agents: agents}.backup()
 }
 
 // Preview returns the file's bytes and the change that Apply would make.

@@ -164,7 +164,7 @@ func TestApplyAndUndo(t *testing.T) {
 		}
 		check(files[0].after, 0o640)
 	}
-	backup := wrap.Backup(link)
+	backup := wrap.Backup(link, false)
 	if info, err := os.Stat(backup); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Fatalf("backup: %v, %v", info, err)
 	}
@@ -184,6 +184,22 @@ func TestApplyAndUndo(t *testing.T) {
 		t.Error(err)
 	}
 	check(strings.Replace(before, `"plimsoll", "args": ["mcp", "--name", "done", "--", "x"]`, `"x", "args": []`, 1), 0o640)
+}
+
+// Servers and agents of one file have a backup each, and a person is told of the right one.
+func TestTheBackupOfAgentsHasItsOwnName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "acp.json")
+	if err := os.WriteFile(path, []byte(`{"agent_servers":{"claude":{"command":"claude-code-acp"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := wrap.Apply(path, wrap.Options{Command: "/opt/plimsoll", Agents: true}); err != nil {
+		t.Fatal(err)
+	}
+	for backup, there := range map[string]bool{wrap.Backup(path, true): true, wrap.Backup(path, false): false} {
+		if _, err := os.Stat(backup); (err == nil) != there {
+			t.Errorf("%s: %v", backup, err)
+		}
+	}
 }
 
 func TestALaterWrapKeepsTheOriginal(t *testing.T) {

@@ -1,9 +1,13 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -30,68 +34,115 @@ const (
 	recent = 24 * time.Hour
 )
 
-// alertsOf returns the alerts about live runs, by their start, and then those about runs of the last 24 hours, the newest first; at most
-// maxAlerts. help returns the command to type about one.
+// alerting collects alerts. Those of one run are about its entry.
+type alerting struct {
+	now  time.Time
+	tool func(id string) string // of a run by its ID
+	list []pending
+}
+
+type pending struct {
+	Alert
+	of *runs.Entry
+}
+
+func (a *alerting) add(e *runs.Entry, level, what string, at time.Time, form string, args ...any) {
+	if a.now.Sub(at) > recent {
+		return
+	}
+	tool := e.Tool
+	if name, gateway := strings.CutPrefix(tool, "mcp:"); gateway && e.Kind == runs.KindGateway {
+		// A gateway inside a run is a part of it; one alone has its client's name nowhere.
+		tool = cmp.Or(a.tool(e.Parent), "MCP server "+name)
+	}
+	a.list = append(a.list, pending{Alert{Level: level, Run: e.ID, Tool: tool, What: what, Text: fmt.Sprintf(form, args...), Time: at}, e})
+}
+
+// state adds what is so now: a run near its limit, or one that waits for long.
+func (a *alerting) state(r *runs.Run) {
+	if used := r.Now(); r.LimitBytes > 0 {
+		// The working set, not the page cache: that goes before anything is killed.
+		share := 100 * float64(used.Working) / float64(r.LimitBytes)
+		level := "warning"
+		if share >= memoryCritical {
+			level = "critical"
+		}
+		if share >= memoryWarning {
+			a.add(&r.Entry, level, "memory", a.now, "uses %.0f %% of its %s", share, limit.Bytes(r.LimitBytes).Human())
+		}
+	}
+	if r.Outcome == runs.Waiting && a.now.Sub(r.Started) > longWait {
+		a.add(&r.Entry, "warning", "waiting", a.now, "has waited since %s: %s", r.Started.Local().Format("15:04"), r.Reason)
+	}
+}
+
+// events adds what happened in a run, or how it ended. Each has its own time where that is known: a run may live for days.
+func (a *alerting) events(e *runs.Entry) {
+	end := e.Started
+	if e.Ended != nil {
+		end = *e.Ended
+	}
+	or := func(at time.Time) time.Time {
+		if at.IsZero() {
+			return end
+		}
+		return at
+	}
+	killed := or(e.KilledAt)
+	switch e.Outcome {
+	case "oom":
+		a.add(e, "critical", "oom", killed, "%s", e.Reason)
+	case "refused":
+		a.add(e, "warning", "refused", end, "%s", e.Reason)
+	case runs.Died:
+		a.add(e, "critical", "died", end, "%s", e.Reason)
+	}
+	if e.Outcome != "oom" && e.KilledChildren > 0 {
+		text := "a process of it was killed for memory"
+		if e.KilledChildren > 1 {
+			text = fmt.Sprintf("%d of its processes were killed for memory", e.KilledChildren)
+		}
+		a.add(e, "warning", "oom", killed, "%s", text)
+	}
+	if e.LargestResult > runs.LargeResult {
+		of := e.LargestTool
+		if server, tool, ok := strings.Cut(of, "/"); ok {
+			of = tool + " of the MCP server " + server
+		}
+		a.add(e, "warning", "result", or(e.LargestAt), "%s gave a result of %s, much for a model to read; ask it for less", of, limit.Bytes(e.LargestResult).Human())
+	}
+	if w := e.Window; w.Loops > 0 {
+		a.add(e, "warning", "loop", end, "repeats itself: %s", w.Loop)
+	}
+	if w := e.Window; w.LimitTokens > 0 && w.PeakTokens > w.LimitTokens {
+		a.add(e, "warning", "window", end, "a request had %s tokens for a window of %s", limit.Tokens(w.PeakTokens), limit.Tokens(w.LimitTokens))
+	}
+}
+
+// alertsOf returns the alerts about what is so now, by the start of their runs, and then those about what happened in the last 24 hours, the
+// newest first; at most maxAlerts, of which half are kept for the latter. help returns the command to type about one.
 func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, help func(e *runs.Entry, what string) string) []Alert {
-	var list []Alert
-	add := func(e *runs.Entry, level, what string, at time.Time, form string, args ...any) {
-		if len(list) < maxAlerts {
-			list = append(list, Alert{Level: level, Run: e.ID, Tool: e.Tool, What: what, Text: fmt.Sprintf(form, args...), Time: at, Help: help(e, what)})
+	a := alerting{now: now, tool: func(id string) string {
+		if i := slices.IndexFunc(entries, func(e runs.Entry) bool { return id != "" && e.ID == id }); i >= 0 {
+			return entries[i].Tool
 		}
-	}
+		return ""
+	}}
 	for _, r := range live {
-		if used := r.Now(); r.LimitBytes > 0 {
-			// The working set, not the page cache: that goes before anything is killed.
-			share := 100 * float64(used.Working) / float64(r.LimitBytes)
-			level := "warning"
-			if share >= memoryCritical {
-				level = "critical"
-			}
-			if share >= memoryWarning {
-				add(&r.Entry, level, "memory", r.Seen, "uses %.0f %% of its %s", share, limit.Bytes(r.LimitBytes).Human())
-			}
-		}
-		if r.Outcome == runs.Waiting && now.Sub(r.Started) > longWait {
-			add(&r.Entry, "warning", "waiting", r.Started, "has waited since %s: %s", r.Started.Local().Format("15:04"), r.Reason)
-		}
+		a.state(r)
 	}
+	states := a.list
+	a.list = nil
 	for i := range entries {
-		e := &entries[i]
-		at := e.Started
-		if e.Ended != nil {
-			at = *e.Ended
-		}
-		if now.Sub(at) > recent || len(list) >= maxAlerts {
-			continue
-		}
-		killed := at
-		if !e.KilledAt.IsZero() {
-			killed = e.KilledAt
-		}
-		switch e.Outcome {
-		case "oom":
-			add(e, "critical", "oom", killed, "%s", e.Reason)
-		case "refused":
-			add(e, "warning", "refused", at, "%s", e.Reason)
-		case runs.Died:
-			add(e, "critical", "died", at, "%s", e.Reason)
-		}
-		if e.Outcome != "oom" && e.KilledChildren > 0 {
-			text := "a process of it was killed for memory"
-			if e.KilledChildren > 1 {
-				text = fmt.Sprintf("%d of its processes were killed for memory", e.KilledChildren)
-			}
-			add(e, "warning", "oom", killed, "%s", text)
-		}
-		if e.LargestResult > runs.LargeResult {
-			add(e, "warning", "result", at, "%s answered with %s", e.LargestTool, limit.Bytes(e.LargestResult).Human())
-		}
-		if w := e.Window; w.Loops > 0 {
-			add(e, "warning", "loop", at, "repeats itself: %s", w.Loop)
-		}
-		if w := e.Window; w.LimitTokens > 0 && w.PeakTokens > w.LimitTokens {
-			add(e, "warning", "window", at, "a request had %s tokens for a window of %s", limit.Tokens(w.PeakTokens), limit.Tokens(w.LimitTokens))
-		}
+		a.events(&entries[i])
+	}
+	sorting.StableBy(a.list, func(x, y pending) int { return y.Time.Compare(x.Time) })
+	states = states[:min(len(states), max(maxAlerts/2, maxAlerts-len(a.list)))]
+	all := append(states, a.list[:min(len(a.list), maxAlerts-len(states))]...)
+	list := make([]Alert, len(all))
+	for i, p := range all {
+		p.Help = help(p.of, p.What)
+		list[i] = p.Alert
 	}
 	return list
 }

@@ -10,11 +10,16 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -359,4 +364,53 @@ func TestTheFilesAreSmall(t *testing.T) {
 	if sum > 150_000 {
 		t.Errorf("%d bytes", sum)
 	}
+}
+
+// A store that could not be opened at first is read as soon as it can be, and closed when nobody looks any more.
+func TestAStoreThatComesLaterIsClosed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("open files are counted in /proc")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which closes what nobody holds any more
+	s, _, dir := serving(t)
+	store := filepath.Join(dir, runs.Dir)
+	opened := func() (n int) {
+		fds, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fd := range fds {
+			if at, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(at, store) {
+				n++
+			}
+		}
+		return n
+	}
+	if err := os.WriteFile(store, nil, 0o600); err != nil { // no folder
+		t.Fatal(err)
+	}
+	if err := s.hub.join(); err != nil {
+		t.Fatal(err)
+	}
+	shows := func(what string) func() bool {
+		return func() bool {
+			now, _ := s.hub.current()
+			return now != nil && strings.Contains(string(now.whole()), what)
+		}
+	}
+	wait.Until(t, "the problem shows", shows("cannot be read"))
+	if err := os.Remove(store); err != nil {
+		t.Fatal(err)
+	}
+	w := runs.Begin(runs.Options{Dir: dir}, runs.Header{ID: "later", Kind: runs.KindRun, Report: journal.Report{Tool: "claude"}})
+	if err := w.End(journal.Report{Tool: "claude", Outcome: journal.OutcomeOK}); err != nil {
+		t.Fatal(err)
+	}
+	wait.Until(t, "the run shows", shows("later"))
+	if opened() == 0 {
+		t.Error("nothing is open while somebody looks, so the test tells nothing")
+	}
+	s.hub.leave()
+	wait.Until(t, "nobody looks", func() bool { now, _ := s.hub.current(); return now == nil })
+	wait.Until(t, "the store is closed", func() bool { return opened() == 0 })
 }

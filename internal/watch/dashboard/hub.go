@@ -159,10 +159,8 @@ func (h *hub) close() error {
 
 // look makes a snapshot every lookEvery, until nobody looks any more.
 func (h *hub) look() {
-	store, err := runs.Open(h.dir)
-	if err == nil {
-		defer store.Close()
-	}
+	store, err := runs.Open(h.dir) // with an error Poll opens it again
+	defer store.Close()
 	var adopted time.Time
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -176,7 +174,7 @@ func (h *hub) look() {
 			s, err = snapshotOf(store, h.host, &h.past)
 		}
 		if err != nil {
-			s = &snapshot{rest: rest(nil, nil, err.Error())}
+			s, err = &snapshot{rest: rest(nil, nil, err.Error())}, nil
 		}
 		s.version = version
 		h.mu.Lock()
@@ -189,14 +187,6 @@ func (h *hub) look() {
 			return
 		}
 		h.mu.Unlock()
-		if err != nil {
-			err = nil
-			if store == nil {
-				if store, err = runs.Open(h.dir); err == nil {
-					defer store.Close()
-				}
-			}
-		}
 		select {
 		case <-tick.C:
 		case <-h.done:

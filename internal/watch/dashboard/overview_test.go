@@ -155,6 +155,47 @@ func TestAlertsHaveTheTimeOfTheKillAndACommand(t *testing.T) {
 	}
 }
 
+// A run may live for days: what happens in it now is told before what happened to others, whatever began first, and runs near their limits
+// leave room for that.
+func TestNewerAlertsGoFirst(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(2_000_000, 0)
+	help := func(e *runs.Entry, what string) string { return "plimsoll " + what + " " + e.ID }
+	long := runs.Entry{ID: "long", Tool: "claude", Outcome: runs.Running, Started: now.Add(-72 * time.Hour), KilledChildren: 1, Observed: runs.Observed{
+		KilledAt: now.Add(-time.Minute), LargestResult: 900 << 10, LargestTool: "files/read_all", LargestAt: now.Add(-2 * time.Minute),
+	}}
+	entries := []runs.Entry{}
+	for i := range maxAlerts { // the newest first, as a store has them
+		end := now.Add(-time.Duration(i+10) * time.Minute)
+		entries = append(entries, runs.Entry{ID: fmt.Sprint("short", i), Tool: "make", Outcome: "oom", Started: end.Add(-time.Minute), Ended: &end})
+	}
+	entries = append(entries, long)
+	list := alertsOf(entries, nil, now, help)
+	if len(list) != maxAlerts || list[0].Run != "long" || list[0].What != "oom" || list[1].What != "result" || list[2].Run != "short0" {
+		t.Errorf("%d alerts, the first %+v", len(list), list[:3])
+	}
+	if text := list[1].Text; text != "read_all of the MCP server files gave a result of 900 KiB, much for a model to read; ask it for less" {
+		t.Errorf("it says %q", text)
+	}
+	var live []*runs.Run
+	for i := range 2 * maxAlerts {
+		r := runs.Follow(runs.Header{ID: fmt.Sprint("near", i), Kind: runs.KindRun, Started: now.Add(-time.Hour), Report: journal.Report{Tool: "node", LimitBytes: 100}})
+		r.Samples = []runs.Sample{{Working: 95}}
+		live = append(live, r)
+	}
+	if list = alertsOf(entries, live, now, help); len(list) != maxAlerts || list[0].Run != "near0" || list[maxAlerts/2].Run != "long" {
+		t.Errorf("%d alerts; in the middle %+v", len(list), list[maxAlerts/2])
+	}
+	gateways := []runs.Entry{
+		{ID: "g1", Kind: runs.KindGateway, Parent: "long", Tool: "mcp:files", Started: now, Observed: runs.Observed{LargestResult: 1 << 20, LargestTool: "files/x"}},
+		{ID: "g2", Kind: runs.KindGateway, Tool: "mcp:files", Started: now.Add(-time.Second), Observed: runs.Observed{LargestResult: 1 << 20, LargestTool: "files/x"}},
+		long,
+	}
+	if list = alertsOf(gateways, nil, now, help); list[0].Tool != "claude" || list[1].Tool != "MCP server files" {
+		t.Errorf("a gateway is called %q in a run, %q alone", list[0].Tool, list[1].Tool)
+	}
+}
+
 // The memory of the host is stacked by run: each at its time, the largest by themselves and the others as one.
 func TestTheMemoryOfTheHostByRun(t *testing.T) {
 	t.Parallel()

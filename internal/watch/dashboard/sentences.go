@@ -125,7 +125,7 @@ func sentence(e journal.Event) string {
 	case journal.MemoryRaised:
 		return fmt.Sprintf("Its memory limit grew from %s to %s: %s.", size(e.FromBytes), size(e.ToBytes), e.Why)
 	case journal.LimitReached:
-		return fmt.Sprintf("It reached the %s line of its limit %s%s.", e.Line, e.Name, map[bool]string{true: "; it was " + e.Did}[e.Did != ""])
+		return fmt.Sprintf("It reached the %s line of its limit %s%s.", e.Line, e.Name, map[bool]string{true: "; Plimsoll " + e.Did}[e.Did != ""])
 	case journal.Leftover:
 		return fmt.Sprintf("%s (process %d) was still there when the command had ended: %s.", e.Name, e.PID, e.Fate)
 	case journal.Orphan:

@@ -57,11 +57,12 @@ type Entry struct {
 
 // Observed has the figures of a run that come from its records and are not in its report.
 type Observed struct {
-	// LargestResult is the largest result of a tool in bytes, LargestTool which tool it was ("server/tool"). LargeResults counts
-	// those over [LargeResult].
-	LargestResult int64  `json:"largest_result_bytes,omitempty"`
-	LargestTool   string `json:"largest_result_tool,omitempty"`
-	LargeResults  int64  `json:"large_results,omitempty"`
+	// LargestResult is the largest result of a tool in bytes, LargestTool which tool it was ("server/tool"), and LargestAt when. LargeResults
+	// counts those over [LargeResult].
+	LargestResult int64     `json:"largest_result_bytes,omitempty"`
+	LargestTool   string    `json:"largest_result_tool,omitempty"`
+	LargestAt     time.Time `json:"largest_result_at,omitzero"`
+	LargeResults  int64     `json:"large_results,omitempty"`
 	// Waited counts how often it stood in the queue, WaitedMS is the time that it stood there in all.
 	Waited   int64 `json:"waited,omitempty"`
 	WaitedMS int64 `json:"waited_ms,omitempty"`
@@ -181,7 +182,7 @@ func (o *Observed) observe(r *journal.Record) {
 			o.LargeResults++
 		}
 		if e.UpstreamBytes > o.LargestResult {
-			o.LargestResult, o.LargestTool = e.UpstreamBytes, toolName(e.Server, cmp.Or(e.Tool, e.Method))
+			o.LargestResult, o.LargestTool, o.LargestAt = e.UpstreamBytes, toolName(e.Server, cmp.Or(e.Tool, e.Method)), r.Time
 		}
 	}
 }

@@ -17,6 +17,9 @@ type UnknownError struct {
 	Removed bool
 }
 
+// Last is the word for the newest run.
+const Last = "last"
+
 func (e *UnknownError) Error() string {
 	switch {
 	case len(e.Several) > 0:
@@ -27,23 +30,22 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no run %q; plimsoll runs lists them", e.ID)
 }
 
-// Find returns the entry of the run whose ID is id or begins with it. "last" is the newest run, without the gateways inside runs. The error
-// for none, or several, is an *UnknownError.
+// Find returns the entry of the run that id names: its ID, the name of its tool (the newest run of it), or the beginning of its ID; "last" is
+// the newest run of all. Gateways inside runs are found by their ID alone. The error for none, or several, is an *UnknownError.
 func (s *Store) Find(id string) (Entry, error) {
 	list := s.Entries()
-	if id == "last" {
-		i := slices.IndexFunc(list, func(e Entry) bool { return e.Parent == "" || e.Kind == KindRun })
-		if i < 0 {
-			return Entry{}, &UnknownError{ID: id}
-		}
+	if i := slices.IndexFunc(list, func(e Entry) bool { return e.ID == id }); i >= 0 {
+		return list[i], nil
+	}
+	named := func(e Entry) bool {
+		return (e.Parent == "" || e.Kind == KindRun) && (id == Last || id != "" && e.Tool == id)
+	}
+	if i := slices.IndexFunc(list, named); i >= 0 {
 		return list[i], nil
 	}
 	var found []Entry
 	for _, e := range list {
-		if e.ID == id {
-			return e, nil
-		}
-		if id != "" && strings.HasPrefix(e.ID, id) {
+		if id != "" && id != Last && strings.HasPrefix(e.ID, id) {
 			found = append(found, e)
 		}
 	}
@@ -130,5 +132,6 @@ func (s *Store) load(e Entry) (*Run, error) {
 		t.run.ended, t.run.died, t.run.Ended = true, true, e.Ended
 		t.run.settle()
 	}
+	t.run.ByProcess = t.run.shares.byProcess()
 	return t.run, nil
 }

@@ -30,6 +30,8 @@ type Run struct {
 	// Report is the run report: so far while the run lives, as it was written once it has ended.
 	Report  journal.Report `json:"report"`
 	Samples []Sample       `json:"samples"`
+	// ByProcess is the memory over time by process, for a run from [Store.Run]; nil where nobody has asked the processes.
+	ByProcess *ByProcess `json:"by_process,omitempty"`
 	// Context is the fill of the window, request by request.
 	Context     []Context    `json:"context"`
 	Compactions []Compaction `json:"compactions"`
@@ -55,6 +57,7 @@ type Run struct {
 
 	reporter *journal.Reporter
 	tools    map[string]*Tool
+	shares   sharesSeen
 	ended    bool
 	died     bool
 	started  bool // the command runs
@@ -154,6 +157,8 @@ func (r *Run) apply(l line) {
 		}
 		r.peak = max(r.peak, l.sample.Charged, l.sample.Working)
 		r.Seen = r.Header.Started.Add(time.Duration(l.sample.AtMS) * time.Millisecond)
+	case l.shares != nil:
+		r.shares.add(l.shares)
 	case l.end != nil:
 		r.end(l.end)
 	case l.record != nil:
@@ -232,7 +237,7 @@ func killOf(rec *journal.Record, tool string) (k Kill, ok bool) {
 	case journal.OOMDKills:
 		k = Kill{Name: tool, By: "systemd-oomd"}
 	case journal.LimitReached:
-		if e.Line != journal.LineHard || e.Did == "" || e.Did == "warned" {
+		if e.Line != journal.LineHard || !strings.HasPrefix(e.Did, "ended ") { // it warned, or refused requests
 			return k, false
 		}
 		k = Kill{Name: tool, By: "plimsoll", What: e.Name + ": " + e.Did}
@@ -345,7 +350,7 @@ func (r *Run) settle() {
 	r.Entry = entryOf(&r.Header, &r.Report, day)
 	r.Bytes, r.Dropped, r.Ended, r.Observed = size, dropped, ended, observed
 	if len(r.Largest) > 0 && r.Largest[0].UpstreamBytes > r.LargestResult { // of a gateway inside the run
-		r.LargestResult, r.LargestTool = r.Largest[0].UpstreamBytes, toolName(r.Largest[0].Server, r.Largest[0].Tool)
+		r.LargestResult, r.LargestTool, r.LargestAt = r.Largest[0].UpstreamBytes, toolName(r.Largest[0].Server, r.Largest[0].Tool), r.Largest[0].Time
 	}
 	switch {
 	case r.died:

@@ -18,6 +18,7 @@ func FuzzFile(f *testing.F) {
 	whole.Write(e.record(journal.Record{Seq: 1, Time: time.Unix(1, 0), Event: journal.WindowRequest{Tokens: 5, LimitTokens: 9}}))
 	whole.Write(e.record(journal.Record{Seq: 2, Event: journal.ToolCalled{Server: "s", Tool: "t", UpstreamBytes: 7}}))
 	whole.Write(e.line("sample", Sample{AtMS: 5, Working: 6}))
+	whole.Write(e.line("shares", Shares{AtMS: 6, Working: 7, Bytes: map[string]int64{"node": 5}, Other: 2}))
 	whole.Write(e.line("end", End{Time: time.Unix(2, 0), Report: journal.Report{Outcome: "ok"}}))
 	f.Add(whole.Bytes(), 7)
 	f.Add([]byte(`{"header":{"schema":99,"report":{"killed_children":null}}}`+"\n"+`{"sample":{"at_ms":9223372036854775807}}`+"\n"), 1)
@@ -34,6 +35,7 @@ func FuzzFile(f *testing.F) {
 		}
 		a.run.settle()
 		b.run.settle()
+		a.run.ByProcess, b.run.ByProcess = a.run.shares.byProcess(), b.run.shares.byProcess()
 		a.run.DurationMS, b.run.DurationMS = 0, 0 // of one that lives: until now
 		one, err := json.Marshal(a.run)
 		if err != nil {

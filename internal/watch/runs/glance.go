@@ -210,6 +210,7 @@ func (g *glancer) take(text []byte) {
 	switch {
 	case bytes.HasPrefix(text, sampleStart):
 		g.sample, g.since = append(g.sample[:0], text...), counts{}
+	case bytes.HasPrefix(text, sharesStart):
 	case windowKinds[kind]:
 		if len(g.requests) < glanceRequests {
 			g.requests = append(g.requests, bytes.Clone(text))

@@ -91,6 +91,7 @@ type End struct {
 type line struct {
 	header *Header
 	sample *Sample
+	shares *Shares
 	end    *End
 	record *journal.Record
 }
@@ -98,6 +99,7 @@ type line struct {
 var (
 	headerStart = []byte(`{"header":`)
 	sampleStart = []byte(`{"sample":`)
+	sharesStart = []byte(`{"shares":`)
 	endStart    = []byte(`{"end":`)
 )
 
@@ -111,15 +113,16 @@ func parse(text []byte) (l line, err error) {
 	var wrapped struct {
 		Header *Header `json:"header"`
 		Sample *Sample `json:"sample"`
+		Shares *Shares `json:"shares"`
 		End    *End    `json:"end"`
 	}
 	switch {
-	case bytes.HasPrefix(text, headerStart), bytes.HasPrefix(text, sampleStart), bytes.HasPrefix(text, endStart):
+	case bytes.HasPrefix(text, headerStart), bytes.HasPrefix(text, sampleStart), bytes.HasPrefix(text, sharesStart), bytes.HasPrefix(text, endStart):
 		if err = json.Unmarshal(text, &wrapped); err != nil {
 			return line{}, err
 		}
-		l.header, l.sample, l.end = wrapped.Header, wrapped.Sample, wrapped.End
-		if l.header == nil && l.sample == nil && l.end == nil {
+		l.header, l.sample, l.shares, l.end = wrapped.Header, wrapped.Sample, wrapped.Shares, wrapped.End
+		if l.header == nil && l.sample == nil && l.shares == nil && l.end == nil {
 			return line{}, errNoLine
 		}
 		return l, nil

@@ -206,3 +206,27 @@ func TestAFileWithAnotherName(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// Every command that takes a run takes these names.
+func TestNamesOfRuns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	began := time.Now().Add(-time.Hour)
+	for i, h := range []Header{
+		{ID: "aaaa1", Kind: KindRun, Report: journal.Report{Tool: "claude"}},
+		{ID: "aabb2", Kind: KindRun, Report: journal.Report{Tool: "claude"}},
+		{ID: "cccc3", Kind: KindRun, Report: journal.Report{Tool: "make"}},
+		{ID: "dddd4", Kind: KindGateway, Parent: "cccc3", Report: journal.Report{Tool: "files"}},
+	} {
+		w := Begin(Options{Dir: dir, now: func() time.Time { return began.Add(time.Duration(i) * time.Minute) }}, h)
+		if err := w.End(h.Report); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, dir)
+	for name, want := range map[string]string{"last": "cccc3", "claude": "aabb2", "aaaa1": "aaaa1", "c": "cccc3", "dddd4": "dddd4", "make": "cccc3", "aa": "", "files": "", "": "", "x": ""} {
+		if e, err := s.Find(name); e.ID != want || (err == nil) != (want != "") {
+			t.Errorf("%q is %q, %v; want %q", name, e.ID, err, want)
+		}
+	}
+}

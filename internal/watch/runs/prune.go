@@ -35,6 +35,11 @@ func (k Keep) orDefault() Keep {
 	return k
 }
 
+// exceeded reports whether a store has so much more than it may that it is time to prune it.
+func (k Keep) exceeded(has sums) bool {
+	return k.Runs > 0 && has.Runs > k.Runs+k.Runs/16+16 || k.Bytes > 0 && has.Bytes > k.Bytes+k.Bytes/16
+}
+
 // Removed is a run whose file was removed, or would be.
 type Removed struct {
 	ID    string

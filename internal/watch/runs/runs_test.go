@@ -395,6 +395,37 @@ func TestAWriterPrunesWhatIsTooMuch(t *testing.T) {
 	}
 }
 
+// A bound that is not set is no bound of 0, at which every end of a run would read and write the whole index.
+func TestAWriterWithoutABoundDoesNotPrune(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	stray := filepath.Join(dir, Dir, "2001-01-01", "stray"+fileEnd) // what a clean-up removes
+	for i := range 40 {
+		w := Begin(Options{Dir: dir, Keep: Keep{Age: 24 * time.Hour}}, Header{ID: fmt.Sprintf("run-%02d", i), Kind: KindRun})
+		if err := w.End(journal.Report{Outcome: "ok"}); err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 { // the first one of a day cleans up
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(stray), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(stray, []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(stray); err != nil {
+		t.Errorf("the end of a run has cleaned up: %v", err)
+	}
+	if removed, err := Prune(dir, Keep{Age: 24 * time.Hour}, time.Now(), false); err != nil || len(removed) > 0 {
+		t.Errorf("%+v, %v", removed, err)
+	}
+	if _, err := os.Stat(stray); err == nil {
+		t.Error("a clean-up leaves it, so the test tells nothing")
+	}
+}
+
 func TestDailyBeginsAFileADay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

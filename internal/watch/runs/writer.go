@@ -27,8 +27,8 @@ const (
 	// reservedSamples is the part of the rest for samples only: a run of a week that asks its model ten thousand times must not look as if
 	// it stood still. MaxSamples of 224 bytes each fit.
 	reservedSamples = MaxSamples * 224
-	// MaxEvents bounds all other events: 2.6 MiB.
-	MaxEvents = MaxFile - reserved - reservedSamples
+	// MaxEvents bounds all other events: 2.3 MiB.
+	MaxEvents = MaxFile - reserved - reservedSamples - MaxShares*maxShareLine
 	// reservedEnd is the part of reserved for the end.
 	reservedEnd = 128 << 10
 	// maxLine bounds one line other than the end.
@@ -88,6 +88,7 @@ type Writer struct {
 	timer    *time.Timer // nil while nothing waits
 	soon     bool        // it is set to urgentAfter
 	samples  sampler
+	shares   sharer
 	made     int64 // how often room was made
 	killed   int64
 	observed Observed
@@ -156,11 +157,14 @@ func (w *Writer) Observe(r journal.Record) {
 func (w *Writer) Sample(s Sample) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s.AtMS = time.Since(w.began).Milliseconds()
+	s.AtMS = w.sinceBegun()
 	if out, ok := w.samples.add(s); ok {
 		w.putSample(out)
 	}
 }
+
+// sinceBegun returns the time since the run began, in milliseconds, by a clock that does not jump.
+func (w *Writer) sinceBegun() int64 { return time.Since(w.began).Milliseconds() }
 
 // putSample puts a sample, with the counts of compactions and kills so far. The caller holds mu.
 func (w *Writer) putSample(s Sample) {
@@ -173,7 +177,7 @@ type rank uint8
 
 const (
 	ordinary rank = iota
-	steady        // samples, which come as long as the run lasts
+	steady        // samples and shares, which come as long as the run lasts
 	urgent        // written at once
 )
 
@@ -357,8 +361,7 @@ func (w *Writer) End(report journal.Report) error {
 	w.mu.Unlock()
 	sum, indexErr := appendIndex(w.root, entry)
 	if indexErr == nil {
-		keep := w.o.Keep.orDefault()
-		if w.newDay || sum.Runs > keep.Runs+keep.Runs/16+16 || sum.Bytes > keep.Bytes+keep.Bytes/16 {
+		if keep := w.o.Keep.orDefault(); w.newDay || keep.exceeded(sum) {
 			_, indexErr = prune(w.root, keep, now, false)
 		}
 	}

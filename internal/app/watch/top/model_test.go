@@ -282,7 +282,7 @@ func TestAReplayPlaysWhatIsKept(t *testing.T) {
 	store := kept(t)
 	began := store.Entries()[0].Started
 	now := time.Now().Add(time.Minute)
-	r, err := newReplay(store, "last", func() time.Time { return now })
+	r, err := newReplay(store, "last", false, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +310,7 @@ func TestAReplayPlaysWhatIsKept(t *testing.T) {
 		t.Error(frame)
 	}
 	for when, want := range map[string]string{"nonsense": "--replay takes a time", "2001-01-01": "nothing is known of", "2099-01-01 10:00": "has not come yet"} {
-		if _, err := newReplay(store, when, func() time.Time { return now }); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newReplay(store, when, false, func() time.Time { return now }); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -318,8 +318,32 @@ func TestAReplayPlaysWhatIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newReplay(empty, "10m", time.Now); err == nil || !strings.Contains(err.Error(), "nothing to replay") {
+	if _, err := newReplay(empty, "10m", false, time.Now); err == nil || !strings.Contains(err.Error(), "nothing to replay") {
 		t.Error(err)
+	}
+}
+
+// Who looks once at a run that is over wants to see how it ended, and how old a run is does not stop when it ends.
+func TestOneLookAtAReplayIsItsEnd(t *testing.T) {
+	store := kept(t)
+	e := store.Entries()[0]
+	now := e.Started.Add(4 * time.Minute)
+	for name, atEnd := range map[string]bool{"last": true, "claude": true, "kkkk": false} {
+		r, err := newReplay(store, name, atEnd, func() time.Time { return now })
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := r.Read(t.Context(), Want{})
+		if err != nil || len(snap.Runs) != 1 {
+			t.Fatalf("%v, %+v", err, snap)
+		}
+		row := snap.Runs[0]
+		if ended := row.State == "oom" && row.DurationMS == 10 && row.PeakBytes == gib; ended != atEnd {
+			t.Errorf("%s: %+v", name, row)
+		}
+	}
+	if row := rowOf(&e, now, nil); row.AgeMS != 240_000 || row.DurationMS != 10 {
+		t.Errorf("four minutes after it began: %+v", row)
 	}
 }
 

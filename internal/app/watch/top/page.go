@@ -29,7 +29,7 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 	}
 	add("%s", printable.Name(state))
 	add("began %s, %s %s", row.Started.Local().Format("2006-01-02 15:04:05"), map[bool]string{true: "for", false: "took"}[row.Live()],
-		shortTime(time.Duration(row.AgeMS)*time.Millisecond))
+		shortTime(time.Duration(map[bool]int64{true: row.AgeMS, false: row.DurationMS}[row.Live()])*time.Millisecond))
 	if command := strings.Join(r.Report.Command, " "); command != "" {
 		add("%s", printable.Name(limit.ShortRunes(command, 4*width)))
 	}

@@ -33,14 +33,14 @@ type Replay struct {
 // maxLoaded bounds the runs that are held at one time; a file has 4 MiB at most.
 const maxLoaded = 64
 
-// OpenReplay opens the store at a time, or at the beginning of a run. when is a run's ID or the beginning of it, "last", "15:04",
-// "2006-01-02 15:04", RFC 3339, or a duration: "20m" means twenty minutes ago.
-func OpenReplay(c *core.Core, when string) (*Replay, error) {
+// OpenReplay opens the store at a time, or at the beginning of a run, with atEnd at its end. when is a run as for [runs.Store.Find],
+// "15:04", "2006-01-02 15:04", RFC 3339, or a duration: "20m" means twenty minutes ago.
+func OpenReplay(c *core.Core, when string, atEnd bool) (*Replay, error) {
 	store, err := watch.Open(c)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newReplay(store, when, time.Now)
+	r, err := newReplay(store, when, atEnd, time.Now)
 	if err != nil {
 		_ = store.Close()
 		return nil, err
@@ -49,7 +49,7 @@ func OpenReplay(c *core.Core, when string) (*Replay, error) {
 	return r, nil
 }
 
-func newReplay(store *runs.Store, when string, now func() time.Time) (*Replay, error) {
+func newReplay(store *runs.Store, when string, atEnd bool, now func() time.Time) (*Replay, error) {
 	r := &Replay{store: store, all: store.Entries(), now: now, loaded: map[string]*runs.Run{}, speed: 1}
 	if len(r.all) == 0 {
 		return nil, fmt.Errorf("--replay %q: there is nothing to replay: no run is kept; plimsoll runs lists what there is", when)
@@ -62,9 +62,12 @@ func newReplay(store *runs.Store, when string, now func() time.Time) (*Replay, e
 		if err != nil {
 			return nil, fmt.Errorf("--replay takes a time (15:04, 2006-01-02 15:04, 20m for twenty minutes ago) or a run: %w", err)
 		}
-		r.at = e.Started
+		end := r.to
 		if e.Ended != nil {
-			r.to = e.Ended.Add(Keep)
+			end, r.to = *e.Ended, e.Ended.Add(Keep)
+		}
+		if r.at = e.Started; atEnd {
+			r.at = end
 		}
 	}
 	r.from = slices.MinFunc(r.all, func(a, b runs.Entry) int { return a.Started.Compare(b.Started) }).Started
@@ -207,8 +210,7 @@ func rowAt(run *runs.Run, at time.Time, price price) Row {
 	if run.Ended != nil && !run.Ended.After(at) {
 		return row
 	}
-	row.Ended, row.State, row.Reason, row.Cost = nil, runs.Running, "", nil
-	row.AgeMS = at.Sub(run.Started).Milliseconds()
+	row.Ended, row.State, row.Reason, row.Cost, row.DurationMS = nil, runs.Running, "", nil, 0
 	if a := run.Admission; a != nil && at.Before(run.Started.Add(a.Waited)) {
 		row.State, row.Reason = runs.Waiting, "waited for its turn"
 	} else if run.Queue != nil || run.Outcome == string(journal.OutcomeRefused) {

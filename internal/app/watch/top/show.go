@@ -44,10 +44,10 @@ func (o *Options) check() error {
 	return nil
 }
 
-// open opens the source that the options ask for.
-func open(c *core.Core, o Options) (Source, error) {
+// open opens the source that the options ask for. Whoever looks once at a run that is over wants to see how it ended.
+func open(c *core.Core, o Options, once bool) (Source, error) {
 	if o.Replay != "" {
-		return OpenReplay(c, o.Replay)
+		return OpenReplay(c, o.Replay, once)
 	}
 	return Open(c)
 }
@@ -78,7 +78,7 @@ func Show(ctx context.Context, c *core.Core, o Options) (err error) {
 		}
 	}()
 	b := begin(func() (Source, Snapshot, error) {
-		source, err := open(quiet, o)
+		source, err := open(quiet, o, false)
 		if err != nil {
 			return nil, Snapshot{}, err
 		}
@@ -147,7 +147,7 @@ func Once(ctx context.Context, c *core.Core, o Options) (snap Snapshot, err erro
 	if err := o.check(); err != nil {
 		return Snapshot{}, err
 	}
-	source, err := open(c, o)
+	source, err := open(c, o, true)
 	if err != nil {
 		return Snapshot{}, err
 	}

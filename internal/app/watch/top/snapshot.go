@@ -84,7 +84,9 @@ type Row struct {
 	// Since is the time of its admission, or at which it began to wait; Started for a run that has no claim.
 	Since time.Time  `json:"since"`
 	Ended *time.Time `json:"ended"`
-	AgeMS int64      `json:"age_ms"`
+	// AgeMS is the time since it started, DurationMS the time for which a run that has ended lasted.
+	AgeMS      int64 `json:"age_ms"`
+	DurationMS int64 `json:"duration_ms,omitempty"`
 	// Position is its place in the queue, from 1, while it waits.
 	Position int `json:"position,omitempty"`
 	// Forced is true for a run that --force has started against the sum or the slots.
@@ -171,7 +173,8 @@ func priceOf(c *core.Core) price { return watch.Cost(c.Config) }
 func rowOf(e *runs.Entry, now time.Time, price price) Row {
 	r := Row{
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,
-		State: e.Outcome, Reason: e.Reason, Started: e.Started, Since: e.Started, Ended: e.Ended, AgeMS: e.DurationMS,
+		State: e.Outcome, Reason: e.Reason, Started: e.Started, Since: e.Started, Ended: e.Ended,
+		AgeMS:     max(0, now.Sub(e.Started).Milliseconds()),
 		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,
 		Compactions: e.Rooms(), Loops: e.Window.Loops, LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(), Editor: e.Editor,
 		DefinitionTokens: e.MCP.DefinitionTokens, DeferredTools: e.MCP.Deferred,
@@ -182,8 +185,8 @@ func rowOf(e *runs.Entry, now time.Time, price price) Row {
 			r.Cost = &cost
 		}
 	}
-	if e.Live() {
-		r.AgeMS = max(0, now.Sub(e.Started).Milliseconds())
+	if !e.Live() {
+		r.DurationMS = e.DurationMS
 	}
 	return r
 }

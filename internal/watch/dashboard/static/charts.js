@@ -14,7 +14,7 @@ function moment(at, step) { // by 24 hours, as everywhere
 }
 
 // charts returns what draws into a box. A series has a label, a colour and values; with fill it is filled, with points it has points only,
-// and with own it shows those values beside its label, as a band does that lies on others.
+// with own it shows those values beside its label, as a band does that lies on others, and with step a value holds until the next one.
 export default function charts(box, height = 200) {
   const all = new Map(); // title -> { u, card, holder, kind }
   box.dataset.own = "";
@@ -42,7 +42,7 @@ export default function charts(box, height = 200) {
       axes: [{ ...axis, space: 80, incrs: spans, values: (_, list, __, ___, step) => list.map((v) => moment(v, step)) }, { ...axis, size: 78, values: (_, list) => list.map(format), ...(format(2 ** 20).endsWith("iB") && { incrs: binary }) }],
       series: [{ label: "Time", value: (u, _, __, n) => u.data ? moment(u.data[0][at(u, n)], 1) : "–" }, ...series.map((s, i) => ({
         label: s.label, stroke: css(s.colour), width: s.width ?? 2, dash: s.dash, fill: s.solid ? css(s.colour) : s.fill ? css(s.colour) + "22" : undefined,
-        points: { show: s.points ?? false, size: 8, fill: s.points && css(s.colour) }, paths: s.points ? () => null : undefined,
+        points: { show: s.points ?? false, size: 8, fill: s.points && css(s.colour) }, paths: s.points ? () => null : s.step ? window.uPlot.paths.stepped({ align: 1 }) : undefined,
         value: (u, _, __, n) => { const list = c.series[i].own ?? c.series[i].values, own = u.data && (n == null && s.points ? list.findLast((v) => v != null) : list[at(u, n)]); return own == null ? "–" : format(own); },
       }))],
     }, data, holder);

@@ -1,5 +1,6 @@
 // One run: what became of it and what to do next, its timelines, what was cut, what was large, what was killed.
 import charts from "./charts.js";
+import processes from "./processes.js";
 
 export default function runPage(main, state, tools, id) {
   const { el, fill, still, bytes, tokens, duration, clock, pill, command, table, facts, empty, get } = tools;
@@ -96,6 +97,7 @@ function windowWords(r) { // of an agent of Plimsoll's own the requests go throu
       ["Refused", r.refusal],
       ["Expected", report.estimate?.bytes && bytes(report.estimate.bytes) + ", " + estimateWords(report.estimate)],
       ["Memory", r.peak_bytes && bytes(r.peak_bytes) + " peak" + (r.limit_bytes ? " of " + bytes(r.limit_bytes) : "")],
+      ["At its highest", processes.highest(r, bytes)],
       ["Window", windowWords(r)],
       ["Cost", r.cost !== undefined && "$" + (r.cost < 0.005 ? r.cost.toPrecision(2) : r.cost.toFixed(2))],
       ["Tools", r.mcp?.calls && r.mcp.calls + " calls, " + bytes(r.mcp.upstream_bytes) + " became " + bytes(r.mcp.delivered_bytes)],
@@ -123,6 +125,7 @@ function windowWords(r) { // of an agent of Plimsoll's own the requests go throu
       r.events.length > 20 && el("details", { class: "earlier", "data-key": "earlier" }, el("summary", {}, r.events.length - 20 + " earlier"), happened(r.events.slice(20))));
     fill(main, parts);
     memoryChart(r);
+    processes.chart(drawing, r, bytes);
     windowChart(r);
     box.querySelector(".empty")?.remove();
     if (!drawing.count()) box.append(empty("Nothing was measured yet. The memory of a run is drawn from its first second on, its window from its first request to a model."));
