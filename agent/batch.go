@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/agent/repeat"
+	"github.com/plimsoll/plimsoll/internal/window/loops"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -135,7 +135,7 @@ func (b *batch) finish(p *pending, o outcome) {
 		return
 	}
 	b.r.events.silence(&p.silenced)
-	p.text, p.cut, p.why, p.digest = o.text, o.cut, o.why, repeat.Digest(cmp.Or(o.digest, o.text))
+	p.text, p.cut, p.why, p.digest = o.text, o.cut, o.why, loops.Digest(cmp.Or(o.digest, o.text))
 	p.stored = &StepResult{
 		CallID: p.call.ID, Name: p.call.Name, Text: o.stored, Size: o.size,
 		Truncated: o.truncated, Failed: o.failed, Took: duration(p.started),
@@ -320,9 +320,9 @@ func (b *batch) storeResults() error {
 // detectLoop looks for repetition once all calls have ended. A loop is described to the model at the end of the last result, where every
 // provider accepts text, if mayNudge is set.
 func (b *batch) detectLoop(last *Message) {
-	step := make([]repeat.Call, len(b.calls))
+	step := make([]loops.Call, len(b.calls))
 	for i, p := range b.calls {
-		step[i] = repeat.Call{Name: p.call.Name, Arguments: p.call.Arguments, Failed: p.stored.Failed, Result: p.digest}
+		step[i] = loops.Call{Name: p.call.Name, Arguments: p.call.Arguments, Failed: p.stored.Failed, Result: p.digest}
 	}
 	found, loop := b.r.state.observe(step)
 	if !loop {

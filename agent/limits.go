@@ -14,7 +14,7 @@ type Limits struct {
 	MaxHistoryMessages int           // messages of a conversation (40), in whole turns
 	MaxStepResult      limit.Bytes   // of a stored result (8192); at least 64
 	CallHistory        int           // calls remembered for loops (10)
-	Identical          int           // calls in a row that are a loop (4)
+	Identical          int           // equal calls among those that are a loop (4)
 	Window             int           // tokens; 0 goes by the model
 	MaxOutput          int           // tokens of one answer; 0 goes by the model
 	Trigger, Target    float64       // of the room for input: at which share room is made, and the share left then (0.8, and 0.2 or a quarter of a lower Trigger)

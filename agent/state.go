@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/internal/agent/repeat"
+	"github.com/plimsoll/plimsoll/internal/window/loops"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -60,7 +60,7 @@ type queryState struct {
 	streamed strings.Builder // the answer to the current request as far as it came
 	results  map[string]*StepResult
 	order    []string // of results
-	calls    *repeat.Detector
+	calls    *loops.Detector
 	use      MemoryUsage
 	peak     MemoryUsage
 	maxBytes int64 // of results
@@ -69,7 +69,7 @@ type queryState struct {
 func newQueryState(l Limits) *queryState {
 	h := &queryState{
 		results:  map[string]*StepResult{},
-		calls:    repeat.New(repeat.Options{Window: l.CallHistory, Identical: l.Identical}),
+		calls:    loops.New(loops.Options{Window: l.CallHistory, Identical: l.Identical}),
 		maxBytes: int64(maxResults),
 	}
 	h.count(0, 0, h.calls.Bytes())
@@ -196,7 +196,7 @@ func (h *queryState) result(id string) (StepResult, bool) {
 }
 
 // observe adds the calls of a step to the history and reports whether they complete a loop.
-func (h *queryState) observe(step []repeat.Call) (repeat.Finding, bool) {
+func (h *queryState) observe(step []loops.Call) (loops.Finding, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	was := h.calls.Bytes()

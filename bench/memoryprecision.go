@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -87,8 +88,12 @@ type belief struct {
 	Scope      []string `json:"scope"`
 	Pinned     bool     `json:"pinned"`
 	ResolvedAt *string  `json:"resolved_at"`
-	Superseded *string  `json:"superseded_by"`
 	Said       string   `json:"created_at"`
+	With       []string `json:"participants"` // of a relation
+}
+
+func inScope(b *belief, scope []string) bool {
+	return slices.ContainsFunc(b.Scope, func(s string) bool { return slices.Contains(scope, s) })
 }
 
 type precisionCase struct {
@@ -110,8 +115,8 @@ type precisionExpect struct {
 	} `json:"relevantBeliefs"`
 }
 
-// compareGiven prints the precision and recall of what PrecisionMemBench's prompts are given. Its user's records lie in a namespace for each scope; what
-// another mechanism of the set is for (pinned and open, replaced and resolved beliefs) is left out of what was given, as its own judge does.
+// compareGiven prints the precision and recall of what PrecisionMemBench's prompts are given. Its user's records lie in a namespace for each scope. As its
+// own judge does, it leaves out what is pinned, and adds what a relation is about. Beliefs that were replaced or resolved are wrong when they are given.
 func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool) error {
 	var beliefs []belief
 	var cases []precisionCase
@@ -163,8 +168,16 @@ func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool)
 			names, d, err := g.give(ctx, query, spaces)
 			names = slices.DeleteFunc(names, func(n string) bool {
 				b := of[n]
-				return b.User != user || b.Pinned || b.ResolvedAt != nil || b.Superseded != nil || !slices.ContainsFunc(b.Scope, func(s string) bool { return slices.Contains(scope, s) })
+				return b.User != user || b.Pinned || !inScope(b, scope)
 			})
+			for _, n := range names { // its own judge adds what a relation is about, whatever was searched with
+				for _, with := range of[n].With {
+					b := of[with]
+					if of[n].Type == "relation" && b != nil && b.User == user && !b.Pinned && !slices.Contains(names, with) && inScope(b, scope) {
+						names = append(names, with)
+					}
+				}
+			}
 			return names[:min(len(names), most)], d, err
 		}
 		for _, odd := range []bool{true, false} {
@@ -180,7 +193,7 @@ func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool)
 				if c.Budget != nil && c.Budget.Most != nil {
 					pinned := 0
 					for _, b := range beliefs {
-						if b.Pinned && b.User == user && b.Type != "open_question" && b.ResolvedAt == nil && slices.ContainsFunc(b.Scope, func(s string) bool { return slices.Contains(c.Scope, s) }) {
+						if b.Pinned && b.User == user && b.Type != "open_question" && b.ResolvedAt == nil && inScope(&b, c.Scope) {
 							pinned++
 						}
 					}
@@ -193,7 +206,7 @@ func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool)
 				}
 				wrong := s.add(c.Expect, names)
 				if verbose && odd && wrong {
-					o.Note("%s | %s | given %v, wanted %v", form, c.Query, names, c.Expect.Beliefs)
+					o.Note("%s | %s | given %v, wanted %v; %s", form, c.Query, names, append(c.Expect.Beliefs.Must, *cmp.Or(c.Expect.Beliefs.Only, &[]string{})...), d.Why)
 					for _, m := range d.Missed {
 						if m.Score > 0.3 {
 							o.Note("      %s %.2f %s", g.name[m.ID], m.Score, m.Why)

@@ -72,6 +72,7 @@ func monitor(ctx context.Context, o *Out, args []string) error {
 			add(fmt.Sprintf("cgroup usage every 50 ms, members every %d ms", 50*every), group, 0.1)
 		}
 	}
+	var here []string
 	for _, c := range sandbox.Probe(ctx, false) {
 		if !c.Available {
 			o.Note("layer %s is not here: %s", c.Name, c.Why)
@@ -89,12 +90,8 @@ func monitor(ctx context.Context, o *Out, args []string) error {
 			}
 			add(name, percent, goal)
 		}
+		here = append(here, string(c.Name))
 	}
-	return idleSupervisor(ctx, o, period)
-}
-
-// idleSupervisor measures `plimsoll run` itself over the tree, once it has given back what starting took.
-func idleSupervisor(ctx context.Context, o *Out, period time.Duration) error {
 	dir, err := os.MkdirTemp("", "plimsoll-bench-")
 	if err != nil {
 		return err
@@ -104,7 +101,22 @@ func idleSupervisor(ctx context.Context, o *Out, period time.Duration) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, binary, "run", "--quiet", "--", "/bin/sh", "-c", treeScript)
+	for _, layer := range here {
+		if err := idleSupervisor(ctx, o, binary, layer, period); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idleSupervisor measures `plimsoll run` itself over the tree, with all that it watches, once it has given back what starting took.
+func idleSupervisor(ctx context.Context, o *Out, binary, layer string, period time.Duration) error {
+	dir, err := os.MkdirTemp("", "plimsoll-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.CommandContext(ctx, binary, "run", "--quiet", "--layer", layer, "--", "/bin/sh", "-c", treeScript)
 	cmd.Env = append(os.Environ(), "PLIMSOLL_STATE_DIR="+filepath.Join(dir, "state"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	if err := cmd.Start(); err != nil {
@@ -118,7 +130,7 @@ func idleSupervisor(ctx context.Context, o *Out, period time.Duration) error {
 	if err := wait(ctx, settled); err != nil {
 		return err
 	}
-	const name = "plimsoll run, idle"
+	name := "plimsoll run, idle, layer " + layer
 	o.Add(Row{Case: name, Metric: "RssAnon", Value: float64(anonOf(cmd.Process.Pid)) / 1000, Unit: "kB", Baseline: "goal", BaselineValue: 4000})
 	period *= 4 // the kernel counts in hundredths of a second
 	before := processorOf([]int{cmd.Process.Pid})

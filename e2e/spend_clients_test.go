@@ -59,3 +59,32 @@ func lineWith(text, word string) string {
 	}
 	return ""
 }
+
+// Sub-agents of Claude Code at the limit: neither they nor their parent hang, and the parent ends with the reason.
+func TestSpendLimitEndsSubAgents(t *testing.T) {
+	claude := agents[slices.IndexFunc(agents, func(a agent) bool { return a.name == "claude" })]
+	w := newWorld(t)
+	_, url := provide(t, scripted.Options{
+		Conversation: func(r *scripted.Request) string { return fmt.Sprint(strings.Contains(string(r.Body), "sub-task")) },
+		Script: func(turn int, r *scripted.Request) scripted.Reply {
+			if turn == 0 && slices.ContainsFunc(r.Tools, func(x scripted.Tool) bool { return x.Name == "Agent" }) {
+				var calls []scripted.Call
+				for i := range 3 {
+					calls = append(calls, scripted.Call{Tool: "Agent", Args: map[string]any{"description": fmt.Sprintf("part %d", i), "prompt": "Do the sub-task.", "subagent_type": "general-purpose"}})
+				}
+				return scripted.Reply{Calls: calls}
+			}
+			return scripted.Reply{Calls: []scripted.Call{{Shell: fmt.Sprintf("echo turn %d", turn)}}}
+		},
+	})
+	e := errand{base: url, prompt: "Do all parts.", report: filepath.Join(w.state, "report.json"), flags: []string{"--tokens-max", "150k"}, args: []string{"--allowedTools", "Bash", "Agent"}}
+	began := time.Now()
+	got := claude.start(t, w, e)
+	took := time.Since(began)
+	r := readReport(t, e.report)
+	t.Logf("status %d after %v and %d requests, %d refused: %s", got.status, took, r.Window.Requests, r.Window.Refused, clip(got.stdout))
+	if got.status == 0 || !strings.Contains(got.stdout+got.stderr, "Plimsoll: ") || r.Window.Refused > 12 || took > 90*time.Second {
+		t.Errorf("status %d, %v, %d refused\nstdout: %s\nstderr: %s", got.status, took, r.Window.Refused, clip(got.stdout), clip(got.stderr))
+	}
+	w.nothingLeft()
+}

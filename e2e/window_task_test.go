@@ -41,14 +41,16 @@ func longTask(commands []string) scripted.Script {
 
 // windowReport is the part of the run report that tells about the window.
 type windowReport struct {
-	Requests           int64 `json:"requests"`
-	TokensIn           int64 `json:"tokens_in"`
-	LimitTokens        int64 `json:"limit_tokens"`
-	Compactions        int64 `json:"compactions"`
-	Repairs            int64 `json:"repairs"`
-	CutBytes           int64 `json:"cut_bytes"`
-	OverflowRecoveries int64 `json:"overflow_recoveries"`
-	Refused            int64 `json:"refused"`
+	Loops              int64  `json:"loops"`
+	Loop               string `json:"loop"`
+	Requests           int64  `json:"requests"`
+	TokensIn           int64  `json:"tokens_in"`
+	LimitTokens        int64  `json:"limit_tokens"`
+	Compactions        int64  `json:"compactions"`
+	Repairs            int64  `json:"repairs"`
+	CutBytes           int64  `json:"cut_bytes"`
+	OverflowRecoveries int64  `json:"overflow_recoveries"`
+	Refused            int64  `json:"refused"`
 }
 
 func readReport(t *testing.T, file string) (r struct {

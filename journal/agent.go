@@ -58,7 +58,7 @@ type (
 	// AgentLoop records that the model repeated itself: it was told, or the query ended.
 	AgentLoop struct {
 		Agent string `json:"agent,omitempty"`
-		Rule  string `json:"rule"` // "identical", "cycle", "errors"
+		Rule  string `json:"rule"` // "identical", "cycle", "failing", "errors"
 		Ended bool   `json:"ended,omitempty"`
 	}
 	// AgentRequest records how full the window of a request to the model is. Counts are the best estimate.

@@ -65,6 +65,7 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 		WindowOn{},
 		WindowOff{},
 		WindowSummaryUnused{},
+		WindowLoop{},
 		WindowStore{},
 		WindowSummary{},
 		ToolCalled{},

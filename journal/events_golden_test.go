@@ -50,6 +50,7 @@ var events = []journal.Event{
 	journal.WindowOn{},
 	journal.WindowOff{},
 	journal.WindowSummaryUnused{},
+	journal.WindowLoop{},
 	journal.WindowStore{},
 	journal.WindowSummary{},
 	journal.ToolCalled{},

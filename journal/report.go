@@ -124,7 +124,10 @@ type Window struct {
 	OverflowRecoveries int64  `json:"overflow_recoveries"`
 	Refused            int64  `json:"refused"`
 	Stalled            int64  `json:"stalled,omitempty"` // answers that stood still and were ended
-	SummaryTokens      int64  `json:"summary_tokens,omitempty"`
+	// Loops counts how often the agent repeated itself, each episode once; Loop says of the newest what repeated.
+	Loops         int64  `json:"loops,omitempty"`
+	Loop          string `json:"loop,omitempty"`
+	SummaryTokens int64  `json:"summary_tokens,omitempty"`
 	// SummariesFailed counts the summaries that a model was asked for and that could not be used; SummaryError is why, of the last.
 	SummariesFailed int64  `json:"summaries_failed,omitempty"`
 	SummaryError    string `json:"summary_error,omitempty"`
@@ -171,6 +174,9 @@ func (w *Window) observe(e Event) {
 		}
 	case WindowStalled:
 		w.Stalled++
+	case WindowLoop:
+		w.Loops++
+		w.Loop = e.Text
 	case WindowRefused:
 		w.Refused++
 	case WindowPassed:
@@ -264,7 +270,7 @@ func (r *Reporter) Observe(rec Record) {
 		if len(p.Warnings) < maxListed {
 			p.Warnings = append(p.Warnings, e.Text)
 		}
-	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowStalled, WindowRefused, WindowPassed:
+	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowStalled, WindowLoop, WindowRefused, WindowPassed:
 		p.Window.observe(e)
 	case MemoryReach:
 		p.Remembers = e.Words

@@ -189,7 +189,7 @@ type (
 		Model    string `json:"model,omitempty"` // where the request was read
 		Request  uint64 `json:"request,omitempty"`
 		Status   int    `json:"status"`
-		Reason   string `json:"reason"` // "token", "host", "origin", "peer", "too_large", "memory", "stalled", "does_not_fit", "upstream", "websocket"
+		Reason   string `json:"reason"` // "token", "host", "origin", "peer", "too_large", "memory", "stalled", "does_not_fit", "upstream", "websocket", "loop"
 		Text     string `json:"text"`
 	}
 	// WindowPassed records that a request went through without being looked into.
@@ -218,6 +218,19 @@ type (
 		Reason string `json:"reason"`
 		// Unknown is true when the program is none of the agents that are known: it may ask no model at all.
 		Unknown bool `json:"unknown,omitempty"`
+	}
+	// WindowLoop records that an agent repeats itself: once for each episode.
+	WindowLoop struct {
+		Upstream     string `json:"upstream"`
+		Dialect      string `json:"dialect"`
+		Model        string `json:"model"`
+		Request      uint64 `json:"request,omitempty"`
+		Conversation string `json:"conversation,omitempty"`
+		// Rule is one of package internal/window/loops: "identical", "cycle", "failing", "said".
+		Rule string `json:"rule"`
+		// Did is "warned", "hinted" (the model was told) or "stopped" (the request was refused).
+		Did  string `json:"did"`
+		Text string `json:"text"` // what repeats, for people
 	}
 	// WindowStore records what a bound of the store of checkpoints did.
 	WindowStore struct {
@@ -250,7 +263,19 @@ func (WindowOn) Kind() string            { return "window.on" }
 func (WindowOff) Kind() string           { return "window.off" }
 func (WindowSummaryUnused) Kind() string { return "window.summary_unused" }
 func (WindowSummary) Kind() string       { return "window.summary" }
+func (WindowLoop) Kind() string          { return "window.loop" }
 func (WindowStore) Kind() string         { return "window.store" }
+
+// Then says for people what was done about the loop, as the end of a sentence; "" where that was nothing but to tell them.
+func (e WindowLoop) Then() string {
+	switch e.Did {
+	case "hinted":
+		return "; the model is told so"
+	case "stopped":
+		return "; its requests are refused until its user says something new"
+	}
+	return ""
+}
 
 // Why returns the reason with what showed the boundary, for people: "topic: prompt".
 func (e WindowCompacted) Why() string {

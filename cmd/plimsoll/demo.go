@@ -18,8 +18,8 @@ func newDemoCommand() *cobra.Command {
 		Short: "See what Plimsoll does: no key, no network, nothing to set up",
 		Long: `Starts a stand-in for a model that goes by keywords, and an agent under a real "plimsoll run": in a sandbox,
 after admission, behind the proxy, with its tools behind the gateway. Then it does to the agent what agents die of:
-a build that takes all memory, a history too long, a tool that answers with 20 MB. It prints what each limit
-did, and the report of the run. On a terminal the dashboard then shows the run in a browser, until Ctrl-C. Nothing
+a build that takes all memory, a history too long, a tool that answers with 20 MB, a bill without end. It prints
+what each limit did, and the report of the run. On a terminal the dashboard then shows the run in a browser, until Ctrl-C. Nothing
 stays behind.
 
 With a key of a model in the environment it asks, on a terminal, whether to use that; --model does so without asking.`,

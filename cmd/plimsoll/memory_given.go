@@ -22,7 +22,12 @@ func newMemoryGivenCommand(open opener) *cobra.Command {
 --to: what would be added to that prompt now if it began a conversation, and what was found for it and is not
 added, with the reason. That asks the same as the proxy of a run does, also while the memory is not on.`,
 		Example: "  plimsoll memory given\n  plimsoll memory given --run 7f3a\n  plimsoll memory given --to \"When do we ship?\"",
-		Args:    cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("a prompt goes behind --to: plimsoll memory given --to %q", strings.Join(args, " "))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("to") {
 				a, err := open(cmd)

@@ -114,6 +114,7 @@ var settings = []struct{ flag, key, usage, bare string }{
 	{"grace", "grace", "time between the request to end and the kill: a duration like 5s", ""},
 	{"on-exit", "on_exit", "what happens to processes left over: kill, wait or leave", ""},
 	{"on-orphan", "on_orphan", "a process whose parent has ended: warn, end or off", ""},
+	{"on-loop", "window.on_loop", "an agent that repeats itself: warn, hint or stop", ""},
 	{"on-pressure", "on_pressure", "when the host runs out of memory: auto, freeze, kill, warn or off", ""},
 }
 

@@ -114,7 +114,7 @@ var agentKeys = []*Key{
 	},
 	{
 		Name: "identical_calls", Type: TypeCount, Default: "4", Project: ProjectNever, min: 2, max: 1000, example: "4",
-		Doc:      "Equal calls in a row with equal results that are a loop; at most tool_call_history_size.",
+		Doc:      "Equal calls among those, with equal results, that are a loop; at most tool_call_history_size.",
 		setAgent: func(a *Agent, v any) { a.Identical = v.(int) },
 	},
 	{

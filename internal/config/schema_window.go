@@ -109,6 +109,11 @@ var windowKeys = append([]*Key{
 		set: func(s *Settings, v any) { s.Window.SummaryKey = v.(string) },
 	},
 	{
+		Name: "on_loop", Type: TypeChoice, Default: "warn", Choices: []string{"warn", "hint", "stop"}, PerTool: true, Project: ProjectStricter,
+		Doc: "When an agent repeats itself: say so to you, also to the model behind its newest tool result, or answer with an error in its place.",
+		set: func(s *Settings, v any) { s.Window.OnLoop = v.(string) },
+	},
+	{
 		Name: "store", Type: TypeChoice, Default: "disk", Choices: []string{"off", "memory", "disk"}, PerTool: true, Project: ProjectNever,
 		Doc: "Where cuts and decisions are kept.",
 		set: func(s *Settings, v any) { s.Window.Store = v.(string) },

@@ -173,7 +173,8 @@ type WindowSettings struct {
 	SummaryURL   string `json:"summary_url"`
 	SummaryKey   string `json:"summary_key"` // name of an environment variable
 
-	Store      string      `json:"store"` // "off", "memory" or "disk"
+	OnLoop     string      `json:"on_loop"` // "warn", "hint" or "stop"
+	Store      string      `json:"store"`   // "off", "memory" or "disk"
 	BodyMemory limit.Bytes `json:"body_memory"`
 }
 

@@ -62,3 +62,12 @@ func TestPreviewWakesWhoMayGo(t *testing.T) {
 		t.Fatal("the waiter that may go was not woken")
 	}
 }
+
+// A tool whose name is no bare key is quoted.
+func TestToolTable(t *testing.T) {
+	for tool, want := range map[string]string{"claude": "[tools.claude]", "build.py": `[tools."build.py"]`, "a b": `[tools."a b"]`} {
+		if got := ToolTable(tool); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

@@ -173,12 +173,12 @@ func (w *watcher) family() []proctree.Process {
 	pids := w.familyPIDs[:0]
 	if w.tree == nil {
 		pids = allMembers(pids, w.run.cage)
-	} else if err := w.scan(); err == nil {
+	} else if _, err := w.scan(); err == nil {
 		for _, p := range w.members() {
 			pids = append(pids, p.PID)
 		}
 	}
-	list := w.familyNow[:0]
+	list := slices.Grow(w.familyNow[:0], min(len(pids), maxFamily))
 	for _, pid := range pids {
 		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() {
 			list = append(list, p)

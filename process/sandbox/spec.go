@@ -130,10 +130,11 @@ type Spec struct {
 	// clean up after a supervisor that died. An error before the command starts stops the start.
 	Remember func(Remains) error
 	// Observe is called with each sample, by one goroutine at a time: every half second to two seconds, near the memory limit up to every
-	// 10 ms. It is called with locks held and must not call the run.
+	// 10 ms, and of a run that waits in a layer without groups every ten seconds. It is called with locks held and must not call the run.
 	Observe func(Sample)
-	// Meet is called with a process of the run when it is seen for the first time, when a young one has become another program, and in
-	// layers without groups at every look. It must not block, nor call the run. A process that lives less than half a second may be missed.
+	// Meet is called with a process of the run when it is seen for the first time, when it has become another program as far as that is
+	// seen, and in layers without groups at every look. It must not block, nor call the run. A process that lives less than half a second,
+	// or less than two in a run that waited, may be missed.
 	Meet func(pid int, name string)
 	// OnTime is called at [SoftTime], with ended false, and when Limits.Time is used up and the run was asked to end for that, with ended
 	// true. used is the time that counted. It is called from a goroutine of its own.

@@ -2,11 +2,13 @@ package sandbox
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/process/sysfile"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -38,7 +40,7 @@ func TestStillness(t *testing.T) {
 	now := time.Now()
 	found := Sample{Working: 100 * limit.MiB, Processes: 9}
 	look := func(s *stillness, found Sample) bool {
-		if s.lasts(now, limit.GiB) {
+		if s.lasts(now, limit.GiB) && !s.newcomers() {
 			return false
 		}
 		s.note(now, found)
@@ -78,11 +80,108 @@ func TestStillness(t *testing.T) {
 			t.Errorf("%s: looked at %v, want %v", name, got, c.looks)
 		}
 	}
+	const some = "MemAvailable:   41943040 kB\n"
 	s := settled()
 	now = now.Add(stillTreeEvery)
-	says("meminfo", "MemAvailable:   41943040 kB\n")
+	says("meminfo", some)
 	says("loadavg", "0.10 0.20 0.30 1/345 4242\n")
-	if !look(s, Sample{Working: 101 * limit.MiB, Processes: 9}) || !look(s, found) {
+	if !look(s, Sample{Working: 102 * limit.MiB, Processes: 9}) || !look(s, found) {
 		t.Error("a tree that has changed is taken as still")
 	}
+	if s = settled(); s.lasts(now, limit.GiB) {
+		now = now.Add(stillTreeEvery)
+		if look(s, Sample{Working: 101 * limit.MiB, Processes: 9}); look(s, found) {
+			t.Error("a tree that has hardly changed is looked at again")
+		}
+	}
+	// What others give back first does not hide what is taken after it.
+	s = settled()
+	says("meminfo", "MemAvailable:   51943040 kB\n")
+	look(s, found)
+	says("meminfo", "MemAvailable:   51843040 kB\n")
+	if s.lasts(now, limit.GiB) {
+		t.Error("a tenth of the limit was taken, and the tree counts as still")
+	}
+	// A process that is met while it starts is asked once more.
+	says("meminfo", some)
+	s = settled()
+	says("loadavg", "0.10 0.20 0.30 1/345 4243\n")
+	for i, want := range []bool{true, true, false} {
+		if got := s.lasts(now, limit.GiB) && s.newcomers(); got != want {
+			t.Errorf("scan %d after a process was started: due %v, want %v", i+1, got, want)
+		}
+		s.scanned()
+	}
+}
+
+func TestStillPause(t *testing.T) {
+	known := machineState{known: true}
+	for _, c := range []struct {
+		still  stillness
+		memory limit.Bytes
+		pids   int
+		want   time.Duration
+	}{
+		{stillness{same: 2, now: known}, 0, 0, stillEvery},
+		{stillness{same: 2, now: known}, 64 * limit.GiB, 0, stillEvery},
+		{stillness{same: 2, now: known, last: Sample{Working: 4 * limit.GiB}}, 24 * limit.GiB, 0, time.Second},
+		{stillness{same: 2, now: known}, 4 * limit.GiB, 0, sampleEvery},
+		{stillness{same: 2, now: known}, 0, 256, sampleEvery},
+		{stillness{same: 1, now: known}, 0, 0, sampleEvery},
+		{stillness{same: 2}, 0, 0, sampleEvery},
+	} {
+		if got := c.still.pause(c.memory, c.pids); got != c.want {
+			t.Errorf("%+v, memory %s, %d processes: %s, want %s", c.still, c.memory.Human(), c.pids, got, c.want)
+		}
+	}
+}
+
+// While others on the machine start processes, a tree that waits is listed and not measured; one of its own is met at once.
+func TestOthersProcessesAreNoReasonToMeasure(t *testing.T) {
+	stdin, line, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	defer line.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	r, err := Start(t.Context(), Spec{
+		ID: "others", Path: "/bin/sh", Args: []string{"sh", "-c", "read line; sleep 60 & wait"}, Files: []*os.File{stdin, null, null},
+		Layers: []Layer{Monitor},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = r.Kill()
+		_, _ = r.Wait()
+	}()
+	w := r.watch
+	measures := func() (measured bool, newest int64) {
+		r.cageMu.Lock()
+		defer r.cageMu.Unlock()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.still.most, w.sampled = 0, time.Time{} // whatever memory others take
+		w.lookAtTree(time.Now())
+		return !w.sampled.IsZero(), w.still.before.newest
+	}
+	wait.Until(t, "the tree is still", func() bool { measured, _ := measures(); return !measured })
+	for range 3 {
+		_, before := measures()
+		if err := exec.CommandContext(t.Context(), "true").Run(); err != nil {
+			t.Fatal(err)
+		}
+		if measured, newest := measures(); measured || newest == before {
+			t.Errorf("somebody else started a process: the tree that waits was measured %v, listed %v", measured, newest != before)
+		}
+	}
+	if _, err := line.WriteString("go\n"); err != nil {
+		t.Fatal(err)
+	}
+	wait.Until(t, "the new member is measured", func() bool { measures(); return r.Sample().Processes == 2 })
 }

@@ -102,11 +102,13 @@ const (
 	youngFor  = time.Second
 )
 
-// rename reads the process's name again. The old name stays when the process has gone.
-func (m *member) rename(now time.Time) {
+// rename reads a process's name again, and passes another one on to [Spec].Meet. The old name stays when the process has gone. The caller
+// holds the lock.
+func (w *watcher) rename(m *member, now time.Time) {
 	m.named = now
-	if p, err := proctree.Lookup(m.pid); err == nil && p.Start == m.started {
+	if p, err := proctree.Lookup(m.pid); err == nil && p.Start == m.started && p.Name != m.name {
 		m.name = p.Name
+		w.meet(m.pid, m.name)
 	}
 }
 
@@ -222,10 +224,7 @@ func (w *watcher) list(now time.Time) {
 		if m == nil {
 			m = w.addMember(pid, now)
 		} else if now.Sub(m.met) < youngFor && now.Sub(m.named) >= nameEvery {
-			before := m.name
-			if m.rename(now); m.name != before {
-				w.meet(pid, m.name)
-			}
+			w.rename(m, now)
 		}
 		m.round = w.round
 		w.settle(m)
@@ -367,7 +366,7 @@ func (w *watcher) sample(now time.Time) {
 		for pid, m := range w.known {
 			held := resident(pid)
 			if held > 2*m.bytes { // it has grown: perhaps as another program
-				m.rename(now)
+				w.rename(m, now)
 			}
 			if held > 0 {
 				m.bytes = held

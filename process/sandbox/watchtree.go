@@ -16,7 +16,7 @@ import (
 
 // lookAtTreeWhenDue looks at the tree when its pause is over, and returns the time until the next call. Inside a container whose use can be
 // read (one small file) it also looks as soon as that use has grown by a sixteenth of the container's limit: the process that takes it may
-// be killed and gone before the next look.
+// be killed and gone before the next look. A container that is full has nothing left to grow by.
 func (w *watcher) lookAtTreeWhenDue(now time.Time, first bool) time.Duration {
 	c, ok := w.run.cage.(interface {
 		usedAround() (used, limit int64, ok bool)
@@ -28,25 +28,33 @@ func (w *watcher) lookAtTreeWhenDue(now time.Time, first bool) time.Duration {
 	if !ok {
 		return w.lookAtTree(now)
 	}
-	if !first && now.Before(w.due) && used-w.usedThen < bound/16 {
-		return min(tick, w.due.Sub(now))
+	if first || !now.Before(w.due) || used-w.usedThen >= bound/16 {
+		w.due, w.usedThen = now.Add(w.lookAtTree(now)), used
 	}
-	pause := w.lookAtTree(now)
-	w.due, w.usedThen = now.Add(pause), used
-	return min(tick, pause)
+	pause := w.due.Sub(now)
+	if left := limit.Bytes(bound - used); left >= limit.Bytes(bound/16) {
+		pause = min(pause, max(tick, timeToTake(left/2)))
+	}
+	return pause
 }
 
 // lookAtTree samples the process tree, ends processes where it is over a limit, the largest descendant first and the command last, and
 // returns the pause until the next look.
 func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	pids, memory := w.run.spec.limits().Pids, w.run.memory()
-	if w.still.lasts(now, memory) {
-		return sampleEvery
+	still := w.still.lasts(now, memory)
+	if still && !w.still.newcomers() {
+		return w.still.pause(memory, pids)
 	}
-	if err := w.scan(); err != nil {
+	changed, err := w.scan()
+	if err != nil {
 		return sampleEvery
 	}
 	w.noteKillsAround()
+	if still && !changed {
+		w.still.scanned()
+		return w.still.pause(memory, pids)
+	}
 	if w.run.spec.Meet != nil {
 		for _, p := range w.members() {
 			w.meet(p.PID, p.Name)
@@ -74,7 +82,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	}
 	if memory <= 0 || s.Working <= memory/4 {
 		w.still.note(now, s)
-		return sampleEvery
+		return w.still.pause(memory, pids)
 	}
 	w.still.note(now, Sample{})
 	if s.Working > memory {
@@ -87,68 +95,21 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	return sampleEvery / 4
 }
 
-// machineState is the memory that is available on the machine, in bytes, and the number of the process that was started last in this PID
-// namespace; known is false where the system does not tell.
-type machineState struct {
-	available, newest int64
-	known             bool
-}
-
-// stillness says whether a tree that only waits need be looked at: asking each of 200 processes twice a second is four times the price of
-// a group's counters. It ends with the first process that anybody starts on the machine, with memory that anybody takes, and after
-// [stillTreeEvery].
-type stillness struct {
-	signs  machineSigns
-	before machineState // before the last look
-	now    machineState
-	last   Sample
-	looked time.Time
-	same   int // looks in a row that found the same
-}
-
-// stillSlack is the loss of memory that the machine may have had since the last look, in bytes, where the run has no limit; else it is a
-// sixteenth of the limit.
-const stillSlack = 64 * limit.MiB
-
-// stillTreeEvery is the longest time between two looks at a tree. What others on the machine give back meanwhile can hide that much less
-// than a limit's worth of memory for so long, and no longer.
-const stillTreeEvery = 10 * time.Second
-
-// lasts reports whether nothing can have happened since the last look that a look must see before the next one is due.
-func (s *stillness) lasts(now time.Time, memory limit.Bytes) bool {
-	s.now = s.signs.read()
-	slack := int64(stillSlack)
-	if memory > 0 {
-		slack = int64(memory / 16)
-	}
-	return s.same >= 2 && s.before.known && s.now.known && s.now.newest == s.before.newest &&
-		s.before.available-s.now.available < slack && now.Sub(s.looked) < stillTreeEvery
-}
-
-// note records what a look has found; what the machine said is from before the look, so that nothing falls between.
-func (s *stillness) note(now time.Time, found Sample) {
-	if found.Working > 0 && found.Working == s.last.Working && found.Processes == s.last.Processes {
-		s.same++
-	} else {
-		s.same = 0
-	}
-	s.last, s.looked, s.before = found, now, s.now
-}
-
 // scan brings the tree up to date and makes new descendants nicer than the command. Every look at the tree goes through it, because a new
-// process is reported only once, to the first who scans. The caller holds the lock.
-func (w *watcher) scan() error {
+// process is reported only once, to the first who scans. It reports whether the tree has other members than before. The caller holds the lock.
+func (w *watcher) scan() (changed bool, err error) {
 	changes, err := w.tree.Scan()
+	changed = len(changes.Appeared)+len(changes.Gone) > 0
 	w.gone = append(w.gone, changes.Gone[:min(len(changes.Gone), maxLost-len(w.gone))]...)
 	if err != nil || w.run.spec.Launcher || w.agents.is != nil || !w.run.spec.limits().background() {
-		return err
+		return changed, err
 	}
 	for _, p := range changes.Appeared {
 		if p.PID != w.run.pid {
 			lowerPriority(p.PID, niceAfter(w.run.nice, childNice))
 		}
 	}
-	return nil
+	return changed, nil
 }
 
 // noteKillsAround counts the processes that the kernel has killed at the limit of the container around this program, and names the
@@ -253,7 +214,7 @@ func (w *watcher) stopTree(on bool) error {
 	defer w.mu.Unlock()
 	var members []proctree.Process
 	if w.tree != nil {
-		if err := w.scan(); err != nil {
+		if _, err := w.scan(); err != nil {
 			return err
 		}
 		members = w.tree.Members()
@@ -299,7 +260,7 @@ func (w *watcher) descendants() []member {
 func (w *watcher) othersLocked() []member {
 	var left []member
 	if w.tree != nil {
-		if err := w.scan(); err != nil {
+		if _, err := w.scan(); err != nil {
 			return nil
 		}
 		for _, p := range w.tree.Members() {
@@ -393,7 +354,7 @@ func (w *watcher) closeTree() error {
 	if w.tree == nil {
 		return nil
 	}
-	if w.scan() == nil {
+	if _, err := w.scan(); err == nil {
 		w.noteKillsAround()
 	}
 	w.still.signs.close()

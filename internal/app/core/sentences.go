@@ -19,7 +19,7 @@ import (
 const maxTold = 512
 
 // NewLog begins to write to w what somebody who looks after agents wants to read, a sentence a line, as it happens: that room was made,
-// what was repaired, that a queue of events closed, that an answer stood still. Its owner closes it.
+// what was repaired, that a queue of events closed, that an answer stood still, that an agent repeats itself. Its owner closes it.
 //
 // Four wordings are there to be searched for, as in the platform for agents whose work Plimsoll does (docs/troubleshooting.md): "Pre-flight
 // check detected", "Summarizing N messages", "synthetic ToolMessages" and "Queue is closed". They stay.
@@ -66,6 +66,8 @@ func (s *sentences) of(r journal.Record) []byte {
 		say("Orphaned tool calls in %s: %d had no result, synthetic ToolMessages stand in for them", conversationOf(e.Conversation, e.Model), e.Count)
 	case journal.WindowStalled:
 		say("An answer of %s stood still: nothing but signs of life came for %s. It was ended so that the client tries again", cmp.Or(e.Model, e.Upstream), e.Quiet.Round(time.Second))
+	case journal.WindowLoop:
+		say("An agent repeats itself in %s: %s%s", conversationOf(e.Conversation, e.Model), e.Text, e.Then())
 	case journal.AgentQueueClosed:
 		say("Queue is closed: %s of task %s (agent %s); what happens until somebody is there again is kept as far as there is room", whyClosed(e.Why), e.Task, cmp.Or(e.Agent, "unknown"))
 	}

@@ -46,6 +46,7 @@ func TestLogHasTheWordsThatAreSearchedFor(t *testing.T) {
 		{"a closed queue", journal.AgentQueueClosed{Agent: "argocd", Task: "t-1", Why: "unread"}, []string{`Queue is closed: nobody reads the events of task t-1 \(agent argocd\)`}},
 		{"a queue that is open again", journal.AgentQueueReopened{Agent: "argocd", Task: "t-1", Why: "unread"}, nil},
 		{"an answer that stood still", journal.WindowStalled{Model: "claude-x", Quiet: 5 * time.Minute, Ended: "error"}, []string{`claude-x stood still: nothing but signs of life came for 5m0s`}},
+		{"a loop", journal.WindowLoop{Model: "claude-x", Conversation: "3f9a01c2d4e5", Text: "read was called 4 times in a row", Did: "stopped"}, []string{`repeats itself in conversation 3f9a01c2d4e5 with claude-x: read was called 4 times in a row; its requests are refused until`}},
 		{"a request", journal.WindowRequest{Model: "claude-x"}, nil},
 		{"a name that is none", journal.WindowStalled{Model: "x\n\x1b[2Jplimsoll: y"}, []string{`stood still`}},
 	} {

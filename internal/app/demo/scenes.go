@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -94,6 +95,57 @@ var scripts = []script{
 				limit.Bytes(e.Event.Upstream).Human(), limit.Bytes(e.Event.Delivered).Human()), nil
 		},
 	},
+	{
+		"spend", "echo step 1", "an agent that would spend for ever", "it does, until somebody looks at the bill",
+		func(ctx context.Context, s *stage, out *Scene) (string, error) {
+			if s.stand == nil {
+				return "not played with a real model, which costs real money", nil
+			}
+			return s.spendAll(ctx, out)
+		},
+	},
+}
+
+// maxSteps bounds the steps that the spending agent makes: the limit is reached after about twenty.
+const maxSteps = 400
+
+// spendAll lets the agent go on in one conversation until its limit of money refuses it, raises that from outside, and lets it go on.
+func (s *stage) spendAll(ctx context.Context, out *Scene) (string, error) {
+	session, step := "", 1
+	for ; ; step++ {
+		t, err := s.client.ask(ctx, session, fmt.Sprintf("echo step %d", step), nil)
+		if err != nil {
+			return "", err
+		}
+		if t.state != a2a.TaskStateCompleted {
+			if !strings.Contains(t.status+t.outcome, "cost_max") {
+				return "", fmt.Errorf("step %d ended with %s: %s", step, t.state, or(t.status, t.outcome))
+			}
+			s.heard.tell(heardEvent{Kind: answerEvent + or(t.status, t.outcome)})
+			break
+		}
+		if session = t.session; step == maxSteps {
+			return "", fmt.Errorf("%d steps cost less than $%g", step, costMax)
+		}
+	}
+	raise := exec.CommandContext(ctx, s.run.Path, "raise", runTool, "--cost", "+5")
+	raise.Env, raise.Dir = s.environ, s.dir
+	said, err := raise.CombinedOutput()
+	stopped := fmt.Sprintf("at the made-up prices of this demo it was stopped at $%.2f, after %d steps", costMax, step-1)
+	if err != nil && strings.Contains(string(said), "inside a run") {
+		return stopped + "; only a person outside may raise that, and this demo runs inside a run", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("plimsoll raise %s --cost +5: %w\n%s", runTool, err, said)
+	}
+	t, err := s.ask(ctx, session, fmt.Sprintf("echo step %d", step))
+	if err != nil {
+		return "", err
+	}
+	if out.Outcome = string(t.state); t.state != a2a.TaskStateCompleted {
+		return "", fmt.Errorf("after plimsoll raise it ended with %s: %s", t.state, or(t.status, t.outcome))
+	}
+	return stopped + "; plimsoll raise gave it more, and the same conversation went on", nil
 }
 
 // findAgain asks for the word that was cut from a conversation. What is kept is written beside the conversation, a moment later.

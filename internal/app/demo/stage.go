@@ -53,6 +53,10 @@ type stage struct {
 // Prefix begins the name of the directory of a demo, in TMPDIR.
 const Prefix = "plimsoll-demo-"
 
+// costMax bounds what the agent may spend, in US dollars at prices that are made up for the stand-in: the scenes before that of money cost
+// three cents.
+const costMax = 0.05
+
 // runTool is the tool as which the run is counted.
 const runTool = "demo-agent"
 
@@ -86,6 +90,7 @@ func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error)
 		}
 		environ = append(environ, "OPENAI_BASE_URL="+s.stand.URL(), "OPENAI_API_KEY="+s.stand.Token())
 		config += fmt.Sprintf("model = %q\nwindow = %d\nmax_output = 2000\n\n[window]\nmax_tokens = %d\n", standin.Model, s.window, s.window)
+		config += fmt.Sprintf("\n[models.%q]\ninput_price = 0.5\noutput_price = 2.0\n", standin.Model)
 	} else {
 		s.model = o.Model
 		environ = append(environ, realOnly(os.Environ(), "OPENAI_", "ANTHROPIC_")...)
@@ -134,6 +139,8 @@ func (s *stage) start(ctx context.Context, model string, environ []string) error
 	}
 	if model != "" {
 		argv = append(argv, "--model", model)
+	} else if s.sim == nil {
+		argv = slices.Insert(argv, 1, "--cost-max", fmt.Sprint(costMax))
 	}
 	s.run = exec.Command(self, argv...)
 	s.run.Env = environ

@@ -53,7 +53,7 @@ const (
 	whyPinned   = "pinned"
 	whyStanding = "a standing instruction"
 	whyFound    = "found by: "
-	whyTaken    = "taken back: plimsoll memory not " // with the id
+	whyTaken    = "taken back, until plimsoll memory not --undo " // with the id
 )
 
 // Bounds of what is added to one prompt. What is pinned has its own, of the profile.

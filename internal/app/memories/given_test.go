@@ -126,7 +126,7 @@ func TestGivenTo(t *testing.T) {
 				missed = miss.Why
 			}
 		}
-		if err != nil || missed != "taken back: plimsoll memory not "+ids[0] || len(w.Given) > 2 {
+		if err != nil || missed != "taken back, until plimsoll memory not --undo "+ids[0] || len(w.Given) > 2 {
 			t.Errorf("%q: %q, %+v, %v", settings, missed, w, err)
 		}
 		if w, err := memories.GivenTo(t.Context(), c, "ok", "project/mine"); err != nil || len(w.Given) != 1 || w.Why == "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -38,6 +39,9 @@ func windowRow(w journal.Window) string {
 	}
 	if w.Stalled > 0 {
 		parts = append(parts, fmt.Sprintf("%s stood still and %s ended", limit.Count(w.Stalled, "answer"), map[bool]string{true: "was", false: "were"}[w.Stalled == 1]))
+	}
+	if w.Loops > 0 {
+		parts = append(parts, "repeated itself "+times(w.Loops)+": "+printable.Name(w.Loop))
 	}
 	if w.Refused > 0 {
 		parts = append(parts, fmt.Sprintf("%d refused", w.Refused))

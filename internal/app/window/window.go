@@ -80,7 +80,7 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		Hosts: s.Serve.Hosts, Origins: s.Serve.Origins, AnyPeer: s.Serve.AnyUser,
 		MemoryBudget:  int64(w.BodyMemory),
 		OwnCompaction: o.Own, Summaries: native.ParseUse(w.Summarizer),
-		NoPreflight: !w.Compact, NoRepair: !w.Repair,
+		NoPreflight: !w.Compact, NoRepair: !w.Repair, OnLoop: proxy.LoopAction(w.OnLoop),
 		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
 		Spend: o.Spend, Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
 	}

@@ -2,8 +2,6 @@ package index
 
 import (
 	"bytes"
-	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -36,7 +34,7 @@ func (v *vocabulary) add(word []byte) {
 	v.count++
 }
 
-// near returns listed words that are nearly a word, at most maxNear.
+// near returns listed words that are nearly a word, at most maxNear; other forms of it only if it is known.
 func (v *vocabulary) near(word string, known bool) (found []string) {
 	list := v.by[word[0]]
 	for len(list) > 0 && len(found) < maxNear {
@@ -60,10 +58,10 @@ func (x *Index) list(d Doc, hashes []uint64) []uint64 {
 		return hashes
 	}
 	var last []byte // first letters of the words up to here
-	x.words.Tokens(d.Text, func(t Token) {
+	for t := range x.words.Tokens(d.Text) {
 		switch {
 		case t.Dense || t.Whole:
-			return
+			continue
 		case t.Breaks:
 			last = last[:0]
 		}
@@ -73,7 +71,7 @@ func (x *Index) list(d Doc, hashes []uint64) []uint64 {
 		first, n := utf8.DecodeRuneInString(t.Word)
 		if !unicode.IsLetter(first) || n > 1 {
 			last = last[:0]
-			return
+			continue
 		}
 		last = append(last, byte(first))
 		for size := 2; size <= 4; size++ {
@@ -81,7 +79,7 @@ func (x *Index) list(d Doc, hashes []uint64) []uint64 {
 				hashes = append(hashes, x.terms.hash(append([]byte{initialsMark}, last[len(last)-size:]...)))
 			}
 		}
-	})
+	}
 	return hashes
 }
 
@@ -95,13 +93,16 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 			out = append(out, wanted{p, stated, nearWeight})
 		}
 	}
-	x.words.Tokens(text, func(t Token) {
-		if t.Dense || t.Term == "" || looked >= maxExpanded || len(t.Word) < 2 {
-			return
+	for t := range x.words.Tokens(text) {
+		if looked >= maxExpanded {
+			break
+		}
+		if t.Dense || t.Term == "" || len(t.Word) < 2 {
+			continue
 		}
 		known := x.isStated([]byte(t.Term))
-		if known && len(t.Word) < 5 {
-			return
+		if known && len(t.Word) < leastInflected {
+			continue
 		}
 		looked++
 		if !known && len(t.Word) <= 4 {
@@ -113,7 +114,7 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 				take(term)
 			}
 		}
-	})
+	}
 	return out
 }
 
@@ -130,159 +131,4 @@ func (x *Index) Stated(text string) (held map[string]int, of int) {
 		_, held[string(term)] = x.terms.get(x.terms.hash(term))
 	})
 	return held, x.stated
-}
-
-// Near tells how surely a word of a question means another one, from 0 to 1: the same with a letter off, a beginning of it (kube, kubernetes),
-// with a number for its inner letters (k8s), or another form.
-func Near(asked, word string) float64 {
-	switch {
-	case asked == word:
-		return 1
-	case asked == "" || word == "" || asked[0] != word[0]:
-		return 0
-	case isNumeronym(asked):
-		return same(numeronym(word) == asked)
-	case isNumeronym(word):
-		return same(numeronym(asked) == word)
-	case Inflected(asked, word):
-		return 0.9
-	}
-	short, long := asked, word
-	if len(short) > len(long) {
-		short, long = long, short
-	}
-	switch {
-	case len(short) < 4 || strings.ContainsAny(asked, "0123456789_-./:@#") || strings.ContainsAny(word, "0123456789_-./:@#"):
-		return 0
-	case len(short) >= 4 && strings.HasPrefix(long, short):
-		return 0.9
-	case len(short) >= 5 && len(long)-len(short) <= 1 && editsWithin(asked, word, 1):
-		return 0.9
-	case len(short) >= 9 && len(long)-len(short) <= 2 && editsWithin(asked, word, 2):
-		return 0.9
-	}
-	return 0
-}
-
-func same(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
-}
-
-// Inflected reports whether two words differ in a short ending only, as the forms of one word do in many languages: Datenbank, Datenbanken.
-func Inflected(a, b string) bool {
-	same := 0
-	for same < len(a) && same < len(b) && a[same] == b[same] {
-		same++
-	}
-	return same >= 5 && len(a)-same <= 3 && len(b)-same <= 3 && 4*same >= 3*max(len(a), len(b))
-}
-
-// isNumeronym reports whether a word is a letter, the number of those that are left out, and the last letter.
-func isNumeronym(word string) bool {
-	n := len(word)
-	if n < 3 || n > 4 || word[1] < '0' || word[1] > '9' || word[0] < 'a' || word[n-1] < 'a' || word[0] > 'z' || word[n-1] > 'z' {
-		return false
-	}
-	_, err := strconv.ParseUint(word[1:n-1], 10, 8)
-	return err == nil
-}
-
-func numeronym(word string) string {
-	if len(word) < 5 {
-		return ""
-	}
-	return word[:1] + strconv.Itoa(len(word)-2) + word[len(word)-1:]
-}
-
-// editsWithin reports whether at most most letters of a are changed, missing, too many or swapped with the next one in b.
-func editsWithin(a, b string, most int) bool {
-	if len(a) > 64 || len(b) > 64 {
-		return false
-	}
-	var rows [3][65]int
-	for j := range len(b) + 1 {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row, up, upper := &rows[i%3], &rows[(i+2)%3], &rows[(i+1)%3]
-		row[0] = i
-		least := i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(up[j]+1, row[j-1]+1, up[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], upper[j-2]+1)
-			}
-			least = min(least, row[j])
-		}
-		if least > most {
-			return false
-		}
-	}
-	return rows[len(a)%3][len(b)] <= most
-}
-
-// Token is a word of a text with its place, for those who weigh what the words of a text say.
-type Token struct {
-	// Word is in lower case, and Term what it is indexed as: "" for a stop word. Both are a pair of letters of a script without spaces if
-	// Dense is set.
-	Word, Term string
-	// Run is the run of letters, digits and joiners that the word is a part of, as it stands; Part is the number of the word in it, and
-	// Parts how many there are. Whole is set for the term that a run of several parts is itself.
-	Run         string
-	Part, Parts int
-	Whole       bool
-	Dense       bool
-	// The run begins at the byte At and ends at End.
-	At, End int
-	// Breaks is set if a sentence, or a line, begins with it.
-	Breaks bool
-}
-
-// Tokens calls f for every word of a text, in order, those that are left out of an index among them.
-func (w *Words) Tokens(text string, f func(Token)) {
-	breaks, last := true, 0
-	for i := 0; i < len(text); {
-		at := i
-		dense := false
-		end, run := w.next(text, i, func(term []byte) {
-			if !dense {
-				breaks = breaks || endsSentence(text[last:at])
-			}
-			dense = true
-			f(Token{Word: string(term), Term: string(term), Run: string(term), Parts: 1, Dense: true, At: i, End: i + len(term), Breaks: breaks})
-			_, n := utf8.DecodeRuneInString(text[i:])
-			breaks, i = false, i+n
-		})
-		i = end
-		if dense {
-			last = end
-		}
-		if !run {
-			continue
-		}
-		breaks = breaks || endsSentence(text[last:at])
-		for n, p := range w.parts {
-			word := string(w.run[p.from:p.to])
-			f(Token{Word: word, Term: string(w.term([]byte(word))), Run: strings.TrimRight(text[at:end], "_-./:@#'"), Part: n, Parts: len(w.parts), At: at, End: end, Breaks: breaks && n == 0})
-		}
-		if w.whole() {
-			f(Token{Word: string(w.run), Term: string(w.run), Run: text[at:end], Parts: len(w.parts), Whole: true, At: at, End: end})
-		}
-		breaks, last = false, end
-		if end > at && strings.IndexByte(".:", text[end-1]) >= 0 {
-			last = end - 1
-		}
-	}
-}
-
-// endsSentence reports whether what stands between two words ends a sentence or a line.
-func endsSentence(between string) bool {
-	return strings.ContainsAny(between, ".!?;:\n。！？；：")
 }

@@ -74,19 +74,19 @@ func Read(text string) Text {
 			out = append(out, *s)
 		}
 	}
-	words.Tokens(text, func(t index.Token) {
+	for t := range words.Tokens(text) {
 		if t.Whole {
-			return
+			continue
 		}
 		if s == nil || t.Breaks && strings.ContainsAny(text[last:t.At], ".!?\n。！？；;") {
 			if end(t.At); len(out) == maxSentences {
-				return
+				return out
 			}
 			s, from = &sentence{verb: -1}, t.At
 		}
 		last = t.End
 		if len(s.words) == maxWords {
-			return
+			continue
 		}
 		in := lists.Of(t.Word)
 		w := word{term: t.Term, text: t.Word, class: classOf(t.Word), dense: t.Dense, at: t.At}
@@ -97,10 +97,8 @@ func Read(text string) Text {
 			s.verb = len(s.words)
 		}
 		s.words = append(s.words, w)
-	})
-	if len(out) < maxSentences {
-		end(len(text))
 	}
+	end(len(text))
 	return out
 }
 
@@ -179,6 +177,9 @@ func (n *sentence) replaces(o *sentence) bool {
 			return true
 		}
 	}
+	if !n.change && !n.sameFrame(o) {
+		return false
+	}
 	common := n.common(o)
 	if common.fresh == 0 && common.gone == 0 {
 		return false // it says the same
@@ -197,7 +198,7 @@ func (n *sentence) replaces(o *sentence) bool {
 	case common.fresh == 0 || common.gone == 0 || common.fresh > maxValue || common.gone > maxValue:
 		return false
 	}
-	return n.sameFrame(o) && (2*common.telling >= least || common.class) && (common.telling >= 2 || common.class || n.sameVerb(o))
+	return (2*common.telling >= least || common.class) && (common.telling >= 2 || common.class || n.sameVerb(o))
 }
 
 // saysGone reports whether a sentence says itself that a word is no longer so.
@@ -249,7 +250,7 @@ func (n *sentence) common(o *sentence) (c overlap) {
 func (s *sentence) has(w *word) bool {
 	for i := range s.words {
 		x := &s.words[i]
-		if x.term != "" && (x.term == w.term || w.class == other && !w.dense && index.Inflected(x.text, w.text)) {
+		if x.term != "" && (x.term == w.term || w.class == other && !w.dense && x.text[0] == w.text[0] && index.Inflected(x.text, w.text)) {
 			return true
 		}
 	}

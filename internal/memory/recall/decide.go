@@ -152,7 +152,7 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 	for _, j := range all {
 		switch {
 		case j.says < j.floor:
-			d.miss(&j.item.Record, j.score(), fmt.Sprintf("below the floor: %.1f of %.1f, by %s", j.says, j.floor, strings.Join(j.words, ", ")))
+			d.miss(&j.item.Record, j.score(), "too little of the prompt is in it: "+strings.Join(j.words, ", "))
 		case len(d.Given) == most:
 			d.miss(&j.item.Record, j.score(), fmt.Sprintf("%d lines are given already", most))
 		default:
@@ -160,7 +160,7 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 		}
 	}
 	if len(d.Given) == 0 {
-		d.Why = "nothing reached the floor"
+		d.Why = "nothing that is kept is about it"
 	}
 	return d
 }
@@ -203,12 +203,15 @@ func (d *Decision) miss(r *memory.Record, score float64, why string) {
 // something.
 func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 	for _, j := range all {
+		tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
 		better := func(o *judged) bool {
-			if o == j || o.says < o.floor || o.says < j.says {
+			if o != j && o.says >= o.floor && p.isAside(j, o) {
+				return true
+			}
+			if o == j || o.says < o.floor || o.says < j.says && !(tells && o.tells(p) > j.tells(p)) {
 				return false
 			}
 			more, less, equal, covers := false, false, true, true
-			tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
 			for i, weight := range j.met {
 				if tells && p.words[i].rank != rare {
 					continue
@@ -230,6 +233,34 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 		}
 	}
 	return kept
+}
+
+// isAside reports whether a record has only common words of a prompt, where another one has what they belong to: whether to use Fastify for the new
+// service asks nothing about services.
+func (p *Prompt) isAside(j, o *judged) bool {
+	if j.telling > 0 || j.named || !o.named && (!p.should || o.telling == 0) {
+		return false
+	}
+	about := map[int]bool{}
+	for i := range o.met {
+		about[p.words[i].clause] = true
+	}
+	for i := range j.met {
+		if !about[p.words[i].clause] {
+			return false
+		}
+	}
+	return true
+}
+
+// tells returns what the words of a record say, without those that everybody says.
+func (j *judged) tells(p Prompt) (sum float64) {
+	for i, weight := range j.met {
+		if p.words[i].rank < everyday {
+			sum += weight
+		}
+	}
+	return sum
 }
 
 // named returns how many different things of a prompt records reach the floor by.

@@ -82,10 +82,11 @@ const (
 	worldWeight  = -6.0 // it asks how something is in the world
 	phrase       = 1.5  // two words stand beside each other in both
 	coverWeight  = 3.0  // all words of the prompt are met
+	nameWeight   = 1.0  // it has a word that the record is named by, and asks for what is the person's
 	titleWeight  = 5.0  // it has a name of two or three words that the record gives to what it is about
 	overlap      = 0.5  // of a pair of letters that shares one with the last
 	equalTo      = 0.88 // a record is as much about a word as another one
-	farAhead     = 2.5  // the score of a record that meets all that another one does, and more, as a multiple of the score of that one
+	farAhead     = 1.8  // the score of a record that meets all that another one does, and more, as a multiple of the score of that one
 )
 
 // judged is a candidate with its evidence.
@@ -100,26 +101,21 @@ type judged struct {
 	covered float64
 	telling int  // how many of the words are rare
 	subject bool // one of the others is its subject
+	named   bool // it has a name that the prompt has
 }
 
 func (j *judged) score() float64 { return math.Round(1000*j.says/j.floor) / 1000 }
 
 // judge weighs a record for a prompt. names are the terms that the prompt or one of the records found writes as names.
 func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of int) {
-	total, n, different := 0.0, 0.0, 0
-	seen := map[string]bool{}
+	total, n := 0.0, 0.0
 	for i := range p.words {
 		w := &p.words[i]
 		w.name = w.name || w.rank == rare && names[w.Term]
-		if !seen[w.Term] {
-			seen[w.Term] = true
-			different++
-			n += w.rank.tries()
-			total += w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
-		}
+		n += w.rank.tries()
+		total += w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
 	}
 	longer := math.Log(max(float64(len(j.s.mentions))/40, 1))
-	took := map[string]bool{}
 	bonus := 0.0
 	var says []float64
 	var last match
@@ -134,11 +130,8 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 			bonus += phrase
 		}
 		last = m
-		if took[w.Term] {
-			continue
-		}
-		took[w.Term] = true
-		if w.name && mention.name && w.rank != rare { // React, not to react
+		// React, not to react, nor HTTP
+		if mention.name && w.rank != rare && (w.name && !w.isAcronym() || w.Word == mention.Word && mention.title) {
 			w.rank, w.name = rare, false
 			p.words[m.prompt].rank = rare
 		}
@@ -156,20 +149,27 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		return
 	}
 	own := p.own && (p.ownIn == nil || slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.ownIn[p.words[i].sentence] }))
+	j.covered = min(j.covered/max(total, 1), 1)
+	if len(p.words) > 1 {
+		bonus += coverWeight * j.covered
+	}
 	least := 0.5
-	switch title := p.title(j.s); {
+	title := p.title(j.s)
+	j.named = title > 0
+	switch {
 	case title > 1:
 		bonus += titleWeight
-		j.telling++
-	case title == 1 && own:
+		j.telling += 2
+	case title == 1 && (own || p.fragment || p.tells):
 		least = 0.1
+		bonus += nameWeight
+		if len(p.keys) == 1 {
+			bonus += titleWeight // the prompt is its name and nothing else
+		}
 		j.subject = true
+		j.covered = max(j.covered, p.coveredClause(j, held, of))
 	case !own:
 		least = 0.65
-	}
-	j.covered = min(j.covered/max(total, 1), 1)
-	if different > 1 {
-		bonus += coverWeight * j.covered
 	}
 	for _, sign := range []struct {
 		on     bool
@@ -189,8 +189,9 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 	}
 	j.says, j.floor = leastLikely(says, bonus, of, n)
 	p.judgeSentences(j, bonus, held, of)
-	subject := own && j.subject && (p.mine || least < 0.5)
-	if p.states && j.telling < 2 || j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common) {
+	subject := j.subject && (own && p.mine || least < 0.5)
+	toldOf := p.tells && j.named
+	if p.states && j.telling < 2 && !toldOf || j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common && !toldOf) {
 		j.says = min(j.says, 0.9*j.floor)
 	}
 }
@@ -247,18 +248,31 @@ func (p *Prompt) judgeSentences(j *judged, bonus float64, held map[string]int, o
 	}
 }
 
+// coveredClause returns how much of one of the prompt's clauses a record meets, at most: a prompt may list things that have nothing in common.
+func (p *Prompt) coveredClause(j *judged, held map[string]int, of int) (most float64) {
+	total, met := map[int]float64{}, map[int]float64{}
+	for i := range p.words {
+		w := &p.words[i]
+		share := w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
+		total[w.clause] += share
+		if j.met[i] > 0 {
+			met[w.clause] += share
+		}
+	}
+	for clause, share := range met {
+		most = max(most, share/max(total[clause], 1))
+	}
+	return min(most, 1)
+}
+
 // title returns the number of words of the longest of a statement's names that a prompt has, one behind the other.
 func (p *Prompt) title(s *statement) (words int) {
 	for _, name := range s.named {
-		for i := range p.words {
-			if len(name) <= words || i+len(name) > len(p.words) {
+		for i := range p.keys {
+			if len(name) <= words || i+len(name) > len(p.keys) {
 				break
 			}
-			same := p.words[i+len(name)-1].At-p.words[i].At < 64
-			for k, term := range name {
-				same = same && p.words[i+k].Term == term
-			}
-			if same {
+			if slices.Equal(p.keys[i:i+len(name)], name) {
 				words = len(name)
 			}
 		}

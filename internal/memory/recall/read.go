@@ -29,27 +29,30 @@ type Prompt struct {
 	// List is set if the prompt asks for a list.
 	List bool
 
-	asks   bool         // it is a question
-	mine   bool         // about what belongs to the person
-	said   bool         // about what was said
-	here   bool         // it points at what lies before both
-	world  bool         // about how something is in the world
-	fact   bool         // it asks who, when or which
-	why    bool         // it asks for a reason
-	should bool         // it asks which way to go
-	own    bool         // about what is the person's
-	ownIn  map[int]bool // the sentences that are so, of a prompt with several
-	states bool         // it tells something
-	common bool         // it has words that everybody says, and asks for nothing of the person\'s
-	words  []word
+	asks     bool         // it is a question
+	mine     bool         // about what belongs to the person
+	said     bool         // about what was said
+	here     bool         // it points at what lies before both
+	world    bool         // about how something is in the world
+	fact     bool         // it asks who, when or which
+	why      bool         // it asks for a reason
+	should   bool         // it asks which way to go
+	tells    bool         // it tells to tell something
+	own      bool         // about what is the person's
+	ownIn    map[int]bool // the sentences that are so, of a prompt with several
+	states   bool         // it tells something
+	fragment bool         // it has nearly no words but those that say something, as what is typed into a search
+	common   bool         // it has words that everybody says, and asks for nothing of the person\'s
+	words    []word       // different ones
+	keys     []string     // see [unit.key], of all words
 }
 
 // word is a word of a prompt that says something.
 type word struct {
 	unit
-	rank     rank
 	name     bool // it is written as a name is
 	sentence int
+	clause   int
 }
 
 // Read reads a prompt. It tells by general signs what sort of prompt it is: how many of its words say something, how it begins, whether it points at
@@ -72,30 +75,36 @@ func Read(text string) Prompt {
 	german := isGerman(all)
 	order := p.signs(all)
 	seen := map[string]bool{}
-	functions, sentence := 0, 0
+	functions, sentence, clause, last := 0, 0, 0, 0
 	for _, u := range all {
 		if u.Breaks {
 			sentence++
 		}
-		if u.rank() == function {
+		if u.Breaks || u.At > last && strings.ContainsAny(p.Query[last:u.At], ",;:()，；：、") {
+			clause++
+		}
+		last = u.End
+		if u.rank == function {
 			functions++
 		}
+		p.keys = append(p.keys, u.key())
 		if w, ok := content(p.Query, u, german); ok && !seen[w.Term] && len(p.words) < maxWords {
-			seen[w.Term], w.sentence = true, sentence
+			seen[w.Term], w.sentence, w.clause = true, sentence, clause
 			p.words = append(p.words, w)
 		}
 	}
 	telling := 0
 	for _, w := range p.words {
-		if w.rank == rare {
+		if w.rank == rare || w.name && !w.isAcronym() {
 			telling++
 		}
 	}
-	own := p.mine && (p.asks || order == asked) || p.said || p.should && p.asks
+	own := p.asksOfOwn(order)
+	p.tells = order == asked
 	if own && sentence > 1 {
 		p.ownIn = map[int]bool{}
 		for i, s := range sentencesOf(p.Query, all) {
-			if part := Read(s); len(s) < len(p.Query) && part.Why == "" && part.own && !part.here {
+			if len(s.text) < len(p.Query) && s.asksOfOwn() {
 				p.ownIn[i+1] = true
 			}
 		}
@@ -103,8 +112,8 @@ func Read(text string) Prompt {
 	}
 	p.own = own
 	p.states = !p.asks && !p.mine && !p.said && len(p.words) >= 3 && functions > 1
-	fragment := len(p.words) >= 2 && len(all)-len(p.words) <= 1
-	p.common = telling == 0 && !own && !fragment && !(p.fact && p.asks)
+	p.fragment = len(p.words) >= 2 && len(all)-len(p.words) <= 1 || len(p.words) == 1 && len(all) == 1
+	p.common = telling == 0 && !own && !p.fragment && !(p.fact && p.asks)
 	switch {
 	case len(p.words) == 0:
 		p.Why = "no word of the prompt says what it is about"
@@ -112,22 +121,43 @@ func Read(text string) Prompt {
 		p.Why = "the prompt is code or a log"
 	case order == ordered && !own:
 		p.Why = "the prompt tells what to do"
-	case p.here && p.why && !own, telling == 0 && !own && (p.here || len(p.words) < 2):
+	case p.here && p.why && !own, telling == 0 && !own && (p.here || len(p.words) < 2 && !p.fragment):
 		p.Why = "the prompt is about what lies at hand"
 	}
 	return p
 }
 
+// sentence is one of a prompt, or a line of it, with its words.
+type sentence struct {
+	text string
+	all  []unit
+}
+
 // sentencesOf returns the sentences and lines of a text whose words are all. Signs before the first word (¿, a dash) belong to its sentence.
-func sentencesOf(text string, all []unit) (list []string) {
-	from := 0
+func sentencesOf(text string, all []unit) (list []sentence) {
+	from, first := 0, 0
 	for i, u := range all {
 		if u.Breaks && i > 0 {
-			list = append(list, text[from:u.At])
-			from = u.At
+			list = append(list, sentence{text[from:u.At], all[first:i]})
+			from, first = u.At, i
 		}
 	}
-	return append(list, text[from:])
+	return append(list, sentence{text[from:], all[first:]})
+}
+
+// asksOfOwn reports whether a sentence asks, by itself, about what is the person's. Most do not, by their signs, and need not be read.
+func (s sentence) asksOfOwn() bool {
+	signs := Prompt{Query: s.text}
+	if !signs.asksOfOwn(signs.signs(s.all)) {
+		return false
+	}
+	p := Read(s.text)
+	return p.Why == "" && p.own && !p.here
+}
+
+// asksOfOwn reports whether the signs of a prompt that begins so say that it is about what is the person's.
+func (p *Prompt) asksOfOwn(begins order) bool {
+	return p.mine && (p.asks || begins == asked) || p.said || p.should && p.asks
 }
 
 // clip returns the beginning and the end of a text, size bytes of each, as valid UTF-8.
@@ -144,7 +174,7 @@ func clip(text string, size int) string {
 
 // content returns what a word of a prompt says, and false if it says nothing: one without meaning, or a name out of the code at hand.
 func content(text string, u unit, german bool) (word, bool) {
-	r := u.rank()
+	r := u.rank
 	digits := !strings.ContainsFunc(u.Word, unicode.IsLetter)
 	if r == function || utf8.RuneCountInString(u.Word) < 2 || digits && len(u.Word) < 4 || !u.Dense && isIdentifier(text, u.Token) {
 		return word{}, false
@@ -152,7 +182,8 @@ func content(text string, u unit, german bool) (word, bool) {
 	if digits {
 		r = max(r, trade)
 	}
-	return word{unit: u, rank: r, name: !u.Dense && (u.isName(german) || strings.Contains(strings.Trim(u.Run, "."), "."))}, true
+	u.rank = r
+	return word{unit: u, name: !u.Dense && (u.isName(german) || strings.Contains(strings.Trim(u.Run, "."), "."))}, true
 }
 
 // isIdentifier reports whether a run is a name of code or a file: parseHeader, created_at, src/app.go, `x`, f().
@@ -161,7 +192,7 @@ func isIdentifier(text string, t index.Token) bool {
 	if t.At > 0 && (text[t.At-1] == '`' || text[t.At-1] == '/' || text[t.At-1] == '.' || text[t.At-1] == '$') || t.End < len(text) && text[t.End] == '(' {
 		return true
 	}
-	if t.Parts < 2 {
+	if t.Parts < 2 || isPair(run) {
 		return false
 	}
 	switch {
@@ -172,6 +203,12 @@ func isIdentifier(text string, t index.Token) bool {
 	}
 	dot := strings.LastIndexByte(run, '.')
 	return dot > 0 && listed.Of(run[dot+1:])&listEnding != 0
+}
+
+// isPair reports whether a run is two common words with a stroke between them, as a person writes them: try/catch, client/server.
+func isPair(run string) bool {
+	one, other, cut := strings.Cut(strings.ToLower(run), "/")
+	return cut && rankOfWord(one) != rare && rankOfWord(other) != rare
 }
 
 // proseOf returns what a person has written of a text, without code, logs and quotations, and how many bytes those have.

@@ -257,3 +257,78 @@ func TestLongPrompts(t *testing.T) {
 	given(t, s, "The replayed animation stutters. I drew it myself. What would you do?")
 	given(t, s, "Can we make this faster? The sessions are a map now. Fix it and measure.")
 }
+
+// named holds records with the names that a person gave them before the sentence.
+var named = []said{
+	{"language_typescript\nTypeScript\nTS\nWrites TypeScript with strict mode.", 40},
+	{"mongodb_raw_driver\nMongoDB\nMongo\nmoongoose\nUses the raw driver with explicit collections.", 39},
+	{"react\nReactJS\nThe frontend is React 18 with TanStack Query.", 38},
+	{"kubernetes\nk8s\nDeploys services to a cluster on EKS. Uses Helm charts checked into the monorepo.", 37},
+	{"turborepo_monorepo\nTurborepo\nmonorepo\nApps and packages lie in /apps and /packages.", 36},
+	{"framework_fastify\nFastify\nUses it for HTTP services rather than Express.", 35},
+	{"errors_explicit\nexceptions\ntry-catch\nResult type\nReturns of Go's style rather than throwing.", 34},
+	{"pov_shift\npoint of view\nIt changes once, to an unnamed observer.", 33},
+	{"linting_eslint\nESLint\nSwitched from TSLint to ESLint. Later replaced by Biome.", 32},
+	{"dead_letter_queue\ndead letter\nDLQ\nIts items are replayed by hand.", 31},
+	{"redis_cache\nRedis\nA single node.", 30},
+}
+
+// TestNamesOfRecords: what a person named a record is found by in the forms that people write names in, and in no other word that only looks like one.
+func TestNamesOfRecords(t *testing.T) {
+	s := storeOf(t, named...)
+	for prompt, want := range map[string]int{
+		"point of view config":                           7, // a word without a meaning of its own within
+		"give me an example with Mongo":                  1, // behind a name that is put together of two
+		"mongoose":                                       1,
+		"react migration path":                           2, // not to react
+		"What's React doing?":                            2,
+		"try-catch config":                               6, // tells nobody to try
+		"what's our try/catch setup?":                    6, // no path
+		"exceptions":                                     6, // a common word, and nothing else
+		"tell me about exceptions":                       6,
+		"tell me about dead letter":                      9,
+		"exceptions best practices":                      6,
+		"how should I throw exceptions from this layer?": 6, // asks not how it is done in the world
+		"Reedis eviction strategy":                       10,
+		"monorepo layout":                                4,
+	} {
+		given(t, s, prompt, named[want].text)
+	}
+	for _, prompt := range []string{
+		"reactor pattern", "reaction time of users", "mango smoothie", "radius server", "redistribute the load", "jester costume", "which HTTP status fits a failed validation?",
+		"nobody reacted for an hour", "ESLint rule for imports", "did we move to ESLint?", "the exceptions are gone now and I like it", "what about exceptions?",
+	} {
+		given(t, s, prompt)
+	}
+}
+
+// TestCommonWordsBesideANameAskForNothing: of a prompt that names a record, others are not given that only have its common words.
+func TestCommonWordsBesideANameAskForNothing(t *testing.T) {
+	s := storeOf(t, named...)
+	for prompt, want := range map[string]int{
+		"should I use exceptions for the new services?": 6, "should I use Turborepo for the services of the cluster?": 4, "do we use a monorepo?": 4,
+	} {
+		given(t, s, prompt, named[want].text)
+	}
+}
+
+// TestAPromptMayListThings: a name that is a common word counts by the clause it stands in, however much else a prompt lists.
+func TestAPromptMayListThings(t *testing.T) {
+	s := storeOf(t, named...)
+	d := ask(t, s, "Given our React frontend, the Kubernetes cluster, and the TypeScript code of the gateway, how should we approach exceptions in the data layer?")
+	got := strings.Join(texts(d), "|")
+	for _, i := range []int{0, 2, 3, 6} {
+		if !strings.Contains(got, named[i].text) {
+			t.Errorf("%q is not given: %q", named[i].text, got)
+		}
+	}
+}
+
+// TestARecordThatSaysMoreGoesBeforeOneOfItsWords: what meets all that another record does, and more, and is far ahead, is what is asked for.
+func TestARecordThatSaysMoreGoesBeforeOneOfItsWords(t *testing.T) {
+	all := []said{
+		{"auth_strategy\nJWT\nsession tokens\nauth service\nauthentication\nEvaluating JWT vs session tokens for the new auth service. Not decided.", 9},
+		{"auth_service_depends_on_redis\nauth redis\nsession backend\nauth\nAuth service depends on Redis for session storage.", 8},
+	}
+	given(t, storeOf(t, append(all, named...)...), "JWT vs session tokens for the auth service", all[0].text)
+}

@@ -18,7 +18,7 @@ const (
 
 // signs sets what the words of a prompt show beside what it is about.
 func (p *Prompt) signs(all []unit) order {
-	p.asks = strings.ContainsAny(p.Query, "?？")
+	p.asks = hasQuestionMark(p.Query)
 	if len(all) == 0 {
 		return none
 	}
@@ -39,7 +39,7 @@ func (p *Prompt) signs(all []unit) order {
 		p.should = p.should || in&signs.Should != 0 && i < 3
 		if in&signs.Person != 0 {
 			p.mine = p.mine || i+1 < len(all) && signs.Of(all[i+1].Word)&signs.Likes != 0 || i > 0 && signs.Of(all[i-1].Word)&signs.Likes != 0
-			p.world = p.world || i > 0 && i <= 2 && signs.Of(all[0].Word)&signs.Way != 0
+			p.world = p.world || i > 0 && i <= 2 && !p.should && signs.Of(all[0].Word)&signs.Way != 0
 		}
 		p.world = p.world || i == 1 && t.Word == "to" && signs.Of(all[0].Word)&signs.Way != 0
 		if in&signs.Here != 0 && !hasSubject(all, i) {
@@ -53,7 +53,7 @@ func (p *Prompt) signs(all []unit) order {
 			p.asks, first = true, false
 		case in&signs.Ask != 0:
 			told, first = asked, false
-		case in&signs.Order != 0 && !t.isName(true):
+		case in&signs.Order != 0 && t.Parts == 1 && !t.isName(true): // try-catch tells nobody to try
 			told, first = ordered, false
 		case in&signs.Polite == 0 && in&signs.Greeting == 0:
 			first = false
@@ -66,12 +66,16 @@ func (p *Prompt) signs(all []unit) order {
 	return told
 }
 
+func hasQuestionMark(text string) bool {
+	return strings.Contains(text, "?") || strings.Contains(text, "？")
+}
+
 // hasSubject reports whether a word that points (this, diese) stands before a word of time or place, not of code: this quarter, this week.
 func hasSubject(all []unit, i int) bool {
 	if i+1 >= len(all) {
 		return false
 	}
-	r := all[i+1].rank()
+	r := all[i+1].rank
 	return r == everyday || r == rare && all[i+1].Term != ""
 }
 
@@ -112,8 +116,11 @@ func isCommand(text string) bool {
 	if strings.ContainsAny(text[:1], "/!") && !strings.Contains(text, "\n") && len(text) < 200 {
 		return true
 	}
+	if strings.Contains(text, "\n") || hasQuestionMark(text) {
+		return false
+	}
 	fields := strings.Fields(text)
-	if strings.ContainsAny(text, "?？\n") || len(fields) > 12 {
+	if len(fields) > 12 {
 		return false
 	}
 	marks, functions := 0, 0

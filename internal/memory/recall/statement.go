@@ -16,14 +16,14 @@ type statement struct {
 	initials map[string]int // initials of words that follow each other, to the first of them
 	head     int            // units of the names before its sentence, if nothing stands between them
 	past     bool           // it says what was, and is no longer
-	named    [][]string     // terms of the names that stand before it, or between its commas
+	named    [][]string     // the names that stand before it, or between its commas, see [unit.key]
 }
 
 // mention is a word in a statement.
 type mention struct {
 	unit
-	rank  rank
 	name  bool    // it is written as a name
+	title bool    // it is, by itself, what the statement is named
 	place int     // among the words that say something
 	about float64 // how much the statement is about it, 1 for its subject
 }
@@ -71,7 +71,7 @@ func readStatement(text string) *statement {
 		} else if linked > 0 {
 			linked--
 		}
-		m := mention{unit: u, rank: u.rank(), place: place, about: 1}
+		m := mention{unit: u, place: place, about: 1}
 		if !u.Dense {
 			own := u.initials
 			if own == "" {
@@ -90,7 +90,7 @@ func readStatement(text string) *statement {
 			s.mentions = append(s.mentions, m)
 			continue
 		}
-		m.name = !u.Dense && u.isName(german)
+		m.name = !u.Dense && (u.isName(german) || titled[n] && u.rank == rare)
 		switch {
 		case u.Dense: // two letters are no word
 		case place >= 3*earlyWords:
@@ -106,7 +106,7 @@ func readStatement(text string) *statement {
 		}
 		switch {
 		case titled[n]:
-			m.about = 1
+			m.about, m.title = 1, true
 		case n < s.head && place >= earlyWords:
 			m.about = headWord
 		case describes(u.Token):
@@ -166,29 +166,30 @@ func (s *statement) titles(text string, all []unit) map[int]bool {
 	titled := map[int]bool{}
 	var piece []string
 	first, firstNamed := 0, false // a list of names begins the text
+	telling := false              // the piece has a word with a meaning of its own
 	flush := func(next int) {
-		if n := len(piece); 0 < n && n <= 3 && !slices.Contains(piece, "") {
+		if n := len(piece); 0 < n && n <= 3 && telling {
 			s.named = append(s.named, piece)
 			titled[first] = n == 1
 		}
 		firstNamed = firstNamed || first == 0 && len(s.named) > 0
-		piece, first = nil, next
+		piece, first, telling = nil, next, false
 	}
 	pieces, last := 0, 0
 	for i, u := range all {
-		if u.Part == 0 && u.At > last && strings.ContainsAny(text[last:u.At], "\n,;()|:") {
+		if u.At > last && strings.ContainsAny(text[last:u.At], "\n,;()|:") {
 			flush(i)
 			pieces++
 		}
 		last = u.End
-		piece = append(piece, u.Term)
+		piece, telling = append(piece, u.key()), telling || u.rank != function
 	}
 	if flush(len(all)); pieces == 0 || len(titled) == 0 || !firstNamed {
 		s.named, titled = nil, map[int]bool{}
 		for i, end := 0, headOf(all); i < end; i++ {
 			s.head++
-			if i+1 < end && all[i].Term != "" && all[i+1].Term != "" {
-				s.named = append(s.named, []string{all[i].Term, all[i+1].Term})
+			if i+1 < end && all[i].rank != function && all[i+1].rank != function {
+				s.named = append(s.named, []string{all[i].key(), all[i+1].key()})
 			}
 		}
 	}
@@ -198,12 +199,12 @@ func (s *statement) titles(text string, all []unit) map[int]bool {
 // headOf returns how many words stand as names before the sentence of a text that has no signs between them: kubernetes k8s kube Runs on EKS. A text
 // begins with names if it begins with a small letter and a sentence, with a large one, follows.
 func headOf(all []unit) (words int) {
-	if len(all) == 0 || all[0].Dense || all[0].rank() == function || !unicode.IsLower([]rune(all[0].shown)[0]) {
+	if len(all) == 0 || all[0].Dense || all[0].rank == function || !unicode.IsLower([]rune(all[0].shown)[0]) {
 		return 0
 	}
 	for i := range all {
 		switch {
-		case all[i].rank() == function && all[i].Part == 0:
+		case all[i].rank == function && all[i].Part == 0:
 			if len(all)-i < 2 {
 				return 0
 			}
@@ -215,16 +216,33 @@ func headOf(all []unit) (words int) {
 	return 0
 }
 
-// saysPast reports whether a text, or the sentence below its names, begins by saying what was: that is over, and given alone it would mislead.
+// saysPast reports whether a text, or the sentence below its names, begins by saying what was, or says of itself that something else took its place: that
+// is over, and given alone it would mislead.
 func saysPast(text string) bool {
-	for line := range strings.Lines(strings.ToLower(text)) {
+	lower := strings.ToLower(text)
+	for line := range strings.Lines(lower) {
 		line = strings.TrimLeftFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
 		if slices.ContainsFunc(pastOpeners, func(o string) bool { return strings.HasPrefix(line, o) }) {
 			return true
 		}
 	}
+	for _, mark := range replacedMarks {
+		before, _, ok := strings.Cut(lower, mark)
+		opening := strings.TrimSpace(before[strings.LastIndexAny(before, ".;!\n")+1:])
+		if ok && (opening == "" || slices.Contains(sinceThen, opening)) {
+			return true
+		}
+	}
 	return strings.Contains(text, " Previously ") || strings.Contains(text, " Was ") || strings.Contains(text, " Formerly ")
 }
+
+// replacedMarks begin, alone or behind one of sinceThen, a sentence without a subject of its own: Later replaced by Biome.
+var (
+	replacedMarks = []string{
+		"replaced by ", "superseded by ", "ersetzt durch ", "abgelöst durch ", "reemplazado por ", "reemplazada por ", "sustituido por ", "sustituida por ",
+	}
+	sinceThen = []string{"later", "since", "since then", "then", "now", "meanwhile", "später", "seither", "inzwischen", "dann", "luego", "después"}
+)
 
 var pastOpeners = []string{"previously ", "formerly ", "used to ", "was ", "were ", "earlier we ", "früher ", "war ", "vorher ", "ehemals ", "antes ", "anteriormente ", "era ", "以前", "之前", "曾经", "过去"}
 
@@ -244,7 +262,7 @@ func (s *statement) matches(words []word) (out []match) {
 			m := &s.mentions[n]
 			same := 0.0
 			switch {
-			case w.Term == m.Term:
+			case w.Term == m.Term && !(m.name && len(w.Word) > len(m.Word)+2): // a reaction is not about React
 				same = 1
 				times++
 			case w.Dense:

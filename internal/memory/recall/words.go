@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	_ "embed"
 	"math/bits"
 	"strings"
@@ -50,17 +51,23 @@ var termRanks = sync.OnceValue(func() map[string]rank {
 		if r == rare {
 			continue
 		}
-		words.Tokens(w, func(t index.Token) {
+		for t := range words.Tokens(w) {
 			if t.Term != "" && t.Parts == 1 && r > max(out[t.Term], rankOf(listed.Of(t.Term))) {
 				out[t.Term] = r
 			}
-		})
+		}
 	}
 	return out
 })
 
 // rankOfWord returns the rank of a word, or of the term of one.
-func rankOfWord(w string) rank { return max(rankOf(listed.Of(w)), termRanks()[w]) }
+func rankOfWord(w string) rank {
+	r := rankOf(listed.Of(w))
+	if r < function {
+		r = max(r, termRanks()[w])
+	}
+	return r
+}
 
 // emptyHan are letters of Chinese that stand in words of no meaning of their own; a pair with one of them tells nothing.
 const emptyHan = "的了是我你他她它们在有不就也和都吗呢吧啊什么怎哪这那个们到说要去会着没看好自么还多少几谁为以与或但把被给让对从向于及其之而且再又只才很太最更用"
@@ -72,22 +79,23 @@ type unit struct {
 	initials string
 	// shown is the word as it is written.
 	shown string
+	rank  rank
 }
 
 // units returns the words of a text.
 func units(text string) (all []unit) {
 	var words index.Words
 	at := 0 // in the run, behind the part before
-	words.Tokens(text, func(t index.Token) {
+	for t := range words.Tokens(text) {
 		if t.Whole {
-			return
+			continue
 		}
 		if t.Dense || t.Part == 0 {
 			at = 0
 		}
 		letters := strings.ToLower(t.Run)
-		from := strings.Index(letters[min(at, len(letters)):], t.Word)
-		from = max(from, 0) + min(at, len(letters))
+		at = min(at, len(letters))
+		from := max(strings.Index(letters[at:], t.Word), 0) + at
 		joined := !t.Dense && t.Part > 0 && from == at && at > 0 && len(all) > 0
 		at = from + len(t.Word)
 		first, _ := utf8.DecodeRuneInString(t.Word)
@@ -97,7 +105,7 @@ func units(text string) (all []unit) {
 				shown = t.Run[from:at]
 			}
 			all = append(all, unit{Token: t, shown: shown})
-			return
+			continue
 		}
 		last := &all[len(all)-1]
 		if last.initials == "" {
@@ -110,7 +118,10 @@ func units(text string) (all []unit) {
 			last.shown += t.Run[from:at]
 		}
 		last.Term, last.Part = last.Word, t.Part
-	})
+	}
+	for i := range all {
+		all[i].rank = all[i].howCommon()
+	}
 	return all
 }
 
@@ -126,6 +137,9 @@ func (u *unit) isName(german bool) bool {
 	return upper > 0 || strings.ContainsFunc(u.Word, unicode.IsDigit) && strings.ContainsFunc(u.Word, unicode.IsLetter)
 }
 
+// isAcronym reports whether a word is written in capital letters only, as HTTP is, however common it is.
+func (u *unit) isAcronym() bool { return strings.ToUpper(u.shown) == u.shown }
+
 // isGerman reports whether a text has words of German that no other of the four languages has.
 func isGerman(all []unit) bool {
 	for i := range all {
@@ -136,10 +150,13 @@ func isGerman(all []unit) bool {
 	return false
 }
 
-// rank returns how common the word is.
-func (u *unit) rank() rank {
+// key returns what a word is compared by as a part of a name, where a word without a meaning of its own counts as well: point of view.
+func (u *unit) key() string { return cmp.Or(u.Term, u.Word) }
+
+// howCommon returns the rank of a word.
+func (u *unit) howCommon() rank {
 	r := rankOfWord(u.Word)
-	if r == rare {
+	if r == rare && u.Term != u.Word {
 		r = rankOfWord(u.Term)
 	}
 	switch {

@@ -32,8 +32,10 @@
 //
 // # Cost
 //
-// A look reads one file for each process, every two seconds while the run uses the processor at all, and down to a fifth of a second as
-// the lines come near. It runs in a goroutine of its own for which nobody waits.
+// A look reads two files for each process, every two seconds while the run uses the processor at all, and down to a fifth of a second as
+// the lines come near. At the same moments a run that waits is left alone for up to a minute, near a line too, as long as signs that cost one
+// call each say so: its processor time, what is free, and what the machine has written. It runs in a goroutine of its own for which nobody
+// waits.
 //
 // # Tests
 //

@@ -149,6 +149,9 @@ func (p *Policy) Room(r Reading) limit.Bytes {
 	return max(0, room)
 }
 
+// ending reports whether a victim of one of the last looks may not be gone yet.
+func (p *Policy) ending() bool { return p.rests > 0 }
+
 // Look takes in one reading and returns the events that follow from it.
 func (p *Policy) Look(r Reading) []Event {
 	var events []Event

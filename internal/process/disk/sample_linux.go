@@ -51,8 +51,8 @@ type sampler struct {
 	agent   map[int]limit.Bytes // what the living threads of its processes had
 	ownFile string              // the one of its files that has grown the most, by ownMost
 	ownMost limit.Bytes
-	vmstat  *sysfile.File // nil where it cannot be read
-	dirtied limit.Bytes   // what the whole machine had written before the last look
+	vmstat  *sysfile.File  // nil where it cannot be read
+	machine machineWritten // before the last look
 }
 
 func newSampler(dirs []string) *sampler {
@@ -88,47 +88,58 @@ func statfs(path string) (total, free limit.Bytes, ok bool) {
 	return limit.Bytes(st.Blocks) * limit.Bytes(st.Bsize), limit.Bytes(st.Bavail) * limit.Bytes(st.Bsize), true
 }
 
-// leastFill is the loss of free space on a file system that a look at the processes is worth.
-const leastFill = 16 * limit.MiB
-
-// fills reports whether a file system has lost free space since the last look, whoever took it.
-func (s *sampler) fills() bool {
+// fills reports whether a file system has lost so much free space since the last look, whoever took it.
+func (s *sampler) fills(enough limit.Bytes) bool {
 	for _, sp := range s.spaces {
-		if _, free, ok := statfs(sp.Path); !ok || sp.Free-free >= leastFill {
+		if _, free, ok := statfs(sp.Path); !ok || sp.Free-free >= enough {
 			return true
 		}
 	}
 	return false
 }
 
-// nobodyWrites reports whether the whole machine has written less than [leastFill] to files, those in memory included, since the last look.
+// nobodyWrites reports whether the whole machine has written less than enough, in each way that the kernel counts, since the last look.
 // It is false where the kernel does not say.
-func (s *sampler) nobodyWrites() bool {
+func (s *sampler) nobodyWrites(enough limit.Bytes) bool {
 	now, ok := s.machineWrites()
-	return ok && s.dirtied > 0 && now-s.dirtied < leastFill
+	for i, then := range s.machine {
+		ok = ok && then > 0 && now[i]-then < enough
+	}
+	return ok
 }
 
-// machineWrites returns what all processes of the machine have written to files, by the pages that became dirty and those of files in memory
-// (proc_vmstat(5)). What goes around the page cache is not in it.
-func (s *sampler) machineWrites() (limit.Bytes, bool) {
+// writeCounters are lines of proc_vmstat(5): pages of files that became dirty, pages of files in memory, and what went to disks, also around
+// the page cache, with their units in bytes.
+var writeCounters = [...]struct {
+	name string
+	unit limit.Bytes
+}{
+	{"\nnr_dirtied ", limit.Bytes(os.Getpagesize())},
+	{"\nnr_shmem ", limit.Bytes(os.Getpagesize())},
+	{"\npgpgout ", limit.KiB},
+}
+
+// machineWritten holds the bytes that all processes of the machine have written, by [writeCounters].
+type machineWritten [len(writeCounters)]limit.Bytes
+
+func (s *sampler) machineWrites() (w machineWritten, ok bool) {
 	if s.vmstat == nil {
-		return 0, false
+		return w, false
 	}
 	text, err := s.vmstat.Read(sysfile.Small)
 	if err != nil {
-		return 0, false
+		return w, false
 	}
-	sum := limit.Bytes(0)
-	for _, name := range []string{"\nnr_dirtied ", "\nnr_shmem "} {
-		_, rest, found := bytes.Cut(text, []byte(name))
+	for i, counter := range writeCounters {
+		_, rest, found := bytes.Cut(text, []byte(counter.name))
 		digits, _, whole := bytes.Cut(rest, []byte("\n"))
 		n, err := strconv.ParseInt(string(digits), 10, 64)
-		if !found || !whole || err != nil || n < 0 {
-			return 0, false
+		if !found || !whole || err != nil || n < 0 || n > 1<<50 {
+			return w, false
 		}
-		sum += limit.Bytes(n) * limit.Bytes(os.Getpagesize())
+		w[i] = limit.Bytes(n) * counter.unit
 	}
-	return sum, true
+	return w, true
 }
 
 func (s *sampler) close() { s.vmstat.Close() }
@@ -137,7 +148,7 @@ func (s *sampler) close() { s.vmstat.Close() }
 // last look. The reading is valid until the next look.
 func (s *sampler) look(processes []Process, near bool) Reading {
 	s.round++
-	s.dirtied, _ = s.machineWrites()
+	s.machine, _ = s.machineWrites()
 	var r Reading
 	sum := limit.Bytes(0)
 	last, own := emptied(s.spare[0]), emptied(s.spare[1])

@@ -2,6 +2,8 @@
 
 package disk
 
+import "github.com/plimsoll/plimsoll/limit"
+
 // Supported reports whether this system can be watched.
 const Supported = false
 
@@ -10,8 +12,8 @@ type sampler struct{}
 func newSampler([]string) *sampler            { return &sampler{} }
 func (*sampler) look([]Process, bool) Reading { return Reading{} }
 
-func (*sampler) fills() bool { return true }
+func (*sampler) fills(limit.Bytes) bool { return true }
 
-func (*sampler) nobodyWrites() bool { return false }
+func (*sampler) nobodyWrites(limit.Bytes) bool { return false }
 
 func (*sampler) close() {}

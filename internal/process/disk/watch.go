@@ -23,9 +23,9 @@ type Options struct {
 	Dirs []string
 	Run  Run
 	// CPU returns the processor time that the run has used, and false where that is not counted to the microsecond; it may be nil. A run that
-	// has used none since the last look has written nothing, so its processes are not asked as long as the disks do not fill either, and for
-	// [longestRest] at most: a process may have left what counts the time. Where it is not counted, the run rests in the same way when two
-	// looks in a row found nothing written and nobody on the machine has written since, and only as long as a disk needs to reach a line.
+	// has used none since the last look has written nothing, so its processes are not asked as long as the disks do not fill either. Where
+	// it is not counted, the run rests in the same way when two looks in a row found nothing written and nobody on the machine has written
+	// since. No rest is longer than a minute.
 	CPU func() (time.Duration, bool)
 	// Note is called with every event, from the watch's goroutine, after [Run].End was called for its victim.
 	Note func(Event)
@@ -37,10 +37,6 @@ type Options struct {
 const (
 	calm  = 2 * time.Second
 	brisk = 200 * time.Millisecond
-	// longestRest is the most between two looks at a run that uses no processor time.
-	longestRest = 20 * time.Second
-	// longestRestUncounted is the same where the processor time is not counted: nobody leaves what the machine writes.
-	longestRestUncounted = time.Minute
 	// hasty is the least between two looks while the run writes and a line is near: at [fastest] that is 40 MiB.
 	hasty = 20 * time.Millisecond
 	// fastest is an upper bound of the bytes that a run can write in a second: a fast disk of 2026.
@@ -60,67 +56,53 @@ func Start(o Options) (stop func()) {
 func watch(o Options, quit <-chan struct{}) {
 	policy := Policy{Lines: o.Lines}
 	s := newSampler(o.Dirs)
-	written, pause := limit.Bytes(0), calm
+	defer s.close()
+	rest, pause, near := rest{sampler: s}, calm, false
 	next := time.NewTimer(0)
 	defer next.Stop()
-	<-next.C
-	defer s.close()
-	spent, counted, looked := time.Duration(0), false, time.Time{}
-	same, room := 0, time.Duration(0) // looks in a row that found nothing written; the time to the nearest line
-	for near := false; ; {
-		// Both signs are read before the processes are, so that what they do meanwhile counts for the next look.
-		now, ok := time.Duration(0), false
-		if o.CPU != nil {
-			now, ok = o.CPU()
-		}
-		rests := ok && counted && now == spent && time.Since(looked) < longestRest
-		if !ok {
-			rests = same >= 2 && time.Since(looked) < room && s.nobodyWrites()
-		}
-		if rests && !near && !s.fills() {
-			next.Reset(rounding.Pause(pause))
-			select {
-			case <-quit:
-				return
-			case <-next.C:
-			}
-			continue
-		}
-		spent, counted, looked = now, ok, time.Now()
-		reading := s.look(o.Run.Processes(), near)
-		select {
-		case <-quit: // a look may have taken long
-			return
-		default:
-		}
-		if o.Used != nil {
-			o.Used(reading.Growth(), reading.Written)
-		}
-		for _, e := range policy.Look(reading) {
-			if e.Victim != nil {
-				o.Run.End(*e.Victim, e.Limit)
-				if e.Writer != nil && e.Writer.PID != e.Victim.PID && !e.Victim.Agent {
-					o.Run.End(*e.Writer, e.Limit)
-				}
-			}
-			o.Note(e)
-		}
-		near = policy.Near(reading)
-		least := brisk
-		if near && reading.Written > written {
-			least = hasty
-		}
-		if same++; reading.Written > written {
-			same = 0
-		}
-		written = reading.Written
-		room = time.Duration(min(float64(policy.Room(reading))/float64(fastest)/2, longestRestUncounted.Seconds()) * float64(time.Second))
-		pause = min(calm, max(least, room))
-		next.Reset(rounding.Pause(pause))
+	for {
 		select {
 		case <-quit:
 			return
 		case <-next.C:
 		}
+		spent, counted := time.Duration(0), false
+		if o.CPU != nil {
+			spent, counted = o.CPU()
+		}
+		if !rest.lasts(spent, counted) {
+			rest.begin(spent, counted)
+			reading := s.look(o.Run.Processes(), near)
+			select {
+			case <-quit: // a look may have taken long
+				return
+			default:
+			}
+			o.act(policy.Look(reading), reading)
+			near = policy.Near(reading)
+			least := brisk
+			if near && rest.writes(reading) {
+				least = hasty
+			}
+			rest.note(reading, &policy)
+			pause = min(calm, max(least, timeFor(rest.room)))
+		}
+		next.Reset(rounding.Pause(pause))
+	}
+}
+
+// act ends the victims of one look, and tells what there is to tell.
+func (o *Options) act(events []Event, reading Reading) {
+	if o.Used != nil {
+		o.Used(reading.Growth(), reading.Written)
+	}
+	for _, e := range events {
+		if e.Victim != nil {
+			o.Run.End(*e.Victim, e.Limit)
+			if e.Writer != nil && e.Writer.PID != e.Victim.PID && !e.Victim.Agent {
+				o.Run.End(*e.Writer, e.Limit)
+			}
+		}
+		o.Note(e)
 	}
 }

@@ -28,6 +28,7 @@ type level struct {
 	version   int
 	path, dir string
 	files     [files]string
+	unlimited bool // it had no limit when it was read
 }
 
 // The files of a level, as cgroup v1 and v2 name them.
@@ -90,11 +91,16 @@ func findCgroups(root fs.FS) (p places) {
 	return p
 }
 
-// readCgroups adds every enclosing cgroup with a limit to r.
+// readCgroups adds every enclosing cgroup with a limit to r. One that had none before is not asked.
 func (r *Reading) readCgroups(root fs.FS, p places) {
 	r.Approximate = append(r.Approximate, p.approximate...)
 	for i := range p.levels {
-		if c, ok := r.readLimits(root, &p.levels[i]); ok {
+		l := &p.levels[i]
+		if l.unlimited {
+			continue
+		}
+		c, limited := r.readLimits(root, l)
+		if l.unlimited = !limited; limited {
 			r.Cgroups = append(r.Cgroups, c)
 		}
 	}

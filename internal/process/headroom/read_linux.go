@@ -68,6 +68,9 @@ func (r *Reader) find(now time.Time) {
 	told := [2]uint64{cgroup, mounts}
 	if ok && also && told == r.told && !r.found.IsZero() {
 		clear(r.root.none) // who gets a limit meanwhile has a file for it
+		for i := range r.places.levels {
+			r.places.levels[i].unlimited = false
+		}
 		r.found = now
 		return
 	}

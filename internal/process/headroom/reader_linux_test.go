@@ -2,7 +2,11 @@ package headroom
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // A reader tells what a reading of its own tells, look after look, and keeps no more open after many looks than after one.
@@ -47,6 +51,51 @@ func TestReader(t *testing.T) {
 	r.Close()
 	if now := open(); now != before {
 		t.Errorf("%d files are open before, %d when it is closed", before, now)
+	}
+}
+
+// A limit that is there is read at every look, and one where there was none is found after half a minute.
+func TestReaderFindsANewLimit(t *testing.T) {
+	dir := t.TempDir()
+	bound := func(text string) {
+		t.Helper()
+		for name, text := range map[string]string{"memory.max": text, "memory.current": "4096\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r := NewReader()
+	defer r.Close()
+	if _, err := r.Read(); err != nil {
+		t.Fatal(err)
+	}
+	r.places = places{levels: appendLevels(nil, ownCgroup{version: 2, path: "/", mount: mount{point: dir}, rel: "."})}
+	for i, look := range []struct {
+		text  string
+		later bool
+		want  []limit.Bytes
+	}{
+		{"max\n", false, nil},
+		{"1000000\n", false, nil},
+		{"1000000\n", true, []limit.Bytes{1000000}},
+		{"2000000\n", false, []limit.Bytes{2000000}},
+		{"max\n", false, nil},
+	} {
+		if bound(look.text); look.later {
+			r.found = r.found.Add(-placesFor)
+		}
+		got, err := r.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var limits []limit.Bytes
+		for _, c := range got.Cgroups {
+			limits = append(limits, c.Limit)
+		}
+		if !slices.Equal(limits, look.want) {
+			t.Errorf("look %d: limits %v, want %v", i+1, limits, look.want)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@
 // # Concurrency, cost, tests
 //
 // [Start] runs one goroutine until stop is called, none with mode [Off] or without Max; all callbacks come from it.
-// A look costs two small reads for each process of the run, every half minute with the default Max. The decisions
+// A look costs two small reads for each process of the run, every minute with the default Max. The decisions
 // are a state machine without clock and processes; the tests drive it in virtual time, and the tests of the
 // sandbox and of the command with real ones.
 package orphans

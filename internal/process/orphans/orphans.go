@@ -22,7 +22,7 @@ const (
 // The bounds and defaults.
 const (
 	// DefaultEvery is the longest pause between two looks.
-	DefaultEvery = 30 * time.Second
+	DefaultEvery = time.Minute
 	// DefaultGrace is the time between SIGTERM and SIGKILL.
 	DefaultGrace = 2 * time.Second
 	// MaxOrphans bounds the orphans that are followed at one time, and MaxEvents the events of a run.

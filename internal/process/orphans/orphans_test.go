@@ -102,8 +102,8 @@ func TestOrphansAreWarnedAboutOnce(t *testing.T) {
 		if len(f.signals) > 0 {
 			t.Errorf("warn sent %v", f.signals)
 		}
-		if f.looks > 8*60*2+1 {
-			t.Errorf("%d looks in 8 hours: more than one in 30 s", f.looks)
+		if f.looks > 8*60+1 {
+			t.Errorf("%d looks in 8 hours: more than one in a minute", f.looks)
 		}
 	})
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // OOMScoreAdj raises a process's oom_score_adj to value (-1000 … 1000). It never lowers
@@ -18,25 +21,28 @@ func raiseOOMScore(procDir string, pid, value int) (changed bool, err error) {
 	if value < -MaxOOMScore || value > MaxOOMScore {
 		return false, fmt.Errorf("oom_score_adj %d: want -%d to %d", value, MaxOOMScore, MaxOOMScore)
 	}
-	path := procDir + "/" + strconv.Itoa(pid) + "/oom_score_adj"
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return false, oomError(pid, err)
+	var room [64]byte // no [os.File]: each process of a run is asked once, and what that allocates stays in a supervisor that is never collected
+	path := append(append(strconv.AppendInt(append(append(room[:0], procDir...), '/'), int64(pid), 10), "/oom_score_adj"...), 0)
+	at := unix.AT_FDCWD
+	r, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(&path[0])), unix.O_RDWR|unix.O_CLOEXEC, 0, 0, 0)
+	if errno != 0 {
+		return false, oomError(pid, errno)
 	}
-	defer f.Close()
+	fd := int(r)
+	defer unix.Close(fd)
 	var buf [32]byte
-	n, err := f.Read(buf[:])
+	n, err := unix.Pread(fd, buf[:], 0)
 	if err != nil {
 		return false, oomError(pid, err)
 	}
 	now, err := strconv.Atoi(string(bytes.TrimSpace(buf[:n])))
 	if err != nil {
-		return false, fmt.Errorf("%w: %s holds %q", errFormat, path, buf[:n])
+		return false, fmt.Errorf("%w: the oom_score_adj of process %d is %q", errFormat, pid, string(buf[:n]))
 	}
 	if now >= value {
 		return false, nil
 	}
-	if _, err := f.WriteAt(strconv.AppendInt(buf[:0], int64(value), 10), 0); err != nil {
+	if _, err := unix.Pwrite(fd, strconv.AppendInt(buf[:0], int64(value), 10), 0); err != nil {
 		return false, oomError(pid, err)
 	}
 	return true, nil

@@ -50,6 +50,7 @@ func (t *Tree) scanLocked() (Changes, error) {
 	if len(t.fresh) > 0 {
 		before := len(t.members)
 		added = t.identify(&changes)
+		changes.Appeared = slices.Grow(changes.Appeared, len(t.members)-before)
 		for _, m := range t.members[before:] { // drop leaves the list as it is
 			changes.Appeared = append(changes.Appeared, m.Process)
 		}

@@ -3,6 +3,7 @@ package proctree
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -198,6 +199,7 @@ func (t *Tree) Members() []Process { return t.AppendMembers(make([]Process, 0, 1
 func (t *Tree) AppendMembers(out []Process) []Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	out = slices.Grow(out, len(t.members))
 	for _, m := range t.members {
 		out = append(out, m.Process)
 	}
@@ -334,21 +336,12 @@ func (t *Tree) fileError(pid int, name string, err error) error {
 	return fmt.Errorf("read %s/%d/%s: %w", t.procDir, pid, name, err)
 }
 
-// readAll reads from the start of fd until the file ends or buf is full, and returns the number of bytes.
+// readAll reads from the start of fd, a file that the kernel writes as one piece, as much as fits into buf, and returns the number of bytes.
 func readAll(fd int, buf []byte) (int, error) {
-	total := 0
-	for total < len(buf) {
-		n, err := unix.Pread(fd, buf[total:], int64(total))
-		if err == unix.EINTR {
-			continue
+	for {
+		n, err := unix.Pread(fd, buf, 0)
+		if err != unix.EINTR {
+			return max(0, n), err
 		}
-		if err != nil {
-			return total, err
-		}
-		if n == 0 {
-			break
-		}
-		total += n
 	}
-	return total, nil
 }

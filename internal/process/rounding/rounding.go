@@ -10,24 +10,29 @@ package rounding
 import "time"
 
 // step is the unit to which ends of pauses are rounded, and slowStep that for pauses at least as long: a run that waits for something is
-// then looked at once in two seconds by all its watches together. A wait shorter than step is in a hurry and is not rounded.
+// then looked at once in two seconds by all its watches together. A wait shorter than step must not become longer: it ends at the last
+// multiple of quickStep, and one shorter than that is in a hurry and is not rounded.
 const (
-	step     = time.Second
-	slowStep = 2 * time.Second
+	quickStep = 500 * time.Millisecond
+	step      = time.Second
+	slowStep  = 2 * time.Second
 )
 
 // began differs between processes, so that those of many runs look at different moments.
 var began = time.Now()
 
 // Pause returns a pause of about d that ends a whole number of seconds after this process began, at most half a second shorter or longer;
-// from two seconds on an even number, at most one second shorter or longer. One of less than a second is not changed.
+// from two seconds on an even number, at most one second shorter or longer. One of half a second to a second ends at a whole number of half
+// seconds and is not longer; one of less is not changed.
 func Pause(d time.Duration) time.Duration { return pause(time.Since(began), d) }
 
 func pause(since, d time.Duration) time.Duration {
-	if d < step {
+	switch {
+	case d < quickStep:
 		return d
-	}
-	if d < slowStep {
+	case d < step:
+		return max(time.Millisecond, (since+d).Truncate(quickStep)-since)
+	case d < slowStep:
 		return (since + d).Round(step) - since
 	}
 	return (since + d).Round(slowStep) - since

@@ -10,24 +10,25 @@ import (
 )
 
 // ReadProcess reads a file of a process, such as "stat", into buf, as much as fits, and allocates nothing unless it fails: a supervisor
-// asks every process of its run all day. Errors are of type *[os.PathError].
+// asks every process of its run all day. It is for files that the kernel writes as one piece ("stat", "io", "status"), of which a read that
+// leaves room has got all. Errors are of type *[os.PathError].
 func ReadProcess(pid int, name string, buf []byte) ([]byte, error) {
 	var room [64]byte
 	path := append(room[:0], "/proc/"...)
 	path = append(append(strconv.AppendInt(path, int64(pid), 10), '/'), name...)
-	return readInto(append(path, 0), buf)
+	return readInto(append(path, 0), buf, true)
 }
 
 // ReadInto reads into buf, as much as fits.
 func ReadInto(name string, buf []byte) ([]byte, error) {
 	var room [256]byte
-	return readInto(append(append(room[:0], name...), 0), buf)
+	return readInto(append(append(room[:0], name...), 0), buf, false)
 }
 
 // ReadIn calls ReadInto for a file in a directory.
 func ReadIn(dir, name string, buf []byte) ([]byte, error) {
 	var room [256]byte
-	return readInto(append(append(append(append(room[:0], dir...), '/'), name...), 0), buf)
+	return readInto(append(append(append(append(room[:0], dir...), '/'), name...), 0), buf, false)
 }
 
 // Missing reports whether a file is not there, of which path is the name. Any other answer is false: whoever wants to know more opens it.
@@ -49,8 +50,9 @@ func links(dir string) (n uint32, ok bool) {
 	return st.Nlink, errno == 0 && st.Mask&unix.STATX_NLINK != 0
 }
 
-// readInto reads the file whose name, path, ends in a zero byte. It makes the call that opens it itself: unix.Open copies the name each time.
-func readInto(path, buf []byte) ([]byte, error) {
+// readInto reads the file whose name, path, ends in a zero byte; one that comes in one piece takes one call. It makes the call that opens it
+// itself: unix.Open copies the name each time.
+func readInto(path, buf []byte, inOnePiece bool) ([]byte, error) {
 	at := unix.AT_FDCWD
 	var fd int
 	for {
@@ -73,10 +75,10 @@ func readInto(path, buf []byte) ([]byte, error) {
 		if err != nil {
 			return nil, &os.PathError{Op: "read", Path: string(path[:len(path)-1]), Err: err}
 		}
-		if n == 0 {
+		total += n
+		if n == 0 || inOnePiece && total < len(buf) {
 			break
 		}
-		total += n
 	}
 	return buf[:total], nil
 }

@@ -18,7 +18,7 @@ type Alert struct {
 	Level string    `json:"level"`
 	Run   string    `json:"run"`
 	Tool  string    `json:"tool"`
-	What  string    `json:"what"` // "memory", "oom", "result", "window", "waiting", "refused", "died"
+	What  string    `json:"what"` // "memory", "oom", "result", "window", "waiting", "refused", "loop", "died"
 	Text  string    `json:"text"`
 	Time  time.Time `json:"time"`
 	// Help is the command to type about it.
@@ -110,6 +110,9 @@ func (a *alerting) events(e *runs.Entry) {
 			of = tool + " of the MCP server " + server
 		}
 		a.add(e, "warning", "result", or(e.LargestAt), "%s gave a result of %s, much for a model to read; ask it for less", of, limit.Bytes(e.LargestResult).Human())
+	}
+	if w := e.Window; w.Loops > 0 {
+		a.add(e, "warning", "loop", end, "repeats itself: %s", w.Loop)
 	}
 	if w := e.Window; w.LimitTokens > 0 && w.PeakTokens > w.LimitTokens {
 		a.add(e, "warning", "window", end, "a request had %s tokens for a window of %s", limit.Tokens(w.PeakTokens), limit.Tokens(w.LimitTokens))

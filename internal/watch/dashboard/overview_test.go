@@ -110,6 +110,7 @@ func TestEventsAreSentences(t *testing.T) {
 		journal.AgentRoom{Why: "window"},
 		journal.WindowOverflow{Action: "given_up"},
 		journal.WindowStalled{},
+		journal.WindowLoop{Text: "read was called 4 times in a row", Did: "stopped"},
 		journal.WindowPlan{Window: "5h"},
 		journal.WindowRepaired{What: "moved", Count: 2},
 		journal.WindowBreaker{Model: "m", State: "tripped", Reason: "r"},
@@ -146,8 +147,10 @@ func TestAlertsHaveTheTimeOfTheKillAndACommand(t *testing.T) {
 	kill, end := now.Add(-2*time.Hour), now.Add(-time.Minute)
 	entry := runs.Entry{ID: "abc", Tool: "claude", Outcome: "oom", Reason: "killed at its memory limit of 4 GiB", Ended: &end, Observed: runs.Observed{KilledAt: kill}}
 	child := runs.Entry{ID: "def", Tool: "claude", Outcome: "ok", KilledChildren: 2, Ended: &end, Observed: runs.Observed{KilledAt: kill}}
-	list := alertsOf([]runs.Entry{entry, child}, nil, now, func(e *runs.Entry, what string) string { return "plimsoll " + what + " " + e.ID })
-	if len(list) != 2 || !list[0].Time.Equal(kill) || !list[1].Time.Equal(kill) || list[0].Help != "plimsoll oom abc" || list[1].Text != "2 of its processes were killed for memory" {
+	loop := runs.Entry{ID: "ghi", Tool: "claude", Outcome: "ok", Ended: &end, Window: journal.Window{Loops: 2, Loop: "read was called 4 times"}}
+	list := alertsOf([]runs.Entry{entry, child, loop}, nil, now, func(e *runs.Entry, what string) string { return "plimsoll " + what + " " + e.ID })
+	if len(list) != 3 || !list[0].Time.Equal(kill) || !list[1].Time.Equal(kill) || list[0].Help != "plimsoll oom abc" || list[1].Text != "2 of its processes were killed for memory" ||
+		list[2].What != "loop" || list[2].Level != "warning" || list[2].Text != "repeats itself: read was called 4 times" {
 		t.Errorf("%+v", list)
 	}
 }

@@ -187,6 +187,8 @@ func windowSentence(e journal.Event) string {
 		return fmt.Sprintf("Plimsoll answered the request itself, with the status %d: %s", e.Status, e.Text)
 	case journal.WindowStalled:
 		return fmt.Sprintf("The answer stood still for %s and was ended.", rounded(e.Quiet))
+	case journal.WindowLoop:
+		return fmt.Sprintf("The agent repeats itself: %s%s.", e.Text, e.Then())
 	case journal.WindowPlan:
 		return fmt.Sprintf("%.0f %% of the plan's window of %s are used.", 100*e.Utilization, e.Window)
 	case journal.WindowRepaired:

@@ -143,6 +143,7 @@ func sumsOf(all *instruments, totals runs.Totals) {
 	repairs := all.counter("plimsoll.run.repairs", "{repair}", "Tool calls and results that were paired again.")
 	recoveries := all.counter("plimsoll.run.overflow.recoveries", "{request}", "Requests that were refused as too long and then fit.")
 	over := all.counter("plimsoll.run.over.window", "{run}", "Runs with a request that was larger than its window.")
+	loops := all.counter("plimsoll.run.loops", "{loop}", "How often an agent repeated itself, each episode once.")
 	trips := all.counter("plimsoll.run.breaker.trips", "{time}", "Times that a window was halved after a death for memory or repeated refusals.")
 	calls := all.counter("plimsoll.run.tool.calls", "{call}", "Calls of tools over MCP.")
 	results := all.counter("plimsoll.run.tool.results", "By", "Results as servers sent them (upstream) and as agents got them (delivered).")
@@ -169,7 +170,7 @@ func sumsOf(all *instruments, totals runs.Totals) {
 		waited.put(float64(s.WaitedMS)/1000, of)
 		for i, n := range map[*instrument]int64{
 			waits: s.Waited, requests: s.Requests, compactions: s.Compactions, cut: s.CutBytes, repairs: s.Repairs, recoveries: s.Recoveries, over: s.OverWindow,
-			trips: s.BreakerTrips, calls: s.Calls, spilled: s.Spilled, large: s.LargeResults, dropped: s.Dropped,
+			loops: s.Loops, trips: s.BreakerTrips, calls: s.Calls, spilled: s.Spilled, large: s.LargeResults, dropped: s.Dropped,
 		} {
 			i.add(n, of)
 		}

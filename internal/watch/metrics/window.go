@@ -27,7 +27,7 @@ type window struct {
 	duration, first, overhead, off             *instrument
 	requests, compactions, cut, repairs        *instrument
 	summaries                                  *instrument
-	breaks, removed, dropped, stalls           *instrument
+	breaks, removed, dropped, stalls, loops    *instrument
 	overflows, refused, passed, moved, evicted *instrument
 	limit, plan                                *instrument
 }
@@ -64,6 +64,7 @@ func (w *window) make(all *instruments, o Options) {
 	w.removed.add(0, nil)
 	w.dropped = all.counter("plimsoll.window.thinking.dropped", "{block}", "Blocks of reasoning that providers say they dropped, by the reason they give.")
 	w.stalls = all.counter("plimsoll.window.stalls", "{answer}", "Answers that stood still and were ended, by how.")
+	w.loops = all.counter("plimsoll.window.loops", "{loop}", "Agents that repeated themselves, each episode once, by rule and by what was done.")
 	w.overflows = all.counter("plimsoll.window.overflows", "{refusal}", "Refusals as too long, by the form of the error and what came of it.")
 	w.refused = all.counter("plimsoll.window.refused", "{request}", "Requests that Plimsoll answered with an error, by reason.")
 	w.passed = all.counter("plimsoll.window.passed", "{request}", "Requests that went through without being looked into, by reason.")
@@ -108,6 +109,8 @@ func (w *window) observe(m *Metrics, e journal.Event) {
 		w.response(m, e)
 	case journal.WindowStalled:
 		w.stalls.add(1, with(provider(e.Upstream), m.model(e.Model), truth("reasoning", e.Reasoning), text("ended", e.Ended)))
+	case journal.WindowLoop:
+		w.loops.add(1, with(text("rule", e.Rule), text("did", e.Did)))
 	case journal.WindowPlan:
 		w.plan.put(e.Utilization, with(provider(e.Upstream), text("window", e.Window)))
 	case journal.WindowRepaired:

@@ -18,6 +18,8 @@ type episode struct {
 	told map[Cause]bool
 	// kids, ooms and kills are the counts from before anybody looked.
 	kids, ooms, kills int
+	// loops is the number of times that it repeated itself and somebody was told, or nobody looked yet.
+	loops int64
 	// waits is true when it was seen waiting.
 	waits bool
 	// unnamed is the time since which a kill has been counted that nobody has named.
@@ -33,10 +35,11 @@ func begun(now time.Time, r *runs.Run) *episode {
 	p.see(now, r)
 	delete(p.told, ChildKilled) // the next one is news
 	p.kids, p.ooms, p.kills, p.unnamed = r.KilledChildren, r.OOMKills, len(r.Kills), time.Time{}
+	p.loops = r.Window.Loops
 	return p
 }
 
-// see looks at a run as it is now and returns what is to be told of it, each cause once. Of a run that only the index has, r has no
+// see looks at a run as it is now and returns what is to be told of it, each cause once, but each loop by itself. Of a run that only the index has, r has no
 // more than its entry.
 func (p *episode) see(now time.Time, r *runs.Run) []Notice {
 	var out []Notice
@@ -58,6 +61,11 @@ func (p *episode) see(now time.Time, r *runs.Run) []Notice {
 	}
 	if what, ok := p.childKilled(now, r); ok {
 		tell(ChildKilled, what, 0)
+	}
+	if r.Window.Loops > p.loops {
+		p.loops = r.Window.Loops
+		delete(p.told, Loop)
+		tell(Loop, "the agent repeats itself: "+r.Window.Loop, 0)
 	}
 	switch r.Outcome {
 	case string(journal.OutcomeOOM):

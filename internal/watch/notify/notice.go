@@ -21,6 +21,7 @@ const (
 	Refused     Cause = "refused"      // it was not admitted
 	Waiting     Cause = "waiting"      // it waits for longer than LongWait
 	Turn        Cause = "turn"         // it got its turn after TurnAfter or more
+	Loop        Cause = "loop"         // the agent repeats itself
 	Died        Cause = "died"         // its plimsoll was killed
 )
 
@@ -56,7 +57,7 @@ type Notice struct {
 // titles are the causes in words.
 var titles = map[Cause]string{
 	OOM: "killed for memory", ChildKilled: "a process was killed for memory", Limit: "ended at a limit", Refused: "not admitted",
-	Waiting: "still waiting", Turn: "got its turn", Died: "died",
+	Waiting: "still waiting", Turn: "got its turn", Loop: "an agent repeats itself", Died: "died",
 }
 
 // Bounds of what is told, in bytes.

@@ -102,6 +102,11 @@ func TestWhatIsToldOfARunOnce(t *testing.T) {
 			[]notify.Cause{notify.Refused},
 			"claude in shop: claude is not admitted: it wants ********\n",
 		},
+		"two loops": {
+			[]step{started, {0, journal.WindowLoop{Text: "read was called 4 times"}}, {0, journal.WindowRequest{}}, {time.Minute, journal.WindowLoop{Text: "an edit failed 4 times"}}, ended(journal.OutcomeOK, 0)},
+			[]notify.Cause{notify.Loop, notify.Loop},
+			"claude in shop: the agent repeats itself: read was called 4 times\nclaude in shop: the agent repeats itself: an edit failed 4 times\n",
+		},
 		"a limit":      {[]step{started, {0, journal.RunEnded{Outcome: journal.OutcomeLimit, LimitReached: "time_max"}}}, []notify.Cause{notify.Limit}, "ended at its limit time_max"},
 		"a server":     {[]step{{0, journal.ToolServer{Server: "github", State: "lost"}}, {0, journal.ToolServer{Server: "github", State: "killed", PID: 3, Peak: 1 << 30}}}, []notify.Cause{notify.ChildKilled}, "the MCP server github (pid 3) was killed at its memory limit, with 1 GiB"},
 		"a short wait": {[]step{waits, {59 * time.Second, journal.Admitted{Waited: 59 * time.Second}}, started}, nil, ""},

@@ -102,6 +102,7 @@ func TestOfAllRunsWhatIsNewIsTold(t *testing.T) {
 	old := begin(dir, "before1", "")
 	old.Append(journal.RunStarted{LimitBytes: 1 << 30})
 	old.Append(journal.ChildKilled{PID: 5, Name: "past", By: "kernel"})
+	old.Append(journal.WindowLoop{Text: "it read the past"})
 	calm := begin(dir, "before2", "")
 	calm.Append(journal.Admitted{Waited: time.Hour})
 	calm.Append(journal.RunStarted{LimitBytes: 1 << 30})
@@ -133,17 +134,18 @@ func TestOfAllRunsWhatIsNewIsTold(t *testing.T) {
 	live.Append(journal.ChildKilled{PID: 6, Name: "jest", Bytes: 1 << 20, By: "plimsoll"})
 	live.Append(journal.ChildKilled{PID: 7, Name: "jest", Bytes: 1 << 20, By: "plimsoll"})
 	old.Append(journal.ChildKilled{PID: 8, Name: "vitest", By: "kernel"})
+	old.Append(journal.WindowLoop{Text: "it made the same edit"})
 	within(t, way,
 		"short1: killed at its memory limit of 1 GiB", "short2: there is no room", "another1: there is no room",
 		"live1: got its turn after 2m 00s", "live1: jest (pid 6) was killed for memory at 1 MiB by Plimsoll",
-		"before1: vitest (pid 8) was killed for memory by the kernel")
+		"before1: vitest (pid 8) was killed for memory by the kernel", "before1: the agent repeats itself: it made the same edit")
 	old.end(t, journal.OutcomeOK)
 	live.end(t, journal.OutcomeOOM)
 	calm.end(t, journal.OutcomeOK)
 	within(t, way,
 		"short1: killed at its memory limit of 1 GiB", "short2: there is no room", "another1: there is no room",
 		"live1: got its turn after 2m 00s", "live1: jest (pid 6) was killed for memory at 1 MiB by Plimsoll",
-		"before1: vitest (pid 8) was killed for memory by the kernel",
+		"before1: vitest (pid 8) was killed for memory by the kernel", "before1: the agent repeats itself: it made the same edit",
 		"live1: killed at its memory limit of 1 GiB; jest was killed for memory at 1 MiB, and 1 more")
 }
 

@@ -38,6 +38,7 @@ type Sums struct {
 	Recoveries    int64 `json:"overflow_recoveries"`
 	OverWindow    int64 `json:"over_window"` // runs with a request that was larger than its window
 	BreakerTrips  int64 `json:"breaker_trips"`
+	Loops         int64 `json:"loops"` // times that an agent repeated itself
 
 	Calls          int64 `json:"calls"`
 	UpstreamBytes  int64 `json:"upstream_bytes"`
@@ -85,6 +86,7 @@ func (t Totals) add(e *Entry, tool string) {
 	s.Repairs += w.Repairs
 	s.Recoveries += w.OverflowRecoveries
 	s.BreakerTrips += e.BreakerTrips
+	s.Loops += w.Loops
 	if w.LimitTokens > 0 && w.PeakTokens > w.LimitTokens {
 		s.OverWindow++
 	}
@@ -121,6 +123,7 @@ func (s *Sums) plus(o *Sums) {
 	s.Recoveries += o.Recoveries
 	s.OverWindow += o.OverWindow
 	s.BreakerTrips += o.BreakerTrips
+	s.Loops += o.Loops
 	s.Calls += o.Calls
 	s.UpstreamBytes += o.UpstreamBytes
 	s.DeliveredBytes += o.DeliveredBytes

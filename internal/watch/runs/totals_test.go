@@ -40,7 +40,7 @@ func TestTotalsOutliveTheCleanUp(t *testing.T) {
 		write(i, Header{ID: id, Kind: KindRun, Report: journal.Report{Tool: tool}}, outcome,
 			journal.Waiting{}, journal.Waiting{}, journal.Admitted{}, journal.ChildKilled{PID: 7, Name: "node"},
 			journal.WindowRequest{Tokens: 150, LimitTokens: 100}, journal.WindowCompacted{Before: 150, After: 60, CutBytes: 400},
-			journal.WindowBreaker{State: "tripped"}, journal.ToolsTallied{Calls: 2, UpstreamBytes: 600 << 10, DeliveredBytes: 18000, Spilled: 1})
+			journal.WindowBreaker{State: "tripped"}, journal.WindowLoop{Rule: "cycle"}, journal.ToolsTallied{Calls: 2, UpstreamBytes: 600 << 10, DeliveredBytes: 18000, Spilled: 1})
 	}
 	before := open(t, dir).Totals()
 	claude := before["claude"]
@@ -49,7 +49,7 @@ func TestTotalsOutliveTheCleanUp(t *testing.T) {
 	}
 	want := Sums{
 		Outcomes: map[string]int64{"ok": 12, "oom": 3}, OOMKills: 3, ChildKills: 15, Waited: 15, WaitedMS: claude.WaitedMS, Requests: 15, Compactions: 15,
-		CompactedFrom: 15 * 150, CompactedTo: 15 * 60, CutBytes: 15 * 400, OverWindow: 15, BreakerTrips: 15,
+		CompactedFrom: 15 * 150, CompactedTo: 15 * 60, CutBytes: 15 * 400, OverWindow: 15, BreakerTrips: 15, Loops: 15,
 		Calls: 30, UpstreamBytes: 15 * 600 << 10, DeliveredBytes: 15 * 18000, Spilled: 15, LargeResults: 30,
 	}
 	if !reflect.DeepEqual(*claude, want) {

@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/internal/window/fit"
+	"github.com/plimsoll/plimsoll/internal/window/loops"
 	"github.com/plimsoll/plimsoll/internal/window/topic"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
@@ -68,8 +69,9 @@ type conversation struct {
 	names  *tokens.Names // of the messages that came, until they are counted
 	silent bool          // the server cuts input that is too long without an error
 
-	generation int      // of the cut that was put in
-	replayed   replayed // names the log that was put in, where nothing was decided now; else zero
+	generation int        // of the cut that was put in
+	replayed   replayed   // names the log that was put in, where nothing was decided now; else zero
+	loop       loops.Loop // that the newest messages close; of no Kind where they close none
 	repairs    []repair.Action
 	actions    []string
 }
@@ -87,6 +89,9 @@ func (t *conversation) prepare() error {
 		t.p.passed(t.rt, "aside", t.received.Bypass.String())
 	}
 	if err := t.replay(); err != nil {
+		return err
+	}
+	if err := t.lookForLoop(); err != nil {
 		return err
 	}
 	if t.p.o.Mode == Enforce {

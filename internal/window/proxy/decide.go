@@ -25,7 +25,7 @@ const (
 )
 
 // decide decides about the messages that are sent for the first time: calls and results are paired, contents that would doom the session
-// are mended, results are held to the user's bound, the newest prompt gets what is recalled. Each decision is stored. What was sent before
+// are mended, results are held to the user's bound, a loop is told behind the newest result, the newest prompt gets what is recalled. Each decision is stored. What was sent before
 // stays as it was; if it cannot, because the log is gone or a repair needs it, the decisions are stored as a cut.
 func (t *conversation) decide() {
 	d := decision{conversation: t, next: t.view.Request}
@@ -42,6 +42,7 @@ func (t *conversation) decide() {
 	d.repair()
 	d.mend()
 	d.bound()
+	d.hint()
 	next, at, text := t.recall(d.next)
 	d.next = next
 	if d.next == t.view.Request {

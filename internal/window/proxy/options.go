@@ -92,6 +92,9 @@ type Options struct {
 	// NoPreflight makes room only after a provider refused a request. NoRepair leaves calls, results and contents as they are.
 	NoPreflight, NoRepair bool
 
+	// OnLoop says what is done about an agent that repeats itself; [LoopWarn] when empty.
+	OnLoop LoopAction
+
 	// Counter, Usage, Resolver, Breaker and Compactor do the work; nil makes one with the
 	// defaults, in memory. Several proxies of one program may share them.
 	Counter   *tokens.Counter
@@ -144,6 +147,7 @@ type Proxy struct {
 	sent       *recent.Shared[prefixOf, sentAs]     // requests that were taken, by their client's messages
 	kept       knownPrefixes                        // of conversations whose turns the Keeper has
 	unrecalled knownPrefixes                        // of prompts for which nothing was recalled
+	looped     knownPrefixes                        // of requests whose loop was told
 	bound      *recent.Shared[string, struct{}]     // upstreams and models that have refused reasoning behind another beginning
 	refusing   *recent.Shared[string, struct{}]     // conversations in which reasoning was refused
 	lessons    *recent.Shared[string, mend.Options] // what providers have taught of contents, by conversation
@@ -170,6 +174,13 @@ func New(o Options) (*Proxy, error) {
 	default:
 		return nil, fmt.Errorf("the mode of the window plane is %q; use enforce, observe or off", o.Mode)
 	}
+	switch o.OnLoop {
+	case "":
+		o.OnLoop = LoopWarn
+	case LoopWarn, LoopHint, LoopStop:
+	default:
+		return nil, fmt.Errorf("on_loop of the window plane is %q; use warn, hint or stop", o.OnLoop)
+	}
 	ownLine := o.Trigger == 0
 	defaults(&o)
 	if err := checkLines(o); err != nil {
@@ -177,7 +188,7 @@ func New(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{
 		approved: recent.NewShared[replayed, struct{}](maxApproved, nil), sent: recent.NewShared[prefixOf, sentAs](maxPrefixes, prefixOf.sum),
-		kept: newKnownPrefixes(), unrecalled: newKnownPrefixes(), bound: recent.NewShared[string, struct{}](maxBound, nil),
+		kept: newKnownPrefixes(), unrecalled: newKnownPrefixes(), looped: newKnownPrefixes(), bound: recent.NewShared[string, struct{}](maxBound, nil),
 		refusing: recent.NewShared[string, struct{}](maxBound, nil), lessons: recent.NewShared[string, mend.Options](maxBound, nil),
 		plans: recent.NewShared[string, rate.Plan](maxPlans, nil),
 		o:     o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,

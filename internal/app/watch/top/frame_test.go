@@ -38,7 +38,7 @@ func busy() Snapshot {
 				ID: "aaaa0001", Kind: runs.KindRun, Tool: "claude", Project: "shop", PID: 12, State: runs.Running, Started: noon.Add(-41 * time.Minute),
 				AgeMS: 41 * 60_000, MemoryBytes: 3700 * mib, PeakBytes: 3800 * mib, LimitBytes: 4 * gib, ReservationBytes: 4 * gib, CPUPercent: 64.4,
 				Processes: 9, WindowTokens: 158_000, WindowLimit: 200_000, Compactions: 2, LargestBytes: 884 << 10, LargestTool: "argocd/list", Kills: 1,
-				DefinitionTokens: 23_400,
+				DefinitionTokens: 23_400, Loops: 2,
 			},
 			{
 				ID: "bbbb0001", Kind: runs.KindRun, Parent: "aaaa0001", Tool: "npm", Variant: "test", Project: "shop", PID: 13, State: runs.Running,
@@ -139,7 +139,7 @@ func story() *runs.Run {
 		Entry: runs.Entry{
 			ID: "ssss0001", Kind: runs.KindRun, Tool: "claude", Project: "shop", PID: 7, Started: noon, Ended: &ended, Outcome: "oom",
 			Reason: "killed at its memory limit of 4 GiB", DurationMS: 600_000, PeakBytes: 4 * gib, LimitBytes: 4 * gib, ReservationBytes: 4 * gib, OOMKills: 1,
-			Window: journal.Window{Requests: 6, TokensIn: 600_000, TokensOut: 9000, PeakTokens: 160_000, LimitTokens: 200_000, Compactions: 1, Stalled: 1},
+			Window: journal.Window{Requests: 6, TokensIn: 600_000, TokensOut: 9000, PeakTokens: 160_000, LimitTokens: 200_000, Compactions: 1, Stalled: 1, Loops: 2, Loop: "read was called 4 times in a row\x1b[2J"},
 			MCP:    journal.MCP{Calls: 3, DefinitionTokens: 23_400, Deferred: 61},
 		},
 		Report:    journal.Report{Command: []string{"claude", "-p", "fix\x1b[2Jit"}},

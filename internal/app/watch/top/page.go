@@ -67,6 +67,9 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 		if n := r.Window.Stalled; n > 0 {
 			add("answers that stood still and were ended, so that the client tries again: %d", n)
 		}
+		if n := r.Window.Loops; n > 0 {
+			add("repeated itself %s, the last time: %s", limit.Count(n, "time"), printable.Name(r.Window.Loop))
+		}
 		if row.Cost != nil {
 			add("cost %s", watch.Dollars(*row.Cost))
 		}

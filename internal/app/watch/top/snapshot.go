@@ -105,6 +105,7 @@ type Row struct {
 	WindowTokens int64  `json:"window_tokens"`
 	WindowLimit  int64  `json:"window_limit"`
 	Compactions  int64  `json:"compactions"`
+	Loops        int64  `json:"loops,omitempty"` // times that the agent repeated itself
 	LargestBytes int64  `json:"largest_result_bytes"`
 	LargestTool  string `json:"largest_result_tool,omitempty"`
 	// DefinitionTokens are the tokens of MCP tools' definitions in each request, DeferredTools the tools that are found by search instead.
@@ -175,7 +176,7 @@ func rowOf(e *runs.Entry, now time.Time, price price) Row {
 		State: e.Outcome, Reason: e.Reason, Started: e.Started, Since: e.Started, Ended: e.Ended,
 		AgeMS:     max(0, now.Sub(e.Started).Milliseconds()),
 		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,
-		Compactions: e.Rooms(), LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(), Editor: e.Editor,
+		Compactions: e.Rooms(), Loops: e.Window.Loops, LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(), Editor: e.Editor,
 		DefinitionTokens: e.MCP.DefinitionTokens, DeferredTools: e.MCP.Deferred,
 	}
 	r.WindowTokens, r.WindowLimit = e.PeakWindow()

@@ -334,7 +334,7 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	return line
 }
 
-// note returns what the columns have no room for: why the run is stale, --force, and orphans; mostly "".
+// note returns what the columns have no room for: why the run is stale, --force, orphans, and how often the agent repeated itself; mostly "".
 func (r *Row) note() string {
 	var parts []string
 	if r.State == Stale {
@@ -345,6 +345,9 @@ func (r *Row) note() string {
 	}
 	if r.Orphans > 0 {
 		parts = append(parts, limit.Count(r.Orphans, "orphan"))
+	}
+	if r.Loops > 0 && r.Live() {
+		parts = append(parts, "repeated itself "+limit.Count(r.Loops, "time"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,9 +1,8 @@
-package repeat
+package loops
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"strings"
 	"unsafe"
@@ -42,9 +41,12 @@ const (
 type Options struct {
 	// Window is the number of calls that are remembered (10); at least Identical.
 	Window int
-	// Identical is the number of calls in a row that are the same, with the same result, that make a
+	// Identical is the number of calls among those that are the same, with the same result, that make a
 	// loop (4); at least 2.
 	Identical int
+	// Foreign is set for an agent whose tools and purpose are not known. Calls that wait, or ask how far something is, may repeat then,
+	// and a tool may fail in many ways: a test that is run again after each edit does.
+	Foreign bool
 }
 
 // Call is a call of a tool that has ended.
@@ -62,8 +64,13 @@ type Kind string
 const (
 	KindIdentical Kind = "identical" // one call again and again
 	KindCycle     Kind = "cycle"     // A-B-A-B, A-B-C-A-B-C
+	KindFailing   Kind = "failing"   // one call fails again and again, in whatever words
 	KindErrors    Kind = "errors"    // one tool fails whatever it is given
+	KindSaid      Kind = "said"      // the model says the same again and again
 )
+
+// Kinds are all of them.
+var Kinds = []Kind{KindIdentical, KindCycle, KindFailing, KindErrors, KindSaid}
 
 // Finding is a loop.
 type Finding struct {
@@ -77,14 +84,18 @@ type digest [16]byte
 
 // A seen call is all that is kept of a call.
 type seenCall struct {
-	what digest // name, arguments and result
-	name string // at most nameBytes
+	what   digest // name, arguments and result
+	call   digest // name and arguments
+	name   string // at most nameBytes
+	nature nature
+	failed bool
 }
 
 // A step is all that is kept of a step.
 type step struct {
 	what  digest
 	calls int
+	polls bool // one of them may repeat
 }
 
 // A streak counts the steps in a row in which a tool failed.
@@ -99,7 +110,7 @@ type Detector struct {
 	o       Options
 	calls   []seenCall // newest last
 	steps   []step
-	failing []streak // that failed last at the end
+	streaks []streak // the tool that failed last at the end
 	found   int64
 	names   int64 // bytes of all names
 }
@@ -125,7 +136,7 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 	}
 	list := make([]seenCall, len(calls))
 	for i, c := range calls {
-		list[i] = seenCall{what: digestCall(c), name: clip(c.Name)}
+		list[i] = seen(c)
 	}
 	// Calls of one step have no order: a model may write them in another one the next time.
 	sorting.By(list, func(a, b seenCall) int { return slices.Compare(a.what[:], b.what[:]) })
@@ -135,17 +146,21 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 			found = f
 		}
 	}
-	sum := sha256.New()
+	sum, polls := sha256.New(), false
 	for _, s := range list {
 		sum.Write(s.what[:])
+		polls = polls || s.nature.polls()
 		d.remember(s)
 		note(d.identical())
+		note(d.failing())
 		note(d.cycle())
 	}
-	d.steps = append(d.steps, step{digest(sum.Sum(nil)[:16]), len(list)})
+	d.steps = append(d.steps, step{digest(sum.Sum(nil)[:16]), len(list), polls})
 	d.steps = d.steps[max(0, len(d.steps)-maxRepeatedSteps):]
 	note(d.batch())
-	note(d.errors(calls))
+	if !d.o.Foreign {
+		note(d.errors(calls))
+	}
 	if found.Kind == "" {
 		return Finding{}, false
 	}
@@ -161,7 +176,7 @@ func (d *Detector) Bytes() int64 {
 	return int64(unsafe.Sizeof(*d)) + d.names +
 		int64(cap(d.calls))*int64(unsafe.Sizeof(seenCall{})) +
 		int64(cap(d.steps))*int64(unsafe.Sizeof(step{})) +
-		int64(cap(d.failing))*int64(unsafe.Sizeof(streak{}))
+		int64(cap(d.streaks))*int64(unsafe.Sizeof(streak{}))
 }
 
 // remember adds a call, and forgets the oldest when there are too many.
@@ -176,135 +191,6 @@ func (d *Detector) remember(s seenCall) {
 	d.names += int64(len(s.name))
 	d.calls = append(d.calls, s)
 }
-
-// identical looks for one call again and again.
-func (d *Detector) identical() (Finding, bool) {
-	n := d.o.Identical
-	if len(d.calls) < n {
-		return Finding{}, false
-	}
-	last := d.calls[len(d.calls)-n:]
-	for _, s := range last[1:] {
-		if s.what != last[0].what {
-			return Finding{}, false
-		}
-	}
-	name := last[0].name
-	return Finding{
-		Kind:   KindIdentical,
-		Nudge:  fmt.Sprintf("You called %s %d times in a row with the same arguments, and the result was the same each time. Calling it again will change nothing. %s", name, n, advice),
-		Detail: fmt.Sprintf("%s was called %d times in a row with the same arguments and the same result", name, n),
-	}, true
-}
-
-// cycle looks for a few calls that come twice in the same order.
-func (d *Detector) cycle() (Finding, bool) {
-	for n := 2; n <= maxCycle && 2*n <= len(d.calls); n++ {
-		last := d.calls[len(d.calls)-2*n:]
-		same, differ := true, false
-		for i := range n {
-			same = same && last[i].what == last[n+i].what
-			differ = differ || last[i].what != last[0].what
-		}
-		if same && differ {
-			return cycleOf(last[:n], 2), true
-		}
-	}
-	return Finding{}, false
-}
-
-// batch looks for a step of several calls that comes again and again.
-func (d *Detector) batch() (Finding, bool) {
-	if len(d.steps) < maxRepeatedSteps || d.steps[0].calls < 2 {
-		return Finding{}, false
-	}
-	for _, s := range d.steps[1:] {
-		if s.what != d.steps[0].what {
-			return Finding{}, false
-		}
-	}
-	n := min(d.steps[0].calls, len(d.calls))
-	return cycleOf(d.calls[len(d.calls)-n:], maxRepeatedSteps), true
-}
-
-// cycleOf returns a finding about calls that came so many times.
-func cycleOf(calls []seenCall, times int) Finding {
-	const maxShown = 4
-	var names []string
-	for _, s := range calls[:min(len(calls), maxShown)] {
-		names = append(names, s.name)
-	}
-	list := strings.Join(names, ", ")
-	if len(calls) > maxShown {
-		list += ", …"
-	}
-	return Finding{
-		Kind: KindCycle,
-		Nudge: fmt.Sprintf("You made the same calls (%s) %d times over, with the same arguments, and their results were the same each time. Making them again will change nothing. %s",
-			list, times, advice),
-		Detail: fmt.Sprintf("the same calls (%s) were made %d times over, with the same arguments and the same results", list, times),
-	}
-}
-
-// errors looks for a tool that fails whatever it is given.
-func (d *Detector) errors(calls []Call) (found Finding, ok bool) {
-	type sum struct {
-		name string
-		tool digest
-		well bool
-	}
-	var tools []sum
-	at := map[digest]int{}
-	for _, c := range calls {
-		id := digestOf("tool", c.Name)
-		i, known := at[id]
-		if !known {
-			i = len(tools)
-			at[id] = i
-			tools = append(tools, sum{name: clip(c.Name), tool: id})
-		}
-		tools[i].well = tools[i].well || !c.Failed
-	}
-	for _, t := range tools {
-		s := streak{name: t.name, tool: t.tool}
-		if i := slices.IndexFunc(d.failing, func(s streak) bool { return s.tool == t.tool }); i >= 0 {
-			s = d.failing[i]
-			d.forget(i)
-		}
-		if t.well {
-			continue // a success ends the streak
-		}
-		s.steps++
-		if s.steps >= errorSteps {
-			if !ok {
-				found, ok = errorsOf(s), true
-			}
-			s.steps = errorSteps - errorGrace
-		}
-		if len(d.failing) == MaxTools {
-			d.forget(0)
-		}
-		d.names += int64(len(s.name))
-		d.failing = append(d.failing, s)
-	}
-	return found, ok
-}
-
-func (d *Detector) forget(i int) {
-	d.names -= int64(len(d.failing[i].name))
-	d.failing = slices.Delete(d.failing, i, i+1)
-}
-
-func errorsOf(s streak) Finding {
-	return Finding{
-		Kind:   KindErrors,
-		Nudge:  fmt.Sprintf("Every call of %s has failed for the last %d steps, with whatever arguments. Another guess will most likely fail too. Read what the errors say. %s", s.name, s.steps, advice),
-		Detail: fmt.Sprintf("every call of %s failed in %d steps in a row", s.name, s.steps),
-	}
-}
-
-// advice ends each nudge.
-const advice = "Do something else, or answer the user now with what you know, and say what is missing."
 
 // clip returns a name as it is kept and shown, in memory of its own.
 func clip(name string) string {

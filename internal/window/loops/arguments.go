@@ -1,4 +1,4 @@
-package repeat
+package loops
 
 import (
 	"crypto/sha256"
@@ -15,19 +15,20 @@ import (
 	"strings"
 )
 
-// digestCall returns the digest of a call with its result. All failures count as one result: the same error in other words is no progress.
-func digestCall(c Call) digest {
+// seen returns all that is kept of a call.
+func seen(c Call) seenCall {
 	h := sha256.New()
 	field(h, c.Name)
 	canonical(h, c.Arguments)
+	s := seenCall{call: digest(h.Sum(nil)[:16]), name: clip(c.Name), nature: natureOf(c.Name, c.Arguments), failed: c.Failed}
+	var result [9]byte
+	binary.LittleEndian.PutUint64(result[:], c.Result)
 	if c.Failed {
-		field(h, "failed")
-	} else {
-		var b [8]byte
-		binary.LittleEndian.PutUint64(b[:], c.Result)
-		h.Write(b[:])
+		result[8] = 1
 	}
-	return digest(h.Sum(nil)[:16])
+	h.Write(result[:])
+	s.what = digest(h.Sum(nil)[:16])
+	return s
 }
 
 // digestOf returns the digest of a few texts.

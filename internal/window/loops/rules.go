@@ -1,0 +1,185 @@
+package loops
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// identical looks for one call among the newest ones again and again, with one result. What changes something in between is progress: a test
+// that is run after each edit is no loop, whatever it says. So is a wait, for who asks then.
+func (d *Detector) identical() (Finding, bool) {
+	n, last := d.o.Identical, len(d.calls)-1
+	newest := d.calls[last]
+	if d.polls(newest) {
+		return Finding{}, false
+	}
+	times := 1
+	for i := last - 1; i >= 0 && times < n; i-- {
+		switch c := d.calls[i]; {
+		case c.what == newest.what:
+			times++
+			if times == n {
+				return identicalOf(newest.name, n, last+1-i), true
+			}
+		case d.o.Foreign && c.nature == waits, c.nature == acts && !c.failed && d.once(i):
+			return Finding{}, false
+		}
+	}
+	return Finding{}, false
+}
+
+// polls reports whether a call may repeat.
+func (d *Detector) polls(c seenCall) bool { return d.o.Foreign && c.nature.polls() }
+
+// once reports whether no other call among the newest is the one at an index, with its result.
+func (d *Detector) once(at int) bool {
+	for i, c := range d.calls {
+		if i != at && c.what == d.calls[at].what {
+			return false
+		}
+	}
+	return true
+}
+
+func identicalOf(name string, times, among int) Finding {
+	where := "in a row"
+	if among > times {
+		where = fmt.Sprintf("among the last %d calls", among)
+	}
+	return Finding{
+		Kind:   KindIdentical,
+		Nudge:  fmt.Sprintf("You called %s %d times %s with the same arguments, and the result was the same each time. Calling it again will change nothing. %s", name, times, where, advice),
+		Detail: fmt.Sprintf("%s was called %d times %s with the same arguments and the same result", name, times, where),
+	}
+}
+
+// failing looks for one call that fails again and again with nothing done in between. An error is no progress, however it is worded.
+func (d *Detector) failing() (Finding, bool) {
+	n := d.o.Identical
+	if len(d.calls) < n {
+		return Finding{}, false
+	}
+	last := d.calls[len(d.calls)-n:]
+	for _, s := range last {
+		if !s.failed || s.call != last[0].call || d.polls(s) {
+			return Finding{}, false
+		}
+	}
+	name := last[0].name
+	return Finding{
+		Kind:   KindFailing,
+		Nudge:  fmt.Sprintf("You called %s %d times in a row with the same arguments, and it failed each time. Read what the error says. %s", name, n, advice),
+		Detail: fmt.Sprintf("%s was called %d times in a row with the same arguments, and failed each time", name, n),
+	}, true
+}
+
+// cycle looks for a few calls that come twice in the same order.
+func (d *Detector) cycle() (Finding, bool) {
+	for n := 2; n <= maxCycle && 2*n <= len(d.calls); n++ {
+		last := d.calls[len(d.calls)-2*n:]
+		same, differ := true, false
+		for i := range n {
+			same = same && last[i].what == last[n+i].what
+			differ = differ || last[i].what != last[0].what
+			same = same && !d.polls(last[i])
+		}
+		if same && differ {
+			return cycleOf(last[:n], 2), true
+		}
+	}
+	return Finding{}, false
+}
+
+// batch looks for a step of several calls that comes again and again.
+func (d *Detector) batch() (Finding, bool) {
+	if len(d.steps) < maxRepeatedSteps || d.steps[0].calls < 2 {
+		return Finding{}, false
+	}
+	for _, s := range d.steps[1:] {
+		if s.what != d.steps[0].what || d.o.Foreign && s.polls {
+			return Finding{}, false
+		}
+	}
+	n := min(d.steps[0].calls, len(d.calls))
+	return cycleOf(d.calls[len(d.calls)-n:], maxRepeatedSteps), true
+}
+
+// cycleOf returns a finding about calls that came so many times.
+func cycleOf(calls []seenCall, times int) Finding {
+	const maxShown = 4
+	var names []string
+	for _, s := range calls[:min(len(calls), maxShown)] {
+		names = append(names, s.name)
+	}
+	list := strings.Join(names, ", ")
+	if len(calls) > maxShown {
+		list += ", …"
+	}
+	return Finding{
+		Kind: KindCycle,
+		Nudge: fmt.Sprintf("You made the same calls (%s) %d times over, with the same arguments, and their results were the same each time. Making them again will change nothing. %s",
+			list, times, advice),
+		Detail: fmt.Sprintf("the same calls (%s) were made %d times over, with the same arguments and the same results", list, times),
+	}
+}
+
+// errors looks for a tool that fails whatever it is given.
+func (d *Detector) errors(calls []Call) (found Finding, ok bool) {
+	type sum struct {
+		name string
+		tool digest
+		well bool
+	}
+	var tools []sum
+	at := map[digest]int{}
+	for _, c := range calls {
+		id := digestOf("tool", c.Name)
+		i, known := at[id]
+		if !known {
+			i = len(tools)
+			at[id] = i
+			tools = append(tools, sum{name: clip(c.Name), tool: id})
+		}
+		tools[i].well = tools[i].well || !c.Failed
+	}
+	for _, t := range tools {
+		s := streak{name: t.name, tool: t.tool}
+		if i := slices.IndexFunc(d.streaks, func(s streak) bool { return s.tool == t.tool }); i >= 0 {
+			s = d.streaks[i]
+			d.forget(i)
+		}
+		if t.well {
+			continue // a success ends the streak
+		}
+		s.steps++
+		if s.steps >= errorSteps {
+			if !ok {
+				found, ok = errorsOf(s), true
+			}
+			s.steps = errorSteps - errorGrace
+		}
+		if len(d.streaks) == MaxTools {
+			d.forget(0)
+		}
+		d.names += int64(len(s.name))
+		d.streaks = append(d.streaks, s)
+	}
+	return found, ok
+}
+
+func (d *Detector) forget(i int) {
+	d.names -= int64(len(d.streaks[i].name))
+	d.streaks = slices.Delete(d.streaks, i, i+1)
+}
+
+func errorsOf(s streak) Finding {
+	return Finding{
+		Kind:   KindErrors,
+		Nudge:  fmt.Sprintf("Every call of %s has failed for the last %d steps, with whatever arguments. Another guess will most likely fail too. Read what the errors say. %s", s.name, s.steps, advice),
+		Detail: fmt.Sprintf("every call of %s failed in %d steps in a row", s.name, s.steps),
+	}
+}
+
+// advice ends each nudge.
+const advice = "Do something else, or answer the user now with what you know, and say what is missing."
