@@ -129,7 +129,7 @@ func TestTheTimeOfAKill(t *testing.T) {
 	kill, end := time.Unix(1_000_000, 0), time.Unix(1_007_200, 0)
 	for name, event := range map[string]journal.Event{
 		"the kernel": journal.OOMKills{New: 1, Total: 1}, "a child": journal.ChildKilled{PID: 7, Name: "jest", By: "kernel"},
-		"a limit": journal.LimitReached{Name: "write_max", Line: journal.LineHard, Did: "killed"}, "a server": journal.ToolServer{State: "killed", Server: "big"},
+		"a limit": journal.LimitReached{Name: "write_max", Line: journal.LineHard, Did: "ended dd (pid 7)"}, "a server": journal.ToolServer{State: "killed", Server: "big"},
 	} {
 		r := Follow(Header{ID: "a", Kind: KindRun})
 		r.Observe(journal.Record{Time: kill, Event: event})
