@@ -18,7 +18,7 @@ var roomLines = map[string]int{
 	"app":              24870, // with plimsoll spend, what a given line says of what it replaced, the two demos, notes that go by themselves inside of a run, and what top, stats and runs took over
 	"argocd":           21100,
 	"bench":            6800,
-	"cmd":              5900, // with plimsoll spend, the demo of Argo CD, the explanation of a table, and the manual page in the place of three modules, and tables that fit the terminal
+	"cmd":              5910, // with plimsoll spend, the demo of Argo CD, the explanation of a table, and the manual page in the place of three modules, and tables that fit the terminal
 	"config":           10190,
 	"deploy":           300,
 	"e2e":              700,
@@ -28,9 +28,9 @@ var roomLines = map[string]int{
 	"journal":          1800,
 	"limit":            400,
 	"memory":           16520, // with what tells statements from questions and orders (signs), and what records are named by
-	"process":          25200, // with what refusals name, and the rests of the watches over disks and trees
+	"process":          25260, // with what refusals name, and the rests of the watches over disks and trees
 	"tools":            31040,
-	"watch":            9950,  // with verdicts, events as sentences, whose turn it is, and the host's memory by run, and the memory of a run by process
+	"watch":            9980,  // with verdicts, events as sentences, whose turn it is, and the host's memory by run, and the memory of a run by process
 	"window":           38900, // with prices, what each answer has cost, and loops of any agent
 }
 
