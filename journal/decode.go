@@ -53,6 +53,7 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 		WindowRequest{},
 		WindowResponse{},
 		WindowStalled{},
+		WindowRateWaited{},
 		WindowPlan{},
 		WindowRepaired{},
 		WindowCompacted{},

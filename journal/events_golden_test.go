@@ -38,6 +38,7 @@ var events = []journal.Event{
 	journal.WindowRequest{},
 	journal.WindowResponse{},
 	journal.WindowStalled{},
+	journal.WindowRateWaited{},
 	journal.WindowPlan{},
 	journal.WindowRepaired{},
 	journal.WindowCompacted{},

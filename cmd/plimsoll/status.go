@@ -142,6 +142,9 @@ func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 	default:
 		parts = append(parts, head+": "+paint(percent(s.MemoryBytes, s.LimitBytes), formatUsed(s.MemoryBytes, s.LimitBytes)))
 	}
+	if s.State == app.GlanceRunning && s.Reason != "" {
+		parts = append(parts, app.Printable(s.Reason))
+	}
 	if s.WindowTokens > 0 {
 		parts = append(parts, paint(percent(s.WindowTokens, s.WindowLimit), windowOf(s)))
 	}

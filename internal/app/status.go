@@ -19,6 +19,7 @@ type (
 const (
 	GlanceNoRun   = watch.NoRun
 	GlanceWaiting = runs.Waiting
+	GlanceRunning = runs.Running
 )
 
 // Glance returns the run that this process is in, else the newest one of the project that it stands in, at a glance. It needs no [App]:

@@ -17,8 +17,8 @@ var roomLines = map[string]int{
 	"agent":            25430, // what notices loops is in window now, for every agent
 	"app":              24870, // with plimsoll spend, what a given line says of what it replaced, the two demos, notes that go by themselves inside of a run, and what top, stats and runs took over
 	"argocd":           21100,
-	"bench":            6800,
-	"cmd":              5910, // with plimsoll spend, the demo of Argo CD, the explanation of a table, and the manual page in the place of three modules, and tables that fit the terminal
+	"bench":            7010, // with the rates of providers
+	"cmd":              5910, // with plimsoll spend, the demo of Argo CD, the explanation of a table, the manual page in the place of three modules, and tables that fit the terminal
 	"config":           10190,
 	"deploy":           300,
 	"e2e":              700,
@@ -30,8 +30,8 @@ var roomLines = map[string]int{
 	"memory":           16520, // with what tells statements from questions and orders (signs), and what records are named by
 	"process":          25260, // with what refusals name, and the rests of the watches over disks and trees
 	"tools":            31040,
-	"watch":            9980,  // with verdicts, events as sentences, whose turn it is, and the host's memory by run, and the memory of a run by process
-	"window":           38900, // with prices, what each answer has cost, and loops of any agent
+	"watch":            10130, // with plans, waits for a provider, verdicts, events as sentences, whose turn it is, the host's memory by run, and the memory of a run by process
+	"window":           39450, // with the queue for what providers let through, prices, and what each answer has cost
 }
 
 // slack is how far below its bound a room may be, in lines, before the bound has to follow.

@@ -91,7 +91,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
 			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: int(config.Auto), Summarizer: "auto",
 			SummaryURL: "https://api.openai.com/v1",
-			OnLoop: "warn", Store: "disk", BodyMemory: 256 * limit.MiB,
+			OnLoop:     "warn", RateQueue: true, Store: "disk", BodyMemory: 256 * limit.MiB,
 		},
 		Upstream: config.UpstreamSettings{
 			OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com", Gemini: "https://generativelanguage.googleapis.com",

@@ -174,7 +174,8 @@ type WindowSettings struct {
 	SummaryKey   string `json:"summary_key"` // name of an environment variable
 
 	OnLoop     string      `json:"on_loop"` // "warn", "hint" or "stop"
-	Store      string      `json:"store"`   // "off", "memory" or "disk"
+	RateQueue  bool        `json:"rate_queue"`
+	Store      string      `json:"store"` // "off", "memory" or "disk"
 	BodyMemory limit.Bytes `json:"body_memory"`
 }
 

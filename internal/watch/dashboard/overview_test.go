@@ -111,6 +111,8 @@ func TestEventsAreSentences(t *testing.T) {
 		journal.WindowOverflow{Action: "given_up"},
 		journal.WindowStalled{},
 		journal.WindowLoop{Text: "read was called 4 times in a row", Did: "stopped"},
+		journal.WindowRateWaited{Requests: 2, Longest: time.Second},
+		journal.WindowRateWaited{Waiting: 1},
 		journal.WindowPlan{Window: "5h"},
 		journal.WindowRepaired{What: "moved", Count: 2},
 		journal.WindowBreaker{Model: "m", State: "tripped", Reason: "r"},

@@ -53,6 +53,8 @@ func verdict(r *runs.Run) string {
 		return fmt.Sprintf("It waits for you since %s: the answer ended the turn, and nothing was asked since.%s", clockOf(r.WaitsForYou), killed)
 	case r.Outcome == runs.Waiting:
 		return "It has not started: it " + r.Reason + "."
+	case r.Outcome == runs.Running && r.Reason != "":
+		return "It " + r.Reason + "." + killed
 	case r.Outcome == runs.Running:
 		return "It runs." + killed
 	case r.Outcome == "ok":
@@ -189,6 +191,8 @@ func windowSentence(e journal.Event) string {
 		return fmt.Sprintf("The answer stood still for %s and was ended.", rounded(e.Quiet))
 	case journal.WindowLoop:
 		return fmt.Sprintf("The agent repeats itself: %s%s.", e.Text, e.Then())
+	case journal.WindowRateWaited:
+		return rateSentence(&e)
 	case journal.WindowPlan:
 		return fmt.Sprintf("%.0f %% of the plan's window of %s are used.", 100*e.Utilization, e.Window)
 	case journal.WindowRepaired:
@@ -214,4 +218,11 @@ func asked(model string, tokens, most int64) string {
 		return fmt.Sprintf("%s was asked, with %s of %s tokens.", model, limit.Tokens(tokens), limit.Tokens(most))
 	}
 	return fmt.Sprintf("%s was asked, with %s tokens.", model, limit.Tokens(tokens))
+}
+
+func rateSentence(e *journal.WindowRateWaited) string {
+	if e.Waiting > 0 {
+		return fmt.Sprintf("%s %s for the provider.", limit.Count(int64(e.Waiting), "request"), map[bool]string{true: "waits", false: "wait"}[e.Waiting == 1])
+	}
+	return fmt.Sprintf("%s went on after waiting for the provider, %s at the longest.", limit.Count(int64(e.Requests), "request"), rounded(e.Longest))
 }

@@ -89,8 +89,11 @@ type Observed struct {
 
 	// Usage is the tokens that each of its models read and wrote, of the first 16 models.
 	Usage []Usage `json:"usage,omitempty"`
-	// Plans is what the providers of its subscriptions said last of how much is used, of the newest 16 windows.
+	// Plans tells how much of its subscriptions was used, of the newest 16 windows.
 	Plans []Plan `json:"plans,omitempty"`
+
+	// RateWait tells how its requests wait for their provider; Told is the zero time where none did.
+	RateWait RateWait `json:"rate_wait,omitzero"`
 
 	model string // of the last request of an agent of Plimsoll's own
 	// through is true for a run whose requests an outer run counts too.
@@ -156,6 +159,8 @@ func (o *Observed) observe(r *journal.Record) {
 		}
 	case journal.Admitted, journal.Refused, journal.RunStarted, journal.RunEnded:
 		o.stopWaiting(r.Time)
+	case journal.WindowRateWaited:
+		o.RateWait = rateWaitOf(r.Time, &e)
 	case journal.WindowPlan:
 		o.Plans = AddPlan(o.Plans, planOf(r.Time, e))
 	case journal.WindowCompacted:

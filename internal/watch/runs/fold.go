@@ -361,7 +361,7 @@ func (r *Run) settle() {
 		r.Outcome = Waiting
 		r.Reason = limit.Short(fmt.Sprintf("waits for %s, %d in the queue", r.Queue.Reason, r.Queue.Position), maxReason)
 	default:
-		r.Outcome, r.Reason = Running, ""
+		r.Outcome, r.Reason = Running, r.RateWait.Words(time.Now())
 		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())
 	}
 	if !r.ended || r.died {

@@ -52,6 +52,7 @@ var glanceKinds = map[string]bool{
 	journal.Waiting{}.Kind(): true, journal.Admitted{}.Kind(): true, journal.Refused{}.Kind(): true, journal.RunStarted{}.Kind(): true,
 	journal.ChildKilled{}.Kind(): true, journal.OOMKills{}.Kind(): true, journal.OOMDKills{}.Kind(): true, journal.LimitReached{}.Kind(): true,
 	journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true, journal.ToolServer{}.Kind(): true,
+	journal.WindowRateWaited{}.Kind(): true,
 }
 
 // Look returns the state of the run with this full ID. The error is an *[UnknownError] when it has no file.

@@ -5,10 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// Plan is how much of one window of a subscription was used, as its provider last told a run ([journal.WindowPlan]).
+// A Plan tells how much of one window of a subscription was used, as its provider told a run last ([journal.WindowPlan]).
 type Plan struct {
 	Told        time.Time `json:"told"`
 	Upstream    string    `json:"upstream"`
@@ -45,7 +46,7 @@ func AddPlan(plans []Plan, p Plan) []Plan {
 		plans = slices.DeleteFunc(plans, func(q Plan) bool { return q.same(&oldest) })
 	}
 	plans = append(plans, p)
-	slices.SortFunc(plans, func(a, b Plan) int {
+	sorting.By(plans, func(a, b Plan) int {
 		return cmp.Or(cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.Account, b.Account), cmp.Compare(a.Window, b.Window))
 	})
 	return plans
