@@ -42,6 +42,8 @@ type (
 	LimitUsed struct {
 		Name string `json:"name"`
 		Used int64  `json:"used"`
+		// Hard is the limit in force, for those of what the run may spend: a person may have raised it.
+		Hard int64 `json:"hard,omitempty"`
 	}
 )
 

@@ -59,7 +59,7 @@ func printRun(out io.Writer, d app.RunDetails) error {
 		row("window", "no proxy, because %s", r.Window.NoProxy)
 	}
 	if d.Cost != nil {
-		row("cost", "%s", watch.Dollars(*d.Cost))
+		row("cost", "%s", limit.Dollars(*d.Cost))
 	}
 	if m := r.Report.MCP; m.Calls > 0 {
 		row("tools", "%s, %s became %s; %d kept to be read in pages", limit.Count(m.Calls, "call"), limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human(), m.Spilled)

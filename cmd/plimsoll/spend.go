@@ -86,7 +86,7 @@ func printBudgets(out io.Writer, budgets []spend.Account, asJSON bool, broken er
 	w := tabwriter.NewWriter(plainWriter(out), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "BUDGET\tSPENT\tOF\tHELD\tBEGINS ANEW")
 	for _, b := range budgets {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", b.Name, watch.Dollars(b.Spent), watch.Dollars(b.Max), watch.Dollars(b.Held), b.Reset.Local().Format("2 Jan 15:04"))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", b.Name, limit.Dollars(b.Spent), limit.Dollars(b.Max), limit.Dollars(b.Held), b.Reset.Local().Format("2 Jan 15:04"))
 	}
 	return w.Flush()
 }
@@ -102,7 +102,7 @@ func printSpend(out io.Writer, by, since string, rows []watch.Spent) error {
 	line := func(key string, s *watch.Spent, runs string) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s", key, runs, guessed(s, s.Input), limit.Tokens(s.Cached), guessed(s, s.Output), spentDollars(s))
 		if sum.Plan > 0 {
-			fmt.Fprintf(w, "\t%s", watch.Dollars(s.Plan))
+			fmt.Fprintf(w, "\t%s", limit.Dollars(s.Plan))
 		}
 		if sum.Unpriced > 0 {
 			fmt.Fprintf(w, "\t%s", limit.Tokens(s.Unpriced))
@@ -158,5 +158,5 @@ func spentDollars(s *watch.Spent) string {
 	if s.Cost == 0 && s.Unpriced > 0 {
 		return "-"
 	}
-	return watch.Dollars(s.Cost)
+	return limit.Dollars(s.Cost)
 }

@@ -151,6 +151,9 @@ func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 	if s.WindowTokens > 0 {
 		parts = append(parts, paint(percent(s.WindowTokens, s.WindowLimit), windowOf(s)))
 	}
+	for _, l := range s.Spent {
+		parts = append(parts, paint(percent(l.Used, l.Hard), app.SpentWords(l)))
+	}
 	if s.Compactions > 0 {
 		parts = append(parts, "shortened "+limit.Count(s.Compactions, "time"))
 	}

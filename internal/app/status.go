@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 // What `plimsoll status` takes and gives.
@@ -23,6 +24,9 @@ const (
 	StateIdle     = runs.Idle
 	GlanceRunning = runs.Running
 )
+
+// SpentWords returns what was used of a limit of what a run may spend, for people.
+func SpentWords(l journal.Limit) string { return runs.SpentWords(l) }
 
 // StateWords puts a state, or an outcome, into the words that a person reads.
 func StateWords(state string) string { return runs.StateWords(state) }

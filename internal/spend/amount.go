@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -89,7 +90,7 @@ func (o *Over) Error() string {
 			u.Words(o.Used), o.Window, u.Words(o.Max), o.until(), o.raise(u))
 	}
 	return fmt.Sprintf("%s may be spent%s and %s are (%s); to go on before it begins anew%s, raise it in the configuration: plimsoll config explain %s",
-		Dollars(o.Max), periods[o.Name], Dollars(o.Used), o.Name, o.until(), o.Name)
+		limit.Dollars(o.Max), periods[o.Name], limit.Dollars(o.Used), o.Name, o.until(), o.Name)
 }
 
 var periods = map[string]string{
@@ -113,12 +114,4 @@ type Busy struct{ Name string }
 // Error says why the request could not be sent yet.
 func (b *Busy) Error() string {
 	return "what is left of " + b.Name + " is held for requests under way; try again in a moment"
-}
-
-// Dollars returns an amount of money for people: in cents, or with two digits where it is less.
-func Dollars(usd float64) string {
-	if usd > 0 && usd < 0.005 {
-		return fmt.Sprintf("$%.2g", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
 }

@@ -39,10 +39,10 @@ func UnitOf(name string) Unit {
 	case LimitCost:
 		return Unit{
 			Unit: "micro-dollars", Flag: "cost", may: "that this run may spend",
-			Words: Dollars, More: func(l float64) string { return fmt.Sprintf("+%.4g", l) }, Number: money,
+			Words: limit.Dollars, More: func(l float64) string { return fmt.Sprintf("+%.4g", l) }, Number: money,
 		}
 	}
-	return Unit{Unit: "micro-dollars", may: "that may be spent" + periods[name], Words: Dollars, Number: money}
+	return Unit{Unit: "micro-dollars", may: "that may be spent" + periods[name], Words: limit.Dollars, Number: money}
 }
 
 // Words say that the line was reached, and what happens.

@@ -75,7 +75,7 @@ func (p *decision) spentBefore(history *usage.History) *usage.Spend {
 func SpendWords(s *usage.Spend) string {
 	money := ""
 	if s.CostP95 > 0 {
-		money = fmt.Sprintf("%s in the median and %s at most in 95 of 100, ", spend.Dollars(s.CostMedian), spend.Dollars(s.CostP95))
+		money = fmt.Sprintf("%s in the median and %s at most in 95 of 100, ", limit.Dollars(s.CostMedian), limit.Dollars(s.CostP95))
 	}
 	return money + fmt.Sprintf("%s and %s tokens (%d runs)", limit.Tokens(s.TokensMedian), limit.Tokens(s.TokensP95), s.Runs)
 }

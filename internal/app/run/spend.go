@@ -99,6 +99,11 @@ func (x *process) onSpendLine(l spend.Line) {
 	if u := spend.UnitOf(l.Name); u.Flag != "" {
 		text += fmt.Sprintf("; for more: plimsoll raise %s --%s %s", x.id(), u.Flag, u.More(l.Max))
 	}
+	if unit := spend.UnitOf(l.Name); unit.Flag == "" { // a budget is no limit of the run's own until it comes near
+		x.report.journal.Append(journal.LimitSet{Limit: journal.Limit{
+			Name: l.Name, Unit: unit.Unit, Soft: unit.Number(spend.SoftLine * l.Max), Hard: unit.Number(l.Max), Used: unit.Number(l.Used), EnforcedBy: string(sandbox.ByWatching),
+		}})
+	}
 	x.report.journal.Append(e)
 	x.report.warn("spend", text)
 }
@@ -106,10 +111,10 @@ func (x *process) onSpendLine(l spend.Line) {
 // noteSpent writes what the run has used of its limits to the journal. What budgets have is other runs' too.
 func (x *process) noteSpent(l spend.Limits, a spend.Amount) {
 	if l.Tokens > 0 {
-		x.report.journal.Append(journal.LimitUsed{Name: spend.LimitTokens, Used: a.Tokens})
+		x.report.journal.Append(journal.LimitUsed{Name: spend.LimitTokens, Used: a.Tokens, Hard: l.Tokens})
 	}
-	if l.Cost > 0 {
-		x.report.journal.Append(journal.LimitUsed{Name: spend.LimitCost, Used: spend.UnitOf(spend.LimitCost).Number(a.Cost)})
+	if money := spend.UnitOf(spend.LimitCost).Number; l.Cost > 0 {
+		x.report.journal.Append(journal.LimitUsed{Name: spend.LimitCost, Used: money(a.Cost), Hard: money(l.Cost)})
 	}
 }
 

@@ -44,8 +44,10 @@ type Glance struct {
 	WindowTokens int64  `json:"window_tokens"`
 	WindowLimit  int64  `json:"window_limit"`
 	WindowSource string `json:"window_source,omitempty"`
-	Compactions  int    `json:"compactions"`
-	Kills        int    `json:"kills"`
+	// Spent are the limits of what the run may spend, with what it has used of them.
+	Spent       []journal.Limit `json:"spent,omitempty"`
+	Compactions int             `json:"compactions"`
+	Kills       int             `json:"kills"`
 	// Reason says why it ended, or what it waits for.
 	Reason string `json:"reason,omitempty"`
 }
@@ -149,7 +151,7 @@ func (s *Glance) ended(e runs.Entry) {
 
 func (s *Glance) take(g runs.Glance) {
 	s.ended(g.Entry)
-	s.Compactions, s.Kills = g.Compactions, g.Kills
+	s.Compactions, s.Kills, s.Spent = g.Compactions, g.Kills, g.Spent
 	if g.WindowTokens > 0 {
 		s.WindowTokens, s.WindowLimit, s.WindowSource = g.WindowTokens, g.WindowLimit, WindowOfRun
 	}

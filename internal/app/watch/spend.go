@@ -183,6 +183,3 @@ func Sum(rows []Spent) Spent {
 	}
 	return all
 }
-
-// Dollars returns an amount of money for people.
-func Dollars(usd float64) string { return spend.Dollars(usd) }

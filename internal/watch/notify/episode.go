@@ -20,6 +20,8 @@ type episode struct {
 	kids, ooms, kills int
 	// loops is the number of times that it repeated itself and somebody was told, or nobody looked yet.
 	loops int64
+	// spent holds the line that was told of each limit of what it may spend.
+	spent map[string]string
 	// waits is true when it was seen waiting.
 	waits bool
 	// unnamed is the time since which a kill has been counted that nobody has named.
@@ -27,7 +29,7 @@ type episode struct {
 }
 
 // newEpisode returns the episode of a run of which all is news.
-func newEpisode() *episode { return &episode{told: map[Cause]bool{}} }
+func newEpisode() *episode { return &episode{told: map[Cause]bool{}, spent: map[string]string{}} }
 
 // begun returns the episode of a run of which everything so far is past.
 func begun(now time.Time, r *runs.Run) *episode {
@@ -69,6 +71,18 @@ func (p *episode) see(now time.Time, r *runs.Run) []Notice {
 		p.loops = r.Window.Loops
 		delete(p.told, Loop)
 		tell(Loop, "the agent repeats itself: "+r.Window.Loop, 0)
+	}
+	for _, l := range runs.SpendLimits(r.Report.Limits) {
+		if l.Reached == "" || p.spent[l.Name] == l.Reached {
+			continue
+		}
+		p.spent[l.Name] = l.Reached
+		delete(p.told, Spend)
+		text := runs.SpentWords(l) + " are used (" + l.Name + ")"
+		if l.Reached == journal.LineHard {
+			text += "; its requests are refused until that is raised"
+		}
+		tell(Spend, text, 0)
 	}
 	switch r.Outcome {
 	case string(journal.OutcomeOOM):

@@ -22,6 +22,7 @@ const (
 	Waiting     Cause = "waiting"      // it waits for longer than LongWait
 	Turn        Cause = "turn"         // it got its turn after TurnAfter or more
 	Loop        Cause = "loop"         // the agent repeats itself
+	Spend       Cause = "spend"        // it has spent four fifths, or all, of what it may
 	Died        Cause = "died"         // its plimsoll was killed
 	Forgotten   Cause = "forgotten"    // when it started, idle runs held more than a quarter of the machine
 )

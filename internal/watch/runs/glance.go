@@ -43,6 +43,8 @@ type Glance struct {
 	WindowTokens, WindowLimit int64
 	// Compactions counts compactions, Kills processes that were ended for memory or at another limit.
 	Compactions, Kills int
+	// Spent are the limits of what it may spend, with what it has used of them.
+	Spent []journal.Limit
 	// Damaged counts the lines that could not be read, among those that were looked at.
 	Damaged int
 }
@@ -127,8 +129,9 @@ func (t *tail) glance() (Glance, error) {
 type glancer struct {
 	run      *Run
 	sample   []byte
-	requests [][]byte // the newest, at most glanceRequests
-	turns    [][]byte // lines of turnKinds, RunIdle and RunWoke since the last sample, the newest maxTurns
+	requests [][]byte        // the newest, at most glanceRequests
+	turns    [][]byte        // lines of turnKinds, RunIdle and RunWoke since the last sample, the newest maxTurns
+	spent    []journal.Limit // by name, of which there are two
 	all      counts
 	since    counts // the newest sample
 }
@@ -232,6 +235,10 @@ func (g *glancer) take(text []byte) {
 	case bytes.HasPrefix(text, sampleStart):
 		g.sample, g.since, g.turns = append(g.sample[:0], text...), counts{}, g.turns[:0]
 	case bytes.HasPrefix(text, sharesStart):
+	case kind == usedKind:
+		if l, ok := spentOf(text); ok {
+			g.spend(l)
+		}
 	case windowKinds[kind]:
 		if len(g.requests) < glanceRequests {
 			g.requests = append(g.requests, bytes.Clone(text))
@@ -263,6 +270,16 @@ func (g *glancer) take(text []byte) {
 	}
 }
 
+// spend keeps the newest use of a limit.
+func (g *glancer) spend(l journal.Limit) {
+	i := slices.IndexFunc(g.spent, func(before journal.Limit) bool { return before.Name == l.Name })
+	if i < 0 {
+		g.spent = append(g.spent, l)
+		return
+	}
+	g.spent[i] = l
+}
+
 // kindOf returns the kind of a line with a record, without decoding it; "" for other lines, and for one that is not written as
 // [journal.Record] writes it.
 func kindOf(text []byte) string {
@@ -284,7 +301,7 @@ func kindOf(text []byte) string {
 }
 
 func (g *glancer) glance() Glance {
-	out := Glance{Entry: g.run.Entry, Damaged: g.run.Damaged}
+	out := Glance{Entry: g.run.Entry, Damaged: g.run.Damaged, Spent: g.spent}
 	out.KilledAt = time.Time{} // the newest kill may be in a part that was not read
 	var seen use
 	n := g.all

@@ -339,7 +339,7 @@ func (m *model) bottom(p painter) []string {
 			note += ", definitions of tools " + limit.Tokens(int64(r.DefinitionTokens)) + " tokens"
 		}
 		if r.Cost != nil {
-			note += ", cost " + watch.Dollars(*r.Cost)
+			note += ", cost " + limit.Dollars(*r.Cost)
 		}
 		if r.Reason != "" {
 			note += ": " + printable.Name(r.Reason)

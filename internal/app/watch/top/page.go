@@ -74,7 +74,7 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 			add("repeated itself %s, the last time: %s", limit.Count(n, "time"), printable.Name(r.Window.Loop))
 		}
 		if row.Cost != nil {
-			add("cost %s", watch.Dollars(*row.Cost))
+			add("cost %s", limit.Dollars(*row.Cost))
 		}
 		if text := spark(tokens, float64(max(window, 1)), width-2); text != "" {
 			add("  %s", text)
