@@ -59,7 +59,7 @@ type Notice struct {
 // titles are the causes in words.
 var titles = map[Cause]string{
 	OOM: "killed for memory", ChildKilled: "a process was killed for memory", Limit: "ended at a limit", Refused: "not admitted",
-	Waiting: "still waiting", Turn: "got its turn", Loop: "an agent repeats itself", Died: "died", Forgotten: "idle runs hold much memory",
+	Waiting: "still waiting", Turn: "got its turn", Loop: "an agent repeats itself", Spend: "near its limit of spending", Died: "died", Forgotten: "idle runs hold much memory",
 }
 
 // Bounds of what is told, in bytes.
