@@ -83,6 +83,8 @@ var rows = []row{
 			query{happened("plimsoll_run_cut_bytes_total", ""), "{{tool}} bytes"}, query{happened("plimsoll_run_repairs_total", ""), "{{tool}} repairs"}),
 		graph("Requests and tokens", count, "Model requests of all runs, and their tokens.",
 			query{happened("plimsoll_run_requests_total", ""), "{{tool}} requests"}, query{happened("plimsoll_run_tokens_total", ", type"), "{{tool}} {{type}}"}),
+		graph("Spent", dollars, "What tokens cost, without those of a subscription.",
+			query{`sum by (tool) (increase(plimsoll_model_cost_dollars_total{plan="false",tool=~"$tool",instance=~"$instance"}[$__rate_interval]))`, byTool}),
 		graph("Messages", count, "Of the request in the fullest window.", query{`max by (tool) (plimsoll_run_messages_max` + of + `)`, byTool}),
 	}},
 	{"Results of tools", []panel{

@@ -107,13 +107,16 @@ func (all *instruments) histogram(name, unit, help string, buckets []float64) *i
 func underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 // add counts n of something; what would count backwards is left out.
-func (i *instrument) add(n int64, l labels) {
-	if n < 0 {
+func (i *instrument) add(n int64, l labels) { i.plus(float64(n), l) }
+
+// plus counts v of something that does not come in whole numbers.
+func (i *instrument) plus(v float64, l labels) {
+	if !(v >= 0) { // also for no number
 		return
 	}
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
-	i.seriesOf(l).sum += float64(n)
+	i.seriesOf(l).sum += v
 }
 
 // set sets a gauge.

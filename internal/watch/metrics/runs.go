@@ -144,6 +144,8 @@ func sumsOf(all *instruments, totals runs.Totals) {
 	recoveries := all.counter("plimsoll.run.overflow.recoveries", "{request}", "Requests that were refused as too long and then fit.")
 	over := all.counter("plimsoll.run.over.window", "{run}", "Runs with a request that was larger than its window.")
 	loops := all.counter("plimsoll.run.loops", "{loop}", "How often an agent repeated itself, each episode once.")
+	cost := all.counter("plimsoll.model.cost.dollars", "{dollar}", "US dollars that the tokens of models have cost; with plan, what those of a subscription would have cost.")
+	lines := all.counter("plimsoll.run.spend.lines", "{line}", "How often runs came to four fifths (soft) or the whole (hard) of what they, or a budget, may spend.")
 	trips := all.counter("plimsoll.run.breaker.trips", "{time}", "Times that a window was halved after a death for memory or repeated refusals.")
 	calls := all.counter("plimsoll.run.tool.calls", "{call}", "Calls of tools over MCP.")
 	results := all.counter("plimsoll.run.tool.results", "By", "Results as servers sent them (upstream) and as agents got them (delivered).")
@@ -168,6 +170,12 @@ func sumsOf(all *instruments, totals runs.Totals) {
 		two(compacted, "when", "before", s.CompactedFrom, "after", s.CompactedTo)
 		two(results, "at", "upstream", s.UpstreamBytes, "delivered", s.DeliveredBytes)
 		waited.put(float64(s.WaitedMS)/1000, of)
+		for _, c := range s.Costs {
+			cost.plus(c.Cost, with(tool, text("model", c.Model), truth("plan", c.Plan)))
+		}
+		for _, l := range s.SpendLines {
+			lines.add(l.Times, with(tool, text("limit", l.Limit), text("line", l.Line)))
+		}
 		for i, n := range map[*instrument]int64{
 			waits: s.Waited, requests: s.Requests, compactions: s.Compactions, cut: s.CutBytes, repairs: s.Repairs, recoveries: s.Recoveries, over: s.OverWindow,
 			loops: s.Loops, trips: s.BreakerTrips, calls: s.Calls, spilled: s.Spilled, large: s.LargeResults, dropped: s.Dropped,

@@ -71,7 +71,9 @@ func used(t *testing.T) string {
 	small.Sample(runs.Sample{Working: 950 << 20})
 	endQueued, _ := write(dir, "queued", runs.KindRun, "", "codex", 1<<30, journal.Waiting{Reason: "memory"})
 	endGate, _ := write(dir, "gate", runs.KindGateway, "big", "mcp", 0, journal.ToolCalled{Server: "argo", Tool: "list", UpstreamBytes: 300 << 10, DeliveredBytes: 9 << 10, Spilled: true})
-	end, _ = write(dir, "day", runs.KindServe, "", "serve", 0, journal.WindowBreaker{State: "tripped"}, journal.WindowLoop{Rule: "cycle"})
+	end, _ = write(dir, "day", runs.KindServe, "", "serve", 0, journal.WindowBreaker{State: "tripped"}, journal.WindowLoop{Rule: "cycle"},
+		journal.WindowResponse{Model: "m-1", TokensIn: 10, Status: 200, Cost: 1.25}, journal.WindowResponse{Model: "m-1", TokensIn: 10, Status: 200, Cost: 3, Plan: true},
+		journal.LimitReached{Name: "cost_max", Line: journal.LineHard, Did: "refused requests"})
 	end(journal.OutcomeOK)
 	t.Cleanup(func() { // a writer that nobody holds is as one that was killed
 		for _, end := range []func(journal.Outcome){endBig, endSmall, endQueued, endGate} {
@@ -113,7 +115,9 @@ func TestMetricsOfAllRuns(t *testing.T) {
 		`plimsoll_run_oom_kills_total{of="child",tool="codex"} 0`, `plimsoll_run_waits_total{tool="claude"} 1`, `plimsoll_run_waits_total{tool="codex"} 1`,
 		`plimsoll_run_compaction_tokens_total{tool="claude",when="before"} 150000`, `plimsoll_run_compaction_tokens_total{tool="claude",when="after"} 60000`,
 		`plimsoll_run_tool_calls_total{tool="claude"} 1`, `plimsoll_run_results_large_total{tool="claude"} 1`, `plimsoll_run_result_max_bytes{tool="claude"} 307200`,
-		`plimsoll_run_breaker_trips_total{tool="serve"} 1`, `plimsoll_run_loops_total{tool="serve"} 1`, `plimsoll_run_loops_total{tool="claude"} 0`, `plimsoll_runs_ended_total{outcome="ok",tool="serve"} 0`,
+		`plimsoll_run_breaker_trips_total{tool="serve"} 1`, `plimsoll_run_loops_total{tool="serve"} 1`, `plimsoll_run_loops_total{tool="claude"} 0`,
+		`plimsoll_model_cost_dollars_total{model="m-1",plan="false",tool="serve"} 1.25`, `plimsoll_model_cost_dollars_total{model="m-1",plan="true",tool="serve"} 3`,
+		`plimsoll_run_spend_lines_total{limit="cost_max",line="hard",tool="serve"} 1`, `plimsoll_runs_ended_total{outcome="ok",tool="serve"} 0`,
 		`plimsoll_host_memory_available_bytes 4.294967296e+09`, `plimsoll_host_memory_stall_ratio 0.125`, `plimsoll_state_disk_free_bytes 7.516192768e+09`,
 		`plimsoll_runs_kept 2`, `plimsoll_runs_readable 1`)
 	if strings.Contains(text, "small") || strings.Contains(text, "queued") {

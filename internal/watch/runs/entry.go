@@ -90,6 +90,8 @@ type Observed struct {
 
 	// Usage is the tokens that each of its models read and wrote, of the first 16 models.
 	Usage []Usage `json:"usage,omitempty"`
+	// SpendLines counts the lines of its limits of what it may spend, and of budgets, that were reached.
+	SpendLines []SpendLine `json:"spend_lines,omitempty"`
 	// Plans tells how much of its subscriptions was used, of the newest 16 windows.
 	Plans []Plan `json:"plans,omitempty"`
 
@@ -120,6 +122,10 @@ func (o *Observed) observe(r *journal.Record) {
 		o.stopWaiting(r.Time)
 	case journal.WindowRateWaited:
 		o.RateWait = rateWaitOf(r.Time, &e)
+	case journal.LimitReached:
+		if spends(e.Name) {
+			o.SpendLines = addLine(o.SpendLines, SpendLine{Limit: e.Name, Line: e.Line, Times: 1})
+		}
 	case journal.WindowPlan:
 		o.Plans = AddPlan(o.Plans, planOf(r.Time, e))
 	case journal.WindowCompacted:

@@ -3,6 +3,8 @@ package runs
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -53,4 +55,59 @@ func spentOf(text []byte) (l journal.Limit, ok bool) {
 		l.Unit = UnitTokens
 	}
 	return l, true
+}
+
+// SpendLine counts how often a line of a limit of what may be spent, or of a budget, was reached.
+type SpendLine struct {
+	Limit string `json:"limit"`
+	Line  string `json:"line"` // [journal.LineSoft] or [journal.LineHard]
+	Times int64  `json:"times"`
+}
+
+// maxSpendLines bounds the lines that are counted apart; there are three limits and four budgets with two each.
+const maxSpendLines = 16
+
+// spends reports whether a limit of this name is one of what may be spent, or a budget.
+func spends(name string) bool {
+	return name == "tokens_max" || name == "cost_max" || name == "quota_max" || strings.HasPrefix(name, "budget.")
+}
+
+// addLine adds a line to those that were reached before.
+func addLine(lines []SpendLine, l SpendLine) []SpendLine {
+	at := slices.IndexFunc(lines, func(x SpendLine) bool { return x.Limit == l.Limit && x.Line == l.Line })
+	switch {
+	case at >= 0:
+		lines[at].Times += l.Times
+	case len(lines) < maxSpendLines:
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// ModelCost is what the tokens of one model have cost in US dollars, by the price at the time of each answer; with Plan, what a subscription paid for
+// would have cost.
+type ModelCost struct {
+	Model string  `json:"model"`
+	Plan  bool    `json:"plan,omitempty"`
+	Cost  float64 `json:"cost_usd"`
+}
+
+// maxModelName bounds the name of a model in sums, in bytes.
+const maxModelName = 64
+
+// addCost adds the cost of a model to those of others, of which maxUsage have a row of their own.
+func addCost(costs []ModelCost, c ModelCost) []ModelCost {
+	c.Model = limit.Short(c.Model, maxModelName)
+	for range 2 {
+		at := slices.IndexFunc(costs, func(x ModelCost) bool { return x.Model == c.Model && x.Plan == c.Plan })
+		switch {
+		case at >= 0:
+			costs[at].Cost += c.Cost
+			return costs
+		case len(costs) < maxUsage || c.Model == OtherModels:
+			return append(costs, c)
+		}
+		c.Model = OtherModels
+	}
+	return costs
 }

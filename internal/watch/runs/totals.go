@@ -40,6 +40,10 @@ type Sums struct {
 	BreakerTrips  int64 `json:"breaker_trips"`
 	Loops         int64 `json:"loops"` // times that an agent repeated itself
 
+	// Costs are by model; those of a run inside another are the outer one's.
+	Costs      []ModelCost `json:"costs,omitempty"`
+	SpendLines []SpendLine `json:"spend_lines,omitempty"`
+
 	Calls          int64 `json:"calls"`
 	UpstreamBytes  int64 `json:"upstream_bytes"`
 	DeliveredBytes int64 `json:"delivered_bytes"`
@@ -87,6 +91,14 @@ func (t Totals) add(e *Entry, tool string) {
 	s.Recoveries += w.OverflowRecoveries
 	s.BreakerTrips += e.BreakerTrips
 	s.Loops += w.Loops
+	for _, u := range e.Usage {
+		if u.Cost > 0 && !u.Through {
+			s.Costs = addCost(s.Costs, ModelCost{u.Model, u.Plan, u.Cost})
+		}
+	}
+	for _, l := range e.SpendLines {
+		s.SpendLines = addLine(s.SpendLines, l)
+	}
 	if w.LimitTokens > 0 && w.PeakTokens > w.LimitTokens {
 		s.OverWindow++
 	}
@@ -124,6 +136,12 @@ func (s *Sums) plus(o *Sums) {
 	s.OverWindow += o.OverWindow
 	s.BreakerTrips += o.BreakerTrips
 	s.Loops += o.Loops
+	for _, c := range o.Costs {
+		s.Costs = addCost(s.Costs, c)
+	}
+	for _, l := range o.SpendLines {
+		s.SpendLines = addLine(s.SpendLines, l)
+	}
 	s.Calls += o.Calls
 	s.UpstreamBytes += o.UpstreamBytes
 	s.DeliveredBytes += o.DeliveredBytes

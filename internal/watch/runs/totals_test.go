@@ -40,6 +40,9 @@ func TestTotalsOutliveTheCleanUp(t *testing.T) {
 		write(i, Header{ID: id, Kind: KindRun, Report: journal.Report{Tool: tool}}, outcome,
 			journal.Waiting{}, journal.Waiting{}, journal.Admitted{}, journal.ChildKilled{PID: 7, Name: "node"},
 			journal.WindowRequest{Tokens: 150, LimitTokens: 100}, journal.WindowCompacted{Before: 150, After: 60, CutBytes: 400},
+			journal.WindowResponse{Model: "m-1", TokensIn: 100, Status: 200, Cost: 0.25}, journal.WindowResponse{Model: "m-1", TokensIn: 100, Status: 200, Cost: 0.5, Plan: true},
+			journal.LimitReached{Name: "cost_max", Line: journal.LineSoft}, journal.LimitReached{Name: "budget.day", Line: journal.LineHard, Did: "refused requests"},
+			journal.LimitReached{Name: "time_max", Line: journal.LineSoft},
 			journal.WindowBreaker{State: "tripped"}, journal.WindowLoop{Rule: "cycle"}, journal.ToolsTallied{Calls: 2, UpstreamBytes: 600 << 10, DeliveredBytes: 18000, Spilled: 1})
 	}
 	before := open(t, dir).Totals()
@@ -49,8 +52,10 @@ func TestTotalsOutliveTheCleanUp(t *testing.T) {
 	}
 	want := Sums{
 		Outcomes: map[string]int64{"ok": 12, "oom": 3}, OOMKills: 3, ChildKills: 15, Waited: 15, WaitedMS: claude.WaitedMS, Requests: 15, Compactions: 15,
-		CompactedFrom: 15 * 150, CompactedTo: 15 * 60, CutBytes: 15 * 400, OverWindow: 15, BreakerTrips: 15, Loops: 15,
-		Calls: 30, UpstreamBytes: 15 * 600 << 10, DeliveredBytes: 15 * 18000, Spilled: 15, LargeResults: 30,
+		CompactedFrom: 15 * 150, CompactedTo: 15 * 60, CutBytes: 15 * 400, OverWindow: 15, BreakerTrips: 15, Loops: 15, TokensIn: claude.TokensIn,
+		Costs:      []ModelCost{{"m-1", false, 15 * 0.25}, {"m-1", true, 15 * 0.5}},
+		SpendLines: []SpendLine{{"cost_max", journal.LineSoft, 15}, {"budget.day", journal.LineHard, 15}},
+		Calls:      30, UpstreamBytes: 15 * 600 << 10, DeliveredBytes: 15 * 18000, Spilled: 15, LargeResults: 30,
 	}
 	if !reflect.DeepEqual(*claude, want) {
 		t.Errorf("%+v, want %+v", *claude, want)
@@ -80,6 +85,24 @@ func TestTotalsOutliveTheCleanUp(t *testing.T) {
 	after := open(t, dir).Totals()["claude"]
 	if after.ChildKills != claude.ChildKills+1 || !reflect.DeepEqual(after.Outcomes, claude.Outcomes) {
 		t.Errorf("%+v", after)
+	}
+}
+
+// An inner run's requests are the outer one's too, and models beyond the bound count together.
+func TestCostsOfTotals(t *testing.T) {
+	t.Parallel()
+	all := Totals{}
+	for i := range 100 {
+		all.add(&Entry{Observed: Observed{
+			Usage: []Usage{{Model: fmt.Sprint("m-", i), Cost: 1}, {Model: "outer", Cost: 1, Through: true}, {Model: "free"}}, SpendLines: []SpendLine{{fmt.Sprint("budget.", i), "hard", 1}},
+		}}, "claude")
+	}
+	s := all["claude"]
+	if n := len(s.Costs); n != maxUsage+1 || s.Costs[0] != (ModelCost{"m-0", false, 1}) || s.Costs[n-1] != (ModelCost{OtherModels, false, 100 - maxUsage}) {
+		t.Errorf("%+v", s.Costs)
+	}
+	if len(s.SpendLines) != maxSpendLines {
+		t.Errorf("%d lines", len(s.SpendLines))
 	}
 }
 
