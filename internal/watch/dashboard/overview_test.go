@@ -151,8 +151,8 @@ func TestAlertsHaveTheTimeOfTheKillAndACommand(t *testing.T) {
 	child := runs.Entry{ID: "def", Tool: "claude", Outcome: "ok", KilledChildren: 2, Ended: &end, Observed: runs.Observed{KilledAt: kill}}
 	loop := runs.Entry{ID: "ghi", Tool: "claude", Outcome: "ok", Ended: &end, Window: journal.Window{Loops: 2, Loop: "read was called 4 times"}}
 	list := alertsOf([]runs.Entry{entry, child, loop}, nil, now, func(e *runs.Entry, what string) string { return "plimsoll " + what + " " + e.ID })
-	if len(list) != 3 || !list[0].Time.Equal(kill) || !list[1].Time.Equal(kill) || list[0].Help != "plimsoll oom abc" || list[1].Text != "2 of its processes were killed for memory" ||
-		list[2].What != "loop" || list[2].Level != "warning" || list[2].Text != "repeats itself: read was called 4 times" {
+	if len(list) != 3 || !list[1].Time.Equal(kill) || !list[2].Time.Equal(kill) || list[1].Help != "plimsoll oom abc" || list[2].Text != "2 of its processes were killed for memory" ||
+		list[0].What != "loop" || list[0].Level != "warning" || list[0].Text != "repeats itself: read was called 4 times" { // the newest first
 		t.Errorf("%+v", list)
 	}
 }
