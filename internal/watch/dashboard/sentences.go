@@ -49,8 +49,10 @@ func verdict(r *runs.Run) string {
 	}
 	took := r.Age().Round(time.Second).String()
 	switch {
-	case !r.WaitsForYou.IsZero():
-		return fmt.Sprintf("It waits for you since %s: the answer ended the turn, and nothing was asked since.%s", clockOf(r.WaitsForYou), killed)
+	case r.State == runs.YourTurn:
+		return fmt.Sprintf("It waits for you since %s: the answer ended the turn, and nothing was asked since.%s", clockOf(r.StateSince), killed)
+	case r.State == runs.Idle:
+		return fmt.Sprintf("Nobody uses it since %s: no request, no input, no processor time. One that is forgotten: kill %d.%s", clockOf(r.StateSince), r.PID, killed)
 	case r.Outcome == runs.Waiting:
 		return "It has not started: it " + r.Reason + "."
 	case r.Outcome == runs.Running && r.Reason != "":
@@ -128,6 +130,12 @@ func sentence(e journal.Event) string {
 		return fmt.Sprintf("Its memory limit grew from %s to %s: %s.", size(e.FromBytes), size(e.ToBytes), e.Why)
 	case journal.LimitReached:
 		return fmt.Sprintf("It reached the %s line of its limit %s%s.", e.Line, e.Name, map[bool]string{true: "; Plimsoll " + e.Did}[e.Did != ""])
+	case journal.RunIdle:
+		return fmt.Sprintf("It is idle: nobody has used it for %s.", rounded(e.For))
+	case journal.RunWoke:
+		return "It is used again, by the sign: " + e.By + "."
+	case journal.Forgotten:
+		return "When it started: " + e.Text + "."
 	case journal.Leftover:
 		return fmt.Sprintf("%s (process %d) was still there when the command had ended: %s.", e.Name, e.PID, e.Fate)
 	case journal.Orphan:
