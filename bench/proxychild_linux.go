@@ -8,6 +8,8 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
+	"github.com/plimsoll/plimsoll/internal/window/rate"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
 )
@@ -73,7 +76,7 @@ var benchCleanup = func() {}
 
 // benchRole starts to serve and returns the base URL of a client.
 func benchRole(role string, args []string) (string, error) {
-	if role == "child-plimsoll" || role == "child-limited" || role == "child-budget" {
+	if slices.Contains([]string{"child-plimsoll", "child-limited", "child-budget", "child-queue"}, role) {
 		upstreams := []proxy.Upstream{{Name: "openai", URL: args[0] + "/v1"}}
 		dir, err := os.MkdirTemp("", "plimsoll-bench-")
 		if err != nil {
@@ -86,7 +89,10 @@ func benchRole(role string, args []string) (string, error) {
 			return "", err
 		}
 		o := proxy.Options{Upstreams: upstreams, Journal: j, Store: store, Price: models.LookupPrice}
-		if role != "child-plimsoll" {
+		switch role {
+		case "child-queue":
+			o.Rate = proxy.Rate{Share: rate.Open(filepath.Join(dir, "rate"), nil), Run: "bench"}
+		case "child-limited", "child-budget":
 			limits := spend.Options{Limits: spend.Limits{Tokens: 1e12, Cost: 1e6}}
 			if role == "child-budget" {
 				limits.Book = spend.OpenBook(dir, "bench", spend.Budget{Day: 1e6, Month: 1e6, ProjectDay: 1e6})
@@ -160,7 +166,13 @@ func benchProvider(w http.ResponseWriter, r *http.Request) {
 		together.Unlock()
 		<-all
 	}
-	w.Header().Set("Content-Type", "application/json")
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	for _, unit := range []string{"Requests", "Tokens"} { // of which there are plenty
+		h.Set("X-Ratelimit-Limit-"+unit, "30000000")
+		h.Set("X-Ratelimit-Remaining-"+unit, "29999000")
+		h.Set("X-Ratelimit-Reset-"+unit, "2ms")
+	}
 	_, _ = io.WriteString(w, `{"id":"chatcmpl-1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"`+strings.Repeat("done ", 150)+`"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":150,"total_tokens":250}}`)
 }
 

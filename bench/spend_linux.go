@@ -29,7 +29,7 @@ func spendBench(ctx context.Context, o *Out, args []string) error {
 		return err
 	}
 	body := benchHistory(1000, 1)
-	for _, c := range []struct{ role, name string }{{"child-limited", "limits of a run"}, {"child-budget", "limits and budgets"}} {
+	for _, c := range []struct{ role, name string }{{"child-limited", "limits of a run"}, {"child-budget", "limits and budgets"}, {"child-queue", "the queue for rates"}} {
 		if b.ours, err = b.child(c.role, b.provider.url); err != nil {
 			return err
 		}

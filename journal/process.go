@@ -105,6 +105,23 @@ type (
 		// Fate is "warned", "kept", "terminated", "killed" or "survived"; "" when it is asked to end.
 		Fate string `json:"fate,omitempty"`
 	}
+	// RunIdle records that a run has shown no sign of use for a while: no request to a model, no input at its terminal, no processor time.
+	RunIdle struct {
+		// For is the time since the last sign, without that in which the machine slept or the run was stopped.
+		For time.Duration `json:"for_ns"`
+	}
+	// RunWoke records that an idle run was used again.
+	RunWoke struct {
+		// By is the sign of it: "request", "input", "processor", "inner run".
+		By string `json:"by"`
+	}
+	// Forgotten records that idle runs together held more than a quarter of the machine's memory when this run started.
+	Forgotten struct {
+		Runs       []string `json:"runs"` // their IDs, the largest first
+		Bytes      int64    `json:"bytes"`
+		TotalBytes int64    `json:"total_bytes"` // of the machine
+		Text       string   `json:"text"`
+	}
 	// Warned is something the user should know that stops nothing.
 	Warned struct {
 		About string `json:"about"`
@@ -147,6 +164,9 @@ func (Pressure) Kind() string     { return "process.pressure" }
 func (MemoryRaised) Kind() string { return "process.memory_raised" }
 func (Leftover) Kind() string     { return "process.leftover" }
 func (Orphan) Kind() string       { return "process.orphan" }
+func (RunIdle) Kind() string      { return "process.run_idle" }
+func (RunWoke) Kind() string      { return "process.run_woke" }
+func (Forgotten) Kind() string    { return "process.forgotten" }
 func (Warned) Kind() string       { return "process.warned" }
 func (CleanedUp) Kind() string    { return "process.cleaned_up" }
 func (RunEnded) Kind() string     { return "process.run_ended" }

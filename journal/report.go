@@ -128,6 +128,10 @@ type Window struct {
 	Loops         int64  `json:"loops,omitempty"`
 	Loop          string `json:"loop,omitempty"`
 	SummaryTokens int64  `json:"summary_tokens,omitempty"`
+	// RateWaits counts the requests that waited for their provider's rate, for RateWaitedMS in all; RateAgain of them it had refused.
+	RateWaits    int64 `json:"rate_waits,omitempty"`
+	RateAgain    int64 `json:"rate_again,omitempty"`
+	RateWaitedMS int64 `json:"rate_waited_ms,omitempty"`
 	// SummariesFailed counts the summaries that a model was asked for and that could not be used; SummaryError is why, of the last.
 	SummariesFailed int64  `json:"summaries_failed,omitempty"`
 	SummaryError    string `json:"summary_error,omitempty"`
@@ -177,6 +181,8 @@ func (w *Window) observe(e Event) {
 	case WindowLoop:
 		w.Loops++
 		w.Loop = e.Text
+	case WindowRateWaited:
+		w.RateWaits, w.RateAgain, w.RateWaitedMS = w.RateWaits+int64(e.Requests), w.RateAgain+int64(e.Again), w.RateWaitedMS+e.Waited.Milliseconds()
 	case WindowRefused:
 		w.Refused++
 	case WindowPassed:
@@ -270,7 +276,7 @@ func (r *Reporter) Observe(rec Record) {
 		if len(p.Warnings) < maxListed {
 			p.Warnings = append(p.Warnings, e.Text)
 		}
-	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowStalled, WindowLoop, WindowRefused, WindowPassed:
+	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowStalled, WindowLoop, WindowRateWaited, WindowRefused, WindowPassed:
 		p.Window.observe(e)
 	case MemoryReach:
 		p.Remembers = e.Words

@@ -80,6 +80,27 @@ type (
 		// Ended is the way in which it ended: "error" (in the provider's own words) or "cut" (the connection was).
 		Ended string `json:"ended"`
 	}
+	// WindowRateWaited records that requests wait until the provider lets them through, or have waited. One comes every two seconds at the
+	// most, about all requests to one model.
+	WindowRateWaited struct {
+		Upstream string `json:"upstream"`
+		Model    string `json:"model"`
+		// Waiting is the number of those that wait now, the longest of them since Since before the record's time.
+		Waiting int           `json:"waiting"`
+		Since   time.Duration `json:"since_ns,omitempty"`
+		// Requests went on after they had waited Waited in all, since the last such record; Again is how many of them the provider had
+		// refused, and were sent again.
+		Requests int           `json:"requests"`
+		Again    int           `json:"again,omitempty"`
+		Waited   time.Duration `json:"waited_ns"`
+		Longest  time.Duration `json:"longest_ns"`
+		// Unit is short: "requests", "tokens", "input tokens" or "output tokens", of which Left of Limit a minute are left. Without a Limit
+		// the provider has named none. Pause is what is left of the time for which it asked to be left alone.
+		Unit  string        `json:"unit,omitempty"`
+		Left  int64         `json:"left,omitempty"`
+		Limit int64         `json:"limit,omitempty"`
+		Pause time.Duration `json:"pause_ns,omitempty"`
+	}
 	// WindowPlan records that a provider told how much of a subscription is used, whenever that has changed by a hundredth.
 	WindowPlan struct {
 		Upstream string `json:"upstream"`
@@ -250,6 +271,7 @@ var BreakCauses = []string{"trigger", "limit", "topic", "overflow", "cold", "cli
 func (WindowRequest) Kind() string       { return "window.request" }
 func (WindowResponse) Kind() string      { return "window.response" }
 func (WindowStalled) Kind() string       { return "window.stalled" }
+func (WindowRateWaited) Kind() string    { return "window.rate_waited" }
 func (WindowPlan) Kind() string          { return "window.plan" }
 func (WindowRepaired) Kind() string      { return "window.repaired" }
 func (WindowCompacted) Kind() string     { return "window.compacted" }

@@ -17,6 +17,35 @@ func limitNamed(t *testing.T, rows []journal.Limit, name string) journal.Limit {
 	return rows[i]
 }
 
+// TestARunThatNobodyUses ends at its limit, in every layer; one that works goes on, also where it is a run inside that does.
+func TestARunThatNobodyUses(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, layer := range layersHere() {
+		r, o := s.report("--layer", layer, "--idle-max", "3s", "--grace", "500ms", "--", "sh", "-c", "sleep 600")
+		if o.code != -1 || r.Outcome != journal.OutcomeLimit || r.LimitReached != "idle_max" || r.Signal != "SIGTERM" {
+			t.Errorf("%s: status %d, %+v", layer, o.code, r)
+		}
+		if l := limitNamed(t, r.Limits, "idle_max"); l.Hard != 3000 || l.Soft != 2700 || l.Used < 3000 || l.Reached != "hard" || l.Did != "ended the run" || l.EnforcedBy != "watched" {
+			t.Errorf("%s: %+v", layer, l)
+		}
+		contains(t, layer, o.stderr, "nobody has used it for ", "and it is ended; for longer: --idle-max 6s", "nobody used it: --idle-max 6s, or idle_max in [tools.")
+	}
+	busy := "end=$(($(date +%s)+8)); while [ $(date +%s) -lt $end ]; do :; done"
+	for what, command := range map[string][]string{
+		"itself": {"sh", "-c", busy}, "a child": {"sh", "-c", "sh -c '" + busy + "'; true"},
+	} {
+		r, o := s.report(append([]string{"--layer", "monitor", "--idle-max", "3s", "--"}, command...)...)
+		if o.code != 0 || r.Outcome != journal.OutcomeOK || limitNamed(t, r.Limits, "idle_max").Reached != "" {
+			t.Errorf("%s works: status %d, %+v", what, o.code, r)
+		}
+	}
+	d := s.decision("--idle-max", "4h", "--", "true")
+	if l := limitNamed(t, d.Limits, "idle_max"); l.Hard != 4*60*60*1000 || l.Soft != 4*54*60*1000 || l.Unit != "ms" {
+		t.Errorf("the dry run has %+v", l)
+	}
+}
+
 // TestARunLeftOverNight ends when its time is up, in every layer: asked first, then killed with
 // what it started. The status stays the command's own.
 func TestARunLeftOverNight(t *testing.T) {

@@ -102,6 +102,8 @@ var settings = []struct{ flag, key, usage, bare string }{
 	{"cpu-weight", "cpu_weight", "share of a busy processor, where everything else has 100: a number", ""},
 	{"cpus", "cpus", "most processors at once: a number like 1.5", ""},
 	{"time-max", "time_max", "how long the run may take: a duration like 2h", ""},
+	{"idle-max", "idle_max", "how long nobody may use it before it is ended: a duration like 4h", ""},
+	{"on-idle", "on_idle", "what happens then: end, or reclaim, which moves its memory to swap", ""},
 	{"tokens-max", "tokens_max", "tokens it may read and write at its models: a number like 2M", ""},
 	{"cost-max", "cost_max", "US dollars it may spend at its models: a number like 5", ""},
 	{"quota-max", "quota_max", "how far it may use a subscription's window: a part like 60%", ""},

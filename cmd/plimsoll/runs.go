@@ -213,9 +213,9 @@ func formatSince(since, now time.Time) string {
 // outcomeCell returns how a run came out, with the number of its processes that were killed while it went on.
 func outcomeCell(e *app.RunEntry) string {
 	if n := e.Killed(); n > 0 && e.Outcome != string(journal.OutcomeOOM) {
-		return fmt.Sprintf("%s, %d killed", e.Outcome, n)
+		return fmt.Sprintf("%s, %d killed", app.StateWords(e.Condition()), n)
 	}
-	return e.Outcome
+	return app.StateWords(e.Condition())
 }
 
 func memoryCell(e app.RunEntry) string {

@@ -21,7 +21,10 @@ const sparkWidth = 40
 func printRun(out io.Writer, d app.RunDetails) error {
 	var b strings.Builder
 	r := d.Run
-	fmt.Fprintf(&b, "%s in %s: %s", config.NameTool(r.Tool, r.Variant), r.Project, r.Outcome)
+	fmt.Fprintf(&b, "%s in %s: %s", config.NameTool(r.Tool, r.Variant), r.Project, app.StateWords(r.Condition()))
+	if !r.StateSince.IsZero() {
+		fmt.Fprintf(&b, " since %s", r.StateSince.Local().Format("15:04:05"))
+	}
 	if r.Reason != "" {
 		fmt.Fprintf(&b, ", %s", r.Reason)
 	}

@@ -142,6 +142,12 @@ func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 	default:
 		parts = append(parts, head+": "+paint(percent(s.MemoryBytes, s.LimitBytes), formatUsed(s.MemoryBytes, s.LimitBytes)))
 	}
+	if words := stateWords(s, now); words != "" {
+		parts = append(parts, words)
+	}
+	if s.State == app.GlanceRunning && s.Reason != "" {
+		parts = append(parts, app.Printable(s.Reason))
+	}
 	if s.WindowTokens > 0 {
 		parts = append(parts, paint(percent(s.WindowTokens, s.WindowLimit), windowOf(s)))
 	}
@@ -152,6 +158,14 @@ func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 		parts = append(parts, paint(100, limit.Count(s.Kills, "kill")))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// stateWords says that a run waits for its user or is idle, and for how long; "" for others.
+func stateWords(s app.RunGlance, now time.Time) string {
+	if s.State != app.StateYourTurn && s.State != app.StateIdle {
+		return ""
+	}
+	return app.StateWords(s.State) + " for " + formatDuration(now.Sub(s.StateSince))
 }
 
 // badEndPercent makes an end that was no good one stand out.
@@ -195,7 +209,7 @@ func printStatus(out io.Writer, s app.RunGlance, named bool, now time.Time) erro
 		which = ", the one that this is in"
 	}
 	row("run", strings.TrimSpace(s.ID+" "+app.Printable(s.Tool))+which)
-	state := s.State
+	state := cmp.Or(stateWords(s, now), s.State)
 	if s.Reason != "" {
 		state += ": " + app.Printable(s.Reason)
 	}

@@ -58,7 +58,8 @@ func quantile(q, series, by string) string {
 
 var rows = []row{
 	{"Now", []panel{
-		number("Running", count, "Runs that live.", `sum(plimsoll_runs{state="running",tool=~"$tool",instance=~"$instance"})`),
+		number("Running", count, "Runs that have started and not ended.", `sum(plimsoll_runs{state!="waiting",tool=~"$tool",instance=~"$instance"})`),
+		number("Idle", count, "Those of them that nobody uses.", `sum(plimsoll_runs{state="idle",tool=~"$tool",instance=~"$instance"})`),
 		number("Waiting", count, "Runs that wait for memory or a slot.", `sum(plimsoll_runs{state="waiting",tool=~"$tool",instance=~"$instance"})`),
 		number("Fullest run", share, "Memory of the run that is nearest to its limit.", `max(plimsoll_run_memory_ratio_max`+of+`)`).lines(0.75, 0.9),
 		number("Fullest window", share, "Tokens of the request that is nearest to its window.", `max(plimsoll_run_window_ratio_max`+of+`)`).lines(0.9, 1),

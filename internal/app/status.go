@@ -19,7 +19,13 @@ type (
 const (
 	GlanceNoRun   = watch.NoRun
 	GlanceWaiting = runs.Waiting
+	StateYourTurn = runs.YourTurn
+	StateIdle     = runs.Idle
+	GlanceRunning = runs.Running
 )
+
+// StateWords puts a state, or an outcome, into the words that a person reads.
+func StateWords(state string) string { return runs.StateWords(state) }
 
 // Glance returns the run that this process is in, else the newest one of the project that it stands in, at a glance. It needs no [App]:
 // no configuration is read.

@@ -180,7 +180,7 @@ func (l *Loaded) Values(tool string) ([]Explanation, error) {
 }
 
 // MarshalJSON implements json.Marshaler. It writes sizes in bytes, null for auto, and durations in milliseconds as wait_ms (null for
-// forever), grace_ms and time_max_ms.
+// forever), grace_ms, time_max_ms and idle_max_ms.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	type plain Settings // without this method
 	size := func(b limit.Bytes) *limit.Bytes {
@@ -201,7 +201,8 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 		WaitMS    *int64       `json:"wait_ms"`
 		GraceMS   int64        `json:"grace_ms"`
 		TimeMaxMS int64        `json:"time_max_ms"`
-	}{plain(s), size(s.MemoryMax), size(s.MinFree), size(s.FreeMin), wait, s.Grace.Milliseconds(), s.TimeMax.Milliseconds()})
+		IdleMaxMS int64        `json:"idle_max_ms"`
+	}{plain(s), size(s.MemoryMax), size(s.MinFree), size(s.FreeMin), wait, s.Grace.Milliseconds(), s.TimeMax.Milliseconds(), s.IdleMax.Milliseconds()})
 }
 
 // MarshalJSON implements json.Marshaler. It writes max_tokens, max_tool_output and target as null for auto.

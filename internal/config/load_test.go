@@ -84,14 +84,14 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	got := newWorld(t).settings("")
 	want := config.Settings{
 		Enforcement: config.EnforcementBestEffort, MemoryMax: config.Auto, PidsMax: 512, MinFree: config.Auto, FreeMin: config.Auto, CountSwap: true,
-		OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, MemoryGrow: true, Grace: 2 * time.Second, CPUWeight: 60,
+		OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, OnIdle: config.OnIdleEnd, MemoryGrow: true, Grace: 2 * time.Second, CPUWeight: 60,
 		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"},
 		Window: config.WindowSettings{
 			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), MinMessages: 4,
 			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
 			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: int(config.Auto), Summarizer: "auto",
 			SummaryURL: "https://api.openai.com/v1",
-			OnLoop: "warn", Store: "disk", BodyMemory: 256 * limit.MiB,
+			OnLoop:     "warn", RateQueue: true, Store: "disk", BodyMemory: 256 * limit.MiB,
 		},
 		Upstream: config.UpstreamSettings{
 			OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com", Gemini: "https://generativelanguage.googleapis.com",

@@ -267,6 +267,17 @@ var resourceKeys = []*Key{
 		set:     func(s *Settings, v any) { s.TimeMax = v.(time.Duration) },
 	},
 	{
+		Name: "idle_max", Type: TypeDuration, Default: "0s", PerTool: true, Project: ProjectStricter, max: int64(30 * 24 * time.Hour), noBound: true,
+		example: `"4h"`,
+		Doc:     "How long a run may be used by nobody: no request, no input, no processor time; 0s means no bound.",
+		set:     func(s *Settings, v any) { s.IdleMax = v.(time.Duration) },
+	},
+	{
+		Name: "on_idle", Type: TypeChoice, Default: "end", Choices: []string{"end", "reclaim"}, PerTool: true, Project: ProjectNever,
+		Doc: "What happens to a run at idle_max: it is ended, or its memory is moved to swap, as far as swap_max allows.",
+		set: func(s *Settings, v any) { s.OnIdle = OnIdle(v.(string)) },
+	},
+	{
 		Name: "tokens_max", Type: TypeCount, Default: "0", PerTool: true, Project: ProjectStricter, max: maxSpentTokens, noBound: true, thousands: true, example: `"2M"`,
 		Doc: "Tokens that a run may read and write at its models, those from a cache among them: 2M is 2,000,000; 0 means no bound.",
 		set: func(s *Settings, v any) { s.TokensMax = v.(int) },

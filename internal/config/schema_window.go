@@ -77,6 +77,11 @@ var windowKeys = append([]*Key{
 		set: func(s *Settings, v any) { s.Window.Repair = v.(bool) },
 	},
 	{
+		Name: "rate_queue", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectFree, example: "true",
+		Doc: "Whether requests wait, in a queue for all runs of this host, while their provider lets no more through.",
+		set: func(s *Settings, v any) { s.Window.RateQueue = v.(bool) },
+	},
+	{
 		Name: "cut_tool_results", Type: TypeBool, Default: "true", Aliases: []Alias{{Name: "summarize_tool_outputs"}}, Variables: []string{"SUMMARIZE_TOOL_OUTPUTS"},
 		PerTool: true, Project: ProjectFree, example: "true",
 		Doc: "Whether tool results are cut before whole turns are summarised.",

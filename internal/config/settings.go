@@ -57,6 +57,15 @@ const (
 	OnOrphanEnd  OnOrphan = "end"  // and end it, unless it is a daemon
 )
 
+// OnIdle selects what to do with a run that was used by nobody for idle_max.
+type OnIdle string
+
+// The choices.
+const (
+	OnIdleEnd     OnIdle = "end"
+	OnIdleReclaim OnIdle = "reclaim" // move its memory to swap, once in each idle time
+)
+
 // OOMD is the request of a run to systemd-oomd.
 type OOMD string
 
@@ -106,6 +115,8 @@ type Settings struct {
 	CPUWeight  int           `json:"cpu_weight"` // 100 is what everything else has
 	CPUs       float64       `json:"cpus"`       // most processors at once; 0 means no bound
 	TimeMax    time.Duration `json:"-"`          // of a run; 0 means no bound
+	IdleMax    time.Duration `json:"-"`          // of a run that nobody uses; 0 means no bound
+	OnIdle     OnIdle        `json:"on_idle"`
 	TokensMax  int           `json:"tokens_max"` // read and written at models; 0 means no bound
 	CostMax    float64       `json:"cost_max"`   // US dollars; 0 means no bound
 	QuotaMax   float64       `json:"quota_max"`  // 0 to 1 of a subscription's window; 0 means no bound
@@ -174,7 +185,8 @@ type WindowSettings struct {
 	SummaryKey   string `json:"summary_key"` // name of an environment variable
 
 	OnLoop     string      `json:"on_loop"` // "warn", "hint" or "stop"
-	Store      string      `json:"store"`   // "off", "memory" or "disk"
+	RateQueue  bool        `json:"rate_queue"`
+	Store      string      `json:"store"` // "off", "memory" or "disk"
 	BodyMemory limit.Bytes `json:"body_memory"`
 }
 

@@ -89,7 +89,7 @@ func (b *book) measure(g *capacity, holding []*entry, cgroupsHash uint64) {
 		if e.StaleWhy != "" {
 			continue
 		}
-		e.used = min(h.Reservation, h.Current)
+		e.used = min(h.Reservation, add(h.Current, h.Swapped))
 		g.claimed = add(g.claimed, h.Reservation-e.used)
 	}
 	sortHolders(g.holders)

@@ -18,6 +18,36 @@ func hostOf(total, available limit.Bytes) func() (headroom.Reading, error) {
 	}
 }
 
+// What a run has in swap it has had of its reservation: nothing is kept free for it a second time.
+func TestWhatIsInSwapIsNotReservedAgain(t *testing.T) {
+	swapped := limit.Bytes(0)
+	l, err := Open(Options{
+		Dir: t.TempDir(), Current: func(Holder) limit.Bytes { return limit.GiB }, Swapped: func(Holder) limit.Bytes { return swapped },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acquire := func(id string, reservation limit.Bytes) error {
+		_, err := l.Acquire(t.Context(), Request{ID: id, Tool: "t", Reservation: reservation, MinFree: limit.GiB, Headroom: hostOf(16*limit.GiB, 10*limit.GiB)})
+		return err
+	}
+	if err := acquire("idle", 8*limit.GiB); err != nil { // 7 of it are still to come
+		t.Fatal(err)
+	}
+	err = acquire("next", 5*limit.GiB)
+	if _, refused := errors.AsType[*Refused](err); !refused {
+		t.Errorf("beside what is to come: %v", err)
+	}
+	swapped = 6 * limit.GiB // 1 is still to come
+	if err := acquire("next", 5*limit.GiB); err != nil {
+		t.Errorf("it is in swap: %v", err)
+	}
+	swapped = 60 * limit.GiB
+	if list, err := l.Holders(t.Context()); err != nil || len(list) != 2 || list[0].Swapped != swapped || list[0].Current != limit.GiB {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 // A claim grows within what is free beside the claims of others, and not while somebody waits.
 func TestGrow(t *testing.T) {
 	ctx := t.Context()

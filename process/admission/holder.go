@@ -46,6 +46,8 @@ type Holder struct {
 	Reservation limit.Bytes
 	// Current is its use of memory now, in bytes; 0 when nobody can tell, and for waiters.
 	Current limit.Bytes
+	// Swapped has its bytes in swap: it has had those of its reservation as well.
+	Swapped limit.Bytes
 	Owner   Owner
 	// Since is the time at which it was admitted, or began to wait.
 	Since time.Time
@@ -84,6 +86,7 @@ func (b *book) holder(e *entry) Holder {
 	if !e.StaleAt.IsZero() {
 		h.State = Stale
 	}
+	h.Swapped = max(0, b.ledger.opts.Swapped(h))
 	if h.Current = max(0, b.ledger.opts.Current(h)); h.Current == 0 {
 		h.Current = b.ledger.Observed(e.ID)
 	}

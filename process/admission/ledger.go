@@ -37,6 +37,9 @@ type Options struct {
 	// the run itself published by [Claim.Observe] is taken. It is called with the
 	// ledger's lock held, so it must take microseconds.
 	Current func(Holder) limit.Bytes
+	// Swapped returns what a holder has in swap, in bytes, which counts as had of its reservation: what an idle run gives back to the machine
+	// would else be missing from it twice. It is called as Current is; nil is nothing.
+	Swapped func(Holder) limit.Bytes
 	// Reap removes what a dead owner left, by its [Holder.Remains]; see [Ledger.Sweep]. Without
 	// it, dead claims that recorded remains are kept as stale ones.
 	Reap func(Holder) error
@@ -111,6 +114,9 @@ func Open(o Options) (*Ledger, error) {
 	}
 	if o.Current == nil {
 		o.Current = func(Holder) limit.Bytes { return 0 }
+	}
+	if o.Swapped == nil {
+		o.Swapped = func(Holder) limit.Bytes { return 0 }
 	}
 	l := &Ledger{opts: o, owner: self()}
 	l.notifiers = pipeNotifiers{l}

@@ -17,19 +17,23 @@ type cpuUse struct {
 // maxCPUReads bounds the processes that are asked one by one at each sample.
 const maxCPUReads = 64
 
-// total reads the processor time of at most maxCPUReads of the run's processes, and returns the run's total so far.
-func (c *cpuUse) total(pids []int) time.Duration {
+// total reads the processor time of at most maxCPUReads of the run's processes, and returns the run's total so far. work is that of those
+// that live and of the children that they have waited for: a build of a thousand short processes shows in it, and it falls when one ends
+// that nobody here waits for. It is negative where nothing could be read.
+func (c *cpuUse) total(pids []int) (used, work time.Duration) {
 	now := c.spare
 	if c.spare = nil; now == nil {
 		now = make(map[int]time.Duration, min(len(pids), maxCPUReads))
 	}
 	clear(now)
+	work = -1
 	for _, pid := range pids[:min(len(pids), maxCPUReads)] {
 		if p, err := proctree.Lookup(pid); err == nil && p.CPU >= 0 {
 			now[pid] = p.CPU
+			work = max(work, 0) + p.CPU + p.Waited
 		}
 	}
-	return c.add(now)
+	return c.add(now), work
 }
 
 func (c *cpuUse) add(now map[int]time.Duration) time.Duration {

@@ -149,7 +149,8 @@ func (j *jobCage) sample() (Sample, bool) {
 		return Sample{}, false
 	}
 	pids, _ := j.members(nil)
-	return Sample{Working: charged, Charged: charged, Processes: len(pids)}, true
+	used, _ := j.cpuUsed()
+	return Sample{Working: charged, Charged: charged, Processes: len(pids), CPU: used}, true
 }
 
 // pidList is JOBOBJECT_BASIC_PROCESS_ID_LIST.

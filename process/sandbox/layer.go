@@ -99,22 +99,30 @@ func (e *NotAvailable) Unwrap() error { return e.Err }
 // NotEnforced is returned when no layer gives what the run demands.
 type NotEnforced struct {
 	Enforcement Enforcement
-	Tried       []*NotAvailable
+	// Reclaims is that of the [Spec].
+	Reclaims bool
+	Tried    []*NotAvailable
 }
 
 func (e *NotEnforced) Error() string {
 	var b strings.Builder
-	if e.Enforcement == Required {
+	switch {
+	case e.Reclaims:
+		b.WriteString("no layer works here that can give the memory of an idle run back:")
+	case e.Enforcement == Required:
 		b.WriteString("enforcement is required, but the kernel would not hold the memory limit of this run:")
-	} else {
+	default:
 		b.WriteString("no layer works here:")
 	}
 	for _, t := range e.Tried {
 		fmt.Fprintf(&b, "\n  %-9s %v", t.Layer, t.Err)
 	}
-	if e.Enforcement == Required {
+	switch {
+	case e.Reclaims:
+		b.WriteString("\nIt takes a control group of cgroup v2 and Linux 5.19; plimsoll doctor shows what there is.")
+	case e.Enforcement == Required:
 		b.WriteString("\n" + remedy)
-	} else { // monitor works everywhere, so it was not among those that were asked for
+	default: // monitor works everywhere, so it was not among those that were asked for
 		b.WriteString("\nTo take the strongest layer there is: leave out --layer, or the key layers. To see all: plimsoll doctor.")
 	}
 	return b.String()

@@ -239,6 +239,24 @@ func removeByCookie(ctx context.Context, r Remains, grace time.Duration) error {
 	return err
 }
 
+// Swapped returns what a run has in swap, in bytes, as its group counts it now; 0 where no group of cgroup v2 does.
+func Swapped(r Remains) limit.Bytes {
+	for _, dir := range r.Groups {
+		switch r.Layer {
+		case Systemd:
+			dir = filepath.Join(dir, "run")
+		case Cgroup2:
+		default:
+			return 0
+		}
+		var room [32]byte
+		if n := parseNumber(readInto(filepath.Join(dir, "memory.swap.current"), room[:])); n > 0 {
+			return limit.Bytes(n)
+		}
+	}
+	return 0
+}
+
 // Current returns the working set of a run in bytes, as its group counts it now. ok is false when there is no group, or it can't be read.
 func Current(r Remains) (used limit.Bytes, ok bool) {
 	for _, dir := range r.Groups {

@@ -48,3 +48,6 @@ func Remove(r Remains, grace time.Duration) error {
 
 // Current returns false: there is no group here that counts, and what the run published of its use is taken.
 func Current(Remains) (used limit.Bytes, ok bool) { return 0, false }
+
+// Swapped returns what a run has in swap; no group counts it here.
+func Swapped(Remains) limit.Bytes { return 0 }

@@ -137,7 +137,7 @@ func Start(ctx context.Context, spec Spec) (*Run, error) {
 	if spec.Grace <= 0 {
 		spec.Grace = DefaultGrace
 	}
-	refused := &NotEnforced{Enforcement: spec.Enforcement}
+	refused := &NotEnforced{Enforcement: spec.Enforcement, Reclaims: spec.Reclaims}
 	for _, b := range chosen(spec.Layers) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -192,6 +192,11 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	}
 	if spec.Enforcement == Required && spec.Limits.Memory > 0 && c.strength().Memory != ByKernel {
 		return nil, errors.Join(errNotKernel, c.close())
+	}
+	if spec.Reclaims {
+		if err := reclaims(c); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
 	}
 	unheldPids, err := spec.try(spec.starting, b.layer, c.strength())
 	if err != nil {

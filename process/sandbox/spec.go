@@ -98,8 +98,10 @@ type Spec struct {
 	Layers []Layer
 	// Nested is true when the supervisor itself is inside another run.
 	Nested bool
-	OnExit OnExit
-	Grace  time.Duration
+	// Reclaims is true when [Run.Reclaim] is to work: layers in which it cannot are left out.
+	Reclaims bool
+	OnExit   OnExit
+	Grace    time.Duration
 	// OOMD is the request to systemd-oomd, in the layers that have a group of cgroup v2.
 	OOMD OOMDPreference
 	// Detach starts the command in a session of its own. Without a controlling terminal
@@ -169,6 +171,9 @@ type Sample struct {
 	Processes int
 	// CPU is the processor time used so far; 0 where it is not known, and without a group also where [Spec].Observe is nil.
 	CPU time.Duration
+	// Work grows with the processor time that is used, for who asks whether the run is at work. Where no group counts it, it has what short
+	// processes have used as well, and falls when some end. It is negative where it is not known.
+	Work time.Duration
 	// Shares reads the private memory of each process, those of inner runs included, with its name, which may hold any byte. It is set for
 	// [Spec].Observe alone, and valid until that returns; with a group it costs two files of each process.
 	Shares iter.Seq2[string, limit.Bytes]

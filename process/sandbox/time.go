@@ -60,7 +60,7 @@ func (r *Run) enforceTime(maxTime time.Duration) {
 			return
 		case <-time.After(requested):
 		}
-		used := clock.advance(requested, time.Since(began), r.isStopped())
+		used := clock.advance(requested, time.Since(began), r.Stopped())
 		r.timeUsed.Store(int64(used))
 		switch {
 		case used >= maxTime:
@@ -77,8 +77,8 @@ func (r *Run) enforceTime(maxTime time.Duration) {
 	}
 }
 
-// isStopped reports whether the run is frozen, or its command is stopped by a signal or a debugger.
-func (r *Run) isStopped() bool {
+// Stopped reports whether the run is frozen, or its command is stopped by a signal or a debugger.
+func (r *Run) Stopped() bool {
 	if r.Frozen() {
 		return true
 	}

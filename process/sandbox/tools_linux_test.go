@@ -93,6 +93,17 @@ func playTool(tool string, args []string) int {
 		hold(number(0))
 		fmt.Println("held")
 		_, _ = io.ReadAll(os.Stdin)
+	case "keep": // MB: holds that much, and after each line on standard input reads all of it again
+		kept := hold(number(0))
+		fmt.Println("held")
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			for i := 0; i < len(kept); i += 4096 {
+				if kept[i] != 1 {
+					return 3
+				}
+			}
+			fmt.Println("there")
+		}
 	case "forkbomb":
 		for range number(0) {
 			c := again("sleep", "20000") // longer than a slow machine takes to start them all

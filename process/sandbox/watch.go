@@ -358,8 +358,9 @@ func (w *watcher) sample(now time.Time) {
 	}
 	w.sampled = now
 	s.Processes = len(w.pids)
+	s.Work = s.CPU
 	if s.CPU == 0 && w.run.spec.Observe != nil {
-		s.CPU = w.cpu.total(w.pids)
+		s.CPU, s.Work = w.cpu.total(w.pids)
 	}
 	w.take(s)
 	if memory := w.run.memory(); memory > 0 && s.Charged >= memory/2 {

@@ -73,7 +73,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	w.sampled = now
 	w.high.Working = max(w.high.Working, min(usage.HighWater, usage.RSS))
 	if w.run.spec.Observe != nil {
-		s.CPU = w.cpu.total(w.alive())
+		s.CPU, s.Work = w.cpu.total(w.alive())
 	}
 	w.take(s)
 	if pids > 0 && usage.Processes > pids {

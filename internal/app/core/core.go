@@ -76,7 +76,7 @@ func (c *Core) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, erro
 	if err != nil {
 		return nil, &admission.UnavailableError{Dir: admission.NoDir, Err: err}
 	}
-	return admission.Open(admission.Options{Dir: dir, Shared: c.SharedLedger(), Current: holder.Current, Reap: holder.Reap, Warn: warn})
+	return admission.Open(admission.Options{Dir: dir, Shared: c.SharedLedger(), Current: holder.Current, Swapped: holder.Swapped, Reap: holder.Reap, Warn: warn})
 }
 
 // SharedLedger returns the directory through which users see each other's claims, "" for none. A

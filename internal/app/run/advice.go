@@ -34,6 +34,8 @@ func Advice(r journal.Report, basis runs.Decision) []string {
 		list = append(list, "if it was a java.lang.OutOfMemoryError: a JVM takes a quarter of the limit for its heap; -XX:MaxRAMPercentage=75 gives it more")
 	case r.LimitReached == sandbox.LimitTime:
 		list = append(list, fmt.Sprintf("its time was up: --time-max %s, or time_max in [tools.%s]", time.Duration(2*limitOf(r, sandbox.LimitTime).Hard)*time.Millisecond, r.Tool))
+	case r.LimitReached == limitIdle:
+		list = append(list, fmt.Sprintf("nobody used it: --idle-max %s, or idle_max in [tools.%s]", time.Duration(2*limitOf(r, limitIdle).Hard)*time.Millisecond, r.Tool))
 	case r.RefusedBy == journal.RefusedByEnforcement:
 		list = append(list, "plimsoll doctor shows what the kernel holds here and what it takes; --enforcement best-effort goes on with the strongest layer there is")
 	case r.Outcome == journal.OutcomeRefused && r.ReservationBytes > 0:

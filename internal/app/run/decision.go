@@ -57,7 +57,7 @@ func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 	if err := a.weigh(p, history); err != nil {
 		return nil, err
 	}
-	return p, nil
+	return p, p.checkReclaim()
 }
 
 // learnsAs returns the tool name under which the history keeps the run: behind an adapter that of the agent.

@@ -39,6 +39,7 @@ var limitTable = []limitRow{
 		most := p.Limits.Time
 		return sandbox.SoftTime(most).Milliseconds(), most.Milliseconds(), most > 0
 	}},
+	{name: limitIdle, unit: "ms", lines: (*decision).idleLines, holder: heldWhereIdle},
 	{name: disk.WriteMax, unit: "bytes", lines: func(p *decision) (int64, int64, bool) {
 		lines, ok := p.diskLines()
 		return int64(lines.WriteMax / 5 * 4), int64(lines.WriteMax), ok && lines.WriteMax > 0
@@ -110,6 +111,7 @@ func (x *process) noteUse() {
 		}
 		x.report.warn("cpu_weight", text)
 	}
+	x.report.journal.Append(journal.LimitUsed{Name: limitIdle, Used: x.use.Longest().Milliseconds()})
 	x.report.journal.Append(journal.LimitUsed{Name: sandbox.LimitTime, Used: r.TimeUsed.Milliseconds()})
 }
 

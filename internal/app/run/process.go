@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/process/idle"
 	"github.com/plimsoll/plimsoll/internal/process/runtimes"
 	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
@@ -35,6 +36,7 @@ type process struct {
 	claim    *admission.Claim
 	notes    notebook // what the claim says about the run
 	growth   growth
+	use      *idle.Watch    // nil before the command starts
 	meter    *spend.Meter   // nil while no proxy counts what the run spends
 	answers  *spend.Answers // of its models
 	through  bool           // the proxy sends to that of an outer run
@@ -201,6 +203,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 		Limits:      p.Limits,
 		Enforcement: sandbox.Enforcement(p.Settings.Enforcement),
 		Nested:      x.nested,
+		Reclaims:    p.reclaims(),
 		OnExit:      sandbox.OnExit(p.Settings.OnExit),
 		Grace:       p.Settings.Grace,
 		OOMD:        sandbox.OOMDPreference(p.Settings.OOMD),
@@ -254,6 +257,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	spec.Meet = x.handed.meet
 	var run *sandbox.Run
 	started := make(chan struct{})
+	x.use = x.watchUse(&run, started)
 	spec.OnNear = x.nearLimit
 	spec.Observe = x.observer(screen, started, func(w admission.Wish) { x.fulfil(run, w) })
 	spec.OnStop = func(int) {
@@ -288,6 +292,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	passed := x.watchEditor()
 	x.result, err = run.Wait()
 	passed()
+	x.use.End()
 	x.growth.end(&x.decision.Limits)
 	unsettle()
 	unwatch()
@@ -335,15 +340,17 @@ func (x *process) id() string {
 	return x.report.id
 }
 
-// observer returns a function for [sandbox.Spec].Observe, nil when there is neither a claim nor a store: it publishes each sample in the
-// claim, stores it, has the screen looked at, and passes a wish for more memory on to fulfil, in a goroutine and after started.
+// observer returns a function for [sandbox.Spec].Observe, nil when there is neither a claim nor a store nor a limit of an idle time: it
+// publishes each sample in the claim, stores it, has the screen and the use looked at, and passes a wish for more memory on to fulfil, in a
+// goroutine and after started.
 func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
 	claim, store := x.claim, x.report.store
-	if claim == nil && store == nil {
+	if claim == nil && store == nil && x.decision.idleMax() == 0 {
 		return nil
 	}
 	return func(s sandbox.Sample) {
 		screen.Look()
+		x.use.Look(s.Work)
 		if claim != nil {
 			_ = claim.Observe(s.Working)
 			if w, ok := claim.Wished(); ok {

@@ -32,6 +32,7 @@ type report struct {
 	early    []journal.Warned // before there is a journal
 	journal  *journal.Journal // nil before begin
 	reporter *journal.Reporter
+	requests runs.Requests
 	store    *runs.Writer   // nil when nothing is kept of the run
 	told     *core.EventLog // nil where nothing is told meanwhile
 	notices  *core.OwnNotices
@@ -55,7 +56,7 @@ func newReport(o *Options) *report {
 func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision) {
 	start.Command = r.hidden.Argv(start.Command)
 	r.reporter = journal.NewReporter(start)
-	observers := []journal.Observer{r.reporter}
+	observers := []journal.Observer{r.reporter, &r.requests}
 	if settings, err := c.Config.For(""); err == nil && !r.opts.DryRun {
 		h := runs.Header{ID: r.id, Kind: runs.KindRun, Parent: core.InsideRun(), Decision: decided, Report: start}
 		r.notices = core.NotifyOf(settings, &h, r.say.warn)
@@ -115,9 +116,15 @@ func (r *report) fail(err error) Status {
 	if _, ok := errors.AsType[*admission.UncheckedError](err); ok {
 		r.outcome = journal.OutcomeRefused
 	}
+	if _, ok := errors.AsType[*notReclaimable](err); ok {
+		r.outcome = journal.OutcomeRefused
+	}
 	refusedBy := ""
-	if _, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
-		r.outcome, refusedBy = journal.OutcomeRefused, journal.RefusedByEnforcement
+	if e, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
+		r.outcome = journal.OutcomeRefused
+		if !e.Reclaims {
+			refusedBy = journal.RefusedByEnforcement
+		}
 	}
 	signal := 0
 	if errors.Is(err, context.Canceled) {

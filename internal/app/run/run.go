@@ -91,6 +91,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	if err != nil {
 		return p.fail(err)
 	}
+	p.tellForgotten()
 	if err := p.execute(ctx, starting); err != nil {
 		return p.fail(err)
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
@@ -42,6 +43,10 @@ func windowRow(w journal.Window) string {
 	}
 	if w.Loops > 0 {
 		parts = append(parts, "repeated itself "+times(w.Loops)+": "+printable.Name(w.Loop))
+	}
+	if w.RateWaits > 0 {
+		waited := time.Duration(w.RateWaitedMS) * time.Millisecond
+		parts = append(parts, fmt.Sprintf("%s waited for the provider, %s in all", limit.Count(w.RateWaits, "request"), waited.Round(time.Second)))
 	}
 	if w.Refused > 0 {
 		parts = append(parts, fmt.Sprintf("%d refused", w.Refused))

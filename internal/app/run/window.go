@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/window/models"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
@@ -231,7 +232,7 @@ func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profi
 	if err := x.openMeter(); err != nil {
 		return err
 	}
-	o := window.Options{Spend: x.meter, Journal: x.report.journal, Token: secure.token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
+	o := window.Options{Spend: x.meter, Journal: x.report.journal, Run: x.id(), People: sandbox.Terminal(), Token: secure.token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
 	for _, u := range setting.Upstreams {
 		up := proxy.Upstream{Name: u.Name, Provider: proxy.Provider(u.Provider), URL: u.URL}
 		if u.SignRegion != "" && signer != nil {

@@ -25,12 +25,14 @@ const (
 type Glance struct {
 	// Inside is true when this process is in the run.
 	Inside bool `json:"inside"`
-	// State is "running", "waiting", an outcome of a report, "died", or "none".
-	State   string    `json:"state"`
-	ID      string    `json:"id,omitempty"`
-	Tool    string    `json:"tool,omitempty"`
-	Project string    `json:"project"`
-	Started time.Time `json:"started,omitzero"`
+	// State is "running", "waits_for_you", "idle", "waiting", an outcome of a report, "died", or "none".
+	State string `json:"state"`
+	// StateSince has the time at which it began to wait for its user, or to be idle.
+	StateSince time.Time `json:"state_since,omitzero"`
+	ID         string    `json:"id,omitempty"`
+	Tool       string    `json:"tool,omitempty"`
+	Project    string    `json:"project"`
+	Started    time.Time `json:"started,omitzero"`
 	// Ended is nil while the run goes on.
 	Ended      *time.Time `json:"ended,omitempty"`
 	DurationMS int64      `json:"duration_ms"`
@@ -109,9 +111,12 @@ func lookNamed(state, id string, named bool) (runs.Glance, error) {
 	if _, unknown := errors.AsType[*runs.UnknownError](err); !unknown || !named {
 		return g, err
 	}
-	store, openErr := runs.Open(state)
+	store, err := runs.Open(state)
+	if err != nil {
+		return runs.Glance{}, err
+	}
 	defer store.Close()
-	if err := cmp.Or(openErr, store.Poll()); err != nil {
+	if err := store.Poll(); err != nil {
 		return runs.Glance{}, err
 	}
 	e, err := store.Find(id)
@@ -121,7 +126,7 @@ func lookNamed(state, id string, named bool) (runs.Glance, error) {
 	return runs.Look(state, e.ID)
 }
 
-func (s *Glance) live() bool { return s.State == runs.Running || s.State == runs.Waiting }
+func (s *Glance) live() bool { return s.State != NoRun && s.Ended == nil }
 
 // newestClaim returns the ID of the newest run of a project that holds or waits for memory, "" for none. Runs inside others do not count.
 func newestClaim(dir, project string) string {
@@ -136,7 +141,7 @@ func newestClaim(dir, project string) string {
 
 // ended fills in what the list has of a run, whose file may be gone.
 func (s *Glance) ended(e runs.Entry) {
-	s.ID, s.Tool, s.Project, s.State, s.Reason = e.ID, e.Tool, e.Project, e.Outcome, e.Reason
+	s.ID, s.Tool, s.Project, s.State, s.StateSince, s.Reason = e.ID, e.Tool, e.Project, e.Condition(), e.StateSince, e.Reason
 	s.Started, s.Ended, s.DurationMS = e.Started, e.Ended, e.DurationMS
 	s.PeakBytes, s.LimitBytes = e.PeakBytes, e.LimitBytes
 	s.Compactions, s.Kills = int(e.Rooms()), e.Killed()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -77,5 +78,22 @@ func TestTheFolderOfAClientSaysWhichProject(t *testing.T) {
 	}, func() string { return fmt.Sprintf("%+v", g) })
 	if g.MemoryBytes != 7<<20 || g.LimitBytes != 1<<30 || g.Inside {
 		t.Errorf("of the run that lives: %+v", g)
+	}
+	j := journal.New(journal.Options{Observers: []journal.Observer{live}})
+	for want, events := range map[string][]journal.Event{
+		runs.YourTurn: {journal.WindowRequest{Request: 1}, journal.WindowResponse{Request: 1, Status: 200, Ended: "complete", EndsTurn: true}},
+		runs.Idle:     {journal.RunIdle{For: time.Hour}},
+		runs.Running:  {journal.WindowRequest{Request: 2}},
+	} {
+		for _, e := range events {
+			j.Append(e)
+		}
+		wait.Until(t, want, func() bool {
+			g = look(c)
+			return g.State == want && g.StateSince.IsZero() == (want == runs.Running)
+		}, func() string { return fmt.Sprintf("%+v", g) })
+		if want == runs.Running {
+			j.Append(journal.WindowResponse{Request: 2, Status: 200, Ended: "complete"})
+		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 // Filter selects runs. The zero value selects all but the MCP gateways inside runs.
 type Filter struct {
 	Tool, Project string
-	// Outcome is one of [Outcomes]: that of a report, or "running", "waiting", "died"; "" for all.
+	// Outcome is one of [Outcomes]: that of a report, "running" (all that have started and not ended), "waits_for_you" or "idle" (of those),
+	// "waiting", "died"; "" for all.
 	Outcome string
 	// Killed leaves out runs of which nothing was killed for memory.
 	Killed bool
@@ -30,14 +31,14 @@ type Filter struct {
 func Outcomes() []string {
 	return []string{
 		string(journal.OutcomeOK), string(journal.OutcomeFailed), string(journal.OutcomeOOM), string(journal.OutcomeLimit), string(journal.OutcomeRefused),
-		string(journal.OutcomeSignalled), runs.Running, runs.Waiting, runs.Died,
+		string(journal.OutcomeSignalled), runs.Running, runs.YourTurn, runs.Idle, runs.Waiting, runs.Died,
 	}
 }
 
 // Takes reports whether the filter selects a run.
 func (f Filter) Takes(e *runs.Entry) bool {
 	switch {
-	case f.Tool != "" && e.Tool != f.Tool, f.Project != "" && e.Project != f.Project, f.Outcome != "" && e.Outcome != f.Outcome:
+	case f.Tool != "" && e.Tool != f.Tool, f.Project != "" && e.Project != f.Project, f.Outcome != "" && e.Outcome != f.Outcome && e.State != f.Outcome:
 		return false
 	case f.Killed && e.Killed() == 0 && e.Outcome != string(journal.OutcomeOOM):
 		return false

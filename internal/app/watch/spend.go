@@ -34,7 +34,7 @@ type Spent struct {
 	// Guessed and Unpriced are the tokens that stand in for what a provider did not name, and those without a known price.
 	Guessed  int64 `json:"guessed_tokens"`
 	Unpriced int64 `json:"unpriced_tokens"`
-	// Plans is what was said last in these runs of how much of a subscription is used.
+	// Plans tells how much of a subscription was used, as these runs were told last.
 	Plans []runs.Plan `json:"plans,omitempty"`
 }
 

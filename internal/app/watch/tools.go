@@ -61,7 +61,7 @@ func ServeTools(ctx context.Context, c *core.Core, o ToolsOptions) (err error) {
 
 type listArguments struct {
 	Tool    string `json:"tool,omitempty" jsonschema:"Only runs of this tool, as claude or npm"`
-	Outcome string `json:"outcome,omitempty" jsonschema:"Only runs that came to this: ok, failed, oom, limit, refused, signalled, running, waiting, died"`
+	Outcome string `json:"outcome,omitempty" jsonschema:"Only runs that came to this: ok, failed, oom, limit, refused, signalled, running, waits_for_you, idle, waiting, died"`
 	All     bool   `json:"all_projects,omitempty" jsonschema:"Runs of all projects, not only of this one"`
 	Count   int    `json:"count,omitempty" jsonschema:"How many, the newest first: 10 unless given, 50 at most"`
 }
@@ -78,6 +78,7 @@ type listedRun struct {
 	Project        string `json:"project"`
 	Started        string `json:"started"`
 	Outcome        string `json:"outcome"`
+	State          string `json:"state,omitempty"`
 	DurationMS     int64  `json:"duration_ms"`
 	PeakBytes      int64  `json:"peak_bytes"`
 	LimitBytes     int64  `json:"limit_bytes"`
@@ -107,7 +108,7 @@ func tools(c *core.Core) []builtin.Tool {
 		}),
 		builtin.Typed(builtin.Tool{
 			Name: "list_runs", Title: "Earlier runs", Hints: reads,
-			Description: "The newest runs of this project: what ran, what came of it, the peak of its memory, and why it ended as it did.",
+			Description: "The newest runs of this project: what ran, what came of it, the peak of its memory, and why it ended as it did. state is of those that live: running, waits_for_you, idle (used by nobody), or waiting in the queue.",
 		}, func(_ context.Context, _ *builtin.Call, in listArguments) (*builtin.Result, error) {
 			if in.Count < 0 || in.Count > maxListed {
 				return nil, errors.New("count is 1 to 50")
@@ -124,7 +125,7 @@ func tools(c *core.Core) []builtin.Tool {
 			for i := range entries[:min(len(entries), cmp.Or(in.Count, defaultListed))] {
 				e := &entries[i]
 				answer.Runs = append(answer.Runs, listedRun{
-					ID: e.ID, Tool: e.Tool, Project: e.Project, Started: e.Started.Format("2006-01-02T15:04:05Z07:00"), Outcome: e.Outcome, DurationMS: e.DurationMS,
+					ID: e.ID, Tool: e.Tool, Project: e.Project, Started: e.Started.Format("2006-01-02T15:04:05Z07:00"), Outcome: e.Outcome, State: e.State, DurationMS: e.DurationMS,
 					PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, KilledChildren: e.KilledChildren, Reason: limit.Clip(e.Reason, maxReason),
 				})
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/native"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
+	"github.com/plimsoll/plimsoll/internal/window/rate"
 	"github.com/plimsoll/plimsoll/internal/window/served"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -30,6 +31,7 @@ type Plane struct {
 	Proxy     *proxy.Proxy
 	Upstreams []proxy.Upstream
 	Token     bool
+	rate      *rate.Share
 	trusting  *http.Transport // the proxy's, when it is not its own
 	end       chan struct{}   // closed by Close
 	swept     sync.WaitGroup
@@ -42,6 +44,8 @@ const sweepEvery = time.Minute
 // Options hold what differs between a run and the daemon.
 type Options struct {
 	Journal   *journal.Journal
+	Run       string // see [proxy.Rate]
+	People    bool
 	Token     string
 	PeerPath  string // see [proxy.Options.PeerPath]
 	Upstreams []proxy.Upstream
@@ -107,12 +111,15 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		o.Warn("compactions are kept in memory only, and lost at the end: " + err.Error())
 	}
 	po.Resolver = Resolver(app, w, o.Warn)
+	if w.RateQueue {
+		po.Rate = proxy.Rate{Share: openRate(app, o), Run: o.Run, People: o.People}
+	}
 	po.Price = core.Prices(app.Config)
 	if o.Exhausted {
 		tellMoves(o.Journal, po.Breaker.OutOfMemory())
 		o.Warn(Narrowed)
 	}
-	plane := &Plane{Upstreams: o.Upstreams, Token: o.Token != "", trusting: trusting, end: make(chan struct{})}
+	plane := &Plane{rate: po.Rate.Share, Upstreams: o.Upstreams, Token: o.Token != "", trusting: trusting, end: make(chan struct{})}
 	if plane.Proxy, err = proxy.New(po); err != nil {
 		return nil, err
 	}
@@ -149,6 +156,9 @@ func (w *Plane) Close() {
 	close(w.end)
 	w.swept.Wait()
 	w.Proxy.Close()
+	if w.rate != nil {
+		w.rate.Close()
+	}
 	if w.trusting != nil {
 		w.trusting.CloseIdleConnections()
 	}
@@ -160,6 +170,15 @@ func tellMoves(j *journal.Journal, moves []breaker.Change) {
 	for _, c := range moves {
 		j.Append(journal.WindowBreaker{Upstream: c.Upstream, Model: c.Model, State: c.State, Reason: c.Reason})
 	}
+}
+
+// openRate opens what the runs of this host know together of their providers' rates.
+func openRate(app *core.Core, o Options) *rate.Share {
+	dir := ""
+	if state, err := app.Dirs.State(); err == nil {
+		dir = filepath.Join(state, "window", "rate")
+	}
+	return rate.Open(dir, func(err error) { o.Warn("window.rate_queue: " + err.Error()) })
 }
 
 // limitsDir returns where limits that providers taught are kept, "" when nothing can be.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -24,7 +25,7 @@ var _ = add(Agent{
 	// It cuts at 25,000 tokens, and puts what is over 50,000 characters into a file.
 	MCPClient: "claude-code", ResultCap: 50_000, DefersTools: true,
 
-	UserAgent: "claude-cli/", Speaks: claudeSpeaks, Typed: claudeTyped,
+	UserAgent: "claude-cli/", Patience: time.Minute, Speaks: claudeSpeaks, Typed: claudeTyped,
 })
 
 // claudeFolder returns the folder of Claude Code's settings.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -22,7 +23,7 @@ var _ = add(Agent{
 	Servers:     codexServers,
 	MCPClient:   "codex", DefersTools: true, ResultCap: 10_000, // it cuts at about 10 KB; codex-mcp-client
 
-	UserAgent: "codex", Speaks: codexSpeaks, Typed: codexTyped,
+	UserAgent: "codex", Patience: time.Minute, Speaks: codexSpeaks, Typed: codexTyped,
 })
 
 // codexFolder returns the folder of Codex's settings and login.

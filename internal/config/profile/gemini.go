@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
@@ -21,7 +22,7 @@ var _ = add(Agent{
 	// It cuts at 40,000 characters. gemini-cli-mcp-client, with the server's name behind it in newer ones.
 	MCPClient: "gemini-cli", ResultCap: 40_000,
 
-	UserAgent: "GeminiCLI",
+	UserAgent: "GeminiCLI", Patience: 30 * time.Second,
 })
 
 // geminiFolder is the name of Gemini CLI's folder of settings, in a home and in a project.

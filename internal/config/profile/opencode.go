@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
@@ -24,7 +25,7 @@ var _ = add(Agent{
 	Servers:     openCodeNames.servers,
 	MCPClient:   "opencode", ResultCap: 50_000, // it cuts at 50 KB
 
-	UserAgent: "opencode/",
+	UserAgent: "opencode/", Patience: time.Minute,
 	Speaks: func(r Request) Origin {
 		return Origin{Side: r.Tools == 0 || r.Header("X-Parent-Session-Id") != ""}
 	},

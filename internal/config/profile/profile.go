@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
@@ -56,6 +57,9 @@ type Agent struct {
 
 	// UserAgent is the beginning of the User-Agent of its requests to a model.
 	UserAgent string
+	// Patience is a time for which it surely waits for the first byte of an answer; 0 where nobody has looked. Measured with a server that sends
+	// nothing: claude, codex and opencode waited on after 5 minutes, qwen gave up after 120 s and gemini after 60 s.
+	Patience time.Duration
 	// Speaks returns the origin of a request. If nil, a request without tools does not belong to the conversation.
 	Speaks func(Request) Origin
 	// Typed returns the indexes of a message's texts that a person typed, if Speaks says that one may have; nil if that cannot be known.

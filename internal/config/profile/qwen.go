@@ -3,6 +3,7 @@ package profile
 import (
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -16,7 +17,7 @@ var _ = add(Agent{
 	ServerFiles: func(h Home) []string { return []string{h.path(qwenFolder, "settings.json")} },
 	ServerNames: []string{"/.qwen/settings.json"},
 
-	UserAgent: "QwenCode/",
+	UserAgent: "QwenCode/", Patience: time.Minute,
 })
 
 // qwenFolder is the name of Qwen Code's folder of settings, in a home and in a project. [readGemini] reads them, because Qwen Code grew

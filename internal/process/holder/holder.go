@@ -113,6 +113,12 @@ func Current(h admission.Holder) limit.Bytes {
 	return used
 }
 
+// Swapped returns what a run has in swap, in bytes, 0 where nobody counts it. It is for [admission.Options].Swapped.
+func Swapped(h admission.Holder) limit.Bytes {
+	remains, _ := Remains(h)
+	return sandbox.Swapped(remains)
+}
+
 // ReapGrace is the time that processes of a dead supervisor's run get between SIGTERM and SIGKILL.
 const ReapGrace = 2 * time.Second
 

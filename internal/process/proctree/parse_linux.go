@@ -60,6 +60,8 @@ func parseStat(b []byte) (Process, error) {
 			p.ending = value&exiting != 0
 		case 14, 15: // in user mode, in the kernel
 			p.CPU += time.Duration(min(value, maxTicks)) * clockTick
+		case 16, 17:
+			p.Waited += time.Duration(min(value, maxTicks)) * clockTick
 		case 20:
 			p.Threads = int(value)
 		case 22:

@@ -17,7 +17,7 @@ const statTail = " S 7 8 9 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 4711 1000 200 1
 func TestParseStatReadsAnyName(t *testing.T) {
 	for _, name := range []string{"sh", "", ") R 1 1", "(", "))", "a\nb", "\xff\x00", " ", ") S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"} {
 		p, err := parseStat([]byte("42 (" + name + ")" + statTail))
-		want := Process{PID: 42, PPID: 7, PGID: 8, SID: 9, Start: 4711, Name: name, State: 'S', Threads: 3, CPU: 110 * time.Millisecond}
+		want := Process{PID: 42, PPID: 7, PGID: 8, SID: 9, Start: 4711, Name: name, State: 'S', Threads: 3, CPU: 110 * time.Millisecond, Waited: 150 * time.Millisecond}
 		if err != nil || p != want {
 			t.Errorf("name %q: %+v, %v; want %+v", name, p, err, want)
 		}

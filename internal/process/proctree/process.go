@@ -28,6 +28,8 @@ type Process struct {
 	// CPU is the processor time that it has used, its threads' included and its children's not; negative
 	// where it is not known.
 	CPU time.Duration
+	// Waited is the processor time of its children that have ended and that it has waited for, theirs included; 0 where it is not known.
+	Waited time.Duration
 	// Threads is the number of threads, or 0 where it is not known.
 	Threads int
 

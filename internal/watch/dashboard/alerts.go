@@ -18,7 +18,7 @@ type Alert struct {
 	Level string    `json:"level"`
 	Run   string    `json:"run"`
 	Tool  string    `json:"tool"`
-	What  string    `json:"what"` // "memory", "oom", "result", "window", "waiting", "refused", "loop", "died"
+	What  string    `json:"what"` // "memory", "idle", "oom", "result", "window", "waiting", "refused", "loop", "died"
 	Text  string    `json:"text"`
 	Time  time.Time `json:"time"`
 	// Help is the command to type about it.
@@ -119,9 +119,29 @@ func (a *alerting) events(e *runs.Entry) {
 	}
 }
 
+// forgotten adds the idle runs where they hold much of the host's memory, which is total.
+func (a *alerting) forgotten(live []*runs.Run, total int64) {
+	var idle []runs.IdleRun
+	byID := map[string]*runs.Entry{}
+	for _, r := range live {
+		if r.State == runs.Idle && r.Parent == "" {
+			idle, byID[r.ID] = append(idle, r.Idle(r.Now().Working)), &r.Entry
+		}
+	}
+	f, much := runs.ForgottenOf(idle, total)
+	if !much {
+		return
+	}
+	for _, one := range f.Runs {
+		a.add(byID[one.ID], "warning", "idle", a.now, "is used by nobody since %s and holds %s; all that are idle hold %d %% of this machine",
+			one.Since.Local().Format("15:04"), limit.Bytes(one.Bytes).Human(), 100*f.Bytes/f.Total)
+	}
+}
+
 // alertsOf returns the alerts about what is so now, by the start of their runs, and then those about what happened in the last 24 hours, the
-// newest first; at most maxAlerts, of which half are kept for the latter. help returns the command to type about one.
-func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, help func(e *runs.Entry, what string) string) []Alert {
+// newest first; at most maxAlerts, of which half are kept for the latter. total is the memory of the host in bytes, 0 where it is not known;
+// help returns the command to type about one.
+func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, total int64, help func(e *runs.Entry, what string) string) []Alert {
 	a := alerting{now: now, tool: func(id string) string {
 		if i := slices.IndexFunc(entries, func(e runs.Entry) bool { return id != "" && e.ID == id }); i >= 0 {
 			return entries[i].Tool
@@ -131,6 +151,7 @@ func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, help func(e
 	for _, r := range live {
 		a.state(r)
 	}
+	a.forgotten(live, total)
 	states := a.list
 	a.list = nil
 	for i := range entries {

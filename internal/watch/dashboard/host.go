@@ -158,6 +158,8 @@ func (p *past) command(store *runs.Store, e *runs.Entry, what string) string {
 	switch {
 	case what == "waiting", what == "refused":
 		return "plimsoll top"
+	case what == "idle":
+		return fmt.Sprintf("kill %d", e.PID)
 	case e.Live() && (what == "memory" || what == "oom") && e.LimitBytes > 0:
 		return raise(e)
 	case what != "oom" || p.help == nil:

@@ -54,7 +54,7 @@ func TestTheStateOfARunInWords(t *testing.T) {
 	var state struct{ Now struct{ Rows []row } }
 	wait.Until(t, "it has been written and read", func() bool {
 		readJSON(t, c, base+"/api/state", &state)
-		return len(state.Now.Rows) == 1 && !state.Now.Rows[0].WaitsForYou.IsZero()
+		return len(state.Now.Rows) == 1 && state.Now.Rows[0].State == runs.YourTurn && !state.Now.Rows[0].Since.IsZero()
 	})
 	p := read("talks")
 	if !strings.HasPrefix(p.Verdict, "It waits for you since ") || p.Records != nil || len(p.Events) != 3 || !strings.Contains(p.Events[0].Text, "ended the turn") || len(p.Events[0].Event) == 0 {
@@ -95,6 +95,9 @@ func TestEventsAreSentences(t *testing.T) {
 		journal.LimitReached{Name: "time_max", Line: "hard", Did: "killed"},
 		journal.Leftover{Name: "x", Fate: "killed"},
 		journal.Orphan{Name: "x"},
+		journal.RunIdle{For: time.Hour},
+		journal.RunWoke{By: "input"},
+		journal.Forgotten{Text: "2 idle runs hold much"},
 		journal.RunEnded{Outcome: "ok", Duration: 1234 * time.Millisecond},
 		journal.ToolCalled{Server: "s", Tool: "t", UpstreamBytes: 1 << 20, Spilled: true, DeliveredBytes: 7000},
 		journal.ToolResultLarge{Server: "s", Tool: "t", Bytes: 1 << 20},
@@ -111,6 +114,8 @@ func TestEventsAreSentences(t *testing.T) {
 		journal.WindowOverflow{Action: "given_up"},
 		journal.WindowStalled{},
 		journal.WindowLoop{Text: "read was called 4 times in a row", Did: "stopped"},
+		journal.WindowRateWaited{Requests: 2, Longest: time.Second},
+		journal.WindowRateWaited{Waiting: 1},
 		journal.WindowPlan{Window: "5h"},
 		journal.WindowRepaired{What: "moved", Count: 2},
 		journal.WindowBreaker{Model: "m", State: "tripped", Reason: "r"},
@@ -148,10 +153,32 @@ func TestAlertsHaveTheTimeOfTheKillAndACommand(t *testing.T) {
 	entry := runs.Entry{ID: "abc", Tool: "claude", Outcome: "oom", Reason: "killed at its memory limit of 4 GiB", Ended: &end, Observed: runs.Observed{KilledAt: kill}}
 	child := runs.Entry{ID: "def", Tool: "claude", Outcome: "ok", KilledChildren: 2, Ended: &end, Observed: runs.Observed{KilledAt: kill}}
 	loop := runs.Entry{ID: "ghi", Tool: "claude", Outcome: "ok", Ended: &end, Window: journal.Window{Loops: 2, Loop: "read was called 4 times"}}
-	list := alertsOf([]runs.Entry{entry, child, loop}, nil, now, func(e *runs.Entry, what string) string { return "plimsoll " + what + " " + e.ID })
-	if len(list) != 3 || !list[0].Time.Equal(kill) || !list[1].Time.Equal(kill) || list[0].Help != "plimsoll oom abc" || list[1].Text != "2 of its processes were killed for memory" ||
-		list[2].What != "loop" || list[2].Level != "warning" || list[2].Text != "repeats itself: read was called 4 times" {
+	list := alertsOf([]runs.Entry{entry, child, loop}, nil, now, 0, func(e *runs.Entry, what string) string { return "plimsoll " + what + " " + e.ID })
+	if len(list) != 3 || list[0].What != "loop" || list[0].Level != "warning" || list[0].Text != "repeats itself: read was called 4 times" ||
+		!list[1].Time.Equal(kill) || !list[2].Time.Equal(kill) || list[1].Help != "plimsoll oom abc" || list[2].Text != "2 of its processes were killed for memory" {
 		t.Errorf("%+v", list)
+	}
+}
+
+// Idle runs are an alert while they hold more than a quarter of the machine, each with the command that ends it; one inside another counts
+// in that.
+func TestForgottenRunsAreAnAlert(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	live := func(id, state, parent string, bytes int64) *runs.Run {
+		return &runs.Run{
+			Entry:   runs.Entry{ID: id, Tool: "claude", Outcome: runs.Running, State: state, StateSince: now.Add(-time.Hour), Parent: parent, PID: 4711},
+			Samples: []runs.Sample{{AtMS: 1, Working: bytes}},
+		}
+	}
+	list := []*runs.Run{live("a", runs.Idle, "", 1<<30), live("b", runs.Idle, "", 2<<30), live("c", runs.YourTurn, "", 8<<30), live("d", runs.Idle, "b", 2<<30)}
+	help := func(e *runs.Entry, what string) string { return (&past{}).command(nil, e, what) }
+	if got := alertsOf(nil, list, now, 12<<30, help); len(got) != 0 {
+		t.Errorf("a quarter is not more: %+v", got)
+	}
+	got := alertsOf(nil, list, now, 10<<30, help)
+	if len(got) != 2 || got[0].Run != "b" || got[0].What != "idle" || got[0].Help != "kill 4711" || !strings.Contains(got[0].Text, "holds 2 GiB; all that are idle hold 30 % of this machine") {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -170,7 +197,7 @@ func TestNewerAlertsGoFirst(t *testing.T) {
 		entries = append(entries, runs.Entry{ID: fmt.Sprint("short", i), Tool: "make", Outcome: "oom", Started: end.Add(-time.Minute), Ended: &end})
 	}
 	entries = append(entries, long)
-	list := alertsOf(entries, nil, now, help)
+	list := alertsOf(entries, nil, now, 0, help)
 	if len(list) != maxAlerts || list[0].Run != "long" || list[0].What != "oom" || list[1].What != "result" || list[2].Run != "short0" {
 		t.Errorf("%d alerts, the first %+v", len(list), list[:3])
 	}
@@ -183,7 +210,7 @@ func TestNewerAlertsGoFirst(t *testing.T) {
 		r.Samples = []runs.Sample{{Working: 95}}
 		live = append(live, r)
 	}
-	if list = alertsOf(entries, live, now, help); len(list) != maxAlerts || list[0].Run != "near0" || list[maxAlerts/2].Run != "long" {
+	if list = alertsOf(entries, live, now, 0, help); len(list) != maxAlerts || list[0].Run != "near0" || list[maxAlerts/2].Run != "long" {
 		t.Errorf("%d alerts; in the middle %+v", len(list), list[maxAlerts/2])
 	}
 	gateways := []runs.Entry{
@@ -191,7 +218,7 @@ func TestNewerAlertsGoFirst(t *testing.T) {
 		{ID: "g2", Kind: runs.KindGateway, Tool: "mcp:files", Started: now.Add(-time.Second), Observed: runs.Observed{LargestResult: 1 << 20, LargestTool: "files/x"}},
 		long,
 	}
-	if list = alertsOf(gateways, nil, now, help); list[0].Tool != "claude" || list[1].Tool != "MCP server files" {
+	if list = alertsOf(gateways, nil, now, 0, help); list[0].Tool != "claude" || list[1].Tool != "MCP server files" {
 		t.Errorf("a gateway is called %q in a run, %q alone", list[0].Tool, list[1].Tool)
 	}
 }

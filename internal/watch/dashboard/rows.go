@@ -17,13 +17,15 @@ const (
 
 // row is one run in the list. Sizes are in bytes; times are as in [runs.Entry].
 type row struct {
-	ID       string     `json:"id"`
-	Kind     string     `json:"kind"`
-	Parent   string     `json:"parent,omitempty"`
-	Tool     string     `json:"tool"`
-	Variant  string     `json:"variant,omitempty"`
-	Project  string     `json:"project"`
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Parent  string `json:"parent,omitempty"`
+	Tool    string `json:"tool"`
+	Variant string `json:"variant,omitempty"`
+	Project string `json:"project"`
+	// State and Since are [runs.Entry.Condition] and its StateSince.
 	State    string     `json:"state"`
+	Since    time.Time  `json:"state_since,omitzero"`
 	Reason   string     `json:"reason,omitempty"`
 	Started  time.Time  `json:"started"`
 	Ended    *time.Time `json:"ended"`
@@ -33,27 +35,25 @@ type row struct {
 	Limit    int64      `json:"limit_bytes"`
 	Reserved int64      `json:"reservation_bytes"`
 	// CPU is its use between its last two samples, in percent of one processor.
-	CPU         float64 `json:"cpu_percent"`
-	Processes   int     `json:"processes,omitempty"`
-	Tokens      int64   `json:"window_tokens"`
-	TokensPeak  int64   `json:"window_peak_tokens"`
-	TokensLimit int64   `json:"window_limit_tokens"`
-	Requests    int64   `json:"requests"`
-	Compactions int64   `json:"compactions"`
-	Largest     int64   `json:"largest_result_bytes"`
-	LargestTool string  `json:"largest_result_tool,omitempty"`
-	Kills       int     `json:"kills"`
-	Model       string  `json:"model,omitempty"`
-	// WaitsForYou and KilledAt are those of [runs.Observed].
-	WaitsForYou time.Time `json:"waits_for_you,omitzero"`
-	KilledAt    time.Time `json:"killed_at,omitzero"`
+	CPU         float64   `json:"cpu_percent"`
+	Processes   int       `json:"processes,omitempty"`
+	Tokens      int64     `json:"window_tokens"`
+	TokensPeak  int64     `json:"window_peak_tokens"`
+	TokensLimit int64     `json:"window_limit_tokens"`
+	Requests    int64     `json:"requests"`
+	Compactions int64     `json:"compactions"`
+	Largest     int64     `json:"largest_result_bytes"`
+	LargestTool string    `json:"largest_result_tool,omitempty"`
+	Kills       int       `json:"kills"`
+	Model       string    `json:"model,omitempty"`
+	KilledAt    time.Time `json:"killed_at,omitzero"` // that of [runs.Observed]
 }
 
 func rowOf(e *runs.Entry) row {
 	r := row{
-		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, State: e.Outcome, Reason: e.Reason, Started: e.Started, Ended: e.Ended,
+		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, State: e.Condition(), Since: e.StateSince, Reason: e.Reason, Started: e.Started, Ended: e.Ended,
 		Peak: e.PeakBytes, Limit: e.LimitBytes, Reserved: e.ReservationBytes, Requests: e.Requests(), Compactions: e.Rooms(), Largest: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(),
-		WaitsForYou: e.WaitsForYou, KilledAt: e.KilledAt,
+		KilledAt: e.KilledAt,
 	}
 	r.TokensPeak, r.TokensLimit = e.PeakWindow()
 	if e.Ended != nil {
@@ -95,7 +95,7 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), before *past) (*sna
 		}
 	}
 	var h *Host
-	waiting, reserved := 0, int64(0)
+	waiting, reserved, total := 0, int64(0), int64(0)
 	for i := len(live) - 1; i >= 0; i-- { // the newest first
 		r := liveRow(live[i])
 		known[r.ID] = true
@@ -121,11 +121,11 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), before *past) (*sna
 	if host != nil {
 		if now, ok := host(); ok {
 			now.Waiting, now.ReservedBytes = waiting, reserved
-			h = &now
+			h, total = &now, now.TotalBytes
 			before.note(now, time.Now())
 		}
 	}
-	s.rest = rest(h, alertsOf(entries, live, time.Now(), func(e *runs.Entry, what string) string { return before.command(store, e, what) }), "")
+	s.rest = rest(h, alertsOf(entries, live, time.Now(), total, func(e *runs.Entry, what string) string { return before.command(store, e, what) }), "")
 	return s, nil
 }
 

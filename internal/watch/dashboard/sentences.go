@@ -49,10 +49,14 @@ func verdict(r *runs.Run) string {
 	}
 	took := r.Age().Round(time.Second).String()
 	switch {
-	case !r.WaitsForYou.IsZero():
-		return fmt.Sprintf("It waits for you since %s: the answer ended the turn, and nothing was asked since.%s", clockOf(r.WaitsForYou), killed)
+	case r.State == runs.YourTurn:
+		return fmt.Sprintf("It waits for you since %s: the answer ended the turn, and nothing was asked since.%s", clockOf(r.StateSince), killed)
+	case r.State == runs.Idle:
+		return fmt.Sprintf("Nobody uses it since %s: no request, no input, no processor time. One that is forgotten: kill %d.%s", clockOf(r.StateSince), r.PID, killed)
 	case r.Outcome == runs.Waiting:
 		return "It has not started: it " + r.Reason + "."
+	case r.Outcome == runs.Running && r.Reason != "":
+		return "It " + r.Reason + "." + killed
 	case r.Outcome == runs.Running:
 		return "It runs." + killed
 	case r.Outcome == "ok":
@@ -126,6 +130,12 @@ func sentence(e journal.Event) string {
 		return fmt.Sprintf("Its memory limit grew from %s to %s: %s.", size(e.FromBytes), size(e.ToBytes), e.Why)
 	case journal.LimitReached:
 		return fmt.Sprintf("It reached the %s line of its limit %s%s.", e.Line, e.Name, map[bool]string{true: "; Plimsoll " + e.Did}[e.Did != ""])
+	case journal.RunIdle:
+		return fmt.Sprintf("It is idle: nobody has used it for %s.", rounded(e.For))
+	case journal.RunWoke:
+		return "It is used again, by the sign: " + e.By + "."
+	case journal.Forgotten:
+		return "When it started: " + e.Text + "."
 	case journal.Leftover:
 		return fmt.Sprintf("%s (process %d) was still there when the command had ended: %s.", e.Name, e.PID, e.Fate)
 	case journal.Orphan:
@@ -189,6 +199,8 @@ func windowSentence(e journal.Event) string {
 		return fmt.Sprintf("The answer stood still for %s and was ended.", rounded(e.Quiet))
 	case journal.WindowLoop:
 		return fmt.Sprintf("The agent repeats itself: %s%s.", e.Text, e.Then())
+	case journal.WindowRateWaited:
+		return rateSentence(&e)
 	case journal.WindowPlan:
 		return fmt.Sprintf("%.0f %% of the plan's window of %s are used.", 100*e.Utilization, e.Window)
 	case journal.WindowRepaired:
@@ -214,4 +226,11 @@ func asked(model string, tokens, most int64) string {
 		return fmt.Sprintf("%s was asked, with %s of %s tokens.", model, limit.Tokens(tokens), limit.Tokens(most))
 	}
 	return fmt.Sprintf("%s was asked, with %s tokens.", model, limit.Tokens(tokens))
+}
+
+func rateSentence(e *journal.WindowRateWaited) string {
+	if e.Waiting > 0 {
+		return fmt.Sprintf("%s %s for the provider.", limit.Count(int64(e.Waiting), "request"), map[bool]string{true: "waits", false: "wait"}[e.Waiting == 1])
+	}
+	return fmt.Sprintf("%s went on after waiting for the provider, %s at the longest.", limit.Count(int64(e.Requests), "request"), rounded(e.Longest))
 }

@@ -179,8 +179,9 @@ func sumsOf(all *instruments, totals runs.Totals) {
 
 // now is the use of the runs of one tool at this moment.
 type now struct {
-	running, waiting               int64
+	running, waiting, yours, idle  int64
 	used, limit, reserved, largest int64
+	forgotten                      int64   // of used, by idle runs
 	memory, window                 float64 // the highest shares of any run
 	messages                       int64
 	longest                        time.Duration
@@ -211,6 +212,7 @@ func liveOf(all *instruments, totals runs.Totals, store *runs.Store) {
 	}
 	count := all.gauge("plimsoll.runs", "{run}", "Runs that live, by state.")
 	used := all.gauge("plimsoll.run.memory.used", "By", "Memory that the runs use, without what can be reclaimed.")
+	forgotten := all.gauge("plimsoll.run.memory.idle", "By", "Memory of that which idle runs hold, which nobody uses.")
 	bound := all.gauge("plimsoll.run.memory.limit", "By", "The sum of their limits.")
 	reserved := all.gauge("plimsoll.run.memory.reserved", "By", "What they have reserved.")
 	share := all.gauge("plimsoll.run.memory.ratio.max", "1", "Memory used as a part of the limit: the highest of any run.")
@@ -222,6 +224,9 @@ func liveOf(all *instruments, totals runs.Totals, store *runs.Store) {
 		tool := text("tool", name)
 		count.set(n.running, with(tool, label{"state", runs.Running}))
 		count.set(n.waiting, with(tool, label{"state", runs.Waiting}))
+		count.set(n.yours, with(tool, label{"state", runs.YourTurn}))
+		count.set(n.idle, with(tool, label{"state", runs.Idle}))
+		forgotten.set(n.forgotten, with(tool))
 		used.set(n.used, with(tool))
 		bound.set(n.limit, with(tool))
 		reserved.set(n.reserved, with(tool))
@@ -248,13 +253,23 @@ func (n *now) take(run *runs.Run, at time.Time) {
 		n.longest = max(n.longest, at.Sub(run.Started))
 		return
 	}
-	n.running++
+	switch run.State {
+	case runs.YourTurn:
+		n.yours++
+	case runs.Idle:
+		n.idle++
+	default:
+		n.running++
+	}
 	working := run.Now().Working
 	if run.LimitBytes > 0 {
 		n.memory = max(n.memory, float64(working)/float64(run.LimitBytes))
 	}
 	if run.Parent == "" { // what is inside another run is in its memory, and in what it has reserved
 		n.used += working
+		if run.State == runs.Idle {
+			n.forgotten += working
+		}
 		n.limit += run.LimitBytes
 		n.reserved += run.ReservationBytes
 	}

@@ -67,7 +67,7 @@ func used(t *testing.T) string {
 	endBig, big := write(dir, "big", runs.KindRun, "", "claude", 4<<30, journal.RunStarted{LimitBytes: 4 << 30},
 		journal.WindowRequest{Tokens: 150_000, LimitTokens: 200_000, Messages: 80}, journal.WindowRequest{Tokens: 300, LimitTokens: 200_000, Messages: 1})
 	big.Sample(runs.Sample{Working: 1 << 30})
-	endSmall, small := write(dir, "small", runs.KindRun, "", "claude", 1<<30, journal.RunStarted{LimitBytes: 1 << 30})
+	endSmall, small := write(dir, "small", runs.KindRun, "", "claude", 1<<30, journal.RunStarted{LimitBytes: 1 << 30}, journal.RunIdle{For: time.Hour})
 	small.Sample(runs.Sample{Working: 950 << 20})
 	endQueued, _ := write(dir, "queued", runs.KindRun, "", "codex", 1<<30, journal.Waiting{Reason: "memory"})
 	endGate, _ := write(dir, "gate", runs.KindGateway, "big", "mcp", 0, journal.ToolCalled{Server: "argo", Tool: "list", UpstreamBytes: 300 << 10, DeliveredBytes: 9 << 10, Spilled: true})
@@ -103,8 +103,8 @@ func TestMetricsOfAllRuns(t *testing.T) {
 	t.Cleanup(func() { all.Close() })
 	text := textOf(t, all)
 	hold(t, text,
-		`plimsoll_runs{state="running",tool="claude"} 2`, `plimsoll_runs{state="waiting",tool="claude"} 0`, `plimsoll_runs{state="waiting",tool="codex"} 1`,
-		`plimsoll_run_memory_used_bytes{tool="claude"} 2.069889024e+09`, `plimsoll_run_memory_limit_bytes{tool="claude"} 5.36870912e+09`,
+		`plimsoll_runs{state="running",tool="claude"} 1`, `plimsoll_runs{state="idle",tool="claude"} 1`, `plimsoll_runs{state="waits_for_you",tool="claude"} 0`, `plimsoll_runs{state="waiting",tool="claude"} 0`, `plimsoll_runs{state="waiting",tool="codex"} 1`,
+		`plimsoll_run_memory_used_bytes{tool="claude"} 2.069889024e+09`, `plimsoll_run_memory_idle_bytes{tool="claude"} 9.961472e+08`, `plimsoll_run_memory_limit_bytes{tool="claude"} 5.36870912e+09`,
 		`plimsoll_run_memory_reserved_bytes{tool="claude"} 2.68435456e+09`,
 		`plimsoll_run_memory_ratio_max{tool="claude"} 0.927734375`, // of the smaller, not the sum over the sum
 		`plimsoll_run_window_ratio_max{tool="claude"} 0.75`, `plimsoll_run_messages_max{tool="claude"} 80`,

@@ -30,6 +30,7 @@ type window struct {
 	breaks, removed, dropped, stalls, loops    *instrument
 	overflows, refused, passed, moved, evicted *instrument
 	limit, plan                                *instrument
+	rateWaits, rateAgain, rateWaited           *instrument
 }
 
 func (w *window) make(all *instruments, o Options) {
@@ -70,6 +71,9 @@ func (w *window) make(all *instruments, o Options) {
 	w.passed = all.counter("plimsoll.window.passed", "{request}", "Requests that went through without being looked into, by reason.")
 	w.moved = all.counter("plimsoll.window.breaker.moves", "{move}", "Moves of the working limit, by state.")
 	w.evicted = all.counter("plimsoll.window.store.evictions", "{checkpoint}", "Kept compactions that a bound removed, by reason.")
+	w.rateWaits = all.counter("plimsoll.window.rate.waits", "{request}", "Requests that waited until their provider let them through.")
+	w.rateAgain = all.counter("plimsoll.window.rate.again", "{request}", "Of these, those that the provider had refused before.")
+	w.rateWaited = all.histogram("plimsoll.window.rate.wait", "s", "Longest wait of those that waited at one time.", operationBuckets)
 	w.plan = all.gauge("plimsoll.window.plan", "1", "Part of a subscription that is used, as its provider told it last.")
 	w.limit = all.gauge("plimsoll.window.limit", "{token}", "Working limit of a model, by where it comes from.")
 }
@@ -111,6 +115,11 @@ func (w *window) observe(m *Metrics, e journal.Event) {
 		w.stalls.add(1, with(provider(e.Upstream), m.model(e.Model), truth("reasoning", e.Reasoning), text("ended", e.Ended)))
 	case journal.WindowLoop:
 		w.loops.add(1, with(text("rule", e.Rule), text("did", e.Did)))
+	case journal.WindowRateWaited:
+		of := with(provider(e.Upstream), m.model(e.Model))
+		w.rateWaits.add(int64(e.Requests), of)
+		w.rateAgain.add(int64(e.Again), of)
+		w.rateWaited.record(max(e.Longest, e.Since).Seconds(), of)
 	case journal.WindowPlan:
 		w.plan.put(e.Utilization, with(provider(e.Upstream), text("window", e.Window)))
 	case journal.WindowRepaired:

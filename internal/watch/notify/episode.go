@@ -59,6 +59,9 @@ func (p *episode) see(now time.Time, r *runs.Run) []Notice {
 	if waited := p.waited(r); waited >= TurnAfter {
 		tell(Turn, "got its turn after "+printable.Duration(waited), waited)
 	}
+	if r.Forgotten != "" {
+		tell(Forgotten, "when it started, "+r.Forgotten, 0)
+	}
 	if what, ok := p.childKilled(now, r); ok {
 		tell(ChildKilled, what, 0)
 	}

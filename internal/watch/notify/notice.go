@@ -23,6 +23,7 @@ const (
 	Turn        Cause = "turn"         // it got its turn after TurnAfter or more
 	Loop        Cause = "loop"         // the agent repeats itself
 	Died        Cause = "died"         // its plimsoll was killed
+	Forgotten   Cause = "forgotten"    // when it started, idle runs held more than a quarter of the machine
 )
 
 const (
@@ -57,7 +58,7 @@ type Notice struct {
 // titles are the causes in words.
 var titles = map[Cause]string{
 	OOM: "killed for memory", ChildKilled: "a process was killed for memory", Limit: "ended at a limit", Refused: "not admitted",
-	Waiting: "still waiting", Turn: "got its turn", Loop: "an agent repeats itself", Died: "died",
+	Waiting: "still waiting", Turn: "got its turn", Loop: "an agent repeats itself", Died: "died", Forgotten: "idle runs hold much memory",
 }
 
 // Bounds of what is told, in bytes.

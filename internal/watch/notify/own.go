@@ -41,7 +41,7 @@ func (o *Own) Observe(rec journal.Record) {
 		if e.State != "killed" {
 			return
 		}
-	case journal.Admitted, journal.Refused, journal.RunStarted, journal.ChildKilled, journal.OOMDKills, journal.WindowLoop, journal.RunEnded:
+	case journal.Admitted, journal.Refused, journal.RunStarted, journal.ChildKilled, journal.OOMDKills, journal.WindowLoop, journal.Forgotten, journal.RunEnded:
 	default:
 		return
 	}

@@ -108,6 +108,7 @@ func TestWhatIsToldOfARunOnce(t *testing.T) {
 			"claude in shop: the agent repeats itself: read was called 4 times\nclaude in shop: the agent repeats itself: an edit failed 4 times\n",
 		},
 		"a limit":      {[]step{started, {0, journal.RunEnded{Outcome: journal.OutcomeLimit, LimitReached: "time_max"}}}, []notify.Cause{notify.Limit}, "ended at its limit time_max"},
+		"forgotten":    {[]step{{0, journal.Forgotten{Text: "2 idle runs hold 9 GiB"}}, started, ended(journal.OutcomeOK, 0)}, []notify.Cause{notify.Forgotten}, "claude in shop: when it started, 2 idle runs hold 9 GiB"},
 		"a server":     {[]step{{0, journal.ToolServer{Server: "github", State: "lost"}}, {0, journal.ToolServer{Server: "github", State: "killed", PID: 3, Peak: 1 << 30}}}, []notify.Cause{notify.ChildKilled}, "the MCP server github (pid 3) was killed at its memory limit, with 1 GiB"},
 		"a short wait": {[]step{waits, {59 * time.Second, journal.Admitted{Waited: 59 * time.Second}}, started}, nil, ""},
 		"its turn":     {[]step{waits, waits, {time.Minute, journal.Admitted{Waited: time.Minute}}, started, ended(journal.OutcomeOK, 0)}, []notify.Cause{notify.Turn}, "got its turn after 1m"},

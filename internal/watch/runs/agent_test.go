@@ -83,26 +83,32 @@ func TestWhoseTurnItIs(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		kind     string
-		waits    bool
+		state    string
 		happened []journal.Event
 	}{
-		{"nothing yet", KindRun, false, nil},
-		{"an answer is under way", KindRun, false, []journal.Event{asked(1)}},
-		{"the turn has ended", KindRun, true, []journal.Event{asked(1), answered(1, true)}},
-		{"a tool runs", KindRun, false, []journal.Event{asked(1), answered(1, false)}},
-		{"asked since", KindRun, false, []journal.Event{asked(1), answered(1, true), asked(2)}},
-		{"after a tool", KindRun, true, []journal.Event{asked(1), answered(1, false), asked(2), answered(2, true)}},
-		{"another is under way", KindRun, false, []journal.Event{asked(1), asked(2), answered(2, true)}},
-		{"the other calls a tool", KindRun, false, []journal.Event{asked(1), asked(2), answered(2, true), answered(1, false)}},
-		{"a title failed after it", KindRun, true, []journal.Event{asked(1), answered(1, true), asked(2), journal.WindowResponse{Request: 2, Status: 529, Ended: "complete"}}},
-		{"a title was refused after it", KindRun, true, []journal.Event{asked(1), answered(1, true), asked(2), journal.WindowRefused{Request: 2, Status: 502}}},
-		{"a tool runs, and a request failed", KindRun, false, []journal.Event{asked(1), answered(1, false), asked(2), journal.WindowResponse{Request: 2, Status: 500, Ended: "complete"}}},
-		{"broken off", KindRun, false, []journal.Event{asked(1), journal.WindowResponse{Request: 1, Status: 200, Ended: "upstream_cut"}}},
-		{"it has ended", KindRun, false, []journal.Event{asked(1), answered(1, true), journal.RunEnded{Outcome: journal.OutcomeOK}}},
-		{"a daemon talks with nobody", KindServe, false, []journal.Event{asked(1), answered(1, true)}},
-		{"our own agent works", KindChat, false, []journal.Event{journal.AgentQueryStarted{}, journal.AgentRequest{}}},
-		{"our own agent has answered", KindChat, true, []journal.Event{journal.AgentQueryStarted{}, journal.AgentRequest{}, journal.AgentQueryEnded{}}},
-		{"our own agent works again", KindChat, false, []journal.Event{journal.AgentQueryEnded{}, journal.AgentQueryStarted{}}},
+		{"nothing yet", KindRun, "", nil},
+		{"an answer is under way", KindRun, Running, []journal.Event{asked(1)}},
+		{"the turn has ended", KindRun, YourTurn, []journal.Event{asked(1), answered(1, true)}},
+		{"a tool runs", KindRun, Running, []journal.Event{asked(1), answered(1, false)}},
+		{"asked since", KindRun, Running, []journal.Event{asked(1), answered(1, true), asked(2)}},
+		{"after a tool", KindRun, YourTurn, []journal.Event{asked(1), answered(1, false), asked(2), answered(2, true)}},
+		{"another is under way", KindRun, Running, []journal.Event{asked(1), asked(2), answered(2, true)}},
+		{"the other calls a tool", KindRun, Running, []journal.Event{asked(1), asked(2), answered(2, true), answered(1, false)}},
+		{"a title failed after it", KindRun, YourTurn, []journal.Event{asked(1), answered(1, true), asked(2), journal.WindowResponse{Request: 2, Status: 529, Ended: "complete"}}},
+		{"a title was refused after it", KindRun, YourTurn, []journal.Event{asked(1), answered(1, true), asked(2), journal.WindowRefused{Request: 2, Status: 502}}},
+		{"a tool runs, and a request failed", KindRun, Running, []journal.Event{asked(1), answered(1, false), asked(2), journal.WindowResponse{Request: 2, Status: 500, Ended: "complete"}}},
+		{"broken off", KindRun, Running, []journal.Event{asked(1), journal.WindowResponse{Request: 1, Status: 200, Ended: "upstream_cut"}}},
+		{"it has ended", KindRun, "", []journal.Event{asked(1), answered(1, true), journal.RunEnded{Outcome: journal.OutcomeOK}}},
+		{"a daemon talks with nobody", KindServe, Running, []journal.Event{asked(1), answered(1, true)}},
+		{"our own agent works", KindChat, Running, []journal.Event{journal.AgentQueryStarted{}, journal.AgentRequest{}}},
+		{"our own agent has answered", KindChat, YourTurn, []journal.Event{journal.AgentQueryStarted{}, journal.AgentRequest{}, journal.AgentQueryEnded{}}},
+		{"forgotten", KindRun, Idle, []journal.Event{asked(1), answered(1, true), journal.RunIdle{For: time.Minute}}},
+		{"forgotten at a question about a tool", KindRun, Idle, []journal.Event{asked(1), answered(1, false), journal.RunIdle{For: time.Minute}}},
+		{"never asked a model, and forgotten", KindRun, Idle, []journal.Event{journal.RunIdle{For: time.Minute}}},
+		{"asked again", KindRun, Running, []journal.Event{asked(1), answered(1, true), journal.RunIdle{}, asked(2)}},
+		{"somebody types", KindRun, YourTurn, []journal.Event{asked(1), answered(1, true), journal.RunIdle{}, journal.RunWoke{By: "input"}}},
+		{"ended as an idle one", KindRun, "", []journal.Event{journal.RunIdle{}, journal.RunEnded{Outcome: journal.OutcomeLimit}}},
+		{"our own agent works again", KindChat, Running, []journal.Event{journal.AgentQueryEnded{}, journal.AgentQueryStarted{}}},
 	} {
 		r := Follow(Header{ID: "a", Kind: c.kind})
 		at := time.Unix(1_000_000, 0)
@@ -110,16 +116,19 @@ func TestWhoseTurnItIs(t *testing.T) {
 			at = at.Add(time.Second)
 			r.Observe(journal.Record{Time: at, Event: e})
 		}
-		if got := !r.WaitsForYou.IsZero(); got != c.waits {
-			t.Errorf("%s: waits is %t", c.name, got)
+		if r.State != c.state {
+			t.Errorf("%s: the state is %q", c.name, r.State)
+		}
+		if began := !r.StateSince.IsZero(); began != (c.state == Idle || c.state == YourTurn) {
+			t.Errorf("%s: since %v", c.name, r.StateSince)
 		}
 	}
 	r := Follow(Header{ID: "a", Kind: KindRun})
 	for n := range uint64(3 * maxAsked) {
 		r.Observe(journal.Record{Event: asked(n)})
 	}
-	if len(r.turn.asked) > maxAsked {
-		t.Errorf("%d requests without an answer are kept", len(r.turn.asked))
+	if len(r.inUse.turn.asked) > maxAsked {
+		t.Errorf("%d requests without an answer are kept", len(r.inUse.turn.asked))
 	}
 }
 
@@ -129,7 +138,7 @@ func TestTheTimeOfAKill(t *testing.T) {
 	kill, end := time.Unix(1_000_000, 0), time.Unix(1_007_200, 0)
 	for name, event := range map[string]journal.Event{
 		"the kernel": journal.OOMKills{New: 1, Total: 1}, "a child": journal.ChildKilled{PID: 7, Name: "jest", By: "kernel"},
-		"a limit": journal.LimitReached{Name: "write_max", Line: journal.LineHard, Did: "killed"}, "a server": journal.ToolServer{State: "killed", Server: "big"},
+		"a limit": journal.LimitReached{Name: "write_max", Line: journal.LineHard, Did: "ended dd (pid 7)"}, "a server": journal.ToolServer{State: "killed", Server: "big"},
 	} {
 		r := Follow(Header{ID: "a", Kind: KindRun})
 		r.Observe(journal.Record{Time: kill, Event: event})

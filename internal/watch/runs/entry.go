@@ -31,7 +31,11 @@ type Entry struct {
 	// Ended is nil while it runs or waits.
 	Ended *time.Time `json:"ended"`
 	// Outcome is the outcome in the report, or "running", "waiting", "died".
-	Outcome          string         `json:"outcome"`
+	Outcome string `json:"outcome"`
+	// State says what a run that lives is at: [Running], [Waiting], [YourTurn] or [Idle]; "" once it has ended. StateSince has
+	// the beginning of that, the zero time while it works.
+	State            string         `json:"state,omitempty"`
+	StateSince       time.Time      `json:"state_since,omitzero"`
 	ExitCode         int            `json:"exit_code"`
 	Signal           string         `json:"signal,omitempty"`
 	DurationMS       int64          `json:"duration_ms"`
@@ -81,72 +85,30 @@ type Observed struct {
 	AgentRooms       int64 `json:"agent_rooms,omitempty"`
 	AgentCutBytes    int64 `json:"agent_cut_bytes,omitempty"`
 
-	// WaitsForYou is the time since when it waits for its user: the newest answer of a model ended the turn, and nothing was asked since.
-	// It is the zero time while it works, and of a run that has ended or talks with nobody.
-	WaitsForYou time.Time `json:"waits_for_you,omitzero"`
 	// KilledAt is the time at which the newest of its processes, or itself, was killed for memory or at another limit.
 	KilledAt time.Time `json:"killed_at,omitzero"`
 
 	// Usage is the tokens that each of its models read and wrote, of the first 16 models.
 	Usage []Usage `json:"usage,omitempty"`
-	// Plans is what the providers of its subscriptions said last of how much is used, of the newest 16 windows.
+	// Plans tells how much of its subscriptions was used, of the newest 16 windows.
 	Plans []Plan `json:"plans,omitempty"`
+
+	// RateWait tells how its requests wait for their provider; Told is the zero time where none did.
+	RateWait RateWait `json:"rate_wait,omitzero"`
 
 	model string // of the last request of an agent of Plimsoll's own
 	// through is true for a run whose requests an outer run counts too.
 	through bool
 	waits   time.Time // since when it stands in the queue
-	turn    turn
+	inUse   use
 }
-
-// turn tells whose turn it is in a run: that of the model and its tools, or the user's.
-type turn struct {
-	ended time.Time       // when an answer ended the turn; zero while a tool is to be run
-	asked map[uint64]bool // the requests that have no answer yet, by their numbers
-}
-
-// maxAsked bounds the requests without an answer; with more nothing is known of whose turn it is until the next ones.
-const maxAsked = 256
-
-// observe returns since when the user has the turn, after a record; the zero time when they do not. A request that failed changes nothing:
-// the client tries again, or has given up and leaves it to the user.
-func (t *turn) observe(r *journal.Record) time.Time {
-	switch e := r.Event.(type) {
-	case journal.WindowRequest:
-		if t.asked == nil || len(t.asked) >= maxAsked {
-			t.asked = map[uint64]bool{}
-		}
-		t.asked[e.Request] = true
-	case journal.WindowRefused:
-		delete(t.asked, e.Request)
-	case journal.WindowResponse:
-		delete(t.asked, e.Request)
-		switch {
-		case e.EndsTurn:
-			t.ended = r.Time
-		case e.Status/100 == 2 && e.Ended == "complete":
-			t.ended = time.Time{}
-		}
-	case journal.AgentQueryStarted:
-		t.ended = time.Time{}
-	case journal.AgentQueryEnded:
-		t.ended = r.Time
-	}
-	if len(t.asked) > 0 {
-		return time.Time{}
-	}
-	return t.ended
-}
-
-// talks reports whether runs of a kind have a user who is asked, and answers.
-func talks(kind string) bool { return kind == KindRun || kind == KindChat }
 
 // LargeResult is the size in bytes from which a result of a tool is reported: 200 KB, as in the first system that Plimsoll takes over.
 const LargeResult = 200 << 10
 
 func (o *Observed) observe(r *journal.Record) {
 	o.used(r.Event)
-	o.WaitsForYou = o.turn.observe(r)
+	o.inUse.observe(r)
 	o.killed(r)
 	switch e := r.Event.(type) {
 	case journal.Waiting:
@@ -156,6 +118,8 @@ func (o *Observed) observe(r *journal.Record) {
 		}
 	case journal.Admitted, journal.Refused, journal.RunStarted, journal.RunEnded:
 		o.stopWaiting(r.Time)
+	case journal.WindowRateWaited:
+		o.RateWait = rateWaitOf(r.Time, &e)
 	case journal.WindowPlan:
 		o.Plans = AddPlan(o.Plans, planOf(r.Time, e))
 	case journal.WindowCompacted:

@@ -43,6 +43,8 @@ type Run struct {
 	Admission *journal.Admitted `json:"admission,omitempty"`
 	// Refusal is the text for a refused run, "" for others.
 	Refusal string `json:"refusal,omitempty"`
+	// Forgotten says which idle runs held more than a quarter of the machine when this one started; "" when none did.
+	Forgotten string `json:"forgotten,omitempty"`
 	// Queue is the place of a waiting run in the queue; nil for others.
 	Queue *journal.Waiting `json:"queue,omitempty"`
 	// Records are the newest records.
@@ -200,6 +202,8 @@ func (r *Run) record(rec journal.Record) {
 		r.Refusal, r.Queue = e.Reason, nil
 	case journal.RunStarted:
 		r.started, r.Queue = true, nil
+	case journal.Forgotten:
+		r.Forgotten = e.Text
 	case journal.WindowRequest:
 		r.request(rec.Time, &e)
 	case journal.AgentRequest:
@@ -359,16 +363,15 @@ func (r *Run) settle() {
 		r.Reason = reasonOf(&r.Report, r.Refusal)
 	case r.Queue != nil:
 		r.Outcome = Waiting
+		r.State, r.StateSince = Waiting, r.waits
 		r.Reason = limit.Short(fmt.Sprintf("waits for %s, %d in the queue", r.Queue.Reason, r.Queue.Position), maxReason)
 	default:
-		r.Outcome, r.Reason = Running, ""
+		r.Outcome, r.Reason = Running, r.RateWait.Words(time.Now())
+		r.State, r.StateSince = r.inUse.state(talks(r.Kind))
 		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())
 	}
 	if !r.ended || r.died {
 		r.PeakBytes = max(r.PeakBytes, r.peak)
-	}
-	if !r.Live() || !talks(r.Kind) {
-		r.WaitsForYou = time.Time{}
 	}
 	if r.died && r.DurationMS == 0 {
 		r.DurationMS = max(0, r.Seen.Sub(r.Started).Milliseconds())

@@ -49,7 +49,7 @@ func FuzzFile(f *testing.F) {
 
 // FuzzSample holds the short way of reading a sample against encoding/json.
 func FuzzSample(f *testing.F) {
-	whole := encoder{}.line("sample", Sample{AtMS: 1, Working: 2, Charged: 3, CPUMS: 4, Processes: 5, WindowTokens: 6, WindowLimit: 7, DiskBytes: 8, Compactions: 9, Kills: 10})
+	whole := encoder{}.line("sample", Sample{AtMS: 1, Working: 2, Charged: 3, CPUMS: 4, Processes: 5, WindowTokens: 6, WindowLimit: 7, DiskBytes: 8, Compactions: 9, Kills: 10, TurnMS: 11, IdleMS: 12})
 	whole = bytes.TrimSpace(whole)
 	if _, ok := parseSample(whole); !ok {
 		f.Fatalf("what a writer writes is read the long way: %s", whole)

@@ -52,7 +52,21 @@ var glanceKinds = map[string]bool{
 	journal.Waiting{}.Kind(): true, journal.Admitted{}.Kind(): true, journal.Refused{}.Kind(): true, journal.RunStarted{}.Kind(): true,
 	journal.ChildKilled{}.Kind(): true, journal.OOMKills{}.Kind(): true, journal.OOMDKills{}.Kind(): true, journal.LimitReached{}.Kind(): true,
 	journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true, journal.ToolServer{}.Kind(): true,
+	journal.WindowRateWaited{}.Kind(): true,
 }
+
+// useKinds are those that say that a run is idle, or used again.
+var useKinds = map[string]bool{journal.RunIdle{}.Kind(): true, journal.RunWoke{}.Kind(): true}
+
+// turnKinds are the kinds of events that say whose turn it is. They are many, so only those since the last sample are decoded, which says
+// it for all before.
+var turnKinds = map[string]bool{
+	journal.WindowRequest{}.Kind(): true, journal.WindowResponse{}.Kind(): true, journal.WindowRefused{}.Kind(): true,
+	journal.AgentQueryStarted{}.Kind(): true, journal.AgentQueryEnded{}.Kind(): true,
+}
+
+// maxTurns bounds the lines of those kinds since the last sample that are kept: the newest.
+const maxTurns = 256
 
 // Look returns the state of the run with this full ID. The error is an *[UnknownError] when it has no file.
 func Look(stateDir, id string) (Glance, error) {
@@ -114,6 +128,7 @@ type glancer struct {
 	run      *Run
 	sample   []byte
 	requests [][]byte // the newest, at most glanceRequests
+	turns    [][]byte // lines of turnKinds, RunIdle and RunWoke since the last sample, the newest maxTurns
 	all      counts
 	since    counts // the newest sample
 }
@@ -207,9 +222,15 @@ var (
 
 func (g *glancer) take(text []byte) {
 	kind := kindOf(text)
+	if turnKinds[kind] || useKinds[kind] {
+		if len(g.turns) == maxTurns {
+			g.turns = append(g.turns[:0], g.turns[maxTurns/2:]...)
+		}
+		g.turns = append(g.turns, bytes.Clone(text))
+	}
 	switch {
 	case bytes.HasPrefix(text, sampleStart):
-		g.sample, g.since = append(g.sample[:0], text...), counts{}
+		g.sample, g.since, g.turns = append(g.sample[:0], text...), counts{}, g.turns[:0]
 	case bytes.HasPrefix(text, sharesStart):
 	case windowKinds[kind]:
 		if len(g.requests) < glanceRequests {
@@ -265,16 +286,26 @@ func kindOf(text []byte) string {
 func (g *glancer) glance() Glance {
 	out := Glance{Entry: g.run.Entry, Damaged: g.run.Damaged}
 	out.KilledAt = time.Time{} // the newest kill may be in a part that was not read
+	var seen use
 	n := g.all
 	if len(g.sample) > 0 {
 		if l, err := parse(g.sample); err == nil && l.sample != nil {
 			out.Sample = *l.sample
 			n = counts{l.sample.Compactions + g.since.compactions, l.sample.Kills + g.since.kills}
+			seen.resume(l.sample, g.run.Header.Started)
 		} else {
 			out.Damaged++
 		}
 	}
 	out.Compactions, out.Kills = int(n.compactions), int(n.kills)
+	for _, text := range g.turns {
+		if l, err := parse(text); err == nil && l.record != nil {
+			seen.observe(l.record)
+		}
+	}
+	if out.Outcome == Running {
+		out.State, out.StateSince = seen.state(talks(out.Kind))
+	}
 	var fullest Context
 	for _, text := range g.requests {
 		var rec struct {

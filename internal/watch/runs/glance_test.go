@@ -180,6 +180,8 @@ func TestTheEndsOfAFileTellAll(t *testing.T) {
 				j.Append(journal.ChildKilled{PID: n, Name: "jest", Bytes: 3 << 30, By: "kernel"})
 			case n < 100+requests:
 				j.Append(journal.WindowRequest{Model: "m", Tokens: int64(r.IntN(200_000)), LimitTokens: 200_000})
+			case n < 150:
+				j.Append([]journal.Event{journal.WindowResponse{Status: 200, Ended: "complete", EndsTurn: n%2 == 0}, journal.RunIdle{For: time.Minute}, journal.RunWoke{By: "input"}}[n%3])
 			case n < 200+samples:
 				w.mu.Lock()
 				w.putSample(Sample{AtMS: int64(n), Working: int64(r.IntN(1 << 30))})
@@ -224,7 +226,7 @@ func TestAFullFileIsReadAtItsEnds(t *testing.T) {
 	}
 	for range MaxSamples {
 		w.mu.Lock()
-		w.putSample(Sample{AtMS: 86_400_000, Working: 7 << 30, Charged: 7 << 30, CPUMS: 86_400_000, Processes: 100, WindowTokens: 150_000, WindowLimit: 200_000, DiskBytes: 1 << 40})
+		w.putSample(Sample{AtMS: 86_400_000, Working: 7 << 30, Charged: 7 << 30, CPUMS: 86_400_000, Processes: 100, WindowTokens: 150_000, WindowLimit: 200_000, DiskBytes: 1 << 40, IdleMS: 86_400_000})
 		w.mu.Unlock()
 		w.flush()
 	}

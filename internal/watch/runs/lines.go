@@ -75,6 +75,10 @@ type Sample struct {
 	// of the last sample need not read the lines before it.
 	Compactions int64 `json:"compactions,omitempty"`
 	Kills       int64 `json:"kills,omitempty"`
+	// TurnMS is the time since when the run waits for its user and IdleMS that since when it is idle, as AtMS; 0 while it does not, and of
+	// both one at most.
+	TurnMS int64 `json:"turn_ms,omitempty"`
+	IdleMS int64 `json:"idle_ms,omitempty"`
 }
 
 // End is the last line of a run's file.
@@ -182,6 +186,10 @@ func parseSample(text []byte) (s Sample, ok bool) {
 			s.Compactions = n
 		case "kills":
 			s.Kills = n
+		case "turn_ms":
+			s.TurnMS = n
+		case "idle_ms":
+			s.IdleMS = n
 		default:
 			return s, false
 		}

@@ -166,9 +166,10 @@ func (w *Writer) Sample(s Sample) {
 // sinceBegun returns the time since the run began, in milliseconds, by a clock that does not jump.
 func (w *Writer) sinceBegun() int64 { return time.Since(w.began).Milliseconds() }
 
-// putSample puts a sample, with the counts of compactions and kills so far. The caller holds mu.
+// putSample puts a sample, with the counts of compactions and kills so far and the state of the run. The caller holds mu.
 func (w *Writer) putSample(s Sample) {
 	s.Compactions, s.Kills = w.made, w.killed
+	w.observed.inUse.mark(&s, w.head.Started)
 	w.put(w.encode.line("sample", s), steady)
 }
 
@@ -356,7 +357,6 @@ func (w *Writer) End(report journal.Report) error {
 	entry.Ended, entry.Reason, entry.Bytes, entry.Dropped = &now, reasonOf(&report, w.refusal), w.size, w.dropped
 	w.mu.Lock()
 	w.observed.stopWaiting(now)
-	w.observed.WaitsForYou = time.Time{}
 	entry.Observed = w.observed
 	w.mu.Unlock()
 	sum, indexErr := appendIndex(w.root, entry)

@@ -36,6 +36,7 @@ type exchange struct {
 	unbound     bool   // reasoning was taken out after a refusal
 	mended      bool   // contents were mended after a refusal
 	form        string // form of the last refusal, as package overflow names it
+	queued      queued
 
 	held *spend.Hold // nil where nothing bounds what is spent
 }
@@ -54,6 +55,11 @@ func (t *exchange) run(w http.ResponseWriter) {
 		if err != nil {
 			t.p.upstreamFailed(w, t.r, t.rt, err)
 			return
+		}
+		if t.sendAgain(a) {
+			a.close()
+			try--
+			continue
 		}
 		if a.refused {
 			if t.recover(a, try) {
@@ -97,8 +103,12 @@ func (t *exchange) expected() (input, asked int) {
 // try sends the request as it is now and reads the answer until it is known whether that is a refusal. The error is that there was no
 // answer.
 func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
+	if err := t.waitForRate(); err != nil {
+		return nil, err
+	}
 	req, err := t.p.outgoing(t.r, t.rt)
 	if err != nil {
+		t.answered(nil, err)
 		return nil, err
 	}
 	if beta := t.header["Anthropic-Beta"]; beta != nil {
@@ -118,9 +128,11 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	}
 	if err := t.p.sign(req, t.rt, t.content); err != nil {
 		_ = req.Body.Close()
+		t.answered(nil, err)
 		return nil, err
 	}
 	res, err := t.p.sendSigned(w, req, t.rt, t.content)
+	t.answered(res, err)
 	if err != nil {
 		return nil, err
 	}
@@ -225,6 +237,7 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 		if r.Usage.Input > 0 && !a.refused {
 			t.learnUsage(r.Usage.Input)
 			t.taken(&r.Usage)
+			t.p.sizes.learn(t.queued.key, &r.Usage, t.rt.up.Provider == Anthropic)
 		}
 		if !a.refused {
 			t.learnLate(r)

@@ -122,6 +122,8 @@ type Options struct {
 	// Price returns the price of a model at an upstream, false where it is not known; nil knows none.
 	Price func(upstream, model string) (models.Price, bool)
 
+	// Rate joins the queue for what providers let through.
+	Rate Rate
 	// Spend bounds what requests may cost; nil sets no limit.
 	Spend *spend.Meter
 
@@ -153,6 +155,9 @@ type Proxy struct {
 	lessons    *recent.Shared[string, mend.Options] // what providers have taught of contents, by conversation
 	caches     promptcache.Lifetimes                // of the providers
 	plans      *recent.Shared[string, rate.Plan]    // as they were told last, by login and window
+	sizes      expectations
+	waits      waits
+	standing   atomic.Int64 // bytes of bodies that wait for their provider
 	summaries  *background.Jobs
 	ownLine    bool // no trigger was set: that of clients that compact by themselves is OwnTrigger
 	now        func() time.Time
@@ -282,6 +287,7 @@ func checkLines(o Options) error {
 // Close ends summaries in the background and idle connections to upstreams.
 func (p *Proxy) Close() {
 	p.summaries.Close()
+	p.waits.close(p)
 	if t, ok := p.transport.(interface{ CloseIdleConnections() }); ok && p.o.Transport == nil {
 		t.CloseIdleConnections()
 	}

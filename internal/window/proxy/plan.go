@@ -55,10 +55,18 @@ func (t *exchange) boundPlan(plans []rate.Plan) {
 
 // login names the login that the provider sees, without telling it.
 func (t *exchange) login() string {
+	if q := t.p.o.Rate; q.Share != nil {
+		return q.Share.Digest(t.payer())[:12]
+	}
+	s := t.p.scope(t.payer())
+	return hex.EncodeToString(s[:6])
+}
+
+// payer is the credential that the provider sees, with its address.
+func (t *exchange) payer() string {
 	who := t.rt.up.key
 	if who == "" {
 		who = credential(t.r.Header, t.r.URL.RawQuery)
 	}
-	s := t.p.scope(t.rt.up.base.String() + "\x00" + who)
-	return hex.EncodeToString(s[:6])
+	return t.rt.up.base.String() + "\x00" + who
 }

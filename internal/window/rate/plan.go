@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // Rejected is the status of a window of a plan that is used up.
@@ -54,7 +56,7 @@ func PlanOf(h http.Header) []Plan {
 		}
 	}
 	plans = slices.DeleteFunc(plans, func(p Plan) bool { return p.Utilization < 0 })
-	slices.SortFunc(plans, func(a, b Plan) int {
+	sorting.By(plans, func(a, b Plan) int {
 		return cmp.Or(cmp.Compare(a.Window, b.Window), cmp.Compare(b.Utilization, a.Utilization))
 	})
 	plans = slices.CompactFunc(plans, func(a, b Plan) bool { return a.Window == b.Window })

@@ -63,6 +63,20 @@ func busy() Snapshot {
 	}
 }
 
+// forgotten is the same host with a run that waits for its user, and one that nobody uses and that holds much.
+func forgotten() Snapshot {
+	s := busy()
+	s.Host.IdleBytes = 5 * gib
+	s.Runs = append(s.Runs,
+		Row{
+			ID: "iiii0001", Kind: runs.KindRun, Tool: "claude", Project: "old", PID: 14, State: runs.Idle, StateSince: noon.Add(-5 * time.Hour), Started: noon.Add(-6 * time.Hour),
+			AgeMS: 6 * 3600_000, MemoryBytes: 5 * gib, PeakBytes: 5 * gib, LimitBytes: 8 * gib, ReservationBytes: 5 * gib,
+		},
+		Row{ID: "yyyy0001", Kind: runs.KindRun, Tool: "codex", Project: "web", PID: 15, State: runs.YourTurn, StateSince: noon, Started: noon.Add(-time.Minute), AgeMS: 60_000, MemoryBytes: gib},
+	)
+	return s
+}
+
 // fits holds what every frame keeps to: its size, and nothing but what it draws itself gets to the terminal.
 func fits(t *testing.T, frame string, width, height int) {
 	t.Helper()
@@ -96,6 +110,9 @@ func TestFramesStay(t *testing.T) {
 		fits(t, frame, s.Width, s.Height)
 		golden.Check(t, "testdata/"+name+".txt", frame+"\n")
 	}
+	idle := Frame(forgotten(), &Screen{Width: 100, Height: 24})
+	fits(t, idle, 100, 24)
+	golden.Check(t, "testdata/idle.txt", idle+"\n")
 	empty := Frame(Snapshot{Host: Host{Time: noon, Unread: "the ledger: it is locked"}}, &Screen{Width: 80, Height: 8})
 	fits(t, empty, 80, 8)
 	golden.Check(t, "testdata/empty.txt", empty+"\n")

@@ -146,7 +146,13 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 	}
 	snap.Runs = rows.list()
 	for i := range snap.Runs {
-		if s := snap.Runs[i].State; s == runs.Running || s == Paused {
+		switch r := &snap.Runs[i]; r.State {
+		case runs.Idle:
+			if r.Parent == "" { // what is inside another run is in its memory
+				snap.Host.IdleBytes += r.MemoryBytes
+			}
+			fallthrough
+		case runs.Running, runs.YourTurn, Paused:
 			snap.Host.Running++
 		}
 	}

@@ -23,7 +23,10 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 	title := func(text string) { lines = append(lines, "", p.bold(text)) }
 
 	add("%s in %s, run %s (%s), pid %d", printable.Name(row.Tool), printable.Name(row.Project), printable.Name(row.ID), printable.Name(row.Kind), row.PID)
-	state := row.State
+	state := runs.StateWords(row.State)
+	if !row.StateSince.IsZero() {
+		state += " since " + row.StateSince.Local().Format("15:04:05")
+	}
 	if row.Reason != "" {
 		state += ": " + row.Reason
 	}

@@ -30,6 +30,8 @@ type Host struct {
 	BoundBy        string `json:"bound_by,omitempty"`
 	// ReservedBytes is the memory that runs with a claim of their own have reserved.
 	ReservedBytes int64 `json:"reserved_bytes"`
+	// IdleBytes is the memory that idle runs hold.
+	IdleBytes int64 `json:"idle_bytes"`
 	// Pressure is nil where the kernel does not report it.
 	Pressure *Pressure `json:"pressure"`
 	Running  int       `json:"running"`
@@ -77,10 +79,12 @@ type Row struct {
 	User string `json:"user,omitempty"`
 	// PID is the process of the plimsoll that supervises it.
 	PID int `json:"pid,omitempty"`
-	// State is "running", "waiting", "paused", "stale", or the outcome: that of the report, or "died".
-	State   string    `json:"state"`
-	Reason  string    `json:"reason"`
-	Started time.Time `json:"started"`
+	// State is "running", "waits_for_you", "idle", "waiting", "paused", "stale", or the outcome: that of the report, or "died".
+	State string `json:"state"`
+	// StateSince has the time at which it began to wait for its user, or to be idle.
+	StateSince time.Time `json:"state_since,omitzero"`
+	Reason     string    `json:"reason"`
+	Started    time.Time `json:"started"`
 	// Since is the time of its admission, or at which it began to wait; Started for a run that has no claim.
 	Since time.Time  `json:"since"`
 	Ended *time.Time `json:"ended"`
@@ -173,7 +177,7 @@ func priceOf(c *core.Core) price { return watch.Cost(c.Config) }
 func rowOf(e *runs.Entry, now time.Time, price price) Row {
 	r := Row{
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,
-		State: e.Outcome, Reason: e.Reason, Started: e.Started, Since: e.Started, Ended: e.Ended,
+		State: e.Condition(), StateSince: e.StateSince, Reason: e.Reason, Started: e.Started, Since: e.Started, Ended: e.Ended,
 		AgeMS:     max(0, now.Sub(e.Started).Milliseconds()),
 		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,
 		Compactions: e.Rooms(), Loops: e.Window.Loops, LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(), Editor: e.Editor,

@@ -162,7 +162,7 @@ func Frame(snap Snapshot, s *Screen) string {
 			marked = len(body)
 		}
 		body = append(body, func() string { return w.row(r, r.ID == s.Selected, p, s.Width) })
-		if note := r.note(); note != "" {
+		if note := r.note(snap.Host.Time); note != "" {
 			body = append(body, func() string { return p.faint(fit("      "+note, s.Width)) })
 		}
 		for i := range r.Tree {
@@ -246,6 +246,9 @@ func hostLines(h *Host, s *Screen, p painter) []string {
 				size(w.AsksBytes), shortTime(h.Time.Sub(w.Since))))
 		}
 		wait = "waits " + strings.Join(names, "; ")
+	}
+	if h.TotalBytes > 0 && h.IdleBytes > h.TotalBytes/4 {
+		wait += "; " + p.yellow(fmt.Sprintf("idle runs hold %s, %d%%: e ends the selected one", size(h.IdleBytes), 100*h.IdleBytes/h.TotalBytes))
 	}
 	return []string{fit(head, s.Width), fit(memory, s.Width), fit(wait, s.Width)}
 }
@@ -334,11 +337,14 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	return line
 }
 
-// note returns what the columns have no room for: why the run is stale, --force, orphans, and how often the agent repeated itself; mostly "".
-func (r *Row) note() string {
+// note returns what the columns have no room for: why the run is stale, for how long it is idle, --force, orphans, and how often the agent repeated itself; mostly "".
+func (r *Row) note(now time.Time) string {
 	var parts []string
 	if r.State == Stale {
 		parts = append(parts, "stale: "+printable.Name(r.Reason))
+	}
+	if r.State == runs.Idle {
+		parts = append(parts, "used by nobody for "+shortTime(now.Sub(r.StateSince)))
 	}
 	if r.Forced && r.Live() {
 		parts = append(parts, "started by --force")
@@ -378,6 +384,8 @@ func shortState(state string) string {
 		return "run"
 	case runs.Waiting:
 		return "wait"
+	case runs.YourTurn:
+		return "you"
 	case Paused:
 		return "pause"
 	case "refused":

@@ -32,7 +32,9 @@ func stateColor(state string, p painter) func(string) string {
 	switch state {
 	case runs.Running:
 		return p.green
-	case runs.Waiting, Paused:
+	case runs.YourTurn:
+		return p.bold
+	case runs.Waiting, runs.Idle, Paused:
 		return p.yellow
 	case Stale:
 		return p.red

@@ -7,7 +7,7 @@ const bands = ["--b0", "--b1", "--b2", "--b3", "--b4", "--b5", "--b6", "--b7"];
 export default function overviewPage(main, state, tools) {
   const { el, fill, change, place, write, get, still, bytes, tokens, duration, clock, pill, gauge, command, alertLine, empty } = tools;
   document.title = "Overview · Plimsoll";
-  const lives = (r) => r.state === "running" || r.state === "waiting";
+  const lives = (r) => !r.ended;
   const name = (r) => r.tool + (r.variant ? " " + r.variant : "");
   const took = (r) => duration(lives(r) ? Date.now() - new Date(r.started) : r.duration_ms ?? 0);
 
@@ -21,13 +21,13 @@ export default function overviewPage(main, state, tools) {
   const known = new Set(state.order), rows = new Map(), drawing = charts(memory, 220); // rows: id -> { text, tr }
 
   function card(r) {
-    const you = r.waits_for_you, window = r.window_tokens || r.window_peak_tokens;
+    const you = r.state === "waits_for_you", idle = r.state === "idle", window = r.window_tokens || r.window_peak_tokens;
     return el("article", { class: "card alive" + (you ? " you" : ""), "data-key": r.id },
-      el("p", { class: "head" }, you ? pill("waits for you") : pill(r.state), " ", el("a", { class: "name", href: "#/run/" + r.id }, name(r)), " ", el("span", { class: "soft" }, r.project)),
+      el("p", { class: "head" }, pill(r.state), " ", el("a", { class: "name", href: "#/run/" + r.id }, name(r)), " ", el("span", { class: "soft" }, r.project)),
       r.state === "waiting" ? el("p", { class: "sub" }, r.reason, el("br"), "Who holds it: ", command("plimsoll top")) : el("div", { class: "meters" },
         gauge(r.now_bytes, r.limit_bytes, bytes(r.now_bytes) + (r.limit_bytes ? " of " + bytes(r.limit_bytes) : ""), "memory of " + name(r) + ", of its limit"),
         r.requests > 0 && gauge(window, r.window_limit_tokens, tokens(window) + (r.window_limit_tokens ? " of " + tokens(r.window_limit_tokens) : "") + " tokens", "window of " + name(r) + ", of its limit")),
-      el("p", { class: "sub" }, you ? ["The answer ended the turn at ", clock(you), ", and nothing was asked since; it runs for "] : r.state === "running" ? "CPU " + Math.max(0, r.cpu_percent).toFixed(0) + " %, for " : "for ",
+      el("p", { class: "sub" }, you ? ["The answer ended the turn at ", clock(r.state_since), ", and nothing was asked since; it runs for "] : idle ? ["Nobody uses it since ", clock(r.state_since), "; it runs for "] : r.state === "running" ? "CPU " + Math.max(0, r.cpu_percent).toFixed(0) + " %, for " : "for ",
         el("span", { class: "took", "data-of": r.id }, took(r)), r.kills > 0 && ", " + r.kills + " killed"));
   }
 
@@ -36,7 +36,7 @@ export default function overviewPage(main, state, tools) {
     const cell = (label, kind, ...inner) => el("td", { role: "cell", class: kind + (inner[0] === "–" ? " none" : ""), "data-label": label }, inner);
     const cut = (text, kind) => el("span", { class: "cut " + (kind ?? ""), title: text }, text);
     return el("tr", { role: "row", class: (live ? "" : "ended") + (known.has(r.id) ? "" : " fresh"), "data-run": r.id, "data-key": r.id },
-      cell("State", "", pill(r.waits_for_you ? "waits for you" : r.state), r.reason && cut(r.reason, "sub")),
+      cell("State", "", pill(r.state), r.reason && cut(r.reason, "sub")),
       cell("Run", "", el("a", { class: "name cut", href: "#/run/" + r.id, title: name(r) }, name(r)), cut(r.project, "sub")),
       cell("Memory", "", r.limit_bytes ? gauge(used, r.limit_bytes, bytes(used) + " of " + bytes(r.limit_bytes), "memory of its limit") : used ? bytes(used) : "–"),
       cell("Window", "", r.requests ? gauge(window, r.window_limit_tokens, tokens(window) + (r.window_limit_tokens ? " of " + tokens(r.window_limit_tokens) : ""), "window of its limit") : "–"),
@@ -48,7 +48,7 @@ export default function overviewPage(main, state, tools) {
   const table = el("table", { role: "table", "aria-label": "Runs" }, el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads.map(([text, kind]) => el("th", { role: "columnheader", scope: "col", class: kind }, text)))), body);
 
   function drawNow() {
-    const live = state.order.map((id) => state.rows.get(id)).filter((r) => r && lives(r)), shown = [...live.filter((r) => r.waits_for_you), ...live.filter((r) => !r.waits_for_you)];
+    const live = state.order.map((id) => state.rows.get(id)).filter((r) => r && lives(r)), turn = (r) => r.state === "waits_for_you" ? 0 : r.state === "idle" ? 2 : 1, shown = live.sort((a, b) => turn(a) - turn(b));
     if (!live.length) fill(now, empty("Nothing runs now. An agent inside its limits: ", command("plimsoll run -- claude")));
     else fill(now, shown.slice(0, 8).map(card), shown.length > 8 && el("p", { class: "sub" }, shown.length - 8 + " more are in the list below."));
   }
@@ -66,7 +66,7 @@ export default function overviewPage(main, state, tools) {
     let found = 0;
     for (const id of state.order) {
       const r = state.rows.get(id);
-      if (!r || text && ![name(r), r.project, r.waits_for_you ? "waits for you" : r.state, r.reason ?? "", r.model ?? "", r.id].some((s) => s.toLowerCase().includes(text))) continue;
+      if (!r || text && ![name(r), r.project, r.state.replaceAll("_", " "), r.reason ?? "", r.model ?? "", r.id].some((s) => s.toLowerCase().includes(text))) continue;
       if (++found > most) continue;
       const seen = JSON.stringify(r);
       let c = rows.get(id);

@@ -82,7 +82,7 @@ function windowWords(r) { // of an agent of Plimsoll's own the requests go throu
     drawn = r;
     document.title = r.tool + " in " + r.project + " · Plimsoll";
     const report = r.report ?? {}, a = r.admission;
-    const parts = [el("h1", {}, pill(r.waits_for_you ? "waits for you" : r.outcome), " ", r.tool, r.variant ? " " + r.variant : "", " in ", r.project)];
+    const parts = [el("h1", {}, pill(r.state || r.outcome), " ", r.tool, r.variant ? " " + r.variant : "", " in ", r.project)];
     if (r.verdict) parts.push(el("div", { class: "card verdict" }, el("p", { class: "said" }, r.verdict),
       (r.next ?? []).map((text) => el("p", {}, "Next: " + text)), r.help && el("p", {}, command(r.help))));
     if (r.error) parts.push(empty(r.error));

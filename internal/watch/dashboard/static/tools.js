@@ -47,8 +47,8 @@ export function clock(text) {
   return at.toDateString() === now.toDateString() ? time : at.toLocaleDateString([], { month: "short", day: "numeric" }) + " " + time.slice(0, 5);
 }
 
-const states = { ok: "ok", completed: "ok", running: "live", waiting: "warn", "waits for you": "you", failed: "bad", oom: "bad", limit: "bad", refused: "warn", signalled: "warn", died: "bad", critical: "bad", warning: "warn" };
-export function pill(state) { return el("span", { class: "pill " + (states[state] ?? "") }, state); }
+const states = { ok: "ok", completed: "ok", running: "live", waiting: "warn", waits_for_you: "you", idle: "warn", failed: "bad", oom: "bad", limit: "bad", refused: "warn", signalled: "warn", died: "bad", critical: "bad", warning: "warn" };
+export function pill(state) { return el("span", { class: "pill " + (states[state] ?? "") }, state.replaceAll("_", " ")); }
 
 // gauge is a bar with its words; label says what it measures to who cannot see it.
 export function gauge(value, most, words, label) {

@@ -1,0 +1,148 @@
+package runs
+
+import (
+	"cmp"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// States of a run that lives, beside [Running], which is at work, and [Waiting], which stands in the queue.
+const (
+	// YourTurn waits for its user: the newest answer of a model ended the turn, and nothing was asked since.
+	YourTurn = "waits_for_you"
+	// Idle has shown no sign of use for a while: no request, no input at its terminal, no processor time. Its supervisor says so with
+	// [journal.RunIdle], and with [journal.RunWoke] when that is over.
+	Idle = "idle"
+)
+
+// StateWords puts a state, or an outcome, into the words that a person reads.
+func StateWords(state string) string {
+	if state == YourTurn {
+		return "waits for you"
+	}
+	return state
+}
+
+// Condition returns the state of a run that lives, else its outcome.
+func (e *Entry) Condition() string { return cmp.Or(e.State, e.Outcome) }
+
+// use tells what a run is at, by its records.
+type use struct {
+	turn turn
+	idle time.Time // since when it is idle; zero while it is used
+}
+
+func (u *use) observe(r *journal.Record) {
+	u.turn.observe(r)
+	switch e := r.Event.(type) {
+	case journal.RunIdle:
+		u.idle = r.Time.Add(-e.For)
+	case journal.RunWoke, journal.WindowRequest, journal.AgentQueryStarted:
+		u.idle = time.Time{}
+	}
+}
+
+// state returns the state of a run that has started, and when it began. talks is false for a run that has no user who is asked, and answers.
+func (u *use) state(talks bool) (state string, since time.Time) {
+	switch yours := u.turn.yours(); {
+	case !u.idle.IsZero():
+		return Idle, u.idle
+	case talks && !yours.IsZero():
+		return YourTurn, yours
+	}
+	return Running, time.Time{}
+}
+
+// mark puts the state into a sample, so that a reader of the last one need not read the lines before it.
+func (u *use) mark(s *Sample, began time.Time) {
+	s.IdleMS, s.TurnMS = 0, 0
+	switch yours := u.turn.yours(); {
+	case !u.idle.IsZero():
+		s.IdleMS = max(1, u.idle.Sub(began).Milliseconds())
+	case !yours.IsZero():
+		s.TurnMS = max(1, yours.Sub(began).Milliseconds())
+	}
+}
+
+// resume takes the state over from a sample.
+func (u *use) resume(s *Sample, began time.Time) {
+	*u = use{}
+	if s.IdleMS > 0 {
+		u.idle = began.Add(time.Duration(s.IdleMS) * time.Millisecond)
+	}
+	if s.TurnMS > 0 {
+		u.turn.ended = began.Add(time.Duration(s.TurnMS) * time.Millisecond)
+	}
+}
+
+// turn tells whose turn it is in a run: that of the model and its tools, or the user's.
+type turn struct {
+	ended time.Time       // when an answer ended the turn; zero while a tool is to be run
+	asked map[uint64]bool // the requests that have no answer yet, by their numbers
+}
+
+// maxAsked bounds the requests without an answer; with more nothing is known of whose turn it is until the next ones.
+const maxAsked = 256
+
+// observe takes a record into account. A request that failed changes nothing: the client tries again, or has given up and leaves it to the
+// user.
+func (t *turn) observe(r *journal.Record) {
+	switch e := r.Event.(type) {
+	case journal.WindowRequest:
+		if t.asked == nil || len(t.asked) >= maxAsked {
+			t.asked = map[uint64]bool{}
+		}
+		t.asked[e.Request] = true
+	case journal.WindowRefused:
+		delete(t.asked, e.Request)
+	case journal.WindowResponse:
+		delete(t.asked, e.Request)
+		switch {
+		case e.EndsTurn:
+			t.ended = r.Time
+		case e.Status/100 == 2 && e.Ended == "complete":
+			t.ended = time.Time{}
+		}
+	case journal.AgentQueryStarted:
+		t.ended = time.Time{}
+	case journal.AgentQueryEnded:
+		t.ended = r.Time
+	}
+}
+
+// yours returns since when the user has the turn; the zero time when they do not.
+func (t *turn) yours() time.Time {
+	if len(t.asked) > 0 {
+		return time.Time{}
+	}
+	return t.ended
+}
+
+// talks reports whether runs of a kind have a user who is asked, and answers.
+func talks(kind string) bool { return kind == KindRun || kind == KindChat }
+
+// Requests follows the requests to models of a run as they are made. It is a [journal.Observer], and safe for concurrent use.
+type Requests struct {
+	mu   sync.Mutex
+	made int64
+	turn turn
+}
+
+// Observe implements [journal.Observer].
+func (q *Requests) Observe(r journal.Record) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := r.Event.(journal.WindowRequest); ok {
+		q.made++
+	}
+	q.turn.observe(&r)
+}
+
+// Made returns the number of requests so far, and whether the answer to one is under way.
+func (q *Requests) Made() (n int64, underWay bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.made, len(q.turn.asked) > 0
+}

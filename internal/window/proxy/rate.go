@@ -1,0 +1,258 @@
+package proxy
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/window/client"
+	"github.com/plimsoll/plimsoll/internal/window/rate"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// maxAgain bounds how often a request that was refused for its rate is sent again.
+const maxAgain = 8
+
+// Rate joins a proxy to the queue that the runs of this host share. The zero value waits for nobody.
+type Rate struct {
+	Share *rate.Share
+	// Run names whose requests these are; "" makes each conversation one.
+	Run string
+	// People says that a person waits for the answers. Their requests go before those of a batch.
+	People bool
+}
+
+// queued tells where a request stands with its provider's rate.
+type queued struct {
+	key   string
+	turn  *rate.Turn
+	again int // times that it was refused for its rate and sent again
+}
+
+// waitForRate waits until the request may be sent, which is at once where nothing is known to be short. The error is that the client is gone.
+func (t *exchange) waitForRate() error {
+	q := t.p.o.Rate
+	if q.Share == nil || t.p.o.Mode != Enforce {
+		return nil
+	}
+	if t.queued.key == "" {
+		t.queued.key = q.Share.Digest(t.payer() + "\x00" + t.model)
+	}
+	ask := rate.Ask{Key: t.queued.key, Run: q.Run, People: q.People, Since: t.readAt, Patience: t.patience()}
+	if ask.Run == "" {
+		ask.Run = t.name
+	}
+	input, _ := t.expected()
+	ask.Input, ask.Output = t.p.sizes.expect(t.queued.key, input)
+	held := int64(len(t.body.bytes))
+	t.p.standing.Add(held)
+	defer t.p.standing.Add(-held)
+	began := time.Now()
+	var w *waiting
+	ask.Waits = func(why rate.Wait) {
+		if w == nil {
+			w = t.p.waits.begin(t, began)
+		}
+		t.p.waits.tell(t.p, w, why)
+	}
+	turn, err := q.Share.Wait(t.r.Context(), ask)
+	if w != nil {
+		t.p.waits.end(t.p, w, err == nil, t.queued.again > 0)
+	}
+	t.queued.turn = turn
+	return err
+}
+
+// patience returns the time that the request may wait: none where bodies that wait take half of the memory, which is for those who could go.
+func (t *exchange) patience() time.Duration {
+	if t.p.standing.Load()+int64(len(t.body.bytes)) > t.p.o.MemoryBudget/2 {
+		return 0
+	}
+	return client.Patience(t.r.Header)
+}
+
+// answered ends the request's turn with the head of an answer; a refusal for its rate is left to sendAgain.
+func (t *exchange) answered(res *http.Response, err error) {
+	turn := t.queued.turn
+	switch {
+	case turn == nil:
+	case err != nil:
+		turn.Leave()
+	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500:
+		return
+	default:
+		turn.Answered(res.Header)
+	}
+	t.queued.turn = nil
+}
+
+// sendAgain takes in an answer that was left to it. It returns true where the request was refused for its rate and is to wait again: the
+// provider says when, and that is sooner than the client gives up.
+func (t *exchange) sendAgain(a *answer) bool {
+	turn := t.queued.turn
+	if turn == nil {
+		return false
+	}
+	t.queued.turn = nil
+	r, ok := rate.Refused(a.res.StatusCode, a.res.Header, unpacked(a.res.Header.Get("Content-Encoding"), a.held))
+	if !ok {
+		turn.Leave()
+		return false
+	}
+	turn.Refused(a.res.StatusCode, a.res.Header, r)
+	over := time.Since(t.readAt)+r.After >= t.patience()
+	if r.Final || turn.Forced || over || t.queued.again >= maxAgain || t.r.Context().Err() != nil {
+		return false
+	}
+	t.queued.again++
+	return true
+}
+
+// expected holds the tokens that requests turn out to take, by those that earlier ones took.
+type expected struct {
+	part   float64 // of the input that is not read from the provider's cache
+	output float64
+}
+
+// expectations are those of each login and model.
+type expectations struct {
+	mu sync.Mutex
+	of map[string]expected
+}
+
+// maxExpected bounds the logins and models of which something is expected.
+const maxExpected = 256
+
+// firstOutput is the length that is expected of an answer before there was one.
+const firstOutput = 500
+
+func (x *expectations) expect(key string, input int) (in, out int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e, ok := x.of[key]
+	if !ok {
+		return input, firstOutput
+	}
+	return int(float64(input) * e.part), int(e.output)
+}
+
+// learn takes in what a request has taken. Anthropic does not count what is read from its cache.
+func (x *expectations) learn(key string, u *wire.Usage, cacheFree bool) {
+	if key == "" || u.Input <= 0 || u.Input > absurd || u.Output > absurd {
+		return
+	}
+	now := expected{part: 1, output: float64(u.Output)}
+	if cacheFree {
+		now.part = float64(max(u.Input-u.CacheRead, 0)) / float64(u.Input)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.of == nil || len(x.of) > maxExpected {
+		x.of = map[string]expected{}
+	}
+	if e, ok := x.of[key]; ok { // the newer counts for a quarter
+		now = expected{part: 0.75*e.part + 0.25*now.part, output: 0.75*e.output + 0.25*now.output}
+	}
+	x.of[key] = now
+}
+
+// waits tells the journal of those that wait, one record in two seconds for each model at the most.
+type waits struct {
+	mu sync.Mutex
+	of map[string]*waitsOf
+}
+
+type waitsOf struct {
+	event journal.WindowRateWaited // what has not been told
+	now   map[*waiting]bool
+	told  time.Time
+	open  bool // the record told last has some that wait
+}
+
+// waiting is one request that waits.
+type waiting struct {
+	line  *waitsOf
+	began time.Time
+}
+
+// How soon a wait is told, and how often.
+const (
+	tellAfter = time.Second
+	tellEvery = 2 * time.Second
+)
+
+func (x *waits) begin(t *exchange, began time.Time) *waiting {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	key := t.rt.up.Name + "\x00" + t.model
+	line := x.of[key]
+	if line == nil {
+		if x.of == nil || len(x.of) >= maxExpected {
+			x.of = map[string]*waitsOf{}
+		}
+		line = &waitsOf{now: map[*waiting]bool{}}
+		line.event.Upstream, line.event.Model = t.rt.up.Name, t.model
+		x.of[key] = line
+	}
+	w := &waiting{line, began}
+	line.now[w] = true
+	return w
+}
+
+// tell takes in why a request waits.
+func (x *waits) tell(p *Proxy, w *waiting, why rate.Wait) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := &w.line.event
+	e.Unit, e.Left, e.Limit, e.Pause = "", int64(why.Left), int64(why.Limit), why.Pause
+	if why.Limit > 0 {
+		e.Unit = why.Unit.String()
+	}
+	if time.Since(w.began) >= tellAfter {
+		w.line.flush(p, false)
+	}
+}
+
+// end takes in that a request waits no more; went says that it went on.
+func (x *waits) end(p *Proxy, w *waiting, went, again bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(w.line.now, w)
+	if went {
+		e, waited := &w.line.event, time.Since(w.began)
+		e.Requests, e.Waited, e.Longest = e.Requests+1, e.Waited+waited, max(e.Longest, waited)
+		if again {
+			e.Again++
+		}
+	}
+	w.line.flush(p, w.line.open && len(w.line.now) == 0)
+}
+
+// flush tells what has not been told, unless that was a moment ago; at once where nobody waits any more.
+func (l *waitsOf) flush(p *Proxy, atOnce bool) {
+	now := time.Now()
+	if !atOnce && now.Sub(l.told) < tellEvery {
+		return
+	}
+	e := l.event
+	e.Waiting = len(l.now)
+	for w := range l.now {
+		e.Since = max(e.Since, now.Sub(w.began))
+	}
+	if e.Since < tellAfter && e.Waited < tellAfter {
+		return
+	}
+	l.told, l.open = now, e.Waiting > 0
+	l.event = journal.WindowRateWaited{Upstream: e.Upstream, Model: e.Model}
+	p.event(e)
+}
+
+// close tells what has not been told.
+func (x *waits) close(p *Proxy) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, line := range x.of {
+		line.flush(p, true)
+	}
+}

@@ -1,0 +1,152 @@
+package rate
+
+import (
+	"math"
+	"time"
+)
+
+// Everything that processes share is in nanoseconds since 1970, as their common clock tells them. It may be set back: what was to come then
+// comes no later than it would have.
+const second = float64(time.Second)
+
+// period is that of the allowances of most providers; it stands in where an answer does not tell.
+const period = int64(time.Minute)
+
+// stale bounds the time for which an answer is believed.
+const stale = int64(10 * time.Minute)
+
+// A bucket is one allowance. It fills all the time, or where a provider counts by the clock, at full and all at once; which of the two is
+// learned from what the answers say.
+type bucket struct {
+	limit float64 // 0: not known
+	left  float64 // at the time at; less than nothing while requests are under way that no answer counts yet
+	speed float64 // a second
+	at    int64
+	full  int64 // when all of it is there again
+	told  int64
+	fixed float64 // above steady: it counts by the clock
+	// anchor is the value of full when that was last judged.
+	anchor int64
+	// guessed is 1 where only refusals told of it: what was let through in the minute before one.
+	guessed float64
+}
+
+// steady is the evidence that is asked for, and twice that the most that is kept.
+const steady = 3
+
+func (b *bucket) known() bool { return b.limit > 0 }
+
+// settle brings the bucket to the time now.
+func (b *bucket) settle(now int64) {
+	if !b.known() {
+		return
+	}
+	if now < b.at { // the clock was set back
+		back := b.at - now
+		b.full, b.told, b.at = b.full-back, b.told-back, now
+		return
+	}
+	if now-b.told > stale {
+		*b = bucket{}
+		return
+	}
+	if b.fixed > steady {
+		if now >= b.full {
+			b.left, b.full = b.limit, b.full+period*(1+(now-b.full)/period)
+		}
+	} else {
+		b.left = min(b.limit, b.left+b.speed*float64(now-b.at)/second)
+	}
+	b.at = now
+}
+
+// hear takes in what an answer says. unseen is what was let through and is not counted in it yet.
+func (b *bucket) hear(r reading, unseen float64, now int64) {
+	if b.guessed > 0 {
+		*b = bucket{}
+	}
+	fresh := b.limit != r.limit
+	b.settle(now)
+	if fresh {
+		*b = bucket{speed: r.limit / (float64(period) / second)}
+	}
+	b.limit, b.left, b.at, b.told = r.limit, max(r.left-unseen, -r.limit), now, now
+	gone := r.limit - r.left
+	if r.full < 0 {
+		b.full = now + int64(gone/b.speed*second)
+		return
+	}
+	b.full = now + int64(r.full)
+	if r.full < learnable || gone <= 0 {
+		return
+	}
+	b.judge(now+int64(gone/b.speed*second), now)
+	if speed := gone / r.full.Seconds(); fresh {
+		b.speed = speed
+	} else {
+		b.speed = (b.speed + speed) / 2
+	}
+}
+
+// learnable is the least time until a bucket is full that is learned from: they come rounded.
+const learnable = 5 * time.Second
+
+// judge weighs whether a bucket fills all the time, so that it would be full at flowing, or when it was to be full the last time.
+func (b *bucket) judge(flowing, now int64) {
+	apart := flowing - b.anchor
+	switch {
+	case b.anchor <= now:
+		b.anchor = b.full
+		return
+	case max(apart, -apart) < int64(3*time.Second):
+		return
+	}
+	if math.Abs(float64(b.full-b.anchor)) < math.Abs(float64(b.full-flowing)) {
+		b.fixed = min(b.fixed+1, 2*steady)
+	} else {
+		b.fixed = max(b.fixed-1, 0)
+		b.anchor = b.full
+	}
+}
+
+// guess stands in for what the provider does not say: sent is how much it let through in the minute before it refused. On the
+// safe side it is a little less, and one of them may go when the pause is over.
+func (b *bucket) guess(sent float64, now int64) {
+	limit := max(sent, minGuess)
+	*b = bucket{limit: limit, left: 1, speed: limit * float64(time.Second) / float64(period), at: now, full: now + period, told: now, guessed: 1}
+}
+
+// minGuess is the least number of requests a minute that is guessed: a refusal may have been about somebody else's requests.
+const minGuess = 12
+
+// allow raises a guess after a request that was let through.
+func (b *bucket) allow() {
+	if b.guessed > 0 && b.limit < maxAllowance {
+		b.limit *= 1.05
+		b.speed *= 1.05
+	}
+}
+
+// until returns the time until a request of a size may go: of one that is larger than the allowance all of it.
+func (b *bucket) until(size float64, now int64) int64 {
+	size = min(size, b.limit)
+	switch {
+	case !b.known() || b.left >= size:
+		return 0
+	case b.fixed > steady:
+		return max(b.full-now, 1)
+	}
+	wait := (size - b.left) / b.speed * second
+	if !(wait < float64(maxWait)) {
+		return int64(maxWait)
+	}
+	return max(int64(wait), 1)
+}
+
+// roomy reports whether so much is left that nobody has to count who takes how much of it.
+func (b *bucket) roomy(size float64) bool {
+	return !b.known() || b.left >= b.limit/4 && b.left >= many*size
+}
+
+// many is more than the requests that the processes of a host send before an answer tells all of them what is left.
+const many = 256

@@ -1,0 +1,267 @@
+package rate
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// probeFor is the time for which the one that tries after a pause is waited for, before another may try beside it.
+	probeFor = int64(3 * time.Second)
+	// late bounds the time that a ticket stays after its owner should have gone.
+	late = int64(5 * time.Second)
+	// underWay is the age up to which a request without an answer is taken for one that the provider works on.
+	underWay = int64(10 * time.Minute)
+	// pickedUp is the longest after it was let through that a request sets out: its owner has to look.
+	pickedUp = int64(maxSleep + 50*time.Millisecond)
+	// maxPause bounds the pauses that nobody named.
+	maxPause = 30 * time.Second
+)
+
+// settle brings the table to the time now.
+func (t *table) settle(now int64) {
+	if most := t.until - t.paused; t.until-now > most { // the clock was set back
+		t.paused, t.until = now, now+most
+	}
+	for i := range t.buckets {
+		t.buckets[i].settle(now)
+	}
+	for now/recentSlot > t.slot || now/recentSlot < t.slot-1 {
+		if off := now/recentSlot - t.slot; off > int64(len(t.recent)) || off < 0 {
+			t.recent, t.slot = [12]float64{}, now/recentSlot
+			break
+		}
+		t.slot++
+		t.recent[t.slot%int64(len(t.recent))] = 0
+	}
+	t.tickets = slices.DeleteFunc(t.tickets, func(k ticket) bool {
+		if k.granted == 0 {
+			return now > k.leaves+late || k.arrived > now+late
+		}
+		return now > k.granted+underWay || k.granted > now+late
+	})
+}
+
+// sent counts requests that were let through.
+func (t *table) sent(n int) {
+	at := &t.recent[max(t.slot, 0)%int64(len(t.recent))]
+	*at = min(*at+float64(n), maxAllowance)
+}
+
+// sweep drops the tickets of processes that have ended.
+func (t *table) sweep(now int64, lives func(process uint64) bool) {
+	if now >= t.swept && now-t.swept < int64(200*time.Millisecond) {
+		return
+	}
+	t.swept = now
+	alive := map[uint64]bool{}
+	t.tickets = slices.DeleteFunc(t.tickets, func(k ticket) bool {
+		live, asked := alive[k.process]
+		if !asked {
+			live = lives(k.process)
+			alive[k.process] = live
+		}
+		return !live
+	})
+}
+
+// find returns the ticket of an id, nil where it is gone.
+func (t *table) find(id uint64) *ticket {
+	for i := range t.tickets {
+		if t.tickets[i].id == id {
+			return &t.tickets[i]
+		}
+	}
+	return nil
+}
+
+// drop removes the ticket of an id.
+func (t *table) drop(id uint64) {
+	t.tickets = slices.DeleteFunc(t.tickets, func(k ticket) bool { return k.id == id })
+}
+
+// grant lets through those whose turn it is, as far as there is room.
+func (t *table) grant(now int64) {
+	t.looked = now
+	for now >= t.until {
+		k := t.next(now)
+		if k == nil {
+			return
+		}
+		if t.refused > 0 && t.find(t.probe) != nil && now >= t.probed && now-t.probed < probeFor {
+			return
+		}
+		if wait, _ := t.earliest(k, now); wait > 0 {
+			return
+		}
+		if t.refused > 0 {
+			t.probe, t.probed = k.id, now
+		}
+		for u := range t.buckets {
+			if b := &t.buckets[u]; b.known() {
+				b.left -= k.sizes[u]
+			}
+		}
+		k.granted = now
+		t.sent(1)
+		t.serve(k, now)
+	}
+}
+
+// earliest returns the time until a ticket could go if it were the first, and the allowance that is short.
+func (t *table) earliest(k *ticket, now int64) (wait int64, short Unit) {
+	for u := range t.buckets {
+		if w := t.buckets[u].until(k.sizes[u], now); w > wait {
+			wait, short = w, Unit(u)
+		}
+	}
+	return max(wait, t.until-now), short
+}
+
+// next returns the ticket whose turn it is, nil where none waits: people before batch, then the run that has had the least, then who came
+// first. A batch that has stood in the queue for half of its time waits like a person.
+func (t *table) next(now int64) *ticket {
+	var first *ticket
+	var rank int64
+	var had float64
+	for i := range t.tickets {
+		k := &t.tickets[i]
+		if k.granted != 0 {
+			continue
+		}
+		people := k.people
+		if now-k.arrived > (k.leaves-k.arrived)/2 {
+			people = 1
+		}
+		served := max(t.served(k.run), t.virtual)
+		if first == nil || people > rank || people == rank && (served < had || served == had && k.arrived < first.arrived) {
+			first, rank, had = k, people, served
+		}
+	}
+	return first
+}
+
+func (t *table) served(run uint64) float64 {
+	for i := range t.runs {
+		if t.runs[i].run == run {
+			return t.runs[i].served
+		}
+	}
+	return 0
+}
+
+// serve counts what a run gets: the largest part that the request is of an allowance, or one where none is known.
+func (t *table) serve(k *ticket, now int64) {
+	part := 0.0
+	for u := range t.buckets {
+		if b := &t.buckets[u]; b.known() {
+			part = max(part, min(k.sizes[u]/b.limit, 1))
+		}
+	}
+	if part == 0 {
+		part = 1
+	}
+	had := max(t.served(k.run), t.virtual)
+	t.virtual = had
+	for i := range t.runs {
+		if s := &t.runs[i]; s.run == k.run {
+			s.served, s.at = had+part, now
+			return
+		}
+	}
+	if len(t.runs) >= maxRuns {
+		oldest := 0
+		for i := range t.runs {
+			if t.runs[i].at < t.runs[oldest].at {
+				oldest = i
+			}
+		}
+		t.runs = slices.Delete(t.runs, oldest, oldest+1)
+	}
+	t.runs = append(t.runs, service{k.run, had + part, now})
+}
+
+// hear takes in what the answer says to a request that was sent at a time. Of two answers the one to the later request counts.
+func (t *table) hear(s *said, sent, now int64) {
+	if sent < t.newest && t.newest <= now {
+		return
+	}
+	t.newest = sent
+	for u := range s.readings {
+		r := s.readings[u]
+		if !r.known {
+			continue
+		}
+		unseen := 0.0
+		for i := range t.tickets {
+			if k := &t.tickets[i]; k.granted > sent-pickedUp {
+				unseen += k.sizes[u]
+			}
+		}
+		if t.buckets[u].limit != r.limit { // what a run had is counted in parts of it
+			t.runs, t.virtual = nil, 0
+		}
+		t.buckets[u].hear(r, unseen, now)
+	}
+}
+
+// answered takes in that a request which was sent at a time was let through.
+func (t *table) answered(s *said, sent, now int64) {
+	t.hear(s, sent, now)
+	t.buckets[Requests].allow()
+	if sent >= t.paused {
+		t.refused = 0
+		t.until = min(t.until, now)
+	}
+}
+
+// refuse takes in that a request which was sent at a time was refused: nobody goes before the provider's time to come again, or a longer
+// one after each refusal where it names none. limited says that it was about the rate, and not about a provider that is overloaded.
+func (t *table) refuse(s *said, r Refusal, limited bool, sent, now int64) {
+	t.hear(s, sent, now)
+	if b := &t.buckets[Requests]; limited && (!b.known() || b.guessed > 0) && !t.buckets[Tokens].known() && !t.buckets[Input].known() {
+		if r.Limit > 0 {
+			b.guess(max(r.Limit, minGuess), now)
+		} else if sent >= t.paused {
+			minute := 0.0
+			for _, n := range t.recent {
+				minute += n
+			}
+			b.guess(0.9*minute, now)
+		}
+	}
+	wait := int64(r.After)
+	if sent < t.paused { // it was under way when the pause began: it says nothing new
+		t.until = max(t.until, now+wait)
+		return
+	}
+	t.refused++
+	if wait == 0 {
+		wait = int64(min(time.Second<<min(t.refused-1, 10), maxPause))
+	}
+	t.paused, t.until, t.probe = now, now+wait, 0
+}
+
+// roomy reports whether so much of everything is left that requests of these sizes need not be counted.
+func (t *table) roomy(sizes *[units]float64) bool {
+	if t.refused > 0 {
+		return false
+	}
+	for u := range t.buckets {
+		if !t.buckets[u].roomy(sizes[u]) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(t.tickets, func(k ticket) bool { return k.granted == 0 })
+}
+
+// waiting returns the number of those that wait.
+func (t *table) waiting() int {
+	n := 0
+	for i := range t.tickets {
+		if t.tickets[i].granted == 0 {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,246 @@
+package rate
+
+import (
+	"context"
+	"hash/fnv"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A Share joins the runs of a host: they know together what providers let through, and their requests wait in one queue.
+type Share struct {
+	store *store
+	mu    sync.Mutex
+	lines map[string]*line
+}
+
+// Open returns the share whose files are in dir, which is made when it is needed; with "" it is this process's own. warn is told once that
+// the files cannot be used.
+func Open(dir string, warn func(error)) *Share {
+	return &Share{store: newStore(dir, warn), lines: map[string]*line{}}
+}
+
+// Close gives up the places of this process. Nobody uses the Share any more.
+func (s *Share) Close() { s.store.close() }
+
+// Digest names a credential without telling it: the same on this host, another elsewhere.
+func (s *Share) Digest(credential string) string { return s.store.digest(credential) }
+
+// fresh is the time for which a process goes by a look at a table without another.
+const fresh = int64(time.Second)
+
+// maxLines bounds the tables that a process knows.
+const maxLines = 256
+
+// A line holds the knowledge of this process about one table.
+type line struct {
+	share *Share
+	name  string
+	files sync.Mutex // held while own or the file is changed
+	own   table      // used where there are no files
+
+	mu      sync.Mutex
+	seen    table // as it was last seen, with what answers have said since; without runs and tickets
+	queue   bool  // somebody waited then
+	at      int64 // when that was
+	written int64 // when answers were last told to the others
+	sent    int   // requests that were let through since and are not told
+}
+
+func hash(run string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(run))
+	return h.Sum64()
+}
+
+func (s *Share) line(key string) *line {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lines[key]
+	if l == nil {
+		if len(s.lines) >= maxLines {
+			clear(s.lines)
+		}
+		l = &line{share: s, name: key}
+		s.lines[key] = l
+	}
+	return l
+}
+
+func (l *line) now() int64 { return l.share.store.now().UnixNano() }
+
+// change changes the table, of all processes or where that fails of this one.
+func (l *line) change(f func(t *table, now int64)) {
+	l.files.Lock()
+	defer l.files.Unlock()
+	st := l.share.store
+	do := func(t *table) {
+		now := l.now()
+		t.settle(now)
+		l.mu.Lock()
+		t.sent(l.sent)
+		l.sent = 0
+		l.mu.Unlock()
+		f(t, now)
+		l.see(t, now)
+		l.written = now
+	}
+	if st.usable() {
+		var t table
+		err := st.mark()
+		if err == nil {
+			err = st.change(l.name, &t, func(t *table) {
+				t.sweep(l.now(), st.lives)
+				do(t)
+			})
+		}
+		if err == nil {
+			return
+		}
+		st.fail(err)
+	}
+	do(&l.own)
+}
+
+// see keeps what matters of a table for requests that need not be counted.
+func (l *line) see(t *table, now int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue, l.at = t.waiting() > 0, now
+	l.seen.paused, l.seen.until, l.seen.refused, l.seen.newest, l.seen.buckets = t.paused, t.until, t.refused, t.newest, t.buckets
+}
+
+// roomy reports whether requests of these sizes need not be counted, by what was seen a moment ago.
+func (l *line) roomy(sizes *[units]float64, now int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now < l.at || now-l.at > fresh || l.queue || now < l.seen.until || !l.seen.roomy(sizes) {
+		return false
+	}
+	l.sent++
+	return true
+}
+
+// look reads the table without its lock, and reports whether that was possible.
+func (l *line) look(t *table) bool {
+	st := l.share.store
+	if !st.usable() {
+		l.files.Lock()
+		defer l.files.Unlock()
+		*t = l.own
+		t.runs, t.tickets = append([]service(nil), t.runs...), append([]ticket(nil), t.tickets...)
+		t.settle(l.now())
+		return true
+	}
+	ok, err := st.look(l.name, t)
+	if err != nil {
+		st.fail(err)
+		return false
+	}
+	if !ok {
+		*t = table{}
+	}
+	return ok
+}
+
+// An Ask is a request that is to go to a provider.
+type Ask struct {
+	Key    string // what its provider counts together: of [Share.Digest]
+	Run    string // the run, or whoever else is to have a fair share
+	People bool   // a person waits for the answer
+	Since  time.Time
+	// Patience is the time after Since at which the request goes in any case.
+	Patience time.Duration
+	// Input and Output are its tokens, as far as they can be known.
+	Input, Output int
+	// Waits is called now and then while the request waits; nil is nobody.
+	Waits func(Wait)
+}
+
+// A Wait says why a request waits: so much is left of an allowance, or of the pause that the provider asked for.
+type Wait struct {
+	Unit        Unit
+	Left, Limit float64 // 0 where the provider has named no allowance
+	Pause       time.Duration
+}
+
+// A Turn is a request that may go. One of Answered, Refused and Leave ends it.
+type Turn struct {
+	line *line
+	id   uint64 // of its ticket; 0 where it need not be counted
+	sent int64
+	// Waited says that it stood in the queue, Forced that it goes though it is not its turn: what it is told is for its client.
+	Waited, Forced bool
+}
+
+func (a *Ask) sizes() [units]float64 {
+	in, out := float64(max(a.Input, 0)), float64(max(a.Output, 0))
+	return [units]float64{Requests: 1, Tokens: in + out, Input: in, Output: out}
+}
+
+// Wait returns when the request may go: at once where nothing is known to be short, else when it is its turn, and after its patience at the
+// latest. Where the wait would be longer than that anyway it does not wait at all: the provider says so in its own words. The error is the
+// context's.
+func (s *Share) Wait(ctx context.Context, a Ask) (*Turn, error) {
+	l, sizes := s.line(a.Key), a.sizes()
+	now := l.now()
+	if l.roomy(&sizes, now) {
+		return &Turn{line: l, sent: now}, nil
+	}
+	var t table
+	if l.look(&t); len(t.tickets) == 0 || t.waiting() == 0 {
+		t.settle(now)
+		l.see(&t, now)
+		if l.roomy(&sizes, now) {
+			return &Turn{line: l, sent: now}, nil
+		}
+	}
+	return s.stand(ctx, l, a, sizes)
+}
+
+// Answered takes in that the provider let the request through.
+func (t *Turn) Answered(h http.Header) {
+	l, now := t.line, t.line.now()
+	said, told := read(h, time.Unix(0, now))
+	if t.id == 0 {
+		if !told || !l.heard(&said, t.sent, now) {
+			return
+		}
+	}
+	l.change(func(x *table, now int64) {
+		x.drop(t.id)
+		x.answered(&said, t.sent, now)
+		x.grant(now)
+	})
+}
+
+// heard takes in an answer to a request that was not counted, and reports whether the others have to be told.
+func (l *line) heard(s *said, sent, now int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen.answered(s, sent, now)
+	return now-l.written > fresh || now < l.written || !l.seen.roomy(&[units]float64{1, 1, 1, 1})
+}
+
+// Refused takes in that the provider did not let it through, and why.
+func (t *Turn) Refused(status int, h http.Header, r Refusal) {
+	t.line.change(func(x *table, now int64) {
+		said, _ := read(h, time.Unix(0, now))
+		x.drop(t.id)
+		if !r.Final {
+			x.refuse(&said, r, status == http.StatusTooManyRequests, t.sent, now)
+		}
+		x.grant(now)
+	})
+}
+
+// Leave takes in that there was no answer.
+func (t *Turn) Leave() {
+	if t.id != 0 {
+		t.line.change(func(x *table, now int64) {
+			x.drop(t.id)
+			x.grant(now)
+		})
+	}
+}
