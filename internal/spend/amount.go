@@ -44,6 +44,8 @@ type Request struct {
 	Priced bool
 	// Plan is true for a request that a subscription pays for.
 	Plan bool
+	// Patience bounds the wait for others; 0 means 15 seconds.
+	Patience time.Duration
 }
 
 // Names of limits, as the report and the configuration have them.

@@ -1,6 +1,7 @@
 package spend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -105,7 +106,7 @@ func (m *Meter) Hold(ctx context.Context, r Request) (*Hold, error) {
 			return h, err
 		}
 		if late == nil {
-			t := time.NewTimer(patience)
+			t := time.NewTimer(cmp.Or(r.Patience, patience))
 			defer t.Stop()
 			late = t.C
 		}

@@ -111,9 +111,12 @@ func lookNamed(state, id string, named bool) (runs.Glance, error) {
 	if _, unknown := errors.AsType[*runs.UnknownError](err); !unknown || !named {
 		return g, err
 	}
-	store, openErr := runs.Open(state)
+	store, err := runs.Open(state)
+	if err != nil {
+		return runs.Glance{}, err
+	}
 	defer store.Close()
-	if err := cmp.Or(openErr, store.Poll()); err != nil {
+	if err := store.Poll(); err != nil {
 		return runs.Glance{}, err
 	}
 	e, err := store.Find(id)

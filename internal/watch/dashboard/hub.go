@@ -159,8 +159,8 @@ func (h *hub) close() error {
 
 // look makes a snapshot every lookEvery, until nobody looks any more.
 func (h *hub) look() {
-	store, err := runs.Open(h.dir) // with an error Poll opens it again
-	defer store.Close()
+	store, err := runs.Open(h.dir)
+	defer func() { _ = store.Close() }() // with an error too: the next Poll opens it
 	var adopted time.Time
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

@@ -1,5 +1,5 @@
-// Package client finds out from a model request who sent it: which agent, whether a person typed its prompts, and whether it shows the
-// login of a subscription.
+// Package client finds out from a model request who sent it: which agent, whether a person typed its prompts, whether it shows the
+// login of a subscription, and how long its client waits.
 //
 //	s := client.SpeakerOf(header, request)
 //	for _, part := range s.Typed(request, message) { … } // what a person typed

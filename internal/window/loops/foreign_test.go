@@ -83,6 +83,7 @@ var planted = []struct {
 }{
 	{"the same read", calls(again(8, `read {"file_path":"/src/main.go"} = package main`)...), loops.KindIdentical, 1},
 	{"the same read between others", calls("read a = x", "read b = 1", "read a = x", "grep c = 2", "read a = x", "ls d = 3", "read a = x"), loops.KindIdentical, 2},
+	{"the same read between edits of others", calls("read a = x", `edit {"path":"b"} = ok`, "read a = x", `edit {"path":"c"} = ok`, "read a = x", `edit {"path":"d"} = ok`, "read a = x"), loops.KindIdentical, 2},
 	{"the same command", calls(again(8, "bash go vet ./... = vet: no such package")...), loops.KindIdentical, 1},
 	{"the same edit, made", calls(again(8, `edit {"path":"a.go","old":"x","new":"x"} = The file is as it was.`)...), loops.KindIdentical, 1},
 	{"two in turn", calls(again(4, "read a = x", "read b = y")...), loops.KindCycle, 2},
@@ -156,6 +157,8 @@ func TestWorkIsNoLoop(t *testing.T) {
 		"the end of a log":                    calls(again(12, "bash tail -n 5 build.log = compiling")...),
 		"a test after each edit":              calls(again2(8, `edit {"path":"a.go","n":"#"} = ok`, "bash go test ./... = FAIL TestAll")...),
 		"a failing test after each edit":      calls(again2(8, `edit {"path":"a.go","n":"#"} = ok`, "bash go test ./... = !exit status 1")...),
+		"diagnostics after each edit":         calls(again2(8, `edit {"path":"a.go","n":"#"} = ok`, `mcp__ide__getDiagnostics {"uri":"file:///a.go"} = []`)...),
+		"lints after each edit":               calls(again2(8, `edit {"path":"a.go","n":"#"} = ok`, `read_lints {"paths":["a.go"]} = none`)...),
 		"a build after each command":          calls(again2(8, "bash sed -i s/#/x/ a.go = ", "bash go build ./... = ")...),
 		"a status after each commit":          calls(again2(8, "bash git commit -m # = ok", "bash git status --short = ")...),
 		"a rerun with another result":         calls(each(12, "bash go test ./... = ok x 0.# s")...),

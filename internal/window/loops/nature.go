@@ -15,6 +15,7 @@ type nature uint8
 const (
 	acts  nature = iota // may change something; also what is not known
 	looks               // reads what is there
+	opens               // reads one file, which another call changes or does not
 	asks                // asks how far something is, which somebody else is at
 	waits
 )
@@ -53,6 +54,12 @@ var looking = map[string][]string{
 	"npm": {"ls", "list", "view"}, "pip": {"list", "show", "freeze"}, "cargo": {"tree", "metadata"}, "sed": {"-n"},
 }
 
+// openNames are words in the names of tools that read a file, where one of fileKeys is among the arguments.
+var (
+	openNames = strings.Fields("read view cat")
+	fileKeys  = strings.Fields(`"path" "file_path" "filePath" "absolute_path" "target_file" "file" "filename"`)
+)
+
 // maxLooked bounds the arguments of a call that are read for its nature, in bytes.
 const maxLooked = 16 << 10
 
@@ -74,11 +81,20 @@ func natureOf(name, arguments string) nature {
 		words  []string
 		nature nature
 	}{{waitNames, waits}, {actNames, acts}, {askNames, asks}, {lookNames, looks}} {
-		if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list.words, w) }) {
-			return list.nature
+		if !anyOf(words, list.words) {
+			continue
 		}
+		if list.nature == looks && anyOf(words, openNames) && slices.ContainsFunc(fileKeys, func(k string) bool { return strings.Contains(arguments, k) }) {
+			return opens
+		}
+		return list.nature
 	}
 	return acts
+}
+
+// anyOf reports whether one of the words is in a list.
+func anyOf(words, list []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
 }
 
 // commandOf returns the command line that a call runs; "" for any other call. Codex writes it into a script: exec_command({cmd: "ls"}).

@@ -7,7 +7,8 @@ import (
 )
 
 // identical looks for one call among the newest ones again and again, with one result. What changes something in between is progress: a test
-// that is run after each edit is no loop, whatever it says. So is a wait, for who asks then.
+// that is run after each edit is no loop, whatever it says; but a file that has the same in it was not changed. Who asks
+// after a wait goes round in no circle.
 func (d *Detector) identical() (Finding, bool) {
 	n, last := d.o.Identical, len(d.calls)-1
 	newest := d.calls[last]
@@ -22,7 +23,7 @@ func (d *Detector) identical() (Finding, bool) {
 			if times == n {
 				return identicalOf(newest.name, n, last+1-i), true
 			}
-		case d.o.Foreign && c.nature == waits, c.nature == acts && !c.failed && d.once(i):
+		case d.o.Foreign && c.nature == waits, newest.nature != opens && c.nature == acts && !c.failed && d.once(i):
 			return Finding{}, false
 		}
 	}

@@ -31,8 +31,8 @@
 // # What is done with a model request
 //
 // The body is read once, decoded if it is packed, and viewed ([wire.Parse]). Calls and
-// results are paired (package repair), the conversation's checkpoint is put back in, and
-// the input is counted: the provider's own usage for the longest known prefix and an
+// results are paired (package repair), the conversation's checkpoint is put back in, a loop
+// that its newest messages close is told or refused (package loops), and the input is counted: the provider's own usage for the longest known prefix and an
 // estimate of the rest. Under the trigger nothing is touched; over it, or when it might not
 // fit at all, room is made to the target (package compact), one request of a conversation
 // at a time. Where only the requested output does not fit beside the input, that is

@@ -24,7 +24,7 @@ func (t *modelRequest) hold(input, asked int) (*spend.Hold, error) {
 	}
 	price, priced := t.p.price(t.upstream, t.model)
 	h, err := t.p.o.Spend.Hold(t.r.Context(), spend.Request{
-		Model: t.model, Input: input, MaxOutput: asked, Price: price, Priced: priced, Plan: t.plan(),
+		Model: t.model, Input: input, MaxOutput: asked, Price: price, Priced: priced, Plan: t.plan(), Patience: max(client.Patience(t.r.Header), time.Millisecond),
 	})
 	if err == nil {
 		return h, nil

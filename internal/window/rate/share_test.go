@@ -194,6 +194,47 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// A process that is stopped while it has a file's lock stops nobody else.
+func TestLockThatIsNotGivenUp(t *testing.T) {
+	dir := t.TempDir()
+	holder := shared(t, dir)
+	exhaust(t, holder, spent(60, 0, "60s"))
+	f, err := holder.store.lock("k")
+	must(t, err)
+	defer f.Close()
+	var said []string
+	s := Open(dir, func(err error) { said = append(said, err.Error()) })
+	defer s.Close()
+	s.store.locking = time.Millisecond
+	for range 2 {
+		turn, err := s.Wait(t.Context(), Ask{Key: "k", Run: "r", Patience: time.Minute})
+		must(t, err)
+		turn.Answered(spent(60, 50, "10s"))
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "does not give up the lock on k") {
+		t.Errorf("said %q", said)
+	}
+}
+
+// A queue has bounds: who finds no place in it goes.
+func TestQueueIsFull(t *testing.T) {
+	s := shared(t, t.TempDir())
+	exhaust(t, s, spent(6, 0, "60s"))
+	now := time.Now().UnixNano()
+	s.line("k").change(func(x *table, _ int64) {
+		for range maxTickets {
+			x.tickets = append(x.tickets, ticket{id: randomID(), process: s.store.process, run: randomID(), arrived: now, leaves: now + int64(time.Hour)})
+		}
+	})
+	turn, err := s.Wait(t.Context(), Ask{Key: "k", Run: "r", Since: time.Now(), Patience: time.Hour})
+	if err != nil || !turn.Forced {
+		t.Errorf("%+v, %v", turn, err)
+	}
+	if info, _ := os.Stat(filepath.Join(s.store.dir, "k")); info.Size() > maxTable {
+		t.Errorf("the file has %d bytes", info.Size())
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -112,6 +112,13 @@ func (t *table) place(k *ticket, now int64) place {
 	if b.guessed == 0 {
 		p.why.Unit, p.why.Left, p.why.Limit = short, max(b.left, 0), b.limit
 	}
-	p.sleep = min(max(time.Duration(wait)/2, minSleep), maxSleep, time.Duration(max(k.leaves-now, int64(minSleep))))
+	// Those behind look less often: each look reads the file.
+	turns := int64(1)
+	for i := range t.tickets {
+		if o := &t.tickets[i]; o.granted == 0 && o.arrived < k.arrived {
+			turns++
+		}
+	}
+	p.sleep = min(max(time.Duration(min(wait, int64(maxSleep))*turns/2), minSleep), maxSleep, time.Duration(max(k.leaves-now, int64(minSleep))))
 	return p
 }

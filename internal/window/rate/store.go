@@ -38,6 +38,7 @@ type store struct {
 	warn    func(error)
 	process uint64 // names this one among those that share
 	now     func() time.Time
+	locking time.Duration // for which a lock is waited for
 
 	mu     sync.Mutex
 	secret []byte
@@ -47,7 +48,7 @@ type store struct {
 }
 
 func newStore(dir string, warn func(error)) *store {
-	s := &store{dir: dir, warn: warn, process: randomID(), now: time.Now}
+	s := &store{dir: dir, warn: warn, process: randomID(), now: time.Now, locking: lockTime}
 	if warn == nil {
 		s.warn = func(error) {}
 	}
@@ -133,7 +134,7 @@ func (s *store) sharedKey(mine []byte) ([]byte, error) {
 
 // lock opens a file, which is made where there is none, with its lock. Others may read it meanwhile.
 func (s *store) lock(name string) (*os.File, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	ctx, cancel := context.WithTimeout(context.Background(), s.locking)
 	defer cancel()
 	path := filepath.Join(s.dir, name)
 	for {

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A strictProvider has a bucket of requests and one of tokens, which fill all the time, and says so in OpenAI's words.
+type strictProvider struct {
+	mu      sync.Mutex
+	left    [2]float64
+	at      time.Time
+	asked   int
+	refused int
+	taken   [2]float64
+}
+
+var strictLimits = [2]float64{rateLimit, rateTokens}
+
+func newStrictProvider() *strictProvider {
+	p := &strictProvider{}
+	p.fill()
+	return p
+}
+
+// fill begins anew.
+func (p *strictProvider) fill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left, p.at, p.asked, p.refused, p.taken = strictLimits, time.Now(), 0, 0, [2]float64{}
+}
+
+func (p *strictProvider) listen() (string, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	go func() { _ = http.Serve(ln, p) }()
+	return "http://" + ln.Addr().String(), nil
+}
+
+func (p *strictProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n, _ := io.Copy(io.Discard, r.Body)
+	if r.Method != http.MethodPost {
+		fmt.Fprintf(w, `{"object":"list","data":[{"id":%q,"object":"model"}]}`, rateModelsName)
+		return
+	}
+	need := [2]float64{1, float64(n) / 4}
+	p.mu.Lock()
+	now := time.Now()
+	short := 0.0 // minutes
+	for i := range p.left {
+		p.left[i] = min(strictLimits[i], p.left[i]+strictLimits[i]*now.Sub(p.at).Minutes())
+		short = max(short, (need[i]-p.left[i])/strictLimits[i])
+	}
+	p.at = now
+	p.asked++
+	if short > 0 {
+		p.refused++
+	} else {
+		for i := range p.left {
+			p.left[i] -= need[i]
+			p.taken[i] += need[i]
+		}
+	}
+	h := w.Header()
+	for i, unit := range []string{"requests", "tokens"} {
+		h.Set("x-ratelimit-limit-"+unit, strconv.Itoa(int(strictLimits[i])))
+		h.Set("x-ratelimit-remaining-"+unit, strconv.Itoa(int(p.left[i])))
+		h.Set("x-ratelimit-reset-"+unit, time.Duration((strictLimits[i]-p.left[i])/strictLimits[i]*float64(time.Minute)).Round(time.Millisecond).String())
+	}
+	p.mu.Unlock()
+	h.Set("Content-Type", "application/json")
+	if short > 0 {
+		h.Set("Retry-After", strconv.Itoa(1+int(short*60)))
+		w.WriteHeader(http.StatusTooManyRequests)
+		fmt.Fprintf(w, `{"error":{"message":"Rate limit reached for %s. Please try again in %.3fs.","type":"requests","code":"rate_limit_exceeded"}}`, rateModelsName, short*60)
+		return
+	}
+	fmt.Fprintf(w, `{"id":"c","object":"chat.completion","created":1,"model":%q,"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":1,"total_tokens":%d}}`,
+		rateModelsName, n/4, n/4+1)
+}
+
+// report adds the rows of one way.
+func (p *strictProvider) report(o *Out, name string, results []rateResult, began time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	failed, worst := 0, ""
+	var end time.Time
+	for _, r := range results {
+		failed += r.Failed
+		if r.Worst != "" {
+			worst = r.Worst
+		}
+		for _, at := range r.Done {
+			if at.After(end) {
+				end = at
+			}
+		}
+	}
+	took := end.Sub(began)
+	var got []float64
+	for _, r := range results {
+		n := 0.0
+		for _, at := range r.Done {
+			if at.Sub(began) < took*3/4 {
+				n++
+			}
+		}
+		got = append(got, n)
+	}
+	// As long as this the provider needs for what it let through.
+	least := 0.0
+	for i, taken := range p.taken {
+		least = max(least, (taken-strictLimits[i])/strictLimits[i]*60)
+	}
+	o.Add(Row{Case: name, Metric: "requests that failed", Value: float64(failed), Unit: "requests", Baseline: "all", BaselineValue: rateAgents * rateRequests})
+	o.Add(Row{Case: name, Metric: "refused by the provider", Value: float64(p.refused), Unit: "requests", Baseline: "asked", BaselineValue: float64(p.asked)})
+	o.Add(Row{Case: name, Metric: "of what is allowed", Value: 100 * least / took.Seconds(), Unit: "%", Baseline: "goal", BaselineValue: 95})
+	o.Add(Row{Case: name, Metric: "Jain's fairness", Value: jain(got), Unit: "", Baseline: "goal", BaselineValue: 0.95})
+	o.Add(Row{Case: name, Metric: "time", Value: took.Seconds(), Unit: "s", Baseline: "at least", BaselineValue: least})
+	if worst != "" {
+		o.Note("%s: the last failure: %s", name, worst)
+	}
+}
+
+// jain returns Jain's index of fairness: 1 where all have the same, 1/n where one has all.
+func jain(x []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, v := range x {
+		sum, squares = sum+v, squares+v*v
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / (float64(len(x)) * squares)
+}
+
+// liteLLM starts its proxy in front of a provider, with the provider's rates, retries and waits as its own guide has them.
+func liteLLM(ctx context.Context, provider string) (url string, stop func(), err error) {
+	dir, err := os.MkdirTemp("", "plimsoll-bench-")
+	if err != nil {
+		return "", nil, err
+	}
+	config := fmt.Sprintf(`model_list:
+  - model_name: %[1]s
+    litellm_params: {model: openai/%[1]s, api_base: %[2]s/v1, api_key: sk-bench, rpm: %[3]d, tpm: %[4]d}
+router_settings: {routing_strategy: usage-based-routing-v2, num_retries: 5, timeout: 60, enable_pre_call_checks: true}
+litellm_settings: {num_retries: 5, request_timeout: 60}
+general_settings: {master_key: sk-bench}
+`, rateModelsName, provider, rateLimit, rateTokens)
+	file := dir + "/config.yaml"
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return "", nil, err
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	port := ln.Addr().(*net.TCPAddr).Port
+	_ = ln.Close()
+	cmd := exec.CommandContext(ctx, os.Getenv(liteLLMBinary), "--config", file, "--host", "127.0.0.1", "--port", strconv.Itoa(port))
+	log, err := os.Create(dir + "/log")
+	if err != nil {
+		return "", nil, err
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = log.Close(); _ = os.RemoveAll(dir) }
+	url = fmt.Sprintf("http://127.0.0.1:%d", port)
+	for range 240 {
+		if res, err := http.Get(url + "/health/liveliness"); err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return url, stop, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			stop()
+			return "", nil, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	text, _ := os.ReadFile(dir + "/log")
+	stop()
+	return "", nil, fmt.Errorf("it did not come up: %.500s", text[max(len(text)-500, 0):])
+}
