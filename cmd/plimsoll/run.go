@@ -36,6 +36,9 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command = args
 			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if !o.JSON {
+				o.Stdout = wrapped(o.Stdout, os.Stdout)
+			}
 			o.StderrIsTerminal, o.Width = stderrIsTerminal(), func() int { return columns(os.Stderr) }
 			if cmd.Flags().Changed("all") {
 				return errors.New("--all goes with --help: plimsoll run --help --all")

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app"
-	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )

@@ -103,6 +103,8 @@ func living(ctx context.Context, ledger *admission.Ledger, word string) (admissi
 	switch {
 	case len(found) == 1 && word != "":
 		return found[0], nil
+	case len(live) == 0 && word == runs.Last:
+		return admission.Holder{}, errors.New("no run lives: nothing runs under plimsoll now")
 	case len(live) == 0:
 		return admission.Holder{}, fmt.Errorf("there is no run %q: nothing runs under plimsoll", limit.Short(word, 64))
 	case len(found) == 0:

@@ -67,7 +67,7 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 			}
 			fix = fmt.Sprintf("did you mean %q?", near)
 		} else if about := keysAbout(name); len(about) > 0 {
-			fix = "about it are " + strings.Join(about, ", ")
+			fix = "keys about it are " + strings.Join(about, ", ")
 		}
 		return Explanation{}, fmt.Errorf("%s is not a key with one value; %s", quote(key), fix)
 	}

@@ -106,7 +106,7 @@ func TestExplainShowsWhatWasOverriddenAndWhy(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"memory_maxx": `did you mean "memory_max"?`, "window.triger": `did you mean "window.trigger"?`, "initial_estimates": "explain initial_estimate with --tool", "tools.codex": "write tools.NAME.KEY", "": "is not a key",
-		"disk": "about it are memory.disk_max, write_max, free_min", "pids": `did you mean "pids_max"?`, "limit": "about it are ",
+		"disk": "keys about it are memory.disk_max, write_max, free_min", "pids": `did you mean "pids_max"?`, "limit": "about it are ",
 	} {
 		if _, err := l.Explain(key, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Explain(%q): %v; want %q", key, err, want)

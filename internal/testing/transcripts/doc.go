@@ -10,6 +10,8 @@
 //     agents do: turn n extends turn n-1 byte for byte but for the moving cache marks. Its
 //     tool results are English, JSON, base64, hexdumps or mixed scripts, and facts can be
 //     planted in it to see later which of them survived a cut.
+//   - [History] writes a conversation that a test spells out, turn by turn, in any dialect; [Growth] gives the requests by which a
+//     client came to one.
 //
 // Everything follows from a seed: the same arguments give the same bytes. Texts that a test
 // looks for are markers of plain ASCII (user-17-…, result-4-…), which stand in the body

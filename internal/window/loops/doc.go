@@ -8,6 +8,6 @@
 // A new result is progress, and so is a call that changes something in between, unless it was made before too. Calls that wait or ask how
 // far something is may repeat where Options.Foreign is set. What the user says anew begins anew.
 //
-// A detector keeps hashes, about 2 KB of them; Find keeps nothing, and takes 5 µs where nothing repeats. The tests plant loops of each kind in
+// A detector keeps hashes, about 2 KB of them; Find keeps nothing, and takes some 10 µs where nothing repeats. The tests plant loops of each kind in
 // each dialect, and look for none in whole sessions.
 package loops

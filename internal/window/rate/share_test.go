@@ -235,6 +235,27 @@ func TestQueueIsFull(t *testing.T) {
 	}
 }
 
+// Tables that nobody has used for a day, and marks of processes that have ended, do not gather.
+func TestOldFilesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	exhaust(t, shared(t, dir), spent(60, 0, "60s"))
+	old := time.Now().Add(-2 * maxAge)
+	for i := range maxFiles {
+		for _, folder := range []string{"", liveFolder} {
+			name := filepath.Join(dir, folder, "old"+strconv.Itoa(i))
+			must(t, os.WriteFile(name, nil, 0o600))
+			must(t, os.Chtimes(name, old, old))
+		}
+	}
+	must(t, os.Chtimes(filepath.Join(dir, liveFolder), old, old))
+	shared(t, dir).Digest("a key")
+	tables, _ := os.ReadDir(dir)
+	marks, _ := os.ReadDir(filepath.Join(dir, liveFolder))
+	if len(tables) != 3 || len(marks) != 1 { // a table, the key, the marks; the mark of a process that lives
+		t.Errorf("%d files, %d marks", len(tables), len(marks))
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
