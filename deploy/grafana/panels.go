@@ -8,6 +8,7 @@ var source = &Datasource{Type: "prometheus", UID: "${source}"}
 // Units, by Grafana's names.
 const (
 	bytes   = "bytes"
+	dollars = "currencyUSD"
 	count   = "short"
 	seconds = "s"
 	share   = "percentunit"
