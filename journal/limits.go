@@ -28,7 +28,7 @@ const (
 )
 
 type (
-	// LimitSet records that a limit is in force for a run. A later one of the same name replaces it.
+	// LimitSet records that a limit is in force for a run. A later one of the same name replaces it, and keeps what was used of it.
 	LimitSet struct {
 		Limit Limit `json:"limit"`
 	}
@@ -57,6 +57,9 @@ const maxLimits = 32
 
 func (p *Report) setLimit(l Limit) {
 	if i := p.limit(l.Name); i >= 0 {
+		if l.Used == 0 { // it was raised
+			l.Used = p.Limits[i].Used
+		}
 		p.Limits[i] = l
 	} else if len(p.Limits) < maxLimits {
 		p.Limits = append(p.Limits, l)

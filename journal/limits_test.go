@@ -16,6 +16,7 @@ func TestLimitsOfAReport(t *testing.T) {
 	}
 	j.Append(journal.LayerChosen{Layer: "cgroup2", Memory: "kernel", Swap: "none", Pids: "kernel"})
 	j.Append(journal.LimitSet{Limit: journal.Limit{Name: "time_max", Hard: 1000, Unit: "ms", EnforcedBy: "watched"}})
+	j.Append(journal.LimitUsed{Name: "time_max", Used: 900})
 	j.Append(journal.LimitSet{Limit: journal.Limit{Name: "time_max", Hard: 2000, Unit: "ms", EnforcedBy: "watched"}})
 	j.Append(journal.OOMKills{New: 1, Total: 1})
 	j.Append(journal.LimitReached{Name: "time_max", Line: journal.LineHard})
@@ -25,7 +26,7 @@ func TestLimitsOfAReport(t *testing.T) {
 		{Name: "memory", Hard: 1 << 30, Unit: "bytes", EnforcedBy: "kernel", Reached: "hard"},
 		{Name: "swap", Unit: "bytes", EnforcedBy: "none"},
 		{Name: "pids", Hard: 256, Unit: "processes", EnforcedBy: "kernel"},
-		{Name: "time_max", Hard: 2000, Unit: "ms", EnforcedBy: "watched", Reached: "hard"},
+		{Name: "time_max", Hard: 2000, Unit: "ms", EnforcedBy: "watched", Reached: "hard", Used: 900},
 	}
 	if got := reporter.Report().Limits; !slices.Equal(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

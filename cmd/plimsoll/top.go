@@ -56,7 +56,7 @@ func newTopCommand(open opener) *cobra.Command {
 	f.BoolVar(&once, "once", false, "print one frame and end")
 	f.BoolVar(&asJSON, "json", false, "with --once: print JSON")
 	f.StringVar(&o.Replay, "replay", "", "show what was: from a time, or from the beginning of a run (ID, tool or last)")
-	f.StringVar(&order, "sort", "", "memory (default), cpu, window, result, age, tool or project")
+	f.StringVar(&order, "sort", "", "memory (default), cpu, window, result, cost, age, tool or project")
 	f.StringVar(&o.Filter, "filter", "", "only runs with these words in tool, project, state or ID")
 	f.BoolVar(&o.Trees, "tree", false, "with the processes of every run")
 	_ = cmd.RegisterFlagCompletionFunc("sort", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -39,6 +39,7 @@ func busy() Snapshot {
 				AgeMS: 41 * 60_000, MemoryBytes: 3700 * mib, PeakBytes: 3800 * mib, LimitBytes: 4 * gib, ReservationBytes: 4 * gib, CPUPercent: 64.4,
 				Processes: 9, WindowTokens: 158_000, WindowLimit: 200_000, Compactions: 2, LargestBytes: 884 << 10, LargestTool: "argocd/list", Kills: 1,
 				DefinitionTokens: 23_400, Loops: 2,
+				Spent: []journal.Limit{{Name: "cost_max", Unit: runs.UnitMoney, Hard: 5e6, Used: 5_020_000, Reached: journal.LineHard}},
 			},
 			{
 				ID: "bbbb0001", Kind: runs.KindRun, Parent: "aaaa0001", Tool: "npm", Variant: "test", Project: "shop", PID: 13, State: runs.Running,
@@ -159,7 +160,10 @@ func story() *runs.Run {
 			Window: journal.Window{Requests: 6, TokensIn: 600_000, TokensOut: 9000, PeakTokens: 160_000, LimitTokens: 200_000, Compactions: 1, Stalled: 1, Loops: 2, Loop: "read was called 4 times in a row\x1b[2J"},
 			MCP:    journal.MCP{Calls: 3, DefinitionTokens: 23_400, Deferred: 61},
 		},
-		Report:    journal.Report{Command: []string{"claude", "-p", "fix\x1b[2Jit"}},
+		Report: journal.Report{Command: []string{"claude", "-p", "fix\x1b[2Jit"}, Limits: []journal.Limit{
+			{Name: "tokens_max", Unit: runs.UnitTokens, Hard: 2_000_000, Used: 609_000},
+			{Name: "budget.day", Unit: runs.UnitMoney, Hard: 20e6, Used: 17_500_000, Reached: journal.LineSoft},
+		}},
 		Model:     "claude-opus-5-5",
 		Admission: &journal.Admitted{ReservationBytes: 4 * gib, Waited: time.Minute, AvailableBytes: 12 * gib, ClaimedBytes: 2 * gib, MinFreeBytes: gib},
 	}

@@ -324,30 +324,6 @@ func (l *Live) End(id string) (note string, err error) {
 	return "asked " + h.ID + " to end by SIGTERM; once more kills what stays", holder.End(h)
 }
 
-// Raise implements [Controls].
-func (l *Live) Raise(id string) (note string, err error) {
-	if f := l.core.Fence(); f.Inside() {
-		return "", fmt.Errorf("what is inside a run does not raise limits (%s)", f.Why)
-	}
-	h, err := l.claim(id)
-	if err != nil {
-		return "", err
-	}
-	r, err := l.Run(context.Background(), id)
-	if err != nil {
-		return "", err
-	}
-	now := limit.Bytes(r.Report.LimitBytes)
-	a, err := l.ledger.Ask(context.Background(), h.ID, admission.Wish{Memory: now + now/4})
-	if err != nil {
-		return "", err
-	}
-	if a.Refused != "" {
-		return "", errors.New(h.ID + " keeps its memory limit: " + a.Refused)
-	}
-	return joinWords(fmt.Sprintf("%s may use %s, before it was %s", h.ID, a.To.Human(), a.From.Human()), a.Note), nil
-}
-
 func joinWords(a, b string) string {
 	if a == "" {
 		return b

@@ -20,7 +20,7 @@ type Controls interface {
 	Pause(id string) (note string, err error)
 	Continue(id string) (note string, err error)
 	End(id string) (note string, err error)
-	// Raise asks for a memory limit that is a quarter higher than it is now.
+	// Raise asks for half as much again of what the run may spend, where that is used up, else for a quarter more memory.
 	Raise(id string) (note string, err error)
 }
 
@@ -337,8 +337,8 @@ func (m *model) bottom(p painter) []string {
 		if r.DefinitionTokens > 0 {
 			note += ", definitions of tools " + limit.Tokens(int64(r.DefinitionTokens)) + " tokens"
 		}
-		if r.Cost != nil {
-			note += ", cost " + limit.Dollars(*r.Cost)
+		if words := r.spentWords(); words != "" {
+			note += ", " + words
 		}
 		if r.Reason != "" {
 			note += ": " + printable.Name(r.Reason)
@@ -372,7 +372,8 @@ func helpLines(replay bool) []string {
 		"  /                        filter by words of tool, project, state, id",
 		"  p                        pause: every process stops and keeps its memory",
 		"  c                        continue",
-		"  +                        a quarter more memory, within what is free",
+		"  +                        a quarter more memory, within what is free; for a run",
+		"                           that may spend no more, half as much again to spend",
 		"  e                        end (asks first)",
 		"  q                        quit",
 		"", "  MEM PEAK LIM RSVD  memory now, at most, allowed, reserved",

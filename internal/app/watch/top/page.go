@@ -73,8 +73,15 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 		if n := r.Window.Loops; n > 0 {
 			add("repeated itself %s, the last time: %s", limit.Count(n, "time"), printable.Name(r.Window.Loop))
 		}
-		if row.Cost != nil {
-			add("cost %s", limit.Dollars(*row.Cost))
+		spent := *row
+		if !row.Live() {
+			spent.Spent = runs.SpendLimits(r.Report.Limits)
+		}
+		if words := spent.spentWords(); words != "" {
+			add("%s", words)
+		}
+		if row.maySpendNoMore() {
+			add("its requests are refused: + lets it spend half as much again")
 		}
 		if text := spark(tokens, float64(max(window, 1)), width-2); text != "" {
 			add("  %s", text)

@@ -23,6 +23,7 @@ func newRowSet(live []*runs.Run, now time.Time, price price) *rowSet {
 	for _, r := range live {
 		row := rowOf(&r.Entry, now, price)
 		current(&row, r, now)
+		row.Spent = runs.SpendLimits(r.Report.Limits)
 		s.add(&row)
 	}
 	// A gateway inside a run is a part of it. Two of one server are of two sessions: a request carries the definitions once.

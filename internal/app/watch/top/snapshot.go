@@ -117,6 +117,8 @@ type Row struct {
 	DeferredTools    int `json:"deferred_tools,omitempty"`
 	// Cost is the cost in US dollars; nil where no price is known.
 	Cost *float64 `json:"cost,omitempty"`
+	// Spent are the limits of what a run that lives may spend, and the budgets that it has come near, each with what was used of it.
+	Spent []journal.Limit `json:"spent,omitempty"`
 	// Kills counts processes that were ended for memory, by the kernel, systemd-oomd or plimsoll.
 	Kills int `json:"kills"`
 

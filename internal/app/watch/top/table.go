@@ -24,13 +24,16 @@ const (
 	ByCPU     Sort = "cpu"
 	ByWindow  Sort = "window"
 	ByResult  Sort = "result"
+	ByCost    Sort = "cost"
 	ByAge     Sort = "age"
 	ByTool    Sort = "tool"
 	ByProject Sort = "project"
 )
 
 // Sorts returns all orders, as the key s goes through them.
-func Sorts() []Sort { return []Sort{ByMemory, ByCPU, ByWindow, ByResult, ByAge, ByTool, ByProject} }
+func Sorts() []Sort {
+	return []Sort{ByMemory, ByCPU, ByWindow, ByResult, ByCost, ByAge, ByTool, ByProject}
+}
 
 // Screen says how to show a snapshot.
 type Screen struct {
@@ -82,6 +85,8 @@ func compare(a, b *Row, by Sort) int {
 		return cmp.Compare(share(b.WindowTokens, b.WindowLimit), share(a.WindowTokens, a.WindowLimit))
 	case ByResult:
 		return cmp.Compare(b.LargestBytes, a.LargestBytes)
+	case ByCost:
+		return cmp.Compare(b.cost(), a.cost())
 	case ByAge:
 		return a.Started.Compare(b.Started)
 	case ByTool:
@@ -337,7 +342,7 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	return line
 }
 
-// note returns what the columns have no room for: why the run is stale, for how long it is idle, --force, orphans, and how often the agent repeated itself; mostly "".
+// note returns what the columns have no room for: why the run is stale, for how long it is idle, --force, orphans, how often the agent repeated itself, and what it has spent when that was all; mostly "".
 func (r *Row) note(now time.Time) string {
 	var parts []string
 	if r.State == Stale {
@@ -351,6 +356,9 @@ func (r *Row) note(now time.Time) string {
 	}
 	if r.Orphans > 0 {
 		parts = append(parts, limit.Count(r.Orphans, "orphan"))
+	}
+	if r.maySpendNoMore() {
+		parts = append(parts, r.spentWords()+" (+ gives it more)")
 	}
 	if r.Loops > 0 && r.Live() {
 		parts = append(parts, "repeated itself "+limit.Count(r.Loops, "time"))
