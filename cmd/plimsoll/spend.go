@@ -12,7 +12,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
-	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -73,7 +72,7 @@ as free. What a subscription pays for stands apart, as what it would have cost.`
 const byBudget = "budget"
 
 // printBudgets prints what was spent of each budget. broken is the error of budgets that could not be read, and returned.
-func printBudgets(out io.Writer, budgets []spend.Account, asJSON bool, broken error) error {
+func printBudgets(out io.Writer, budgets []watch.Budget, asJSON bool, broken error) error {
 	switch {
 	case broken != nil:
 		return broken

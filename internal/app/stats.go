@@ -50,7 +50,7 @@ type Stat struct {
 	// LimitBytes is the memory limit that the next run will get, and ReservationBytes the memory that admission will set aside for it.
 	LimitBytes       int64 `json:"limit_bytes"`
 	ReservationBytes int64 `json:"reservation_bytes"`
-	// Spend is what its runs have asked of models; nil for nothing.
+	// Spend has the use of models by its runs; nil for none.
 	Spend *usage.Spend `json:"spend,omitempty"`
 }
 

@@ -30,7 +30,7 @@ const (
 	toldOfAll = toldDay | toldDayHard | toldMonth | toldMonthHard
 )
 
-// others is what processes beside this one have spent and hold, as it was read last.
+// others holds the sums of the processes beside this one, as they were read last.
 type others struct {
 	at       time.Time
 	day      uint32

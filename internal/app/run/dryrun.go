@@ -45,7 +45,7 @@ type Decision struct {
 	Enforcement      sandbox.Strength     `json:"enforcement"`
 	Window           WindowDecision       `json:"window"`
 	MCP              MCPDecision          `json:"mcp"`
-	// Spend is what earlier runs here have asked of models; nil for nothing.
+	// Spend has the use of models by earlier runs here; nil for none.
 	Spend *usage.Spend `json:"spend,omitempty"`
 	// Remembers says what the memory would do, what not, and why.
 	Remembers string `json:"remembers"`

@@ -25,7 +25,7 @@ type Prediction struct {
 	LimitBytes int64 `json:"limit_bytes"`
 	// ReservationBytes is the memory that admission would set aside: the estimate, but not more than memory_max where that is set.
 	ReservationBytes int64 `json:"reservation_bytes"`
-	// Spend is what earlier runs here have asked of models; nil for nothing.
+	// Spend has the use of models by earlier runs here; nil for none.
 	Spend *usage.Spend `json:"spend,omitempty"`
 }
 

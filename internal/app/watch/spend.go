@@ -152,15 +152,18 @@ func PlanWords(p runs.Plan, now time.Time) string {
 	return text + " (told " + p.Told.Local().Format("Mon 15:04") + ")"
 }
 
+// Budget is one of the budgets, with what was spent of it.
+type Budget = spend.Account
+
 // Budgets returns the budgets that are set, for this project and over all, with what was spent of them; empty where there are none.
-func Budgets(ctx context.Context, c *core.Core) ([]spend.Account, error) {
+func Budgets(ctx context.Context, c *core.Core) ([]Budget, error) {
 	s, err := c.Config.For("")
 	if err != nil {
 		return nil, err
 	}
 	book, err := c.OpenBook(s, config.ProjectOf("").Key)
 	if err != nil || book == nil {
-		return []spend.Account{}, err
+		return []Budget{}, err
 	}
 	return book.Accounts(ctx)
 }

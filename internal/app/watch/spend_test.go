@@ -12,14 +12,6 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-func TestDollars(t *testing.T) {
-	for usd, want := range map[float64]string{0: "$0.00", 0.00042: "$0.00042", 0.004999: "$0.005", 0.005: "$0.01", 1.005: "$1.00", 1234.5: "$1234.50"} {
-		if got := Dollars(usd); got != want {
-			t.Errorf("%v is %s, want %s", usd, got, want)
-		}
-	}
-}
-
 // What was spent is the same by whatever it is summed, and a subscription and an unknown price stand apart.
 func TestSpend(t *testing.T) {
 	state, told := t.TempDir(), time.Now().UTC().Truncate(time.Second)

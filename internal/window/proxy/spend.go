@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,10 +141,8 @@ func (p *Proxy) checkUncounted(r *http.Request, rt *route) *refusal {
 	if _, method, ok := cutMethod(last); ok {
 		last = method
 	}
-	for _, end := range uncounted {
-		if last == end {
-			return overLimit(rt, "spend", "what POST …/"+last+" costs is not counted, and this run has a limit of what it may spend: without that limit it goes through")
-		}
+	if slices.Contains(uncounted, last) {
+		return overLimit(rt, "spend", "what POST …/"+last+" costs is not counted, and this run has a limit of what it may spend: without that limit it goes through")
 	}
 	return nil
 }
