@@ -192,3 +192,20 @@ func TestASpendLimitThatNobodyHoldsRefusesTheStart(t *testing.T) {
 		t.Errorf("%s, %v, %d asked", out, err, asked())
 	}
 }
+
+// Plimsoll's own agents ask the budgets as well.
+func TestABudgetBoundsQuestions(t *testing.T) {
+	w := newWorld(t)
+	write(t, "[budget]\nday = 0.3\n", w.state, "config.toml")
+	url, asked := priced(t, nil)
+	w.variables = []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + url + "/v1"}
+	for i := range 2 {
+		if got := w.run(nil, plimsoll, "ask", "--quiet", "--model", "openai/gpt-4o", "how are you?"); got.status != 0 {
+			t.Fatalf("question %d: %d %s%s", i, got.status, got.stdout, got.stderr)
+		}
+	}
+	got := w.run(nil, plimsoll, "ask", "--quiet", "--model", "openai/gpt-4o", "how are you?")
+	if got.status == 0 || !strings.Contains(got.stdout+got.stderr, "budget.day") || asked() != 2 {
+		t.Errorf("behind the line: status %d after %d requests: %s%s", got.status, asked(), got.stdout, got.stderr)
+	}
+}
