@@ -132,6 +132,28 @@ func TestWhoseTurnItIs(t *testing.T) {
 	}
 }
 
+// The input of a request that was under way when the run was killed counts, as a count of ours.
+func TestAKilledRunHasAskedWhatItAsked(t *testing.T) {
+	t.Parallel()
+	r := Follow(Header{ID: "a", Kind: KindRun})
+	for _, e := range []journal.Event{
+		journal.WindowRequest{Model: "m", Upstream: "u", Request: 1, Tokens: 100}, journal.WindowResponse{Model: "m", Upstream: "u", Request: 1, Status: 200, TokensIn: 110, TokensOut: 10},
+		journal.WindowRequest{Model: "m", Upstream: "u", Request: 2, Tokens: 200}, journal.WindowRefused{Request: 2, Status: 400},
+		journal.WindowRequest{Model: "m", Upstream: "u", Request: 3, Tokens: 300},
+	} {
+		r.Observe(journal.Record{Time: time.Unix(1, 0), Event: e})
+	}
+	if len(r.Usage) != 1 || r.Usage[0].Input != 110 || r.Usage[0].Guessed != 0 {
+		t.Errorf("while it lives: %+v", r.Usage)
+	}
+	r.died = true
+	r.settle()
+	r.settle()
+	if u := r.Usage; len(u) != 1 || u[0].Input != 410 || u[0].Guessed != 300 || u[0].Output != 10 {
+		t.Errorf("killed: %+v", u)
+	}
+}
+
 // What was killed has the time of that, not of the end of its run.
 func TestTheTimeOfAKill(t *testing.T) {
 	t.Parallel()

@@ -99,6 +99,8 @@ type Observed struct {
 	RateWait RateWait `json:"rate_wait,omitzero"`
 
 	model string // of the last request of an agent of Plimsoll's own
+	// asked are the requests to models that have no answer yet, by their numbers; at most maxAsked.
+	asked map[uint64]Usage
 	// through is true for a run whose requests an outer run counts too.
 	through bool
 	waits   time.Time // since when it stands in the queue

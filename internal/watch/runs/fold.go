@@ -345,6 +345,9 @@ func (r *Run) settle() {
 	if r.reporter == nil {
 		return
 	}
+	if r.died {
+		r.abandon()
+	}
 	day, size := r.Day, r.Bytes
 	dropped, ended := r.Dropped, r.Ended
 	if !r.ended || r.died {

@@ -62,7 +62,17 @@ func (o *Observed) used(e journal.Event) {
 	switch e := e.(type) {
 	case journal.WindowOn:
 		o.through = e.Through
+	case journal.WindowRequest:
+		if o.asked == nil {
+			o.asked = map[uint64]Usage{}
+		}
+		if e.Request > 0 && len(o.asked) < maxAsked {
+			o.asked[e.Request] = Usage{Model: e.Model, Upstream: e.Upstream, Through: o.through, Input: e.Tokens, Guessed: e.Tokens}
+		}
+	case journal.WindowRefused:
+		delete(o.asked, e.Request)
 	case journal.WindowResponse:
+		delete(o.asked, e.Request)
 		if e.Status >= 300 {
 			return
 		}
@@ -74,6 +84,14 @@ func (o *Observed) used(e journal.Event) {
 		o.model = e.Model
 	case journal.AgentQueryEnded:
 		o.use(Usage{Model: o.model, Input: e.TokensIn, Cached: e.TokensCached, Output: e.TokensOut})
+	}
+}
+
+// abandon counts the input of requests without an answer, for a run that was killed in the middle of them.
+func (o *Observed) abandon() {
+	for n, u := range o.asked {
+		delete(o.asked, n)
+		o.use(u)
 	}
 }
 
