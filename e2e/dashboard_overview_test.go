@@ -42,10 +42,12 @@ func (b *tab) press(keys string) {
 // that is searched, 50 at a time, with keys; on a phone its rows are cards.
 func TestDashboardOverview(t *testing.T) {
 	w := newWorld(t)
+	write(t, "[budget]\nday = 20\n", w.state, "config.toml")
 	address := w.dashboard() // before the browser, which must not see it end
 	b := openTab(t, chromedp.Flag("lang", "en-US"))
 	b.do(chromedp.Navigate(address))
-	b.shows("Nothing runs now.", "plimsoll run -- claude", "Nothing went wrong in the last 24 hours.", "Nothing has run yet.", "No run had memory in the last half hour.")
+	b.shows("Nothing runs now.", "plimsoll run -- claude", "Nothing went wrong in the last 24 hours.", "Nothing has run yet.", "No run had memory in the last half hour.",
+		"No run that began today has asked a model", "$0.00 of $20.00 for the day")
 	b.look("overview-empty")
 	for page, words := range map[string]string{"alerts": "Nothing needs a look.", "memory": "Nothing is remembered yet.", "mcp": "No MCP server was called yet", "agents": "No agent was asked yet", "ledger": "Nobody holds memory, and nobody waits."} {
 		b.run(fmt.Sprintf(`location.hash = "#/%s"`, page))
@@ -72,7 +74,10 @@ func TestDashboardOverview(t *testing.T) {
 	busy.Sample(runs.Sample{AtMS: 1, Working: 1 << 30, Charged: 2 << 30, Processes: 3})
 	idle, answers, _ := w.kept("idle", "claude", "shop", "claude")
 	answers.Append(journal.WindowRequest{Request: 1, Model: "m-1", Tokens: 150_000, LimitTokens: 200_000})
-	answers.Append(journal.WindowResponse{Request: 1, Model: "m-1", Status: 200, Ended: "complete", EndsTurn: true, TokensOut: 40})
+	answers.Append(journal.WindowResponse{Request: 1, Model: "m-1", Status: 200, Ended: "complete", EndsTurn: true, TokensIn: 150_000, TokensOut: 40, Cost: 4.1})
+	answers.Append(journal.LimitSet{Limit: journal.Limit{Name: "cost_max", Unit: runs.UnitMoney, Hard: 5e6}})
+	answers.Append(journal.LimitUsed{Name: "cost_max", Used: 4.1e6, Hard: 5e6})
+	answers.Append(journal.LimitReached{Name: "cost_max", Line: journal.LineSoft})
 	idle.Sample(runs.Sample{AtMS: 1, Working: 2 << 30, Charged: 3 << 30, Processes: 5})
 	ended := false
 	end := func() {
@@ -87,7 +92,8 @@ func TestDashboardOverview(t *testing.T) {
 
 	b.run(`location.hash = "#/"`)
 	help := "plimsoll run --memory-max 6G -- make all 'NAME=the shop'"
-	b.shows("waits for you", "codex", "The answer ended the turn at", "killed at its memory limit of 4 GiB", help, "50 of 63 runs", "Show 13 more", "builder in ")
+	b.shows("waits for you", "codex", "The answer ended the turn at", "killed at its memory limit of 4 GiB", help, "50 of 63 runs", "Show 13 more", "builder in ",
+		"$4.10 of $5.00 spent", "has spent $4.10 of $5.00", "plimsoll raise idle --cost +5", "Would cost", "150k")
 	if got := value[string](b, `document.querySelector("article").innerText`); !strings.Contains(got, "waits for you") || !strings.Contains(got, "claude") {
 		t.Errorf("first of what runs stands %q", got)
 	}
@@ -141,6 +147,10 @@ func TestDashboardOverview(t *testing.T) {
 	// What was answered is asked again: nothing waits any more.
 	answers.Append(journal.WindowRequest{Request: 2, Model: "m-1", Tokens: 150_100, LimitTokens: 200_000})
 	wait.Until(t, "nothing waits", func() bool { return !strings.Contains(b.text(), "waits for you") })
+
+	b.run(`location.hash = "#/run/idle"`)
+	b.shows("Spent", "$4.10 of $5.00 spent")
+	b.look("run-spent")
 
 	// The page of the run that was killed.
 	b.run(`location.hash = "#/run/killed"`)

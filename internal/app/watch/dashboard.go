@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/listen"
@@ -16,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/internal/watch/dashboard"
 	"github.com/plimsoll/plimsoll/internal/watch/metrics"
@@ -40,7 +43,7 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 	}
 	o := dashboard.Options{
 		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: hostNow, Pages: pages(source{c, ledger}),
-		Cost: Cost(c.Config),
+		Cost: Cost(c.Config), Spent: spentToday(c),
 		Help: func(r *runs.Run) (string, []string) {
 			return run.Again(r.Report, r.Header.Decision), detailsOf(c, r).Next
 		},
@@ -48,6 +51,26 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 	}
 	d, err := dashboard.New(o)
 	return &Dashboard{d, c}, err
+}
+
+// spentToday returns a function that sums what the runs which began today have spent, by tool, and reads the budgets over all projects: a daemon
+// belongs to none.
+func spentToday(c *core.Core) func(context.Context, []runs.Entry) dashboard.Spending {
+	price := priceNow(c.Config)
+	return func(ctx context.Context, list []runs.Entry) (s dashboard.Spending) {
+		y, m, d := time.Now().Local().Date()
+		midnight := time.Date(y, m, d, 0, 0, 0, 0, time.Local)
+		began := slices.DeleteFunc(slices.Clone(list), func(e runs.Entry) bool { return e.Started.Before(midnight) })
+		for _, r := range spentBy(began, "tool", price) {
+			s.Rows = append(s.Rows, dashboard.Spender{Name: r.Key, Runs: r.Runs, Tokens: r.Input + r.Output, Unpriced: r.Unpriced, Cost: r.Cost, Plan: r.Plan})
+		}
+		budgets, err := Budgets(ctx, c)
+		if err != nil {
+			s.Problem = err.Error()
+		}
+		s.Budgets = slices.DeleteFunc(budgets, func(b Budget) bool { return b.Name != spend.BudgetDay && b.Name != spend.BudgetMonth })
+		return s
+	}
 }
 
 // OwnToken marks that the dashboard checks its token itself: a browser sends it as a cookie. See [listen.Handler].

@@ -54,16 +54,20 @@ func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
 	if err != nil {
 		return nil, err
 	}
-	price := priceNow(c.Config)
+	return spentBy(list, o.By, priceNow(c.Config)), nil
+}
+
+// spentBy sums what these runs have spent.
+func spentBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool)) []Spent {
 	sums := map[string]*Spent{}
 	for i := range list {
 		e := &list[i]
 		counted := map[string]bool{}
 		for _, u := range e.Usage {
-			if u.Through && o.By != "run" { // the outer run has it
+			if u.Through && by != "run" { // the outer run has it
 				continue
 			}
-			key := spendKey(e, &u, o.By)
+			key := spendKey(e, &u, by)
 			s := sums[key]
 			if s == nil {
 				s = &Spent{Key: key}
@@ -83,7 +87,7 @@ func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
 		began[list[i].ID] = list[i].Started
 	}
 	sorting.By(out, func(a, b *Spent) int {
-		switch o.By {
+		switch by {
 		case "day":
 			return cmp.Compare(b.Key, a.Key)
 		case "run":
@@ -95,7 +99,7 @@ func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
 	for i, s := range out {
 		sorted[i] = *s
 	}
-	return sorted, nil
+	return sorted
 }
 
 func spendKey(e *runs.Entry, u *runs.Usage, by string) string {
@@ -165,6 +169,7 @@ func Budgets(ctx context.Context, c *core.Core) ([]Budget, error) {
 	if err != nil || book == nil {
 		return []Budget{}, err
 	}
+	defer book.Close()
 	return book.Accounts(ctx)
 }
 

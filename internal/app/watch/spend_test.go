@@ -2,12 +2,15 @@ package watch
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/watch/dashboard"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -80,5 +83,33 @@ func TestPlanWords(t *testing.T) {
 	}
 	if got := PlanWords(p, at.Add(2*time.Hour)); got != "anthropic plan, 5h: 42 % used, but it has begun anew since" {
 		t.Error(got)
+	}
+}
+
+// Today is what began today, by tool, with the budgets over all projects.
+func TestSpentToday(t *testing.T) {
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, ".config", "plimsoll"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".config", "plimsoll", "config.toml"), []byte("[budget]\nday = 20\nproject_day = 5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + t.TempDir()}, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(tool string, began time.Time, u ...runs.Usage) runs.Entry {
+		return runs.Entry{ID: tool, Tool: tool, Started: began, Observed: runs.Observed{Usage: u}}
+	}
+	got := spentToday(c)(t.Context(), []runs.Entry{
+		of("claude", time.Now(), runs.Usage{Model: "a", Input: 10, Output: 1, Cost: 2}, runs.Usage{Model: "b", Plan: true, Input: 5, Cost: 3}, runs.Usage{Model: "c", Input: 9, Cost: 9, Through: true}),
+		of("codex", time.Now().AddDate(0, 0, -1), runs.Usage{Model: "a", Input: 10, Cost: 2}), of("make", time.Now()),
+	})
+	if want := []dashboard.Spender{{Name: "claude", Runs: 1, Tokens: 16, Cost: 2, Plan: 3}}; !slices.Equal(got.Rows, want) || got.Problem != "" {
+		t.Errorf("%+v", got)
+	}
+	if len(got.Budgets) != 1 || got.Budgets[0].Name != "budget.day" || got.Budgets[0].Max != 20 || got.Budgets[0].Reset.IsZero() {
+		t.Errorf("%+v", got.Budgets)
 	}
 }

@@ -16,9 +16,9 @@ import (
 type Alert struct {
 	// Level is "warning" or "critical".
 	Level string    `json:"level"`
-	Run   string    `json:"run"`
+	Run   string    `json:"run"` // "" for a budget, which belongs to none
 	Tool  string    `json:"tool"`
-	What  string    `json:"what"` // "memory", "idle", "oom", "result", "window", "waiting", "refused", "loop", "died"
+	What  string    `json:"what"` // "memory", "idle", "oom", "result", "window", "waiting", "refused", "loop", "spend", "died", or the name of a budget
 	Text  string    `json:"text"`
 	Time  time.Time `json:"time"`
 	// Help is the command to type about it.
@@ -150,6 +150,7 @@ func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, total int64
 	}}
 	for _, r := range live {
 		a.state(r)
+		a.spent(r)
 	}
 	a.forgotten(live, total)
 	states := a.list
@@ -162,7 +163,9 @@ func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, total int64
 	all := append(states, a.list[:min(len(a.list), maxAlerts-len(states))]...)
 	list := make([]Alert, len(all))
 	for i, p := range all {
-		p.Help = help(p.of, p.What)
+		if p.Help == "" {
+			p.Help = help(p.of, p.What)
+		}
 		list[i] = p.Alert
 	}
 	return list

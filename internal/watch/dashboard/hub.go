@@ -103,9 +103,10 @@ func (s *snapshot) since(seen map[string]string, rest *string, order *string) (t
 
 // hub reads the store for all viewers, as long as there are any.
 type hub struct {
-	dir  string
-	host func() (Host, bool)
-	past past
+	dir      string
+	host     func() (Host, bool)
+	past     past
+	spending spending // for look alone
 
 	mu      sync.Mutex
 	viewers int
@@ -171,10 +172,10 @@ func (h *hub) look() {
 		}
 		var s *snapshot
 		if err == nil {
-			s, err = snapshotOf(store, h.host, &h.past)
+			s, err = snapshotOf(store, h.host, &h.past, &h.spending)
 		}
 		if err != nil {
-			s, err = &snapshot{rest: rest(nil, nil, err.Error())}, nil
+			s, err = &snapshot{rest: rest(nil, nil, nil, err.Error())}, nil
 		}
 		s.version = version
 		h.mu.Lock()

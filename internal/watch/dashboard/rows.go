@@ -46,6 +46,8 @@ type row struct {
 	LargestTool string    `json:"largest_result_tool,omitempty"`
 	Kills       int       `json:"kills"`
 	Model       string    `json:"model,omitempty"`
+	Cost        *float64  `json:"cost,omitempty"`     // in US dollars; nil where no price is known
+	Spent       []used    `json:"spent,omitempty"`    // while it lives
 	KilledAt    time.Time `json:"killed_at,omitzero"` // that of [runs.Observed]
 }
 
@@ -82,7 +84,7 @@ func liveRow(run *runs.Run) row {
 }
 
 // snapshotOf polls the store and returns a snapshot of it.
-func snapshotOf(store *runs.Store, host func() (Host, bool), before *past) (*snapshot, error) {
+func snapshotOf(store *runs.Store, host func() (Host, bool), before *past, money *spending) (*snapshot, error) {
 	if err := store.Poll(); err != nil {
 		return nil, err
 	}
@@ -98,6 +100,7 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), before *past) (*sna
 	waiting, reserved, total := 0, int64(0), int64(0)
 	for i := len(live) - 1; i >= 0; i-- { // the newest first
 		r := liveRow(live[i])
+		money.fill(&r, &live[i].Entry, live[i].Report.Limits)
 		known[r.ID] = true
 		if r.State == runs.Waiting {
 			waiting++
@@ -116,7 +119,9 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), before *past) (*sna
 		if ended++; ended > maxRows {
 			break
 		}
-		add(rowOf(e))
+		r := rowOf(e)
+		money.fill(&r, e, nil)
+		add(r)
 	}
 	if host != nil {
 		if now, ok := host(); ok {
@@ -125,22 +130,26 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), before *past) (*sna
 			before.note(now, time.Now())
 		}
 	}
-	s.rest = rest(h, alertsOf(entries, live, time.Now(), total, func(e *runs.Entry, what string) string { return before.command(store, e, what) }), "")
+	now := time.Now()
+	spent := money.today(entries, now)
+	alerts := alertsOf(entries, live, now, total, func(e *runs.Entry, what string) string { return before.command(store, e, what) })
+	s.rest = rest(h, append(budgetAlerts(spent, now), alerts...), spent, "")
 	return s, nil
 }
 
 // rest returns the members of the snapshot beside the rows, as JSON without the braces.
-func rest(h *Host, alerts []Alert, problem string) []byte {
+func rest(h *Host, alerts []Alert, spent *Spending, problem string) []byte {
 	if alerts == nil {
 		alerts = []Alert{}
 	}
 	text, err := json.Marshal(struct {
-		Host   *Host   `json:"host"`
-		Alerts []Alert `json:"alerts"`
-		Error  string  `json:"error"`
-	}{h, alerts, problem})
+		Host   *Host     `json:"host"`
+		Alerts []Alert   `json:"alerts"`
+		Spent  *Spending `json:"spent"`
+		Error  string    `json:"error"`
+	}{h, alerts, spent, problem})
 	if err != nil {
-		return []byte(`"host":null,"alerts":[],"error":"this cannot be shown"`)
+		return []byte(`"host":null,"alerts":[],"spent":null,"error":"this cannot be shown"`)
 	}
 	return bytes.TrimSuffix(bytes.TrimPrefix(text, []byte("{")), []byte("}"))
 }

@@ -39,6 +39,9 @@ type Options struct {
 	Host func() (Host, bool)
 	// Cost returns the cost of a run by prices that its user has written; ok is false when there are none. It may be nil.
 	Cost func(e *runs.Entry) (cost float64, ok bool)
+	// Spent returns what these runs have spent today, by tool, and what of the budgets is. It is asked every ten seconds while somebody looks; nil leaves
+	// it out.
+	Spent func(context.Context, []runs.Entry) Spending
 	// Help returns the command that helps with a run that went wrong, "" for none, and the steps that could be next. It may be nil.
 	Help func(r *runs.Run) (command string, next []string)
 	// Cut returns a text that was cut from a conversation. It may be nil.
@@ -102,6 +105,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{o: o, token: sha256.Sum256([]byte(o.Token)), base: folder + rand.Text() + "/", cookie: rand.Text(), pages: o.Pages}
 	s.hub = &hub{dir: o.StateDir, host: o.Host}
 	s.hub.past.help = o.Help
+	s.hub.spending = spending{read: o.Spent, cost: o.Cost}
 	return s, nil
 }
 
@@ -290,12 +294,13 @@ func (s *Server) run(w http.ResponseWriter, id string) {
 		page := struct {
 			*plain
 			Cost    *float64  `json:"cost,omitempty"`
+			Spent   []used    `json:"spent,omitempty"`
 			Verdict string    `json:"verdict"`
 			Next    []string  `json:"next"`
 			Help    string    `json:"help,omitempty"`
 			Events  []told    `json:"events"`
 			Records *struct{} `json:"records,omitempty"` // they are in Events
-		}{plain: (*plain)(run), Verdict: verdict(run), Next: []string{}, Events: eventsOf(run.Records)}
+		}{plain: (*plain)(run), Verdict: verdict(run), Next: []string{}, Events: eventsOf(run.Records), Spent: usedOf(run.Report.Limits)}
 		if s.o.Help != nil {
 			page.Help, page.Next = s.o.Help(run)
 		}

@@ -84,7 +84,7 @@ func addLine(lines []SpendLine, l SpendLine) []SpendLine {
 	return lines
 }
 
-// ModelCost is what the tokens of one model have cost in US dollars, by the price at the time of each answer; with Plan, what a subscription paid for
+// ModelCost is the cost of the tokens of one model in US dollars, by the price at the time of each answer; with Plan, what a subscription paid for
 // would have cost.
 type ModelCost struct {
 	Model string  `json:"model"`

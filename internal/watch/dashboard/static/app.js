@@ -6,7 +6,7 @@ import alertsPage from "./alerts.js";
 
 const { el, fill, get, still } = tools;
 const main = document.getElementById("main");
-const state = { rows: new Map(), order: [], host: null, alerts: [], error: "", version: "", pages: [], connected: false };
+const state = { rows: new Map(), order: [], host: null, alerts: [], spent: null, error: "", version: "", pages: [], connected: false };
 let shown = null; // { update(state), leave() }
 let turn = 0;
 
@@ -18,7 +18,7 @@ function take(now) {
   else if (!state.order.length) state.order = now.rows.map((r) => r.id);
   const here = new Set(state.order);
   for (const id of state.rows.keys()) if (!here.has(id)) state.rows.delete(id);
-  for (const key of ["host", "alerts", "error"]) if (key in now) state[key] = now[key];
+  for (const key of ["host", "alerts", "spent", "error"]) if (key in now) state[key] = now[key];
 }
 
 function drawHost() {

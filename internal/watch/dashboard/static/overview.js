@@ -5,17 +5,17 @@ const page = 50; // rows at a time
 const bands = ["--b0", "--b1", "--b2", "--b3", "--b4", "--b5", "--b6", "--b7"];
 
 export default function overviewPage(main, state, tools) {
-  const { el, fill, change, place, write, get, still, bytes, tokens, duration, clock, pill, gauge, command, alertLine, empty } = tools;
+  const { el, fill, change, place, write, get, still, bytes, tokens, duration, clock, pill, gauge, command, alertLine, empty, dollars, spentGauges } = tools;
   document.title = "Overview · Plimsoll";
   const lives = (r) => !r.ended;
   const name = (r) => r.tool + (r.variant ? " " + r.variant : "");
   const took = (r) => duration(lives(r) ? Date.now() - new Date(r.started) : r.duration_ms ?? 0);
 
-  const now = el("div", { class: "cards" }), wrong = el("div"), memory = el("div", { class: "host-memory" });
+  const now = el("div", { class: "cards" }), wrong = el("div"), memory = el("div", { class: "host-memory" }), spent = el("div");
   const find = el("input", { type: "search", id: "find", placeholder: "tool, project, outcome", "aria-label": "Show only runs with this text", autocomplete: "off", oninput: () => { most = page; draw(); } });
   const said = el("p", { class: "sub", role: "status" }), list = el("div"), further = el("button", { type: "button", hidden: true, onclick: () => { most += page; draw(); } });
   const block = (id, title, body) => el("section", { "aria-labelledby": id }, el("h2", { id }, title), body);
-  main.replaceChildren(el("h1", {}, "Overview"), el("div", { class: "blocks" }, block("now", "What runs now", now), block("wrong", "What went wrong", wrong)), block("memory", "Memory of this host, by run", memory),
+  main.replaceChildren(el("h1", {}, "Overview"), el("div", { class: "blocks" }, block("now", "What runs now", now), block("wrong", "What went wrong", wrong)), block("memory", "Memory of this host, by run", memory), block("spent", "Spent today", spent),
     el("section", { "aria-labelledby": "all" }, el("h2", { id: "all" }, "All runs"), el("div", { class: "tools" }, find), said, list, further));
   let most = page, gone = false;
   const known = new Set(state.order), rows = new Map(), drawing = charts(memory, 220); // rows: id -> { text, tr }
@@ -26,7 +26,8 @@ export default function overviewPage(main, state, tools) {
       el("p", { class: "head" }, pill(r.state), " ", el("a", { class: "name", href: "#/run/" + r.id }, name(r)), " ", el("span", { class: "soft" }, r.project)),
       r.state === "waiting" ? el("p", { class: "sub" }, r.reason, el("br"), "Who holds it: ", command("plimsoll top")) : el("div", { class: "meters" },
         gauge(r.now_bytes, r.limit_bytes, bytes(r.now_bytes) + (r.limit_bytes ? " of " + bytes(r.limit_bytes) : ""), "memory of " + name(r) + ", of its limit"),
-        r.requests > 0 && gauge(window, r.window_limit_tokens, tokens(window) + (r.window_limit_tokens ? " of " + tokens(r.window_limit_tokens) : "") + " tokens", "window of " + name(r) + ", of its limit")),
+        r.requests > 0 && gauge(window, r.window_limit_tokens, tokens(window) + (r.window_limit_tokens ? " of " + tokens(r.window_limit_tokens) : "") + " tokens", "window of " + name(r) + ", of its limit"),
+        spentGauges(r, " of " + name(r))),
       el("p", { class: "sub" }, you ? ["The answer ended the turn at ", clock(r.state_since), ", and nothing was asked since; it runs for "] : idle ? ["Nobody uses it since ", clock(r.state_since), "; it runs for "] : r.state === "running" ? "CPU " + Math.max(0, r.cpu_percent).toFixed(0) + " %, for " : "for ",
         el("span", { class: "took", "data-of": r.id }, took(r)), r.kills > 0 && ", " + r.kills + " killed"));
   }
@@ -40,10 +41,11 @@ export default function overviewPage(main, state, tools) {
       cell("Run", "", el("a", { class: "name cut", href: "#/run/" + r.id, title: name(r) }, name(r)), cut(r.project, "sub")),
       cell("Memory", "", r.limit_bytes ? gauge(used, r.limit_bytes, bytes(used) + " of " + bytes(r.limit_bytes), "memory of its limit") : used ? bytes(used) : "–"),
       cell("Window", "", r.requests ? gauge(window, r.window_limit_tokens, tokens(window) + (r.window_limit_tokens ? " of " + tokens(r.window_limit_tokens) : ""), "window of its limit") : "–"),
+      cell("Spent", "", spentGauges(r, ", of its limit") ?? "–"),
       cell("Killed", "num", r.kills || "–"), cell("Started", "", clock(r.started)), cell("Took", "num", el("span", { class: "took", "data-of": r.id }, took(r))));
   }
 
-  const heads = [["State", "w4"], ["Run", "w5"], ["Memory", "w3"], ["Window", "w3"], ["Killed", "w1 num"], ["Started", "w2"], ["Took", "w2 num"]];
+  const heads = [["State", "w4"], ["Run", "w5"], ["Memory", "w3"], ["Window", "w3"], ["Spent", "w2"], ["Killed", "w1 num"], ["Started", "w2"], ["Took", "w2 num"]];
   const body = el("tbody", { role: "rowgroup" });
   const table = el("table", { role: "table", "aria-label": "Runs" }, el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads.map(([text, kind]) => el("th", { role: "columnheader", scope: "col", class: kind }, text)))), body);
 
@@ -59,9 +61,23 @@ export default function overviewPage(main, state, tools) {
     else fill(wrong, all.slice(0, 5).map(alertLine), all.length > 5 && el("p", { class: "sub" }, el("a", { href: "#/alerts" }, all.length - 5 + " more")));
   }
 
+  function drawSpent() {
+    const s = state.spent;
+    if (!s) return;
+    const parts = [];
+    if (s.problem) parts.push(el("div", { class: "alert" }, "The budgets cannot be read: " + s.problem));
+    for (const b of s.budgets) parts.push(el("p", { class: "meters", "data-key": b.name }, gauge(b.spent_usd, b.max_usd, dollars(b.spent_usd) + " of " + dollars(b.max_usd) + (b.name === "budget.day" ? " for the day" : " for the month"), b.name), el("span", { class: "soft" }, "begins anew " + clock(b.reset))));
+    if (s.rows.length) parts.push(tools.table("Spent today", ["Tool", ">Runs", ">Tokens", ">Spent", ">Would cost"], s.rows.map((r) => el("tr", { "data-key": r.name },
+      el("td", {}, r.name), el("td", { class: "num" }, r.runs), el("td", { class: "num" }, tokens(r.tokens)), el("td", { class: "num" }, r.cost_usd > 0 ? dollars(r.cost_usd) : "–", r.unpriced_tokens > 0 && el("span", { class: "sub" }, tokens(r.unpriced_tokens) + " tokens without a price")),
+      el("td", { class: "num" }, r.plan_usd > 0 ? dollars(r.plan_usd) : "–")))), el("p", { class: "sub" }, "Of the runs that began today. A subscription pays for what is in the last column. Other days: ", command("plimsoll spend")));
+    else parts.push(empty("No run that began today has asked a model through the proxy. Tokens and dollars of each tool stand here, and the ", el("code", {}, "[budget]"), " where one is set. Other days: ", command("plimsoll spend")));
+    fill(spent, parts);
+  }
+
   function draw() {
     drawNow();
     drawWrong();
+    drawSpent();
     const text = find.value.trim().toLowerCase(), shown = [];
     let found = 0;
     for (const id of state.order) {

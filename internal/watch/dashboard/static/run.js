@@ -3,7 +3,7 @@ import charts from "./charts.js";
 import processes from "./processes.js";
 
 export default function runPage(main, state, tools, id) {
-  const { el, fill, still, bytes, tokens, duration, clock, pill, command, table, facts, empty, get } = tools;
+  const { el, fill, still, bytes, tokens, duration, clock, pill, command, table, facts, empty, get, spentGauges } = tools;
   const box = el("div", { class: "charts" }), drawing = charts(box);
   let seen = "", busy = false, gone = false;
   const open = new Map(); // words that were asked for, by checkpoint
@@ -99,7 +99,7 @@ function windowWords(r) { // of an agent of Plimsoll's own the requests go throu
       ["Memory", r.peak_bytes && bytes(r.peak_bytes) + " peak" + (r.limit_bytes ? " of " + bytes(r.limit_bytes) : "")],
       ["At its highest", processes.highest(r, bytes)],
       ["Window", windowWords(r)],
-      ["Cost", r.cost !== undefined && "$" + (r.cost < 0.005 ? r.cost.toPrecision(2) : r.cost.toFixed(2))],
+      ["Spent", (r.spent || r.cost > 0) && el("span", { class: "meters" }, spentGauges(r, " of this run"))],
       ["Tools", r.mcp?.calls && r.mcp.calls + " calls, " + bytes(r.mcp.upstream_bytes) + " became " + bytes(r.mcp.delivered_bytes)],
       ["Missing", (r.dropped || r.damaged) && (r.dropped ?? 0) + " lines found no room, " + (r.damaged ?? 0) + " cannot be read"],
     ])));

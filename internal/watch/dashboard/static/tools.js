@@ -31,6 +31,14 @@ export function tokens(n) {
   return String(n ?? 0);
 }
 
+export function dollars(n) { return "$" + (n > 0 && n < 0.005 ? n.toPrecision(2) : (n ?? 0).toFixed(2)); }
+
+// spentGauges are bars of what was used of limits of what may be spent, else the cost; nothing where neither is known.
+export function spentGauges(r, of) {
+  if (r.spent?.length) return r.spent.map((s) => gauge(s.used, s.most, s.words + (s.name.startsWith("budget.") ? " of all runs" : " spent"), s.name + of));
+  return r.cost > 0 ? el("span", {}, dollars(r.cost) + " spent") : null;
+}
+
 export function duration(ms) {
   const s = Math.max(0, ms / 1000);
   if (s < 10) return s.toFixed(1) + " s";
@@ -80,7 +88,7 @@ document.addEventListener("click", async (e) => {
 
 export function alertLine(a) {
   return el("div", { class: "alert " + a.level, "data-key": a.what + a.run },
-    el("p", {}, pill(a.level === "critical" ? "critical" : "warning"), " ", el("a", { class: "name", href: "#/run/" + a.run }, a.tool), " ", el("span", {}, a.text), " ", el("time", {}, clock(a.time))), a.help && el("p", {}, command(a.help)));
+    el("p", {}, pill(a.level === "critical" ? "critical" : "warning"), " ", a.run ? el("a", { class: "name", href: "#/run/" + a.run }, a.tool) : el("span", { class: "name" }, a.tool), " ", el("span", {}, a.text), " ", el("time", {}, clock(a.time))), a.help && el("p", {}, command(a.help)));
 }
 
 // get reads JSON; an error has the server's words.
