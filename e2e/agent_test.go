@@ -31,7 +31,7 @@ func TestDemo(t *testing.T) {
 		scenes string
 		killed bool // a child of the agent, under its own name
 	}{
-		"any agent": {nil, "build history flood report", true},
+		"any agent": {nil, "build history flood spend report", true},
 		"argocd":    {[]string{"argocd"}, "list search page orphan loop disconnect report", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -193,7 +193,7 @@ func (s *site) patience(args []string) outcome {
 // passedOver are files of which nobody needs to hear what is in their place: a key that is made
 // anew, a kept result that can be had again, a segment of the memory beside which a new one is written, a run of which the list still tells, and what only
 // matters to a conversation that comes back.
-var passedOver = regexp.MustCompile(`^runs/[-0-9]+/.*$|^cache/results(\.key|/[0-9a-f]{32}.*)$|^memory/[0-9a-f]{32}/.*$|^window/(limits.*|conversations/[0-9a-f]{32}.*)$`)
+var passedOver = regexp.MustCompile(`^runs/[-0-9]+/.*$|^cache/results(\.key|/[0-9a-f]{32}.*)$|^memory/[0-9a-f]{32}/.*$|^window/(limits.*|rate/.*|conversations/[0-9a-f]{32}.*)$`)
 
 // TestNothingInPlaceOfAFileHoldsACommandUp puts a pipe in the place of everything that Plimsoll
 // keeps, file by file, and what else may stand there in the place of every file. No command waits
