@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 // A person raises the limit of a run that stands at it, from outside, and the conversation goes on. The agent that runs inside can't.
@@ -190,5 +191,47 @@ func TestASpendLimitThatNobodyHoldsRefusesTheStart(t *testing.T) {
 	out, err := w.asking(url).Output()
 	if _, exit := errors.AsType[*exec.ExitError](err); err != nil && !exit || !strings.Contains(string(out), "400 Bad Request") || asked() != 0 {
 		t.Errorf("%s, %v, %d asked", out, err, asked())
+	}
+}
+
+// Plimsoll's own agents ask the budgets as well.
+func TestABudgetBoundsQuestions(t *testing.T) {
+	w := newWorld(t)
+	write(t, "[budget]\nday = 0.3\n", w.state, "config.toml")
+	url, asked := priced(t, nil)
+	w.variables = []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + url + "/v1"}
+	for i := range 2 {
+		if got := w.run(nil, plimsoll, "ask", "--quiet", "--model", "openai/gpt-4o", "how are you?"); got.status != 0 {
+			t.Fatalf("question %d: %d %s%s", i, got.status, got.stdout, got.stderr)
+		}
+	}
+	got := w.run(nil, plimsoll, "ask", "--quiet", "--model", "openai/gpt-4o", "how are you?")
+	if got.status == 0 || !strings.Contains(got.stdout+got.stderr, "budget.day") || asked() != 2 {
+		t.Errorf("behind the line: status %d after %d requests: %s%s", got.status, asked(), got.stdout, got.stderr)
+	}
+}
+
+// What runs inside a run counts for both, and once in the sums: a run with a limit of its own, and a question of Plimsoll's own agent.
+func TestWhatRunsInsideCountsOnce(t *testing.T) {
+	w := newWorld(t)
+	url, asked := priced(t, nil)
+	w.variables = []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + url + "/v1"}
+	script := fmt.Sprintf("%[1]s run --force --quiet --proxy --tokens-max 150k -- sh -c '%[2]s ask OPENAI_BASE_URL /chat/completions; %[2]s ask OPENAI_BASE_URL /chat/completions; %[2]s ask OPENAI_BASE_URL /chat/completions'; "+
+		"%[1]s ask --quiet --model openai/gpt-4o 'how are you?'", plimsoll, testtool)
+	report := filepath.Join(w.state, "report.json")
+	got := w.run(nil, plimsoll, "run", "--force", "--quiet", "--proxy", "--tokens-max", "2M", "--report", report, "--", "sh", "-c", script)
+	if got.status != 0 || strings.Count(got.stdout, "200 OK") != 2 || strings.Count(got.stdout, "400 Bad Request") != 1 || asked() != 3 {
+		t.Errorf("%d requests; %d %s\n%s", asked(), got.status, got.stdout, got.stderr)
+	}
+	r := readReport(t, report)
+	if i := slices.IndexFunc(r.Limits, func(l journal.Limit) bool { return l.Name == "tokens_max" }); i < 0 || r.Limits[i].Used != 3*101_000 {
+		t.Errorf("the outer run has used %+v", r.Limits)
+	}
+	sums := w.run(nil, plimsoll, "spend", "--by", "day", "--json")
+	var rows []struct {
+		Input int64 `json:"input_tokens"`
+	}
+	if err := json.Unmarshal([]byte(sums.stdout), &rows); err != nil || len(rows) != 1 || rows[0].Input != 300_000 {
+		t.Errorf("%v: %s", err, sums.stdout)
 	}
 }

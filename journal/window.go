@@ -239,6 +239,8 @@ type (
 		Reason string `json:"reason"`
 		// Unknown is true when the program is none of the agents that are known: it may ask no model at all.
 		Unknown bool `json:"unknown,omitempty"`
+		// Through is true where its requests go through the proxy of an outer run, which counts them.
+		Through bool `json:"through,omitempty"`
 	}
 	// WindowLoop records that an agent repeats itself: once for each episode.
 	WindowLoop struct {

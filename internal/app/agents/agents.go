@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/tools/gateway"
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -230,6 +231,9 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	model, closing, err := openModel(ctx, choice, c, plane.Client)
 	if err != nil {
 		return nil, where(err)
+	}
+	if core.ThroughProxy(choice.url) {
+		plane.Journal.Append(journal.WindowOff{Reason: "they go through the proxy of the run that it is in", Through: true})
 	}
 	if model, closing, err = withBudget(app, plane.Settings, choice, model, closing); err != nil {
 		return nil, errors.Join(err, closing())

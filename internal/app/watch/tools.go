@@ -98,7 +98,7 @@ func tools(c *core.Core) []builtin.Tool {
 	return []builtin.Tool{
 		builtin.Typed(builtin.Tool{
 			Name: "run_status", Title: "This run", Hints: reads,
-			Description: "What the run that you are in uses now: memory and its limit in bytes, how full the context window is, compactions, and processes that were killed for memory. state is \"none\" where there is no run: then nothing limits you.",
+			Description: "What the run that you are in uses now: memory and its limit in bytes, how full the context window is, compactions, processes that were killed for memory, and what it has spent of its limits, in tokens or in millionths of a dollar. state is \"none\" where there is no run: then nothing limits you.",
 		}, func(_ context.Context, _ *builtin.Call, _ struct{}) (*builtin.Result, error) {
 			g, err := Look(GlanceOptions{})
 			if err != nil {

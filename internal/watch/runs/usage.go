@@ -46,7 +46,7 @@ func (o *Observed) use(u Usage) {
 // usage returns the sum that u belongs to.
 func (o *Observed) usage(u *Usage) *Usage {
 	for i := range o.Usage {
-		if x := &o.Usage[i]; x.Model == u.Model && x.Upstream == u.Upstream && x.Plan == u.Plan {
+		if x := &o.Usage[i]; x.Model == u.Model && x.Upstream == u.Upstream && x.Plan == u.Plan && x.Through == u.Through {
 			return x
 		}
 	}
@@ -61,6 +61,8 @@ func (o *Observed) usage(u *Usage) *Usage {
 func (o *Observed) used(e journal.Event) {
 	switch e := e.(type) {
 	case journal.WindowOn:
+		o.through = e.Through
+	case journal.WindowOff:
 		o.through = e.Through
 	case journal.WindowRequest:
 		if o.asked == nil {
@@ -83,7 +85,7 @@ func (o *Observed) used(e journal.Event) {
 	case journal.AgentRequest:
 		o.model = e.Model
 	case journal.AgentQueryEnded:
-		o.use(Usage{Model: o.model, Input: e.TokensIn, Cached: e.TokensCached, Output: e.TokensOut})
+		o.use(Usage{Model: o.model, Through: o.through, Input: e.TokensIn, Cached: e.TokensCached, Output: e.TokensOut})
 	}
 }
 
