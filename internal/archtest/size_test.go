@@ -30,7 +30,7 @@ var roomLines = map[string]int{
 	"memory":           16520, // with what tells statements from questions and orders (signs), and what records are named by
 	"process":          25660, // with the use of a run, what refusals name, and the rests of the watches over disks and trees
 	"tools":            31040,
-	"watch":            10760, // with the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
+	"watch":            10760, // with what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
 	"window":           40820, // with the queue for what providers let through, loops of any agent, prices, and what each answer has cost
 }
 

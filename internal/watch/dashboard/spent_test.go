@@ -88,12 +88,12 @@ func TestARunAtItsLimitIsAnAlert(t *testing.T) {
 		},
 	} {
 		r := &runs.Run{Entry: runs.Entry{ID: "r", Tool: "claude", Outcome: runs.Running}, Report: journal.Report{Limits: c.limits}}
-		got := ""
+		var got strings.Builder
 		for _, a := range alertsOf(nil, []*runs.Run{r}, time.Unix(1_000_000, 0), 0, nil) {
-			got += fmt.Sprintf("%s: %s: %s", a.Level, a.Text, a.Help)
+			got.WriteString(fmt.Sprintf("%s: %s: %s", a.Level, a.Text, a.Help))
 		}
-		if got != c.want {
-			t.Errorf("%q, not %q", got, c.want)
+		if got.String() != c.want {
+			t.Errorf("%q, not %q", got.String(), c.want)
 		}
 	}
 }
@@ -128,15 +128,15 @@ func TestSpendingRests(t *testing.T) {
 func TestBudgetsAtTheirLineAreAlerts(t *testing.T) {
 	t.Parallel()
 	for spent, level := range map[float64]string{1: "", 15.9: "", 16: "warning", 20: "critical", 21: "critical"} {
-		got := ""
+		var got strings.Builder
 		for _, a := range budgetAlerts(&Spending{Budgets: []spend.Account{{Name: spend.BudgetMonth, Max: 20, Spent: spent}}}, time.Now()) {
-			got += a.Level
+			got.WriteString(a.Level)
 			if refused := strings.Contains(a.Text, "of the month, and their requests are refused;"); refused != (level == "critical") {
 				t.Errorf("%v: %s", spent, a.Text)
 			}
 		}
-		if got != level {
-			t.Errorf("at $%v: %q, not %q", spent, got, level)
+		if got.String() != level {
+			t.Errorf("at $%v: %q, not %q", spent, got.String(), level)
 		}
 	}
 }

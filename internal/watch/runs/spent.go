@@ -84,8 +84,8 @@ func addLine(lines []SpendLine, l SpendLine) []SpendLine {
 	return lines
 }
 
-// ModelCost is the cost of the tokens of one model in US dollars, by the price at the time of each answer; with Plan, what a subscription paid for
-// would have cost.
+// ModelCost has the cost of one model's tokens in US dollars, by the price at the time of each answer. With Plan nobody paid it: they were a
+// subscription's.
 type ModelCost struct {
 	Model string  `json:"model"`
 	Plan  bool    `json:"plan,omitempty"`

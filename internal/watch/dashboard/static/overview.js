@@ -67,7 +67,7 @@ export default function overviewPage(main, state, tools) {
     const parts = [];
     if (s.problem) parts.push(el("div", { class: "alert" }, "The budgets cannot be read: " + s.problem));
     for (const b of s.budgets) parts.push(el("p", { class: "meters", "data-key": b.name }, gauge(b.spent_usd, b.max_usd, dollars(b.spent_usd) + " of " + dollars(b.max_usd) + (b.name === "budget.day" ? " for the day" : " for the month"), b.name), el("span", { class: "soft" }, "begins anew " + clock(b.reset))));
-    if (s.rows.length) parts.push(tools.table("Spent today", ["Tool", ">Runs", ">Tokens", ">Spent", ">Would cost"], s.rows.map((r) => el("tr", { "data-key": r.name },
+    if (s.rows.length) parts.push(tools.table("Tools by what they have spent", ["Tool", ">Runs", ">Tokens", ">Spent", ">Would cost"], s.rows.map((r) => el("tr", { "data-key": r.name },
       el("td", {}, r.name), el("td", { class: "num" }, r.runs), el("td", { class: "num" }, tokens(r.tokens)), el("td", { class: "num" }, r.cost_usd > 0 ? dollars(r.cost_usd) : "–", r.unpriced_tokens > 0 && el("span", { class: "sub" }, tokens(r.unpriced_tokens) + " tokens without a price")),
       el("td", { class: "num" }, r.plan_usd > 0 ? dollars(r.plan_usd) : "–")))), el("p", { class: "sub" }, "Of the runs that began today. A subscription pays for what is in the last column. Other days: ", command("plimsoll spend")));
     else parts.push(empty("No run that began today has asked a model through the proxy. Tokens and dollars of each tool stand here, and the ", el("code", {}, "[budget]"), " where one is set. Other days: ", command("plimsoll spend")));
