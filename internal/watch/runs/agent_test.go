@@ -137,8 +137,10 @@ func TestAKilledRunHasAskedWhatItAsked(t *testing.T) {
 	t.Parallel()
 	r := Follow(Header{ID: "a", Kind: KindRun})
 	for _, e := range []journal.Event{
-		journal.WindowRequest{Model: "m", Upstream: "u", Request: 1, Tokens: 100}, journal.WindowResponse{Model: "m", Upstream: "u", Request: 1, Status: 200, TokensIn: 110, TokensOut: 10},
-		journal.WindowRequest{Model: "m", Upstream: "u", Request: 2, Tokens: 200}, journal.WindowRefused{Request: 2, Status: 400},
+		journal.WindowRequest{Model: "m", Upstream: "u", Request: 1, Tokens: 100},
+		journal.WindowResponse{Model: "m", Upstream: "u", Request: 1, Status: 200, TokensIn: 110, TokensOut: 10},
+		journal.WindowRequest{Model: "m", Upstream: "u", Request: 2, Tokens: 200},
+		journal.WindowRefused{Request: 2, Status: 400},
 		journal.WindowRequest{Model: "m", Upstream: "u", Request: 3, Tokens: 300},
 	} {
 		r.Observe(journal.Record{Time: time.Unix(1, 0), Event: e})
