@@ -20,7 +20,6 @@ func TestLookupPrice(t *testing.T) {
 		{"anthropic", "claude-of-tomorrow", 0, 0},
 		{"anthropic", "gpt-5.2", 0, 0},
 		{"https://models.example.org/v1", "gpt-5.2", 0, 0},
-		{"ollama", "qwen3", 0, 0},
 		{"", "gpt-5.2", 0, 0},
 	} {
 		p, ok := LookupPrice(c.upstream, c.model)
@@ -68,6 +67,16 @@ func TestPriceTable(t *testing.T) {
 			if l.Above < 1000 || l.Input < p.Input || i > 0 && l.Above <= p.Longer[i-1].Above {
 				t.Errorf("%q: %+v", line, l)
 			}
+		}
+	}
+}
+
+// A model on a server of one's own costs nothing, and that is known; what such a server passes on to its maker's service has no known price.
+func TestOwnServersAreFree(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]bool{"qwen3": true, "glm-5:cloud": false, "gpt-oss:120b-cloud": false} {
+		if p, ok := LookupPrice("ollama+http://127.0.0.1:11434", model); ok != want || p.Of(1000, 0, 0, 0, 1000) != 0 {
+			t.Errorf("%s: %+v, %v", model, p, ok)
 		}
 	}
 }
