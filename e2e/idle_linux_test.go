@@ -44,7 +44,7 @@ func TestAForgottenAgent(t *testing.T) {
 	}), w.home, ".claude.json")
 	report := filepath.Join(w.state, "report.json")
 	c := w.open(append(append([]string{}, alone...), append(claude.env(base), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")...),
-		plimsoll, "run", "--force", "--idle-max", "50s", "--report", report, "--", path)
+		plimsoll, "run", "--force", "--idle-max", "100s", "--report", report, "--", path)
 	c.expectAnywhere("← for agents") // below the prompt
 	c.press("Good evening.")
 	c.expectAnywhere("evening.")
@@ -66,7 +66,7 @@ func TestAForgottenAgent(t *testing.T) {
 	if r.Outcome != journal.OutcomeLimit || r.LimitReached != "idle_max" {
 		t.Errorf("%+v\nthe terminal shows\n%s", r, c.shows())
 	}
-	for _, words := range []string{"nobody has used it for", "nobody used it: --idle-max 1m40s", "to go on where it stopped, in the same directory: claude --continue"} {
+	for _, words := range []string{"nobody has used it for", "nobody used it: --idle-max 3m20s", "to go on where it stopped, in the same directory: claude --continue"} {
 		c.expectAnywhere(words)
 	}
 	if n := len(provider.Requests()); n == 0 {

@@ -88,39 +88,3 @@ func TestSpendLimitEndsSubAgents(t *testing.T) {
 	}
 	w.nothingLeft()
 }
-
-// A person at the screen of Claude Code sees the reason, raises the limit in another terminal, and goes on in the same conversation.
-func TestSpendLimitAtTheScreen(t *testing.T) {
-	path := installed(t, "claude")
-	claude := agents[slices.IndexFunc(agents, func(a agent) bool { return a.name == "claude" })]
-	w := newWorld(t)
-	_, base := provide(t, scripted.Options{Script: func(n int, _ *scripted.Request) scripted.Reply {
-		return scripted.Reply{Text: fmt.Sprintf("Answer number %d.", n)}
-	}})
-	write(t, quoted(t, map[string]any{
-		"hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": map[string]any{"approved": []string{key}},
-		"projects": map[string]any{w.work: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
-	}), w.home, ".claude.json")
-	c := w.open(append(append([]string{}, alone...), append(claude.env(base), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")...),
-		plimsoll, "run", "--force", "--tokens-max", "2k", "--", path)
-	c.expectAnywhere("← for agents") // below the prompt
-	c.press("Good evening.")
-	c.expectAnywhere("evening.")
-	c.press("\r")
-	c.expectAnywhere("Answer number 0.")
-	c.press("And now?")
-	c.expectAnywhere("now?")
-	c.press("\r")
-	c.expectAnywhere("this run may use 2k tokens")
-	if got := w.run(nil, plimsoll, "raise", "claude", "--tokens", "+9M"); got.status != 0 {
-		t.Fatalf("%d %s%s", got.status, got.stdout, got.stderr)
-	}
-	c.press("Go on.")
-	c.expectAnywhere("Go on.")
-	c.press("\r")
-	c.expectAnywhere("Answer number 1.")
-	c.press("\x03")
-	c.press("\x03")
-	c.wait()
-	w.nothingLeft()
-}
