@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/fence"
+	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
 )
 
 // script is one thing that agents die of, and what keeps this one from it.
@@ -121,22 +125,21 @@ func (s *stage) spendAll(ctx context.Context, out *Scene) (string, error) {
 			if !strings.Contains(t.status+t.outcome, "cost_max") {
 				return "", fmt.Errorf("step %d ended with %s: %s", step, t.state, or(t.status, t.outcome))
 			}
-			s.heard.tell(heardEvent{Kind: answerEvent + or(t.status, t.outcome)})
+			_, reason, _ := strings.Cut(or(t.status, t.outcome), "Plimsoll: ") // behind the address and the status
+			s.heard.tell(heardEvent{Kind: answerEvent + reason})
 			break
 		}
 		if session = t.session; step == maxSteps {
 			return "", fmt.Errorf("%d steps cost less than $%g", step, costMax)
 		}
 	}
-	raise := exec.CommandContext(ctx, s.run.Path, "raise", runTool, "--cost", "+5")
-	raise.Env, raise.Dir = s.environ, s.dir
-	said, err := raise.CombinedOutput()
 	stopped := fmt.Sprintf("at the made-up prices of this demo it was stopped at $%.2f, after %d steps", costMax, step-1)
-	if err != nil && strings.Contains(string(said), "inside a run") {
+	inside, err := s.raiseCost(ctx)
+	if inside {
 		return stopped + "; only a person outside may raise that, and this demo runs inside a run", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("plimsoll raise %s --cost +5: %w\n%s", runTool, err, said)
+		return "", fmt.Errorf("raise what %s may spend: %w", runTool, err)
 	}
 	t, err := s.ask(ctx, session, fmt.Sprintf("echo step %d", step))
 	if err != nil {
@@ -145,7 +148,44 @@ func (s *stage) spendAll(ctx context.Context, out *Scene) (string, error) {
 	if out.Outcome = string(t.state); t.state != a2a.TaskStateCompleted {
 		return "", fmt.Errorf("after plimsoll raise it ended with %s: %s", t.state, or(t.status, t.outcome))
 	}
-	return stopped + "; plimsoll raise gave it more, and the same conversation went on", nil
+	return stopped + "; then it was given more, as by plimsoll raise, and the same conversation went on", nil
+}
+
+// raiseCost gives the agent's run more to spend, as plimsoll raise does. This process does it by itself: a plimsoll below another one counts as
+// inside a run. inside is true where this one is inside a run too, which raises nothing.
+func (s *stage) raiseCost(ctx context.Context) (inside bool, err error) {
+	dirs := config.NewDirs(func(name string) string {
+		for _, e := range slices.Backward(s.environ) {
+			if value, ok := strings.CutPrefix(e, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	})
+	dir, err := dirs.Runtime()
+	if err != nil {
+		return false, err
+	}
+	if fence.Find([]string{dir}).Inside() {
+		return true, nil
+	}
+	ledger, err := admission.Open(admission.Options{Dir: dir})
+	if err != nil {
+		return false, err
+	}
+	holders, err := ledger.Holders(ctx)
+	if err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(holders, func(h admission.Holder) bool { return h.Tool == runTool })
+	if i < 0 {
+		return false, errors.New("its run is not found")
+	}
+	answer, err := ledger.Ask(ctx, holders[i].ID, admission.Wish{Limit: spend.LimitCost, By: 5})
+	if err == nil && answer.Refused != "" {
+		err = errors.New(answer.Refused)
+	}
+	return false, err
 }
 
 // findAgain asks for the word that was cut from a conversation. What is kept is written beside the conversation, a moment later.
