@@ -117,7 +117,8 @@ func parseRaise(flag, text string) (app.Raise, error) {
 	number, more := strings.CutPrefix(strings.TrimSpace(text), "+")
 	v, err := config.ParseNumber(r.Limit, strings.TrimPrefix(number, "$"))
 	if err != nil {
-		return r, fmt.Errorf("--%s: %w", flag, err)
+		example := map[string]string{"tokens": "+2M", "cost": "+5", "quota": "80%"}[flag]
+		return r, fmt.Errorf("--%s %s is no limit: write --%[1]s %[3]s", flag, app.Printable(text), example)
 	}
 	if r.To = v; more {
 		r.By, r.To = v, 0

@@ -36,7 +36,7 @@ func (k *Key) parseRatio(w written) (any, error) {
 	}
 	if low, high := float64(k.min)/100, float64(k.max)/100; !(v >= low && v <= high) { // also false for NaN
 		fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
-		if (k.Type == TypeRatio || k.Type == TypeAutoRatio) && v > 1 && v >= float64(k.min) && v <= float64(k.max) {
+		if (k.Type == TypeRatio || k.Type == TypeAutoRatio) && !percent && v > 1 && v >= float64(k.min) && v <= float64(k.max) {
 			fix = fmt.Sprintf("did you mean %s?", format(v/100))
 		}
 		return nil, &misfit{fmt.Sprintf("%s is out of range, %s to %s", clip(w.text), format(low), format(high)), fix}

@@ -48,7 +48,7 @@ type SpendOptions struct {
 // first, all else with the dearest.
 func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
 	if !slices.Contains(SpendKeys(), o.By) {
-		return nil, fmt.Errorf("--by %s: it can be %s", o.By, strings.Join(SpendKeys(), ", "))
+		return nil, fmt.Errorf("--by %s: it can be %s", o.By, strings.Join(SpendKeys(), ", ")+", budget")
 	}
 	list, err := List(c, o.Filter)
 	if err != nil {
