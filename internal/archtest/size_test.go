@@ -40,7 +40,7 @@ const slack = 600
 
 // What the module may have in all, of what a reader has to find his way through.
 const (
-	maxSettings   = 116 // keys of the configuration, with those of idle runs, of limits of spend, on_loop and the fleet
+	maxSettings   = 117 // keys of the configuration, with those of idle runs, of limits of spend, on_loop and the fleet
 	maxShortFiles = 736 // files without tests of less than 100 lines
 	maxRiddles    = 0   // comments that say that something is what something else is
 )
