@@ -61,6 +61,8 @@ type Host struct {
 	Runs []Run `json:"-"`
 	// Label is the name, and with it the ID where two hosts have one name.
 	Label string `json:"-"`
+
+	told time.Time // its own, of Runs
 }
 
 // Run is a live run on a host. Sizes are in bytes.
@@ -83,6 +85,8 @@ type Run struct {
 	Reservation int64 `json:"reservation,omitempty"`
 	CPUMS       int64 `json:"cpu_ms"`
 	Processes   int   `json:"processes,omitempty"`
+	// CPU is its use in percent of one processor since its host told of it before, -1 where that is not known.
+	CPU float64 `json:"-"`
 
 	WindowTokens int64 `json:"window_tokens,omitempty"`
 	WindowLimit  int64 `json:"window_limit,omitempty"`
@@ -132,18 +136,18 @@ func decodeHost(value []byte, now time.Time) (*Host, error) {
 	return h, nil
 }
 
-// decodeRuns reads the runs of a host.
-func decodeRuns(value []byte, now time.Time) ([]Run, error) {
+// decodeRuns reads the runs of a host, and when it told of them by its own clock.
+func decodeRuns(value []byte, now time.Time) (list []Run, at time.Time, err error) {
 	var t told
 	if err := json.Unmarshal(value, &t); err != nil || t.Time.IsZero() {
-		return nil, errNotOurs
+		return nil, at, errNotOurs
 	}
-	list := t.Runs[:min(len(t.Runs), maxRuns)]
+	list = t.Runs[:min(len(t.Runs), maxRuns)]
 	for i := range list {
 		list[i].tidy()
 		list[i].Started, list[i].Since = shift(list[i].Started, t.Time, now), shift(list[i].Since, t.Time, now)
 	}
-	return list, nil
+	return list, t.Time, nil
 }
 
 // tidy bounds what another process wrote.

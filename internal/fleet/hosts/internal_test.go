@@ -41,7 +41,9 @@ func viewAt() *View {
 	return &View{own: Key{"ownownown", "own"}, runs: true, ready: make(chan struct{}), hosts: map[string]*Host{}, gone: map[string]*Host{}, leftOut: map[string]bool{}}
 }
 
-func (v *View) told(k Key, value []byte, at time.Time) { v.see(fleet.Entry{Key: k.host(), Value: value}, at) }
+func (v *View) told(k Key, value []byte, at time.Time) {
+	v.see(fleet.Entry{Key: k.host(), Value: value}, at)
+}
 
 // A host that falls silent is gone, unless it said so or the fleet was away; one that speaks again is there again.
 func TestGone(t *testing.T) {
@@ -82,8 +84,19 @@ func TestGone(t *testing.T) {
 		t.Errorf("left: %s", got)
 	}
 	v.told(v.own, about, time.Now())
-	if len(v.hosts) > 0 {
-		t.Error("a host sees itself")
+	if len(v.hosts) > 0 || v.Now().Own == nil {
+		t.Error("a host sees itself among the others")
+	}
+}
+
+// The use of the processor is that between two words of a host.
+func TestUse(t *testing.T) {
+	at := time.Now()
+	before := &Host{told: at, Runs: []Run{{ID: "a", CPUMS: 1000}, {ID: "b", CPUMS: 1000}}}
+	list := []Run{{ID: "a", CPUMS: 3500}, {ID: "b", CPUMS: 500}, {ID: "c", CPUMS: 7}}
+	useSince(before, list, at.Add(5*time.Second))
+	if list[0].CPU < 49 || list[0].CPU > 50 || list[1].CPU != -1 || list[2].CPU != -1 {
+		t.Errorf("%+v", list)
 	}
 }
 
@@ -111,7 +124,7 @@ func TestBounds(t *testing.T) {
 		many[i] = Run{ID: fmt.Sprint(i), Memory: int64(i), Reason: strings.Repeat("x", maxReason)}
 	}
 	value, left := encodeRuns(many, now)
-	list, err := decodeRuns(value, now)
+	list, _, err := decodeRuns(value, now)
 	if err != nil || len(value) > maxRunsValue || len(list)+left != 5000 || list[0].ID != "4999" || left == 0 {
 		t.Errorf("%d bytes, %d runs, %d left out, the first is %s, %v", len(value), len(list), left, list[0].ID, err)
 	}
@@ -137,7 +150,7 @@ func TestClocks(t *testing.T) {
 			t.Errorf("off by %v: %+v %v", off, h, err)
 		}
 		_, list := pretended(Key{"aaaaaaaa", "a"}, 1, now.Add(off))
-		all, err := decodeRuns(list, now)
+		all, _, err := decodeRuns(list, now)
 		if err != nil || now.Sub(all[0].Started).Round(time.Second) != time.Hour {
 			t.Errorf("off by %v: %+v %v", off, all, err)
 		}
@@ -166,7 +179,7 @@ func FuzzValues(f *testing.F) {
 				t.Errorf("%+v", h)
 			}
 		}
-		if list, err := decodeRuns(value, now); err == nil {
+		if list, _, err := decodeRuns(value, now); err == nil {
 			for _, r := range list {
 				for _, s := range []string{r.ID, r.Parent, r.Kind, r.State} {
 					text(s, maxID)

@@ -28,8 +28,9 @@ const (
 
 // Now is the fleet as it is known now. Nothing in it is changed later.
 type Now struct {
-	// Hosts are the others, by label.
+	// Hosts are the others, by label. Own is this one as it told the others, nil while nothing runs here.
 	Hosts []*Host
+	Own   *Host
 	// Gone are those that have fallen silent without a last word, the newest first. Their Time is that of the last word.
 	Gone []*Host
 	// Ready is true once all that there is was read.
@@ -92,6 +93,9 @@ func (v *View) Now() Now {
 	v.age(time.Now())
 	if v.now.Away != nil { // what the others said last may not hold any more
 		return Now{Away: v.now.Away, Since: v.now.Since}
+	}
+	if v.now.Own != nil && (v.now.Own.Left || time.Since(v.now.Own.Time) > silent) {
+		v.now.Own = nil
 	}
 	if !v.changed {
 		return v.now
@@ -261,25 +265,30 @@ func (v *View) shown() {
 // see takes over a value.
 func (v *View) see(e fleet.Entry, now time.Time) {
 	kind, id, ok := strings.Cut(e.Key, ".")
-	if !ok || id == strings.TrimPrefix(v.own.host(), "host.") {
+	if !ok {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	before := v.hosts[id]
 	switch {
+	case id == strings.TrimPrefix(v.own.host(), "host."):
+		if kind == "host" {
+			v.now.Own, _ = decodeHost(e.Value, now)
+		}
 	case kind == "runs" && before != nil && !e.Gone:
-		list, err := decodeRuns(e.Value, now)
+		list, told, err := decodeRuns(e.Value, now)
 		if err != nil {
 			return
 		}
+		useSince(before, list, told)
 		delete(v.leftOut, id)
 		if v.held-len(before.Runs)+len(list) > maxHeld {
 			list, v.leftOut[id] = nil, true
 		}
 		h := *before
 		v.held += len(list) - len(before.Runs)
-		h.Runs = list
+		h.Runs, h.told = list, told
 		v.hosts[id], v.changed = &h, true
 	case kind == "host" && !e.Gone: // one that has aged out is gone when it is silent
 		h, err := decodeHost(e.Value, now)
@@ -297,9 +306,25 @@ func (v *View) see(e fleet.Entry, now time.Time) {
 			}
 			return
 		case before != nil:
-			h.Runs = before.Runs
+			h.Runs, h.told = before.Runs, before.told
 		}
 		delete(v.gone, id)
 		v.hosts[id], v.changed = h, true
+	}
+}
+
+// useSince sets the use of the processor by runs since their host told of them before.
+func useSince(before *Host, list []Run, told time.Time) {
+	took := told.Sub(before.told)
+	was := make(map[string]int64, len(before.Runs))
+	for i := range before.Runs {
+		was[before.Runs[i].ID] = before.Runs[i].CPUMS
+	}
+	for i := range list {
+		r := &list[i]
+		r.CPU = -1
+		if used, seen := was[r.ID]; seen && r.CPUMS >= used && took > 0 {
+			r.CPU = 100 * float64(r.CPUMS-used) / float64(took.Milliseconds()+1)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -32,6 +33,7 @@ type Live struct {
 	now      func() time.Time
 	core     *core.Core
 	price    price
+	hosts    *hosts.View // nil where there is no fleet
 }
 
 // cpuReading is the processor time of a run at the last look, and whether the run was stopped when that was last checked.
@@ -77,6 +79,9 @@ func Open(c *core.Core) (*Live, error) {
 	}
 	if s, err := c.Config.For(""); err == nil {
 		l.minFree, l.countSwap = minFreeOf(s), s.CountSwap
+		if l.hosts, err = watch.OpenHosts(c, s, true); err != nil {
+			c.Warn(err.Error())
+		}
 	}
 	return l, nil
 }
@@ -90,6 +95,9 @@ func minFreeOf(s config.Settings) limit.Bytes {
 
 // Close implements [Source].
 func (l *Live) Close() error {
+	if l.hosts != nil {
+		l.hosts.Close()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.store.Close()
@@ -97,6 +105,9 @@ func (l *Live) Close() error {
 
 // Run implements [Source].
 func (l *Live) Run(_ context.Context, id string) (*runs.Run, error) {
+	if err := elsewhere(id); err != nil {
+		return nil, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.store.Poll(); err != nil {
@@ -107,6 +118,11 @@ func (l *Live) Run(_ context.Context, id string) (*runs.Run, error) {
 
 // Read implements [Source].
 func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
+	if l.hosts != nil && want.Wait {
+		looks, cancel := context.WithTimeout(ctx, maxLook)
+		l.hosts.Wait(looks)
+		cancel()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -162,6 +178,9 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 		}
 		snap.Runs = append(snap.Runs, rowOf(&e, now, l.price))
 	}
+	var others []Row
+	snap.Host.Fleet, others = l.others(want, now)
+	snap.Runs = append(snap.Runs, others...)
 	return snap, nil
 }
 
@@ -279,6 +298,9 @@ func (l *Live) askAgain(id string) {
 var errNoClaim = errors.New("only what runs under plimsoll run can be paused and ended from here")
 
 func (l *Live) claim(id string) (admission.Holder, error) {
+	if err := elsewhere(id); err != nil {
+		return admission.Holder{}, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h, ok := l.holders[id]
