@@ -1,6 +1,7 @@
 package top
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,13 @@ import (
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/limit"
 )
+
+// view is a [hosts.View].
+type view interface {
+	Now() hosts.Now
+	Wait(ctx context.Context)
+	Close()
+}
 
 // Fleet sums up the other hosts. Sizes are in bytes.
 type Fleet struct {
@@ -120,17 +128,17 @@ func (f *Fleet) line(now time.Time, p painter) string {
 		return "fleet being asked"
 	}
 	text := fmt.Sprintf("fleet %s more", limit.Count(f.Hosts, "host"))
+	if len(f.Gone) > 0 {
+		text += ", " + p.red("gone: "+strings.Join(f.Gone, ", "))
+	}
 	if f.Hosts > 0 {
-		text += fmt.Sprintf(": %s free of %s; %d running, %d waiting", size(f.AvailableBytes), size(f.TotalBytes), f.Running, f.Waiting)
+		text += fmt.Sprintf("; %s free of %s; %d running, %d waiting", size(f.AvailableBytes), size(f.TotalBytes), f.Running, f.Waiting)
 	}
 	if !f.OldestWait.IsZero() {
 		text += " since " + shortTime(now.Sub(f.OldestWait))
 	}
 	if f.Cost > 0 {
 		text += "; cost today " + limit.Dollars(f.Cost)
-	}
-	if len(f.Gone) > 0 {
-		text += "; " + p.red("gone: "+strings.Join(f.Gone, ", "))
 	}
 	if f.LeftOut > 0 {
 		text += fmt.Sprintf("; %d runs left out", f.LeftOut)

@@ -11,7 +11,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/config"
-	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -33,7 +32,7 @@ type Live struct {
 	now      func() time.Time
 	core     *core.Core
 	price    price
-	hosts    *hosts.View // nil where there is no fleet
+	hosts    view // nil where there is no fleet
 }
 
 // cpuReading is the processor time of a run at the last look, and whether the run was stopped when that was last checked.
@@ -79,8 +78,12 @@ func Open(c *core.Core) (*Live, error) {
 	}
 	if s, err := c.Config.For(""); err == nil {
 		l.minFree, l.countSwap = minFreeOf(s), s.CountSwap
-		if l.hosts, err = watch.OpenHosts(c, s, true); err != nil {
+		v, err := watch.OpenHosts(c, s, true)
+		if err != nil {
 			c.Warn(err.Error())
+		}
+		if v != nil {
+			l.hosts = v
 		}
 	}
 	return l, nil

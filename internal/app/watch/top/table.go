@@ -141,6 +141,9 @@ func nested(rows []Row) []Row {
 }
 
 func matches(r *Row, filter string) bool {
+	if filter == "" {
+		return true
+	}
 	text := strings.ToLower(strings.Join([]string{r.Tool, r.Variant, r.Project, r.ID, r.State, r.Kind, r.User, r.Host, shortState(r.State)}, " "))
 	for word := range strings.FieldsSeq(strings.ToLower(filter)) {
 		if !strings.Contains(text, word) {
