@@ -49,6 +49,7 @@ type announcer struct {
 	speaker *os.File // locked by the one that speaks; nil for others
 	spent   spending
 	memory  *headroom.Reader
+	told    Run // the card as it was written last
 }
 
 // Announce tells the fleet of this host and of the run of this process until end is called. It takes no time of the caller's but at the end
@@ -116,15 +117,27 @@ func (a *announcer) speaks() bool {
 	return true
 }
 
-func (a *announcer) card() string { return filepath.Join(a.dir, a.Own.now().ID+cardEnd) }
-
+// writeCard writes what is to be told of the run of this process, or only that it still is so: the process waits beside other people's work.
 func (a *announcer) writeCard() {
 	if a.Own == nil {
 		return
 	}
-	if text, err := json.Marshal(a.Own.now()); err == nil && len(text) <= maxCard {
-		_ = atomicfile.Write(a.card(), text, 0o600, atomicfile.Volatile)
+	r, now := a.Own.now(), time.Now()
+	if path := a.card(r.ID); !r.near(&a.told) || os.Chtimes(path, now, now) != nil {
+		if text, err := json.Marshal(r); err == nil && len(text) <= maxCard && atomicfile.Write(path, text, 0o600, atomicfile.Volatile) == nil {
+			a.told = r
+		}
 	}
+}
+
+func (a *announcer) card(id string) string { return filepath.Join(a.dir, id+cardEnd) }
+
+// near reports whether nobody would see the difference between two cards of a run.
+func (r *Run) near(before *Run) bool {
+	alike := func(x, y int64) bool { return max(x, y)-min(x, y) <= max(x, y)/64 }
+	same := *before
+	same.Memory, same.Peak, same.CPUMS = r.Memory, r.Peak, r.CPUMS
+	return same == *r && alike(r.Memory, before.Memory) && alike(r.Peak, before.Peak) && r.CPUMS-before.CPUMS < every.Milliseconds()/100
 }
 
 // cards reads what the runs of this host say, and removes what those have left behind that were killed.
@@ -223,8 +236,9 @@ func (a *announcer) leave() {
 	}()
 	spent := false
 	if a.Own != nil {
-		spent = a.Own.now().Tokens > 0
-		_ = os.Remove(a.card())
+		r := a.Own.now()
+		spent = r.Tokens > 0
+		_ = os.Remove(a.card(r.ID))
 	}
 	if !a.last() || !a.speaks() || !a.heard() && !spent {
 		return

@@ -100,6 +100,29 @@ func TestUse(t *testing.T) {
 	}
 }
 
+// A card is written when there is something to see.
+func TestNearCards(t *testing.T) {
+	r := Run{ID: "a", State: "running", Memory: 100 << 20, Peak: 200 << 20, CPUMS: 1000}
+	for _, c := range []struct {
+		change func(*Run)
+		near   bool
+	}{
+		{func(*Run) {}, true},
+		{func(r *Run) { r.Memory += 1 << 20 }, true},
+		{func(r *Run) { r.CPUMS += 10 }, true},
+		{func(r *Run) { r.Memory += 3 << 20 }, false},
+		{func(r *Run) { r.CPUMS += 100 }, false},
+		{func(r *Run) { r.State = "idle" }, false},
+		{func(r *Run) { r.Kills++ }, false},
+		{func(r *Run) { r.Cost += 0.01 }, false},
+	} {
+		other := r
+		if c.change(&other); other.near(&r) != c.near {
+			t.Errorf("%+v", other)
+		}
+	}
+}
+
 // Runs beyond what is held are counted, and so are hosts.
 func TestBounds(t *testing.T) {
 	v := viewAt()
