@@ -18,6 +18,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/jobs"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -46,9 +47,13 @@ const (
 	maxSaid   = 400
 	// cleanTime bounds the attempt to take back a job of which it is not known whether Slurm has it.
 	cleanTime = 10 * time.Second
-	// margin is what plimsoll itself and the shell around it need beside the limit of the run.
+	// margin is what plimsoll itself and the shell around it need beside the limit of the run; where that is large, a thirtieth of it: a run keeps
+	// a thirty-second part of what the job has free.
 	margin = 64 * limit.MiB
 )
+
+// around returns the memory of a job whose run has this limit.
+func around(run limit.Bytes) limit.Bytes { return run + max(margin, run/30) }
 
 // call runs one of Slurm's commands and returns its output.
 func call(ctx context.Context, input, name string, args ...string) (string, error) {
@@ -111,7 +116,7 @@ func (e *Engine) arguments(j *jobs.Job) []string {
 		"--output=" + pattern(filepath.Join(j.Folder, jobs.OutName)), "--error=" + pattern(filepath.Join(j.Folder, jobs.ErrName)),
 	}
 	if j.MemoryLimit > 0 {
-		args = append(args, fmt.Sprintf("--mem=%dM", (j.MemoryLimit+margin+limit.MiB-1)/limit.MiB))
+		args = append(args, fmt.Sprintf("--mem=%dM", (around(j.MemoryLimit)+limit.MiB-1)/limit.MiB))
 	}
 	if j.CPUs > 0 {
 		args = append(args, fmt.Sprintf("--cpus-per-task=%d", max(1, int(math.Ceil(j.CPUs)))))
@@ -182,6 +187,13 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	}
 	if err := atomicfile.Write(start, []byte(script(j, program)), 0o600, atomicfile.DurableContent); err != nil {
 		return "", err
+	}
+	for _, name := range []string{jobs.OutName, jobs.ErrName} { // slurmd would let everybody read them
+		f, err := statefile.Open(filepath.Join(j.Folder, name), os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			return "", err
+		}
+		_ = f.Close()
 	}
 	answer, err := call(ctx, "#!/bin/sh\nexec /bin/sh "+quote(start)+"\n", "sbatch", e.arguments(&placed)...)
 	if err == nil {
