@@ -37,7 +37,7 @@ type object = map[string]any
 // secret is what goes with a job and must not be read in its pod's description, by key.
 type secret map[string][]byte
 
-func secretOf(j jobs.Job, w work) secret {
+func secretOf(j *jobs.Job, w work) secret {
 	s := secret{}
 	for _, v := range j.Env {
 		name, value, _ := strings.Cut(v, "=")
@@ -68,11 +68,11 @@ func (s secret) manifest(name, owner string) object {
 }
 
 // manifest is the Job.
-func (e *Engine) manifest(j jobs.Job, w work, nonce string) object {
+func (e *Engine) manifest(j *jobs.Job, w work, nonce string) object {
 	labels := object{labelKey: j.ID, "app.kubernetes.io/managed-by": "plimsoll"}
 	podLabels := object{labelKey: j.ID, "app.kubernetes.io/managed-by": "plimsoll"}
-	if e.o.Queue != "" {
-		labels["kueue.x-k8s.io/queue-name"] = e.o.Queue
+	if j.Queue != "" {
+		labels["kueue.x-k8s.io/queue-name"] = j.Queue
 	}
 	spec := object{
 		"backoffLimit": j.Retries, "ttlSecondsAfterFinished": int(kept.Seconds()),
@@ -87,13 +87,13 @@ func (e *Engine) manifest(j jobs.Job, w work, nonce string) object {
 	}
 }
 
-func (e *Engine) pod(j jobs.Job, w work) object {
-	run := []string{"/plimsoll-bin/plimsoll", "run", "--report", reportFile}
-	if j.Time > 0 {
-		run = append(run, "--time-max", j.Time.String())
+func (e *Engine) pod(j *jobs.Job, w work) object {
+	flags := []string{"--report=" + reportFile}
+	if j.Time > 0 && !slices.ContainsFunc(j.Flags, func(f string) bool { return strings.HasPrefix(f, "--time-max") }) {
+		flags = append(flags, "--time-max="+j.Time.String())
 	}
 	env := []object{
-		{"name": "HOME", "value": homeDir},
+		{"name": "HOME", "value": homeDir}, {"name": "PLIMSOLL_JOB", "value": j.ID},
 		{"name": "PLIMSOLL_RESOURCES_MIN_FREE", "value": "0"}, // the container has what the run needs for itself
 	}
 	requests, limits := object{}, object{}
@@ -102,7 +102,8 @@ func (e *Engine) pod(j jobs.Job, w work) object {
 		env = append(env, object{"name": "PLIMSOLL_RESOURCES_RESERVATION", "valueFrom": object{"resourceFieldRef": object{"resource": "requests.memory"}}})
 	}
 	if j.MemoryLimit > 0 {
-		limits["memory"] = quantity(max(j.MemoryLimit, j.Memory))
+		// A run keeps its own limit below the container's by as much, or the kubelet would have all of it killed together.
+		limits["memory"] = quantity(max(j.MemoryLimit, j.Memory) + max(j.MemoryLimit/31+1, 16*limit.MiB))
 	}
 	if j.CPUs > 0 {
 		cpus := strconv.Itoa(int(math.Ceil(j.CPUs*1000))) + "m"
@@ -152,7 +153,7 @@ func (e *Engine) pod(j jobs.Job, w work) object {
 		},
 		"volumes": volumes, "initContainers": inits,
 		"containers": []object{{
-			"name": agentName, "image": e.o.Image, "command": literal(slices.Concat(run, []string{"--"}, j.Argv)), "workingDir": w.dir,
+			"name": agentName, "image": e.o.Image, "command": literal(append([]string{"/plimsoll-bin/plimsoll"}, j.Run(flags...)...)), "workingDir": w.dir,
 			"env": env, "envFrom": from, "resources": resources, "securityContext": restricted(),
 			"terminationMessagePath": reportFile, "terminationMessagePolicy": "FallbackToLogsOnError",
 			"volumeMounts": append(mounts, object{"name": "plimsoll-bin", "mountPath": "/plimsoll-bin", "readOnly": true}),

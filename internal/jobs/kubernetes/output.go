@@ -32,7 +32,7 @@ const (
 
 // Output copies the log of a job's pod, and of the next one where it is tried again. A pod has one stream, which goes to out. A cluster that
 // does not answer meanwhile has time to come back.
-func (e *Engine) Output(ctx context.Context, ref string, out, _ io.Writer) error {
+func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, _ io.Writer) error {
 	c, at, err := e.find(ref)
 	if err != nil {
 		return err
@@ -59,8 +59,8 @@ func (e *Engine) Output(ctx context.Context, ref string, out, _ io.Writer) error
 }
 
 // follow looks once at what a job is at, and copies what there is to copy. ended is true where all of it was.
-func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, at place, ref string, l *follower) (ended bool, err error) {
-	pods, err := podsOf(ctx, c, at)
+func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, at place, ref jobs.Ref, l *follower) (ended bool, err error) {
+	pods, err := podsOf(ctx, c, at.namespace, []jobs.Ref{ref})
 	if err != nil {
 		return false, err
 	}
@@ -77,12 +77,13 @@ func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, at place, ref s
 			cut = agent.Terminated != nil && !l.whole
 		}
 	}
-	s, err := e.Status(ctx, ref)
+	answers, err := e.Status(ctx, []jobs.Ref{ref})
+	s, known := answers[ref.ID]
 	switch {
 	case err != nil:
 		return false, err
-	case s.Phase == jobs.Lost:
-		return false, fmt.Errorf("job %s is gone from namespace %s, and its output with it", at.name, at.namespace)
+	case !known:
+		return false, fmt.Errorf("job %s is gone from namespace %s, and its output with it", ref.ID, at.namespace)
 	case s.Phase == jobs.Ended && (l.uid == "" || l.whole):
 		return true, nil
 	case cut:
@@ -90,15 +91,15 @@ func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, at place, ref s
 	case s.Phase == jobs.Ended: // what was read before its end was not all
 		return false, nil
 	}
-	return false, e.changed(ctx, c, at, pods.Metadata.ResourceVersion)
+	return false, e.changed(ctx, c, at.namespace, ref, pods.Metadata.ResourceVersion)
 }
 
 // changed returns when something has happened to the pods of a job, or after a while. Where watching is not allowed it waits a second.
-func (e *Engine) changed(ctx context.Context, c *kubeapi.Cluster, at place, version string) error {
+func (e *Engine) changed(ctx context.Context, c *kubeapi.Cluster, namespace string, ref jobs.Ref, version string) error {
 	bounded, cancel := context.WithTimeout(ctx, 2*watchTime)
 	defer cancel()
-	events, err := c.Stream(bounded, kubeapi.Path("v1", at.namespace, "pods"), url.Values{
-		"labelSelector": {labelKey + "=" + at.name}, "watch": {"true"}, "resourceVersion": {version}, "timeoutSeconds": {fmt.Sprint(int(watchTime.Seconds()))},
+	events, err := c.Stream(bounded, kubeapi.Path("v1", namespace, "pods"), url.Values{
+		"labelSelector": {selector([]jobs.Ref{ref})}, "watch": {"true"}, "resourceVersion": {version}, "timeoutSeconds": {fmt.Sprint(int(watchTime.Seconds()))},
 	})
 	if err == nil {
 		defer events.Close()

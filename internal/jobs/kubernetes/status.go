@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -87,59 +87,108 @@ func (p *pod) agent() container {
 	return container{}
 }
 
-// Status says what a job is at.
-func (e *Engine) Status(ctx context.Context, ref string) (jobs.Status, error) {
-	c, at, err := e.find(ref)
+// maxAsked bounds the jobs that are asked for at once, because their names stand in an address; maxListed the entries of one list.
+const maxAsked, maxListed = 50, "500"
+
+// Status implements [jobs.Engine].
+func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.Status, error) {
+	answers := map[string]jobs.Status{}
+	byPlace := map[place][]jobs.Ref{}
+	uids := map[string]string{}
+	var failed error
+	for _, ref := range refs {
+		_, at, err := e.find(ref)
+		failed = errors.Join(failed, err)
+		uids[ref.ID], at.uid = at.uid, ""
+		if err == nil {
+			byPlace[at] = append(byPlace[at], ref)
+		}
+	}
+	for at, all := range byPlace {
+		c, err := e.cluster(at.context)
+		for some := range slices.Chunk(all, maxAsked) {
+			if err == nil {
+				err = look(ctx, c, at.namespace, some, uids, answers)
+			}
+		}
+		failed = errors.Join(failed, err)
+	}
+	return answers, failed
+}
+
+// look asks a namespace about some jobs, with as many calls as for one.
+func look(ctx context.Context, c *kubeapi.Cluster, namespace string, refs []jobs.Ref, uids map[string]string, answers map[string]jobs.Status) error {
+	var list struct{ Items []job }
+	query := url.Values{"labelSelector": {selector(refs)}, "limit": {maxListed}}
+	if err := c.Get(ctx, kubeapi.Path("batch/v1", namespace, "jobs"), query, &list); err != nil {
+		return err
+	}
+	pods, err := podsOf(ctx, c, namespace, refs)
 	if err != nil {
-		return jobs.Status{}, err
+		return err
 	}
-	var j job
-	err = c.Get(ctx, kubeapi.Path("batch/v1", at.namespace, "jobs", at.name), nil, &j)
-	if kubeapi.StatusOf(err) == http.StatusNotFound || err == nil && j.Metadata.UID != at.uid {
-		return jobs.Status{Phase: jobs.Lost, Reason: "NotFound", Detail: "somebody deleted the Job, or its time after its end is over"}, nil
+	more := &causes{c: c, namespace: namespace}
+	for i := range list.Items {
+		j := &list.Items[i]
+		if j.Metadata.UID != uids[j.Metadata.Name] { // another one has its name
+			continue
+		}
+		var p *pod
+		if n := slices.IndexFunc(pods.Items, func(p pod) bool { return p.Metadata.Labels[labelKey] == j.Metadata.Name }); n >= 0 {
+			p = &pods.Items[n]
+		}
+		s, err := j.status(ctx, p, more)
+		if err != nil {
+			return err
+		}
+		s.Reason, s.Detail = printable.Name(limit.Short(s.Reason, 100)), limit.Short(printable.Name(strings.Join(strings.Fields(s.Detail), " ")), maxDetail)
+		answers[j.Metadata.Name] = s
 	}
-	if err != nil {
-		return jobs.Status{}, err
+	return nil
+}
+
+func selector(refs []jobs.Ref) string {
+	var names []string
+	for _, ref := range refs {
+		names = append(names, ref.ID)
 	}
-	pods, err := podsOf(ctx, c, at)
-	if err != nil {
-		return jobs.Status{}, err
-	}
-	s := jobs.Status{Phase: jobs.Queued}
-	var p *pod
-	if len(pods.Items) > 0 {
-		p = &pods.Items[0]
-		s = p.status()
-	}
-	switch complete, failed := find(j.Status.Conditions, "Complete", "True"), find(j.Status.Conditions, "Failed", "True"); {
-	case complete != nil && s.Phase != jobs.Ended: // its pod has gone meanwhile
-		s = jobs.Status{Phase: jobs.Ended, Reason: cmp.Or(complete.Reason, "Complete"), Started: j.Status.StartTime, Ended: j.Status.CompletionTime}
-	case failed != nil && s.Phase != jobs.Ended:
-		s.Phase, s.Reason, s.Detail, s.ExitCode = jobs.Ended, failed.Reason, failed.Message, notStarted
-	case complete == nil && failed == nil && j.Spec.Suspend: // also where a pod of it is just being taken away
-		s = jobs.Status{Phase: jobs.Queued}
-		s.Reason, s.Detail, err = suspended(ctx, c, at, j)
-	case s.Phase == jobs.Ended && s.ExitCode != 0 && j.Spec.BackoffLimit > 0 && failed == nil: // it is tried again
-		s = jobs.Status{Phase: jobs.Queued, Reason: s.Reason, Detail: s.Detail}
-	case p == nil:
-		s.Reason, s.Detail, err = warning(ctx, c, at.namespace, j.Metadata.UID)
-	case s.Reason == "ContainerCreating", s.Reason == "PodInitializing":
-		reason, detail, _ := warning(ctx, c, at.namespace, p.Metadata.UID) // a volume that is not there, say
-		s.Reason, s.Detail = cmp.Or(reason, s.Reason), cmp.Or(detail, s.Detail)
-	}
-	s.Reason, s.Detail = printable.Name(limit.Short(s.Reason, 100)), oneLine(s.Detail)
-	return s, err
+	return labelKey + " in (" + strings.Join(names, ",") + ")"
+}
+
+// podsOf lists the pods of jobs, the newest first.
+func podsOf(ctx context.Context, c *kubeapi.Cluster, namespace string, refs []jobs.Ref) (podList, error) {
+	var list podList
+	err := c.Get(ctx, kubeapi.Path("v1", namespace, "pods"), url.Values{"labelSelector": {selector(refs)}, "limit": {maxListed}}, &list)
+	slices.SortStableFunc(list.Items, func(a, b pod) int { return b.Metadata.CreationTimestamp.Compare(a.Metadata.CreationTimestamp) })
+	return list, err
 }
 
 // notStarted is the exit status of a job whose command never ran, as of `plimsoll run`.
 const notStarted = 125
 
-// podsOf lists the pods of a job, the newest first.
-func podsOf(ctx context.Context, c *kubeapi.Cluster, at place) (podList, error) {
-	var list podList
-	err := c.Get(ctx, kubeapi.Path("v1", at.namespace, "pods"), url.Values{"labelSelector": {labelKey + "=" + at.name}, "limit": {"50"}}, &list)
-	slices.SortStableFunc(list.Items, func(a, b pod) int { return b.Metadata.CreationTimestamp.Compare(a.Metadata.CreationTimestamp) })
-	return list, err
+// status is what a Job is at, by itself and its newest pod, nil for none.
+func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, err error) {
+	s.Phase = jobs.Queued
+	if p != nil {
+		s = p.status()
+	}
+	switch complete, failed := find(j.Status.Conditions, "Complete", "True"), find(j.Status.Conditions, "Failed", "True"); {
+	case complete != nil && s.Phase != jobs.Ended: // its pod has gone meanwhile
+		s = jobs.Status{Phase: jobs.Ended, Reason: cmp.Or(complete.Reason, complete.Type), Started: j.Status.StartTime, Ended: j.Status.CompletionTime}
+	case failed != nil && s.Phase != jobs.Ended:
+		s.Phase, s.Reason, s.Detail, s.ExitCode = jobs.Ended, failed.Reason, failed.Message, notStarted
+	case complete == nil && failed == nil && j.Spec.Suspend: // also where a pod of it is just being taken away
+		s = jobs.Status{Phase: jobs.Queued}
+		s.Reason, s.Detail, err = more.suspended(ctx, j.Metadata.UID)
+	case s.Phase == jobs.Ended && s.ExitCode != 0 && j.Spec.BackoffLimit > 0 && failed == nil: // it is tried again
+		s = jobs.Status{Phase: jobs.Queued, Reason: s.Reason, Detail: s.Detail}
+	case p == nil && s.Phase == jobs.Queued:
+		s.Reason, s.Detail, err = more.warning(ctx, j.Metadata.UID)
+	case s.Reason == "ContainerCreating", s.Reason == "PodInitializing":
+		reason, detail, eventsErr := more.warning(ctx, p.Metadata.UID) // a volume that is not there, say
+		s.Reason, s.Detail, err = cmp.Or(reason, s.Reason), cmp.Or(detail, s.Detail), eventsErr
+	}
+	return s, err
 }
 
 // status is what the pod alone tells.
@@ -192,89 +241,4 @@ func ended(s *jobs.Status, t terminated) {
 	if s.Reason == "" {
 		s.Reason, s.Detail = t.Reason, message
 	}
-}
-
-func oneLine(text string) string {
-	return limit.Short(printable.Name(strings.Join(strings.Fields(text), " ")), maxDetail)
-}
-
-// warning returns the newest warning among the events of an object; "" for none, and where events may not be read.
-func warning(ctx context.Context, c *kubeapi.Cluster, namespace, uid string) (reason, detail string, err error) {
-	var list struct {
-		Items []struct {
-			Reason, Message, Type    string
-			LastTimestamp, EventTime time.Time
-			Metadata                 metadata
-		}
-	}
-	err = c.Get(ctx, kubeapi.Path("v1", namespace, "events"), url.Values{"fieldSelector": {"involvedObject.uid=" + uid + ",type=Warning"}, "limit": {"100"}}, &list)
-	if kubeapi.StatusOf(err) == http.StatusForbidden {
-		return "", "", nil
-	}
-	var newest time.Time
-	for _, e := range list.Items {
-		at := e.LastTimestamp
-		if at.IsZero() {
-			at = cmp.Or(e.EventTime, e.Metadata.CreationTimestamp)
-		}
-		if !at.Before(newest) {
-			newest, reason, detail = at, e.Reason, e.Message
-		}
-	}
-	return reason, detail, err
-}
-
-// kueue returns the version of Kueue's API, "" where there is none.
-func kueue(ctx context.Context, c *kubeapi.Cluster) (string, error) {
-	return c.Version(ctx, "kueue.x-k8s.io")
-}
-
-// checkQueue refuses a queue that is not there: without Kueue the Job would start at once.
-func checkQueue(ctx context.Context, c *kubeapi.Cluster, queue string) error {
-	if queue == "" {
-		return nil
-	}
-	version, err := kueue(ctx, c)
-	if err != nil {
-		return err
-	}
-	if version == "" {
-		return fmt.Errorf("queue %q is one of Kueue, which the cluster of context %s does not have; leave the queue out", printable.Name(queue), printable.Name(c.Context))
-	}
-	err = c.Get(ctx, kubeapi.Path(version, c.Namespace, "localqueues", queue), nil, nil)
-	switch kubeapi.StatusOf(err) {
-	case http.StatusNotFound:
-		return fmt.Errorf("there is no queue %q in namespace %s; kubectl get localqueues lists them", printable.Name(queue), c.Namespace)
-	case http.StatusForbidden: // Kueue says it later
-		return nil
-	}
-	return err
-}
-
-// suspended says why a Job waits for whoever has suspended it, which is Kueue where it has a queue.
-func suspended(ctx context.Context, c *kubeapi.Cluster, at place, j job) (reason, detail string, err error) {
-	reason, detail = "Suspended", "the Job is suspended"
-	version, err := kueue(ctx, c)
-	if err != nil || version == "" {
-		return reason, detail, err
-	}
-	var list struct {
-		Items []struct {
-			Status struct{ Conditions []condition }
-		}
-	}
-	err = c.Get(ctx, kubeapi.Path(version, at.namespace, "workloads"), url.Values{"labelSelector": {"kueue.x-k8s.io/job-uid=" + j.Metadata.UID}, "limit": {"10"}}, &list)
-	if kubeapi.StatusOf(err) == http.StatusForbidden {
-		return reason, detail, nil
-	}
-	for _, w := range list.Items {
-		for _, c := range []*condition{
-			find(w.Status.Conditions, "Admitted", "False"), find(w.Status.Conditions, "QuotaReserved", "False"), find(w.Status.Conditions, "Evicted", "True"),
-		} {
-			if c != nil {
-				reason, detail = c.Reason, c.Message
-			}
-		}
-	}
-	return reason, detail, err
 }
