@@ -68,6 +68,8 @@ agent needs no change:
 	}
 	root.AddCommand(
 		newRunCommand(),
+		newSubmitCommand(),
+		newCancelCommand(orDefaults(open)),
 		newDemoCommand(),
 		newAskCommand(),
 		newChatCommand(),

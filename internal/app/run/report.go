@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/process/termination"
 	"github.com/plimsoll/plimsoll/internal/secrets"
@@ -59,6 +60,9 @@ func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision
 	observers := []journal.Observer{r.reporter, &r.requests}
 	if settings, err := c.Config.For(""); err == nil && !r.opts.DryRun {
 		h := runs.Header{ID: r.id, Kind: runs.KindRun, Parent: core.InsideRun(), Decision: decided, Report: start}
+		if h.Parent == "" && jobs.CheckID(os.Getenv(runs.JobName)) == nil {
+			h.Job = os.Getenv(runs.JobName)
+		}
 		r.notices = core.NotifyOf(settings, &h, r.say.warn)
 		observers = append(observers, r.notices.Observers()...)
 		if !r.opts.StderrIsTerminal && !r.opts.Quiet { // on a terminal the screen is the command's, and the report comes at the end
