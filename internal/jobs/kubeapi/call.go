@@ -123,10 +123,10 @@ func (c *Cluster) send(ctx context.Context, method, path string, query url.Value
 			continue
 		}
 		again := status == http.StatusTooManyRequests || method == http.MethodGet && Transient(err)
-		if !again || try >= len(c.retries) {
+		if !again || try >= len(c.waits) {
 			return nil, err
 		}
-		if Pause(ctx, max(wait, c.retries[try])) != nil {
+		if Pause(ctx, max(wait, c.waits[try])) != nil {
 			return nil, err
 		}
 		try++

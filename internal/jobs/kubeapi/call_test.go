@@ -89,11 +89,12 @@ users: [{name: tester, user: %s}]
 // open opens the cluster of a kubeconfig, with waits that take no time.
 func open(t *testing.T, config string) *Cluster {
 	t.Helper()
-	c, err := Open(write(t, config))
+	o := write(t, config)
+	o.Waits = []time.Duration{0, 0}
+	c, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.retries = []time.Duration{0, 0}
 	return c
 }
 

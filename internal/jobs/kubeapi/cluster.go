@@ -27,6 +27,8 @@ type Options struct {
 	Home string
 	// Context names one of the kubeconfig, "" the current one; Namespace overrides the context's.
 	Context, Namespace string
+	// Waits are those before a call is made again, nil for the default.
+	Waits []time.Duration
 
 	account string // serviceAccount, in tests another
 }
@@ -40,7 +42,7 @@ type Cluster struct {
 	user    userEntry
 	secret  *credential
 	http    *http.Client
-	retries []time.Duration
+	waits  []time.Duration
 }
 
 // Open finds the cluster. Nothing is asked yet.
@@ -58,7 +60,10 @@ func Open(o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Context: at.context, Namespace: o.Namespace, user: at.user, retries: []time.Duration{250 * time.Millisecond, time.Second, 3 * time.Second}}
+	c := &Cluster{Context: at.context, Namespace: o.Namespace, user: at.user, waits: o.Waits}
+	if c.waits == nil {
+		c.waits = []time.Duration{250 * time.Millisecond, time.Second, 3 * time.Second}
+	}
 	if c.Namespace == "" {
 		c.Namespace = at.namespace
 	}

@@ -127,9 +127,8 @@ type follower struct {
 func (l *follower) follow(ctx context.Context, c *kubeapi.Cluster, namespace, name string, ended bool) error {
 	query := url.Values{"container": {agentName}, "follow": {"true"}, "timestamps": {"true"}}
 	skip := map[int64]int{}
-	if l.newest != 0 {
-		since := time.Unix(0, l.newest).Add(-overlap).Truncate(time.Second)
-		query.Set("sinceTime", since.UTC().Format(time.RFC3339))
+	if since := l.since(); since != "" {
+		query.Set("sinceTime", since)
 		skip = maps.Clone(l.seen)
 	}
 	bounded, cancel := context.WithTimeout(ctx, streamTime)
@@ -149,6 +148,14 @@ func (l *follower) follow(ctx context.Context, c *kubeapi.Cluster, namespace, na
 	broken, err := l.copy(stream, skip)
 	l.whole = ended && !broken && err == nil
 	return err
+}
+
+// since is where the log is to be opened again, "" for its beginning.
+func (l *follower) since() string {
+	if l.newest == 0 {
+		return ""
+	}
+	return time.Unix(0, l.newest).Add(-overlap).UTC().Format(time.RFC3339)
 }
 
 // copy copies lines until the stream ends. broken is true where it ended other than at its end; err is that of the writer.

@@ -236,7 +236,7 @@ func ended(s *jobs.Status, t terminated) {
 		}
 	}
 	if t.Reason == "OOMKilled" && s.Signal == "" {
-		s.Signal = "killed"
+		s.Signal = "SIGKILL"
 	}
 	if s.Reason == "" {
 		s.Reason, s.Detail = t.Reason, message

@@ -31,6 +31,10 @@ const (
 	maxUnpacked = 64 << 20
 )
 
+// fetchScript checks out the commit $2 of the repository $1, in a folder of its own: git refuses one that it finds owned by another user, as a volume
+// is.
+const fetchScript = `git init -q src && cd src && git remote add origin "$1" && git fetch -q --depth 1 origin "$2" && git checkout -q --detach FETCH_HEAD`
+
 // work is how the work directory comes to be. command fills it in the init container, nil for none.
 type work struct {
 	dir     string
@@ -58,9 +62,7 @@ func (e *Engine) fill(ctx context.Context, dir string) (work, error) {
 		return work{dir: workDir, archive: body, command: []string{"tar", "-xzf", "/plimsoll-archive/" + archiveKey}}, err
 	case e.o.Work == "commit":
 		address, hash, err := commitOf(ctx, dir, e.o.Hosts)
-		// A folder of its own: git refuses one that it finds owned by another user, as a volume is.
-		const script = `git init -q src && cd src && git remote add origin "$1" && git fetch -q --depth 1 origin "$2" && git checkout -q --detach FETCH_HEAD`
-		return work{dir: workDir + "/src", command: []string{"sh", "-c", script, "sh", address, hash}}, err
+		return work{dir: workDir + "/src", command: []string{"sh", "-c", fetchScript, "sh", address, hash}}, err
 	}
 	return work{}, fmt.Errorf("--work %q is unknown; there are archive, commit and claim:NAME", printable.Name(limit.Short(e.o.Work, 80)))
 }
