@@ -59,7 +59,7 @@ Of this environment nothing goes with it but what --env names; a job of this hos
 			case dryRun:
 				return printPlan(wrapped(plainWriter(out), os.Stdout), plan)
 			}
-			status, here, err := a.Submit(cmd.Context(), plan, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			status, here, err := a.Submit(cmd.Context(), plan, o, os.Stdout, os.Stderr) // the job's own bytes
 			switch {
 			case err != nil:
 				return err

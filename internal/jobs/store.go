@@ -41,7 +41,8 @@ type Record struct {
 
 // Names in the folder of a job.
 const (
-	recordName = "job.json"
+	// RecordName is the file of the record.
+	RecordName = "job.json"
 	// ReportName is the file for the run report, OutName and ErrName those for what the job writes, where the engine has them written there.
 	ReportName = "report.json"
 	OutName    = "out"
@@ -110,7 +111,7 @@ func write(root *os.Root, r *Record) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Replacement{Root: root, Name: r.ID + "/" + recordName, Perm: 0o600, Kept: atomicfile.Durable}.Write(append(body, '\n'))
+	return atomicfile.Replacement{Root: root, Name: r.ID + "/" + RecordName, Perm: 0o600, Kept: atomicfile.Durable}.Write(append(body, '\n'))
 }
 
 // texts are those of a record that others choose.
@@ -122,14 +123,21 @@ func (r *Record) texts() []*string {
 	return list
 }
 
+// UnknownError is that of a name that no job has.
+type UnknownError struct{ ID string }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("there is no job %q; plimsoll runs lists them", e.ID)
+}
+
 // Get returns what is kept of a job.
 func (s *Store) Get(id string) (Record, error) {
 	if err := CheckID(id); err != nil {
 		return Record{}, err
 	}
-	text, err := statefile.Read(filepath.Join(s.dir, id, recordName), maxRecord)
+	text, err := statefile.Read(filepath.Join(s.dir, id, RecordName), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Record{}, fmt.Errorf("there is no job %q; plimsoll runs lists them: %w", id, fs.ErrNotExist)
+		return Record{}, &UnknownError{id}
 	}
 	if err != nil {
 		return Record{}, err

@@ -46,12 +46,17 @@ func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 	if p.Path, err = findCommand(o.Command[0]); err != nil {
 		return nil, err
 	}
-	var host sizing.Host
-	host.Reading, host.Err = headroom.Read(headroom.Source{})
-	if err := a.weigh(p, history, host); err != nil {
+	if err := a.weigh(p, history, hostNow()); err != nil {
 		return nil, err
 	}
 	return p, p.checkReclaim()
+}
+
+// hostNow reads the memory that a run here has.
+func hostNow() (h sizing.Host) {
+	h.Reading, h.Err = headroom.Read(headroom.Source{})
+	h.Given, h.GivenBy = givenBySlurm(os.Getenv), "Slurm"
+	return h
 }
 
 // name sets the tool in p, by its name or by the command, and the settings for it.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
-	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/journal"
@@ -37,15 +36,16 @@ type Prediction struct {
 // Predict returns the expected need of the next run of a command in the project of the
 // working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
 func Predict(c *core.Core, command ...string) (Prediction, error) {
-	var host sizing.Host
-	host.Reading, host.Err = headroom.Read(headroom.Source{})
-	p, _, err := predict(c, host, "", command)
+	p, _, err := predict(c, hostNow(), "", command)
 	return p, err
 }
 
-// PredictElsewhere returns the same for a run on another machine, of which nothing is known, with the settings in force. tool names the tool; "" goes by
-// the command.
-func PredictElsewhere(c *core.Core, tool string, command []string) (Prediction, config.Settings, error) {
+// PredictJob returns the same with the settings in force, for a run here, or on another machine, of which nothing is known. tool names the tool; "" goes
+// by the command.
+func PredictJob(c *core.Core, here bool, tool string, command []string) (Prediction, config.Settings, error) {
+	if here {
+		return predict(c, hostNow(), tool, command)
+	}
 	return predict(c, sizing.Host{Err: errElsewhere}, tool, command)
 }
 

@@ -80,7 +80,7 @@ func (p *Plan) result(ctx context.Context, c *core.Core, signals <-chan os.Signa
 			say(fmt.Sprintf("%s is lost: %s", p.Name, r.Status.Words()))
 			return exitFailed
 		case r.Status.Phase == jobs.Ended:
-			if words := r.Status.Words(); r.Status.ExitCode != 0 && words != "" {
+			if words := r.Status.Words(); r.Status.ExitCode != 0 && words != "" && words != "FAILED" {
 				say(fmt.Sprintf("%s ended: %s", p.Name, words))
 			}
 			return r.Status.ExitCode

@@ -52,6 +52,33 @@ func Refresh(ctx context.Context, c *core.Core, names ...string) error {
 	return nil
 }
 
+// Asker asks the engines again and again for who looks on. The zero value is not valid: see [NewAsker].
+type Asker struct {
+	core *core.Core
+	mu   sync.Mutex
+	busy bool
+	last time.Time
+}
+
+// NewAsker returns an asker. Nobody is told of engines that do not answer: that is at their jobs.
+func NewAsker(c *core.Core) *Asker { return &Asker{core: c.Telling(func(string) {})} }
+
+// Soon has the engines asked beside the caller, unless that was done within five seconds.
+func (a *Asker) Soon() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.busy || time.Since(a.last) < askAgain {
+		return
+	}
+	a.busy = true
+	go func() {
+		_ = Refresh(context.Background(), a.core)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.busy, a.last = false, time.Now()
+	}()
+}
+
 // refresh brings the jobs of one engine up to date.
 func refresh(ctx context.Context, c *core.Core, store *jobs.Store, name string, records []jobs.Record) {
 	engine, err := openEngine(name, setting{core: c, told: c.Warn})

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -70,11 +71,15 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 	if len(o.Command) == 0 {
 		return nil, (&jobs.Job{ID: "none"}).Check()
 	}
-	expected, settings, err := run.PredictElsewhere(c, o.Tool, o.Command)
+	general, err := c.Config.For("")
 	if err != nil {
 		return nil, err
 	}
-	on := cmp.Or(o.On, settings.Submit.On)
+	on := cmp.Or(o.On, general.Submit.On)
+	expected, settings, err := run.PredictJob(c, on == Local, o.Tool, o.Command)
+	if err != nil {
+		return nil, err
+	}
 	state, err := c.Dirs.State()
 	if err != nil {
 		return nil, err
@@ -84,7 +89,7 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 		Command:     secrets.Environ(os.Environ()).Argv(o.Command),
 		MemoryBytes: limit.Bytes(expected.ReservationBytes), LimitBytes: limit.Bytes(expected.LimitBytes), CPUs: settings.CPUs, Queue: o.Queue, Retries: o.Retries, Env: []string{},
 	}
-	if on == Slurm {
+	if on == Slurm { // which takes one figure
 		p.LimitBytes = limit.Bytes(expected.OneFigureBytes())
 		p.MemoryBytes = p.LimitBytes
 	}
@@ -107,7 +112,7 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p.job = jobs.Job{
-		ID: p.Name, Tool: p.Tool, Argv: o.Command, Flags: flagsOf(o, p.LimitBytes), Env: env, Dir: dir, Folder: jobs.StoreIn(state).Folder(p.Name),
+		ID: p.Name, Tool: p.Tool, Argv: o.Command, Flags: flagsOf(o, on, p.LimitBytes), Env: env, Dir: dir, Folder: jobs.StoreIn(state).Folder(p.Name),
 		Memory: p.MemoryBytes, MemoryLimit: p.LimitBytes, CPUs: p.CPUs, Time: time.Duration(p.TimeMS) * time.Millisecond, Slots: p.Slots,
 		Queue: o.Queue, Retries: o.Retries,
 	}
@@ -125,18 +130,18 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 	return p, err
 }
 
-// flagsOf returns the flags of the run there: the limits as they were given, and the memory as it was decided here, where the history is.
-func flagsOf(o Options, memory limit.Bytes) []string {
+// flagsOf returns the flags of the run there: the limits as they were given, and elsewhere the memory as it was decided here, where the history is.
+func flagsOf(o Options, on string, memory limit.Bytes) []string {
 	var flags []string
 	for _, f := range o.Limits {
-		if f.Key != "memory_max" && f.Key != "wait" {
+		if f.Key != "wait" && (f.Key != "memory_max" || on == Local) {
 			flags = append(flags, f.Name+"="+f.Value)
 		}
 	}
 	if o.Tool != "" {
 		flags = append(flags, "--tool="+o.Tool)
 	}
-	if memory > 0 {
+	if memory > 0 && on != Local {
 		flags = append(flags, fmt.Sprintf("--memory-max=%d", memory))
 	}
 	// Another run there, or somebody's program, may be about to end: a job that was placed is not lost for that.
@@ -210,6 +215,7 @@ func find(c *core.Core, name string) (jobs.Record, jobs.Engine, error) {
 
 // Cancel ends a job. It returns what the job was at.
 func Cancel(ctx context.Context, c *core.Core, name string) (jobs.Record, error) {
+	name = jobOf(c, name)
 	if err := Refresh(ctx, c, name); err != nil {
 		return jobs.Record{}, err
 	}
@@ -220,6 +226,26 @@ func Cancel(ctx context.Context, c *core.Core, name string) (jobs.Record, error)
 	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", r.Engine, handTime))
 	defer cancel()
 	return r, engine.Cancel(ctx, r.Ref)
+}
+
+// jobOf returns the name of the job that a run is of, or name as it is.
+func jobOf(c *core.Core, name string) string {
+	dir, err := c.Dirs.State()
+	if err != nil {
+		return name
+	}
+	store, err := runs.Open(dir)
+	if err != nil {
+		return name
+	}
+	defer store.Close()
+	if store.Poll() != nil {
+		return name
+	}
+	if e, err := store.Find(name); err == nil && e.Job != "" && strings.HasPrefix(e.ID, name) {
+		return e.Job
+	}
+	return name
 }
 
 // Living returns the names of jobs that have not ended, for shell completion.

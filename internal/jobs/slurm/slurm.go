@@ -18,6 +18,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/jobs"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -46,9 +47,13 @@ const (
 	maxSaid   = 400
 	// cleanTime bounds the attempt to take back a job of which it is not known whether Slurm has it.
 	cleanTime = 10 * time.Second
-	// margin is what plimsoll itself and the shell around it need beside the limit of the run.
+	// margin is what plimsoll itself and the shell around it need beside the limit of the run; where that is large, a thirtieth of it: a run keeps
+	// a thirty-second part of what the job has free.
 	margin = 64 * limit.MiB
 )
+
+// around returns the memory of a job whose run has this limit.
+func around(run limit.Bytes) limit.Bytes { return run + max(margin, run/30) }
 
 // call runs one of Slurm's commands and returns its output.
 func call(ctx context.Context, input, name string, args ...string) (string, error) {
@@ -56,40 +61,39 @@ func call(ctx context.Context, input, name string, args ...string) (string, erro
 	cmd.Env = environ(os.Environ())
 	cmd.Stdin = strings.NewReader(input)
 	cmd.WaitDelay = time.Second
-	var out, errs capped
-	out.most, errs.most = maxAnswer, maxSaid
+	out, errs := capped{most: maxAnswer}, capped{most: maxSaid}
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
-	said := strings.TrimSpace(strings.ReplaceAll(errs.String(), name+": error: ", ""))
+	said := strings.Join(strings.Fields(strings.ReplaceAll(errs.kept.String(), name+": error: ", "")), " ")
 	switch {
 	case err == nil && out.cut:
 		return "", fmt.Errorf("%s answered more than %s", name, limit.Bytes(maxAnswer).Human())
 	case err == nil:
-		return out.String(), nil
+		return out.kept.String(), nil
+	case ctx.Err() != nil && said != "":
+		return "", fmt.Errorf("%s: %w; it said: %s", name, context.Cause(ctx), said)
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: %w", name, context.Cause(ctx))
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fmt.Errorf("%s is not in PATH: Slurm's commands have to be installed where plimsoll submits", name)
 	case said != "":
-		return "", fmt.Errorf("%s: %s", name, strings.Join(strings.Fields(said), " "))
+		return "", fmt.Errorf("%s: %s", name, said)
 	}
 	return "", fmt.Errorf("%s: %w", name, err)
 }
 
 // capped keeps the first bytes that are written to it.
 type capped struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	most int
 	cut  bool
 }
 
 func (c *capped) Write(p []byte) (int, error) {
-	if room := c.most - c.Len(); len(p) > room {
-		c.cut = true
-		c.Buffer.Write(p[:room])
-		return len(p), nil
-	}
-	return c.Buffer.Write(p)
+	room := c.most - c.kept.Len()
+	c.cut = c.cut || len(p) > room
+	c.kept.Write(p[:min(len(p), room)])
+	return len(p), nil
 }
 
 // chosen are Slurm's variables by which a submitter chooses where jobs go; others of Slurm's would change what is asked for, or travel.
@@ -111,7 +115,7 @@ func (e *Engine) arguments(j *jobs.Job) []string {
 		"--output=" + pattern(filepath.Join(j.Folder, jobs.OutName)), "--error=" + pattern(filepath.Join(j.Folder, jobs.ErrName)),
 	}
 	if j.MemoryLimit > 0 {
-		args = append(args, fmt.Sprintf("--mem=%dM", (j.MemoryLimit+margin+limit.MiB-1)/limit.MiB))
+		args = append(args, fmt.Sprintf("--mem=%dM", (around(j.MemoryLimit)+limit.MiB-1)/limit.MiB))
 	}
 	if j.CPUs > 0 {
 		args = append(args, fmt.Sprintf("--cpus-per-task=%d", max(1, int(math.Ceil(j.CPUs)))))
@@ -183,12 +187,19 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	if err := atomicfile.Write(start, []byte(script(j, program)), 0o600, atomicfile.DurableContent); err != nil {
 		return "", err
 	}
+	for _, name := range []string{jobs.OutName, jobs.ErrName} { // slurmd would let everybody read them
+		f, err := statefile.Open(filepath.Join(j.Folder, name), os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			return "", err
+		}
+		_ = f.Close()
+	}
 	answer, err := call(ctx, "#!/bin/sh\nexec /bin/sh "+quote(start)+"\n", "sbatch", e.arguments(&placed)...)
 	if err == nil {
 		if at := strings.TrimSpace(answer); atForm.MatchString(at) {
 			return at, nil
 		}
-		err = fmt.Errorf("sbatch answered %q, which is no number of a job", limit.Short(strings.TrimSpace(answer), 80))
+		err = fmt.Errorf("sbatch has answered %q, which is no number of a job", limit.Short(strings.TrimSpace(answer), 80))
 	}
 	// It may have been queued all the same, by an sbatch that has no answer yet.
 	if ctx.Err() != nil || answer != "" {

@@ -20,17 +20,17 @@ const (
 
 // Entry is one run in a list, and a line of the index. Sizes are in bytes.
 type Entry struct {
-	ID      string    `json:"id"`
-	Kind    string    `json:"kind"`
-	Parent  string    `json:"parent,omitempty"`
-	Tool    string    `json:"tool"`
-	Variant string    `json:"variant,omitempty"`
-	Project string    `json:"project"`
-	PID     int       `json:"pid,omitempty"`
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Parent  string `json:"parent,omitempty"`
+	Tool    string `json:"tool"`
+	Variant string `json:"variant,omitempty"`
+	Project string `json:"project"`
+	PID     int    `json:"pid,omitempty"`
 	// Job is the name of the job that the run is of, Engine what places that, and Node the machine where it did; "" for a run that nobody submitted.
-	Job    string `json:"job,omitempty"`
-	Engine string `json:"engine,omitempty"`
-	Node   string `json:"node,omitempty"`
+	Job     string    `json:"job,omitempty"`
+	Engine  string    `json:"engine,omitempty"`
+	Node    string    `json:"node,omitempty"`
 	Started time.Time `json:"started"`
 	// Ended is nil while it runs or waits.
 	Ended *time.Time `json:"ended"`
