@@ -38,10 +38,10 @@ type Cluster struct {
 	// Context names it to people, Namespace is where work goes.
 	Context, Namespace string
 
-	server  *url.URL
-	user    userEntry
-	secret  *credential
-	http    *http.Client
+	server *url.URL
+	user   userEntry
+	secret *credential
+	http   *http.Client
 	waits  []time.Duration
 }
 

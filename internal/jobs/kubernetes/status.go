@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -14,7 +13,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/jobs/kubeapi"
 	"github.com/plimsoll/plimsoll/internal/printable"
-	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -228,12 +226,9 @@ func (p *pod) status() jobs.Status {
 // ended reads how the command ended, and the report that it left behind.
 func ended(s *jobs.Status, t terminated) {
 	s.Phase, s.ExitCode, s.Started, s.Ended = jobs.Ended, t.ExitCode, t.StartedAt, t.FinishedAt
-	message := t.Message
-	if i := strings.LastIndex("\n"+message, "\n{"); i >= 0 {
-		var r journal.Report
-		if json.Unmarshal([]byte(message[i:]), &r) == nil && r.Schema == journal.ReportSchema {
-			s.Report, s.Signal, message = &r, r.Signal, message[:i]
-		}
+	message, report := jobs.ParseMessage(t.Message)
+	if report != nil {
+		s.Report, s.Signal = report, report.Signal
 	}
 	if t.Reason == "OOMKilled" && s.Signal == "" {
 		s.Signal = "SIGKILL"
