@@ -98,7 +98,7 @@ func (c *Cluster) send(ctx context.Context, method, path string, query url.Value
 		}
 		if len(text) > MaxBody {
 			return nil, &Error{
-				cluster: c, doing: doing(method, path), hint: "put long texts into files of the work directory",
+				cluster: c, doing: doing(method, path), unsent: true, hint: "put long texts into files of the work directory",
 				Message: fmt.Sprintf("it would be an object of %s, and Kubernetes keeps at most %s", limit.Bytes(len(text)).Human(), limit.Bytes(MaxBody).Human()),
 			}
 		}
@@ -144,7 +144,7 @@ func (c *Cluster) once(ctx context.Context, method, path string, query url.Value
 	}
 	token, err := c.secret.token(ctx)
 	if err != nil {
-		return nil, err
+		return nil, &noCredential{err}
 	}
 	var reader io.Reader
 	if body != nil {

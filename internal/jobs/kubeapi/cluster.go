@@ -17,8 +17,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// serviceAccount is the folder in which a pod finds its credentials.
-const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+const (
+	// serviceAccount is the folder in which a pod finds its credentials.
+	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// ofPod is the name of the context that a pod has without a kubeconfig.
+	ofPod = "in-cluster"
+)
 
 // Options say which cluster, and as whom.
 type Options struct {
@@ -94,14 +98,14 @@ func inCluster(o Options) (found, error) {
 	switch {
 	case host == "" || port == "":
 		return found{}, errors.New("there is no kubeconfig, and this is no pod of a cluster; name the file with KUBECONFIG=FILE, or put it where kubectl looks (~/.kube/config)")
-	case o.Context != "":
+	case o.Context != "" && o.Context != ofPod:
 		return found{}, fmt.Errorf("context %q is named and there is no kubeconfig; leave it out for the cluster of this pod", o.Context)
 	}
 	dir := o.account
 	if dir == "" {
 		dir = serviceAccount
 	}
-	at := found{context: "in-cluster"}
+	at := found{context: ofPod}
 	at.cluster = clusterEntry{Server: "https://" + net.JoinHostPort(host, port), CAFile: filepath.Join(dir, "ca.crt")}
 	at.user = userEntry{name: "the pod's service account", TokenFile: filepath.Join(dir, "token")}
 	if name, err := statefile.ReadLinked(filepath.Join(dir, "namespace"), 1<<10); err == nil {

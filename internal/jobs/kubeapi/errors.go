@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ type Error struct {
 	doing   string // "create jobs in namespace agents"
 	hint    string
 	lasting bool // another try brings the same
+	unsent  bool // nothing has reached the server
 	err     error
 }
 
@@ -46,6 +48,15 @@ func StatusOf(err error) int {
 	}
 	return 0
 }
+
+// Uncertain says that the server may have done what it was asked to.
+func Uncertain(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Status >= 500 || e.Status == 0 && !e.unsent)
+}
+
+// noCredential is the reason why a call cannot say who asks.
+type noCredential struct{ error }
 
 // doing puts a call into words: "create jobs in namespace agents".
 func doing(method, path string) string {
@@ -114,6 +125,10 @@ func (c *Cluster) failed(ctx context.Context, method, path string, err error) er
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var name *net.DNSError
+	var dial *net.OpError
+	var certificate *tls.CertificateVerificationError
+	var none *noCredential
+	e.unsent = errors.As(err, &certificate) || errors.As(err, &none) || errors.As(err, &name) || errors.As(err, &dial) && dial.Op == "dial"
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		e.lasting = true
@@ -125,8 +140,8 @@ func (c *Cluster) failed(ctx context.Context, method, path string, err error) er
 		e.hint, e.lasting = "set tls-server-name in the kubeconfig to a name that the certificate has", true
 	case errors.As(err, &name):
 		e.hint, e.lasting = "look at server in the kubeconfig", !name.IsTemporary
-	case !strings.Contains(e.Message, "connect") && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		e.lasting = true // a credential that is not to be had, a certificate
+	case errors.As(err, &certificate), errors.As(err, &none):
+		e.lasting = true
 	default:
 		e.hint = "look whether " + c.server.Host + " is up and reached from here"
 	}

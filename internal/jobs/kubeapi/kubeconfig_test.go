@@ -85,6 +85,15 @@ func TestHomeAndPod(t *testing.T) {
 	if token, err := c.secret.token(t.Context()); c.Host() != "[fd00::1]:443" || c.Namespace != "team-a" || token != "rotating" || err != nil {
 		t.Errorf("%s in %s, token %q, %v", c.Host(), c.Namespace, token, err)
 	}
+	named := o
+	named.Context = c.Context // as a job remembers it
+	if c, err = Open(named); err != nil || c.Context != "in-cluster" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	named.Context = "other"
+	if _, err = Open(named); err == nil || !strings.Contains(err.Error(), "leave it out for the cluster of this pod") {
+		t.Errorf("%v", err)
+	}
 	if err := os.MkdirAll(filepath.Join(home, ".kube"), 0o700); err != nil {
 		t.Fatal(err)
 	}

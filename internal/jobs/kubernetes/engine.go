@@ -149,7 +149,7 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	nonce := rand.Text()
 	var made job
 	if err := c.Create(ctx, kubeapi.Path("batch/v1", c.Namespace, "jobs"), e.manifest(j, work, nonce), &made); err != nil {
-		if s := kubeapi.StatusOf(err); s == 0 || s >= 500 {
+		if kubeapi.Uncertain(err) {
 			err = errors.Join(err, e.undo(ctx, c, j.ID, nonce))
 		}
 		return "", err
