@@ -27,7 +27,7 @@ const (
 	homeDir   = "/home/agent"
 	workDir   = "/work"
 	// archiveKey is the key of the Secret with the archive. No variable can have its name.
-	archiveKey = "work.tar.gz"
+	archiveKey = "archive.tar.gz"
 	reportFile = "/dev/termination-log"
 )
 

@@ -266,7 +266,7 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	init := as(t, a.all("jobs")[0], "spec", "template", "spec", "initContainers", 1)
-	if text(as(t, init, "command")) != `["tar","-xzf","/plimsoll-archive/work.tar.gz"]` || as(t, init, "workingDir") != workDir {
+	if text(as(t, init, "command")) != `["tar","-xzf","/plimsoll-archive/archive.tar.gz"]` || as(t, init, "workingDir") != workDir {
 		t.Errorf("it is unpacked by %s", text(init))
 	}
 	into := t.TempDir()
