@@ -58,38 +58,40 @@ func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, _ io.Writer) err
 	}
 }
 
-// follow looks once at what a job is at, and copies what there is to copy. ended is true where all of it was.
+// follow looks once at what a job is at, and copies what there is to copy. ended is true where all of it was: the job is asked first, so that no
+// pod comes and ends in between.
 func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, at place, ref jobs.Ref, l *follower) (ended bool, err error) {
+	answers, err := e.Status(ctx, []jobs.Ref{ref})
+	if err != nil {
+		return false, err
+	}
+	s, known := answers[ref.ID]
+	if !known {
+		return false, fmt.Errorf("job %s is gone from namespace %s, and its output with it", ref.ID, at.namespace)
+	}
 	pods, err := podsOf(ctx, c, at.namespace, []jobs.Ref{ref})
 	if err != nil {
 		return false, err
 	}
-	cut := false
+	started, over := false, false
 	if len(pods.Items) > 0 {
 		p := &pods.Items[0]
-		if agent := p.agent().State; agent.Running != nil || agent.Terminated != nil {
+		agent := p.agent().State
+		over = agent.Terminated != nil
+		if started = over || agent.Running != nil; started {
 			if l.uid != p.Metadata.UID {
 				*l = follower{uid: p.Metadata.UID, out: l.out, seen: map[int64]int{}}
 			}
-			if err := l.follow(ctx, c, at.namespace, p.Metadata.Name, agent.Terminated != nil); err != nil {
+			if err := l.follow(ctx, c, at.namespace, p.Metadata.Name, over); err != nil {
 				return false, err
 			}
-			cut = agent.Terminated != nil && !l.whole
 		}
 	}
-	answers, err := e.Status(ctx, []jobs.Ref{ref})
-	s, known := answers[ref.ID]
 	switch {
-	case err != nil:
-		return false, err
-	case !known:
-		return false, fmt.Errorf("job %s is gone from namespace %s, and its output with it", ref.ID, at.namespace)
-	case s.Phase == jobs.Ended && (l.uid == "" || l.whole):
+	case s.Phase == jobs.Ended && (!started || l.whole):
 		return true, nil
-	case cut:
+	case s.Phase == jobs.Ended, over && !l.whole: // its log was cut
 		return false, e.pause(ctx, time.Second)
-	case s.Phase == jobs.Ended: // what was read before its end was not all
-		return false, nil
 	}
 	return false, e.changed(ctx, c, at.namespace, ref, pods.Metadata.ResourceVersion)
 }

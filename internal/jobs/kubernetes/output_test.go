@@ -179,6 +179,34 @@ func TestOutputOfAJobThatGoes(t *testing.T) {
 	}
 }
 
+// A pod that comes and ends between two looks has its output shown.
+func TestOutputOfAPodThatWasQuick(t *testing.T) {
+	for quick := range 4 {
+		a := &api{}
+		e := start(t, a, images())
+		at, err := e.Submit(t.Context(), newJob("true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.log = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "2026-11-29T10:00:00Z x") }
+		looks := 0
+		a.before = func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/pods") && r.URL.Query().Get("watch") == "" {
+				if looks++; looks == quick+1 {
+					a.serve(w, r)
+					a.set("pods", parsed(t, endedAs("Succeeded", "0", "Completed", `""`)))
+					return true
+				}
+			}
+			return false
+		}
+		var out bytes.Buffer
+		if err := e.Output(t.Context(), jobs.Ref{ID: "claude-1", At: at}, &out, io.Discard); err != nil || out.String() != "x\n" {
+			t.Errorf("after %d looks: %v, %q", quick, err, out.String())
+		}
+	}
+}
+
 // A writer that fails, as a terminal that has gone, ends it.
 func TestOutputStopsWithItsWriter(t *testing.T) {
 	a := &api{}
