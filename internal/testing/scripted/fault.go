@@ -30,22 +30,12 @@ const (
 
 var kinds = [...]string{"none", "hang", "hang-mid", "cut", "html", "gzip", "drip", "late", "rate-limit", "server-error", "garbage", "huge-event"}
 
-// String returns the name as ParseFault takes it.
+// String returns the name of the fault.
 func (k Kind) String() string {
 	if int(k) < len(kinds) {
 		return kinds[k]
 	}
 	return "unknown"
-}
-
-// ParseFault returns the fault of a name.
-func ParseFault(name string) (Fault, error) {
-	for k, known := range kinds {
-		if name == known {
-			return Fault{Kind: Kind(k)}, nil
-		}
-	}
-	return Fault{}, fmt.Errorf("no fault %q; there are %v", name, kinds)
 }
 
 // A Fault is a fault of one answer. The zero value is a good answer.
