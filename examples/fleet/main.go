@@ -48,7 +48,10 @@ func try(ctx context.Context, once bool) (err error) {
 		return err
 	}
 	f := &fleet{dir: dir, plimsoll: filepath.Join(dir, "plimsoll")}
-	defer func() { err = errors.Join(err, f.end(), os.RemoveAll(dir)) }()
+	defer func() {
+		f.end()
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
 	fmt.Fprintln(os.Stderr, "fleet: building plimsoll and nats-server; the first time that takes some minutes")
 	server, err := f.build(ctx)
 	if err != nil {
@@ -57,8 +60,8 @@ func try(ctx context.Context, once bool) (err error) {
 	if err := f.serve(ctx, server); err != nil {
 		return err
 	}
-	// alpha works, with a process that outgrows its limit and is killed; beta works on two things, one inside the other; on gamma one run goes at
-	// a time, so the second one waits.
+	// alpha works, with a process that outgrows its limit and is killed, and on what was submitted there; beta has a run inside another; on gamma one
+	// run goes at a time, so the second one waits.
 	eater := "sh -c 'while :; do head -c 400M /dev/zero | tail >/dev/null; sleep 5; done'"
 	for _, r := range []struct {
 		host, tool string
@@ -66,12 +69,15 @@ func try(ctx context.Context, once bool) (err error) {
 		script     string
 	}{
 		{"alpha", "agent", []string{"--memory-max", "200M"}, eater},
-		{"alpha", "editor", nil, "sleep 3600"},
+		{"alpha", "submitted", nil, "sleep 3600"},
 		{"beta", "agent", nil, f.plimsoll + " run --quiet --tool tests -- sleep 3600"},
 		{"gamma", "build", nil, "sleep 3600"},
 		{"gamma", "deploy", []string{"--wait"}, "sleep 3600"},
 	} {
 		command := append([]string{"run", "--quiet", "--tool", r.tool}, r.flags...)
+		if r.tool == "submitted" {
+			command = []string{"submit", "--on", "local", "--wait", "--tool", r.tool}
+		}
 		if err := f.start(f.on(r.host, append(command, "--", "sh", "-c", r.script)...)); err != nil {
 			return err
 		}
@@ -84,7 +90,7 @@ func try(ctx context.Context, once bool) (err error) {
 	if !once {
 		return f.show(ctx, "top")
 	}
-	for _, command := range [][]string{{"top", "--once"}, {"runs"}, {"spend", "--by", "host"}} {
+	for _, command := range [][]string{{"top", "--once"}, {"runs"}} {
 		fmt.Println("\n$ plimsoll " + strings.Join(command, " ") + "   # on alpha")
 		if err := f.show(ctx, command...); err != nil {
 			return err
@@ -93,7 +99,7 @@ func try(ctx context.Context, once bool) (err error) {
 	return nil
 }
 
-// build returns the path of the server, which is the one of e2e/nats unless there is one in PATH.
+// build builds Plimsoll and the server of the module e2e/nats, and returns the path of that.
 func (f *fleet) build(ctx context.Context) (server string, err error) {
 	root, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Dir}}", "github.com/plimsoll/plimsoll")
 	if err == nil {
@@ -163,7 +169,7 @@ func (f *fleet) awaitRuns(ctx context.Context) error {
 	return await(ctx, "all hosts see each other", func() bool {
 		out, _ := f.on("alpha", "runs").Output()
 		text := string(out)
-		return strings.Contains(text, "tests") && strings.Contains(text, "deploy")
+		return strings.Contains(text, "tests") && strings.Contains(text, "deploy") && strings.Contains(text, "killed")
 	})
 }
 
@@ -192,7 +198,7 @@ func (f *fleet) show(ctx context.Context, args ...string) error {
 }
 
 // end ends what runs, the server last.
-func (f *fleet) end() error {
+func (f *fleet) end() {
 	for i := len(f.running) - 1; i >= 0; i-- {
 		cmd := f.running[i]
 		_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -208,5 +214,4 @@ func (f *fleet) end() error {
 			<-done
 		}
 	}
-	return nil
 }

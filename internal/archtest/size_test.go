@@ -15,14 +15,14 @@ import (
 // slack is asked to say so here, and one that grows takes the lines from another.
 var roomLines = map[string]int{
 	"agent":            25430, // what notices loops is in window now, for every agent
-	"app":              25900, // with plimsoll spend, what a given line says of what it replaced, the two demos, notes that go by themselves inside of a run, and what top, stats and runs took over
+	"app":              27800, // with what hosts see of each other, plimsoll spend, what a given line says of what it replaced, the two demos, notes that go by themselves inside of a run, and what top, stats and runs took over
 	"argocd":           21100,
 	"bench":            7300, // with the rates of providers, and loops
 	"cmd":              5930, // with plimsoll spend, the demo of Argo CD, the explanation of a table, and the manual page in the place of three modules
 	"config":           10430,
 	"deploy":           310,
 	"e2e":              700,
-	"examples":         600,
+	"examples":         760, // with three hosts of a fleet
 	"fleet":            8000, // what hosts share, and the engines that place runs
 	"internal":         12040, // with the limits of spending, and the wrapping of lines
 	"internal/testing": 9700,
@@ -31,7 +31,7 @@ var roomLines = map[string]int{
 	"memory":           16520, // with what tells statements from questions and orders (signs), and what records are named by
 	"process":          25660, // with the use of a run, what refusals name, and the rests of the watches over disks and trees
 	"tools":            31040,
-	"watch":            10760, // with what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
+	"watch":            11060, // with what a fleet is measured by, what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
 	"window":           40820, // with the queue for what providers let through, loops of any agent, prices, and what each answer has cost
 }
 

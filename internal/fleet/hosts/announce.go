@@ -100,21 +100,24 @@ func openLock(path string) (*os.File, error) {
 	return statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// speaks reports whether this process is the one that speaks for its host.
+// speaks reports whether this process is the one that speaks for its host. One that is stopped keeps the lock: another one speaks then too.
 func (a *announcer) speaks() bool {
-	if a.speaker != nil {
-		return true
+	path := filepath.Join(a.dir, "speaker")
+	if a.speaker == nil {
+		f, err := openLock(path)
+		if err != nil {
+			return false
+		}
+		ours, err := filelock.Try(f, filelock.Exclusive)
+		info, statErr := f.Stat()
+		if err != nil || statErr != nil || !ours && time.Since(info.ModTime()) < cardAge {
+			_ = f.Close()
+			return false
+		}
+		a.speaker, a.memory = f, headroom.NewReader()
 	}
-	f, err := openLock(filepath.Join(a.dir, "speaker"))
-	if err != nil {
-		return false
-	}
-	if ours, err := filelock.Try(f, filelock.Exclusive); err != nil || !ours {
-		_ = f.Close()
-		return false
-	}
-	a.speaker, a.memory = f, headroom.NewReader()
-	return true
+	now := time.Now()
+	return os.Chtimes(path, now, now) == nil
 }
 
 // writeCard writes what is to be told of the run of this process, or only that it still is so: the process waits beside other people's work.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/fleet"
 	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/testing/natsserver"
@@ -109,6 +110,28 @@ func TestAway(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second { // it is bounded to half a second; a machine may be busy
 		t.Errorf("the end took %v", took)
 	}
+}
+
+// Where the process that speaks for its host is stopped, and keeps the lock, another one speaks.
+func TestAStoppedSpeaker(t *testing.T) {
+	s, state, k := natsserver.Start(t), t.TempDir(), key("aaaa", "a")
+	path := filepath.Join(state, k.ID, "speaker")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := filelock.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	long := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(path, long, long); err != nil {
+		t.Fatal(err)
+	}
+	defer hosts.Announce(hosts.Options{Fleet: open(t, s.URL), Key: k, State: state, Runtime: state, Own: running("run1", "claude")})()
+	v := hosts.Open(open(t, s.URL), key("cccc", "looker"), true)
+	defer v.Close()
+	wait.Until(t, "the host is seen", func() bool { return len(v.Now().Hosts) == 1 })
 }
 
 // spend writes a run that asked a model into the store of a state directory.

@@ -9,7 +9,7 @@ type Fleet struct {
 	// Hosts are heard, and Gone fell silent without a word in the last quarter of an hour.
 	Hosts, Gone      int
 	Running, Waiting int
-	// Oldest is how long the run waits that waits longest on any of the other hosts.
+	// Oldest is the longest wait in the queue of any of the other hosts.
 	Oldest                     time.Duration
 	TotalBytes, AvailableBytes int64
 }
