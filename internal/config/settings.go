@@ -127,10 +127,12 @@ type Settings struct {
 	SharedLedger string `json:"shared_ledger"` // directory of a ledger shared between users; "" means none
 
 	Budget   BudgetSettings   `json:"budget"`
+	Submit   SubmitSettings   `json:"submit"`
 	Window   WindowSettings   `json:"window"`
 	Upstream UpstreamSettings `json:"upstream"`
 	MCP      MCPSettings      `json:"mcp"`
 	Serve    ServeSettings    `json:"serve"`
+	Fleet    FleetSettings    `json:"fleet"`
 	Watch    WatchSettings    `json:"watch"`
 	Memory   MemorySettings   `json:"memory"`
 
