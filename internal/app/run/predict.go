@@ -46,11 +46,14 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 	} else {
 		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
 	}
-	if err := a.weigh(p, history); err != nil {
+	if err := a.weigh(p, history, askWait); err != nil {
 		return Prediction{}, err
 	}
 	for _, w := range p.Settings.Warnings {
 		a.Warn(w.String())
+	}
+	if p.fleetNote != "" {
+		a.Warn(p.fleetNote)
 	}
 	return Prediction{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
@@ -58,14 +61,14 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 	}, nil
 }
 
-// spentBefore returns what the kept runs of the tool in this project have asked of models; nil for nothing.
+// spentBefore returns what the kept runs of the tool in this project have asked of models, here or else on other hosts; nil for nothing.
 func (p *decision) spentBefore(history *usage.History) *usage.Spend {
 	if history == nil {
 		return nil
 	}
 	runs, err := history.Variants(p.Project.Key, p.learnsAs())
-	if err != nil {
-		return nil
+	if err != nil || len(runs[p.Variant]) == 0 {
+		return usage.SpendOf(p.seen.Project)
 	}
 	return usage.SpendOf(runs[p.Variant])
 }

@@ -82,12 +82,13 @@ func (b outbox) add(line []byte) error {
 	}
 	// As long as it can't be full nobody counts: no observation has less than 100 bytes.
 	if size := info.Size() + int64(len(line)) + 1; size > MaxKept*100 || size > maxOutbox {
-		all, err := b.text()
-		if err != nil {
+		if n, err := countLines(f); err != nil {
 			return err
-		}
-		if bytes.Count(all, []byte{'\n'}) >= MaxKept || size > maxOutbox {
-			lines, was := parse(all)
+		} else if n >= MaxKept || size > maxOutbox {
+			lines, was, err := b.read()
+			if err != nil {
+				return err
+			}
 			n := min(len(lines), max(dropped, len(lines)-MaxKept+1))
 			was.Dropped += n
 			return b.write(append(lines[n:], line), was)
@@ -105,6 +106,21 @@ func (b outbox) add(line []byte) error {
 	}
 	_, err = f.Write(text)
 	return err
+}
+
+func countLines(f *os.File) (n int, err error) {
+	part := make([]byte, 64<<10)
+	for at := int64(0); ; {
+		got, err := f.ReadAt(part, at)
+		n += bytes.Count(part[:got], []byte{'\n'})
+		at += int64(got)
+		if errors.Is(err, io.EOF) || at > maxOutbox {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
 }
 
 // read returns the whole lines, without those that no observation can be.
