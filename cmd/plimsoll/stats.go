@@ -134,6 +134,7 @@ server, and how much of that reached the client.`,
 	} {
 		cmd.MarkFlagsMutuallyExclusive(pair[0], pair[1])
 	}
+	cmd.AddCommand(newStatsExportCommand(open), newStatsImportCommand(open))
 	return cmd
 }
 
