@@ -72,21 +72,17 @@ func (a *App) ExportHistory(ctx context.Context, to io.Writer) (e HistoryExporte
 	fmt.Fprintln(out, historyHead)
 	written := map[string]bool{}
 	err = each(func(s usage.Summary) error {
-		project := s.Project.Shared
-		if project == "" { // a Go program has recorded it
-			project = config.ProjectOf(s.Project.Path).Shared()
-		}
 		from := max(0, len(s.Runs)-most)
 		e.LeftOut += from
-		for _, r := range s.Runs[from:] {
-			line, err := usage.Observation{Project: project, Tool: s.Tool, Run: r}.Encode()
+		for _, o := range observations(s, from) {
+			if written[o.Run.ID] {
+				continue
+			}
+			line, err := o.Encode()
 			if err != nil {
 				return err
 			}
-			if r.ID != "" && written[r.ID] {
-				continue
-			}
-			written[r.ID] = true
+			written[o.Run.ID] = true
 			e.Runs++
 			if _, err := out.Write(append(line, '\n')); err != nil {
 				return err
@@ -95,6 +91,18 @@ func (a *App) ExportHistory(ctx context.Context, to io.Writer) (e HistoryExporte
 		return nil
 	})
 	return e, errors.Join(err, out.Flush())
+}
+
+// observations returns a history's runs from one on as other hosts are told of them.
+func observations(s usage.Summary, from int) (list []usage.Observation) {
+	project := s.Project.Shared
+	if project == "" { // a Go program has recorded it
+		project = config.ProjectOf(s.Project.Path).Shared()
+	}
+	for _, r := range s.Runs[from:] {
+		list = append(list, usage.Observation{Project: project, Tool: s.Tool, Run: r}.Named())
+	}
+	return list
 }
 
 // histories returns this host's own history and the imported one.
@@ -168,8 +176,8 @@ func (a *App) ImportHistory(ctx context.Context, from io.Reader, name string, dr
 		if err != nil {
 			return i, err
 		}
-		for _, r := range s.Runs {
-			own[r.ID] = true
+		for _, o := range observations(s, 0) {
+			own[o.Run.ID] = true
 		}
 	}
 	imported := histories[1]

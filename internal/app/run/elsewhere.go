@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/fleet"
 	fleethistory "github.com/plimsoll/plimsoll/internal/fleet/history"
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
@@ -67,6 +69,37 @@ func (a *app) elsewhere(p *decision, wait time.Duration) (all []estimate.Elsewhe
 	}})
 }
 
+// Elsewhere returns what the fleet has seen of a command's tool: in the project of the working directory, and in all, whose key is "". Without a
+// fleet it is nothing.
+func Elsewhere(ctx context.Context, c *core.Core, command ...string) (list []usage.Summary, err error) {
+	a := &app{c}
+	p, err := a.named(command)
+	if err != nil {
+		return nil, err
+	}
+	h, err := a.openHistory(p.Settings)
+	if h == nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	seen, err := h.Read(ctx, p.Project.Shared(), p.learnsAs(), p.Variant)
+	if err != nil {
+		return nil, err
+	}
+	here := usage.Project{Key: p.Project.Shared(), Path: p.Project.Root}
+	for _, s := range []usage.Summary{{Project: here, Runs: seen.Project}, {Runs: seen.All}} {
+		if s.Tool, s.Variant, s.Recorded = p.learnsAs(), p.Variant, int64(len(s.Runs)); s.Recorded == 0 {
+			continue
+		}
+		for _, r := range s.Runs {
+			s.OOMKills += int64(r.OOMKills)
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
 func (a *app) inputOfImported(imported *usage.History, p *decision) (project, others []estimate.Sample) {
 	off := func(err error) { a.Warn("nothing of the imported history is used: " + err.Error()) }
 	here, err := imported.Variants(p.Project.Shared(), p.learnsAs())
@@ -84,6 +117,54 @@ func (a *app) inputOfImported(imported *usage.History, p *decision) (project, ot
 		}
 	}
 	return project, others
+}
+
+// FleetState says whether the fleet answers, and what waits for it here.
+type FleetState struct {
+	URL string `json:"url"`
+	// Why says why it does not answer, "" where it does.
+	Why      string `json:"why,omitempty"`
+	Server   string `json:"server,omitempty"`
+	Servers  int    `json:"servers,omitempty"`
+	Replicas int    `json:"replicas,omitempty"`
+	// Waiting counts the runs of this host of which the fleet does not know yet, Dropped those that made room for newer ones.
+	Waiting int `json:"waiting"`
+	Dropped int `json:"dropped"`
+}
+
+// fleetState asks the fleet; nil without one.
+func fleetState(ctx context.Context, c *core.Core, s config.Settings) *FleetState {
+	if s.Fleet.URL == "" {
+		return nil
+	}
+	state := &FleetState{URL: s.Fleet.URL}
+	f := fleet.New(fleet.Options{URL: s.Fleet.URL, Credentials: s.Fleet.Credentials}) // it asks, whatever runs have told each other
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	at, err := f.Bucket(fleet.History).Status(ctx)
+	state.Server, state.Servers, state.Replicas = at.Server, at.Servers, at.Replicas
+	if dir, err := c.Dirs.State(); err == nil {
+		state.Waiting, state.Dropped, _, _ = fleethistory.New(f, dir).Waiting()
+	}
+	if err != nil {
+		state.Why = err.Error()
+	}
+	return state
+}
+
+func (s *FleetState) words() string {
+	said := fmt.Sprintf("The fleet at %s answers: nats-server %s, %s, its history is kept %s.", s.URL, s.Server, limit.Count(s.Servers, "server"), limit.Count(s.Replicas, "time"))
+	if s.Why != "" {
+		said = fmt.Sprintf("Runs go on without their fleet: %s.", s.Why)
+	}
+	if s.Waiting > 0 {
+		said += fmt.Sprintf(" It does not know of %s here yet, and learns of them with the next.", limit.Count(s.Waiting, "run"))
+	}
+	if s.Dropped > 0 {
+		said += fmt.Sprintf(" %s made room for newer ones and will not be known to it.", limit.Count(s.Dropped, "run"))
+	}
+	return said
 }
 
 // share gives what the run took to the fleet, with what other runs could not. With the fleet away it waits in the outbox.

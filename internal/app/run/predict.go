@@ -33,11 +33,8 @@ type Prediction struct {
 // working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
 func Predict(c *core.Core, command ...string) (Prediction, error) {
 	a := &app{c}
-	p := &decision{Project: config.ProjectOf("")}
-	p.Match = a.Config.Tool(command)
-	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
-	var err error
-	if p.Settings, err = a.Config.For(p.Tool); err != nil {
+	p, err := a.named(command)
+	if err != nil {
 		return Prediction{}, err
 	}
 	var history *usage.History
@@ -59,6 +56,14 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
 		Samples: p.Estimate.Samples, Guessed: p.Estimate.Guessed, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation), Spend: p.spentBefore(history),
 	}, nil
+}
+
+// named returns a decision that knows its tool and settings.
+func (a *app) named(command []string) (p *decision, err error) {
+	p = &decision{Project: config.ProjectOf(""), Match: a.Config.Tool(command)}
+	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
+	p.Settings, err = a.Config.For(p.Tool)
+	return p, err
 }
 
 // spentBefore returns what the kept runs of the tool in this project have asked of models, here or else on other hosts; nil for nothing.

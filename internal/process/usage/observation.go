@@ -39,21 +39,28 @@ type sentRun struct {
 	Run     record `json:"run"`
 }
 
-// Encode returns the observation as one line of JSON without its end. One without an ID gets one that is the same each time.
-func (o Observation) Encode() ([]byte, error) {
-	o.Run.Method, o.Run.Layer = word(o.Run.Method), word(o.Run.Layer)
-	sent := sentRun{o.Project, o.Tool, o.Run.Variant, toRecord(o.Run)}
-	line, err := json.Marshal(sent)
-	if err == nil && o.Run.ID == "" {
+// Named returns the observation with an ID. One that nobody has named gets one by what it says, the same each time.
+func (o Observation) Named() Observation {
+	if o.Run.ID == "" {
+		line, _ := o.sent()
 		sum := sha256.Sum256(line)
-		sent.Run.ID = "x/" + hex.EncodeToString(sum[:10])
-		line, err = json.Marshal(sent)
+		o.Run.ID = "x/" + hex.EncodeToString(sum[:10])
 	}
-	if err != nil {
-		return nil, err
+	return o
+}
+
+// Encode returns the observation as one line of JSON without its end, with an ID.
+func (o Observation) Encode() ([]byte, error) {
+	line, err := o.Named().sent()
+	if err == nil {
+		_, err = ParseObservation(line)
 	}
-	_, err = ParseObservation(line)
 	return line, err
+}
+
+func (o Observation) sent() ([]byte, error) {
+	o.Run.Method, o.Run.Layer = word(o.Run.Method), word(o.Run.Layer)
+	return json.Marshal(sentRun{o.Project, o.Tool, o.Run.Variant, toRecord(o.Run)})
 }
 
 // ParseObservation reads what Encode of any host has written, and believes nothing of it: what is impossible is an error.
