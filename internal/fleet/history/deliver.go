@@ -67,6 +67,15 @@ func (h *History) Deliver(ctx context.Context) (left int, err error) {
 	}
 }
 
+// Send gives one observation to the fleet without the outbox.
+func (h *History) Send(ctx context.Context, o usage.Observation) error {
+	line, err := o.Encode()
+	if err == nil {
+		_, err = h.send(ctx, [][]byte{line})
+	}
+	return err
+}
+
 // send posts lines and returns those that need not be posted again: they are there, or nobody could read them.
 func (h *History) send(ctx context.Context, lines [][]byte) (gone map[string]bool, err error) {
 	gone = map[string]bool{}
