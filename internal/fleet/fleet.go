@@ -21,7 +21,7 @@ const (
 	minServer = "v2.11.0"
 	// rest is how long a process does not try again after a server could not be reached, and others do not after they see its mark.
 	rest = 15 * time.Second
-	// patience is how long a server may take before whoever gives up on it tells the others.
+	// patience is the time after which whoever gives up on a server tells the others.
 	patience = 250 * time.Millisecond
 	// reconnectWait is the pause between attempts once there was a connection.
 	reconnectWait = time.Second

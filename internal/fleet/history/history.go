@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// History is what the hosts of a fleet remember together. It is safe for concurrent use.
+// History holds what the hosts of a fleet remember together. It is safe for concurrent use.
 type History struct {
 	bucket *fleet.Bucket
 	outbox outbox
@@ -63,7 +63,7 @@ func projectKey(project, tool, variant string) string {
 
 func toolKey(tool, variant string) string { return fleet.Key("t", tool, variant) }
 
-// future is how far another host's clock may be ahead.
+// future bounds the time by which another host's clock may be ahead.
 const future = 24 * time.Hour
 
 // decode returns the runs in values, each once, and counts what can't be one of this use of a tool.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +26,7 @@ type Observation struct {
 	// Project is the [Project.Shared] of the run's project.
 	Project string
 	Tool    string
-	// Run is what it took. Its ID is never "".
+	// Run tells what it took.
 	Run Run
 }
 
@@ -140,16 +139,19 @@ func (h *History) Merge(project string, list []Observation) (added int, err erro
 // merge adds runs by their IDs and returns the number of those that stay.
 func (d *document) merge(list []Observation, keep int, now time.Time) (added int) {
 	type use struct{ tool, variant string }
-	uses := map[use][]record{}
+	uses, order := map[use][]record{}, []use{}
 	for _, o := range list {
 		r := toRecord(o.Run)
 		if r.Time.After(now) {
 			r.Time = now.UTC().Truncate(time.Millisecond)
 		}
 		u := use{o.Tool, o.Run.Variant}
+		if uses[u] == nil {
+			order = append(order, u)
+		}
 		uses[u] = append(uses[u], r)
 	}
-	for _, u := range slices.SortedFunc(maps.Keys(uses), func(a, b use) int { return slices.Compare([]string{a.tool, a.variant}, []string{b.tool, b.variant}) }) {
+	for _, u := range order {
 		s := d.history(historyKey(u.tool, u.variant))
 		known := map[string]bool{}
 		if s != nil {
