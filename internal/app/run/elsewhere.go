@@ -73,8 +73,8 @@ func (a *app) elsewhere(p *decision, wait time.Duration) (all []estimate.Elsewhe
 // fleet it is nothing.
 func Elsewhere(ctx context.Context, c *core.Core, command ...string) (list []usage.Summary, err error) {
 	a := &app{c}
-	p, err := a.named(command)
-	if err != nil {
+	p := &decision{Project: config.ProjectOf("")}
+	if err := a.name(p, "", command); err != nil {
 		return nil, err
 	}
 	h, err := a.openHistory(p.Settings)

@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 	lockWait = 10 * time.Second
 )
 
-// outbox is a file of observations that wait for the fleet, one a line. Its first line is a [head] where one was dropped.
+// outbox is a file of observations that wait for the fleet, lines with a checksum. The first one is a [head] where some were dropped.
 type outbox struct{ path string }
 
 // A head counts what was dropped because the outbox was full.
@@ -91,10 +92,11 @@ func (b outbox) add(line []byte) error {
 			}
 			n := min(len(lines), max(dropped, len(lines)-MaxKept+1))
 			was.Dropped += n
+			_ = f.Close() // Windows replaces no open file
 			return b.write(append(lines[n:], line), was)
 		}
 	}
-	text := append(bytes.Clone(line), '\n')
+	text := store.AppendLine(nil, line)
 	if info.Size() > 0 {
 		last := make([]byte, 1)
 		if _, err := f.ReadAt(last, info.Size()-1); err != nil {
@@ -143,16 +145,16 @@ func (b outbox) text() ([]byte, error) {
 }
 
 func parse(text []byte) (lines [][]byte, was head) {
-	for len(text) > 0 {
-		line, rest, whole := bytes.Cut(text, []byte{'\n'})
-		text = rest
+	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
+		line, err := store.Text(line)
+		if err != nil || len(line) == 0 || len(line) > usage.MaxObservation {
+			continue
+		}
 		if h := (head{}); bytes.HasPrefix(line, []byte(`{"dropped":`)) && json.Unmarshal(line, &h) == nil && h.Dropped > 0 {
 			was.Dropped += min(h.Dropped, 1<<40-was.Dropped)
 			continue
 		}
-		if whole && len(line) > 2 && len(line) <= usage.MaxObservation && line[0] == '{' && line[len(line)-1] == '}' {
-			lines = append(lines, line)
-		}
+		lines = append(lines, line)
 	}
 	return lines, was
 }
@@ -165,14 +167,13 @@ func (b outbox) write(lines [][]byte, was head) error {
 		}
 		return nil
 	}
-	var text bytes.Buffer
+	var text []byte
 	if was.Dropped > 0 {
-		fmt.Fprintf(&text, "{\"dropped\":%d}\n", was.Dropped)
+		text = store.AppendLine(text, fmt.Appendf(nil, `{"dropped":%d}`, was.Dropped))
 	}
 	for _, line := range lines {
-		text.Write(line)
-		text.WriteByte('\n')
+		text = store.AppendLine(text, line)
 	}
 	// A power cut may empty it: this host's own history has the same runs.
-	return atomicfile.Replacement{Name: b.path, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: b.path + ".tmp"}.Write(text.Bytes())
+	return atomicfile.Replacement{Name: b.path, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: b.path + ".tmp"}.Write(text)
 }

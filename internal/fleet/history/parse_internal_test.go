@@ -8,11 +8,14 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/fleet"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // What is read from an outbox can be written and read again, whatever was in it.
 func FuzzOutbox(f *testing.F) {
-	f.Add([]byte("{\"dropped\":3}\n{\"a\":1}\n{\"torn"))
+	whole := store.AppendLine(store.AppendLine(nil, []byte(`{"dropped":3}`)), []byte(`{"a":1}`))
+	f.Add(whole)
+	f.Add(append(whole, whole[:20]...))
 	f.Add([]byte("\n\n{}\n{\"dropped\":-1}\nx\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b := outboxBelow(t.TempDir())
