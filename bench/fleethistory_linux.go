@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/fleet"
+	nats "github.com/plimsoll/plimsoll/internal/fleet"
 	"github.com/plimsoll/plimsoll/internal/fleet/history"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/journal"
@@ -52,10 +52,10 @@ func fleetHistory(ctx context.Context, o *Out, _ []string) error {
 		return err
 	}
 	defer end()
-	f := fleet.New(fleet.Options{URL: strings.Join(urls, ",")})
+	f := nats.New(nats.Options{URL: strings.Join(urls, ",")})
 	defer f.Close()
 	for until := time.Now().Add(time.Minute); ; {
-		_, err := f.Bucket(fleet.History).Status(ctx)
+		_, err := f.Bucket(nats.History).Status(ctx)
 		if err == nil {
 			break
 		}
@@ -111,7 +111,7 @@ func historyStarts(ctx context.Context, o *Out, dir, binary string, urls []strin
 func historyWrites(ctx context.Context, o *Out, dir, url string) error {
 	var hosts []*history.History
 	for i := range historyHosts {
-		f := fleet.New(fleet.Options{URL: url})
+		f := nats.New(nats.Options{URL: url})
 		defer f.Close()
 		h := history.New(f, filepath.Join(dir, "writers", fmt.Sprint(i)))
 		if _, err := h.Read(ctx, "g", "warm", ""); err != nil {

@@ -21,7 +21,7 @@ func TestPost(t *testing.T) {
 	b := open(t, fleet.Options{URL: s.URL}).Bucket(fleet.History)
 	var posts []fleet.Post
 	for i := range 300 {
-		posts = append(posts, fleet.Post{Key: fmt.Sprintf("k.%d", i%10), ID: fmt.Sprint("id", i), Value: []byte(fmt.Sprint(i))})
+		posts = append(posts, fleet.Post{Key: fmt.Sprintf("k.%d", i%10), ID: fmt.Sprint("id", i), Value: fmt.Append(nil, i)})
 	}
 	for range 2 {
 		done, err := b.Post(t.Context(), posts)
