@@ -2,12 +2,20 @@ package core
 
 import (
 	"path/filepath"
+	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/fleet"
 )
 
-// OpenFleet returns what hosts share; nil where [fleet] names no server. Nothing is opened before its first use, and its owner closes it.
+// shared is the connection of a process, which everybody who has a [Core] of it uses.
+type shared struct {
+	mu    sync.Mutex
+	fleet *fleet.Fleet
+}
+
+// OpenFleet returns what hosts share; nil where [fleet] names no server. Nothing is opened before its first use. All callers get the same one, which
+// ends with the process.
 func (c *Core) OpenFleet(s config.Settings) (*fleet.Fleet, error) {
 	if s.Fleet.URL == "" {
 		return nil, nil
@@ -16,5 +24,10 @@ func (c *Core) OpenFleet(s config.Settings) (*fleet.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fleet.New(fleet.Options{URL: s.Fleet.URL, Credentials: s.Fleet.Credentials, Dir: filepath.Join(state, "fleet")}), nil
+	c.fleet.mu.Lock()
+	defer c.fleet.mu.Unlock()
+	if c.fleet.fleet == nil {
+		c.fleet.fleet = fleet.New(fleet.Options{URL: s.Fleet.URL, Credentials: s.Fleet.Credentials, Dir: filepath.Join(state, "fleet")})
+	}
+	return c.fleet.fleet, nil
 }
