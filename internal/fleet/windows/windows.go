@@ -95,7 +95,7 @@ func (l *Logs) mac(key []byte, text string) []byte {
 
 // Name returns the key of a value: its kind, and a digest of what it is of that nobody can make without the secret.
 func (l *Logs) Name(kind, of string) string {
-	return fleet.Key(kind, hex.EncodeToString(l.mac(l.names, kind + "\x00" + of)[:16]))
+	return fleet.Key(kind, hex.EncodeToString(l.mac(l.names, kind+"\x00"+of)[:16]))
 }
 
 // Get returns a value with its revision; 0 where there is none, and nil where it cannot be opened.

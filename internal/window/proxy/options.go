@@ -199,7 +199,7 @@ func New(o Options) (*Proxy, error) {
 		kept: newKnownPrefixes(), unrecalled: newKnownPrefixes(), looped: newKnownPrefixes(), bound: recent.NewShared[string, struct{}](maxBound, nil),
 		refusing: recent.NewShared[string, struct{}](maxBound, nil), lessons: recent.NewShared[string, mend.Options](maxBound, nil),
 		plans: recent.NewShared[string, rate.Plan](maxPlans, nil), threads: recent.NewShared[string, knownLog](maxPrefixes, nil),
-		o:     o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
+		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
 	}
 	for _, u := range o.Upstreams {
 		up, err := newUpstream(u)

@@ -32,7 +32,7 @@ type sharedValues struct {
 	away     bool
 	calls    int
 	before   func(name string) // of each Put
-	lag      int // Gets that are answered as of an older request
+	lag      int               // Gets that are answered as of an older request
 	old      map[string][][]byte
 }
 
