@@ -44,9 +44,11 @@ type thread struct {
 	openingLog  string // "" in the opening itself
 	openingSent string
 	reports     []report
-	revision    uint64   // of reports
-	fresh       []report // that this process did not know
-	again       bool     // the log was read a second time
+	revision    uint64                   // of reports
+	fresh       []report                 // that this process did not know
+	theirs      []*checkpoint.Checkpoint // the shared log as of the revision at, where it was read for this request
+	at          uint64
+	again       bool // the log was read a second time
 }
 
 // knownLog is what this process knows of a shared log.
@@ -194,6 +196,9 @@ func (t *conversation) readLog(ctx context.Context, name string, needed uint64) 
 		return nil // somebody else's form: what is decided now replaces it
 	}
 	t.p.o.Store.Adopt(t.log, list, nil)
+	if name == t.thread.log {
+		t.thread.theirs, t.thread.at = list, revision
+	}
 	known.revision, known.at = revision, t.p.now()
 	t.p.threads.Put(name, known)
 	return nil
@@ -254,9 +259,11 @@ func (t *conversation) publish(taken *checkpoint.Checkpoint) (other bool) {
 	known.behind = true
 	defer func() { t.p.threads.Put(th.log, known) }()
 	revision := known.revision
-	for range sharedTries {
+	for try := range sharedTries {
 		var theirs []*checkpoint.Checkpoint
-		if revision > 0 {
+		if try == 0 && revision > 0 && revision == th.at {
+			theirs = th.theirs
+		} else if revision > 0 {
 			var value []byte
 			var err error
 			if value, revision, err = t.p.o.Replicas.Get(ctx, th.log); err != nil {
@@ -281,6 +288,7 @@ func (t *conversation) publish(taken *checkpoint.Checkpoint) (other bool) {
 		}
 		if next > 0 {
 			known = knownLog{revision: next, at: t.p.now()}
+			th.theirs, th.at = list, next
 			return other
 		}
 		revision = 1 // there is one
@@ -294,9 +302,12 @@ const maxOthers = 64
 // joined returns a log to share: mine, the log of this request, behind what theirs has of other branches, and how many of those were left out.
 // The cut stands last: it is kept longest.
 func (t *conversation) joined(theirs, mine []*checkpoint.Checkpoint) (list []*checkpoint.Checkpoint, left int) {
+	packed := map[checkpoint.Digest]*checkpoint.Checkpoint{}
 	for _, c := range theirs {
 		if c.Covers > len(t.chain) || checkpoint.Digest(t.chain[c.Covers-1]) != c.Chain {
 			list = append(list, c)
+		} else if c.Generation == 0 {
+			packed[c.Chain] = c
 		}
 	}
 	if left = max(0, len(list)-maxOthers); left > 0 {
@@ -305,7 +316,13 @@ func (t *conversation) joined(theirs, mine []*checkpoint.Checkpoint) (list []*ch
 	if len(mine) > 0 && mine[0].Generation > 0 {
 		mine = append(slices.Clone(mine[1:]), mine[0])
 	}
-	return append(list, mine...), left
+	for _, c := range mine {
+		if have := packed[c.Chain]; have != nil && c.Generation == 0 { // they are the same by now, and this one is packed
+			c = have
+		}
+		list = append(list, c)
+	}
+	return list, left
 }
 
 // decided replaces view, what was decided about the request, by what another replica decided first, if one did.

@@ -36,6 +36,7 @@ func Unpack(value []byte) (list []*Checkpoint, err error) {
 		if err != nil {
 			return nil, err
 		}
+		c.encoded = value[size : size+int(n)]
 		list, value = append(list, c), value[size+int(n):]
 	}
 	return list, nil
@@ -58,7 +59,7 @@ func (s *Store) Adopt(scope Scope, list []*Checkpoint, mine *Checkpoint) (change
 		h := s.memory.get(k)
 		s.mu.Unlock()
 		if old := s.load(k, h); old != nil {
-			if old.Generation > c.Generation || old == mine && old.beats(c) || bytes.Equal(old.encode(), c.encode()) {
+			if old.Generation > c.Generation || old == mine && old.beats(c) || old.same(c) {
 				continue
 			}
 			s.mu.Lock()
@@ -68,7 +69,9 @@ func (s *Store) Adopt(scope Scope, list []*Checkpoint, mine *Checkpoint) (change
 				_ = os.Remove(s.path(k)) // where it cannot be removed, it stays in force
 			}
 		}
-		_, _ = s.put(scope, c, nil) // what went wrong is journalled, and memory has it
+		own := *c
+		own.encoded = nil              // it holds the whole value
+		_, _ = s.put(scope, &own, nil) // what went wrong is journalled, and memory has it
 		changed = true
 	}
 	return changed
