@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/internal/fleet"
+	hosts "github.com/plimsoll/plimsoll/internal/fleet"
 	"github.com/plimsoll/plimsoll/internal/fleet/windows"
 	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/compact"
@@ -97,7 +97,7 @@ func benchRole(role string, args []string) (string, error) {
 		case "child-replica":
 			o.Compactor = compact.New(compact.Options{ResultBytes: 4000})
 			if args[1] != "" {
-				shared := fleet.New(fleet.Options{URL: args[1]})
+				shared := hosts.New(hosts.Options{URL: args[1]})
 				if o.Replicas, err = windows.Open(context.Background(), shared, windows.Options{Secret: "the token of the benchmark", Warn: func(text string) { fmt.Fprintln(os.Stderr, text) }}); err != nil {
 					return "", err
 				}

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -198,11 +199,29 @@ func (c *conversation) stopped(r *replica, kill bool) {
 	}
 }
 
-// strict is a provider that refuses and tells what has changed.
-func strict(t *testing.T, fault func(*scripted.Request) scripted.Fault) (*scripted.Provider, string) {
+// A stopping writer passes the beginning of an answer on, and then waits until the client has gone.
+type stopping struct {
+	http.ResponseWriter
+	gone  <-chan struct{}
+	wrote bool
+}
+
+func (s *stopping) Write(p []byte) (int, error) {
+	if s.wrote {
+		<-s.gone
+		return 0, errors.New("the client has gone")
+	}
+	s.wrote = true
+	return s.ResponseWriter.Write(p)
+}
+
+func (s *stopping) Flush() { _ = http.NewResponseController(s.ResponseWriter).Flush() }
+
+// strict is a provider that refuses and tells what has changed. The answer to its request of number stop, from 0, stops in the middle; none does for -1.
+func strict(t *testing.T, stop int64) (*scripted.Provider, string) {
 	t.Helper()
 	p := scripted.New(scripted.Options{
-		Reasoning: scripted.RuleOf, Strict: true, Window: 20_000, Fault: fault,
+		Reasoning: scripted.RuleOf, Strict: true, Window: 20_000,
 		Script: scripted.Thoughtful(func(turn int, _ *scripted.Request) scripted.Reply {
 			if turn%9 == 8 {
 				return scripted.Reply{Text: fmt.Sprintf("That is done, as of turn %d.", turn)}
@@ -210,7 +229,13 @@ func strict(t *testing.T, fault func(*scripted.Request) scripted.Fault) (*script
 			return scripted.Reply{Calls: []scripted.Call{{Shell: fmt.Sprint("make ", turn)}}}
 		}),
 	})
-	server := httptest.NewServer(p)
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/v1/messages") && requests.Add(1) == stop+1 {
+			w = &stopping{ResponseWriter: w, gone: r.Context().Done()}
+		}
+		p.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	return p, server.URL
 }
@@ -250,11 +275,10 @@ func TestFleetReplicas(t *testing.T) {
 		}
 		return list
 	}
-	fault := scripted.FaultAt(cut, scripted.Fault{Kind: scripted.HangMid, Events: 2})
-	alone, url := strict(t, fault)
+	alone, url := strict(t, cut)
 	want := play(alone, startReplica(t, url, ""))
 	nats := natsserver.Start(t)
-	both, url := strict(t, fault)
+	both, url := strict(t, cut)
 	replicas := []*replica{startReplica(t, url, nats.URL), startReplica(t, url, nats.URL)}
 	got := play(both, replicas...)
 	if len(got) != len(want) {
@@ -307,7 +331,7 @@ func storedIn(t *testing.T, s *natsserver.Server) (all []byte) {
 // While their store is away two replicas go on, each with a log of its own: the provider refuses and drops nothing, and each says so once. When it
 // is back, both send the same again.
 func TestFleetReplicasWithoutTheirStore(t *testing.T) {
-	provider, url := strict(t, nil)
+	provider, url := strict(t, -1)
 	nats := natsserver.Start(t)
 	replicas := []*replica{startReplica(t, url, nats.URL), startReplica(t, url, nats.URL)}
 	c := newConversation(t)
@@ -344,7 +368,7 @@ func TestFleetReplicasWithoutTheirStore(t *testing.T) {
 
 // Without a token there is nothing to seal conversations with: the daemon says so, and works.
 func TestFleetReplicasNeedAToken(t *testing.T) {
-	_, url := strict(t, nil)
+	_, url := strict(t, -1)
 	r := &replica{t: t, w: newWorld(t), said: &overheard{}}
 	r.w.variables = []string{"PLIMSOLL_UPSTREAM_ANTHROPIC=" + url, "PLIMSOLL_FLEET_URL=" + natsserver.Start(t).URL}
 	if err := os.MkdirAll(r.w.state, 0o700); err != nil {
