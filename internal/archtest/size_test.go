@@ -22,7 +22,7 @@ var roomLines = map[string]int{
 	"config":           10430,
 	"deploy":           310,
 	"e2e":              700,
-	"examples":         600,
+	"examples":         760, // with three hosts of a fleet
 	"fleet":            8000, // what hosts share, and the engines that place runs
 	"internal":         12040, // with the limits of spending, and the wrapping of lines
 	"internal/testing": 9420,
@@ -31,7 +31,7 @@ var roomLines = map[string]int{
 	"memory":           16520, // with what tells statements from questions and orders (signs), and what records are named by
 	"process":          25660, // with the use of a run, what refusals name, and the rests of the watches over disks and trees
 	"tools":            31040,
-	"watch":            10760, // with what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
+	"watch":            11060, // with what a fleet is measured by, what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
 	"window":           40820, // with the queue for what providers let through, loops of any agent, prices, and what each answer has cost
 }
 
@@ -40,7 +40,7 @@ const slack = 600
 
 // What the module may have in all, of what a reader has to find his way through.
 const (
-	maxSettings   = 116 // keys of the configuration, with those of idle runs, of limits of spend, on_loop and the fleet
+	maxSettings   = 117 // keys of the configuration, with those of idle runs, of limits of spend, on_loop and the fleet
 	maxShortFiles = 736 // files without tests of less than 100 lines
 	maxRiddles    = 0   // comments that say that something is what something else is
 )
