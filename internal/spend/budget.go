@@ -182,6 +182,9 @@ func (b *Book) hold(ctx context.Context, want Amount) (h *bookHold, name string,
 	if err := b.enter(ctx, month, day); err != nil {
 		return nil, "", b.fault(err)
 	}
+	if b.team != nil {
+		b.team.touch(b)
+	}
 	name, err = b.allows(want, false)
 	if errors.Is(err, errWait) { // for the living only
 		found := false
@@ -213,9 +216,6 @@ func (b *Book) store(day uint32) error {
 		b.row.day, b.row.today = day, Amount{}
 	}
 	b.row.since = uint64(b.now().Unix())
-	if b.team != nil {
-		b.team.touch(b)
-	}
 	return b.write(b.own, b.row)
 }
 

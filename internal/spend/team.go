@@ -75,6 +75,7 @@ type teamwork struct {
 
 	mu       sync.Mutex
 	want     map[string]float64     // by budget
+	denied   map[string]float64     // the same, of what was asked for and not given
 	top      map[string][]HostSpent // as the team told last
 	answered chan struct{}          // closed when the team has answered, or could not be asked
 	tried    time.Time
@@ -88,7 +89,7 @@ type teamwork struct {
 // once when the others can't be asked: this host then goes on with the share that it has.
 func (b *Book) Join(team Team, project string, away func(error)) {
 	b.team = &teamwork{
-		team: team, project: project, away: away, kick: make(chan struct{}, 1), ended: make(chan struct{}), want: map[string]float64{}, top: map[string][]HostSpent{},
+		team: team, project: project, away: away, kick: make(chan struct{}, 1), ended: make(chan struct{}), want: map[string]float64{}, denied: map[string]float64{}, top: map[string][]HostSpent{},
 		answered: make(chan struct{}),
 	}
 }
@@ -113,16 +114,17 @@ func (b *Book) lost() error {
 	return b.team.failed
 }
 
-// need asks for a share with room for an amount, and reports whether the answer is still to come.
+// need asks for a share with room for an amount, and reports whether the answer is still to come. What was denied just now is not asked for
+// again at once, unless nothing was told of who has spent the budget.
 func (t *teamwork) need(budget string, money float64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	rest := answerRest
-	if t.failed != nil {
-		rest = teamRest
+	rest := teamRest
+	if t.failed == nil {
+		rest = answerRest
 	}
 	fresh := !t.tried.IsZero() && time.Since(t.tried) < rest
-	if fresh && t.want[budget] >= money {
+	if fresh && (t.failed != nil || t.denied[budget] > 0 && t.denied[budget] <= money && t.top[budget] != nil) {
 		return false
 	}
 	if !fresh {
@@ -141,7 +143,7 @@ func (t *teamwork) need(budget string, money float64) bool {
 func (b *Book) asks(a *account, money float64) bool {
 	switch {
 	case a.total() >= a.max:
-		return a.spent < a.max && b.spenders(a.name) == nil && b.team.need(a.name, money)
+		return b.spenders(a.name) == nil && b.team.need(a.name, money)
 	case a.spent+a.held+money > a.share.granted:
 		return b.team.need(a.name, money)
 	case a.spent+a.held+ahead*money > a.share.granted:
@@ -368,7 +370,10 @@ func (t *teamwork) divide(ctx context.Context, c Claim) (Part, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.top[c.Budget], t.hosts = part.Top, part.Hosts
+	t.top[c.Budget], t.hosts, t.denied[c.Budget] = part.Top, part.Hosts, 0
+	if part.Granted < c.Spent+c.Held+c.Want {
+		t.denied[c.Budget] = c.Want
+	}
 	return part, nil
 }
 
