@@ -13,6 +13,7 @@ type share struct {
 	granted, published float64
 	told               float64 // this host's spending, as the others were last told
 	others             float64 // theirs
+	max                float64 // the budget then
 	left               float32 // of the budget, of what nobody was granted
 	hosts              uint16  // that hold some of it
 	flags              uint16
@@ -20,34 +21,34 @@ type share struct {
 }
 
 const (
-	shareSize = 48
+	shareSize = 56
 	// shareReturned marks one that was given back when the last process ended.
 	shareReturned = 1
 )
 
 func (s *share) encode(to []byte) {
 	le := binary.LittleEndian
-	for i, v := range []float64{s.granted, s.published, s.told, s.others} {
+	for i, v := range []float64{s.granted, s.published, s.told, s.others, s.max} {
 		le.PutUint64(to[8*i:], math.Float64bits(v))
 	}
-	le.PutUint32(to[32:], math.Float32bits(s.left))
-	le.PutUint16(to[36:], s.hosts)
-	le.PutUint16(to[38:], s.flags)
-	le.PutUint32(to[40:], s.at)
-	le.PutUint32(to[44:], s.lowered)
+	le.PutUint32(to[40:], math.Float32bits(s.left))
+	le.PutUint16(to[44:], s.hosts)
+	le.PutUint16(to[46:], s.flags)
+	le.PutUint32(to[48:], s.at)
+	le.PutUint32(to[52:], s.lowered)
 }
 
 // decode returns false for numbers that no share has.
 func (s *share) decode(from []byte) bool {
 	le := binary.LittleEndian
-	for i, v := range []*float64{&s.granted, &s.published, &s.told, &s.others} {
+	for i, v := range []*float64{&s.granted, &s.published, &s.told, &s.others, &s.max} {
 		if *v = math.Float64frombits(le.Uint64(from[8*i:])); !(*v >= 0) || math.IsInf(*v, 0) {
 			return false
 		}
 	}
-	s.left = math.Float32frombits(le.Uint32(from[32:]))
-	s.hosts, s.flags = le.Uint16(from[36:]), le.Uint16(from[38:])
-	s.at, s.lowered = le.Uint32(from[40:]), le.Uint32(from[44:])
+	s.left = math.Float32frombits(le.Uint32(from[40:]))
+	s.hosts, s.flags = le.Uint16(from[44:]), le.Uint16(from[46:])
+	s.at, s.lowered = le.Uint32(from[48:]), le.Uint32(from[52:])
 	return s.left >= 0 && !math.IsInf(float64(s.left), 0)
 }
 
@@ -68,11 +69,11 @@ func (s *share) keep(now time.Time) float64 {
 }
 
 // take makes it what a [Team] has answered.
-func (s *share) take(p Part, spent float64, now time.Time) {
+func (s *share) take(p Part, budget, spent float64, now time.Time) {
 	lower := p.Granted < s.granted
 	s.granted, s.published, s.told, s.others = p.Granted, p.Published, spent, p.Others
 	s.left, s.hosts, s.at = float32(min(max(p.Left, 0), math.MaxFloat32)), uint16(min(p.Hosts, math.MaxUint16)), uint32(now.Unix())
-	s.flags = 0
+	s.flags, s.max = 0, budget
 	switch {
 	case s.granted >= s.published:
 		s.lowered = 0

@@ -144,7 +144,7 @@ func (b *Book) asks(a *account, money float64) bool {
 	switch {
 	case a.total() >= a.max:
 		return b.spenders(a.name) == nil && b.team.need(a.name, money)
-	case a.spent+a.held+money > a.share.granted:
+	case a.spent+a.held+money > a.share.granted, a.share.max > a.max: // or of a larger budget
 		return b.team.need(a.name, money)
 	case a.spent+a.held+ahead*money > a.share.granted:
 		b.team.need(a.name, money)
@@ -278,14 +278,14 @@ func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) error {
 		for i := range accounts {
 			a := &accounts[i]
 			c, now := t.claim(b, a), b.now()
-			short := a.spent+a.held+ahead*c.Want > a.share.granted && c.Want > 0 || a.share.others+a.spent >= a.max
+			short := a.spent+a.held+ahead*c.Want > a.share.granted && c.Want > 0 || a.total() >= a.max || a.share.max > a.max
 			age := now.Unix() - int64(a.share.at)
 			if !short && (!whole || age >= 0 && age < int64(tellEvery/time.Second)-1) {
 				continue // another process of this host may just have told
 			}
 			part, err := t.divide(ctx, c)
 			if err == nil {
-				a.share.take(part, a.spent, now)
+				a.share.take(part, a.max, a.spent, now)
 			} else if !a.share.lend(a.max, a.spent) {
 				return err
 			}
@@ -351,7 +351,7 @@ func (t *teamwork) leave(ctx context.Context, b *Book) error {
 			if err != nil {
 				return err
 			}
-			a.share.take(part, a.spent, now)
+			a.share.take(part, a.max, a.spent, now)
 			a.share.flags = shareReturned
 			if err := b.keepShare(ctx, a); err != nil {
 				return err
