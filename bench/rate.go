@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,11 +44,14 @@ func rateBench(ctx context.Context, o *Out, args []string) error {
 	o.Note("%d agents, %d requests each of 200 to 2,000 tokens, at %d requests and %d tokens a minute; an agent tries %d times", rateAgents, rateRequests, rateLimit, rateTokens, 1+sdkRetries)
 	for _, c := range []struct {
 		name  string
+		hosts int
 		start func(provider string) (url string, stop func(), err error)
 	}{
 		{name: "without", start: nil},
 		{name: "LiteLLM", start: func(provider string) (string, func(), error) { return liteLLM(ctx, provider) }},
 		{name: "plimsoll", start: nil},
+		{name: "plimsoll on 2 hosts", hosts: 2},
+		{name: "plimsoll on 5 hosts", hosts: 5},
 	} {
 		if c.name == "LiteLLM" && os.Getenv(liteLLMBinary) == "" {
 			o.Note("LiteLLM was left out: name its program in %s (pip install 'litellm[proxy]')", liteLLMBinary)
@@ -70,13 +74,13 @@ func rateBench(ctx context.Context, o *Out, args []string) error {
 			}
 			defer stop()
 			target = through
-		} else if c.name == "plimsoll" {
+		} else if strings.HasPrefix(c.name, "plimsoll") {
 			if share, err = os.MkdirTemp("", "plimsoll-bench-"); err != nil {
 				return err
 			}
 			defer os.RemoveAll(share)
 		}
-		if err := measureRate(ctx, o, c.name, p, target, share); err != nil {
+		if err := measureRate(ctx, o, c.name, p, target, share, max(c.hosts, 1)); err != nil {
 			return err
 		}
 	}
@@ -84,7 +88,7 @@ func rateBench(ctx context.Context, o *Out, args []string) error {
 }
 
 // measureRate lets the agents ask at one time, and adds the rows of what came of it.
-func measureRate(ctx context.Context, o *Out, name string, p *strictProvider, url, share string) error {
+func measureRate(ctx context.Context, o *Out, name string, p *strictProvider, url, share string, hosts int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -97,7 +101,11 @@ func measureRate(ctx context.Context, o *Out, name string, p *strictProvider, ur
 		}
 	}()
 	for i := range rateAgents {
-		a := &rateChild{cmd: exec.CommandContext(ctx, self, "rate", "child-agent", url, share, strconv.Itoa(i))}
+		state := share
+		if hosts > 1 {
+			state = filepath.Join(share, strconv.Itoa(i%hosts))
+		}
+		a := &rateChild{cmd: exec.CommandContext(ctx, self, "rate", "child-agent", url, state, strconv.Itoa(i))}
 		a.cmd.Stderr = os.Stderr
 		a.leash, err = a.cmd.StdinPipe()
 		if err != nil {
