@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/fleet/rates"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/internal/window/rate"
 )
@@ -32,6 +34,7 @@ const (
 	rateTokens     = 1_300_000
 	sdkRetries     = 2 // of the libraries of OpenAI and Anthropic
 	liteLLMBinary  = "PLIMSOLL_BENCH_LITELLM"
+	natsURL        = "PLIMSOLL_BENCH_NATS"
 	rateModelsName = "bench-model"
 )
 
@@ -55,6 +58,10 @@ func rateBench(ctx context.Context, o *Out, args []string) error {
 	} {
 		if c.name == "LiteLLM" && os.Getenv(liteLLMBinary) == "" {
 			o.Note("LiteLLM was left out: name its program in %s (pip install 'litellm[proxy]')", liteLLMBinary)
+			continue
+		}
+		if c.hosts > 1 && os.Getenv(natsURL) == "" {
+			o.Note("%s was left out: name the address of a nats-server with JetStream in %s", c.name, natsURL)
 			continue
 		}
 		if len(args) > 0 && !slices.Contains(args, c.name) {
@@ -164,6 +171,11 @@ func rateAgent(ctx context.Context, url, share, number string) error {
 	if share != "" {
 		s := rate.Open(share, func(err error) { fmt.Fprintln(os.Stderr, err) })
 		defer s.Close()
+		if url := os.Getenv(natsURL); url != "" {
+			f := fleet.New(fleet.Options{URL: url})
+			defer f.Close()
+			s.Join(rates.Of(f.Bucket(fleet.Rates)))
+		}
 		p, err := proxy.New(proxy.Options{Upstreams: []proxy.Upstream{{Name: "openai", URL: url + "/v1"}}, Rate: proxy.Rate{Share: s, Run: number}})
 		if err != nil {
 			return err
