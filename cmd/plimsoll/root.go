@@ -68,6 +68,9 @@ agent needs no change:
 	}
 	root.AddCommand(
 		newRunCommand(),
+		newSubmitCommand(),
+		newCancelCommand(orDefaults(open)),
+		newRecommendCommand(open),
 		newDemoCommand(),
 		newAskCommand(),
 		newChatCommand(),

@@ -73,7 +73,17 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 	f.Bool("proxy", false, "put the proxy in front of the model provider, also for a command that Plimsoll does not know")
 	f.Bool("no-proxy", false, "leave the proxy out")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no report at the end, no warnings")
+	addLimitFlags(cmd, "")
+	return cmd
+}
+
+// addLimitFlags adds the flags that override a configuration key, but for one.
+func addLimitFlags(cmd *cobra.Command, without string) {
+	f := cmd.Flags()
 	for _, s := range settings {
+		if s.flag == without {
+			continue
+		}
 		f.String(s.flag, "", s.usage)
 		if s.bare != "" {
 			f.Lookup(s.flag).NoOptDefVal = s.bare
@@ -83,7 +93,6 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 			_ = cmd.RegisterFlagCompletionFunc(s.flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-	return cmd
 }
 
 // checkWaitFlag finds "--wait 10m -- COMMAND", in which 10m would be the command.
@@ -137,7 +146,7 @@ func choicesOf(key string) []cobra.Completion {
 func runFlags(f *pflag.FlagSet) []config.Flag {
 	var flags []config.Flag
 	for _, s := range settings {
-		if f.Changed(s.flag) {
+		if flag := f.Lookup(s.flag); flag != nil && flag.Changed && flag.Value.Type() == "string" {
 			flags = append(flags, config.Flag{Name: "--" + s.flag, Key: s.key, Value: f.Lookup(s.flag).Value.String()})
 		}
 	}

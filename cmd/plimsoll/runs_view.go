@@ -29,7 +29,17 @@ func printRun(out io.Writer, d app.RunDetails) error {
 	}
 	b.WriteString("\n")
 	row := func(name, form string, args ...any) { fmt.Fprintf(&b, "  %-9s %s\n", name, fmt.Sprintf(form, args...)) }
-	row("run", "%s, %s, pid %d", r.ID, kindWords(r.Kind), r.PID)
+	switch {
+	case r.Engine != "" && r.Node != "":
+		row("job", "%s, placed by %s on %s", r.ID, r.Engine, r.Node)
+	case r.Engine != "":
+		row("job", "%s, placed by %s", r.ID, r.Engine)
+	default:
+		row("run", "%s, %s, pid %d", r.ID, kindWords(r.Kind), r.PID)
+	}
+	if r.Job != "" && r.Job != r.ID {
+		row("job", "%s", r.Job)
+	}
 	if r.Parent != "" {
 		row("inside", "%s", r.Parent)
 	}

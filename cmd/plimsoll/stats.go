@@ -153,7 +153,7 @@ var resourceFormats = map[string]func(io.Writer, app.Prediction) error{
 	},
 	// Slurm has one figure, which is set aside and is the limit; its M is 2^20 bytes.
 	"slurm": func(w io.Writer, p app.Prediction) error {
-		_, err := fmt.Fprintf(w, "#SBATCH --mem=%dM\n", app.MiB(p.LimitBytes))
+		_, err := fmt.Fprintf(w, "#SBATCH --mem=%dM\n", app.MiB(p.OneFigureBytes()))
 		return err
 	},
 }

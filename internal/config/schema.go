@@ -123,6 +123,7 @@ var tables = []struct {
 }{
 	{"resources", "memory, processes and concurrency of a run", resourceKeys},
 	{"budget", "what all runs may spend at models", budgetKeys},
+	{"submit", "where runs are placed", submitKeys},
 	{"window", "the context window of the model", windowKeys},
 	{"upstream", "addresses of model providers", upstreamKeys},
 	{"mcp", "MCP servers and what they return", mcpKeys},

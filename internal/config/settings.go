@@ -127,6 +127,7 @@ type Settings struct {
 	SharedLedger string `json:"shared_ledger"` // directory of a ledger shared between users; "" means none
 
 	Budget   BudgetSettings   `json:"budget"`
+	Submit   SubmitSettings   `json:"submit"`
 	Window   WindowSettings   `json:"window"`
 	Upstream UpstreamSettings `json:"upstream"`
 	MCP      MCPSettings      `json:"mcp"`

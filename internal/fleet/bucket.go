@@ -20,7 +20,7 @@ type Spec struct {
 	Doc string
 	// Kept is the number of values kept of a key, at most 64.
 	Kept uint8
-	// Age is how long a value is kept after it was written.
+	// Age bounds the time for which a value is kept after it was written.
 	Age time.Duration
 	// MaxValue and MaxBytes bound a value and the whole bucket. A bucket that is full takes no more until values are too old.
 	MaxValue int32

@@ -19,7 +19,7 @@ import (
 const (
 	// minServer is the first release whose buckets can expire keys with a marker (LimitMarkerTTL), which every bucket of ours asks for.
 	minServer = "v2.11.0"
-	// rest is how long a process does not try again after a server could not be reached, and others do not after they see its mark.
+	// rest bounds how often a server that could not be reached is tried again, by a process and by others that see its mark.
 	rest = 15 * time.Second
 	// reconnectWait is the pause between attempts once there was a connection.
 	reconnectWait = time.Second

@@ -2,7 +2,12 @@ package jobs
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
@@ -11,22 +16,83 @@ import (
 
 // Job is a command with what it needs. Sizes are bytes.
 type Job struct {
-	// ID names the job at its engine: a DNS label of at most 52 bytes. A second job with the same ID is refused by every engine.
+	// ID names the job at its engine, see [CheckID]. A second job with the same ID is refused.
 	ID   string
-	Argv []string
+	Tool string
+	// Argv is the command, Flags are those of the `plimsoll run` that runs it there: see [Job.Run].
+	Argv, Flags []string
 	// Env are the variables that go with it, NAME=VALUE; nothing else of the submitter's environment does.
 	Env []string
-	// Dir is the working directory.
-	Dir string
+	// Dir is the working directory. Folder is a directory of this job alone on the submitter's host, which the machine that it is placed on may share.
+	Dir, Folder string
 	// Memory is what the job is placed by, MemoryLimit what it may take at most (0: the engine's own), CPUs its processors (0: the engine's own).
 	Memory, MemoryLimit limit.Bytes
 	CPUs                float64
-	// Time bounds the job; 0 sets no bound.
+	// Time bounds the job, with the grace at its end; 0 sets no bound.
 	Time time.Duration
 	// Slots are what it takes of each named slot, "claude": 1.
 	Slots map[string]int
+	// Queue is the engine's queue for it, "" the engine's own: a partition of Slurm, a local queue of Kueue.
+	Queue string
 	// Retries is how often the engine may start it again; 0: never, because an agent cannot be repeated.
 	Retries int
+}
+
+// Run returns the arguments of plimsoll on the machine that the job is placed on, with more flags than its own.
+func (j *Job) Run(more ...string) []string {
+	return slices.Concat([]string{"run"}, j.Flags, more, []string{"--"}, j.Argv)
+}
+
+// Bounds of what is handed over. The kernel takes no argument of 128 KiB or more.
+const (
+	MaxID   = 52
+	MaxArgv = 1 << 20
+	maxWord = 128<<10 - 1
+)
+
+var idForm = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,50}[a-z0-9])?$`)
+
+// CheckID returns an error for a name that not every engine takes: it is a label of DNS of at most [MaxID] bytes.
+func CheckID(id string) error {
+	if !idForm.MatchString(id) {
+		return fmt.Errorf("the name %q: a job's name has at most %d small letters, digits and hyphens, and begins with a letter", limit.Short(id, 64), MaxID)
+	}
+	return nil
+}
+
+// NewID returns a name for a job of a tool.
+func NewID(tool string) string {
+	name := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(tool), "-"), "-0123456789")
+	name = strings.Trim(name[:min(len(name), 40)], "-")
+	if name == "" {
+		name = "job"
+	}
+	return name + "-" + strings.ToLower(rand.Text()[:6])
+}
+
+// Check returns an error for a job that no engine could run as it is.
+func (j *Job) Check() error {
+	if err := CheckID(j.ID); err != nil {
+		return err
+	}
+	total := int64(0)
+	for _, word := range slices.Concat(j.Argv, j.Env) {
+		total += int64(len(word)) + 1
+		switch {
+		case strings.IndexByte(word, 0) >= 0:
+			return fmt.Errorf("an argument holds a zero byte, which no program can be given")
+		case len(word) > maxWord:
+			return fmt.Errorf("an argument has %s, and a program can be given no more than %s in one: put it into a file",
+				limit.Bytes(len(word)).Human(), limit.Bytes(maxWord+1).Human())
+		}
+	}
+	switch {
+	case len(j.Argv) == 0:
+		return fmt.Errorf("no command given; write it after --, as in: plimsoll submit -- claude -p \"fix the tests\"")
+	case total > MaxArgv:
+		return fmt.Errorf("the command and its variables have %s, and a job takes %s of them: put what is large into a file", limit.Bytes(total).Human(), limit.Bytes(MaxArgv).Human())
+	}
+	return nil
 }
 
 // Phase is what a job is at.
@@ -41,35 +107,75 @@ const (
 	Lost     Phase = "lost"
 )
 
+// Over reports whether nothing will come after the phase.
+func (p Phase) Over() bool { return p == Ended || p == Lost }
+
 // Status is what an engine says of a job.
 type Status struct {
-	Phase Phase
+	Phase Phase `json:"phase"`
 	// Reason is the engine's own word for the phase: Unschedulable, Licenses, Priority, OOMKilled.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 	// Detail is its sentence about that, "" for none.
-	Detail string
+	Detail string `json:"detail,omitempty"`
 	// Node is the machine that it is on, "" before that is decided.
-	Node string
-	// ExitCode and Signal tell how it ended.
-	ExitCode int
-	Signal   string
-	Started  time.Time
-	Ended    time.Time
-	// Report is what its plimsoll reported, nil where nothing came back.
-	Report *journal.Report
+	Node string `json:"node,omitempty"`
+	// ExitCode and Signal tell how it ended. A job that a signal has ended has an ExitCode of 128 and more.
+	ExitCode int       `json:"exit_code,omitempty"`
+	Signal   string    `json:"signal,omitempty"`
+	Started  time.Time `json:"started,omitzero"`
+	Ended    time.Time `json:"ended,omitzero"`
+	// Report is what its plimsoll reported, nil where nothing came back. The store keeps it beside the record.
+	Report *journal.Report `json:"-"`
 }
 
-// Engine places jobs. Its methods may be called by several goroutines at once.
+// Words returns the reason with what is said about it.
+func (s *Status) Words() string {
+	return strings.Join(slices.DeleteFunc([]string{s.Reason, s.Detail}, func(s string) bool { return s == "" }), ": ")
+}
+
+// outcomes are what the engines' own words mean in a report.
+var outcomes = map[string]journal.Outcome{
+	"OUT_OF_MEMORY": journal.OutcomeOOM, "OOMKilled": journal.OutcomeOOM,
+	"TIMEOUT": journal.OutcomeLimit, "DEADLINE": journal.OutcomeLimit, "DeadlineExceeded": journal.OutcomeLimit,
+	"CANCELLED": journal.OutcomeSignalled, "PREEMPTED": journal.OutcomeSignalled, "Evicted": journal.OutcomeSignalled, "Preempted": journal.OutcomeSignalled,
+}
+
+// Outcome names how a job has ended: as its report does, else by the engine's word and the exit status.
+func (s *Status) Outcome() journal.Outcome {
+	switch outcome, known := outcomes[s.Reason]; {
+	case s.Report != nil:
+		return s.Report.Outcome
+	case known:
+		return outcome
+	case s.Signal != "":
+		return journal.OutcomeSignalled
+	case s.ExitCode == 0:
+		return journal.OutcomeOK
+	}
+	return journal.OutcomeFailed
+}
+
+// Ref names a job that was handed over.
+type Ref struct {
+	// ID is [Job.ID], At the engine's own name for it: the number of a job of Slurm, say.
+	ID string `json:"id"`
+	At string `json:"at"`
+	// Folder is [Job.Folder].
+	Folder string `json:"-"`
+}
+
+// Engine places jobs. Its methods may be called by several goroutines at once. Each is bounded by its context.
 type Engine interface {
-	// Name is the word for it behind --on.
-	Name() string
-	// Submit hands a job over and returns the engine's name for it. When it fails, nothing of the job is left at the engine.
-	Submit(ctx context.Context, j Job) (ref string, err error)
-	// Status asks what a job is at.
-	Status(ctx context.Context, ref string) (Status, error)
+	// Plan returns what Submit would hand over, for a person.
+	Plan(j *Job) (string, error)
+	// Submit hands a job over and returns the engine's name for it, [Ref].At. When it fails, nothing of the job is left at the engine.
+	Submit(ctx context.Context, j *Job) (at string, err error)
+	// Status asks what jobs are at, all at once. The answer is by ID and leaves out what the engine does not know. An error means that it
+	// did not answer.
+	Status(ctx context.Context, refs []Ref) (map[string]Status, error)
 	// Output copies what the job writes, from its first byte until it has ended, as it comes. Where an engine has one stream only, all of it
 	// goes to out.
-	Output(ctx context.Context, ref string, out, err io.Writer) error
+	Output(ctx context.Context, ref Ref, out, err io.Writer) error
 	// Cancel ends a job. It is no error if that had ended.
-	Cancel(ctx context.Context, ref string) error
+	Cancel(ctx context.Context, ref Ref) error
 }

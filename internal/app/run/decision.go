@@ -39,25 +39,38 @@ type decision struct {
 // decide returns the decision about a command. history may be nil; the estimate then comes from the configuration.
 func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 	p := &decision{Project: config.ProjectOf("")}
-	p.Match = a.Config.Tool(o.Command)
-	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
-	if o.Tool != "" {
-		p.Tool, p.Variant = config.CanonicalTool(o.Tool), ""
-		if config.SafeName(p.Tool) != p.Tool {
-			return nil, fmt.Errorf("--tool %q: a tool's name has letters, digits, '.', '_' and '-' only; write %s", o.Tool, config.SafeName(p.Tool))
-		}
-	}
 	var err error
-	if p.Settings, err = a.Config.For(p.Tool); err != nil {
+	if err = a.name(p, o.Tool, o.Command); err != nil {
 		return nil, err
 	}
 	if p.Path, err = findCommand(o.Command[0]); err != nil {
 		return nil, err
 	}
-	if err := a.weigh(p, history); err != nil {
+	if err := a.weigh(p, history, hostNow()); err != nil {
 		return nil, err
 	}
 	return p, p.checkReclaim()
+}
+
+// hostNow reads the memory that a run here has.
+func hostNow() (h sizing.Host) {
+	h.Reading, h.Err = headroom.Read(headroom.Source{})
+	h.Given, h.GivenBy = givenBySlurm(os.Getenv), "Slurm"
+	return h
+}
+
+// name sets the tool in p, by its name or by the command, and the settings for it.
+func (a *app) name(p *decision, tool string, command []string) (err error) {
+	p.Match = a.Config.Tool(command)
+	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
+	if tool != "" {
+		p.Tool, p.Variant = config.CanonicalTool(tool), ""
+		if config.SafeName(p.Tool) != p.Tool {
+			return fmt.Errorf("--tool %q: a tool's name has letters, digits, '.', '_' and '-' only; write %s", tool, config.SafeName(p.Tool))
+		}
+	}
+	p.Settings, err = a.Config.For(p.Tool)
+	return err
 }
 
 // learnsAs returns the tool name under which the history keeps the run: behind an adapter that of the agent.
@@ -68,10 +81,8 @@ func (p *decision) learnsAs() string {
 	return p.Tool
 }
 
-// weigh reads the host's memory and sets the numbers and limits in p, for a run and for a prediction alike.
-func (a *app) weigh(p *decision, history *usage.History) (err error) {
-	var host sizing.Host
-	host.Reading, host.Err = headroom.Read(headroom.Source{})
+// weigh sets the numbers and limits in p by the memory of the host, for a run and for a prediction alike.
+func (a *app) weigh(p *decision, history *usage.History, host sizing.Host) (err error) {
 	p.Reading, p.ReadingErr = host.Reading, host.Err
 	if wrong, ok := sizing.DistrustedEstimate(p.Settings, host); !ok { // the user's own takes its place
 		own, err := a.Config.WithoutProject().For(p.Tool)

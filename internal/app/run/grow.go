@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -138,7 +139,7 @@ func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) er
 
 // host returns the reading of the host's memory on which the decision rests.
 func (x *process) host() sizing.Host {
-	return sizing.Host{Reading: x.decision.Reading, Err: x.decision.ReadingErr}
+	return sizing.Host{Reading: x.decision.Reading, Err: x.decision.ReadingErr, Given: givenBySlurm(os.Getenv), GivenBy: "Slurm"}
 }
 
 // heapStays returns a remark that a Node.js in the run keeps the heap limit that it was started with; "" when there is none.

@@ -1,10 +1,12 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/process/sizing"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -27,18 +29,34 @@ type Prediction struct {
 	ReservationBytes int64 `json:"reservation_bytes"`
 	// Spend has the use of models by earlier runs here; nil for none.
 	Spend *usage.Spend `json:"spend,omitempty"`
+
+	chosen, stated bool // the user has named the limit, or what is set aside
 }
 
 // Predict returns the expected need of the next run of a command in the project of the
 // working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
 func Predict(c *core.Core, command ...string) (Prediction, error) {
+	p, _, err := predict(c, hostNow(), "", command)
+	return p, err
+}
+
+// PredictJob returns the same with the settings in force, for a run here, or on another machine, of which nothing is known. tool names the tool; "" goes
+// by the command.
+func PredictJob(c *core.Core, here bool, tool string, command []string) (Prediction, config.Settings, error) {
+	if here {
+		return predict(c, hostNow(), tool, command)
+	}
+	return predict(c, sizing.Host{Err: errElsewhere}, tool, command)
+}
+
+var errElsewhere = errors.New("it runs on another machine")
+
+func predict(c *core.Core, host sizing.Host, tool string, command []string) (Prediction, config.Settings, error) {
 	a := &app{c}
 	p := &decision{Project: config.ProjectOf("")}
-	p.Match = a.Config.Tool(command)
-	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
 	var err error
-	if p.Settings, err = a.Config.For(p.Tool); err != nil {
-		return Prediction{}, err
+	if err = a.name(p, tool, command); err != nil {
+		return Prediction{}, p.Settings, err
 	}
 	var history *usage.History
 	if dir, err := a.Dirs.State(); err != nil {
@@ -46,8 +64,8 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 	} else {
 		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
 	}
-	if err := a.weigh(p, history); err != nil {
-		return Prediction{}, err
+	if err := a.weigh(p, history, host); err != nil {
+		return Prediction{}, p.Settings, err
 	}
 	for _, w := range p.Settings.Warnings {
 		a.Warn(w.String())
@@ -55,7 +73,17 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 	return Prediction{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
 		Samples: p.Estimate.Samples, Guessed: p.Estimate.Guessed, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation), Spend: p.spentBefore(history),
-	}, nil
+		chosen: p.Settings.MemoryMax != config.Auto, stated: p.Estimate.Stated,
+	}, p.Settings, nil
+}
+
+// OneFigureBytes is for who takes one figure only, which is set aside and is the limit: what was learned of the tool, or was named. As long
+// as nothing is known it is the limit, because a guess must end nobody.
+func (p Prediction) OneFigureBytes() int64 {
+	if !p.chosen && (p.stated || p.Samples > 0 && !p.Guessed) {
+		return p.ReservationBytes
+	}
+	return p.LimitBytes
 }
 
 // spentBefore returns what the kept runs of the tool in this project have asked of models; nil for nothing.

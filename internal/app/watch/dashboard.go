@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/listen"
 	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/submit"
 	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
@@ -41,8 +42,13 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 	if err != nil {
 		return nil, fmt.Errorf("the dashboard shows what is kept of runs: %w", err)
 	}
+	asker := submit.NewAsker(c)
+	host := func() (dashboard.Host, bool) { // asked for as long as somebody looks
+		asker.Soon()
+		return hostNow()
+	}
 	o := dashboard.Options{
-		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: hostNow, Pages: pages(source{c, ledger}),
+		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: host, Pages: pages(source{c, ledger}),
 		Cost: Cost(c.Config), Spent: spentToday(c),
 		Help: func(r *runs.Run) (string, []string) {
 			return run.Again(r.Report, r.Header.Decision), detailsOf(c, r).Next

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/submit"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -31,7 +32,7 @@ type Filter struct {
 func Outcomes() []string {
 	return []string{
 		string(journal.OutcomeOK), string(journal.OutcomeFailed), string(journal.OutcomeOOM), string(journal.OutcomeLimit), string(journal.OutcomeRefused),
-		string(journal.OutcomeSignalled), runs.Running, runs.YourTurn, runs.Idle, runs.Waiting, runs.Died,
+		string(journal.OutcomeSignalled), runs.Running, runs.YourTurn, runs.Idle, runs.Waiting, runs.Died, runs.Lost,
 	}
 }
 
@@ -154,8 +155,9 @@ func Follow(ctx context.Context, c *core.Core, id string, give func(journal.Reco
 	if err != nil {
 		return Details{}, err
 	}
-	last := uint64(0)
+	last, asker := uint64(0), submit.NewAsker(c)
 	for {
+		asker.Soon()
 		r, err := s.Run(first.ID)
 		if err != nil {
 			return Details{}, err

@@ -1,9 +1,11 @@
 package watch
 
 import (
+	"context"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/submit"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 )
 
@@ -15,6 +17,9 @@ func Open(c *core.Core) (*runs.Store, error) {
 	}
 	if err := runs.Adopt(dir, time.Now()); err != nil {
 		c.Warn("runs that were killed could not all be ended: " + err.Error())
+	}
+	if err := submit.Refresh(context.Background(), c); err != nil {
+		c.Warn("jobs that were submitted are shown as they were: " + err.Error())
 	}
 	s, err := runs.Open(dir)
 	if err != nil {

@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -18,6 +19,10 @@ import (
 type Host struct {
 	Reading headroom.Reading
 	Err     error
+	// Given is what an engine has set aside for the job that this is, 0 for none, and GivenBy that engine. It bounds the limit of a run, whether or not
+	// a cgroup holds it. Admission goes by the host's memory: the jobs beside this one are in its ledger.
+	Given   limit.Bytes
+	GivenBy string
 }
 
 // Numbers are the expected need and the limits of one run, in bytes.
@@ -74,9 +79,9 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 		}
 	}
 	n.Ceiling, n.CeilingOf = capacity, "this machine"
-	if outer, path := host.enclosing(); outer > 0 && outer <= capacity {
+	if outer, what := host.enclosing(); outer > 0 && (outer <= capacity || capacity == 0) {
 		n.Ceiling, _ = host.Below(0)
-		n.CeilingOf = "cgroup " + path
+		n.CeilingOf = what
 	}
 	memory, n.LimitNote = host.Below(memory)
 	n.Memory = max(memory, limit.MiB) // the least that can be configured: never none at all
@@ -97,7 +102,7 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 // Below returns a memory limit kept strictly below the enclosing ones, whose own kill may take everything in them, this process too (a
 // kubelet sets memory.oom.group). why says below what, "" when memory is returned as it was. 0, no limit, is kept below too.
 func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
-	outer, path := h.enclosing()
+	outer, what := h.enclosing()
 	if outer <= 0 {
 		return memory, ""
 	}
@@ -106,21 +111,24 @@ func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
 	if memory > 0 && memory <= below {
 		return memory, ""
 	}
-	return below, fmt.Sprintf("kept below the %s that %s allows", outer.Human(), path)
+	return below, fmt.Sprintf("kept below the %s that %s allows", outer.Human(), strings.TrimPrefix(what, "cgroup "))
 }
 
-// enclosing returns the tightest memory limit around us and its cgroup; 0 and "" when there is none.
+// enclosing returns the tightest memory limit around us and what sets it; 0 and "" when there is none.
 func (h Host) enclosing() (limit.Bytes, string) {
-	tightest, path := limit.Bytes(0), ""
+	tightest, what := h.Given, ""
+	if h.Given > 0 {
+		what = "the job of " + h.GivenBy
+	}
 	if h.Err != nil {
-		return 0, ""
+		return tightest, what
 	}
 	for _, g := range h.Reading.Cgroups {
 		if g.Limit != headroom.Unlimited && g.Limit > 0 && (tightest == 0 || g.Limit < tightest) {
-			tightest, path = g.Limit, g.Path
+			tightest, what = g.Limit, "cgroup "+g.Path
 		}
 	}
-	return tightest, path
+	return tightest, what
 }
 
 // minFree returns the memory that admission leaves free on a host of this capacity.

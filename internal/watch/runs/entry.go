@@ -20,13 +20,17 @@ const (
 
 // Entry is one run in a list, and a line of the index. Sizes are in bytes.
 type Entry struct {
-	ID      string    `json:"id"`
-	Kind    string    `json:"kind"`
-	Parent  string    `json:"parent,omitempty"`
-	Tool    string    `json:"tool"`
-	Variant string    `json:"variant,omitempty"`
-	Project string    `json:"project"`
-	PID     int       `json:"pid,omitempty"`
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Parent  string `json:"parent,omitempty"`
+	Tool    string `json:"tool"`
+	Variant string `json:"variant,omitempty"`
+	Project string `json:"project"`
+	PID     int    `json:"pid,omitempty"`
+	// Job is the name of the job that the run is of, Engine what places that, and Node the machine where it did; "" for a run that nobody submitted.
+	Job     string    `json:"job,omitempty"`
+	Engine  string    `json:"engine,omitempty"`
+	Node    string    `json:"node,omitempty"`
 	Started time.Time `json:"started"`
 	// Ended is nil while it runs or waits.
 	Ended *time.Time `json:"ended"`
@@ -206,7 +210,7 @@ const maxReason = 300
 // entryOf returns the line of a run for the index. day is the folder of its file.
 func entryOf(h *Header, r *journal.Report, day string) Entry {
 	e := Entry{
-		ID: h.ID, Kind: h.Kind, Parent: h.Parent, PID: h.PID, Started: h.Started, Day: day, Notifies: h.Notifies,
+		ID: h.ID, Kind: h.Kind, Parent: h.Parent, PID: h.PID, Job: h.Job, Started: h.Started, Day: day, Notifies: h.Notifies,
 		Tool: r.Tool, Variant: r.Variant, Project: r.Project,
 		Outcome: string(r.Outcome), ExitCode: r.ExitCode, Signal: r.Signal, DurationMS: r.DurationMS,
 		PeakBytes: r.PeakBytes, LimitBytes: r.LimitBytes, ReservationBytes: r.ReservationBytes,

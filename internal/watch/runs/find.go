@@ -37,6 +37,9 @@ func (s *Store) Find(id string) (Entry, error) {
 	if i := slices.IndexFunc(list, func(e Entry) bool { return e.ID == id }); i >= 0 {
 		return list[i], nil
 	}
+	if i := slices.IndexFunc(list, func(e Entry) bool { return id != "" && e.Job == id }); i >= 0 {
+		return list[i], nil
+	}
 	named := func(e Entry) bool {
 		return (e.Parent == "" || e.Kind == KindRun) && (id == Last || id != "" && e.Tool == id)
 	}
@@ -112,6 +115,9 @@ func (s *Store) Run(id string) (*Run, error) {
 
 // load reads the file of a run from its beginning. When that fails, it returns a run with the entry alone, and an *UnknownError.
 func (s *Store) load(e Entry) (*Run, error) {
+	if j := s.placed.seen[e.ID]; j != nil && e.Kind == KindJob {
+		return j.run, nil
+	}
 	if t := s.live[e.ID]; t != nil {
 		e.Day = t.run.Day
 	}
@@ -132,6 +138,7 @@ func (s *Store) load(e Entry) (*Run, error) {
 		t.run.ended, t.run.died, t.run.Ended = true, true, e.Ended
 		t.run.settle()
 	}
+	s.mark(&t.run.Entry)
 	t.run.ByProcess = t.run.shares.byProcess()
 	return t.run, nil
 }

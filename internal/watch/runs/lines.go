@@ -21,7 +21,11 @@ const (
 	KindServe   = "serve"   // a day of `plimsoll serve`
 	KindAsk     = "ask"     // a question to the built-in agent
 	KindChat    = "chat"    // a conversation with it
+	KindJob     = "job"     // a job that an engine places, as long as there is no run of it here
 )
+
+// JobName is the variable by which a run learns the name of the job that it is of.
+const JobName = "PLIMSOLL_JOB"
 
 // Header is the first line of a run's file.
 type Header struct {
@@ -29,7 +33,9 @@ type Header struct {
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
 	// Parent is the ID of the run around this one, "" for none.
-	Parent  string    `json:"parent,omitempty"`
+	Parent string `json:"parent,omitempty"`
+	// Job is the name of the job that the run is of, "" for none.
+	Job     string    `json:"job,omitempty"`
 	PID     int       `json:"pid"`
 	Version string    `json:"version,omitempty"`
 	Started time.Time `json:"started"`

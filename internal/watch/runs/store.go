@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
@@ -43,13 +44,14 @@ type Store struct {
 	live map[string]*tail
 	// strange are names that are no runs: links, pipes, files of others.
 	strange map[string]string
+	placed  placed
 	// Version counts the changes.
 	version uint64
 }
 
 // Open opens the store of a state directory, which need not exist yet. The Store is valid also with an error; Poll tries again.
 func Open(stateDir string) (*Store, error) {
-	s := &Store{dir: dirOf(stateDir)}
+	s := &Store{dir: dirOf(stateDir), placed: placed{store: jobs.StoreIn(stateDir), seen: map[string]*seenJob{}}}
 	s.forget()
 	return s, s.openRoot()
 }
@@ -105,6 +107,9 @@ func (s *Store) Damaged() int { return s.damaged }
 
 // Poll reads what was written since the last call.
 func (s *Store) Poll() error {
+	if s.placed.poll() {
+		s.version++
+	}
 	if s.root != nil && s.replaced() {
 		_ = s.Close()
 	}
@@ -322,6 +327,12 @@ func (s *Store) Entries() []Entry {
 			list = append(list, t.run.Entry)
 		}
 	}
+	for i := range list {
+		s.mark(&list[i])
+	}
+	for _, r := range s.shown() {
+		list = append(list, r.Entry)
+	}
 	sorting.By(list, func(a, b Entry) int {
 		if c := b.Started.Compare(a.Started); c != 0 {
 			return c
@@ -344,6 +355,11 @@ func (s *Store) Ended(since time.Time) []Entry {
 			list = append(list, *e)
 		}
 	}
+	for _, r := range s.shown() {
+		if r.Ended != nil && !r.Ended.Before(since) {
+			list = append(list, r.Entry)
+		}
+	}
 	sorting.By(list, func(a, b Entry) int {
 		return cmp.Or(b.Ended.Compare(*a.Ended), strings.Compare(a.ID, b.ID))
 	})
@@ -364,6 +380,11 @@ func (s *Store) Live() []*Run {
 		if t.run.reporter != nil && t.run.Live() {
 			t.run.settleTime()
 			list = append(list, t.run)
+		}
+	}
+	for _, r := range s.shown() {
+		if r.Live() {
+			list = append(list, r)
 		}
 	}
 	sorting.By(list, func(a, b *Run) int {

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/submit"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -31,6 +33,7 @@ type Live struct {
 	cpu      map[string]cpuReading
 	now      func() time.Time
 	core     *core.Core
+	asker    *submit.Asker
 	price    price
 }
 
@@ -64,7 +67,7 @@ func Open(c *core.Core) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{store: store, holders: map[string]admission.Holder{}, cpu: map[string]cpuReading{}, now: time.Now, core: c, price: priceOf(c)}
+	l := &Live{store: store, holders: map[string]admission.Holder{}, cpu: map[string]cpuReading{}, now: time.Now, core: c, asker: submit.NewAsker(c), price: priceOf(c)}
 	told := map[string]bool{} // each look has the same ones
 	l.ledger, l.noLedger = c.OpenLedger(func(w admission.Warning) {
 		if !told[w.Text] && len(told) < maxWarnings {
@@ -110,6 +113,7 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
+	l.asker.Soon()
 	snap := Snapshot{Host: Host{Time: now, Waiting: []Waiter{}}, Runs: []Row{}}
 	if err := l.store.Poll(); err != nil {
 		return snap, err
@@ -318,6 +322,11 @@ func (l *Live) Continue(id string) (note string, err error) {
 // End implements [Controls].
 func (l *Live) End(id string) (note string, err error) {
 	h, err := l.claim(id)
+	if err != nil && jobs.CheckID(id) == nil {
+		if r, noJob := submit.Cancel(context.Background(), l.core, id); noJob == nil {
+			return "asked " + r.Engine + " to end " + id, nil
+		}
+	}
 	if err != nil {
 		return "", err
 	}

@@ -79,6 +79,9 @@ type Row struct {
 	User string `json:"user,omitempty"`
 	// PID is the process of the plimsoll that supervises it.
 	PID int `json:"pid,omitempty"`
+	// Engine is what placed it and Node where, "" for a run that nobody submitted.
+	Engine string `json:"engine,omitempty"`
+	Node   string `json:"node,omitempty"`
 	// State is "running", "waits_for_you", "idle", "waiting", "paused", "stale", or the outcome: that of the report, or "died".
 	State string `json:"state"`
 	// StateSince has the time at which it began to wait for its user, or to be idle.
@@ -178,7 +181,7 @@ func priceOf(c *core.Core) price { return watch.Cost(c.Config) }
 // rowOf returns the row of a run in the store, by its entry.
 func rowOf(e *runs.Entry, now time.Time, price price) Row {
 	r := Row{
-		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,
+		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID, Engine: e.Engine, Node: e.Node,
 		State: e.Condition(), StateSince: e.StateSince, Reason: e.Reason, Started: e.Started, Since: e.Started, Ended: e.Ended,
 		AgeMS:     max(0, now.Sub(e.Started).Milliseconds()),
 		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,

@@ -1,0 +1,53 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// givenBySlurm returns the memory that Slurm has set aside on this node for the job that this is, 0 for no job, and for one without a figure.
+// Where a cgroup holds it, slurmstepd ends the whole job at it; where none does, the run keeps to it all the same.
+func givenBySlurm(getenv func(string) string) limit.Bytes {
+	const most = 1 << 30 // MiB: a petabyte
+	number := func(name string) int64 {
+		n, err := strconv.ParseInt(getenv(name), 10, 64)
+		if err != nil || n < 0 || n > most {
+			return 0
+		}
+		return n
+	}
+	if getenv("SLURM_JOB_ID") == "" {
+		return 0
+	}
+	mib := number("SLURM_MEM_PER_NODE")
+	if mib == 0 {
+		mib = number("SLURM_MEM_PER_CPU") * min(number("SLURM_CPUS_ON_NODE"), 1<<16)
+	}
+	return limit.Bytes(min(mib, most)) * limit.MiB
+}
+
+// underSlurm tells what Slurm does with the job that this is: that it was started again, and that it is asked to end, which end
+// says when the run is over.
+func (x *process) underSlurm() (end func()) {
+	if os.Getenv("SLURM_JOB_ID") == "" {
+		return func() {}
+	}
+	if n, err := strconv.Atoi(os.Getenv("SLURM_RESTART_COUNT")); err == nil && n > 0 {
+		x.report.warn("slurm", fmt.Sprintf("Slurm has started this job again (%d times so far), after a requeue, a preemption or the loss of a node: what an earlier start has done is there", n))
+	}
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	return func() {
+		signal.Stop(asked)
+		select {
+		case <-asked:
+			x.report.warn("slurm", "Slurm has asked the job to end (SIGTERM), as it does before a preemption or a requeue, at the end of the job's time, and for scancel")
+		default:
+		}
+	}
+}

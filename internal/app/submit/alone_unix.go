@@ -1,0 +1,13 @@
+//go:build unix
+
+package submit
+
+import (
+	"os"
+	"syscall"
+)
+
+// alone returns how a process is started that outlives this one and its terminal.
+func alone() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func endProcess(p *os.Process) error { return p.Signal(syscall.SIGTERM) }

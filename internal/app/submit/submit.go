@@ -1,0 +1,267 @@
+package submit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/jobs"
+	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Options are the flags of `plimsoll submit`.
+type Options struct {
+	Command []string
+	// On is the engine; "" goes by the configuration.
+	On string
+	// Name names the job; "" makes a name.
+	Name string
+	// Tool is that of a run.
+	Tool string
+	// Env are the variables that go with it, NAME or NAME=VALUE.
+	Env []string
+	// Queue is the engine's queue, "" for its own.
+	Queue   string
+	Retries int
+	// Image, Work, Secrets and Priority are for Kubernetes.
+	Image, Work, Priority string
+	Secrets               []string
+	// Limits are the flags of limits as they were given, for the run there.
+	Limits []config.Flag
+	// Attended is for a submitter that stays.
+	Attended bool
+}
+
+// Plan is a job before it is handed over. Sizes are in bytes.
+type Plan struct {
+	Name        string         `json:"name"`
+	Engine      string         `json:"engine"`
+	Tool        string         `json:"tool"`
+	Project     string         `json:"project"`
+	Command     []string       `json:"command"`
+	Because     string         `json:"because"`
+	MemoryBytes limit.Bytes    `json:"memory_bytes"`
+	LimitBytes  limit.Bytes    `json:"limit_bytes"`
+	CPUs        float64        `json:"cpus,omitempty"`
+	TimeMS      int64          `json:"time_ms,omitempty"`
+	Slots       map[string]int `json:"slots,omitempty"`
+	Env         []string       `json:"env"` // names
+	Queue       string         `json:"queue,omitempty"`
+	Retries     int            `json:"retries"`
+	// HandedOver is what the engine would get, for a person.
+	HandedOver string `json:"handed_over"`
+
+	job    jobs.Job
+	record jobs.Record
+	engine jobs.Engine
+}
+
+// handTime bounds how long an engine has to take a job.
+const handTime = 30 * time.Second
+
+// Decide returns what would be handed over. Nothing is made.
+func Decide(c *core.Core, o Options) (*Plan, error) {
+	if len(o.Command) == 0 {
+		return nil, (&jobs.Job{ID: "none"}).Check()
+	}
+	general, err := c.Config.For("")
+	if err != nil {
+		return nil, err
+	}
+	on := cmp.Or(o.On, general.Submit.On)
+	expected, settings, err := run.PredictJob(c, on == Local, o.Tool, o.Command)
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.Dirs.State()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Name: cmp.Or(o.Name, jobs.NewID(expected.Tool)), Engine: on, Tool: expected.Tool, Project: expected.Project, Because: expected.Because(),
+		Command:     secrets.Environ(os.Environ()).Argv(o.Command),
+		MemoryBytes: limit.Bytes(expected.ReservationBytes), LimitBytes: limit.Bytes(expected.LimitBytes), CPUs: settings.CPUs, Queue: o.Queue, Retries: o.Retries, Env: []string{},
+	}
+	if on == Slurm { // which takes one figure
+		p.LimitBytes = limit.Bytes(expected.OneFigureBytes())
+		p.MemoryBytes = p.LimitBytes
+	}
+	env, err := variables(o.Env)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		p.Env = append(p.Env, name)
+	}
+	if settings.MaxConcurrent > 0 {
+		p.Slots = map[string]int{p.Tool: 1}
+	}
+	if settings.TimeMax > 0 {
+		p.TimeMS = (settings.TimeMax + settings.Grace).Milliseconds()
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	p.job = jobs.Job{
+		ID: p.Name, Tool: p.Tool, Argv: o.Command, Flags: flagsOf(o, on, p.LimitBytes), Env: env, Dir: dir, Folder: jobs.StoreIn(state).Folder(p.Name),
+		Memory: p.MemoryBytes, MemoryLimit: p.LimitBytes, CPUs: p.CPUs, Time: time.Duration(p.TimeMS) * time.Millisecond, Slots: p.Slots,
+		Queue: o.Queue, Retries: o.Retries,
+	}
+	if err := p.job.Check(); err != nil {
+		return nil, err
+	}
+	if p.engine, err = openEngine(on, setting{core: c, options: o, told: c.Warn}); err != nil {
+		return nil, err
+	}
+	p.record = jobs.Record{
+		Ref: jobs.Ref{ID: p.Name, Folder: p.job.Folder}, Engine: on, Tool: p.Tool, Variant: expected.Variant, Project: p.Project, Command: p.Command,
+		Memory: p.MemoryBytes, MemoryLimit: p.LimitBytes, Status: jobs.Status{Phase: jobs.Starting, Detail: "it is being handed over"},
+	}
+	p.HandedOver, err = p.engine.Plan(&p.job)
+	return p, err
+}
+
+// flagsOf returns the flags of the run there: the limits as they were given, and elsewhere the memory as it was decided here, where the history is.
+func flagsOf(o Options, on string, memory limit.Bytes) []string {
+	var flags []string
+	for _, f := range o.Limits {
+		if f.Key != "wait" && (f.Key != "memory_max" || on == Local) {
+			flags = append(flags, f.Name+"="+f.Value)
+		}
+	}
+	if o.Tool != "" {
+		flags = append(flags, "--tool="+o.Tool)
+	}
+	if memory > 0 && on != Local {
+		flags = append(flags, fmt.Sprintf("--memory-max=%d", memory))
+	}
+	// Another run there, or somebody's program, may be about to end: a job that was placed is not lost for that.
+	return append(flags, "--wait")
+}
+
+// variables returns NAME=VALUE for what --env names.
+func variables(named []string) ([]string, error) {
+	var env []string
+	for _, text := range named {
+		name, value, given := strings.Cut(text, "=")
+		if !given {
+			value, given = os.LookupEnv(name)
+		}
+		switch {
+		case !isVariable(name):
+			return nil, fmt.Errorf("--env %s: a variable's name has letters, digits and _ only, and does not begin with a digit", limit.Short(name, 64))
+		case !given:
+			return nil, fmt.Errorf("--env %s: there is no such variable here; write --env %[1]s=VALUE to give it one", name)
+		}
+		env = append(env, name+"="+value)
+	}
+	return env, nil
+}
+
+func isVariable(name string) bool {
+	for i, c := range name {
+		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// Submit hands a job over. Of one that fails nothing is kept.
+func Submit(ctx context.Context, c *core.Core, p *Plan) error {
+	state, err := c.Dirs.EnsureState()
+	if err != nil {
+		return err
+	}
+	store := jobs.StoreIn(state)
+	p.record.Submitted = time.Now().UTC()
+	if err := store.Create(p.record); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not taken it within %s", p.Engine, handTime))
+	defer cancel()
+	at, err := p.engine.Submit(ctx, &p.job)
+	if err != nil {
+		return errors.Join(err, store.Remove(p.Name))
+	}
+	p.record.At = at
+	return store.Update(p.Name, func(r *jobs.Record) {
+		r.At, r.Status = at, jobs.Status{Phase: jobs.Queued, Detail: "its engine has it and was not asked since"}
+	})
+}
+
+// find returns the record of a job and its engine.
+func find(c *core.Core, name string) (jobs.Record, jobs.Engine, error) {
+	state, err := c.Dirs.State()
+	if err != nil {
+		return jobs.Record{}, nil, err
+	}
+	r, err := jobs.StoreIn(state).Get(name)
+	if err != nil {
+		return r, nil, err
+	}
+	e, err := openEngine(r.Engine, setting{core: c, told: c.Warn})
+	return r, e, err
+}
+
+// Cancel ends a job. It returns what the job was at.
+func Cancel(ctx context.Context, c *core.Core, name string) (jobs.Record, error) {
+	name = jobOf(c, name)
+	if err := Refresh(ctx, c, name); err != nil {
+		return jobs.Record{}, err
+	}
+	r, engine, err := find(c, name)
+	if err != nil || r.Status.Phase.Over() {
+		return r, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", r.Engine, handTime))
+	defer cancel()
+	return r, engine.Cancel(ctx, r.Ref)
+}
+
+// jobOf returns the name of the job that a run is of, or name as it is.
+func jobOf(c *core.Core, name string) string {
+	dir, err := c.Dirs.State()
+	if err != nil {
+		return name
+	}
+	store, err := runs.Open(dir)
+	if err != nil {
+		return name
+	}
+	defer store.Close()
+	if store.Poll() != nil {
+		return name
+	}
+	if e, err := store.Find(name); err == nil && e.Job != "" && strings.HasPrefix(e.ID, name) {
+		return e.Job
+	}
+	return name
+}
+
+// Living returns the names of jobs that have not ended, for shell completion.
+func Living(c *core.Core) []string {
+	state, err := c.Dirs.State()
+	if err != nil {
+		return nil
+	}
+	list, _ := jobs.StoreIn(state).List()
+	list = slices.DeleteFunc(list, func(r jobs.Record) bool { return r.Status.Phase.Over() })
+	var names []string
+	for _, r := range list {
+		names = append(names, r.ID+"\t"+r.Tool+" in "+r.Project+", "+string(r.Status.Phase))
+	}
+	return names
+}

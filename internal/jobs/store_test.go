@@ -1,0 +1,188 @@
+package jobs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+func record(id string) Record {
+	return Record{
+		Ref: Ref{ID: id}, Engine: "slurm", Tool: "make", Project: "web", Command: []string{"make", "test"}, Submitted: time.Unix(1_800_000_000, 0).UTC(),
+		Status: Status{Phase: Queued, Reason: "Licenses"},
+	}
+}
+
+func create(t *testing.T, s *Store, id string) {
+	t.Helper()
+	if err := s.Create(record(id)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARecordComesBack(t *testing.T) {
+	s := StoreIn(t.TempDir())
+	if list, err := s.List(); len(list) > 0 || err != nil {
+		t.Fatalf("of a store that is not there: %v, %v", list, err)
+	}
+	want := record("make-1")
+	if err := s.Create(want); err != nil {
+		t.Fatal(err)
+	}
+	want.Schema, want.Folder = schema, s.Folder("make-1")
+	got, err := s.Get("make-1")
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+	for name, mode := range map[string]os.FileMode{".": 0o700, RecordName: 0o600} {
+		if info, err := os.Stat(filepath.Join(s.Folder("make-1"), name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+	if _, err := s.Get("make-2"); err == nil || !strings.Contains(err.Error(), "plimsoll runs lists them") {
+		t.Errorf("an unknown one: %v", err)
+	}
+	if _, err := s.Get("../make-1"); err == nil {
+		t.Error("a name leads out of the store")
+	}
+}
+
+func TestOfManyThatSubmitOneNameOneDoes(t *testing.T) {
+	s := StoreIn(t.TempDir())
+	var taken, made atomic.Int64
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			switch err := s.Create(record("nightly")); {
+			case err == nil:
+				made.Add(1)
+			case errors.Is(err, ErrTaken):
+				taken.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if made.Load() != 1 || taken.Load() != 19 {
+		t.Errorf("%d made, %d refused", made.Load(), taken.Load())
+	}
+}
+
+func TestWhatHasEndedStays(t *testing.T) {
+	s := StoreIn(t.TempDir())
+	create(t, s, "a")
+	start := filepath.Join(s.Folder("a"), StartName)
+	if err := os.WriteFile(start, []byte("export KEY=secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := func(status Status) {
+		t.Helper()
+		if err := s.Update("a", func(r *Record) { r.Status = status }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(Status{Phase: Running, Node: "n1"})
+	if _, err := os.Stat(start); err != nil {
+		t.Error("a job that runs has lost the file by which it is started again")
+	}
+	set(Status{Phase: Ended, ExitCode: 3, Report: &journal.Report{ExitCode: 3, Tool: "make"}})
+	set(Status{Phase: Running})
+	r, err := s.Get("a")
+	if err != nil || r.Status.Phase != Ended || r.Status.ExitCode != 3 {
+		t.Errorf("%+v, %v", r.Status, err)
+	}
+	if report := s.Report("a"); report == nil || report.Tool != "make" {
+		t.Errorf("the report is %+v", report)
+	}
+	if _, err := os.Stat(start); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the variables of a job that has ended are still there: %v", err)
+	}
+}
+
+func TestTheOldestThatHaveEndedMakeRoom(t *testing.T) {
+	s := StoreIn(t.TempDir())
+	for i := range MaxKept {
+		r := record(fmt.Sprintf("j%d", i))
+		if r.Submitted = r.Submitted.Add(time.Duration(i) * time.Second); i < MaxKept/2 {
+			r.Status = Status{Phase: Ended, Ended: r.Submitted}
+		}
+		folder := s.Folder(r.ID)
+		body, err := json.Marshal(r)
+		if err := errors.Join(err, os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, RecordName), body, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(t, s, "newest")
+	_, gone := s.Get(fmt.Sprintf("j%d", MaxKept/10-1))
+	if _, err := s.Get(fmt.Sprintf("j%d", MaxKept/10)); err != nil || gone == nil {
+		t.Errorf("the oldest tenth: %v, %v", gone, err)
+	}
+	list, err := s.List()
+	if err != nil || len(list) != MaxKept-MaxKept/10+1 {
+		t.Fatalf("%d are kept, %v", len(list), err)
+	}
+	for i, r := range list { // none that has ended is left, and there are as many
+		if r.Status.Phase == Ended {
+			if err := errors.Join(s.Remove(r.ID), os.Mkdir(s.Folder(fmt.Sprintf("k%d", i)), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range MaxKept / 10 {
+		if err := os.Mkdir(s.Folder(fmt.Sprintf("l%d", i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Create(record("too-many")); err == nil || !strings.Contains(err.Error(), "wait until some have ended") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTextsOfOthersAreBounded(t *testing.T) {
+	s := StoreIn(t.TempDir())
+	r := record("a")
+	r.Command = strings.Fields(strings.Repeat(strings.Repeat("x", 1000)+" ", 200))
+	r.Status.Detail = strings.Repeat("d", 1<<20)
+	if err := s.Create(r); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(s.Folder("a"), RecordName))
+	if err != nil || info.Size() > maxRecord {
+		t.Errorf("the record has %d bytes, %v", info.Size(), err)
+	}
+	if _, err := s.Get("a"); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	body, _ := json.Marshal(record("a"))
+	for _, text := range []string{string(body), "", "{}", `{"status":{"started":1}}`, `{"command":[`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := parse(text)
+		if err != nil {
+			return
+		}
+		dir := t.TempDir()
+		s := StoreIn(dir)
+		if r.ID = "a"; s.Create(r) != nil {
+			return // a year that JSON cannot write
+		}
+		if _, err := s.Get("a"); err != nil {
+			t.Errorf("what was written cannot be read: %v", err)
+		}
+	})
+}

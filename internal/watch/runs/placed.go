@@ -1,0 +1,157 @@
+package runs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/jobs"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Lost is the outcome of a job that its engine no longer knows and that left no report.
+const Lost = "lost"
+
+// placed are the jobs that were submitted, as they were last told. A job is shown until there is a run of it here, which knows more: that is
+// so in the queue of this host, and where a cluster's home directories are shared.
+type placed struct {
+	store *jobs.Store
+	seen  map[string]*seenJob
+}
+
+type seenJob struct {
+	changed time.Time
+	over    bool
+	run     *Run
+}
+
+// poll reads what has changed. One that has ended is read once.
+func (p *placed) poll() (changed bool) {
+	ids, err := p.store.IDs()
+	if err != nil {
+		return false // who lists and submits jobs is told
+	}
+	here := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		here[id] = true
+		before := p.seen[id]
+		if before != nil && before.over {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(p.store.Folder(id), jobs.RecordName))
+		if err != nil || before != nil && info.ModTime().Equal(before.changed) {
+			continue
+		}
+		r, err := p.store.Get(id)
+		if err != nil {
+			continue
+		}
+		if r.Status.Phase.Over() {
+			r.Status.Report = p.store.Report(id)
+		}
+		p.seen[id], changed = &seenJob{info.ModTime(), r.Status.Phase.Over(), runOfJob(&r)}, true
+	}
+	for id := range p.seen {
+		if !here[id] {
+			delete(p.seen, id)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// runOfJob returns a job in the form of a run.
+func runOfJob(r *jobs.Record) *Run {
+	report := journal.Report{
+		Tool: r.Tool, Variant: r.Variant, Project: r.Project, Command: r.Command, ReservationBytes: int64(r.Memory), LimitBytes: int64(r.MemoryLimit),
+	}
+	s := &r.Status
+	if s.Report != nil {
+		report = *s.Report
+	} else if s.Phase == jobs.Ended {
+		report.Outcome, report.ExitCode, report.Signal = s.Outcome(), s.ExitCode, s.Signal
+		if !s.Started.IsZero() {
+			report.DurationMS = max(0, s.Ended.Sub(s.Started).Milliseconds())
+		}
+	}
+	run := newRun()
+	run.Header = Header{ID: r.ID, Kind: KindJob, Job: r.ID, Started: r.Submitted, Report: report}
+	run.Report, run.Seen = report, r.Submitted
+	run.Entry = entryOf(&run.Header, &report, "")
+	e := &run.Entry
+	e.Engine, e.Node = r.Engine, s.Node
+	var reasons []string
+	switch {
+	case s.Phase == jobs.Lost:
+		e.Outcome = Lost
+	case s.Phase == jobs.Ended:
+		reasons = append(reasons, reasonOf(&report, ""))
+	case s.Phase == jobs.Running:
+		e.Outcome = Running
+	default:
+		e.Outcome = Waiting
+	}
+	if words := s.Words(); words != "" && (s.Phase != jobs.Ended || !plain[s.Reason] || s.Detail != "") {
+		reasons = append(reasons, r.Engine+": "+words)
+	}
+	reasons = append(reasons, r.Unanswered)
+	e.Reason = limit.Short(strings.Join(nonEmpty(reasons), "; "), maxReason)
+	if e.State = e.Outcome; s.Phase.Over() {
+		ended := s.Ended
+		e.State, e.Ended = "", &ended
+		run.ended = true
+	}
+	return run
+}
+
+// plain are the engines' words that say no more than the exit status does.
+var plain = map[string]bool{"COMPLETED": true, "FAILED": true, "Completed": true, "Complete": true, "Error": true}
+
+func nonEmpty(list []string) (kept []string) {
+	for _, text := range list {
+		if text != "" {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
+
+// shown returns the jobs that have no run in the store, or whose run is over while they wait, as after a requeue.
+func (s *Store) shown() []*Run {
+	if len(s.placed.seen) == 0 {
+		return nil
+	}
+	const over, lives = 1, 2
+	found := map[string]int{}
+	for _, e := range s.index {
+		found[e.Job] = max(found[e.Job], over)
+	}
+	for id, t := range s.live {
+		if s.index[id] == nil && t.run.reporter != nil {
+			found[t.run.Job] = max(found[t.run.Job], map[bool]int{false: over, true: lives}[t.run.Live()])
+		}
+	}
+	var list []*Run
+	for id, j := range s.placed.seen {
+		if n := found[id]; n == 0 || n == over && j.run.Outcome == Waiting {
+			if j.run.Live() {
+				j.run.settleTime()
+			}
+			list = append(list, j.run)
+		}
+	}
+	return list
+}
+
+// mark adds to the entry of a run what is known of its job. Of a run that died with its plimsoll the engine may know why.
+func (s *Store) mark(e *Entry) {
+	j := s.placed.seen[e.Job]
+	if j == nil || e.Kind == KindJob {
+		return
+	}
+	if e.Engine, e.Node = j.run.Engine, j.run.Node; e.Outcome == Died && j.run.Reason != "" {
+		e.Reason = j.run.Reason
+	}
+}
