@@ -190,7 +190,7 @@ type ledger struct {
 	all int
 }
 
-// answerCost is what one of its answers costs: 1,000 tokens of gpt-4o, at $10 a million, and none read.
+// answerCost is the price of one of its answers: 1,000 tokens of gpt-4o, at $10 a million, and none read.
 const answerCost = 0.01
 
 func newLedger(t *testing.T, address string) *ledger {

@@ -34,7 +34,7 @@ const (
 	unknown // nobody knows whether it was or will be written
 )
 
-// register is what the key has to behave like.
+// register models the key as it has to behave.
 var register = porcupine.Model{
 	Init: func() any { return uint64(0) },
 	Step: func(state, input, output any) (bool, any) {

@@ -8,7 +8,7 @@ import (
 
 // share is the part of a budget that this host may spend. All amounts are sums since the period began.
 type share struct {
-	// granted is how far this host's spending may go, and published what the others were last told of that. It is never less than granted
+	// granted bounds this host's spending, and published the same as the others were last told. It is never less than granted
 	// but for an advance: a share is made smaller here first, and for the others once no process goes by the old one.
 	granted, published float64
 	told               float64 // this host's spending, as the others were last told

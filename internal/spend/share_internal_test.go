@@ -67,7 +67,9 @@ func (f *table) Divide(_ context.Context, c Claim) (Part, error) {
 
 // Days and months are the host's own: one whose clock or zone is another spends under another date, and so of another sum.
 func TestPeriodsOfATeam(t *testing.T) {
-	team := &table{claims: make(chan Claim, 100), answer: func(c Claim) (Part, error) { return Part{Granted: c.Spent + c.Held + 1, Published: c.Spent + c.Held + 1}, nil }}
+	team := &table{claims: make(chan Claim, 100), answer: func(c Claim) (Part, error) {
+		return Part{Granted: c.Spent + c.Held + 1, Published: c.Spent + c.Held + 1}, nil
+	}}
 	var clock atomic.Int64
 	move := func(d time.Duration) { clock.Add(int64(d)) }
 	now := func() time.Time { return time.Unix(0, clock.Load()) }

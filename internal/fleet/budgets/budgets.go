@@ -46,17 +46,17 @@ type Team struct {
 // Of returns the division that a store keeps, for a host of this name.
 func Of(s Store, name string) *Team { return &Team{s, name[:min(len(name), maxName)]} }
 
-// A value is what is kept of one budget in one period.
+// A value keeps one budget in one period.
 type value struct {
 	Hosts map[string]line `json:"hosts"`
-	// Gone is what hosts have spent whose lines were added up.
+	// Gone sums up hosts whose lines were dropped.
 	Gone float64 `json:"gone,omitempty"`
 }
 
 // A line is a host's own.
 type line struct {
 	Name string `json:"name"`
-	// Granted is how far it may spend, and Spent what it has spent when it told last, of the whole period.
+	// Granted bounds its spending, and Spent was spent when it told last, both of the whole period.
 	Granted float64 `json:"granted"`
 	Spent   float64 `json:"spent"`
 	// Gone is the part of both that is in the value's.

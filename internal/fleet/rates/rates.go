@@ -31,7 +31,7 @@ type Team struct{ store Store }
 // Of returns the division that a store keeps.
 func Of(s Store) *Team { return &Team{s} }
 
-// A value is what is kept of one allowance.
+// A value keeps who has a queue for one allowance.
 type value struct {
 	Hosts map[string]queue `json:"hosts"`
 	// By is the host that wrote it.
