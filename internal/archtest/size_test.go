@@ -22,8 +22,8 @@ var roomLines = map[string]int{
 	"config":           10430,
 	"deploy":           310,
 	"e2e":              700,
-	"examples":         760, // with three hosts of a fleet
-	"fleet":            8000, // what hosts share, and the engines that place runs
+	"examples":         760,   // with three hosts of a fleet
+	"fleet":            8000,  // what hosts share, and the engines that place runs
 	"internal":         12040, // with the limits of spending, and the wrapping of lines
 	"internal/testing": 9420,
 	"journal":          1860,
