@@ -49,6 +49,8 @@ type report struct {
 	id      string // of the run
 	outcome journal.Outcome
 	status  Status
+	// fleetTold is true once somebody was told that the fleet is away.
+	fleetTold bool
 }
 
 func newReport(o *Options) *report {
