@@ -55,7 +55,7 @@ func TestAProjectsFileHoldsOnlyWhatItMaySet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range config.Keys() {
-		if k.Table == "upstream" || k.Table == "serve" || k.Table == "watch" {
+		if k.Table == "upstream" || k.Table == "serve" || k.Table == "watch" || k.Table == "submit" {
 			if strings.Contains(string(data), "["+k.Table+"]") {
 				t.Errorf("table [%s], which a project file may not have, is in the file", k.Table)
 			}

@@ -101,8 +101,9 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			Early: 30 * time.Second, MaxResult: 4 * limit.GiB, MemoryMax: 2 * limit.GiB, PidsMax: 512,
 			MaxProcesses: 16, Idle: 30 * time.Minute, ArgoCDTokens: "off", ArgoCDTools: "common", ArgoCDSimulator: "off",
 		},
-		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
-		Watch: config.WatchSettings{Runs: true},
+		Serve:  config.ServeSettings{Listen: "127.0.0.1:4620"},
+		Watch:  config.WatchSettings{Runs: true},
+		Submit: config.SubmitSettings{On: "local"},
 		Memory: config.MemorySettings{
 			State: config.MemoryDefault, DiskMax: 256 * limit.MiB, Age: 2160 * time.Hour, FactsTokens: 20_000,
 		},

@@ -31,8 +31,8 @@ func givenBySlurm(getenv func(string) string) limit.Bytes {
 	return limit.Bytes(min(mib, most)) * limit.MiB
 }
 
-// underSlurm tells what Slurm does with the job that this is: that it was started again, and that it is asked to end. It returns what ends the
-// watch.
+// underSlurm tells what Slurm does with the job that this is: that it was started again, and that it is asked to end, which end
+// says when the run is over.
 func (x *process) underSlurm() (end func()) {
 	if os.Getenv("SLURM_JOB_ID") == "" {
 		return func() {}
@@ -42,18 +42,12 @@ func (x *process) underSlurm() (end func()) {
 	}
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
-	over, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
+	return func() {
+		signal.Stop(asked)
 		select {
 		case <-asked:
 			x.report.warn("slurm", "Slurm has asked the job to end (SIGTERM), as it does before a preemption or a requeue, at the end of the job's time, and for scancel")
-		case <-over:
+		default:
 		}
-	}()
-	return func() {
-		signal.Stop(asked)
-		close(over)
-		<-ended
 	}
 }

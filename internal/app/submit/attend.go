@@ -43,6 +43,11 @@ func Attend(ctx context.Context, c *core.Core, p *Plan, out, errs io.Writer, say
 		select {
 		case s := <-signals:
 			if asked++; asked > 1 {
+				select { // it was to be cancelled all the same
+				case <-cancelled:
+				case <-signals:
+				case <-time.After(askTime):
+				}
 				say(fmt.Sprintf("left %s; plimsoll runs %[1]s shows what becomes of it", p.Name))
 				return 128 + int(s.(syscall.Signal))
 			}

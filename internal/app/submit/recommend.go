@@ -17,7 +17,7 @@ type RecommendOptions struct {
 	Name string
 }
 
-// Recommendation is what a container in a cluster asks for, and what runs of its tool have shown to need. Sizes are bytes, 0 for none.
+// Recommendation holds what a container in a cluster asks for, and what runs of its tool have shown to need. Sizes are bytes, 0 for none.
 type Recommendation struct {
 	Kind         string      `json:"kind"`
 	Namespace    string      `json:"namespace"`

@@ -15,7 +15,7 @@ import (
 const (
 	// tokenFresh bounds the use of a token read from a file: kubelets replace it long before it expires.
 	tokenFresh = time.Minute
-	// early is how long before its end a credential of a plugin is replaced.
+	// early is the time before its end at which a credential of a plugin is replaced.
 	early = 10 * time.Second
 )
 

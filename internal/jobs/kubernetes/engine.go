@@ -70,7 +70,7 @@ func (e *Engine) cluster(context string) (*kubeapi.Cluster, error) {
 	return c, err
 }
 
-// place is where a job is; as text it is [jobs.Ref].At. The context comes last, because only its name may have a slash.
+// place tells where a job is; as text it is [jobs.Ref].At. The context comes last, because only its name may have a slash.
 type place struct{ namespace, uid, host, context string }
 
 func (p place) String() string {

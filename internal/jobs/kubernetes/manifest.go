@@ -18,9 +18,9 @@ const (
 	agentName = "agent"
 	// user is nobody's in particular, as in the chart.
 	user = 65532
-	// kept is how long a Job is to be seen after its end: who submitted it may sleep over it.
+	// kept is the time for which a Job is to be seen after its end: who submitted it may sleep over it.
 	kept = 24 * time.Hour
-	// graceTime is what a run has beyond its own limit of time, to report it, and for images before it.
+	// graceTime is for images before a run, and its report after it, beyond its own limit of time.
 	graceTime = 10 * time.Minute
 	// maxSecret bounds a Secret, in bytes of its values (the API's MaxSecretSize).
 	maxSecret = 1 << 20
@@ -34,7 +34,7 @@ const (
 // object is one of the API's, before it is JSON.
 type object = map[string]any
 
-// secret is what goes with a job and must not be read in its pod's description, by key.
+// secret holds, by key, what goes with a job and must not be read in its pod's description.
 type secret map[string][]byte
 
 func secretOf(j *jobs.Job, w work) secret {

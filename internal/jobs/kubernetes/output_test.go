@@ -189,6 +189,9 @@ func TestOutputOfAPodThatWasQuick(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.log = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "2026-11-29T10:00:00Z x") }
+		for range 20 { // something always changes
+			a.changes <- struct{}{}
+		}
 		looks := 0
 		a.before = func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.HasSuffix(r.URL.Path, "/pods") && r.URL.Query().Get("watch") == "" {

@@ -118,7 +118,7 @@ func nonEmpty(list []string) (kept []string) {
 	return kept
 }
 
-// shown returns the jobs that have no run in the store, or whose run is over while the engine has the job still, as after a requeue.
+// shown returns the jobs that have no run in the store, or whose run is over while they wait, as after a requeue.
 func (s *Store) shown() []*Run {
 	if len(s.placed.seen) == 0 {
 		return nil
@@ -135,7 +135,7 @@ func (s *Store) shown() []*Run {
 	}
 	var list []*Run
 	for id, j := range s.placed.seen {
-		if n := found[id]; n == 0 || n == over && !j.over {
+		if n := found[id]; n == 0 || n == over && j.run.Outcome == Waiting {
 			if j.run.Live() {
 				j.run.settleTime()
 			}
@@ -143,4 +143,15 @@ func (s *Store) shown() []*Run {
 		}
 	}
 	return list
+}
+
+// mark adds to the entry of a run what is known of its job. Of a run that died with its plimsoll the engine may know why.
+func (s *Store) mark(e *Entry) {
+	j := s.placed.seen[e.Job]
+	if j == nil || e.Kind == KindJob {
+		return
+	}
+	if e.Engine, e.Node = j.run.Engine, j.run.Node; e.Outcome == Died && j.run.Reason != "" {
+		e.Reason = j.run.Reason
+	}
 }

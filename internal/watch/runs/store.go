@@ -327,6 +327,9 @@ func (s *Store) Entries() []Entry {
 			list = append(list, t.run.Entry)
 		}
 	}
+	for i := range list {
+		s.mark(&list[i])
+	}
 	for _, r := range s.shown() {
 		list = append(list, r.Entry)
 	}
