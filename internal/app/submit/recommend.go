@@ -46,7 +46,7 @@ func Recommend(ctx context.Context, c *core.Core, o RecommendOptions) ([]Recomme
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("Kubernetes has not answered within %s", handTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("the cluster has not answered within %s", handTime))
 	defer cancel()
 	workloads, err := kubernetes.Workloads(ctx, cluster, o.Name, c.Warn)
 	if err != nil {

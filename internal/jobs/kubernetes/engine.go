@@ -99,9 +99,9 @@ func (e *Engine) find(ref jobs.Ref) (*kubeapi.Cluster, place, error) {
 func (e *Engine) check(j *jobs.Job) error {
 	switch {
 	case e.o.Image == "":
-		return errors.New("Kubernetes needs the image that has the command in it; name it with --image, or in submit.image")
+		return errors.New("a job of Kubernetes needs the image that has the command in it; name it with --image, or in submit.image")
 	case e.o.Plimsoll == "":
-		return errors.New("Kubernetes needs an image of Plimsoll to copy it from; name it in submit.plimsoll_image")
+		return errors.New("a job of Kubernetes needs an image of Plimsoll to copy it from; name it in submit.plimsoll_image")
 	}
 	return j.Check()
 }

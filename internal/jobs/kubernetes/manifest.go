@@ -93,7 +93,8 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 		flags = append(flags, "--time-max="+j.Time.String())
 	}
 	env := []object{
-		{"name": "HOME", "value": homeDir}, {"name": "PLIMSOLL_JOB", "value": j.ID},
+		{"name": "HOME", "value": homeDir},
+		{"name": "PLIMSOLL_JOB", "value": j.ID},
 		{"name": "PLIMSOLL_RESOURCES_MIN_FREE", "value": "0"}, // the container has what the run needs for itself
 	}
 	requests, limits := object{}, object{}
@@ -119,7 +120,9 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 	}
 	volumes := []object{
 		{"name": "plimsoll-bin", "emptyDir": object{"sizeLimit": "256Mi"}},
-		{"name": "home", "emptyDir": object{}}, {"name": "tmp", "emptyDir": object{}}, {"name": "work", "emptyDir": object{}},
+		{"name": "home", "emptyDir": object{}},
+		{"name": "tmp", "emptyDir": object{}},
+		{"name": "work", "emptyDir": object{}},
 	}
 	if w.claim != "" {
 		volumes[3] = object{"name": "work", "persistentVolumeClaim": object{"claimName": w.claim}}
