@@ -37,7 +37,16 @@ require (
 	golang.org/x/term v0.47.0
 )
 
-require github.com/andybalholm/brotli v1.3.0
+require (
+	github.com/andybalholm/brotli v1.3.0
+	github.com/nats-io/nats.go v1.55.0
+)
+
+require (
+	github.com/nats-io/nkeys v0.4.16 // indirect
+	github.com/nats-io/nuid v1.0.1 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
+)
 
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect

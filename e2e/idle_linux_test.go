@@ -34,6 +34,7 @@ func (w *world) stateOf() string {
 // A person asks Claude Code something, reads the answer and goes away: it is the person's turn, then it is idle, somebody types, it is idle
 // again, and at last it is ended, with the line that takes the session up.
 func TestAForgottenAgent(t *testing.T) {
+	t.Parallel() // it waits for most of three minutes
 	path := installed(t, "claude")
 	claude := agents[0]
 	w := newWorld(t)

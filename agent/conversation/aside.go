@@ -1,26 +1,22 @@
 package conversation
 
 import (
-	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/journal"
 )
-
-// maxAside bounds the damaged files that are kept; beyond it the oldest are removed.
-const maxAside = 16
 
 // setAside renames a damaged file, for people to look at. If messages could be read from it, a new file with those takes its place, and at
 // every moment there is a file of the name: a process that dies in between leaves the damaged one, under both names.
 func (c *conversation) setAside(f *fileContents, size int64) error {
 	name := c.key + fileExt
-	aside := c.key + damagedExt + time.Now().UTC().Format("20060102T150405") + "-" + rand.Text()[:6]
+	aside := store.DamagedName(c.key)
 	all, _ := c.s.bounds()
 	var err error
 	if len(f.entries) == 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -135,7 +136,7 @@ func (s *Store) enforceBounds(key string, grow int64, more int) error {
 			continue
 		case s.expired(it.used):
 			why = "age"
-		case !it.damaged && sessions > s.o.MaxSessions, it.damaged && damaged > maxAside:
+		case !it.damaged && sessions > s.o.MaxSessions, it.damaged && damaged > store.KeptDamaged:
 			why = "count"
 		case total > maxBytes:
 			why = "bytes"

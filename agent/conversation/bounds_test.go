@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -152,8 +153,8 @@ func TestDamagedFilesAreBoundedToo(t *testing.T) {
 	}
 	aside, err := filepath.Glob(filepath.Join(r.dir, "*"+damagedExt+"*"))
 	must(t, err)
-	if len(aside) != maxAside {
-		t.Errorf("%d damaged files, want %d", len(aside), maxAside)
+	if len(aside) != store.KeptDamaged {
+		t.Errorf("%d damaged files, want %d", len(aside), store.KeptDamaged)
 	}
 	if r.Stats().Damaged != 20 || !strings.Contains(r.said.String(), "a damaged file of a conversation was removed") {
 		t.Errorf("%+v", r.Stats())

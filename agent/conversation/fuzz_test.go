@@ -2,13 +2,12 @@ package conversation
 
 import (
 	"bytes"
-	"fmt"
-	"hash/crc32"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // FuzzRead holds that reading any bytes ends, keeps to its bound, tells every line that it
@@ -31,7 +30,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte{}, int64(0), false)
 	var bare []byte
 	for line := range bytes.Lines(file) {
-		bare = append(bare, line[frame:]...)
+		bare = append(bare, line[store.Frame:]...)
 	}
 	f.Add(bare, int64(1<<20), true)
 	f.Add([]byte(strings.Repeat("[", 12000)+"\n{\"message\":{\"role\":\"user\",\"calls\":[{},{}]}}\nnull\n1e99999"), int64(1<<20), true)
@@ -39,8 +38,7 @@ func FuzzRead(f *testing.F) {
 		if framed { // a checksum is not guessed: here every line has a right one
 			var sound []byte
 			for line := range bytes.Lines(data) {
-				text := bytes.TrimSuffix(line, []byte("\n"))
-				sound = fmt.Appendf(sound, "%08x %08x %s\n", len(text), crc32.Checksum(text, castagnoli), text)
+				sound = store.AppendLine(sound, bytes.TrimSuffix(line, []byte("\n")))
 			}
 			data = sound
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -71,7 +72,7 @@ func (s *Store) info(it storedFile) (Info, bool, error) {
 	defer f.Close()
 	in := bufio.NewReaderSize(io.LimitReader(f, it.size), 64<<10)
 	var line []byte
-	_, whole, err := readLine(in, &line, headRoom)
+	_, whole, err := store.ReadLine(in, &line, headRoom)
 	if err != nil {
 		return Info{}, false, s.failed("read", err)
 	}
@@ -81,7 +82,7 @@ func (s *Store) info(it storedFile) (Info, bool, error) {
 	}
 	info := Info{Session: h.Session, Title: h.Title, Bytes: limit.Bytes(it.size), Created: h.Created, Updated: it.used}
 	for {
-		_, whole, err := readLine(in, &line, 0)
+		_, whole, err := store.ReadLine(in, &line, 0)
 		if err != nil {
 			return Info{}, false, s.failed("read", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // entry is the record of a message: at off in the file, or in data if it is not written yet.
@@ -38,7 +39,7 @@ func read(r io.Reader, maxBytes int64) (*fileContents, error) {
 	var line []byte
 	var kept int64
 	for {
-		size, whole, err := readLine(in, &line, maxBytes)
+		size, whole, err := store.ReadLine(in, &line, maxBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +50,7 @@ func read(r io.Reader, maxBytes int64) (*fileContents, error) {
 		at := f.good
 		f.good += size
 		if size > int64(len(line))+1 {
-			f.noteSkipped(at, errLong)
+			f.noteSkipped(at, store.ErrLong)
 			continue
 		}
 		if at == 0 {
@@ -100,28 +101,4 @@ func (f *fileContents) fit(maxBytes int64) int64 {
 	clear(f.messages[n:])
 	f.entries, f.messages = f.entries[:n], f.messages[:n]
 	return total
-}
-
-// readLine reads one line, without its line feed, into line; of a longer line than maxBytes only the first maxBytes. size is the number of
-// bytes read. whole is false at the end of the file, where line may hold the beginning of an unfinished line.
-func readLine(in *bufio.Reader, line *[]byte, maxBytes int64) (size int64, whole bool, err error) {
-	*line = (*line)[:0]
-	for {
-		piece, err := in.ReadSlice('\n')
-		size += int64(len(piece))
-		if room := maxBytes - int64(len(*line)); room > 0 {
-			*line = append(*line, piece[:min(int64(len(piece)), room)]...)
-		}
-		switch {
-		case err == nil:
-			if n := len(*line); int64(n) == size {
-				*line = (*line)[:n-1]
-			}
-			return size, true, nil
-		case errors.Is(err, io.EOF):
-			return size, false, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return size, false, err
-		}
-	}
 }

@@ -2,28 +2,18 @@ package conversation
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/limit"
 )
-
-// A record is a line: the length of its JSON and the CRC-32C of it, each as eight
-// hexadecimal digits and a space, then the JSON, which holds no line feed, and a line feed.
-const (
-	frame    = 8 + 1 + 8 + 1
-	overhead = frame + 1
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // format and version stand in the head, the first record of a file.
 const (
@@ -46,7 +36,7 @@ type messageRecord struct {
 	Message *agent.Message `json:"message"`
 }
 
-// appendRecord appends v as a record to buf. On an error it returns buf unchanged.
+// appendRecord appends v as a line to buf. On an error it returns buf unchanged.
 func appendRecord(buf []byte, v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text) // it ends the text with a line feed
@@ -54,46 +44,12 @@ func appendRecord(buf []byte, v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return buf, err
 	}
-	data := text.Bytes()
-	payload := data[:len(data)-1]
-	buf = fmt.Appendf(buf, "%08x %08x ", len(payload), crc32.Checksum(payload, castagnoli))
-	return append(buf, data...), nil
-}
-
-// Errors of invalid lines.
-var (
-	errFrame  = errors.New("a line does not begin with a length and a checksum")
-	errLength = errors.New("a line has not the length that it says")
-	errSum    = errors.New("a line has not the checksum that it says")
-	errLong   = errors.New("a line is longer than any record")
-)
-
-// payload checks the length and checksum of a line, given without its line feed, and returns its JSON.
-func payload(line []byte) ([]byte, error) {
-	if len(line) < frame || line[8] != ' ' || line[17] != ' ' {
-		return nil, errFrame
-	}
-	var numbers [8]byte
-	if _, err := hex.Decode(numbers[:4], line[:8]); err != nil {
-		return nil, errFrame
-	}
-	if _, err := hex.Decode(numbers[4:], line[9:17]); err != nil {
-		return nil, errFrame
-	}
-	number := func(b []byte) uint32 { return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3]) }
-	text := line[frame:]
-	if uint32(len(text)) != number(numbers[:4]) {
-		return nil, errLength
-	}
-	if crc32.Checksum(text, castagnoli) != number(numbers[4:]) {
-		return nil, errSum
-	}
-	return text, nil
+	return store.AppendLine(buf, bytes.TrimSuffix(text.Bytes(), []byte("\n"))), nil
 }
 
 // parseHeader parses the first line of a file. Any other line is an error.
 func parseHeader(line []byte) (headerRecord, error) {
-	text, err := payload(line)
+	text, err := store.Text(line)
 	if err != nil {
 		return headerRecord{}, err
 	}
@@ -109,7 +65,7 @@ func parseHeader(line []byte) (headerRecord, error) {
 
 // parseMessage parses the line of a message.
 func parseMessage(line []byte) (agent.Message, error) {
-	text, err := payload(line)
+	text, err := store.Text(line)
 	if err != nil {
 		return agent.Message{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 func TestAConversationIsThereAgain(t *testing.T) {
@@ -332,7 +333,7 @@ func TestFilesAreReadable(t *testing.T) {
 		t.Fatalf("%d lines, want %d", len(lines), 1+len(talk))
 	}
 	for _, line := range lines {
-		if !json.Valid(line[frame:]) {
+		if !json.Valid(line[store.Frame:]) {
 			t.Errorf("%s", line)
 		}
 	}

@@ -46,7 +46,7 @@ type receivedPart struct {
 // answer assembles an answer.
 type answer struct {
 	x     *modelapi.Exchange
-	names *toolNames
+	names *modelapi.Names
 	text  func(string)
 
 	words   strings.Builder
@@ -180,7 +180,7 @@ func (a *answer) part(p *receivedPart) error {
 		if args == "null" {
 			args = ""
 		}
-		c := agent.Call{ID: p.Call.ID, Name: a.names.ownName(p.Call.Name), Arguments: modelapi.Arguments(args)}
+		c := agent.Call{ID: p.Call.ID, Name: a.names.Back(p.Call.Name), Arguments: modelapi.Arguments(args)}
 		if c.ID == "" {
 			c.ID = modelapi.NewID()
 		}

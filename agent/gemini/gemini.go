@@ -124,8 +124,8 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	}
 	x := m.endpoint.Begin(ctx)
 	defer x.Close()
-	var names toolNames
-	names.learn(r)
+	names := modelapi.Names{Letter: true}
+	names.Learn(r)
 	body, err := m.request(r)
 	if err != nil {
 		return nil, x.Failure(err)

@@ -50,7 +50,7 @@ var encodedMembers = []string{"systemInstruction", "tools"}
 
 // Encode writes system prompt, tools and messages of a request, see agent.Encoder. The model stands in the address.
 func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
-	var names toolNames
+	names := modelapi.Names{Letter: true}
 	var list []modelapi.Member
 	if strings.TrimSpace(r.System) != "" {
 		list = append(list, modelapi.Member{Name: "systemInstruction", Value: map[string][]sentPart{"parts": {{Text: &r.System}}}})
@@ -58,7 +58,7 @@ func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
 	if len(r.Tools) > 0 {
 		declared := make([]declaration, len(r.Tools))
 		for i, t := range r.Tools {
-			declared[i] = declaration{Name: names.sentName(t.Name), Description: t.Description, Schema: modelapi.Schema(t)}
+			declared[i] = declaration{Name: names.Out(t.Name), Description: t.Description, Schema: modelapi.Schema(t)}
 		}
 		list = append(list, modelapi.Member{Name: "tools", Value: []map[string][]declaration{{"functionDeclarations": declared}}})
 	}
@@ -116,7 +116,7 @@ func (m *Model) generationConfig(r *agent.Request) map[string]any {
 }
 
 // contents makes one content of messages of one speaker that follow each other: all responses of a turn, before any text.
-func (m *Model) contents(list []agent.Message, names *toolNames) []content {
+func (m *Model) contents(list []agent.Message, names *modelapi.Names) []content {
 	out := []content{}
 	calls := map[string]string{} // the tool's name by the call's id: a response has to have it
 	for next := 0; next < len(list); {
@@ -151,7 +151,7 @@ func (m *Model) contents(list []agent.Message, names *toolNames) []content {
 }
 
 // result returns the response to a call. "output" and "error" are the members that the API's reference names.
-func result(one *agent.Message, name string, names *toolNames) sentPart {
+func result(one *agent.Message, name string, names *modelapi.Names) sentPart {
 	if name == "" {
 		name = one.Name
 	}
@@ -159,11 +159,11 @@ func result(one *agent.Message, name string, names *toolNames) sentPart {
 	if one.Failed {
 		member = "error"
 	}
-	return sentPart{Response: &response{ID: modelapi.ID(one.CallID, maxID), Name: names.sentName(name), Response: map[string]string{member: one.Text}}}
+	return sentPart{Response: &response{ID: modelapi.ID(one.CallID, maxID), Name: names.Out(name), Response: map[string]string{member: one.Text}}}
 }
 
 // assistant returns an answer as it came: texts, calls and signatures in their order.
-func (m *Model) assistant(one *agent.Message, names *toolNames) []sentPart {
+func (m *Model) assistant(one *agent.Message, names *modelapi.Names) []sentPart {
 	var out []sentPart
 	done := make([]bool, len(one.Calls))
 	signed := false // the first call, which stands for those made at once with it
@@ -178,7 +178,7 @@ func (m *Model) assistant(one *agent.Message, names *toolNames) []sentPart {
 		}
 		c := &one.Calls[i]
 		out = append(out, sentPart{
-			Call:      &call{ID: modelapi.ID(c.ID, maxID), Name: names.sentName(c.Name), Args: modelapi.Object(c.Arguments)},
+			Call:      &call{ID: modelapi.ID(c.ID, maxID), Name: names.Out(c.Name), Args: modelapi.Object(c.Arguments)},
 			Signature: signature,
 		})
 	}

@@ -70,6 +70,7 @@ agent needs no change:
 		newRunCommand(),
 		newSubmitCommand(),
 		newCancelCommand(orDefaults(open)),
+		newRecommendCommand(open),
 		newDemoCommand(),
 		newAskCommand(),
 		newChatCommand(),

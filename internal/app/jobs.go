@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/plimsoll/plimsoll/internal/app/submit"
 	"github.com/plimsoll/plimsoll/internal/jobs"
 )
@@ -48,3 +50,23 @@ func (a *App) Cancel(ctx context.Context, name string) (JobRecord, error) {
 
 // LivingJobs returns the names of jobs that have not ended, for shell completion.
 func (a *App) LivingJobs() []string { return submit.Living(a.Core) }
+
+// RecommendOptions and Recommendation are those of `plimsoll recommend`.
+type (
+	RecommendOptions = submit.RecommendOptions
+	Recommendation   = submit.Recommendation
+)
+
+// Recommend lists what runs in a cluster under plimsoll, with what its tools have shown to need.
+func (a *App) Recommend(ctx context.Context, o RecommendOptions) ([]Recommendation, error) {
+	return submit.Recommend(ctx, a.Core, o)
+}
+
+// YAML returns a value as a document of YAML.
+func YAML(v any) (string, error) {
+	var b strings.Builder
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	err := e.Encode(v)
+	return b.String(), err
+}

@@ -137,10 +137,6 @@ func (d *document) header(parts []part) bool {
 		return false
 	}
 	d.told[root.name] = true
-	if what, ok := laterTables[root.name]; ok {
-		d.problem(root.pos, root.name, "table ["+root.name+"] ("+what+") is not in this version yet", "remove it or comment it out")
-		return false
-	}
 	if table := tableOf(root.name, false); table != "" {
 		d.problem(root.pos, root.name, "is a key of table ["+table+"]", "write it below a line ["+table+"]")
 		return false

@@ -98,11 +98,6 @@ func strayVariable(name string, src Source, warn func(Problem)) {
 	rest := strings.ToLower(strings.TrimPrefix(name, anyPrefix))
 	if table := tableOf(rest, false); table != "" {
 		warn(Problem{Where: src, What: "sets nothing", Fix: "did you mean " + anyPrefix + strings.ToUpper(table+"_"+rest) + "?"})
-		return
-	}
-	table, _, _ := strings.Cut(rest, "_")
-	if what, ok := laterTables[table]; ok {
-		warn(Problem{Where: src, What: "sets nothing: " + what + " is not in this version yet", Fix: "unset it"})
 	}
 }
 

@@ -242,9 +242,6 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"unknown key far off":    {"[resources]\nxyzzy = 1", `:2:1: resources.xyzzy: unknown key; plimsoll config init writes a file with every key`},
 		"unknown table":          {"[resuorces]\nmemory_max = '4G'", `:1:2: resuorces: unknown key or table; did you mean "resources"?`},
 		"key outside":            {"memory_max = '4G'", `:1:1: memory_max: is a key of table [resources]; write it below a line [resources]`},
-		"later table":            {"\n[fleet]\nurl = 1", `:2:2: fleet: table [fleet] (several hosts) is not in this version yet; remove it`},
-		"later table deeper":     {"[fleet.x]\nmodel = 'y'", `:1:2: fleet: table [fleet]`},
-		"later table inline":     {"fleet = { listen = ':1' }", `:1:1: fleet: table [fleet]`},
 		"doubled unit":           {"[resources]\nmemory_max = '4GG'", `:2:1: resources.memory_max: "4GG" is not a size; did you mean "4G"?`},
 		"no size at all":         {"[resources]\nmemory_max = 'lots'", `"lots" is not a size; write memory_max = "4G"`},
 		"decimal comma":          {"[resources]\nmemory_max = '1,5G'", `did you mean "1.5G"?`},
@@ -288,7 +285,6 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"match with a path":      {"[tools.x]\nmatch = ['/bin/x']", `"/bin/x" is not the base name of a command`},
 		"blank match":            {"[tools.x]\nmatch = ['a', ' ']", `:2:1: tools.x.match: " " is not the base name of a command; write match = ["my-agent", "agent.py"]`},
 		"blank pattern":          {"[mcp]\ndeny = [\"\\t\"]", `:2:1: mcp.deny: "\t" is not the name of a tool or a pattern`},
-		"later table in a tool":  {"[tools.codex.fleet]\nmodel = 3", `:2:1: tools.codex.fleet: unknown key; table [fleet] is not in this version yet`},
 		"syntax":                 {"[resources]\nmemory_max 4G", `:2:`},
 		"unclosed":               {"[resources", `:1:`},
 		"broken UTF-8":           {"[resources]\nwait = '\xff'", `:2:`},
@@ -373,9 +369,8 @@ func TestAMissingFileThatWasNamedIsSaid(t *testing.T) {
 }
 
 func TestVariablesThatSetNothingAreSaid(t *testing.T) {
-	l := newWorld(t).env("PLIMSOLL_MEMORY_MAX=4G", "PLIMSOLL_FLEET_URL=9", "PLIMSOLL_RUN_ID=1").must()
-	if len(l.Warnings) != 2 || !strings.Contains(l.Warnings[0].String(), "not in this version yet") ||
-		!strings.Contains(l.Warnings[1].String(), "did you mean PLIMSOLL_RESOURCES_MEMORY_MAX?") {
+	l := newWorld(t).env("PLIMSOLL_MEMORY_MAX=4G", "PLIMSOLL_RUN_ID=1").must()
+	if len(l.Warnings) != 1 || !strings.Contains(l.Warnings[0].String(), "did you mean PLIMSOLL_RESOURCES_MEMORY_MAX?") {
 		t.Errorf("warnings: %v", l.Warnings)
 	}
 }

@@ -171,8 +171,6 @@ func (r *reader) unknown(path []string, i int, table string, tool bool, src Sour
 	fix := "plimsoll config init writes a file with every key"
 	if near := closest(path[i], keyNames(table, tool)); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
-	} else if _, ok := laterTables[path[i]]; ok {
-		fix = "table [" + path[i] + "] is not in this version yet"
 	}
 	r.problem(src, path[:i+1], "unknown key", fix)
 }

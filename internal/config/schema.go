@@ -31,6 +31,7 @@ const (
 	TypeAutoRatio Type = "number below 1 or auto"
 	TypeNumber    Type = "number" // of hundredths: 1.5
 	TypeURL       Type = "URL"
+	TypeNATS      Type = "addresses of NATS servers"
 	TypeVariable  Type = "name of a variable"
 	TypeText      Type = "text"
 	TypeAddress   Type = "address"
@@ -127,6 +128,7 @@ var tables = []struct {
 	{"upstream", "addresses of model providers", upstreamKeys},
 	{"mcp", "MCP servers and what they return", mcpKeys},
 	{"serve", "the daemon", serveKeys},
+	{"fleet", "what hosts share", fleetKeys},
 	{"watch", "what is kept of runs, and who is told of them", watchKeys},
 	{"memory", "what is kept of conversations, and found again", memoryKeys},
 }
@@ -314,11 +316,6 @@ var resourceKeys = []*Key{
 var matchKey = &Key{
 	Name: "match", Type: TypeNames, PerTool: true, Project: ProjectNever, example: `["my-agent", "agent.py"]`,
 	Doc: "Base names of commands that are this tool, beside the table's name.",
-}
-
-// laterTables are tables that this version does not have. They are errors, because their author would believe that they do something.
-var laterTables = map[string]string{
-	"fleet": "several hosts",
 }
 
 // Keys returns the whole schema, in the order of the reference. The last entry, match, may be set in [tools.NAME] only. The keys are

@@ -132,6 +132,7 @@ type Settings struct {
 	Upstream UpstreamSettings `json:"upstream"`
 	MCP      MCPSettings      `json:"mcp"`
 	Serve    ServeSettings    `json:"serve"`
+	Fleet    FleetSettings    `json:"fleet"`
 	Watch    WatchSettings    `json:"watch"`
 	Memory   MemorySettings   `json:"memory"`
 

@@ -86,6 +86,8 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 		return k.parseRatio(w)
 	case TypeURL, TypeAnyURL:
 		return k.parseURL(w)
+	case TypeNATS:
+		return k.parseNATS(w)
 	case TypeCollector:
 		return k.parseCollector(w)
 	case TypeAddress:

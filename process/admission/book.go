@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -107,26 +108,10 @@ func (b *book) warn(about, path, format string, args ...any) {
 	b.warnings = append(b.warnings, Warning{About: about, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// keptAside bounds how many damaged ledgers are kept.
-const keptAside = 4
-
-// setAside renames a damaged file, and keeps at most keptAside of them. The ledger is then rebuilt from the claim files.
+// setAside renames a damaged file. The ledger is then rebuilt from the claim files.
 func (b *book) setAside(path string, damage error) error {
-	dir, base := filepath.Split(path)
-	old, err := filepath.Glob(filepath.Join(dir, "ledger.damaged-*"))
+	aside, err := store.SetAsidePath(path)
 	if err != nil {
-		return err
-	}
-	slices.Sort(old)
-	for len(old) >= keptAside {
-		if err := os.Remove(old[0]); err != nil {
-			return err
-		}
-		old = old[1:]
-	}
-	end := filepath.Ext(base)
-	aside := filepath.Join(dir, strings.TrimSuffix(base, end)+".damaged-"+b.now.UTC().Format("20060102T150405.000000000")+end)
-	if err := os.Rename(path, aside); err != nil {
 		return fmt.Errorf("%s is damaged (%w) and cannot be set aside: %w", path, damage, err)
 	}
 	b.damage, b.damagedPath, b.changed = damage, aside, true

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 func TestDamagedLedgerIsSetAsideAndRebuilt(t *testing.T) {
@@ -76,7 +77,7 @@ func TestDamagedLedgerIsSetAsideAndRebuilt(t *testing.T) {
 
 func TestDamagedLedgersKeptAreBounded(t *testing.T) {
 	l := open(t, func(o *Options) { o.Warn = func(Warning) {} })
-	for range keptAside + 3 {
+	for range store.KeptDamaged + 3 {
 		if err := os.WriteFile(l.tablePath(), []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -84,8 +85,8 @@ func TestDamagedLedgersKeptAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept, err := filepath.Glob(filepath.Join(l.Dir(), "ledger.damaged-*"))
-	if err != nil || len(kept) != keptAside {
+	kept, err := filepath.Glob(filepath.Join(l.Dir(), "ledger*.damaged-*"))
+	if err != nil || len(kept) != store.KeptDamaged {
 		t.Errorf("%d are kept (%v)", len(kept), err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 const (
@@ -179,11 +180,11 @@ func parseDocument(text []byte) (*document, error) {
 	return &d, nil
 }
 
-// unreadable warns about a file that cannot be used, and renames a damaged one; one of these is kept per upstream.
+// unreadable warns about a file that cannot be used, and renames a damaged one.
 func (x *Resolver) unreadable(path string, err error) {
 	if d, ok := errors.AsType[*damage](err); ok {
-		aside := path + ".damaged"
-		if err := os.Rename(path, aside); err != nil {
+		aside, err := store.SetAsidePath(path)
+		if err != nil {
 			x.warn(path, "the learned limits in %s are damaged (%v) and can't be set aside: %v; remove the file", path, d, err)
 			return
 		}

@@ -14,11 +14,21 @@ const MaxName = 64
 
 // Names maps names of tools to those that every provider takes, [a-zA-Z0-9_-]{1,64}, and
 // back. The zero value is ready.
-type Names struct{ back map[string]string }
+type Names struct {
+	// Letter puts an underscore before a name that begins with a digit or a dash, as Google asks for ("Function name must start with a
+	// letter or an underscore").
+	Letter bool
+
+	back map[string]string
+}
 
 // Out returns the name to send. It depends on the name alone, so that providers' caches stay valid.
 func (n *Names) Out(name string) string {
-	sent := fitName(name, MaxName, "tool")
+	led := name
+	if n.Letter && name != "" && (name[0] == '-' || name[0] >= '0' && name[0] <= '9') {
+		led = "_" + name
+	}
+	sent := fitName(led, MaxName, "tool")
 	if sent != name {
 		if n.back == nil {
 			n.back = map[string]string{}

@@ -216,10 +216,11 @@ func (r *report) finish(d *decision, used time.Duration, exact bool) {
 
 // write writes the run report to the file that was asked for, if any. A regular file is replaced whole or not at all. A symbolic link in
 // the last element is refused: whoever can write into the directory would choose which file of ours is replaced. A device or a pipe is
-// appended to, and so is a name such as /dev/stdout, which leads to a regular file when a shell redirects it.
+// appended to, and so is a name such as /dev/stdout, which leads to a regular file when a shell redirects it. In the container's termination
+// message it comes after the last words, see leave.
 func (r *report) write() {
 	file := r.opts.ReportFile
-	if file == "" {
+	if file == "" || r.container != nil && inMessage(file) {
 		return
 	}
 	body, err := json.MarshalIndent(r.reporter.Report(), "", "  ")
@@ -229,6 +230,26 @@ func (r *report) write() {
 	if err != nil {
 		r.say.warn("the report was not written: " + err.Error())
 	}
+}
+
+// leave ends the watch of the container. Where the report was asked for in the container's message, it becomes the last line of that.
+func (r *report) leave(d *decision) {
+	r.container.End(r.lastWords(d.basis()))
+	file := r.opts.ReportFile
+	if r.container == nil || file == "" || !inMessage(file) {
+		return
+	}
+	all := r.reporter.Report()
+	err := appendTo(file, jobs.Message(&all), func(flag int) (*os.File, error) { return os.OpenFile(file, flag, 0o600) })
+	if err != nil {
+		r.say.warn("the report was not written: " + err.Error())
+	}
+}
+
+// inMessage reports whether a file is the container's termination message.
+func inMessage(file string) bool {
+	path, err := termination.Path(os.Getenv)
+	return err == nil && filepath.Clean(file) == path
 }
 
 // putReport writes body to file. folder is the directory of the file as it was found before the run. It is looked up again, since the run

@@ -83,7 +83,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	}
 	inner := fmt.Sprintf("%s may use %s (plimsoll run)", d.Tool, d.Limits.Memory.Human())
 	r.container = core.WatchContainer(inner, nil, func(text string) { r.alert("container", text) })
-	defer func() { r.container.End(r.lastWords(d.basis())) }()
+	defer r.leave(d)
 	p.meetEditor()
 	waiting, admitted := p.awaitEditor(starting)
 	err = p.admit(waiting)

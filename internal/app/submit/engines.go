@@ -11,8 +11,9 @@ import (
 
 // Names of engines.
 const (
-	Local = "local"
-	Slurm = "slurm"
+	Local      = "local"
+	Slurm      = "slurm"
+	Kubernetes = "kubernetes"
 )
 
 // setting is what an engine is opened with. Options is the zero value for who only asks about jobs.
@@ -30,6 +31,7 @@ var engines = []struct {
 }{
 	{Local, openLocal},
 	{Slurm, func(s setting) (jobs.Engine, error) { return slurm.New(slurm.Options{Told: s.told}), nil }},
+	{Kubernetes, openKubernetes},
 }
 
 // Names returns the names of all engines.
@@ -42,6 +44,9 @@ func Names() []string {
 }
 
 func openEngine(name string, s setting) (jobs.Engine, error) {
+	if flag := s.options.ofKubernetes(); flag != "" && name != Kubernetes {
+		return nil, fmt.Errorf("%s is for jobs of Kubernetes; leave it out, or write --on kubernetes", flag)
+	}
 	for _, e := range engines {
 		if e.name == name {
 			return e.open(s)

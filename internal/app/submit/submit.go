@@ -33,6 +33,9 @@ type Options struct {
 	// Queue is the engine's queue, "" for its own.
 	Queue   string
 	Retries int
+	// Image, Work, Secrets and Priority are for Kubernetes.
+	Image, Work, Priority string
+	Secrets               []string
 	// Limits are the flags of limits as they were given, for the run there.
 	Limits []config.Flag
 	// Attended is for a submitter that stays.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"io"
 	"strings"
 	"testing"
@@ -28,9 +29,7 @@ func FuzzRead(f *testing.F) {
 		if framed { // a checksum is not guessed: here every line has a right one
 			var sound []byte
 			for text := range bytes.Lines(data) {
-				start := len(sound)
-				sound = append(append(sound, emptyFrame...), bytes.TrimSuffix(text, []byte("\n"))...)
-				sound = seal(sound, start)
+				sound = store.AppendLine(sound, bytes.TrimSuffix(text, []byte("\n")))
 			}
 			data = sound
 		}
@@ -53,7 +52,7 @@ func FuzzRead(f *testing.F) {
 				continue // a right checksum on what nobody wrote: whoever decodes it says so
 			}
 			again := appendLine(nil, l.Line, l.Shared != nil)
-			text, err := unframe(again[:len(again)-1])
+			text, err := store.Text(again[:len(again)-1])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"path"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // Place is the position of a line.
@@ -159,7 +160,7 @@ func (r *lineReader) next() (Place, parsed, error) {
 	if r.rest = nil; line == nil {
 		var whole bool
 		var err error
-		if size, whole, err = readLine(r.in, &r.line, MaxLine); err != nil {
+		if size, whole, err = store.ReadLine(r.in, &r.line, MaxLine); err != nil {
 			r.err = err
 			return Place{}, parsed{}, err
 		}
@@ -171,17 +172,17 @@ func (r *lineReader) next() (Place, parsed, error) {
 	place := Place{Offset: r.at, Size: int(min(size, 2*MaxLine))}
 	if size > int64(len(line))+1 {
 		r.at += size
-		return place, parsed{}, errLong
+		return place, parsed{}, store.ErrLong
 	}
-	if n, ok := lengthOf(line); ok && n < len(line)-1 {
+	if n, ok := store.Length(line); ok && n < len(line)-1 {
 		// The line feed behind this one is damaged, if its checksum is right: what follows is the next line.
-		if _, err := unframe(line[:n]); err == nil {
+		if _, err := store.Text(line[:n]); err == nil {
 			line, r.rest = line[:n], line[n+1:]
 			place.Size = n + 1
 		}
 	}
 	r.at += int64(place.Size)
-	text, err := unframe(line)
+	text, err := store.Text(line)
 	if err != nil {
 		return place, parsed{}, err
 	}
@@ -237,7 +238,7 @@ func (f *Fetcher) Close() {
 
 // Fetch reads one line again. ok is false when the line is no longer there, or damaged. Shared is nil unless this very line has it.
 func (f *Fetcher) Fetch(at Place) (l Line, ok bool, err error) {
-	if at.Size < frame+1 || at.Size > MaxLine {
+	if at.Size < store.Frame+1 || at.Size > MaxLine {
 		return Line{}, false, nil
 	}
 	file := f.open[at.Segment]
@@ -260,7 +261,7 @@ func (f *Fetcher) Fetch(at Place) (l Line, ok bool, err error) {
 		}
 		return Line{}, false, f.a.failed("read", err)
 	}
-	text, err := unframe(line[:len(line)-1])
+	text, err := store.Text(line[:len(line)-1])
 	if err != nil {
 		return Line{}, false, nil
 	}

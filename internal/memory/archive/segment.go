@@ -18,6 +18,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -166,10 +167,10 @@ func (a *Archive) readHead(dir, name string) (head, error) {
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 4<<10)
 	var line []byte
-	if _, whole, err := readLine(in, &line, 4<<10); err != nil || !whole {
-		return head{}, cmp.Or(err, errFrame)
+	if _, whole, err := store.ReadLine(in, &line, 4<<10); err != nil || !whole {
+		return head{}, cmp.Or(err, store.ErrFrame)
 	}
-	text, err := unframe(line)
+	text, err := store.Text(line)
 	if err != nil {
 		return head{}, err
 	}
@@ -182,28 +183,4 @@ func (a *Archive) readHead(dir, name string) (head, error) {
 		return head{}, errText
 	}
 	return h, nil
-}
-
-// readLine reads one line, without its line feed, into line; of a longer line than maxBytes only the first maxBytes. size is the number of
-// bytes read. whole is false at the end of the file, where line may hold the beginning of an unfinished line.
-func readLine(in *bufio.Reader, line *[]byte, maxBytes int) (size int64, whole bool, err error) {
-	*line = (*line)[:0]
-	for {
-		piece, err := in.ReadSlice('\n')
-		size += int64(len(piece))
-		if room := maxBytes - len(*line); room > 0 {
-			*line = append(*line, piece[:min(len(piece), room)]...)
-		}
-		switch {
-		case err == nil:
-			if n := len(*line); int64(n) == size {
-				*line = (*line)[:n-1]
-			}
-			return size, true, nil
-		case errors.Is(err, io.EOF):
-			return size, false, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return size, false, err
-		}
-	}
 }

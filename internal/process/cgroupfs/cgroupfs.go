@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/process/sysfile"
@@ -126,7 +125,7 @@ func ParseMounts(mountinfo string) []Mount {
 		if len(fields) < 6 || len(tail) < 1 {
 			continue
 		}
-		m := Mount{Root: unescape(fields[3]), Point: unescape(fields[4])}
+		m := Mount{Root: sysfile.Unescape(fields[3]), Point: sysfile.Unescape(fields[4])}
 		switch {
 		case tail[0] == "cgroup2":
 			m.Unified = true
@@ -143,25 +142,6 @@ func ParseMounts(mountinfo string) []Mount {
 		}
 	}
 	return mounts
-}
-
-// unescape undoes the octal escapes of mountinfo (\040 is a space).
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 // Procs reads the process ids of the group at dir. A group that is gone has none.

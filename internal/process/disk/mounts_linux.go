@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
 
 // mount is one line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
@@ -55,7 +57,7 @@ func parseMounts(body []byte) *mountTable {
 		if err != nil {
 			continue
 		}
-		m := &mount{id: id, point: unescape(fields[4]), kind: kinds[0]}
+		m := &mount{id: id, point: sysfile.Unescape(fields[4]), kind: kinds[0]}
 		t.byID[id] = m
 		t.list = append(t.list, m)
 	}
@@ -73,23 +75,4 @@ func (t *mountTable) of(path string) *mount {
 		}
 	}
 	return best
-}
-
-// unescape replaces the octal escapes (\040 for a blank) in a mount point.
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

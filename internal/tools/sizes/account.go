@@ -20,6 +20,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -262,7 +263,7 @@ func add(dir, server string, tools map[string]*tally) error {
 		}
 		b = &book{Server: server, Tools: map[string]*tally{}}
 	case err != nil:
-		if err := os.Rename(file, strings.TrimSuffix(file, ".json")+".damaged"); err != nil {
+		if _, err := store.SetAsidePath(file); err != nil {
 			return err
 		}
 		b = &book{Server: server, Tools: map[string]*tally{}}

@@ -18,7 +18,7 @@
 // Sums, counts and the maximum are exact. The percentile comes from a histogram with 16
 // steps to each doubling, read at the upper end of its step: it is at most 4.5 % too high
 // and never too low. Names are bounded: at most 256 servers and 512 tools each, what is
-// beyond counts as "(others)". A file that cannot be read is set aside as NAME.damaged and
+// beyond counts as "(others)". A file that cannot be read is set aside as NAME.damaged-TIME and
 // begun anew; Read tells of it.
 //
 // # Concurrency and tests

@@ -70,7 +70,7 @@ func TestFileIsDamagedAtEveryByte(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	aside, err := filepath.Glob(filepath.Join(dir, "*.damaged"))
+	aside, err := filepath.Glob(filepath.Join(dir, "*.damaged-*"))
 	if err != nil || len(aside) != 16 {
 		t.Errorf("%d damaged files are kept, %v", len(aside), err)
 	}

@@ -9,20 +9,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
-	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
 const (
-	taskSuffix    = ".task"
-	damagedSuffix = ".damaged"
-	temporary     = ".tmp-"
-	// keptDamaged bounds the damaged files that stay to be looked at.
-	keptDamaged = 16
+	taskSuffix = ".task"
+	temporary  = ".tmp-"
 	// batch is the number of names of the folder that are read at once.
 	batch = 256
 )
@@ -41,7 +37,7 @@ func (s *Store) read() error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			s.pruneDamaged()
+			store.PruneDamaged(s.root)
 			return nil
 		case err != nil:
 			return err
@@ -121,7 +117,7 @@ func (s *Store) save(e *entry, raw []byte, synced bool) error {
 // setAside renames a damaged file and returns its new name. The caller holds mu, so that nobody makes a file of the old name meanwhile.
 func (s *Store) setAside(key string) (string, error) {
 	s.stats.Damaged++
-	aside := fmt.Sprintf("%s-%020d%s", key, time.Now().UnixNano(), damagedSuffix)
+	aside := store.DamagedName(key)
 	return aside, s.root.Rename(key+taskSuffix, aside)
 }
 
@@ -132,33 +128,4 @@ func (s *Store) tellDamaged(aside string, why, moved error) {
 	}
 	s.o.Logger.Warn("the file of a task is damaged and is set aside; the task is lost",
 		slog.String("file", filepath.Join(s.o.Dir, aside)), slog.Any("why", why), slog.Any("error", moved))
-}
-
-// pruneDamaged removes all but the newest damaged files.
-func (s *Store) pruneDamaged() {
-	dir, err := s.root.Open(".")
-	if err != nil {
-		return
-	}
-	defer dir.Close()
-	type aside struct{ stamp, name string }
-	var kept []aside
-	for {
-		entries, err := dir.ReadDir(batch)
-		for _, file := range entries {
-			key, stamp, _ := strings.Cut(strings.TrimSuffix(file.Name(), damagedSuffix), "-")
-			if !strings.HasSuffix(file.Name(), damagedSuffix) || !isKey(key) {
-				continue
-			}
-			kept = append(kept, aside{stamp, file.Name()})
-			if len(kept) > keptDamaged {
-				sorting.By(kept, func(a, b aside) int { return strings.Compare(a.stamp, b.stamp) })
-				_ = s.root.Remove(kept[0].name)
-				kept = kept[1:]
-			}
-		}
-		if err != nil || len(entries) == 0 {
-			return
-		}
-	}
 }

@@ -58,7 +58,7 @@
 //
 //	DIR/lock            held by the process that has the store open
 //	DIR/DIGEST.task     a task, under the first 32 hexadecimal digits of its id's SHA-256
-//	DIR/NAME.damaged    a file that failed its checksum, set aside; the last 16 are kept
+//	DIR/NAME.damaged-TIME  a file that failed its checksum, set aside; the last 16 are kept
 //
 // Files are 0600 and replaced as a whole, so a process that is killed leaves the old task or
 // the new one. Only ended tasks are forced to the disk: a loss of power can cost a task that

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // Forget removes the files in a folder, of tasks or of damaged ones, for whose content holds returns true, and returns their names. It
@@ -31,7 +32,7 @@ func Forget(dir string, holds func(text []byte) bool, dry bool) (names []string,
 	running := 0
 	for _, e := range entries {
 		name := e.Name()
-		ours := strings.HasSuffix(name, taskSuffix) || strings.HasSuffix(name, damagedSuffix) || strings.Contains(name, temporary)
+		ours := strings.HasSuffix(name, taskSuffix) || store.IsDamaged(name) || strings.Contains(name, temporary)
 		if !ours || !e.Type().IsRegular() {
 			continue
 		}

@@ -23,7 +23,7 @@ func TestForget(t *testing.T) {
 	} {
 		create(t, s, task)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "x.damaged"), []byte("torn amber lantern"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "x.damaged-1"), []byte("torn amber lantern"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	holds := func(text []byte) bool { return bytes.Contains(text, []byte("amber lantern")) }

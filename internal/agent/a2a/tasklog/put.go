@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -282,7 +283,7 @@ func (s *Store) forgetDamaged(e *entry, why error) error {
 	}
 	aside, moved := s.setAside(e.key)
 	s.drop(e)
-	s.pruneDamaged()
+	store.PruneDamaged(s.root)
 	s.mu.Unlock()
 	s.tellDamaged(aside, why, moved)
 	return fmt.Errorf("%w any more: %w", ErrNotFound, why)

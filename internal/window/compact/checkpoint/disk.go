@@ -11,12 +11,12 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 const (
 	checkpointEnd = ".ck"
 	cutEnd        = ".cut"
-	damagedEnd    = ".damaged"
 	temporaryMark = ".tmp-"
 )
 
@@ -195,9 +195,9 @@ func (s *Store) touch(path string, h *held) {
 	}
 }
 
-// setAside renames a damaged file. It stays until its age removes it, for whoever wants to know what happened to it.
+// setAside renames a damaged file, or removes it if it cannot.
 func (s *Store) setAside(path string, size int64) {
-	if err := os.Rename(path, path+damagedEnd); err != nil {
+	if _, err := store.SetAsidePath(path); err != nil {
 		_ = os.Remove(path)
 	}
 	s.tell("damaged", 1, size)

@@ -32,7 +32,7 @@
 //	DIR/key                       the key of the HMAC that turns a credential into a scope
 //	DIR/SCOPE/DIGEST.ck           a checkpoint
 //	DIR/SCOPE/DIGEST-GEN.cut      the text that compaction cut, to be shown
-//	DIR/SCOPE/NAME.damaged        a file that failed its checksum, set aside
+//	DIR/SCOPE/NAME.damaged-TIME   a file that failed its checksum, set aside
 //
 // Files are 0600, directories 0700, every file is written as a whole or not at all and
 // carries a checksum. Bytes, files and age (since the last use) are bounded; the oldest go

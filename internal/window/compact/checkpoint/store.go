@@ -15,6 +15,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -283,7 +284,7 @@ func readKey(path string) ([]byte, error) {
 			return k, nil
 		case err == nil:
 			// Without its key nothing in the directory can be found again anyway.
-			if err := os.Rename(path, path+".damaged"); err != nil {
+			if _, err := store.SetAsidePath(path); err != nil {
 				return nil, err
 			}
 		case !errors.Is(err, os.ErrNotExist):

@@ -203,17 +203,17 @@ func TestTruncatedFilesAreSetAside(t *testing.T) {
 			one := open(t, checkpoint.Options{Dir: dir, Journal: j})
 			got := checkpoint.Lookup(one, scope, chain)
 			read, err := one.Read(checkpoint.EntryID(want))
-			damaged := path + ".damaged"
+			damaged, _ := filepath.Glob(path + ".damaged-*")
 			if path == ck && (got != nil || err != nil) || path == cut && (got == nil || err == nil || len(read.Text) > 0) {
 				t.Fatalf("%s cut at byte %d: %v, %v", filepath.Ext(path), n, got, err)
 			}
-			if _, err := os.Stat(damaged); err != nil || one.Stats().Damaged != 1 {
-				t.Fatalf("byte %d: not set aside (%v), or not counted: %+v", n, err, one.Stats())
+			if len(damaged) != 1 || one.Stats().Damaged != 1 {
+				t.Fatalf("byte %d: not set aside, or not counted: %q, %+v", n, damaged, one.Stats())
 			}
 			if r := slices.Collect(j.Since(0)); len(r) != 1 || r[0].Event.(journal.WindowStore).Reason != "damaged" {
 				t.Fatalf("journalled: %v", r)
 			}
-			if err := os.Remove(damaged); err != nil {
+			if err := os.Remove(damaged[0]); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,0 +1,297 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Spec describes a bucket, which the first host that needs it makes.
+type Spec struct {
+	// Name is that of the bucket behind "plimsoll_".
+	Name string
+	// Doc says what is in it, for who looks with NATS' own tools.
+	Doc string
+	// Kept is the number of values kept of a key, at most 64.
+	Kept uint8
+	// Age bounds the time for which a value is kept after it was written.
+	Age time.Duration
+	// MaxValue and MaxBytes bound a value and the whole bucket. A bucket that is full takes no more until values are too old.
+	MaxValue int32
+	MaxBytes int64
+}
+
+// The buckets of a fleet.
+var (
+	History = Spec{Name: "history", Doc: "what runs of tools took", Kept: 64, Age: 180 * 24 * time.Hour, MaxValue: 4 << 10, MaxBytes: 512 << 20}
+	Budgets = Spec{Name: "budgets", Doc: "what hosts spent and may spend", Kept: 1, Age: 70 * 24 * time.Hour, MaxValue: 256 << 10, MaxBytes: 256 << 20}
+	Rates   = Spec{Name: "rates", Doc: "what providers let through, by key", Kept: 1, Age: time.Hour, MaxValue: 64 << 10, MaxBytes: 64 << 20}
+	Windows = Spec{Name: "windows", Doc: "sealed decisions about conversations", Kept: 1, Age: 7 * 24 * time.Hour, MaxValue: 512 << 10, MaxBytes: 4 << 30}
+	Hosts   = Spec{Name: "hosts", Doc: "the hosts and their runs", Kept: 1, Age: 20 * time.Second, MaxValue: 512 << 10, MaxBytes: 512 << 20}
+)
+
+// ours marks a bucket as one of Plimsoll's, in the form that this version writes.
+var ours = map[string]string{"plimsoll": "1"}
+
+// Bucket is one bucket of a fleet.
+type Bucket struct {
+	fleet *Fleet
+	spec  Spec
+}
+
+// Entry is a value with its revision.
+type Entry struct {
+	Key      string
+	Value    []byte
+	Revision uint64
+	Time     time.Time
+	// Gone is true for a key that was deleted, of a [Bucket.Watch].
+	Gone bool
+}
+
+// Bucket returns a bucket. Nothing is opened before its first use.
+func (f *Fleet) Bucket(s Spec) *Bucket { return &Bucket{f, s} }
+
+func (b *Bucket) open(ctx context.Context) (jetstream.KeyValue, error) {
+	js, err := b.fleet.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := b.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if kv := f.buckets[b.spec.Name]; kv != nil {
+		return kv, nil
+	}
+	kv, err := b.find(ctx, js)
+	if err != nil {
+		return nil, err
+	}
+	f.buckets[b.spec.Name] = kv
+	return kv, nil
+}
+
+// find returns the bucket as it is at the server, or makes it: of three copies where the fleet has three servers.
+func (b *Bucket) find(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) {
+	name := "plimsoll_" + b.spec.Name
+	config := jetstream.KeyValueConfig{
+		Bucket: name, Description: b.spec.Doc, History: b.spec.Kept, TTL: b.spec.Age, MaxValueSize: b.spec.MaxValue, MaxBytes: b.spec.MaxBytes,
+		LimitMarkerTTL: time.Minute, Metadata: ours, Replicas: 1,
+	}
+	if len(b.fleet.conn.Servers()) >= 3 {
+		config.Replicas = 3
+	}
+	kv, err := js.KeyValue(ctx, name)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		kv, err = js.CreateKeyValue(ctx, config)
+		if errors.Is(err, jetstream.ErrBucketExists) { // another host was first
+			kv, err = js.KeyValue(ctx, name)
+		}
+	}
+	if err != nil {
+		return nil, b.told(err)
+	}
+	status, err := kv.Status(ctx)
+	if err != nil {
+		return nil, b.told(err)
+	}
+	have, ok := status.(*jetstream.KeyValueBucketStatus)
+	if !ok || have.StreamInfo().Config.Metadata["plimsoll"] != ours["plimsoll"] {
+		return nil, b.fleet.refused("its bucket %s was made by another program; remove it there, or take another account", name)
+	}
+	if have.StreamInfo().Config.Replicas < config.Replicas {
+		if more, err := js.UpdateKeyValue(ctx, config); err == nil { // else it stays as it is: its servers may not be up yet
+			return more, nil
+		}
+	}
+	return kv, nil
+}
+
+// told returns an error of the library as one of ours.
+func (b *Bucket) told(err error) error {
+	api := (*jetstream.APIError)(nil)
+	isAPI := errors.As(err, &api)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted):
+		return ErrNone
+	case errors.Is(err, jetstream.ErrKeyExists),
+		isAPI && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
+		return ErrConflict
+	case errors.Is(err, jetstream.ErrInvalidKey), errors.Is(err, nats.ErrMaxPayload):
+		return fmt.Errorf("fleet %s: %w", b.spec.Name, err)
+	case isAPI && api.Code == 400, isAPI && api.Code == 403, errors.Is(err, nats.ErrPermissionViolation), errors.Is(err, jetstream.ErrBucketExists):
+		return b.fleet.refused("bucket plimsoll_%s: %w", b.spec.Name, err)
+	}
+	return b.fleet.away(err)
+}
+
+// use calls f with the bucket and a deadline.
+func (b *Bucket) use(ctx context.Context, f func(ctx context.Context, kv jetstream.KeyValue) error) error {
+	ctx, cancel := context.WithTimeout(ctx, opTime)
+	defer cancel()
+	kv, err := b.open(ctx)
+	if err != nil {
+		return err
+	}
+	return b.told(f(ctx, kv))
+}
+
+// Get returns the newest value of a key, or [ErrNone]. It may be old where the server has no quorum.
+func (b *Bucket) Get(ctx context.Context, key string) (e Entry, err error) {
+	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		got, err := kv.Get(ctx, key)
+		if err == nil {
+			e = entryOf(got)
+		}
+		return err
+	})
+	return e, err
+}
+
+func entryOf(e jetstream.KeyValueEntry) Entry {
+	return Entry{Key: e.Key(), Value: e.Value(), Revision: e.Revision(), Time: e.Created(), Gone: e.Operation() != jetstream.KeyValuePut}
+}
+
+// Values returns the values kept of a key, oldest first; none is no error.
+func (b *Bucket) Values(ctx context.Context, key string) (all []Entry, err error) {
+	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		got, err := kv.History(ctx, key)
+		for _, e := range got {
+			all = append(all, entryOf(e))
+		}
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return nil
+		}
+		return err
+	})
+	return all, err
+}
+
+// Keys returns the keys that have a value, at most limit of them, and whether there are more.
+func (b *Bucket) Keys(ctx context.Context, limit int) (keys []string, more bool, err error) {
+	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		list, err := kv.ListKeys(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = list.Stop() }()
+		for key := range list.Keys() {
+			if len(keys) == limit {
+				more = true
+				break
+			}
+			keys = append(keys, key)
+		}
+		return ctx.Err()
+	})
+	return keys, more, err
+}
+
+// Put writes a value whatever was there, and returns its revision.
+func (b *Bucket) Put(ctx context.Context, key string, value []byte) (revision uint64, err error) {
+	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		revision, err = kv.Put(ctx, key, value)
+		return err
+	})
+	return revision, err
+}
+
+// Write writes a value in the place of the one with a revision, 0 for none, and returns its own; [ErrConflict] where there is another one.
+func (b *Bucket) Write(ctx context.Context, key string, value []byte, revision uint64) (next uint64, err error) {
+	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		if revision == 0 {
+			next, err = kv.Create(ctx, key, value)
+		} else {
+			next, err = kv.Update(ctx, key, value, revision)
+		}
+		return err
+	})
+	return next, err
+}
+
+// Delete removes a key.
+func (b *Bucket) Delete(ctx context.Context, key string) error {
+	return b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error { return kv.Delete(ctx, key) })
+}
+
+// Change writes what change makes of the value, nil for none, and calls it again where another host was faster. An error of change ends it.
+// After [ErrAway] it may have been written: what is written has to be such that a caller can tell, and do it again.
+func (b *Bucket) Change(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, opTime)
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		e, err := b.Get(ctx, key)
+		if err != nil && !errors.Is(err, ErrNone) {
+			return err
+		}
+		value, err := change(e.Value)
+		if err != nil {
+			return err
+		}
+		if _, err = b.Write(ctx, key, value, e.Revision); !errors.Is(err, ErrConflict) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return b.fleet.away(ctx.Err())
+		case <-time.After(rand.N(pause) + time.Millisecond/2):
+		}
+	}
+}
+
+// Watch calls see with each value there is, then with ready true once, then with each change, until the context ends or the server refuses.
+func (b *Bucket) Watch(ctx context.Context, see func(e Entry, ready bool)) error {
+	kv, err := b.open(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := kv.WatchAll(ctx)
+	if err != nil {
+		return b.told(err)
+	}
+	defer func() { _ = w.Stop() }()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e, ok := <-w.Updates():
+			switch {
+			case !ok:
+				return b.fleet.away(errors.New("the watch ended"))
+			case e == nil:
+				see(Entry{}, true)
+			default:
+				see(entryOf(e), false)
+			}
+		}
+	}
+}
+
+// Key joins parts to a key of a bucket. What a key may not have in it is written as =XX.
+func Key(parts ...string) string {
+	var out strings.Builder
+	for i, part := range parts {
+		if i > 0 {
+			out.WriteByte('.')
+		}
+		if part == "" {
+			out.WriteByte('=')
+		}
+		for _, c := range []byte(part) {
+			if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+				out.WriteByte(c)
+			} else {
+				fmt.Fprintf(&out, "=%02X", c)
+			}
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,195 @@
+package kubeapi
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+const (
+	// serviceAccount is the folder in which a pod finds its credentials.
+	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// ofPod is the name of the context that a pod has without a kubeconfig.
+	ofPod = "in-cluster"
+)
+
+// Options say which cluster, and as whom.
+type Options struct {
+	Getenv func(string) string
+	// Home is the directory with .kube/config, "" for none.
+	Home string
+	// Context names one of the kubeconfig, "" the current one; Namespace overrides the context's.
+	Context, Namespace string
+	// Waits are those before a call is made again, nil for the default.
+	Waits []time.Duration
+
+	account string // serviceAccount, in tests another
+}
+
+// Cluster is a cluster, and who asks it. Its methods may be called by several goroutines at once.
+type Cluster struct {
+	// Context names it to people, Namespace is where work goes.
+	Context, Namespace string
+
+	server *url.URL
+	user   userEntry
+	secret *credential
+	http   *http.Client
+	waits  []time.Duration
+}
+
+// Open finds the cluster. Nothing is asked yet.
+func Open(o Options) (*Cluster, error) {
+	files, none, err := readConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	var at found
+	if !none {
+		at, err = choose(files, o.Context)
+	} else {
+		at, err = inCluster(o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Context: at.context, Namespace: o.Namespace, user: at.user, waits: o.Waits}
+	if c.waits == nil {
+		c.waits = []time.Duration{250 * time.Millisecond, time.Second, 3 * time.Second}
+	}
+	if c.Namespace == "" {
+		c.Namespace = at.namespace
+	}
+	if c.Namespace == "" {
+		c.Namespace = "default"
+	}
+	if c.server, err = serverOf(at.cluster.Server); err != nil {
+		return nil, fmt.Errorf("the cluster of context %s: %w", at.context, err)
+	}
+	if c.secret, err = newCredential(at, o.Getenv); err != nil {
+		return nil, fmt.Errorf("user %q of the kubeconfig: %w", at.user.name, err)
+	}
+	transport, err := newTransport(at.cluster, c.secret)
+	if err != nil {
+		return nil, fmt.Errorf("the cluster of context %s: %w", at.context, err)
+	}
+	c.secret.changed = transport.CloseIdleConnections
+	c.http = &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c, nil
+}
+
+// inCluster is the cluster whose pod this is.
+func inCluster(o Options) (found, error) {
+	host, port := o.Getenv("KUBERNETES_SERVICE_HOST"), o.Getenv("KUBERNETES_SERVICE_PORT")
+	switch {
+	case host == "" || port == "":
+		return found{}, errors.New("there is no kubeconfig, and this is no pod of a cluster; name the file with KUBECONFIG=FILE, or put it where kubectl looks (~/.kube/config)")
+	case o.Context != "" && o.Context != ofPod:
+		return found{}, fmt.Errorf("context %q is named and there is no kubeconfig; leave it out for the cluster of this pod", o.Context)
+	}
+	dir := o.account
+	if dir == "" {
+		dir = serviceAccount
+	}
+	at := found{context: ofPod}
+	at.cluster = clusterEntry{Server: "https://" + net.JoinHostPort(host, port), CAFile: filepath.Join(dir, "ca.crt")}
+	at.user = userEntry{name: "the pod's service account", TokenFile: filepath.Join(dir, "token")}
+	if name, err := statefile.ReadLinked(filepath.Join(dir, "namespace"), 1<<10); err == nil {
+		at.namespace = strings.TrimSpace(string(name))
+	}
+	return at, nil
+}
+
+// serverOf returns the address of an API server. Plain HTTP is taken from this machine only, where kubectl proxy listens.
+func serverOf(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errors.New("server is not the address of an API server; write it as in https://10.0.0.1:6443")
+	}
+	if u.User != nil {
+		return nil, errors.New("server has a password in it; put the credential into the user's entry")
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("server is http://%s, where everyone on the way can read the credential; write https://", u.Host)
+	}
+	u.Path, u.RawQuery, u.Fragment = strings.TrimRight(u.Path, "/"), "", ""
+	return u, nil
+}
+
+func newTransport(c clusterEntry, secret *credential) (*http.Transport, error) {
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.TLSServerName, InsecureSkipVerify: c.Insecure} // where the kubeconfig says so
+	ca, err := material(c.dir, c.CAFile, c.CAData)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate authority: %w", err)
+	}
+	switch {
+	case ca != nil && c.Insecure:
+		return nil, errors.New("it has a certificate authority and insecure-skip-tls-verify; remove one of them")
+	case ca != nil:
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, errors.New("the certificate authority holds no certificate; it must be PEM")
+		}
+	}
+	conf.GetClientCertificate = secret.certificate
+	t := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:     conf,
+		TLSHandshakeTimeout: dialTime,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 4,
+		IdleConnTimeout:     90 * time.Second,
+		// A log that is followed is silent for as long as its command is: pings tell that from a connection that is dead.
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+		MaxResponseHeaderBytes: 256 << 10,
+		DisableCompression:     true, // or the bound of an answer would be one of its compressed bytes
+	}
+	forwardproxy.Use(t)
+	if c.ProxyURL != "" {
+		u, err := url.Parse(c.ProxyURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" {
+			return nil, errors.New("proxy-url is no address; write it as in http://proxy.example.com:3128, or socks5://")
+		}
+		t.Proxy = http.ProxyURL(u)
+	}
+	return t, nil
+}
+
+// material returns what stands in data as base64, else in the file, which is looked for in dir; nil for neither.
+func material(dir, file, data string) ([]byte, error) {
+	if data != "" {
+		text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(data))
+		if err != nil {
+			return nil, errors.New("its data is not base64; kubectl config set-cluster or set-credentials writes it so with --embed-certs")
+		}
+		return text, nil
+	}
+	if file == "" {
+		return nil, nil
+	}
+	return statefile.ReadLinked(inDir(dir, file), maxFile)
+}
+
+func inDir(dir, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(dir, file)
+}
+
+// Host is the address of the API server, without a path.
+func (c *Cluster) Host() string { return c.server.Host }

@@ -1,0 +1,170 @@
+package kubeapi
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// write makes a kubeconfig and returns what Open needs to find it.
+func write(t *testing.T, texts ...string) Options {
+	t.Helper()
+	dir := t.TempDir()
+	var list []string
+	for i, text := range texts {
+		path := filepath.Join(dir, string(rune('a'+i)), "config")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, path)
+	}
+	return environment(map[string]string{"KUBECONFIG": strings.Join(list, string(filepath.ListSeparator))})
+}
+
+func environment(set map[string]string) Options {
+	return Options{Getenv: func(name string) string { return set[name] }}
+}
+
+const plain = `
+apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{name: here, context: {cluster: one, user: me, namespace: agents}}, {name: there, context: {cluster: two, user: me}}]
+clusters: [{name: one, cluster: {server: "https://one.example:6443/base/"}}]
+users: [{name: me, user: {token: first}}]
+`
+
+// Of several files the first one to name something counts, a missing one is none, and a file may complete another.
+func TestFilesAreMerged(t *testing.T) {
+	o := write(t, plain, `
+current-context: there
+contexts: [{name: here, context: {cluster: two, user: me}}]
+clusters: [{name: one, cluster: {server: "https://wrong.example"}}, {name: two, cluster: {server: "https://two.example"}}]
+users: [{name: me, user: {token: second}}]
+`)
+	first := o.Getenv("KUBECONFIG")
+	o = environment(map[string]string{"KUBECONFIG": filepath.Join(t.TempDir(), "none") + string(filepath.ListSeparator) + first})
+	c, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Host() != "one.example:6443" || c.server.Path != "/base" || c.Namespace != "agents" || c.Context != "here" || c.secret.fixed != "first" {
+		t.Errorf("%s%s, namespace %s, context %s, token %s", c.Host(), c.server.Path, c.Namespace, c.Context, c.secret.fixed)
+	}
+	o.Context = "there"
+	if c, err = Open(o); err != nil || c.Host() != "two.example" || c.Namespace != "default" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	o.Namespace = "mine"
+	if c, err = Open(o); err != nil || c.Namespace != "mine" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestHomeAndPod(t *testing.T) {
+	home, account := t.TempDir(), t.TempDir()
+	o := environment(map[string]string{"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"})
+	o.Home, o.account = home, account
+	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "certificate authority") {
+		t.Errorf("without its files a pod has %v", err)
+	}
+	for name, text := range map[string]string{"token": "rotating\n", "namespace": "team-a", "ca.crt": authority(t)} {
+		if err := os.WriteFile(filepath.Join(account, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token, err := c.secret.token(t.Context()); c.Host() != "[fd00::1]:443" || c.Namespace != "team-a" || token != "rotating" || err != nil {
+		t.Errorf("%s in %s, token %q, %v", c.Host(), c.Namespace, token, err)
+	}
+	named := o
+	named.Context = c.Context // as a job remembers it
+	if c, err = Open(named); err != nil || c.Context != "in-cluster" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	named.Context = "other"
+	if _, err = Open(named); err == nil || !strings.Contains(err.Error(), "leave it out for the cluster of this pod") {
+		t.Errorf("%v", err)
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".kube"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".kube", "config"), []byte(plain), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = Open(o); err != nil || c.Context != "here" {
+		t.Errorf("the kubeconfig of the home does not count in a pod: %+v, %v", c, err)
+	}
+}
+
+// What cannot work is said before anything is asked, with the next step, and without a credential.
+func TestRefusedKubeconfigs(t *testing.T) {
+	change := func(old, text string) string { return strings.Replace(plain, old, text, 1) }
+	user := func(text string) string { return change("{token: first}", text) }
+	b64 := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	for text, want := range map[string]string{
+		change("current-context: here", ""):                                                                "names no current context; choose one of: here, there",
+		change("current-context: here", "current-context: hare"):                                           `no context "hare"; there is here`,
+		change("cluster: one", "cluster: gone"):                                                            `the cluster "gone", which is not in it`,
+		change("user: me", "user: gone"):                                                                   `the user "gone", who is not in it`,
+		change("https://one.example:6443/base/", "one.example:6443"):                                       "write it as in https://",
+		change("https://one", "http://one"):                                                                "write https://",
+		change("https://one", "https://me:hunter2@one"):                                                    "put the credential into the user's entry",
+		change(`/base/"`, `", certificate-authority: none.crt`):                                            "none.crt",
+		change(`/base/"`, `", certificate-authority-data: "%%"`):                                           "not base64",
+		change(`/base/"`, `", certificate-authority-data: `+b64("no PEM")):                                 "must be PEM",
+		change(`/base/"`, `", proxy-url: "proxy:3128"`):                                                    "write it as in http://proxy.example.com:3128",
+		user("{username: me, password: hunter2}"):                                                          "use a token",
+		user("{auth-provider: {name: gcp}}"):                                                               "removed from Kubernetes",
+		user("{token: hunter2, as: root, as-user-extra: {a: [b]}}"):                                        "as-user-extra",
+		user("{client-certificate-data: " + b64("hunter2") + "}"):                                          "both are needed",
+		user("{client-certificate-data: QQ==, client-key-data: QQ==}"):                                     "do not go together",
+		user("{exec: {apiVersion: client.authentication.k8s.io/v1alpha1}}"):                                "only client.authentication.k8s.io/v1 and",
+		user("{exec: {apiVersion: client.authentication.k8s.io/v1}}"):                                      "names no command",
+		user("{exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always}}"): "needs a terminal",
+		"users: [{name: me, user: {token: hunter2":                                                         "the YAML is wrong",
+		strings.Repeat("#", maxFile+1):                                                                     "cannot be read",
+	} {
+		c, err := Open(write(t, text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.300q: %+v, %v; want %q", text, c, err, want)
+		}
+		if err != nil && (strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%q", err)
+		}
+	}
+	if _, err := Open(environment(nil)); err == nil || !strings.Contains(err.Error(), "KUBECONFIG=FILE") {
+		t.Errorf("without anything: %v", err)
+	}
+	if _, err := Open(environment(map[string]string{"KUBECONFIG": "/none/config"})); err == nil || !strings.Contains(err.Error(), "there is no such file") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func FuzzKubeconfig(f *testing.F) {
+	f.Add([]byte(plain), "here")
+	f.Add([]byte(`{"users": [{"user": {"exec": {"env": [{"name": 1}]}}}], "contexts": null}`), "")
+	f.Add([]byte("clusters: &a [*a]"), "x")
+	f.Fuzz(func(t *testing.T, text []byte, context string) {
+		file, err := parseConfig("/k/config", text)
+		if err != nil {
+			return
+		}
+		at, err := choose([]configFile{file}, context)
+		if err != nil {
+			return
+		}
+		if at.context == "" || context != "" && at.context != context {
+			t.Errorf("asked for %q, chose %q", context, at.context)
+		}
+		_, _ = serverOf(at.cluster.Server)
+	})
+}

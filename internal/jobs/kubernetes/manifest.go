@@ -1,0 +1,188 @@
+package kubernetes
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/jobs"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	labelKey = "plimsoll.dev/job"
+	nonceKey = "plimsoll.dev/submission"
+	// agentName is the container with the command.
+	agentName = "agent"
+	// user is nobody's in particular, as in the chart.
+	user = 65532
+	// kept is how long a Job is to be seen after its end: who submitted it may sleep over it.
+	kept = 24 * time.Hour
+	// graceTime is what a run has beyond its own limit of time, to report it, and for images before it.
+	graceTime = 10 * time.Minute
+	// maxSecret bounds a Secret, in bytes of its values (the API's MaxSecretSize).
+	maxSecret = 1 << 20
+	homeDir   = "/home/agent"
+	workDir   = "/work"
+	// archiveKey is the key of the Secret with the archive. No variable can have its name.
+	archiveKey = "archive.tar.gz"
+	reportFile = "/dev/termination-log"
+)
+
+// object is one of the API's, before it is JSON.
+type object = map[string]any
+
+// secret is what goes with a job and must not be read in its pod's description, by key.
+type secret map[string][]byte
+
+func secretOf(j *jobs.Job, w work) secret {
+	s := secret{}
+	for _, v := range j.Env {
+		name, value, _ := strings.Cut(v, "=")
+		s[name] = []byte(value)
+	}
+	if w.archive != nil {
+		s[archiveKey] = w.archive
+	}
+	return s
+}
+
+func (s secret) bytes() (n int) {
+	for _, value := range s {
+		n += len(value)
+	}
+	return n
+}
+
+func (s secret) manifest(name, owner string) object {
+	return object{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true,
+		"metadata": object{
+			"name": name, "labels": object{labelKey: name, "app.kubernetes.io/managed-by": "plimsoll"},
+			"ownerReferences": []object{{"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": owner}},
+		},
+		"data": s,
+	}
+}
+
+// manifest is the Job.
+func (e *Engine) manifest(j *jobs.Job, w work, nonce string) object {
+	labels := object{labelKey: j.ID, "app.kubernetes.io/managed-by": "plimsoll"}
+	podLabels := object{labelKey: j.ID, "app.kubernetes.io/managed-by": "plimsoll"}
+	if j.Queue != "" {
+		labels["kueue.x-k8s.io/queue-name"] = j.Queue
+	}
+	spec := object{
+		"backoffLimit": j.Retries, "ttlSecondsAfterFinished": int(kept.Seconds()),
+		"template": object{"metadata": object{"labels": podLabels}, "spec": e.pod(j, w)},
+	}
+	if j.Retries > 0 {
+		spec["podReplacementPolicy"] = "Failed" // never two of one agent at a time
+	}
+	return object{
+		"apiVersion": "batch/v1", "kind": "Job", "spec": spec,
+		"metadata": object{"name": j.ID, "labels": labels, "annotations": object{nonceKey: nonce}},
+	}
+}
+
+func (e *Engine) pod(j *jobs.Job, w work) object {
+	flags := []string{"--report=" + reportFile}
+	if j.Time > 0 && !slices.ContainsFunc(j.Flags, func(f string) bool { return strings.HasPrefix(f, "--time-max") }) {
+		flags = append(flags, "--time-max="+j.Time.String())
+	}
+	env := []object{
+		{"name": "HOME", "value": homeDir}, {"name": "PLIMSOLL_JOB", "value": j.ID},
+		{"name": "PLIMSOLL_RESOURCES_MIN_FREE", "value": "0"}, // the container has what the run needs for itself
+	}
+	requests, limits := object{}, object{}
+	if j.Memory > 0 {
+		requests["memory"] = quantity(j.Memory)
+		env = append(env, object{"name": "PLIMSOLL_RESOURCES_RESERVATION", "valueFrom": object{"resourceFieldRef": object{"resource": "requests.memory"}}})
+	}
+	if j.MemoryLimit > 0 {
+		// A run keeps its own limit below the container's by as much, or the kubelet would have all of it killed together.
+		limits["memory"] = quantity(max(j.MemoryLimit, j.Memory) + max(j.MemoryLimit/31+1, 16*limit.MiB))
+	}
+	if j.CPUs > 0 {
+		cpus := strconv.Itoa(int(math.Ceil(j.CPUs*1000))) + "m"
+		requests["cpu"], limits["cpu"] = cpus, cpus
+	}
+	for _, v := range j.Env {
+		name, _, _ := strings.Cut(v, "=")
+		env = append(env, object{"name": name, "valueFrom": object{"secretKeyRef": object{"name": j.ID, "key": name}}})
+	}
+	from := []object{}
+	for _, name := range e.o.Secrets {
+		from = append(from, object{"secretRef": object{"name": name}})
+	}
+	volumes := []object{
+		{"name": "plimsoll-bin", "emptyDir": object{"sizeLimit": "256Mi"}},
+		{"name": "home", "emptyDir": object{}}, {"name": "tmp", "emptyDir": object{}}, {"name": "work", "emptyDir": object{}},
+	}
+	if w.claim != "" {
+		volumes[3] = object{"name": "work", "persistentVolumeClaim": object{"claimName": w.claim}}
+	}
+	mounts := []object{
+		{"name": "home", "mountPath": homeDir}, {"name": "tmp", "mountPath": "/tmp"}, {"name": "work", "mountPath": workDir},
+	}
+	inits := []object{{
+		"name": "plimsoll", "image": e.o.Plimsoll, "command": []string{"/plimsoll", "copy-to", "/plimsoll-bin"},
+		"resources":       object{"requests": object{"cpu": "10m", "memory": "32Mi"}, "limits": object{"memory": "64Mi"}},
+		"securityContext": restricted(), "volumeMounts": []object{{"name": "plimsoll-bin", "mountPath": "/plimsoll-bin"}},
+	}}
+	resources := object{"requests": requests, "limits": limits}
+	if w.command != nil {
+		workMounts := slices.Clone(mounts)
+		if w.archive != nil {
+			volumes = append(volumes, object{"name": "archive", "secret": object{"secretName": j.ID, "items": []object{{"key": archiveKey, "path": archiveKey}}}})
+			workMounts = append(workMounts, object{"name": "archive", "mountPath": "/plimsoll-archive", "readOnly": true})
+		}
+		inits = append(inits, object{
+			"name": "work", "image": e.o.Image, "command": literal(w.command), "workingDir": workDir, "env": []object{{"name": "HOME", "value": homeDir}},
+			"envFrom": from, "resources": resources, "securityContext": restricted(), "volumeMounts": workMounts,
+			"terminationMessagePolicy": "FallbackToLogsOnError",
+		})
+	}
+	pod := object{
+		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false,
+		"securityContext": object{
+			"runAsNonRoot": true, "runAsUser": user, "runAsGroup": user, "fsGroup": user, "fsGroupChangePolicy": "OnRootMismatch",
+			"seccompProfile": object{"type": "RuntimeDefault"},
+		},
+		"volumes": volumes, "initContainers": inits,
+		"containers": []object{{
+			"name": agentName, "image": e.o.Image, "command": literal(append([]string{"/plimsoll-bin/plimsoll"}, j.Run(flags...)...)), "workingDir": w.dir,
+			"env": env, "envFrom": from, "resources": resources, "securityContext": restricted(),
+			"terminationMessagePath": reportFile, "terminationMessagePolicy": "FallbackToLogsOnError",
+			"volumeMounts": append(mounts, object{"name": "plimsoll-bin", "mountPath": "/plimsoll-bin", "readOnly": true}),
+		}},
+	}
+	if j.Time > 0 {
+		// The pod's, which begins on its node: the Job's own deadline would count the time in the queue.
+		pod["activeDeadlineSeconds"] = int(math.Ceil((j.Time + graceTime).Seconds()))
+	}
+	if e.o.Priority != "" {
+		pod["priorityClassName"] = e.o.Priority
+	}
+	return pod
+}
+
+func restricted() object {
+	return object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}}
+}
+
+// literal keeps the kubelet from reading $(NAME) and $$ in the words of a command.
+func literal(words []string) []string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = strings.ReplaceAll(word, "$", "$$")
+	}
+	return out
+}
+
+// quantity writes bytes as Kubernetes does, in whole MiB.
+func quantity(b limit.Bytes) string {
+	return strconv.FormatInt(int64((b+limit.MiB-1)/limit.MiB), 10) + "Mi"
+}
