@@ -122,7 +122,7 @@ func generatedTrace() (string, error) {
 		return "", err
 	}
 	for {
-		name := filepath.Join(dir, "process", "estimate", "testdata", "generated.tsv")
+		name := filepath.Join(dir, "internal", "process", "estimate", "testdata", "generated.tsv")
 		if _, err := os.Stat(name); err == nil {
 			return name, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -59,19 +58,9 @@ func benchEstimates(ctx context.Context, o *Out, args []string) error {
 		o.Note("not run: it needs --traces DIR, for example data/ of github.com/dos-group/sizey")
 		return nil
 	}
-	var workflows []estimate.Workflow
-	for _, pattern := range []string{"*.csv", "*.tsv", "*.txt"} {
-		names, err := filepath.Glob(filepath.Join(*dir, pattern))
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			w, _, err := readTrace(name)
-			if err != nil {
-				return err
-			}
-			workflows = append(workflows, w)
-		}
+	workflows, err := readWorkflows(*dir)
+	if err != nil {
+		return err
 	}
 	if len(workflows) < 2 {
 		return fmt.Errorf("%s has %d traces; leaving one out takes two", *dir, len(workflows))

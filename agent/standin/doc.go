@@ -11,19 +11,16 @@
 //
 // # The planner
 //
-// It goes by the words of the newest question and by the tools of the request: their names,
-// the first sentence of their descriptions, the names and values of their arguments. There
-// is no list of tools that it knows. In this order, for each part of a question between
-// "and", commas and ends of sentences:
+// It goes by the words of the newest question. In this order, for each part of a question between "and", commas and ends of sentences:
 //
 //   - the name of a tool calls it, with numbers and sizes from the text ("flood 5 MiB",
 //     "count to 5", "echo hello 3 times") or with an object that stands there;
 //   - "page 3", "next page", "last page", "more" go on with what was listed last, by the page
 //     argument of its tool or by the handle of a kept result;
-//   - "search for prod", and words that no tool is about, search, where there is a tool for
-//     that;
-//   - "list all applications", "how many clusters", "which applications are degraded", "events
-//     of billing-api" call the tool whose name has most in common with them.
+//   - a table of questions about Argo CD: "events of billing-api", "why is shop degraded";
+//   - "search for prod" searches, where there is a tool for that, and so does a name alone;
+//   - "list all applications", "how many clusters", "which applications are degraded" call the
+//     tool that lists those, whatever its server, with the values that its arguments take.
 //
 // When results are there it answers with counts, a table and how to go on; of more than
 // fifty items it shows the first twenty under "PAGE 1 of X items", and a short list whose first

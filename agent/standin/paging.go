@@ -99,14 +99,14 @@ func (p *planner) listOf(m madeCall) (listing, bool) {
 	return l, true
 }
 
-// page plans the clause that asks for a page of what was listed before.
-func (p *planner) page(c *clause, t *turn) plan {
+// page plans the question for a page of what was listed before.
+func (p *planner) page(which string, t *turn) plan {
 	l, ok := p.lastList(t.before)
 	if !ok {
 		return plan{text: "No list was shown that has pages. Ask for one first, such as: " + p.example() + "."}
 	}
 	want := 0
-	switch c.page {
+	switch which {
 	case "next":
 		want = l.page + 1
 	case "previous":
@@ -116,12 +116,12 @@ func (p *planner) page(c *clause, t *turn) plan {
 	case "last":
 		want = l.pages
 	default:
-		want, _ = strconv.Atoi(c.page)
+		want, _ = strconv.Atoi(which)
 	}
 	switch {
 	case l.pages == 1 && want != 1:
 		return plan{text: "There is no other page: all of it was shown."}
-	case want < 1 && c.page == "last":
+	case want < 1 && which == "last":
 		return plan{text: "How many pages there are is not known any more; ask for one by its number."}
 	case want < 1:
 		return plan{text: "There is no page before the first."}
@@ -155,15 +155,13 @@ func (p *planner) lastList(ms []message) (listing, bool) {
 				pages, _ = strconv.Atoi(said[2])
 			}
 		case wire.RoleUser:
-			for _, c := range read(m.text, p.tools) {
-				if c.page != "" && len(c.stems) == 0 {
-					continue
-				}
-				for _, one := range p.planClause(&c, &turn{before: ms[:i]}).calls {
-					if l, ok := p.listOf(madeCall{call: one}); ok {
-						l.page, l.pages = page, pages
-						return l, true
-					}
+			if pageOf().MatchString(strings.TrimRight(strings.TrimSpace(m.text), ".?!")) {
+				continue
+			}
+			for _, one := range p.plan(&turn{before: ms[:i], question: m.text}).calls {
+				if l, ok := p.listOf(madeCall{call: one}); ok {
+					l.page, l.pages = page, pages
+					return l, true
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package standin
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -183,24 +184,8 @@ type plan struct {
 	count bool // only how many are asked for
 	whole bool // the question is a page of what was listed before
 	text  string
-}
-
-func (p *planner) plan(t *turn) plan {
-	var all plan
-	for _, c := range read(t.question, p.tools) {
-		one := p.planClause(&c, t)
-		all.calls = append(all.calls, one.calls...)
-		all.count = all.count || one.count
-		all.whole = all.whole || one.whole
-		if all.text == "" {
-			all.text = one.text
-		}
-		if len(all.calls) >= maxCalls {
-			break
-		}
-	}
-	all.calls = all.calls[:min(len(all.calls), maxCalls)]
-	return all
+	// search is set where nothing but a search comes of it.
+	search bool
 }
 
 // next returns the calls that are still to be made.
@@ -232,8 +217,8 @@ func (p *planner) loopCalls(t *turn, planned plan) []call {
 	calls := planned.calls
 	if len(calls) == 0 {
 		for i := range p.tools {
-			if a, _, ok := p.tools[i].fill(&clause{}); ok && !p.tools[i].pager {
-				calls = []call{{name: p.tools[i].name, arguments: a.json()}}
+			if !slices.ContainsFunc(p.tools[i].props, func(one prop) bool { return one.required }) && !p.tools[i].pager {
+				calls = []call{{name: p.tools[i].name, arguments: "{}"}}
 				break
 			}
 		}
@@ -289,21 +274,15 @@ func (p *planner) followUps(t *turn, planned plan) []call {
 
 // searchInstead searches for a name that a tool did not know.
 func (p *planner) searchInstead(t *turn, c call) []call {
-	one := p.tool(c.name)
+	one, f := p.tool(c.name), p.finder()
 	var a arguments
-	if one == nil || one.lister || one.finder || one.pager || json.Unmarshal([]byte(c.arguments), &a) != nil {
+	if one == nil || f == nil || one.lister || one.finder || one.pager || json.Unmarshal([]byte(c.arguments), &a) != nil {
 		return nil
 	}
 	for _, prop := range one.props {
-		name, is := a[prop.name].(string)
-		if !is || !prop.required {
-			continue
-		}
-		for i := range p.tools {
-			if f := &p.tools[i]; f.finder && f.covers(one.stems) {
-				if found := f.search(&clause{}, name); !t.contains(found) {
-					return []call{found}
-				}
+		if name, is := a[prop.name].(string); is && prop.required {
+			if found := f.search(regexp.QuoteMeta(name), ""); !t.contains(found) {
+				return []call{found}
 			}
 		}
 	}
@@ -323,10 +302,11 @@ func key(c call) [2]string {
 	return [2]string{c.name, c.arguments}
 }
 
+// tool finds a tool by its name, with or without that of its server.
 func (p *planner) tool(name string) *tool {
 	for i := range p.tools {
-		if p.tools[i].name == name {
-			return &p.tools[i]
+		if t := &p.tools[i]; t.name == name || strings.HasSuffix(t.name, "__"+name) {
+			return t
 		}
 	}
 	return nil

@@ -89,8 +89,8 @@ func (b *book) measure(g *capacity, holding []*entry, cgroupsHash uint64) {
 		if e.StaleWhy != "" {
 			continue
 		}
-		e.used = min(h.Reservation, add(h.Current, h.Swapped))
-		g.claimed = add(g.claimed, h.Reservation-e.used)
+		e.used = h.Reservation - h.Unused()
+		g.claimed = add(g.claimed, h.Unused())
 	}
 	sortHolders(g.holders)
 	b.sum = snapshot{}

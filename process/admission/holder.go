@@ -59,6 +59,9 @@ type Holder struct {
 	StaleWhy string
 }
 
+// Unused returns what the run has reserved and does not use yet, which nobody else gets: max(0, reservation − current).
+func (h Holder) Unused() limit.Bytes { return h.Reservation - min(h.Reservation, add(h.Current, h.Swapped)) }
+
 // sortHolders sorts by Since, the oldest first.
 func sortHolders(list []Holder) {
 	sorting.By(list, func(a, b Holder) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })

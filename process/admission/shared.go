@@ -292,7 +292,7 @@ func (b *book) addOthers(g *capacity, r Request) {
 			}
 			continue
 		}
-		sums[h.User] = add(sums[h.User], max(0, h.Reservation-h.Current))
+		sums[h.User] = add(sums[h.User], h.Unused())
 	}
 	for name, sum := range sums {
 		if g.known && sum > g.capacity {

@@ -129,7 +129,9 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 		Ref: jobs.Ref{ID: p.Name, Folder: p.job.Folder}, Engine: on, Tool: p.Tool, Variant: expected.Variant, Project: p.Project, Command: p.Command,
 		Memory: p.MemoryBytes, MemoryLimit: p.LimitBytes, Status: jobs.Status{Phase: jobs.Starting, Detail: "it is being handed over"},
 	}
-	p.HandedOver, err = p.engine.Plan(&p.job)
+	shown := p.job
+	shown.Argv = p.Command
+	p.HandedOver, err = p.engine.Plan(&shown)
 	return p, err
 }
 

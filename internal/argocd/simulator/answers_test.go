@@ -59,8 +59,6 @@ func TestAnswersAreTheRecordedOnes(t *testing.T) {
 		"400-post-badjson":                       {method: "POST", path: "/api/v1/applications", body: `{"metadata":`, header: admin},
 		"400-post-empty-app":                     {method: "POST", path: "/api/v1/applications", body: `{}`, header: admin},
 		"400-post-unknown-project":               {method: "POST", path: "/api/v1/applications", body: `{"metadata":{"name":"x"},"spec":{"project":"nosuch"}}`, header: admin},
-		"400-session-badjson":                    {method: "POST", path: "/api/v1/session", body: `{bad`},
-		"401-bad-login":                          {method: "POST", path: "/api/v1/session", body: `{"username":"admin","password":"wrong"}`},
 		"401-bad-signature":                      {path: "/api/v1/applications", header: map[string]string{"Authorization": "Bearer a.b.c"}},
 		"401-cookie-bad":                         {path: "/api/v1/applications", header: map[string]string{"Cookie": "argocd.token=garbage"}},
 		"401-garbage-token":                      {path: "/api/v1/applications", header: map[string]string{"Authorization": "Bearer garbage"}},
@@ -73,8 +71,6 @@ func TestAnswersAreTheRecordedOnes(t *testing.T) {
 		"404-project":                            {path: "/api/v1/projects/nosuch", header: admin},
 		"404-unknown-api":                        {path: "/api/v1/nosuch", header: admin},
 		"404-unknown-path":                       {path: "/nosuch"},
-		"anon-settings":                          {path: "/api/v1/settings"},
-		"anon-userinfo":                          {path: "/api/v1/session/userinfo"},
 		"anon-version":                           {path: "/api/version"},
 		"app-wrong-namespace":                    {path: app + "?appNamespace=elsewhere", header: admin},
 		"app-wrong-project":                      {path: app + "?project=default", header: admin},
@@ -96,8 +92,6 @@ func TestAnswersAreTheRecordedOnes(t *testing.T) {
 		"reader-appsets":                         {path: "/api/v1/applicationsets?projects=nosuch", header: reader},
 		"reader-clusters":                        {path: "/api/v1/clusters", header: reader},
 		"reader-repos":                           {path: "/api/v1/repositories", header: reader},
-		"revmeta":                                {path: app + "/revisions/abc/metadata", header: admin},
-		"session-empty":                          {method: "POST", path: "/api/v1/session", body: `{}`},
 		"syncwindows":                            {path: app + "/syncwindows", header: admin},
 		"trailing-slash":                         {path: "/api/v1/applications/", header: admin},
 		"repos.headers":                          {path: "/api/v1/repositories", header: admin},
@@ -174,8 +168,6 @@ func TestSmallAnswersAreTheRecordedOnes(t *testing.T) {
 	_, srv := serving(t, Options{})
 	for path, file := range map[string]string{
 		"/api/v1/account":                         "accounts.json",
-		"/api/v1/settings":                        "settings.json",
-		"/api/v1/session/userinfo":                "userinfo.json",
 		"/api/v1/applications?projects=nosuch":    "empty-list.json",
 		"/api/v1/applicationsets?projects=nosuch": "empty-list.json",
 	} {

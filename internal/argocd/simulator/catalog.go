@@ -138,13 +138,3 @@ func getObject(k kind) func(*call) error {
 		return c.answer(c.bodyOf(f))
 	}
 }
-
-// getNoEvents answers for an object that nothing happened to.
-func getNoEvents(k kind) func(*call) error {
-	return func(c *call) error {
-		if _, err := c.object(k); err != nil {
-			return err
-		}
-		return c.answer([]byte(`{"metadata":` + c.meta() + `,"items":[]}`))
-	}
-}

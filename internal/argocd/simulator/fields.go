@@ -127,26 +127,19 @@ func leafOf(body []byte) func(b []byte, path string) ([]byte, bool) {
 	}
 }
 
-// pruning lists the fields that a query asks for, or excludes, of any other answer, grpc/http/forwarders.go of argoproj/pkg.
-type pruning struct {
-	fields  []string
-	exclude bool
-}
+// pruning lists the fields that a query asks for of a list of projects, grpc/http/forwarders.go of argoproj/pkg.
+type pruning struct{ fields []string }
 
 func prunes(query string) *pruning {
 	if query == "" {
 		return nil
 	}
-	rest, exclude := strings.CutPrefix(query, "-")
-	return &pruning{strings.Split(rest, ","), exclude}
+	return &pruning{strings.Split(query, ",")}
 }
 
 // keep reports whether a path is kept, and whether whole or with what is below it pruned.
 func (p *pruning) keep(path string) (keep, whole bool) {
 	named := slices.Contains(p.fields, path)
-	if p.exclude {
-		return !named, false
-	}
 	return named || slices.ContainsFunc(p.fields, func(f string) bool { return strings.HasPrefix(f, path) }), named
 }
 

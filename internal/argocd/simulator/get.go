@@ -57,18 +57,6 @@ func getDetailed(c *call) error {
 	return c.answer(c.writeDetailed(nil, c.bodyOf(f), f.name))
 }
 
-func getProjectWindows(c *call) error {
-	f, err := c.object(projects)
-	if err != nil {
-		return err
-	}
-	windows := windowsOf(c.bodyOf(f))
-	if len(windows) == 0 {
-		return c.answer([]byte(`{}`))
-	}
-	return c.answer(marshal(map[string]any{"windows": windows}))
-}
-
 func windowsOf(project []byte) []map[string]any {
 	var p struct {
 		Spec struct{ SyncWindows []map[string]any }
@@ -77,41 +65,4 @@ func windowsOf(project []byte) []map[string]any {
 		return nil // a project somebody stored with something else there has none
 	}
 	return p.Spec.SyncWindows
-}
-
-func getGlobalProjects(c *call) error {
-	if _, err := c.object(projects); err != nil {
-		return err
-	}
-	return c.answer([]byte(`{}`))
-}
-
-func getSetTree(c *call) error {
-	f, err := c.object(applicationsets)
-	if err != nil {
-		return err
-	}
-	var set struct {
-		Status struct {
-			Resources []struct {
-				Group, Version, Kind, Namespace, Name string
-				Health                                map[string]any
-			}
-		}
-	}
-	if json.Unmarshal(c.bodyOf(f), &set) != nil || len(set.Status.Resources) == 0 {
-		return c.answer([]byte(`{}`)) // one that was stored with another status has no tree
-	}
-	b := []byte(`{"nodes":[`)
-	for i, r := range set.Status.Resources {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = cat(b, `{"group":"`, quoted(r.Group), `","version":"`, quoted(r.Version), `","kind":"`, quoted(r.Kind), `","namespace":"`, quoted(r.Namespace), `","name":"`, quoted(r.Name), `"`)
-		if r.Health != nil {
-			b = append(append(b, `,"health":`...), marshal(r.Health)...)
-		}
-		b = append(b, '}')
-	}
-	return c.answer(append(b, `]}`...))
 }

@@ -81,9 +81,6 @@ func getLogs(c *call) error {
 		return err
 	}
 	name := c.query.Get("podName")
-	if len(c.args) > 1 {
-		name = c.args[1]
-	}
 	var pods []object
 	for i := range t.objects {
 		o := &t.objects[i]
@@ -120,7 +117,7 @@ func getLogs(c *call) error {
 
 // tail writes the lines of the pods in the order of time, and then follows.
 func (c *call) tail(pods []object, q logQuery) error {
-	st := c.stream(prunes(c.query.Get("fields")))
+	st := c.stream()
 	n, from := make([]int, len(pods)), make([]int, len(pods))
 	for i := range pods {
 		d := c.diceOf(pods[i].Name, &object{Kind: "Log", Name: q.container})

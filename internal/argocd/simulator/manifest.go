@@ -46,7 +46,6 @@ func getManaged(c *call) error {
 	if err != nil {
 		return err
 	}
-	p := prunes(c.query.Get("fields"))
 	s := c.sink()
 	s.b = append(s.b, `{"items":[`...)
 	for i := range t.objects {
@@ -66,13 +65,7 @@ func getManaged(c *call) error {
 		if o.missing() {
 			v.live = "null"
 		}
-		b := c.render(nil, "compared", &v, 0, dice{})
-		if p != nil {
-			if b, err = p.apply("items", b); err != nil {
-				return err
-			}
-		}
-		s.b = append(s.b, b...)
+		s.b = c.render(s.b, "compared", &v, 0, dice{})
 	}
 	if s.items == 0 {
 		s.b = append(s.b[:0], `{}`...)

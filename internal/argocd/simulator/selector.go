@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // requirement is one part of a label selector, in the grammar of Kubernetes,
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors.
 type requirement struct {
-	key, operator string
+	key, operator string // "" asks for the key alone
 	values        []string
 }
 
@@ -33,13 +35,13 @@ func (s selector) matches(labels []label) bool {
 
 func (r *requirement) holds(value string, has bool) bool {
 	switch r.operator {
-	case "exists":
+	case "":
 		return has
 	case "!":
 		return !has
-	case "in":
+	case "in", "=", "==":
 		return has && slices.Contains(r.values, value)
-	case "notin":
+	case "notin", "!=":
 		return !has || !slices.Contains(r.values, value)
 	}
 	have, err := strconv.ParseInt(value, 10, 64)
@@ -56,128 +58,34 @@ func (r *requirement) holds(value string, has bool) bool {
 // maxSelector bounds a selector in bytes; the server's own bound is that of a URL.
 const maxSelector = 64 << 10
 
-// parseSelector reads a selector. Its errors are in the words of the server's.
-func parseSelector(text string) (selector, error) {
+var (
+	// requirements begin a selector: !key, key, key=value, key in (a, b).
+	requirements = lazy.Regexp(`^\s*(?:(!)\s*([^\s=!(),<>]+)|([^\s=!(),<>]+)(?:\s*(==|=|!=|<|>)\s*([^\s=!(),<>]*)|\s+(in|notin)\s*\(([^()=!<>]*)\))?)\s*(,|$)`)
+	tokens       = lazy.Regexp(`^\s*([^\s=!(),<>]*)\s*([=!(),<>]*)`)
+)
+
+// parseSelector reads a selector. Its errors are like the server's.
+func parseSelector(text string) (s selector, err error) {
 	if len(text) > maxSelector {
 		return nil, fmt.Errorf("unable to parse requirement: %d bytes, at most %d are read", len(text), maxSelector)
 	}
-	p := &selectorParser{rest: text}
-	p.advance()
-	var s selector
-	for p.token != "" {
-		r, err := p.requirement()
-		if err != nil {
-			return nil, err
-		}
-		s = append(s, r)
-		switch p.token {
-		case "":
-		case ",":
-			p.advance()
-			if p.token == "" || p.token == "," {
-				return nil, fmt.Errorf("found '%s', expected: identifier after ','", p.token)
+	for more := strings.TrimSpace(text) != ""; more; {
+		found := requirements().FindStringSubmatch(text)
+		if found == nil {
+			token := tokens().FindStringSubmatch(text)
+			if token[1] == "" {
+				return nil, fmt.Errorf("unable to parse requirement: found '%s', expected: identifier", token[2])
 			}
-		default:
-			return nil, fmt.Errorf("found '%s', expected: ',' or 'end of string'", p.token)
+			return nil, fmt.Errorf("unable to parse requirement: found '%s', expected: in, notin, =, ==, !=, gt, lt", token[2])
 		}
+		r := requirement{found[2] + found[3], found[1] + found[4] + found[6], []string{found[5]}}
+		if found[6] != "" {
+			r.values = strings.Split(found[7], ",")
+			for i := range r.values {
+				r.values[i] = strings.TrimSpace(r.values[i])
+			}
+		}
+		s, text, more = append(s, r), text[len(found[0]):], found[8] == ","
 	}
 	return s, nil
-}
-
-type selectorParser struct{ rest, token string }
-
-const special = "=!(),<>"
-
-func (p *selectorParser) advance() {
-	p.rest = strings.TrimLeft(p.rest, " \t\r\n")
-	if p.rest == "" {
-		p.token = ""
-		return
-	}
-	for _, op := range []string{"==", "!="} {
-		if strings.HasPrefix(p.rest, op) {
-			p.token, p.rest = op, p.rest[len(op):]
-			return
-		}
-	}
-	if strings.IndexByte(special, p.rest[0]) >= 0 {
-		p.token, p.rest = p.rest[:1], p.rest[1:]
-		return
-	}
-	end := strings.IndexAny(p.rest, special+" \t\r\n")
-	if end < 0 {
-		end = len(p.rest)
-	}
-	p.token, p.rest = p.rest[:end], p.rest[end:]
-}
-
-func (p *selectorParser) word() bool {
-	return p.token != "" && strings.IndexByte(special, p.token[0]) < 0
-}
-
-func (p *selectorParser) requirement() (requirement, error) {
-	r := requirement{operator: "exists"}
-	if p.token == "!" {
-		r.operator = "!"
-		p.advance()
-	}
-	if !p.word() {
-		return r, fmt.Errorf("unable to parse requirement: found '%s', expected: identifier", p.token)
-	}
-	r.key = p.token
-	p.advance()
-	if r.operator == "!" {
-		return r, nil
-	}
-	switch op := p.token; op {
-	case "", ",":
-		return r, nil
-	case "=", "==", "!=", "<", ">":
-		r.operator = op
-		switch op {
-		case "=", "==":
-			r.operator = "in"
-		case "!=":
-			r.operator = "notin"
-		}
-		p.advance()
-		value := ""
-		if p.word() {
-			value = p.token
-			p.advance()
-		} else if p.token != "" && p.token != "," {
-			return r, fmt.Errorf("unable to parse requirement: found '%s', expected: identifier", p.token)
-		}
-		r.values = []string{value}
-		return r, nil
-	case "in", "notin":
-		r.operator = op
-		p.advance()
-		return r, p.values(&r)
-	default:
-		return r, fmt.Errorf("unable to parse requirement: found '%s', expected: in, notin, =, ==, !=, gt, lt", op)
-	}
-}
-
-func (p *selectorParser) values(r *requirement) error {
-	if p.token != "(" {
-		return fmt.Errorf("unable to parse requirement: found '%s' expected: '('", p.token)
-	}
-	for {
-		p.advance()
-		if p.word() {
-			r.values = append(r.values, p.token)
-			p.advance()
-		} else {
-			r.values = append(r.values, "")
-		}
-		switch p.token {
-		case ",":
-		case ")":
-			p.advance()
-			return nil
-		default:
-			return fmt.Errorf("unable to parse requirement: found '%s', expected: ',', or ')'", p.token)
-		}
-	}
 }

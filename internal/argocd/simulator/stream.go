@@ -4,12 +4,11 @@ import "net/http"
 
 // stream writes events as lines of JSON. Headers go with the first event, as the gateway has it.
 type stream struct {
-	c     *call
-	prune *pruning
-	b     []byte
+	c *call
+	b []byte
 }
 
-func (c *call) stream(p *pruning) *stream { return &stream{c: c, prune: p} }
+func (c *call) stream() *stream { return &stream{c: c} }
 
 // headers begins the answer, once.
 func (st *stream) headers(ok bool) {
@@ -23,12 +22,6 @@ func (st *stream) headers(ok bool) {
 // send adds one result.
 func (st *stream) send(result []byte) error {
 	event := cat(nil, `{"result":`, string(result), `}`)
-	if st.prune != nil {
-		var err error
-		if event, err = st.prune.apply("", event); err != nil {
-			return err
-		}
-	}
 	if !st.c.started {
 		st.headers(true)
 	}
@@ -53,7 +46,7 @@ func (st *stream) push() error {
 
 // failStream answers with an error as a stream tells it.
 func (c *call) failStream(r *refusal) {
-	st := c.stream(nil)
+	st := c.stream()
 	if !c.started {
 		st.headers(false)
 		c.w.WriteHeader(r.status())

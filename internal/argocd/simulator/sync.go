@@ -286,25 +286,6 @@ func (t *target) resource(group, kind, namespace, name string) (obj, error) {
 	return nil, refuse(invalidArgument, "%s %s %s not found as part of application %s", kind, group, name, t.name)
 }
 
-func deleteResource(c *call) error {
-	t, done, err := c.forWriting("", "", "delete")
-	if err != nil {
-		return err
-	}
-	defer done()
-	o, err := t.resource(c.query.Get("group"), c.query.Get("kind"), c.query.Get("namespace"), c.query.Get("resourceName"))
-	if err != nil {
-		return err
-	}
-	o["status"], o["health"] = "OutOfSync", obj{"status": "Missing"}
-	ensureObject(t.m, "status", "sync")["status"] = "OutOfSync"
-	ensureObject(t.m, "status", "health")["status"] = "Missing"
-	if _, err := c.save(t); err != nil {
-		return err
-	}
-	return c.answer([]byte(`{}`))
-}
-
 // runAction takes both forms: the action as the body with the rest in the query, and all of
 // it in the body.
 func runAction(c *call) error {

@@ -14,32 +14,21 @@ func (s *Simulator) table() []route {
 		return &all[len(all)-1]
 	}
 	add("GET /api/version", getVersion).open = true
-	add("GET /api/v1/settings", getSettings).open = true
-	add("GET /api/v1/session/userinfo", getUser).open = true
-	add("POST /api/v1/session", login).open = true
 	add("GET /api/v1/account", listAccounts)
 	add("GET /api/v1/account/{}", getAccount)
 	add("GET /api/v1/account/can-i/{}/{}/{**}", canI)
 	add("GET /api/v1/certificates", listCertificates)
 	add("GET /api/v1/gpgkeys", listKeys)
-	add("GET /api/v1/repocreds", listCredentials)
 	add("GET /api/v1/repositories", listRepositories)
-	add("GET /api/v1/repositories/{}", getRepository)
 	add("GET /api/v1/clusters", listClusters)
 	add("GET /api/v1/clusters/{}", getCluster)
 
 	add("GET /api/v1/projects", listProjects)
 	add("GET /api/v1/projects/{}", getObject(projects))
 	add("GET /api/v1/projects/{}/detailed", getDetailed)
-	add("GET /api/v1/projects/{}/syncwindows", getProjectWindows)
-	add("GET /api/v1/projects/{}/events", getNoEvents(projects))
-	add("GET /api/v1/projects/{}/globalprojects", getGlobalProjects)
-	add("GET /api/v1/projects/{}/links", getLinks)
 
 	add("GET /api/v1/applicationsets", listSets)
 	add("GET /api/v1/applicationsets/{}", getObject(applicationsets))
-	add("GET /api/v1/applicationsets/{}/resource-tree", getSetTree)
-	add("GET /api/v1/applicationsets/{}/events", getNoEvents(applicationsets))
 
 	add("GET /api/v1/applications", listApplications)
 	add("GET /api/v1/applications/{}", getObject(applications))
@@ -51,11 +40,7 @@ func (s *Simulator) table() []route {
 	add("GET /api/v1/applications/{}/manifests", getManifests)
 	add("GET /api/v1/applications/{}/resource", getResource)
 	add("GET /api/v1/applications/{}/resource/actions", getActions)
-	add("GET /api/v1/applications/{}/resource/links", getLinks)
-	add("GET /api/v1/applications/{}/revisions/{}/metadata", getRevision)
-	add("GET /api/v1/applications/{}/revisions/{}/chartdetails", getChart)
 	add("GET /api/v1/applications/{}/logs", getLogs).stream = true
-	add("GET /api/v1/applications/{}/pods/{}/logs", getLogs).stream = true
 
 	for _, call := range writes() {
 		add(call.call, call.handle)
@@ -79,42 +64,6 @@ func getVersion(c *call) error {
 	}
 	return c.answer([]byte(`{"Version":"` + text + `","BuildDate":"2026-08-12T11:24:40Z","GitCommit":"109ca7ca71139e514114499d294a492e7910a965","GitTreeState":"clean",` +
 		`"GoVersion":"go1.26.8","Compiler":"gc","Platform":"linux/amd64","KustomizeVersion":"v5.8.1 2026-02-03T12:00:00Z","HelmVersion":"v3.20.0+g1a2b3c4","JsonnetVersion":"v0.22.0"}`))
-}
-
-func getSettings(c *call) error {
-	b := cat(nil, `{"url":"http://`, quoted(c.r.Host), `","appLabelKey":"argocd.argoproj.io/instance",`)
-	if !c.anon {
-		b = append(b, `"resourceOverrides":{"*/*":{"ignoreDifferences":"jqPathExpressions: null\njsonPointers:\n- /status\nmanagedFieldsManagers: null\n",`+
-			`"ignoreResourceUpdates":"jqPathExpressions: null\njsonPointers: null\nmanagedFieldsManagers: null\n"}},`...)
-	}
-	b = append(b, `"googleAnalytics":{"anonymizeUsers":true},"kustomizeOptions":{"BuildOptions":"","BinaryPath":"","Versions":null},"help":{},`...)
-	if !c.anon {
-		b = append(b, `"passwordPattern":"^.{8,32}$",`...)
-	}
-	b = append(b, `"trackingMethod":"annotation",`...)
-	if !c.anon {
-		b = append(b, `"controllerNamespace":"argocd",`...)
-	}
-	return c.answer(append(b, `"syncWithReplaceAllowed":true}`...))
-}
-
-func getUser(c *call) error {
-	if c.anon {
-		return c.answer([]byte(`{}`))
-	}
-	return c.answer(cat(nil, `{"loggedIn":true,"username":"`, quoted(c.username()), `","iss":"argocd"}`))
-}
-
-// login takes no password: tokens are those that the simulator was given.
-func login(c *call) error {
-	var in struct{ Username, Password string }
-	if err := c.read(&in); err != nil {
-		return err
-	}
-	if in.Username == "" || in.Password == "" {
-		return refuse(unauthenticated, "no credentials supplied")
-	}
-	return refuse(unauthenticated, "Invalid username or password")
 }
 
 const accounts = `{"name":"admin","enabled":true,"capabilities":["login","apiKey","login"]},{"name":"ci","enabled":true,"capabilities":["apiKey"]},{"name":"reader","enabled":true,"capabilities":["apiKey","login"]}`
@@ -171,25 +120,6 @@ func listCertificates(c *call) error {
 }
 
 func listKeys(c *call) error { return c.answer([]byte(`{"metadata":{}}`)) }
-
-func listCredentials(c *call) error {
-	if c.user != nil {
-		return c.answer([]byte(`{"metadata":{},"items":null}`))
-	}
-	return c.answer([]byte(`{"metadata":{},"items":[{"url":"https://git.corp.example.net/","username":"svc-argocd"},{"url":"https://charts.corp.example.net/","username":"svc-argocd"}]}`))
-}
-
-func getRepository(c *call) error {
-	if c.user != nil {
-		return denied()
-	}
-	for _, r := range c.repositories() {
-		if r.url == c.args[0] {
-			return c.answer(c.writeRepository(nil, r))
-		}
-	}
-	return refuse(notFound, "repo '%s' not found", c.args[0])
-}
 
 func getCluster(c *call) error {
 	if c.user != nil {

@@ -270,28 +270,3 @@ func getWindows(c *call) error {
 	}
 	return c.answer(marshal(obj{"assignedWindows": assigned, "canSync": true}))
 }
-
-func isHex(text string) bool {
-	return strings.Trim(text, "0123456789abcdef") == ""
-}
-
-func getRevision(c *call) error {
-	f, err := c.object(applications)
-	if err != nil {
-		return err
-	}
-	revision := c.args[1]
-	if len(revision) != 40 || !isHex(revision) {
-		return refuse(unknown, "revision %s must be resolved", revision)
-	}
-	d := c.diceOf(f.name, &object{Kind: "Revision", Name: revision})
-	return c.answer(c.render(nil, "commit", &shown{app: f.name}, 0, d))
-}
-
-func getChart(c *call) error {
-	f, err := c.object(applications)
-	if err != nil {
-		return err
-	}
-	return c.answer(c.render(nil, "chart", &shown{app: f.name}, 0, dice{}))
-}

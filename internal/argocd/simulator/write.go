@@ -11,14 +11,12 @@ import (
 func writes() []written {
 	return []written{
 		{"POST /api/v1/applications", createApplication},
-		{"PUT /api/v1/applications/{}", updateApplication},
 		{"PATCH /api/v1/applications/{}", patchApplication},
 		{"DELETE /api/v1/applications/{}", deleteApplication},
 		{"PUT /api/v1/applications/{}/spec", updateSpec},
 		{"POST /api/v1/applications/{}/sync", syncApplication},
 		{"POST /api/v1/applications/{}/rollback", rollback},
 		{"DELETE /api/v1/applications/{}/operation", terminate},
-		{"DELETE /api/v1/applications/{}/resource", deleteResource},
 		{"POST /api/v1/applications/{}/resource/actions", runAction},
 		{"POST /api/v1/applications/{}/resource/actions/v2", runAction},
 		{"POST /api/v1/projects", createProject},
@@ -309,23 +307,6 @@ func merge(old, m obj) {
 	if finalizers, ok := lookup(m, "metadata", "finalizers").([]any); ok {
 		ensureObject(old, "metadata")["finalizers"] = finalizers
 	}
-}
-
-func updateApplication(c *call) error {
-	m := obj{}
-	if err := c.read(&m); err != nil {
-		return err
-	}
-	t, done, err := c.forWriting(text(m, "metadata", "namespace"), "", "update")
-	if err != nil {
-		return err
-	}
-	defer done()
-	ensureObject(m, "metadata")["name"] = t.name
-	if err := c.valid(m); err != nil {
-		return err
-	}
-	return c.update(t, m, "applications")
 }
 
 func updateSpec(c *call) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Task is one run of a replay.
@@ -18,6 +19,8 @@ type Task struct {
 	Start, End time.Time
 	// Runtime is the time for which it held its memory. It may be shorter than End − Start.
 	Runtime time.Duration
+	// Requested is the memory that its workflow asked for; 0 where nobody said.
+	Requested limit.Bytes
 	// Sample is its need. A censored one teaches the estimator and is not counted,
 	// because nobody knows what would have been enough.
 	Sample Sample

@@ -156,6 +156,13 @@ func TestATraceIsReadInEveryForm(t *testing.T) {
 	}
 }
 
+func TestATraceSaysWhatWasRequested(t *testing.T) {
+	tasks, _, err := estimate.ReadTrace(strings.NewReader("process,memory,start,complete,peak_rss\nA,2 GB,1,2,3\nB,-,1,2,3\n"), "trace.txt")
+	if err != nil || len(tasks) != 2 || tasks[0].Requested != 2*limit.GiB || tasks[1].Requested != 0 {
+		t.Errorf("got %+v, %v", tasks, err)
+	}
+}
+
 func TestTraceErrorsNameThePlace(t *testing.T) {
 	const head = "process,status,start,complete,realtime,peak_rss\nA,COMPLETED,1,2,3,4\n"
 	for text, want := range map[string]string{
@@ -164,6 +171,7 @@ func TestTraceErrorsNameThePlace(t *testing.T) {
 		"realtime,peak_rss\n":            "trace.txt:1: ",
 		"process,peak_rss\n":             "trace.txt:1: ",
 		head + "A,COMPLETED,1,2,3,4XB\n": "trace.txt:3:peak_rss: ",
+		"process,memory,start,complete,peak_rss\nA,much,1,2,3\n":       "trace.txt:2:memory: ",
 		head + "A,COMPLETED,1,2,3,-5\n":  "trace.txt:3:peak_rss: ",
 		head + "A,COMPLETED,1,2,3,99999999999999999999\n":           "trace.txt:3:peak_rss: ",
 		head + "A,COMPLETED,1,2,1 week,4\n":                         "trace.txt:3:realtime: ",

@@ -37,7 +37,7 @@ type TraceCount struct {
 
 // ReadTrace reads the tasks of a Nextflow trace (`-with-trace`), tab-separated or CSV with quotes,
 // raw (milliseconds, bytes) or for people ("1m 2s", "1.2 GB"), columns in any order. It needs
-// peak_rss, process or name, and realtime or start and complete; it uses status, submit and exit
+// peak_rss, process or name, and realtime or start and complete; it uses status, submit and memory
 // where they are. Missing values are empty or "-". Units are binary, as Nextflow's are. name is
 // the file's, for errors, which say file:line:column and wrap [ErrTrace].
 //
@@ -96,7 +96,7 @@ type trace struct {
 	comma                                                         bool
 	cut                                                           bool // the last record ended without a newline
 	columns                                                       []string
-	process, tag, status, peak, realtime, submit, start, complete int
+	process, tag, status, peak, memory, realtime, submit, start, complete int
 }
 
 func (t *trace) fail(column, format string, args ...any) error {
@@ -134,7 +134,7 @@ func (t *trace) header() error {
 		}
 		return -1
 	}
-	t.process, t.tag, t.status, t.peak = find("process"), find("name"), find("status"), find("peak_rss")
+	t.process, t.tag, t.status, t.peak, t.memory = find("process"), find("name"), find("status"), find("peak_rss"), find("memory")
 	t.realtime, t.submit, t.start, t.complete = find("realtime"), find("submit"), find("start"), find("complete")
 	switch {
 	case t.process < 0 && t.tag < 0:
@@ -272,6 +272,11 @@ func (t *trace) task(fields []string, count *TraceCount) (task Task, ok bool, er
 		return Task{}, false, nil
 	}
 	task.Sample = Sample{Demand: bytes, Exact: true}
+	if memory := value(t.memory); !missing(memory) {
+		if task.Requested, err = limit.ParseBytes(memory); err != nil {
+			return Task{}, false, t.fail("memory", "%.60q is not a size; it is bytes or like 1.2 GB", memory)
+		}
+	}
 	if task.Process = value(t.process); missing(task.Process) {
 		task.Process, _, _ = strings.Cut(value(t.tag), " (")
 	}

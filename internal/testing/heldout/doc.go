@@ -1,5 +1,5 @@
 // Package heldout has sessions of coding agents, in four dialects, with the facts that a good summary of them keeps. They were written by
-// somebody who had not read the extractor, and nothing is to be tuned on them: what `go run ./bench facts --heldout` says of them is
+// somebody who had not read the extractor, and nothing is to be tuned on them: what `go run ./bench facts` says of them is
 // what is claimed. Whoever changes the extractor after a look at them has to have others written.
 //
 // The talk (what users ask and say in passing, what agents decide, what is to be done, what fails) is written by hand, in four

@@ -189,8 +189,6 @@ func (p *Provider) judge(r *Request, i, j int, block piece, behaviour string, la
 	changed := b.changed(t)
 	switch {
 	case changed == "":
-	case p.o.OldAccount && !b.rule.Everyone && behaviour == "":
-		r.Reasoning.Transformations = append(r.Reasoning.Transformations, Transformation{"thinking_mismatch_allowed", path, "prefix_binding_mismatch"})
 	case behaviour == "drop_block":
 		b.drop(r, i, j, "thinking_dropped", path, "prefix_binding_mismatch")
 		return nil

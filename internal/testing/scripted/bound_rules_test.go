@@ -61,29 +61,6 @@ func TestOtherModelsAndAccountsReadNothing(t *testing.T) {
 	reading("claude-fable-5-1", "two", "organization_binding_mismatch", 0, 5)
 }
 
-func TestOldAccountsAreToldOnly(t *testing.T) {
-	for model, enforced := range map[string]bool{"claude-fable-5-1": false, "claude-fable-5-2": true} {
-		p, server := bound(t, Options{OldAccount: true})
-		c := newTalk(t, server, model)
-		c.turn()
-		c.edit(0, "another task")
-		if enforced {
-			c.refused("bound to a different conversation")
-			continue
-		}
-		c.betas = []string{BetaBinding}
-		v := c.turn()
-		if told := at(v, "input_transformations", 0); at(told, "type") != "thinking_mismatch_allowed" || last(p).Request.Reasoning.Accepted != 1 {
-			t.Errorf("%s: %v", model, v["input_transformations"])
-		}
-		// A request that says what to do is held to it.
-		c.body["thinking"] = m{"type": "adaptive", "block_binding": m{"prefix_mismatch_behavior": "error"}}
-		if words := c.refused("bound to a different conversation"); strings.Contains(words, "requires") {
-			t.Errorf("%s: the beta is there: %s", model, words)
-		}
-	}
-}
-
 func TestControlsNeedTheBeta(t *testing.T) {
 	p, server := bound(t, Options{})
 	c := newTalk(t, server, "claude-fable-5-1")

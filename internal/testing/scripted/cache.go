@@ -7,9 +7,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// DefaultCacheTTL is the time that a prefix of a prompt stays in the cache after it was read last:
+// cacheTTL is the time that a prefix of a prompt stays in the cache after it was read last:
 // platform.claude.com, "Prompt caching"; OpenAI names 5 to 10 minutes.
-const DefaultCacheTTL = 5 * time.Minute
+const cacheTTL = 5 * time.Minute
 
 const longCacheTTL = time.Hour // of a cache_control with "ttl": "1h"
 
@@ -42,7 +42,7 @@ func (p *Provider) cached(r *Request, list []prefix, lastMark int, ttl time.Dura
 	if marked {
 		r.Written = list[len(list)-1].tokens - r.Cached
 	}
-	r.prefixes, r.ttl = list, max(ttl, p.o.CacheTTL)
+	r.prefixes, r.ttl = list, max(ttl, cacheTTL)
 }
 
 // remember puts the prefixes of an answered request into the cache, or keeps them there.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -16,21 +15,19 @@ type Kind uint8
 const (
 	None      Kind = iota
 	Hang           // no answer until the client goes away
-	HangMid        // the same after Events events
 	Cut            // the connection ends in the middle of the event behind Events
 	HTML           // a proxy's error page, with Status (default 502)
 	Gzip           // the answer is gzip, asked for or not
-	Drip           // every event in pieces of Bytes, with Delay between them
-	Late           // the answer begins after Delay
+	Drip           // every event in pieces of Bytes
 	RateLimit      // 429: tokens per minute; no overflow
 	ServerErr      // 500, or Status, in the dialect's form
 	Garbage        // events that are not JSON, before the real ones
 	HugeEvent      // one event of Bytes (default 2 MiB) before the real ones
 )
 
-var kinds = [...]string{"none", "hang", "hang-mid", "cut", "html", "gzip", "drip", "late", "rate-limit", "server-error", "garbage", "huge-event"}
+var kinds = [...]string{"none", "hang", "cut", "html", "gzip", "drip", "rate-limit", "server-error", "garbage", "huge-event"}
 
-// String returns the name as ParseFault takes it.
+// String returns the name of the fault.
 func (k Kind) String() string {
 	if int(k) < len(kinds) {
 		return kinds[k]
@@ -38,23 +35,12 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// ParseFault returns the fault of a name.
-func ParseFault(name string) (Fault, error) {
-	for k, known := range kinds {
-		if name == known {
-			return Fault{Kind: Kind(k)}, nil
-		}
-	}
-	return Fault{}, fmt.Errorf("no fault %q; there are %v", name, kinds)
-}
-
 // A Fault is a fault of one answer. The zero value is a good answer.
 type Fault struct {
 	Kind   Kind
-	Events int           // events written whole before HangMid and Cut
-	Delay  time.Duration // of Drip and Late
-	Bytes  int           // of Drip (default 1) and HugeEvent
-	Status int           // of HTML and ServerErr
+	Events int // events written whole before Cut
+	Bytes  int // of Drip (default 1) and HugeEvent
+	Status int // of HTML and ServerErr
 }
 
 // FaultAt makes one fault happen to the model request of that number, and to no other.
@@ -74,10 +60,6 @@ func (f Fault) replaceAnswer(s *stream, p *Provider, r *Request) bool {
 		<-s.Context.Done()
 		s.Status = 0
 		return true
-	case Late:
-		if !s.Wait(f.Delay) {
-			return true
-		}
 	case HTML:
 		s.Status = f.Status
 		if s.Status == 0 {
@@ -119,9 +101,6 @@ func (f Fault) replaceAnswer(s *stream, p *Provider, r *Request) bool {
 // disturb plays the faults that happen between events.
 func (f Fault) disturb(s *stream, text string) {
 	switch {
-	case f.Kind == HangMid && s.Events == f.Events:
-		<-s.Context.Done()
-		s.Err = errCut
 	case f.Kind == Cut && s.Events == f.Events:
 		s.Raw(text[:len(text)/2])
 		s.Flush()

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -40,7 +39,7 @@ func TestFaults(t *testing.T) {
 		return answer
 	}
 	want := plain(Fault{})
-	for _, f := range []Fault{{Kind: Drip}, {Kind: Late, Delay: time.Millisecond}, {Kind: Drip, Bytes: 5}} {
+	for _, f := range []Fault{{Kind: Drip}, {Kind: Drip, Bytes: 5}} {
 		if got := plain(f); got != want {
 			t.Errorf("%s changes the bytes: %q", f.Kind, got)
 		}

@@ -52,9 +52,6 @@ type Options struct {
 	// Reasoning is the rule for a model: what the reasoning of Messages and Responses is bound
 	// to. [RuleOf] is the published one. Default: nothing is bound.
 	Reasoning func(model string) Rule
-	// OldAccount is an account of before 2026-08-31: reasoning behind a change is let through
-	// unless the model checks everyone's or the request says what to do with it.
-	OldAccount bool
 	// Strict refuses content that the real provider refuses and the validators let pass: see
 	// content.go. Messages only.
 	Strict bool
@@ -63,9 +60,6 @@ type Options struct {
 	// Usage, when set, maps the counted input to what is reported: to play a provider whose
 	// reports are under the truth.
 	Usage func(input int) int
-	// CacheTTL is the time that a prefix stays in the cache after it was read. Default:
-	// DefaultCacheTTL; a cache_control with "ttl": "1h" asks for an hour.
-	CacheTTL time.Duration
 	// Marked caches of a Messages request only what cache_control marks, as Anthropic does.
 	// Default: one without marks is cached whole.
 	Marked bool
@@ -111,9 +105,6 @@ func New(o Options) *Provider {
 	}
 	if o.RecordBytes == 0 {
 		o.RecordBytes = DefaultRecordBytes
-	}
-	if o.CacheTTL == 0 {
-		o.CacheTTL = DefaultCacheTTL
 	}
 	if o.Now == nil {
 		o.Now = time.Now

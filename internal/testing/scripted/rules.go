@@ -24,8 +24,6 @@ type Rule struct {
 	Rank int
 	// Alone is a model that reads no other's blocks, while its own are read by all.
 	Alone bool
-	// Everyone has the prefix checked for accounts of any age, see Options.OldAccount.
-	Everyone bool
 	// Adaptive models think where the request does not say otherwise.
 	Adaptive bool
 	// NoPrefill models refuse a last message of the assistant.
@@ -40,7 +38,7 @@ type Rule struct {
 // Messages: platform.claude.com, "Preserved thinking", "Prefix checks on thinking blocks",
 // "Compaction on demand" and "What's new in Claude Fable 5.2" (November 2026): the prefix is
 // checked from Fable 5.1 on; Fable 5.1 reads what Opus 5 and Opus 5.5 thought and not the other
-// way round; Fable 5.2 is read by nobody else and is checked for every account; what Haiku 5.5
+// way round; Fable 5.2 is read by nobody else; what Haiku 5.5
 // thought is read by all, and Haiku reads nobody's (docs.aws.amazon.com, "Preserved thinking").
 // Nothing is published about Opus 5.5 and Sonnet 5.5 reading each other: here they do not.
 // Prefill ended with Opus 4.6. On-demand compaction lists the models that have it.
@@ -48,8 +46,8 @@ type Rule struct {
 // Responses: developers.openai.com, "Keep the prefix unchanged" and "Using GPT-6.2" (November
 // 2026): reasoning behind a change is dropped from GPT-6.2 on.
 var rules = map[string]Rule{
-	"claude-fable-5-2":      {Bound: ToPrefix, Family: "5.2", Rank: 50, Everyone: true, Adaptive: true, NoPrefill: true, Compacts: true},
-	"claude-mythos-5-2":     {Bound: ToPrefix, Family: "5.2", Rank: 50, Everyone: true, Adaptive: true, NoPrefill: true, Compacts: true},
+	"claude-fable-5-2":      {Bound: ToPrefix, Family: "5.2", Rank: 50, Adaptive: true, NoPrefill: true, Compacts: true},
+	"claude-mythos-5-2":     {Bound: ToPrefix, Family: "5.2", Rank: 50, Adaptive: true, NoPrefill: true, Compacts: true},
 	"claude-fable-5-1":      {Bound: ToPrefix, Family: "5.1", Rank: 40, Adaptive: true, NoPrefill: true, Compacts: true},
 	"claude-mythos-5-1":     {Bound: ToPrefix, Family: "5.1", Rank: 40, Adaptive: true, NoPrefill: true, Compacts: true},
 	"claude-opus-5-5":       {Bound: ToPrefix, Family: "opus-5.5", Rank: 30, Adaptive: true, NoPrefill: true, Compacts: true},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"time"
 )
 
 // A Script gives the answer to one turn. Turns count from 0; a turn comes again when its
@@ -22,8 +21,6 @@ type Reply struct {
 	Stop string
 	// Output is the reported usage in tokens; 0 counts what is there.
 	Output int
-	// Pause is kept before the first byte.
-	Pause time.Duration
 }
 
 // A Call is one tool call. Exactly one of Shell, Read and Tool is set.

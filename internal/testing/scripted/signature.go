@@ -2,7 +2,6 @@ package scripted
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/plimsoll/plimsoll/internal/modelserver"
@@ -32,5 +31,3 @@ func checkSignatures(r *Request) error {
 	}
 	return nil
 }
-
-var errCut = errors.New("the answer was broken off on purpose")

@@ -47,18 +47,12 @@ func (s *stream) each(text string) (written bool) {
 		s.Raw(text[:n])
 		s.Flush()
 		text = text[n:]
-		if s.fault.Delay > 0 {
-			s.Wait(s.fault.Delay)
-		}
 	}
 	return true
 }
 
 // answer writes a reply in the request's dialect.
 func (s *stream) answer(p *Provider, r *Request, reply Reply) {
-	if reply.Pause > 0 && !s.Wait(reply.Pause) {
-		return
-	}
 	a := p.answer(r, reply)
 	switch r.Dialect {
 	case wire.Chat:

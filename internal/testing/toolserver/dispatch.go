@@ -66,10 +66,6 @@ func (x *exchange) dispatch() (body, error) {
 		return x.getPrompt()
 	case "completion/complete":
 		return x.completion()
-	case "tasks/get", "tasks/cancel", "tasks/list", "tasks/result", "tasks/update":
-		if x.s.o.Tasks {
-			return x.onTask()
-		}
 	}
 	return nil, noMethod(x.method)
 }
@@ -116,7 +112,7 @@ func (x *exchange) modernOnly() (body, error, bool) {
 	case "subscriptions/listen":
 		result, err := x.listen()
 		return result, err, true
-	case "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "initialize", "tasks/list", "tasks/result":
+	case "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "initialize":
 		return nil, noMethod(x.method), true
 	}
 	return nil, nil, false
@@ -134,7 +130,7 @@ func (x *exchange) legacyOnly() (body, error, bool) {
 	case "ping":
 		return nil, nil, true
 	}
-	if !initialized && !x.s.o.Stateless {
+	if !initialized {
 		if x.s.o.SilentProbe {
 			return nil, errNoAnswer, true
 		}
@@ -162,7 +158,7 @@ func (x *exchange) legacyOnly() (body, error, bool) {
 		c.subscribed[p.URI] = on
 		c.mu.Unlock()
 		return nil, nil, true
-	case "tasks/update", "server/discover", "subscriptions/listen":
+	case "server/discover", "subscriptions/listen":
 		return nil, noMethod(x.method), true
 	}
 	return nil, nil, false

@@ -17,7 +17,7 @@
 // request), structured, image {bytes}, bigint, unknown_fields, error {text},
 // list {items} and counter {bytes} (both readOnlyHint; counter differs with every call),
 // write (counts its calls), stats, change {what, uri} (causes change notifications), log
-// {level, text, count}, slow {ms, steps} (progress; a task when asked for one), region
+// {level, text, count}, slow {ms, steps} (progress), region
 // {region} (x-mcp-header).
 //
 // Large, generated while they are sent: big {bytes, items, kind, needle}. The kinds are

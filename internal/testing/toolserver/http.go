@@ -191,20 +191,14 @@ func (s *Server) sessionOf(w http.ResponseWriter, r *http.Request) *session {
 
 func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, h jsonrpc.Head, raw []byte) {
 	var c *session
-	switch {
-	case s.o.Stateless:
-		c = s.newSession(r.Context())
-		defer c.cancel()
-	case h.Method == "initialize" && h.Kind == jsonrpc.Request && s.o.Versions != ModernOnly:
+	if h.Method == "initialize" && h.Kind == jsonrpc.Request && s.o.Versions != ModernOnly {
 		c = s.newSession(context.Background())
 		s.mu.Lock()
 		s.sessions[c.id], s.standing[c] = c, true
 		s.mu.Unlock()
 		w.Header().Set("Mcp-Session-Id", c.id)
-	default:
-		if c = s.sessionOf(w, r); c == nil {
-			return
-		}
+	} else if c = s.sessionOf(w, r); c == nil {
+		return
 	}
 	if h.Kind != jsonrpc.Request {
 		c.incoming(h, raw)
@@ -212,13 +206,12 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, h jsonrpc.He
 		return
 	}
 	k := newStream(w, s.o.Answer)
-	k.retry = s.o.Retry
 	k.other = func() sink {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.standing
 	}
-	if s.o.EventIDs && !s.o.Stateless {
+	if s.o.EventIDs {
 		k.id = token()
 		c.mu.Lock()
 		c.streams[k.id] = k
@@ -251,7 +244,7 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, h jsonrpc.He
 }
 
 func (s *Server) get(w http.ResponseWriter, r *http.Request) {
-	if s.o.Stateless || s.o.Versions == ModernOnly || !accepts(r, "text/event-stream") {
+	if s.o.Versions == ModernOnly || !accepts(r, "text/event-stream") {
 		w.Header().Set("Allow", "POST")
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 		return

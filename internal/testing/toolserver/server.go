@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // The protocol versions.
@@ -46,15 +45,11 @@ type Options struct {
 	PageSize int
 	// SilentProbe leaves what comes before initialize unanswered, as some servers of the version with sessions do.
 	SilentProbe bool
-	// Stateless serves the version with sessions over HTTP without session ids.
-	Stateless bool
 	// EventIDs gives SSE events of the version with sessions ids, so that a stream can be resumed.
 	EventIDs bool
-	// Retry is the time that a dropped stream tells the client to wait; 0 means 50 ms.
-	Retry time.Duration
 	// Name is the server's name; "" means "toolserver".
 	Name string
-	// Tasks offers tasks: of 2025-11-25, and the extension of 2026-07-28.
+	// Tasks says that there are tasks, of 2025-11-25 and by the extension of 2026-07-28, for what must not pass that on.
 	Tasks bool
 }
 
@@ -92,8 +87,6 @@ type Server struct {
 	sessions map[string]*session // of HTTP, by session id
 	standing map[*session]bool   // every session that can be told of changes
 	listens  map[*listen]bool
-	tasks    map[string]*task
-	order    []string // of tasks
 }
 
 // New returns a Server.
@@ -101,13 +94,10 @@ func New(o Options) *Server {
 	if o.Name == "" {
 		o.Name = "toolserver"
 	}
-	if o.Retry == 0 {
-		o.Retry = 50 * time.Millisecond
-	}
 	s := &Server{
 		o: o, key: make([]byte, 32),
 		sessions: make(map[string]*session), standing: make(map[*session]bool),
-		listens: make(map[*listen]bool), tasks: make(map[string]*task),
+		listens: make(map[*listen]bool),
 	}
 	_, _ = rand.Read(s.key) // never fails
 	return s

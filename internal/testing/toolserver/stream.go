@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"time"
 )
 
 // keptEvents and keptBytes bound what a stream keeps for a client that comes back.
@@ -21,8 +20,7 @@ const (
 // stream is the sink of one HTTP request: a JSON body, or server-sent events.
 type stream struct {
 	mode  Answer
-	id    string // "" without event ids
-	retry time.Duration
+	id    string      // "" without event ids
 	other func() sink // where messages go that a JSON body has no place for
 
 	mu      sync.Mutex
@@ -213,7 +211,7 @@ func (k *stream) drop() {
 		return
 	}
 	k.begin()
-	fmt.Fprintf(k.out, "retry: %d\nid: %s\ndata: \n\n", k.retry.Milliseconds(), k.eventID(k.first+len(k.events)))
+	fmt.Fprintf(k.out, "retry: 50\nid: %s\ndata: \n\n", k.eventID(k.first+len(k.events)))
 	k.keep([]byte{})
 	k.flush()
 	k.w, k.out = nil, nil

@@ -115,7 +115,6 @@ func (x *exchange) callTool() (body, error) {
 	var p struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
-		Task      json.RawMessage `json:"task"`
 	}
 	if err := json.Unmarshal(x.params, &p); err != nil {
 		return nil, badParams("Invalid params: %v", err)
@@ -130,9 +129,6 @@ func (x *exchange) callTool() (body, error) {
 		}
 		if err := x.openState(); err != nil {
 			return nil, err
-		}
-		if x.s.o.Tasks && p.Name == "slow" && (p.Task != nil || x.taskClient()) {
-			return x.newTask(t, p.Arguments, p.Task)
 		}
 		return t.call(x, p.Arguments)
 	}

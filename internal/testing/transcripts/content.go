@@ -23,11 +23,6 @@ const (
 // Contents are all kinds, in order.
 var Contents = []Content{English, JSON, Base64, Hexdump, Mixed}
 
-// String returns "english", "json", "base64", "hexdump" or "mixed".
-func (c Content) String() string {
-	return [...]string{"english", "json", "base64", "hexdump", "mixed"}[c]
-}
-
 // Text returns about size bytes of a kind of content.
 func Text(c Content, r *rand.Rand, size int) string {
 	var b strings.Builder

@@ -8,8 +8,7 @@
 //     repair must not lose.
 //   - [NewSession] makes a long agent session that is resent in full at every turn, as real
 //     agents do: turn n extends turn n-1 byte for byte but for the moving cache marks. Its
-//     tool results are English, JSON, base64, hexdumps or mixed scripts, and facts can be
-//     planted in it to see later which of them survived a cut.
+//     tool results are English, JSON, base64, hexdumps or mixed scripts.
 //   - [History] writes a conversation that a test spells out, turn by turn, in any dialect; [Growth] gives the requests by which a
 //     client came to one.
 //

@@ -34,8 +34,6 @@ type SessionOptions struct {
 	// ChangingHead puts a line that differs from turn to turn into the system prompt of a
 	// Messages session, as Claude Code's billing header does.
 	ChangingHead bool
-	// Facts to plant, evenly over the first Turns turns.
-	Facts, Turns int
 	// Model overrides the dialect's own.
 	Model string
 	// MaxOutput is the output the requests ask for, in tokens. Default: 8192.
@@ -51,8 +49,6 @@ type Session struct {
 	head  string // members before the history, and the opening bracket
 	tail  string
 	steps []step
-	facts []Fact
-	plan  map[int][]Fact // by turn
 	size  int
 	ids   int
 }
@@ -82,9 +78,8 @@ func NewSession(o SessionOptions) *Session {
 		o.Model = map[wire.Dialect]string{wire.Chat: "gpt-5.1", wire.Responses: "gpt-5.1-codex", wire.Messages: "claude-sonnet-4-5", wire.Gemini: "gemini-2.5-pro", wire.Converse: "anthropic.claude-sonnet-4-5-20250929-v1:0"}[o.Dialect]
 	}
 	s := &Session{o: o, r: rand.New(rand.NewPCG(o.Seed, uint64(o.Dialect)<<8|uint64(o.Content)))}
-	s.plant()
 	s.frame()
-	s.add(s.user(0, "Task: "+Task+" "+Text(English, s.r, 600)))
+	s.add(s.user("Task: "+Task+" "+Text(English, s.r, 600)))
 	return s
 }
 
@@ -204,8 +199,8 @@ func (s *Session) frame() {
 	}
 }
 
-func (s *Session) user(turn int, text string) step {
-	return s.render(entry{role: "user", texts: append([]string{text}, s.planted(turn, "user")...), listed: true})
+func (s *Session) user(text string) step {
+	return s.render(entry{role: "user", texts: []string{text}, listed: true})
 }
 
 // render makes the elements of entries, the last of them with and without a mark.
@@ -227,7 +222,6 @@ func (s *Session) render(entries ...entry) step {
 // turn makes one turn: an answer with calls, their results, and sometimes the user.
 func (s *Session) turn(n int) {
 	answer := entry{role: "assistant", listed: true, texts: []string{fmt.Sprintf("Step %d. %s", n, Text(English, s.r, 150))}}
-	answer.texts = append(answer.texts, s.planted(n, "assistant")...)
 	if s.o.Thinking {
 		answer.thought = fmt.Sprintf("Considering step %d: %s", n, Text(English, s.r, 200))
 	}
@@ -239,15 +233,6 @@ func (s *Session) turn(n int) {
 		size := s.o.ResultBytes/4 + s.r.IntN(s.o.ResultBytes*7/4)
 		text := Text(s.o.Content, s.r, size)
 		arguments := map[string]any{"command": fmt.Sprintf("./check --step %d --part %d", n, k)}
-		if k == 0 {
-			if facts := s.planted(n, "arguments"); len(facts) > 0 {
-				arguments["path"] = strings.Join(facts, " ")
-			}
-			for _, fact := range s.planted(n, "result") { // somewhere in the middle, on a line of its own
-				middle := strings.IndexByte(text[len(text)/2:], '\n') + len(text)/2 + 1
-				text = text[:middle] + fact + "\n" + text[middle:]
-			}
-		}
 		args, err := json.Marshal(arguments)
 		if err != nil {
 			panic(err) // strings
@@ -264,6 +249,6 @@ func (s *Session) turn(n int) {
 		done.thought = "Summing up."
 	}
 	st := s.render(answer, results, done)
-	next := s.user(n, fmt.Sprintf("Good. Go on with part %d.", n/s.o.UserEvery+1))
+	next := s.user(fmt.Sprintf("Good. Go on with part %d.", n/s.o.UserEvery+1))
 	s.add(step{elements: append(st.elements, next.elements...), marked: next.marked})
 }

@@ -33,9 +33,7 @@ func run() error {
 	answer := flag.String("answer", "auto", "auto, json or sse")
 	flag.IntVar(&o.PageSize, "page", 0, "tools per page of tools/list")
 	flag.BoolVar(&o.SilentProbe, "silent-probe", false, "leave what comes before initialize unanswered")
-	flag.BoolVar(&o.Stateless, "stateless", false, "no session ids over HTTP")
 	flag.BoolVar(&o.EventIDs, "event-ids", false, "SSE streams can be resumed")
-	flag.BoolVar(&o.Tasks, "tasks", false, "offer tasks")
 	flag.StringVar(&o.Name, "name", "", "the server's name")
 	flag.Parse()
 	choices := map[string]toolserver.Versions{"both": toolserver.Both, "legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly}

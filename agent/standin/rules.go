@@ -1,0 +1,270 @@
+package standin
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// rule leads from the words of a question to the call of a tool. The groups of its pattern are arguments, by their names.
+type rule struct {
+	pattern func() *regexp.Regexp
+	tool    string
+}
+
+// namePattern matches the name of an object.
+const namePattern = `["'“]?(?P<name>[\w@*^$.:/-]*[\w*$])["'”]?`
+
+// ruleOf returns a rule for whole questions. In its pattern NAME is the name of something and SHOW how one asks for it.
+func ruleOf(pattern, tool string) rule {
+	pattern = strings.NewReplacer(
+		"NAME", namePattern, "CLUSTER", strings.Replace(namePattern, "<name>", "<cluster>", 1),
+		"SHOW", `(?:(?:show|get|describe|inspect|tell me about)(?: me)? )?(?:(?:details?|info|status) of )?(?:the )?`,
+	).Replace(pattern)
+	return rule{lazy.Regexp(`(?is)^` + pattern + `$`), tool}
+}
+
+// rules are about the tools for Argo CD, and tried in this order.
+var rules = []rule{
+	ruleOf(`SHOW(?:resources?|resource tree|tree|children) of NAME`, "get_application_resource_tree"),
+	ruleOf(`SHOWlogs? (?:of|from) NAME`, "application_service__pod_logs"),
+	ruleOf(`SHOWevents? (?:of|from) NAME`, "application_service__list_resource_events"),
+	ruleOf(`SHOW(?:history|deployments) of NAME`, "get_application_history"),
+	ruleOf(`SHOWsync windows? of NAME`, "get_application_sync_windows"),
+	ruleOf(`(?:what differs|SHOW(?:diffs?|drift|differences)) (?:in|of) NAME`, "get_application_managed_resources"),
+	ruleOf(`SHOWproject NAME`, "project_get"),
+	ruleOf(`SHOWapp(?:lication)? ?set NAME`, "applicationset_service__get"),
+	ruleOf(`SHOWcluster CLUSTER`, "cluster_service__get"),
+	ruleOf(`SHOWaccount NAME`, "account_service__get_account"),
+	ruleOf(`(?:what is |show )?(?:the )?version(?: of argo ?cd)?`, "version_service__version"),
+	ruleOf(`(?:why is|what is wrong with) NAME.*`, "get_application_details"),
+	ruleOf(`(?:show )?(?:the )?(?:details?|info|status) of (?:app(?:lication)? )?NAME`, "get_application_details"),
+	ruleOf(`(?:describe|inspect|tell me about) (?:app(?:lication)? )?NAME`, "get_application_details"),
+}
+
+// Bounds of what is read of a question.
+const (
+	maxQuestion = 16 << 10 // bytes
+	maxParts    = 16
+)
+
+var (
+	outOfSync = lazy.Regexp(`(?i)\bout[ -]of[ -]sync\b`)
+	polite    = lazy.Regexp(`(?i)^(?:(?:please|kindly|hello|hi|now|(?:can|could|would|will) you|loop(?: with)?)\b[,:]? *)+`)
+	joints    = lazy.Regexp(`(?i),? (?:and|then|also|plus|&) |[,;] +|[.?!] +`)
+	pageOf    = lazy.Regexp(`(?i)^(?:show |give me )?(?:the )?(?:page (\d{1,9})|(next|previous|prev|last|first) page|(?:more|next|go on|continue|show more|next \d+))(?:,? please)?$`)
+	searches  = lazy.Regexp(`(?is)^(?:search|find|look|locate|grep)(?: for| up)? (?:([a-z ]+?) (?:with|named|called|matching|containing) )?(.+?)(?: (?:in|among) (?:the |all )?([a-z ]+))?$`)
+	lists     = lazy.Regexp(`(?i)^(?:list|show|display|enumerate|which|what|give|print|all|are|how many|count|number of)\b`)
+	totals    = lazy.Regexp(`(?i)^(?:how many|count|(?:the )?number of)\b`)
+	firstN    = lazy.Regexp(`(?i)\b(?:first|top) (\d{1,4})\b`)
+	oneName   = lazy.Regexp(`(?s)^` + namePattern + `$`)
+	filler    = strings.Fields(`a an the of in on for to at by from with me us my our is are was were be there do does did have has all every each list show display
+		enumerate which what give print how many count number first top page no not and or are they please can you any some now`)
+)
+
+// plan reads a question part by part, and as a whole where a part alone means nothing.
+func (p *planner) plan(t *turn) plan {
+	question := outOfSync().ReplaceAllString(limit.Clip(t.question, maxQuestion), "OutOfSync")
+	question = strings.TrimRight(strings.TrimSpace(polite().ReplaceAllString(strings.TrimSpace(question), "")), ".?!, ")
+	var all plan
+	if !strings.Contains(question, "{") {
+		parts := joints().Split(question, maxParts)
+		for i, part := range parts {
+			one := p.part(strings.TrimSpace(part), t, i > 0)
+			if len(one.calls) == 0 || one.search && len(parts) > 1 {
+				all = plan{}
+				break
+			}
+			all.calls = append(all.calls, one.calls...)
+			all.count = all.count || one.count
+			all.whole = all.whole || one.whole
+		}
+	}
+	if len(all.calls) == 0 {
+		all = p.part(question, t, false)
+	}
+	all.calls = all.calls[:min(len(all.calls), maxCalls)]
+	return all
+}
+
+// part plans what asks for one thing. Behind another part the name of a list alone asks for it.
+func (p *planner) part(text string, t *turn, behind bool) plan {
+	if one := p.ordered(text); one != nil {
+		return plan{calls: one}
+	}
+	if found := pageOf().FindStringSubmatch(text); found != nil {
+		return p.page(pageWord(found), t)
+	}
+	for _, r := range rules {
+		if found := r.pattern().FindStringSubmatch(text); found != nil {
+			if one := p.tool(r.tool); one != nil {
+				a := arguments{}
+				for i, name := range r.pattern().SubexpNames() {
+					if prop := one.prop(name); prop != nil && found[i] != "" {
+						a[prop.name] = found[i]
+					}
+				}
+				return plan{calls: []call{{name: one.name, arguments: a.json()}}}
+			}
+		}
+	}
+	if found := searches().FindStringSubmatch(text); found != nil {
+		if f := p.finder(); f != nil {
+			return plan{calls: []call{f.search(strings.Trim(found[2], `"'“”`), found[1]+" "+found[3])}, search: true}
+		}
+	}
+	if one := p.lister(text); one != nil && (lists().MatchString(text) || behind || len(strings.Fields(text)) > 1) {
+		return p.list(one, text)
+	}
+	if found := oneName().FindStringSubmatch(text); found != nil {
+		if f := p.finder(); f != nil && strings.ToLower(found[1]) != "hello" {
+			return plan{calls: []call{f.search(found[1], "")}, search: true}
+		}
+	}
+	return plan{}
+}
+
+func pageWord(found []string) string {
+	switch word := strings.ToLower(found[2]); {
+	case found[1] != "":
+		return found[1]
+	case word == "prev":
+		return "previous"
+	case word != "":
+		return word
+	}
+	return "next"
+}
+
+// lister returns the tool that lists what a text names first.
+func (p *planner) lister(text string) *tool {
+	stems := joined(stemsOf(text))
+	for _, stem := range stems {
+		for i := range p.tools {
+			if t := &p.tools[i]; t.lister && slices.Contains(t.stems, stem) && !slices.ContainsFunc(t.stems, func(s string) bool { return !slices.Contains(stems, s) }) {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// list plans the call of a lister: with the conditions that a text names, or a search where it has a word that is none of them.
+func (p *planner) list(one *tool, text string) plan {
+	a, left := one.conditions(text)
+	count := totals().MatchString(text)
+	if f := p.finder(); f != nil && len(left) > 0 {
+		return plan{calls: []call{f.search(strings.Join(left, " "), strings.Join(one.stems, " "))}, count: count}
+	}
+	size := one.prop("page_size")
+	if found := firstN().FindStringSubmatch(text); found != nil && size != nil {
+		n, _ := strconv.Atoi(found[1])
+		a[size.name] = min(max(n, 1), 100)
+	}
+	if count && size != nil {
+		a[size.name] = 1 // the totals are on every page
+	}
+	return plan{calls: []call{{name: one.name, arguments: a.json()}}, count: count}
+}
+
+// conditions returns the arguments that the words of a text are: a value that only one takes, the name of one that is yes or no, and a value
+// behind its name. Words that are none of them, nor of a list, are left.
+func (t *tool) conditions(text string) (a arguments, left []string) {
+	a = arguments{}
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;?!"'`, r) })
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		taken := slices.ContainsFunc(t.props, func(p prop) bool {
+			at := slices.IndexFunc(p.values, func(v string) bool { return v != "none" && normalized(v) == normalized(word) })
+			switch {
+			case at >= 0:
+				p.put(a, p.values[at])
+			case p.kind == "boolean" && strings.EqualFold(p.bareName(), word):
+				a[p.name] = true
+			case i+1 < len(words) && stem(strings.ToLower(word)) == p.bareName() && !slices.Contains(t.stems, p.bareName()) && len(p.values) == 0:
+				if n, err := strconv.Atoi(words[i+1]); err == nil && p.takes("integer") {
+					a[p.name] = n
+				} else if p.takes("string") {
+					p.put(a, words[i+1])
+				} else {
+					return false
+				}
+				i++
+			default:
+				return false
+			}
+			return true
+		})
+		lower := strings.ToLower(word)
+		_, err := strconv.Atoi(word)
+		if !taken && err != nil && !slices.Contains(filler, lower) && !slices.Contains(t.stems, stem(lower)) && !slices.Contains(generic, stem(lower)) &&
+			!(stem(lower) == "set" && slices.Contains(t.stems, "applicationset")) && !slices.Contains(t.title, stem(lower)) {
+			left = append(left, word)
+		}
+	}
+	return a, left
+}
+
+// put adds a value.
+func (p *prop) put(a arguments, v string) {
+	if p.kind != "array" {
+		a[p.name] = v
+		return
+	}
+	list, _ := a[p.name].([]string)
+	a[p.name] = append(list, v)
+}
+
+// normalized returns a value without case and punctuation.
+func normalized(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
+}
+
+// finder returns the tool to look for something with.
+func (p *planner) finder() *tool {
+	for i := range p.tools {
+		if p.tools[i].finder {
+			return &p.tools[i]
+		}
+	}
+	return nil
+}
+
+// search returns the call of a finder for a text, in the kinds of objects that the words of about name.
+func (t *tool) search(text, about string) call {
+	query := t.query()
+	said := strings.ToLower(query.about + " " + t.about)
+	if strings.Contains(said, "regular expression") || strings.Contains(said, "regex") || strings.Contains(said, "re2") {
+		if text = strings.ReplaceAll(text, " ", ".*"); !compiles(text) {
+			text = regexp.QuoteMeta(text)
+		}
+	}
+	a := arguments{query.name: clip(text, 500)}
+	stems := joined(stemsOf(about))
+	for _, p := range t.props {
+		if p.kind != "array" || !strings.Contains(p.bareName(), "type") && !strings.Contains(p.bareName(), "kind") {
+			continue
+		}
+		for word := range strings.FieldsFuncSeq(p.about, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			if kinds, _ := a[p.name].([]string); slices.Contains(stems, stem(strings.ToLower(word))) && !slices.Contains(kinds, word) {
+				p.put(a, word)
+			}
+		}
+	}
+	return call{name: t.name, arguments: a.json()}
+}
+
+func compiles(pattern string) bool {
+	_, err := regexp.Compile(pattern)
+	return err == nil
+}
