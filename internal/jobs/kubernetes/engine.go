@@ -54,6 +54,9 @@ var _ jobs.Engine = (*Engine)(nil)
 
 // New returns the engine. Nothing is asked of a cluster yet.
 func New(o Options) *Engine {
+	if o.Told == nil {
+		o.Told = func(string) {}
+	}
 	return &Engine{o: o, pause: kubeapi.Pause, open: map[string]*kubeapi.Cluster{}}
 }
 

@@ -111,7 +111,7 @@ func commitOf(ctx context.Context, dir string, hosts []string) (address, hash st
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || !slices.Contains(hosts, u.Hostname()) {
-		return "", "", fmt.Errorf("a commit may come from %s only, and origin is %q; list its host in submit.kubernetes.hosts", orNone(hosts), printable.Name(limit.Short(hidePassword(address), 200)))
+		return "", "", fmt.Errorf("a commit may come from %s only, and origin is %q; list its host in submit.hosts", orNone(hosts), printable.Name(limit.Short(hidePassword(address), 200)))
 	}
 	return (&url.URL{Scheme: "https", Host: u.Host, Path: u.Path}).String(), hash, nil
 }
