@@ -201,6 +201,20 @@ func TestSubmittedJobRunsAsWritten(t *testing.T) {
 		t.Errorf("plimsoll runs: %v: %s", err, shown)
 	}
 
+	// The guide's own lines are taken.
+	for _, block := range blocks(t, "text") {
+		for line := range strings.Lines(block) {
+			if rest, ok := strings.CutPrefix(line, "plimsoll submit "); ok {
+				dry := program()
+				dry.Path, dry.Args = "/bin/sh", []string{"sh", "-c", `"$0" submit --dry-run --on kubernetes --image agent:1 ` + rest, plimsoll}
+				dry.Env = append(dry.Env, "ANTHROPIC_API_KEY=x")
+				if out, err := dry.CombinedOutput(); err != nil || !strings.Contains(string(out), "in namespace agents of context lab") {
+					t.Errorf("%s: %v: %s", line, err, out)
+				}
+			}
+		}
+	}
+
 	checks, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		t.Fatal(err)
