@@ -20,7 +20,7 @@ var commandGroups = []struct {
 	names []string
 }{
 	{"commands", []string{"run", "setup", "demo", "doctor", "top", "runs", "watch", "mcp"}},
-	{"what runs took", []string{"stats", "recommend", "spend", "status", "metrics", "models"}},
+	{"what runs took", []string{"stats", "spend", "status", "metrics", "models"}},
 	{"services", []string{"serve", "agent"}},
 	{"questions", []string{"ask", "chat", "memory"}},
 	{"runs elsewhere", []string{"submit", "cancel", "recommend"}},
