@@ -70,7 +70,7 @@ func TestFleetPlacesAndKills(t *testing.T) {
 		task := estimate.Task{Process: "p", Runtime: time.Hour, Requested: demand, Sample: estimate.Sample{Demand: demand, Exact: true}}
 		return []estimate.Workflow{{Name: "w", Tasks: []estimate.Task{task, task, task, task}}}
 	}
-	f := fleet{hosts: 2, agents: 24, hostMemory: 64 * limit.GiB} // of which 2 GiB stay free
+	f := cluster{hosts: 2, agents: 24, hostMemory: 64 * limit.GiB} // of which 2 GiB stay free
 	for name, c := range map[string]struct {
 		demand   limit.Bytes
 		s        stated
@@ -94,7 +94,7 @@ func TestFleetPlacesAndKills(t *testing.T) {
 		}
 	}
 	// The agents come in an order of the seed's.
-	few, many := fleet{hosts: 1, agents: 40, hostMemory: 64 * limit.GiB}, tasks(limit.GiB)
+	few, many := cluster{hosts: 1, agents: 40, hostMemory: 64 * limit.GiB}, tasks(limit.GiB)
 	order := func(seed uint64) (all string) {
 		for _, a := range few.draw(many, seed) {
 			all += fmt.Sprint(a.team, " ")
@@ -113,8 +113,8 @@ func TestFleetPlacesAndKills(t *testing.T) {
 
 // The engine takes the host that fits best, so that the large one of two stays whole.
 func TestFleetFitsBest(t *testing.T) {
-	f := fleet{hosts: 2, hostMemory: 64 * limit.GiB}
-	g := &fleetGround{fleet: f, sizer: requested{}, hosts: []fleetHost{{available: f.hostMemory}, {available: f.hostMemory}}}
+	f := cluster{hosts: 2, hostMemory: 64 * limit.GiB}
+	g := &fleetGround{cluster: f, sizer: requested{}, hosts: []fleetHost{{available: f.hostMemory}, {available: f.hostMemory}}}
 	for _, size := range []limit.Bytes{20, 50, 10, 40} {
 		g.submit(&agent{task: &estimate.Task{Runtime: time.Hour, Requested: size * limit.GiB, Sample: estimate.Sample{Demand: size * limit.GiB}}})
 	}
@@ -124,7 +124,7 @@ func TestFleetFitsBest(t *testing.T) {
 }
 
 func TestFleetLearns(t *testing.T) {
-	f := fleet{hosts: 1, agents: 1, hostMemory: 64 * limit.GiB}
+	f := cluster{hosts: 1, agents: 1, hostMemory: 64 * limit.GiB}
 	a := &agent{task: &estimate.Task{Process: "p", Runtime: time.Minute, Requested: 8 * limit.GiB}}
 	other := &agent{task: a.task, team: 1}
 	for _, c := range []struct {
@@ -138,7 +138,7 @@ func TestFleetLearns(t *testing.T) {
 	} {
 		i := slices.IndexFunc(fleetSizings, func(s struct {
 			name string
-			make func(fleet) sizer
+			make func(cluster) sizer
 		},
 		) bool {
 			return s.name == c.name
