@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Record is what is kept of a job that was handed over.
+// Record describes a job that was handed over, as it is stored.
 type Record struct {
 	Ref
 	// Schema is the version of the record.
