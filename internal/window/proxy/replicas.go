@@ -37,7 +37,7 @@ const (
 	renewAfter = 24 * time.Hour
 )
 
-// A thread is what replicas share of a conversation: its log, and how its newest requests were sent. It is named by the beginning of the
+// A thread is the shared state of a conversation: its log, and how its newest requests were sent. It is named by the beginning of the
 // conversation up to the model's first answer; before there is one by that up to the task, its opening, which conversations of equal words share.
 type thread struct {
 	log, sent   string // names of the two values
@@ -51,7 +51,7 @@ type thread struct {
 	again       bool // the log was read a second time
 }
 
-// knownLog is what this process knows of a shared log.
+// knownLog is a shared log as this process last saw it.
 type knownLog struct {
 	revision uint64 // whose checkpoints the Store has
 	at       time.Time
@@ -337,7 +337,7 @@ func (t *conversation) decided(view *compact.View) *compact.View {
 }
 
 // share tells the other replicas how the request was sent, before the client has its answer, and once more when the provider has counted it.
-// input is what it counted, 0 before.
+// input is the number that it counted, 0 before.
 func (t *conversation) share(input int) {
 	th := t.thread
 	if th == nil {

@@ -83,7 +83,7 @@ type Row struct {
 	User string `json:"user,omitempty"`
 	// PID is the process of the plimsoll that supervises it.
 	PID int `json:"pid,omitempty"`
-	// Engine is what placed it and Node where, "" for a run that nobody submitted.
+	// Engine names who placed it and Node the machine, "" for a run that nobody submitted.
 	Engine string `json:"engine,omitempty"`
 	Node   string `json:"node,omitempty"`
 	// State is "running", "waits_for_you", "idle", "waiting", "paused", "stale", or the outcome: that of the report, or "died".
