@@ -228,7 +228,7 @@ func TestSlurmThousandJobs(t *testing.T) {
 	if err != nil {
 		t.Skip("PLIMSOLL_E2E_SLURM_JOBS says how many; the gate runs 1000 by night")
 	}
-	c := newSlurmCluster(t, 64)
+	c := newSlurmCluster(t, 2)
 	results := filepath.Join(c.work, "results")
 	begin := time.Now()
 	for i := range n {

@@ -23,6 +23,7 @@ var commandGroups = []struct {
 	{"what runs took", []string{"stats", "spend", "status", "metrics", "models"}},
 	{"services", []string{"serve", "agent"}},
 	{"questions", []string{"ask", "chat", "memory"}},
+	{"runs elsewhere", []string{"submit", "cancel", "recommend"}},
 	{"upkeep", []string{"raise", "gc", "config", "upgrade", "version"}},
 	{"shell", []string{"shellenv", "completion", "man"}},
 }

@@ -33,7 +33,7 @@ Ctrl-C cancels it, and once more leaves it. Without, it prints the job's name.
 Of this environment nothing goes with it but what --env names; a job of this host has all.`,
 		Example: `  plimsoll submit -- claude -p "fix the tests"
   plimsoll submit --on slurm --memory-max 8G --time-max 2h --wait -- make test
-  plimsoll submit --on slurm --env ANTHROPIC_API_KEY -- claude -p "fix the tests"
+  plimsoll submit --on slurm --env ANTHROPIC_API_KEY -- claude -p "go on"
   plimsoll submit --on slurm --dry-run -- make test`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkWaitFlag(cmd.Flags(), args); err != nil {

@@ -36,6 +36,7 @@ var (
 	Rates   = Spec{Name: "rates", Doc: "what providers let through, by key", Kept: 1, Age: time.Hour, MaxValue: 64 << 10, MaxBytes: 64 << 20}
 	Windows = Spec{Name: "windows", Doc: "sealed decisions about conversations", Kept: 1, Age: 7 * 24 * time.Hour, MaxValue: 512 << 10, MaxBytes: 4 << 30}
 	Hosts   = Spec{Name: "hosts", Doc: "the hosts and their runs", Kept: 1, Age: 20 * time.Second, MaxValue: 512 << 10, MaxBytes: 512 << 20}
+	Spent   = Spec{Name: "spent", Doc: "what hosts spent, by day", Kept: 1, Age: 70 * 24 * time.Hour, MaxValue: 64 << 10, MaxBytes: 512 << 20}
 )
 
 // ours marks a bucket as one of Plimsoll's, in the form that this version writes.
@@ -347,11 +348,16 @@ func (b *Bucket) Change(ctx context.Context, key string, change func(old []byte)
 
 // Watch calls see with each value there is, then with ready true once, then with each change, until the context ends or the server refuses.
 func (b *Bucket) Watch(ctx context.Context, see func(e Entry, ready bool)) error {
+	return b.WatchKeys(ctx, ">", see)
+}
+
+// WatchKeys watches the keys of a pattern: "host.>" for those whose first part is host.
+func (b *Bucket) WatchKeys(ctx context.Context, pattern string, see func(e Entry, ready bool)) error {
 	kv, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
-	w, err := kv.WatchAll(ctx)
+	w, err := kv.Watch(ctx, pattern)
 	if err != nil {
 		return b.told(err)
 	}

@@ -230,7 +230,7 @@ func (f *Fleet) login() ([]nats.Option, error) {
 		return nil, f.refused("its credentials: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > maxCredentials:
 		return nil, f.refused("%s is no file of credentials", path)
-	case private && info.Mode().Perm()&0o077 != 0:
+	case exposed(info):
 		return nil, f.refused("%s can be read by others; chmod 600 it", path)
 	}
 	raw, err := os.ReadFile(path)

@@ -137,7 +137,10 @@ func (s *Status) Words() string {
 var outcomes = map[string]journal.Outcome{
 	"OUT_OF_MEMORY": journal.OutcomeOOM, "OOMKilled": journal.OutcomeOOM,
 	"TIMEOUT": journal.OutcomeLimit, "DEADLINE": journal.OutcomeLimit, "DeadlineExceeded": journal.OutcomeLimit,
-	"CANCELLED": journal.OutcomeSignalled, "PREEMPTED": journal.OutcomeSignalled, "Evicted": journal.OutcomeSignalled, "Preempted": journal.OutcomeSignalled,
+	"CANCELLED": journal.OutcomeSignalled, "PREEMPTED": journal.OutcomeSignalled, "Evicted": journal.OutcomeSignalled,
+	"PreemptionByScheduler": journal.OutcomeSignalled, "EvictionByEvictionAPI": journal.OutcomeSignalled, "DeletionByTaintManager": journal.OutcomeSignalled,
+	"DeletionByPodGC": journal.OutcomeSignalled, "TerminationByKubelet": journal.OutcomeSignalled,
+	"Preempted": journal.OutcomeSignalled,
 }
 
 // Outcome names how a job has ended: as its report does, else by the engine's word and the exit status.

@@ -37,6 +37,8 @@ type Record struct {
 	Status      Status      `json:"status"`
 	// Unanswered says why the engine could not be asked the last time, "" when it answered.
 	Unanswered string `json:"unanswered,omitempty"`
+	// Cancelled is true for a job that somebody here had ended.
+	Cancelled bool `json:"cancelled,omitempty"`
 }
 
 // Names in the folder of a job.

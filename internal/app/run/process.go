@@ -349,8 +349,8 @@ func (x *process) id() string {
 // publishes each sample in the claim, stores it, has the screen and the use looked at, and passes a wish for more memory on to fulfil, in a
 // goroutine and after started.
 func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
-	claim, store := x.claim, x.report.store
-	if claim == nil && store == nil && x.decision.idleMax() == 0 {
+	claim, store, own := x.claim, x.report.store, x.report.own
+	if claim == nil && store == nil && own == nil && x.decision.idleMax() == 0 {
 		return nil
 	}
 	return func(s sandbox.Sample) {
@@ -365,9 +365,13 @@ func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulf
 				}()
 			}
 		}
+		sample := runs.Sample{Working: int64(s.Working), Charged: int64(s.Charged), CPUMS: s.CPU.Milliseconds(), Processes: s.Processes}
 		if store != nil {
-			store.Sample(runs.Sample{Working: int64(s.Working), Charged: int64(s.Charged), CPUMS: s.CPU.Milliseconds(), Processes: s.Processes})
+			store.Sample(sample)
 			store.Shares(s.Working, s.Processes, s.Shares)
+		}
+		if own != nil {
+			own.Sample(sample)
 		}
 	}
 }

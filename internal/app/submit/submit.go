@@ -129,7 +129,9 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 		Ref: jobs.Ref{ID: p.Name, Folder: p.job.Folder}, Engine: on, Tool: p.Tool, Variant: expected.Variant, Project: p.Project, Command: p.Command,
 		Memory: p.MemoryBytes, MemoryLimit: p.LimitBytes, Status: jobs.Status{Phase: jobs.Starting, Detail: "it is being handed over"},
 	}
-	p.HandedOver, err = p.engine.Plan(&p.job)
+	shown := p.job
+	shown.Argv = p.Command
+	p.HandedOver, err = p.engine.Plan(&shown)
 	return p, err
 }
 
@@ -228,7 +230,19 @@ func Cancel(ctx context.Context, c *core.Core, name string) (jobs.Record, error)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", r.Engine, handTime))
 	defer cancel()
-	return r, engine.Cancel(ctx, r.Ref)
+	return r, end(ctx, c, engine, r.Ref)
+}
+
+// end cancels a job, and remembers that it was: some engines forget a job with that.
+func end(ctx context.Context, c *core.Core, engine jobs.Engine, ref jobs.Ref) error {
+	if err := engine.Cancel(ctx, ref); err != nil {
+		return err
+	}
+	state, err := c.Dirs.State()
+	if err != nil {
+		return err
+	}
+	return jobs.StoreIn(state).Update(ref.ID, func(r *jobs.Record) { r.Cancelled = true })
 }
 
 // jobOf returns the name of the job that a run is of, or name as it is.
