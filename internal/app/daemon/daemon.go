@@ -101,6 +101,7 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	watch.ShowTraces(all, sender)
 	record := app.KeepRun(settings, runs.KindServe, journal.Report{Tool: "serve"})
 	defer func() { record.End(err) }()
+	defer app.AnnounceHost(settings, nil)()
 	observers = append(observers, record.Observers()...)
 	accounts, closeAccounts := mcp.Observers(app)
 	defer closeAccounts()
@@ -159,7 +160,10 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 		parts = append(parts, servers.Routes)
 		defer func() { err = errors.Join(err, servers.Close()) }()
 	}
-	board, err := watch.NewDashboard(app, settings, token, o.Version, o.Ledger)
+	fleet := watch.OpenFleet(app, settings)
+	defer fleet.Close()
+	watch.ShowFleet(all, fleet)
+	board, err := watch.NewDashboard(app, settings, token, o.Version, o.Ledger, fleet)
 	if err != nil {
 		return err
 	}
