@@ -18,7 +18,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/config"
-	"github.com/plimsoll/plimsoll/internal/fleet"
 	"github.com/plimsoll/plimsoll/internal/fleet/windows"
 	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/internal/spend"
@@ -124,12 +123,7 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	shared, err := app.OpenFleet(settings)
-	if err != nil {
-		return err
-	}
-	defer shared.Close()
-	logs, err := openReplicas(ctx, app, shared, token)
+	logs, err := openReplicas(ctx, app, settings, token)
 	if err != nil {
 		return err
 	}
@@ -261,9 +255,10 @@ var baseVariables = map[proxy.Provider]string{
 }
 
 // openReplicas opens what replicas share of conversations; nil without a fleet, and, with a warning, without a token to seal it with.
-func openReplicas(ctx context.Context, app *core.Core, f *fleet.Fleet, token string) (*windows.Logs, error) {
-	if f == nil {
-		return nil, nil
+func openReplicas(ctx context.Context, app *core.Core, settings config.Settings, token string) (*windows.Logs, error) {
+	f, err := app.OpenFleet(settings)
+	if f == nil || err != nil {
+		return nil, err
 	}
 	logs, err := windows.Open(ctx, f, windows.Options{Secret: token, Warn: app.Warn})
 	if errors.Is(err, windows.ErrNoSecret) { // alone it needs none, and the fleet does more than this
