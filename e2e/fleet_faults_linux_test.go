@@ -112,7 +112,8 @@ func TestFleetFaults(t *testing.T) {
 	seen := func() (account struct {
 		Spent float64 `json:"spent_usd"`
 		Held  float64 `json:"held_usd"`
-	}) {
+	},
+	) {
 		t.Helper()
 		cmd := hosts[0].command(plimsoll, "spend", "--by", "budget", "--json")
 		cmd.Dir, cmd.Env = hosts[0].w.work, hosts[0].w.environment()
