@@ -59,6 +59,8 @@ type Options struct {
 	KeepTurns bool
 	Recaller  proxy.Recaller
 	RecallFor string
+	// Replicas shares decisions about conversations with other daemons; see [proxy.Options].
+	Replicas proxy.Replicas
 	// Spend counts and bounds what requests cost; nil does neither.
 	Spend *spend.Meter
 	// Exhausted says that the agent itself died of memory a moment ago.
@@ -88,7 +90,7 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		OwnCompaction: o.Own, Summaries: native.ParseUse(w.Summarizer),
 		NoPreflight: !w.Compact, NoRepair: !w.Repair, OnLoop: proxy.LoopAction(w.OnLoop),
 		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
-		Spend: o.Spend, Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
+		Spend: o.Spend, Replicas: o.Replicas, Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
 	}
 	if o.Spend != nil && po.Mode == proxy.Off { // what passes unseen costs too
 		po.Mode = proxy.Observe

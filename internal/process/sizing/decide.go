@@ -181,6 +181,9 @@ func (n Numbers) Ask(s config.Settings) admission.Request {
 		r.AskedBy = askedBy(s, "initial_estimate")
 	}
 	r.Least = max(0, n.Reservation-n.Estimate.FromKills)
+	if n.Estimate.Source == estimate.SourceFleet || n.Estimate.Source == estimate.SourceImport {
+		r.Least = 0 // what others say keeps no run out
+	}
 	if s.Wait == config.Forever {
 		r.Wait = admission.Forever
 	}
