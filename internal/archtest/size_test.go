@@ -32,7 +32,7 @@ var roomLines = map[string]int{
 	"process":          25660, // with the use of a run, what refusals name, and the rests of the watches over disks and trees
 	"tools":            31040,
 	"watch":            11060, // with what a fleet is measured by, what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
-	"window":           40820, // with the queue for what providers let through, loops of any agent, prices, and what each answer has cost
+	"window":           41020, // with the queue, over hosts too, for what providers let through, loops of any agent, prices, and what each answer has cost
 }
 
 // slack is how far below its bound a room may be, in lines, before the bound has to follow.
