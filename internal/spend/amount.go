@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
@@ -97,17 +98,14 @@ func (o *Over) Error() string {
 
 // spenders says who has spent a budget of several hosts.
 func (o *Over) spenders() string {
-	text := ", by all hosts of the fleet together: "
-	for i, h := range o.Hosts {
-		if i > 0 {
-			text += ", "
-		}
-		text += printable.Text(h.Host) + " " + limit.Dollars(h.Spent)
-	}
 	if len(o.Hosts) == 0 {
 		return ""
 	}
-	return text
+	var hosts []string
+	for _, h := range o.Hosts {
+		hosts = append(hosts, printable.Text(h.Host)+" "+limit.Dollars(h.Spent))
+	}
+	return ", by all hosts of the fleet together: " + strings.Join(hosts, ", ")
 }
 
 var periods = map[string]string{

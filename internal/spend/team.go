@@ -243,4 +243,3 @@ func (t *teamwork) close(b *Book, entered bool) {
 		_ = t.leave(ctx, b)
 	}
 }
-

@@ -16,7 +16,7 @@ const (
 	askEvery = time.Second
 	// askSoon is the time to the second question of a queue that was not there for askLately.
 	askSoon, askLately = 100 * time.Millisecond, 5 * time.Second
-	askTime  = 2 * time.Second
+	askTime            = 2 * time.Second
 	// careful is the part of its part that a host takes: the others' answers reach it late.
 	careful = 0.99
 )
