@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Record is what is kept of a job that was handed over.
+// Record is kept of each job that was handed over.
 type Record struct {
 	Ref
 	// Schema is the version of the record.

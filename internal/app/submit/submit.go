@@ -58,7 +58,7 @@ type Plan struct {
 	Env         []string       `json:"env"` // names
 	Queue       string         `json:"queue,omitempty"`
 	Retries     int            `json:"retries"`
-	// HandedOver is what the engine would get, for a person.
+	// HandedOver is the engine's part, for a person.
 	HandedOver string `json:"handed_over"`
 
 	job    jobs.Job
