@@ -59,6 +59,7 @@ tests() {
 	[[ " $* " != */e2e/clients\ * ]] || dir=e2e/clients # modules of their own
 	[[ " $* " != */e2e/collector\ * ]] || dir=e2e/collector
 	[[ " $* " != */e2e/helm\ * ]] || dir=e2e/helm
+	[[ " $* " != */e2e/nats\ * ]] || dir=e2e/nats
 	[[ " $* " != */deploy/check\ * ]] || dir=deploy/check
 	[[ " $* " != */internal/release/packages\ * ]] || dir=internal/release/packages
 	[[ " $flags " != *' -race '* ]] || cgo=1 exec=(-exec 'env CGO_ENABLED=0')

@@ -18,7 +18,7 @@ func init() {
 // fleetBench plays agents with the needs and times of Nextflow tasks on hosts, with each way to size requests. Every workflow is played
 // alone, then all together, each with every seed. Nothing here is fitted to what comes out: a claim that does not hold is printed as that.
 func fleetBench(ctx context.Context, o *Out, args []string) error {
-	f := fleet{hostMemory: 64 * limit.GiB}
+	f := cluster{hostMemory: 64 * limit.GiB}
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	dir := flags.String("traces", "", "directory of Nextflow traces (*.csv, *.tsv, *.txt), one workflow each")
 	flags.IntVar(&f.hosts, "hosts", 1000, "hosts of 64 GiB")
@@ -118,7 +118,7 @@ func fleetGames(set string, workflows []estimate.Workflow, seeds int) []fleetGam
 }
 
 // playAll plays every game with every sizing, two games at a time.
-func (f fleet) playAll(ctx context.Context, games []fleetGame) error {
+func (f cluster) playAll(ctx context.Context, games []fleetGame) error {
 	var wait sync.WaitGroup
 	next := make(chan fleetGame)
 	for range 2 {

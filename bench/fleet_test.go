@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
 )
 
 // The bench reads the traces of a directory, plays them, and prints claims; the same seeds give the same rows.
@@ -68,7 +70,7 @@ func TestFleetPlacesAndKills(t *testing.T) {
 		task := estimate.Task{Process: "p", Runtime: time.Hour, Requested: demand, Sample: estimate.Sample{Demand: demand, Exact: true}}
 		return []estimate.Workflow{{Name: "w", Tasks: []estimate.Task{task, task, task, task}}}
 	}
-	f := fleet{hosts: 2, agents: 24, hostMemory: 64 * limit.GiB} // of which 2 GiB stay free
+	f := cluster{hosts: 2, agents: 24, hostMemory: 64 * limit.GiB} // of which 2 GiB stay free
 	for name, c := range map[string]struct {
 		demand   limit.Bytes
 		s        stated
@@ -78,6 +80,8 @@ func TestFleetPlacesAndKills(t *testing.T) {
 		"six on a host at a time":                   {10 * limit.GiB, stated{10 * limit.GiB, 10 * limit.GiB}, 0, 2 * time.Hour},
 		"four with what is in vain":                 {10 * limit.GiB, stated{15 * limit.GiB, 15 * limit.GiB}, 0, 3 * time.Hour},
 		"all die at their limit":                    {10 * limit.GiB, stated{6 * limit.GiB, 6 * limit.GiB}, 24, 4 * time.Hour}, // then five on a host
+		"twice, and counted once":                   {10 * limit.GiB, stated{3 * limit.GiB, 3 * limit.GiB}, 24, 0},
+		"what stays free":                           {16 * limit.GiB, stated{16 * limit.GiB, 16 * limit.GiB}, 0, 4 * time.Hour},
 		"their use counts, not what they asked for": {10 * limit.GiB, stated{8 * limit.GiB, 16 * limit.GiB}, 0, 2 * time.Hour},
 		"a request beyond any host is what one has": {limit.GiB, stated{90 * limit.GiB, 90 * limit.GiB}, 0, 12 * time.Hour},
 	} {
@@ -89,6 +93,17 @@ func TestFleetPlacesAndKills(t *testing.T) {
 			t.Errorf("%s: used %g, reserved %g, want %g used", name, got.used, got.reserved, want)
 		}
 	}
+	// The agents come in an order of the seed's.
+	few, many := cluster{hosts: 1, agents: 40, hostMemory: 64 * limit.GiB}, tasks(limit.GiB)
+	order := func(seed uint64) (all string) {
+		for _, a := range few.draw(many, seed) {
+			all += fmt.Sprint(a.team, " ")
+		}
+		return all
+	}
+	if turns := strings.Fields(order(1)); order(1) == order(2) || slices.IsSortedFunc(turns, func(a, b string) int { return len(a) - len(b) }) {
+		t.Errorf("two seeds: %s, %s", order(1), order(2))
+	}
 	// Two get in by what they reserve, and need more than there is: one dies and is tried again.
 	f.hosts, f.agents = 1, 2
 	if got := f.play(t.Context(), tasks(40*limit.GiB), stated{20 * limit.GiB, 40 * limit.GiB}, 1); got.killed != 1 || got.makespan != 2*time.Hour {
@@ -96,8 +111,20 @@ func TestFleetPlacesAndKills(t *testing.T) {
 	}
 }
 
+// The engine takes the host that fits best, so that the large one of two stays whole.
+func TestFleetFitsBest(t *testing.T) {
+	f := cluster{hosts: 2, hostMemory: 64 * limit.GiB}
+	g := &fleetGround{cluster: f, sizer: requested{}, hosts: []fleetHost{{available: f.hostMemory}, {available: f.hostMemory}}}
+	for _, size := range []limit.Bytes{20, 50, 10, 40} {
+		g.submit(&agent{task: &estimate.Task{Runtime: time.Hour, Requested: size * limit.GiB, Sample: estimate.Sample{Demand: size * limit.GiB}}})
+	}
+	if len(g.queue) != 0 {
+		t.Errorf("%d wait although all would fit", len(g.queue))
+	}
+}
+
 func TestFleetLearns(t *testing.T) {
-	f := fleet{hosts: 1, agents: 1, hostMemory: 64 * limit.GiB}
+	f := cluster{hosts: 1, agents: 1, hostMemory: 64 * limit.GiB}
 	a := &agent{task: &estimate.Task{Process: "p", Runtime: time.Minute, Requested: 8 * limit.GiB}}
 	other := &agent{task: a.task, team: 1}
 	for _, c := range []struct {
@@ -111,7 +138,7 @@ func TestFleetLearns(t *testing.T) {
 	} {
 		i := slices.IndexFunc(fleetSizings, func(s struct {
 			name string
-			make func(fleet) sizer
+			make func(cluster) sizer
 		},
 		) bool {
 			return s.name == c.name
@@ -151,5 +178,15 @@ func TestVPABuckets(t *testing.T) {
 	}
 	if got := h.percentile(0.9); got < 8e9 || got > 8.5e9 {
 		t.Errorf("the 90th percentile of 0 to 9 GB is %g", got)
+	}
+	h.add(2e9, 10*24*time.Hour) // weighs a thousand times as much
+	if got := h.percentile(0.9); got < 2e9 || got > 2.2e9 {
+		t.Errorf("after ten days the 90th percentile is %g", got)
+	}
+	small := vpa{}
+	a := &agent{task: &estimate.Task{Process: "p", Requested: limit.GiB}, claim: admission.Holder{Current: limit.MiB}}
+	small.learn(a, 0)
+	if request, _ := small.decide(a); request != 250*limit.MiB {
+		t.Errorf("the least that VPA recommends is %v", request)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 )
 
-// fleet is a number of equal hosts and the agents that are played on them.
-type fleet struct {
+// cluster has a number of equal hosts and the agents that are played on them.
+type cluster struct {
 	hosts, agents int
 	hostMemory    limit.Bytes
 }
@@ -26,15 +26,15 @@ type fleet struct {
 const maxQueued = 1000
 
 // host returns a host without any run, as a decision reads it.
-func (f fleet) host() sizing.Host {
+func (f cluster) host() sizing.Host {
 	return sizing.Host{Reading: headroom.Reading{MemTotal: f.hostMemory, MemAvailable: f.hostMemory}}
 }
 
 // most is the largest request that a host can ever take.
-func (f fleet) most() limit.Bytes { return f.hostMemory - headroom.MinFree(f.hostMemory) }
+func (f cluster) most() limit.Bytes { return f.hostMemory - headroom.MinFree(f.hostMemory) }
 
 // playable returns the workflow with its tasks in the order of their starts, without those that no request or no host would do for.
-func (f fleet) playable(w estimate.Workflow) estimate.Workflow {
+func (f cluster) playable(w estimate.Workflow) estimate.Workflow {
 	tasks := slices.DeleteFunc(slices.Clone(w.Tasks), func(t estimate.Task) bool {
 		return t.Requested == 0 || t.Sample.Demand > f.most()
 	})
@@ -70,9 +70,9 @@ type fleetResult struct {
 }
 
 // play returns how the agents fare whose requests are set by s. It depends on the seed alone.
-func (f fleet) play(ctx context.Context, workflows []estimate.Workflow, s sizer, seed uint64) (result fleetResult) {
+func (f cluster) play(ctx context.Context, workflows []estimate.Workflow, s sizer, seed uint64) (result fleetResult) {
 	arriving := f.draw(workflows, seed)
-	g := &fleetGround{fleet: f, sizer: s, hosts: make([]fleetHost, f.hosts)}
+	g := &fleetGround{cluster: f, sizer: s, hosts: make([]fleetHost, f.hosts)}
 	for i := range g.hosts {
 		g.hosts[i].available = f.hostMemory
 	}
@@ -108,7 +108,7 @@ func (f fleet) play(ctx context.Context, workflows []estimate.Workflow, s sizer,
 
 // draw returns the agents in the order of their arrival: teams, each with a random half of a workflow's tasks in the order of the trace,
 // take turns at random.
-func (f fleet) draw(workflows []estimate.Workflow, seed uint64) []*agent {
+func (f cluster) draw(workflows []estimate.Workflow, seed uint64) []*agent {
 	r := rand.New(rand.NewPCG(seed, seed))
 	var turns []int
 	var teams [][]*estimate.Task
@@ -135,7 +135,7 @@ func (f fleet) draw(workflows []estimate.Workflow, seed uint64) []*agent {
 // fleetGround is the fleet at one moment. Its engine places a run on the host that it fits best, and passes over one that fits nowhere:
 // that stands for any engine.
 type fleetGround struct {
-	fleet
+	cluster
 	sizer
 	hosts   []fleetHost
 	queue   []*agent

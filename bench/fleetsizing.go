@@ -20,12 +20,12 @@ type sizer interface {
 // fleetSizings are the ways to size that are compared. "held" is for an engine that enforces the request itself, as Slurm may.
 var fleetSizings = []struct {
 	name string
-	make func(fleet) sizer
+	make func(cluster) sizer
 }{
-	{"requested", func(fleet) sizer { return requested{} }},
-	{"VPA", func(fleet) sizer { return vpa{} }},
-	{"learned", func(f fleet) sizer { return learned{fleet: f, samples: map[process][]estimate.Sample{}} }},
-	{"learned, held", func(f fleet) sizer { return learned{fleet: f, samples: map[process][]estimate.Sample{}, held: true} }},
+	{"requested", func(cluster) sizer { return requested{} }},
+	{"VPA", func(cluster) sizer { return vpa{} }},
+	{"learned", func(f cluster) sizer { return learned{cluster: f, samples: map[process][]estimate.Sample{}} }},
+	{"learned, held", func(f cluster) sizer { return learned{cluster: f, samples: map[process][]estimate.Sample{}, held: true} }},
 }
 
 // process names a history: a process of a team's workflow.
@@ -46,7 +46,7 @@ func (requested) learn(*agent, time.Duration) {}
 
 // learned sizes as a run of plimsoll is sized: by the estimator in force over what the team's runs have shown.
 type learned struct {
-	fleet
+	cluster
 	samples map[process][]estimate.Sample
 	held    bool // at the request
 }

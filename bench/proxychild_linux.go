@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,7 +18,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	hosts "github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/fleet/windows"
 	"github.com/plimsoll/plimsoll/internal/spend"
+	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/internal/window/rate"
@@ -76,7 +80,7 @@ var benchCleanup = func() {}
 
 // benchRole starts to serve and returns the base URL of a client.
 func benchRole(role string, args []string) (string, error) {
-	if slices.Contains([]string{"child-plimsoll", "child-limited", "child-budget", "child-queue"}, role) {
+	if slices.Contains([]string{"child-plimsoll", "child-limited", "child-budget", "child-queue", "child-replica"}, role) {
 		upstreams := []proxy.Upstream{{Name: "openai", URL: args[0] + "/v1"}}
 		dir, err := os.MkdirTemp("", "plimsoll-bench-")
 		if err != nil {
@@ -90,6 +94,14 @@ func benchRole(role string, args []string) (string, error) {
 		}
 		o := proxy.Options{Upstreams: upstreams, Journal: j, Store: store, Price: models.LookupPrice}
 		switch role {
+		case "child-replica":
+			o.Compactor = compact.New(compact.Options{ResultBytes: 4000})
+			if args[1] != "" {
+				shared := hosts.New(hosts.Options{URL: args[1]})
+				if o.Replicas, err = windows.Open(context.Background(), shared, windows.Options{Secret: "the token of the benchmark", Warn: func(text string) { fmt.Fprintln(os.Stderr, text) }}); err != nil {
+					return "", err
+				}
+			}
 		case "child-queue":
 			o.Rate = proxy.Rate{Share: rate.Open(filepath.Join(dir, "rate"), nil), Run: "bench"}
 		case "child-limited", "child-budget":

@@ -10,11 +10,14 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/fleet/rates"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/internal/window/rate"
 )
@@ -31,6 +34,7 @@ const (
 	rateTokens     = 1_300_000
 	sdkRetries     = 2 // of the libraries of OpenAI and Anthropic
 	liteLLMBinary  = "PLIMSOLL_BENCH_LITELLM"
+	natsURL        = "PLIMSOLL_BENCH_NATS"
 	rateModelsName = "bench-model"
 )
 
@@ -43,14 +47,21 @@ func rateBench(ctx context.Context, o *Out, args []string) error {
 	o.Note("%d agents, %d requests each of 200 to 2,000 tokens, at %d requests and %d tokens a minute; an agent tries %d times", rateAgents, rateRequests, rateLimit, rateTokens, 1+sdkRetries)
 	for _, c := range []struct {
 		name  string
+		hosts int
 		start func(provider string) (url string, stop func(), err error)
 	}{
 		{name: "without", start: nil},
 		{name: "LiteLLM", start: func(provider string) (string, func(), error) { return liteLLM(ctx, provider) }},
 		{name: "plimsoll", start: nil},
+		{name: "plimsoll on 2 hosts", hosts: 2},
+		{name: "plimsoll on 5 hosts", hosts: 5},
 	} {
 		if c.name == "LiteLLM" && os.Getenv(liteLLMBinary) == "" {
 			o.Note("LiteLLM was left out: name its program in %s (pip install 'litellm[proxy]')", liteLLMBinary)
+			continue
+		}
+		if c.hosts > 1 && os.Getenv(natsURL) == "" {
+			o.Note("%s was left out: name the address of a nats-server with JetStream in %s", c.name, natsURL)
 			continue
 		}
 		if len(args) > 0 && !slices.Contains(args, c.name) {
@@ -70,13 +81,13 @@ func rateBench(ctx context.Context, o *Out, args []string) error {
 			}
 			defer stop()
 			target = through
-		} else if c.name == "plimsoll" {
+		} else if strings.HasPrefix(c.name, "plimsoll") {
 			if share, err = os.MkdirTemp("", "plimsoll-bench-"); err != nil {
 				return err
 			}
 			defer os.RemoveAll(share)
 		}
-		if err := measureRate(ctx, o, c.name, p, target, share); err != nil {
+		if err := measureRate(ctx, o, c.name, p, target, share, max(c.hosts, 1)); err != nil {
 			return err
 		}
 	}
@@ -84,7 +95,7 @@ func rateBench(ctx context.Context, o *Out, args []string) error {
 }
 
 // measureRate lets the agents ask at one time, and adds the rows of what came of it.
-func measureRate(ctx context.Context, o *Out, name string, p *strictProvider, url, share string) error {
+func measureRate(ctx context.Context, o *Out, name string, p *strictProvider, url, share string, hosts int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -97,7 +108,11 @@ func measureRate(ctx context.Context, o *Out, name string, p *strictProvider, ur
 		}
 	}()
 	for i := range rateAgents {
-		a := &rateChild{cmd: exec.CommandContext(ctx, self, "rate", "child-agent", url, share, strconv.Itoa(i))}
+		state := share
+		if hosts > 1 {
+			state = filepath.Join(share, strconv.Itoa(i%hosts))
+		}
+		a := &rateChild{cmd: exec.CommandContext(ctx, self, "rate", "child-agent", url, state, strconv.Itoa(i))}
 		a.cmd.Stderr = os.Stderr
 		a.leash, err = a.cmd.StdinPipe()
 		if err != nil {
@@ -156,6 +171,11 @@ func rateAgent(ctx context.Context, url, share, number string) error {
 	if share != "" {
 		s := rate.Open(share, func(err error) { fmt.Fprintln(os.Stderr, err) })
 		defer s.Close()
+		if url := os.Getenv(natsURL); url != "" {
+			f := fleet.New(fleet.Options{URL: url})
+			defer f.Close()
+			s.Join(rates.Of(f.Bucket(fleet.Rates)))
+		}
 		p, err := proxy.New(proxy.Options{Upstreams: []proxy.Upstream{{Name: "openai", URL: url + "/v1"}}, Rate: proxy.Rate{Share: s, Run: number}})
 		if err != nil {
 			return err

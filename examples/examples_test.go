@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/natsserver"
 )
 
 // The example program builds, runs a command, and knows more the second time.
@@ -143,6 +144,26 @@ func TestConfigs(t *testing.T) {
 		}
 		if !strings.HasPrefix(string(text), "# ") {
 			t.Errorf("%s does not say what it is for in its first line", file)
+		}
+	}
+}
+
+// Three hosts on this machine see each other's runs: one that lost a process, one that was submitted, one inside another, and one that waits.
+func TestFleetShowsThreeHosts(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("its runs are of sh")
+	}
+	natsserver.Program(t)
+	var stderr strings.Builder
+	cmd := exec.Command("go", "run", "./fleet", "-once")
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	for _, want := range []string{"fleet 2 hosts more", "beta:shop", "gamma:shop", "└tests", " wait  deploy", "submitted", "killed", "HOST"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in\n%s%s", want, out, stderr.String())
 		}
 	}
 }

@@ -259,7 +259,7 @@ type (
 	WindowStore struct {
 		Evicted int    `json:"evicted"`
 		Bytes   int64  `json:"bytes"`
-		Reason  string `json:"reason"` // "bytes", "count", "age", "damaged", "full"
+		Reason  string `json:"reason"` // "bytes", "count", "age", "damaged", "full", "fleet"
 	}
 )
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/plimsoll/plimsoll/internal/lazy"
@@ -30,22 +31,24 @@ func ruleOf(pattern, tool string) rule {
 }
 
 // rules are about the tools for Argo CD, and tried in this order.
-var rules = []rule{
-	ruleOf(`SHOW(?:resources?|resource tree|tree|children) of NAME`, "get_application_resource_tree"),
-	ruleOf(`SHOWlogs? (?:of|from) NAME`, "application_service__pod_logs"),
-	ruleOf(`SHOWevents? (?:of|from) NAME`, "application_service__list_resource_events"),
-	ruleOf(`SHOW(?:history|deployments) of NAME`, "get_application_history"),
-	ruleOf(`SHOWsync windows? of NAME`, "get_application_sync_windows"),
-	ruleOf(`(?:what differs|SHOW(?:diffs?|drift|differences)) (?:in|of) NAME`, "get_application_managed_resources"),
-	ruleOf(`SHOWproject NAME`, "project_get"),
-	ruleOf(`SHOWapp(?:lication)? ?set NAME`, "applicationset_service__get"),
-	ruleOf(`SHOWcluster CLUSTER`, "cluster_service__get"),
-	ruleOf(`SHOWaccount NAME`, "account_service__get_account"),
-	ruleOf(`(?:what is |show )?(?:the )?version(?: of argo ?cd)?`, "version_service__version"),
-	ruleOf(`(?:why is|what is wrong with) NAME.*`, "get_application_details"),
-	ruleOf(`(?:show )?(?:the )?(?:details?|info|status) of (?:app(?:lication)? )?NAME`, "get_application_details"),
-	ruleOf(`(?:describe|inspect|tell me about) (?:app(?:lication)? )?NAME`, "get_application_details"),
-}
+var rules = sync.OnceValue(func() []rule {
+	return []rule{
+		ruleOf(`SHOW(?:resources?|resource tree|tree|children) of NAME`, "get_application_resource_tree"),
+		ruleOf(`SHOWlogs? (?:of|from) NAME`, "application_service__pod_logs"),
+		ruleOf(`SHOWevents? (?:of|from) NAME`, "application_service__list_resource_events"),
+		ruleOf(`SHOW(?:history|deployments) of NAME`, "get_application_history"),
+		ruleOf(`SHOWsync windows? of NAME`, "get_application_sync_windows"),
+		ruleOf(`(?:what differs|SHOW(?:diffs?|drift|differences)) (?:in|of) NAME`, "get_application_managed_resources"),
+		ruleOf(`SHOWproject NAME`, "project_get"),
+		ruleOf(`SHOWapp(?:lication)? ?set NAME`, "applicationset_service__get"),
+		ruleOf(`SHOWcluster CLUSTER`, "cluster_service__get"),
+		ruleOf(`SHOWaccount NAME`, "account_service__get_account"),
+		ruleOf(`(?:what is |show )?(?:the )?version(?: of argo ?cd)?`, "version_service__version"),
+		ruleOf(`(?:why is|what is wrong with) NAME.*`, "get_application_details"),
+		ruleOf(`(?:show )?(?:the )?(?:details?|info|status) of (?:app(?:lication)? )?NAME`, "get_application_details"),
+		ruleOf(`(?:describe|inspect|tell me about) (?:app(?:lication)? )?NAME`, "get_application_details"),
+	}
+})
 
 // Bounds of what is read of a question.
 const (
@@ -63,8 +66,10 @@ var (
 	totals    = lazy.Regexp(`(?i)^(?:how many|count|(?:the )?number of)\b`)
 	firstN    = lazy.Regexp(`(?i)\b(?:first|top) (\d{1,4})\b`)
 	oneName   = lazy.Regexp(`(?s)^` + namePattern + `$`)
-	filler    = strings.Fields(`a an the of in on for to at by from with me us my our is are was were be there do does did have has all every each list show display
+	filler    = sync.OnceValue(func() []string {
+		return strings.Fields(`a an the of in on for to at by from with me us my our is are was were be there do does did have has all every each list show display
 		enumerate which what give print how many count number first top page no not and or are they please can you any some now`)
+	})
 )
 
 // plan reads a question part by part, and as a whole where a part alone means nothing.
@@ -100,7 +105,7 @@ func (p *planner) part(text string, t *turn, behind bool) plan {
 	if found := pageOf().FindStringSubmatch(text); found != nil {
 		return p.page(pageWord(found), t)
 	}
-	for _, r := range rules {
+	for _, r := range rules() {
 		if found := r.pattern().FindStringSubmatch(text); found != nil {
 			if one := p.tool(r.tool); one != nil {
 				a := arguments{}
@@ -202,7 +207,7 @@ func (t *tool) conditions(text string) (a arguments, left []string) {
 		})
 		lower := strings.ToLower(word)
 		_, err := strconv.Atoi(word)
-		if !taken && err != nil && !slices.Contains(filler, lower) && !slices.Contains(t.stems, stem(lower)) && !slices.Contains(generic, stem(lower)) &&
+		if !taken && err != nil && !slices.Contains(filler(), lower) && !slices.Contains(t.stems, stem(lower)) && !slices.Contains(generic, stem(lower)) &&
 			!(stem(lower) == "set" && slices.Contains(t.stems, "applicationset")) && !slices.Contains(t.title, stem(lower)) {
 			left = append(left, word)
 		}

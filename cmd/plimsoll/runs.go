@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ func newRunsCommand(open opener) *cobra.Command {
 		Use:   "runs [ID]",
 		Short: "List what ran and what came of it, or look at one run",
 		Long: "Without an ID: the runs of this user on this host, the newest first: those that run or wait, that ended,\n" +
-			"were refused, or died with their plimsoll. With an ID, the beginning of one, the name of a tool (its newest run),\n" +
+			"were refused, or died with their plimsoll; with a [fleet] also those that live on other hosts. With an ID, the beginning of one, the name of a tool (its newest run),\n" +
 			"or last: why it was admitted, its memory and context over time, each time that it was shortened, the largest results of its tools, what was\n" +
 			"killed, and what to do next. What is kept, and for how long: table [watch] of the configuration.\n\n" +
 			"With --cuts: every time that text was cut from a conversation, the newest first; with an ID those of that run\n" +
@@ -88,7 +89,7 @@ func newRunsCommand(open opener) *cobra.Command {
 				}
 				return joinPrinted(printRun(wrapped(plainWriter(out), os.Stdout), d), err)
 			}
-			list, err := a.Runs(f)
+			list, err := a.RunsEverywhere(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
@@ -165,13 +166,22 @@ func printRuns(out io.Writer, list []app.RunEntry, most int, now time.Time) erro
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	asked := slices.ContainsFunc(list, func(e app.RunEntry) bool { return e.Requests() > 0 })
-	fmt.Fprint(w, "ID\tSTARTED\tTOOL\tPROJECT\tOUTCOME\tTOOK\tMEMORY")
+	hosts := slices.ContainsFunc(list, func(e app.RunEntry) bool { return e.Host != "" })
+	fmt.Fprint(w, "ID\tSTARTED\t")
+	if hosts {
+		fmt.Fprint(w, "HOST\t")
+	}
+	fmt.Fprint(w, "TOOL\tPROJECT\tOUTCOME\tTOOK\tMEMORY")
 	if asked {
 		fmt.Fprint(w, "\tWINDOW")
 	}
 	fmt.Fprintln(w)
 	for _, e := range list {
-		fmt.Fprintf(w, "%s\t%s\t%.14s\t%.16s\t%s\t%s\t%s", e.ID, formatTime(e.Started, now), e.Tool, e.Project, outcomeCell(&e), app.Took(e.Age()), memoryCell(e))
+		fmt.Fprintf(w, "%s\t%s\t", strings.TrimPrefix(e.ID, e.Host+"/"), formatTime(e.Started, now))
+		if hosts {
+			fmt.Fprintf(w, "%.20s\t", cmp.Or(e.Host, "here"))
+		}
+		fmt.Fprintf(w, "%.14s\t%.16s\t%s\t%s\t%s", e.Tool, e.Project, outcomeCell(&e), app.Took(e.Age()), memoryCell(e))
 		if asked {
 			fmt.Fprintf(w, "\t%s", windowCell(&e))
 		}

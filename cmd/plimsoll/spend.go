@@ -22,13 +22,15 @@ func newSpendCommand(open opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spend",
 		Short: "Show what runs have read, written and cost",
-		Long: `Show the tokens that runs have read and written, by day, tool, project, model or run, and what they
+		Long: `Show the tokens that runs have read and written, by day, tool, project, model, host or run, and what they
 have cost in US dollars.
 
 The tokens are those that the providers named. Where one named none, because an answer broke off,
 Plimsoll's own count stands in and is marked with ~. Prices are built in, with those that you write
 in [models."NAME"] before them; tokens of a model without a known price are shown as such, and never
-as free. What a subscription pays for stands apart, as what it would have cost.`,
+as free. What a subscription pays for stands apart, as what it would have cost.
+
+With a [fleet] the sums by day, tool, model and host are of all hosts.`,
 		Example: "  plimsoll spend\n  plimsoll spend --by model --since 7d\n  plimsoll spend --by run --tool claude --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,7 +45,7 @@ as free. What a subscription pays for stands apart, as what it would have cost.`
 			if o.By == byBudget {
 				return printBudgets(cmd.OutOrStdout(), budgets, asJSON, broken)
 			}
-			rows, err := watch.Spend(a.Core, o)
+			rows, err := watch.Spend(cmd.Context(), a.Core, o)
 			if err != nil {
 				return err
 			}
@@ -59,7 +61,7 @@ as free. What a subscription pays for stands apart, as what it would have cost.`
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.By, "by", o.By, "sum by day, tool, project, model or run; budget shows what is left of the [budget]")
+	f.StringVar(&o.By, "by", o.By, "sum by day, tool, project, model, host or run; budget shows what is left of the [budget]")
 	f.StringVar(&since, "since", since, "only runs that ended since then: 1h, 7d, or a date")
 	f.StringVar(&o.Tool, "tool", "", "only runs of this tool")
 	f.StringVar(&o.Project, "project", "", "only runs of this project")

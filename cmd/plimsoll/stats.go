@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -33,6 +35,8 @@ their like goes by what they are told to do: name that too.
 Without --project and --all it is about the project of the working directory, and about every project when
 that one has no history.
 
+FROM says what other hosts have seen: what was imported, and for TOOL what the fleet knows.
+
 With --forget TOOL what is kept of that tool is removed, in every project or in that of --project: after
 a run that was not like the others, say. It asks on a terminal; elsewhere it needs --yes.
 
@@ -44,6 +48,7 @@ server, and how much of that reached the client.`,
   plimsoll stats claude --format k8s
   plimsoll stats --forget make --project .
   plimsoll stats --mcp`,
+		Args: cobra.ArbitraryArgs, // any word but those of the two commands below is a tool
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("forget") == (forget.tool == "") {
 				return errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
@@ -134,6 +139,7 @@ server, and how much of that reached the client.`,
 	} {
 		cmd.MarkFlagsMutuallyExclusive(pair[0], pair[1])
 	}
+	cmd.AddCommand(newStatsExportCommand(open), newStatsImportCommand(open))
 	return cmd
 }
 
@@ -179,6 +185,10 @@ func printStats(w io.Writer, tool string, stats []app.Stat) error {
 	for i := range stats {
 		same[[2]string{name(&stats[i]), stats[i].ProjectKey}]++
 	}
+	from := func(s *app.Stat) string { return "" }
+	if slices.ContainsFunc(stats, func(s app.Stat) bool { return s.From != "" }) {
+		from = func(s *app.Stat) string { return "\t" + cmp.Or(s.From, "here") }
+	}
 	rows := 0
 	for i := range stats {
 		s := &stats[i]
@@ -186,13 +196,18 @@ func printStats(w io.Writer, tool string, stats []app.Stat) error {
 			continue
 		}
 		if rows++; rows == 1 {
-			fmt.Fprintln(t, "TOOL\tPROJECT\tRUNS\tKEPT\tP95\tMAX\tNEXT\tOOM KILLS")
+			head := "TOOL\tPROJECT\tRUNS\tKEPT\tP95\tMAX\tNEXT\tOOM KILLS"
+			if from(s) != "" {
+				head += "\tFROM"
+			}
+			fmt.Fprintln(t, head)
 		}
 		shown := name(s)
 		if _, script, ok := strings.Cut(s.Variant, "-"); ok && same[[2]string{shown, s.ProjectKey}] > 1 {
 			shown += " (script " + script + ")" // several scripts, told apart by their digests
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\n", shown, s.ProjectKey, s.Recorded, s.Samples, size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), s.OOMKills)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d%s\n", shown, projectColumn(s), s.Recorded, s.Samples,
+			size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), s.OOMKills, from(s))
 	}
 	if rows == 0 {
 		what, command := "", "claude"
@@ -207,11 +222,19 @@ func printStats(w io.Writer, tool string, stats []app.Stat) error {
 	}
 	for i := range stats {
 		if s := &stats[i]; s.Spend != nil && tool != "" {
-			fmt.Fprintf(w, "%s in %s spends %s\n", name(s), s.ProjectKey, app.SpendWords(s.Spend))
+			fmt.Fprintf(w, "%s in %s spends %s\n", name(s), projectColumn(s), app.SpendWords(s.Spend))
 		}
 	}
 	_, err := fmt.Fprintln(w, "P95 and MAX are what was needed; the peaks of plimsoll runs have the file cache beside it, which is given back")
 	return err
+}
+
+// projectColumn returns the project's key, or for what other hosts have seen the name that this host has for it.
+func projectColumn(s *app.Stat) string {
+	if s.From == "" {
+		return s.ProjectKey
+	}
+	return cmp.Or(s.Project, "all")
 }
 
 func printSizes(w io.Writer, server string, rows []app.MCPSize) error {

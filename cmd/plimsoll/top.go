@@ -18,11 +18,12 @@ func newTopCommand(open opener) *cobra.Command {
 	var once, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Watch every run on this host",
+		Short: "Watch every run on this host, and on all of a fleet",
 		Long: "Shows the runs of this user on this host, once a second: state, memory now and at most against limit and\n" +
 			"reservation, processor, window, compactions, the largest result, kills and age; above them what the host has\n" +
 			"free and who waits. Runs that ended in the last minutes follow, faint. Keys: enter opens a run, t shows its\n" +
-			"processes, s sorts, / filters, p pauses, c continues, + gives more memory, e ends (asks first), ? lists all, q leaves.\n\n" +
+			"processes, s sorts, / filters, p pauses, c continues, + gives more memory, e ends (asks first), ? lists all, q leaves.\n" +
+			"With a [fleet] the runs of all its hosts are there; --filter with the name of a host keeps those of one.\n\n" +
 			"--replay shows the same screen as it was: from a time (15:04, 2006-01-02 15:04, or 20m for twenty minutes\n" +
 			"ago), or from the beginning of a run, with --once at its end. Without a terminal, or on one that can't place a cursor (TERM=dumb), it\n" +
 			"prints one frame, as with --once.",
@@ -57,7 +58,7 @@ func newTopCommand(open opener) *cobra.Command {
 	f.BoolVar(&asJSON, "json", false, "with --once: print JSON")
 	f.StringVar(&o.Replay, "replay", "", "show what was: from a time, or from the beginning of a run (ID, tool or last)")
 	f.StringVar(&order, "sort", "", "memory (default), cpu, window, result, cost, age, tool or project")
-	f.StringVar(&o.Filter, "filter", "", "only runs with these words in tool, project, state or ID")
+	f.StringVar(&o.Filter, "filter", "", "only runs with these words in tool, project, host, state or ID")
 	f.BoolVar(&o.Trees, "tree", false, "with the processes of every run")
 	_ = cmd.RegisterFlagCompletionFunc("sort", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string

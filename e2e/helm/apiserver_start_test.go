@@ -22,29 +22,7 @@ import (
 func startAPIServer(t *testing.T, bin string) (address, token string) {
 	t.Helper()
 	dir := t.TempDir()
-	start := func(name string, args ...string) {
-		log, err := os.Create(filepath.Join(dir, name+".log"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(filepath.Join(bin, name), args...)
-		cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, dir
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-			timer := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
-			_ = cmd.Wait()
-			timer.Stop()
-			_ = log.Close()
-			if t.Failed() {
-				text, _ := os.ReadFile(log.Name())
-				t.Logf("%s ended with %v and said: …%s", name, cmd.ProcessState, text[max(0, len(text)-4000):])
-			}
-		})
-	}
+	start := func(name string, args ...string) { launch(t, bin, dir, name, args...) }
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -97,4 +75,30 @@ func startAPIServer(t *testing.T, bin string) (address, token string) {
 			t.Fatalf("it is not ready: %v", err)
 		}
 	}
+}
+
+// launch starts a program of bin in a folder, and ends it with the test.
+func launch(t *testing.T, bin, dir, name string, args ...string) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(dir, name+".log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(bin, name), args...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		timer := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait()
+		timer.Stop()
+		_ = log.Close()
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			t.Logf("%s ended with %v and said: …%s", name, cmd.ProcessState, text[max(0, len(text)-4000):])
+		}
+	})
 }

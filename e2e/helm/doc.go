@@ -5,6 +5,8 @@
 //
 //	go test ./...     in this folder; the gate's step e2e does it
 //
+// A job that plimsoll submits is held to the same, and is started as it is written.
+//
 // A real kube-apiserver takes every object with a dry run, where one is named, or a folder with one and etcd (e2e/apiserver builds both):
 //
 //	PLIMSOLL_E2E_APISERVER=https://127.0.0.1:6443 PLIMSOLL_E2E_APISERVER_TOKEN=… go test -run APIServer -v ./...

@@ -102,7 +102,7 @@ func TestGuidesHelmCommands(t *testing.T) {
 
 // The guide shows only commands that somebody looks at here or in the tests of the commands.
 func TestGuidesCommandsAreKnown(t *testing.T) {
-	known := []string{"helm install", "helm test", "kubectl create", "kubectl -n", "$ kubectl", "plimsoll stats"}
+	known := []string{"helm install", "helm test", "kubectl create", "kubectl -n", "$ kubectl", "plimsoll stats", "plimsoll submit", "plimsoll cancel", "plimsoll recommend"}
 	for _, block := range blocks(t, "text") {
 		for line := range strings.Lines(block) {
 			if words := strings.Fields(line); len(words) > 1 && slices.Contains([]string{"helm", "kubectl", "plimsoll", "$"}, words[0]) &&

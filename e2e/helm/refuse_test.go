@@ -50,6 +50,11 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"flags of run for a sidecar", "agents.yaml", agent("pattern", "sidecar"), []string{"remove run"}},
 		{"root", "agents.yaml", agent("runAsUser", 0), []string{"/agents/0/runAsUser"}},
 		{"a digest that is none", "serve.yaml", set("image.digest", "latest"), []string{"/image/digest"}},
+		{"several daemons without a store", "serve.yaml", set("serve.replicas", 2), []string{"serve.replicas", "needs serve.fleet.url"}},
+		{"no daemon", "serve.yaml", set("serve.replicas", 0), []string{"/serve/replicas"}},
+		{"one claim for several daemons", "replicas.yaml", set("serve.state.existingClaim", "mine"), []string{"serve.state.existingClaim", "gets its own"}},
+		{"credentials for nobody", "serve.yaml", set("serve.fleet.credentials.existingSecret", "nats"), []string{"serve.fleet.credentials", "set serve.fleet.url"}},
+		{"a password in an address", "replicas.yaml", set("serve.fleet.url", "nats://user:password@nats:4222"), []string{"/serve/fleet/url"}},
 		{"no name of an account that is there", "serve.yaml", set("serviceAccount.create", false), []string{"serviceAccount.name"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -82,21 +82,32 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// start does what a scheduler and a kubelet would, with the containers as they are written.
+// start does what a scheduler and a kubelet would.
 func (c *cluster) start() {
 	c.mu.Lock()
-	template := c.job.Spec.Template.DeepCopy()
-	found := map[string]runtime.Object{}
-	if c.secret != nil {
-		found["Secret/"+c.secret.Name] = c.secret
-	}
+	template, secret := c.job.Spec.Template.DeepCopy(), c.secret
 	c.mu.Unlock()
-	n := newNode(c.t, found)
+	ended, log := runPod(c.t, template, secret)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.log.Write(log)
+	c.pod = &core.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	c.pod.Name, c.pod.UID = c.job.Name+"-x", "uid-of-the-pod"
+	c.pod.Spec.NodeName = "n1"
+	c.pod.Status = core.PodStatus{Phase: core.PodFailed, ContainerStatuses: []core.ContainerStatus{{Name: "agent", State: core.ContainerState{Terminated: ended}}}}
+}
+
+// runPod starts the containers of a pod as they are written. log has the lines of the last one as a kubelet sends them, each with its time.
+func runPod(t *testing.T, template *core.PodTemplateSpec, secret *core.Secret) (ended *core.ContainerStateTerminated, log []byte) {
+	found := map[string]runtime.Object{}
+	if secret != nil {
+		found["Secret/"+secret.Name] = secret
+	}
+	n := newNode(t, found)
 	message := filepath.Join(n.dir, "message")
 	if err := os.WriteFile(message, nil, 0o600); err != nil {
-		c.t.Error(err)
+		t.Error(err)
 	}
-	state := core.ContainerState{}
 	for i, container := range append(template.Spec.InitContainers, template.Spec.Containers...) {
 		n.mount(template, container)
 		n.paths = append(n.paths, "/dev/termination-log", message)
@@ -106,25 +117,23 @@ func (c *cluster) start() {
 		cmd := n.command(container, nil)
 		cmd.Env = append(cmd.Env, "PLIMSOLL_TERMINATION_LOG="+message)
 		cmd.Dir = strings.NewReplacer(n.paths...).Replace(container.WorkingDir)
+		started := meta.Now()
 		out, err := cmd.CombinedOutput()
-		if last := i == len(template.Spec.InitContainers); !last {
+		if i < len(template.Spec.InitContainers) {
 			if err != nil {
-				c.t.Errorf("container %s: %v: %s", container.Name, err, out)
+				t.Errorf("container %s: %v: %s", container.Name, err, out)
 			}
 			continue
 		}
 		said, _ := os.ReadFile(message)
-		state.Terminated = &core.ContainerStateTerminated{ExitCode: int32(cmd.ProcessState.ExitCode()), Reason: "Error", Message: string(said), FinishedAt: meta.Now()}
-		c.mu.Lock()
-		for line := range strings.Lines(string(out)) {
-			fmt.Fprintf(&c.log, "%s %s", time.Now().UTC().Format(time.RFC3339Nano), line)
+		ended = &core.ContainerStateTerminated{
+			ExitCode: int32(cmd.ProcessState.ExitCode()), Reason: "Error", Message: string(said), StartedAt: started, FinishedAt: meta.Now(),
 		}
-		c.pod = &core.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
-		c.pod.Name, c.pod.UID = c.job.Name+"-x", "uid-of-the-pod"
-		c.pod.Spec.NodeName = "n1"
-		c.pod.Status = core.PodStatus{Phase: core.PodFailed, ContainerStatuses: []core.ContainerStatus{{Name: container.Name, State: state}}}
-		c.mu.Unlock()
+		for line := range strings.Lines(string(out)) {
+			log = fmt.Appendf(log, "%s %s", time.Now().UTC().Format(time.RFC3339Nano), line)
+		}
 	}
+	return ended, log
 }
 
 // What plimsoll submits is what Kubernetes' own types and the restricted profile take; started as it is written, it runs the command with its
@@ -190,6 +199,20 @@ func TestSubmittedJobRunsAsWritten(t *testing.T) {
 	shown, err := program("runs", "--json").Output()
 	if err != nil || !strings.Contains(string(shown), `"once"`) {
 		t.Errorf("plimsoll runs: %v: %s", err, shown)
+	}
+
+	// The guide's own lines are taken.
+	for _, block := range blocks(t, "text") {
+		for line := range strings.Lines(block) {
+			if rest, ok := strings.CutPrefix(line, "plimsoll submit "); ok {
+				dry := program()
+				dry.Path, dry.Args = "/bin/sh", []string{"sh", "-c", `"$0" submit --dry-run --on kubernetes --image agent:1 ` + rest, plimsoll}
+				dry.Env = append(dry.Env, "ANTHROPIC_API_KEY=x")
+				if out, err := dry.CombinedOutput(); err != nil || !strings.Contains(string(out), "in namespace agents of context lab") {
+					t.Errorf("%s: %v: %s", line, err, out)
+				}
+			}
+		}
 	}
 
 	checks, err := policy.NewEvaluator(policy.DefaultChecks(), nil)

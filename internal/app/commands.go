@@ -336,6 +336,11 @@ func SignalOf(err error) int { return demo.SignalOf(err) }
 // Runs lists the runs of this user on this host, the newest first.
 func (a *App) Runs(f RunFilter) ([]RunEntry, error) { return watch.List(a.Core, f) }
 
+// RunsEverywhere returns these and those that live on other hosts of the fleet.
+func (a *App) RunsEverywhere(ctx context.Context, f RunFilter) ([]RunEntry, error) {
+	return watch.ListEverywhere(ctx, a.Core, f)
+}
+
 // RunDetails returns one run with all that is kept of it. id is its ID, the beginning of it, or "last". Of a run whose file is gone there is
 // what the list has, with an error.
 func (a *App) RunDetails(id string) (RunDetails, error) { return watch.Show(a.Core, id) }

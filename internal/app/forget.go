@@ -15,6 +15,8 @@ type Forgotten struct {
 	Path       string `json:"path"`
 	// Runs counts the runs that were kept, of all variants.
 	Runs int `json:"runs"`
+	// From is "import" for what was imported, else "".
+	From string `json:"from,omitempty"`
 }
 
 // Forgettable lists what [App.Forget] would remove of o.Tool: in o.Project, or in every project when
@@ -25,30 +27,40 @@ func (a *App) Forgettable(ctx context.Context, o StatsOptions) ([]Forgotten, err
 	}
 	o.All = o.Project == ""
 	list := []Forgotten{}
-	err := a.eachSummary(ctx, o, func(s usage.Summary) error {
-		at := slices.IndexFunc(list, func(f Forgotten) bool { return f.Tool == s.Tool && f.ProjectKey == s.Project.Key })
+	add := func(s usage.Summary, from string) {
+		at := slices.IndexFunc(list, func(f Forgotten) bool { return f.Tool == s.Tool && f.ProjectKey == s.Project.Key && f.From == from })
 		if at < 0 {
-			list = append(list, Forgotten{Tool: s.Tool, ProjectKey: s.Project.Key, Path: s.Project.Path})
+			list = append(list, Forgotten{Tool: s.Tool, ProjectKey: s.Project.Key, Path: s.Project.Path, From: from})
 			at = len(list) - 1
 		}
 		list[at].Runs += len(s.Runs)
-		return nil
-	})
+	}
+	err := a.eachSummary(ctx, o, func(s usage.Summary) error { add(s, ""); return nil })
+	if err != nil {
+		return nil, err
+	}
+	imported, err := a.importedOf(o)
+	for _, s := range imported {
+		add(s, fromImport)
+	}
 	return list, err
 }
 
 // Forget removes the histories that [App.Forgettable] listed and returns those it removed; what a run has
 // added in between goes with them.
 func (a *App) Forget(ctx context.Context, list []Forgotten) ([]Forgotten, error) {
-	dir, err := a.Dirs.State()
+	histories, err := a.histories()
 	if err != nil {
 		return nil, err
 	}
-	history := usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
 	gone := []Forgotten{}
 	for _, f := range list {
 		if ctx.Err() != nil {
 			return gone, ctx.Err()
+		}
+		history := histories[0]
+		if f.From == fromImport {
+			history = histories[1]
 		}
 		if f.Runs, err = history.Forget(f.ProjectKey, f.Tool); err != nil {
 			return gone, err

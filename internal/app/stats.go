@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
@@ -52,44 +54,107 @@ type Stat struct {
 	ReservationBytes int64 `json:"reservation_bytes"`
 	// Spend has the use of models by its runs; nil for none.
 	Spend *usage.Spend `json:"spend,omitempty"`
+	// From is "import" or "fleet" for what other hosts have seen, else "". There a project is known by a hash only, and "" is all projects.
+	From string `json:"from,omitempty"`
 }
 
-// Stats lists the history. What is wrong with single files is told as a warning.
+// Stats lists the history, and what was imported for the same projects. What is wrong with single files is told as a warning.
 func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 	stats := []Stat{}
 	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
 	err := a.eachSummary(ctx, o, func(s usage.Summary) error {
-		settings, err := a.Config.For(s.Tool)
+		row, err := a.stat(s, "", host)
+		stats = append(stats, row)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	imported, err := a.importedOf(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range imported {
+		row, err := a.stat(s, fromImport, host)
 		if err != nil {
-			return err
-		}
-		samples := estimate.FromRuns(s.Runs)
-		next, err := sizing.Decide(settings, estimate.Input{Project: samples}, host)
-		if err != nil {
-			return err
-		}
-		baseline, err := estimate.ByName(estimate.Baseline)
-		if err != nil {
-			return err
-		}
-		row := Stat{
-			Tool: s.Tool, Variant: s.Variant, Project: projectName(s.Project), ProjectKey: s.Project.Key, Path: s.Project.Path,
-			Recorded: s.Recorded, Samples: len(s.Runs), OOMKills: s.OOMKills,
-			P95Bytes: int64(baseline.Bytes(samples)), EstimateBytes: int64(next.Estimate.Bytes), Source: next.Estimate.Source,
-			LimitBytes: int64(next.Memory), ReservationBytes: int64(next.Reservation), Spend: usage.SpendOf(s.Runs),
-		}
-		for _, sample := range samples {
-			row.MaxBytes = max(row.MaxBytes, int64(sample.Demand))
+			return nil, err
 		}
 		stats = append(stats, row)
-		return nil
-	})
-	return stats, err
+	}
+	return stats, nil
+}
+
+// The histories of other hosts, for [Stat].From.
+const (
+	fromImport = "import"
+	fromFleet  = "fleet"
+)
+
+// stat returns the row of one history.
+func (a *App) stat(s usage.Summary, from string, host sizing.Host) (Stat, error) {
+	settings, err := a.Config.For(s.Tool)
+	if err != nil {
+		return Stat{}, err
+	}
+	samples := estimate.FromRuns(s.Runs)
+	known := estimate.Input{Project: samples}
+	if from != "" {
+		known = estimate.Input{Elsewhere: []estimate.Elsewhere{{Source: "history:" + from, Samples: func() (_, all []estimate.Sample) { return nil, samples }}}}
+	}
+	next, err := sizing.Decide(settings, known, host)
+	if err != nil {
+		return Stat{}, err
+	}
+	baseline, err := estimate.ByName(estimate.Baseline)
+	if err != nil {
+		return Stat{}, err
+	}
+	row := Stat{
+		Tool: s.Tool, Variant: s.Variant, Project: projectName(s.Project), ProjectKey: s.Project.Key, Path: s.Project.Path,
+		Recorded: s.Recorded, Samples: len(s.Runs), OOMKills: s.OOMKills, From: from,
+		P95Bytes: int64(baseline.Bytes(samples)), EstimateBytes: int64(next.Estimate.Bytes), Source: next.Estimate.Source,
+		LimitBytes: int64(next.Memory), ReservationBytes: int64(next.Reservation), Spend: usage.SpendOf(s.Runs),
+	}
+	for _, sample := range samples {
+		row.MaxBytes = max(row.MaxBytes, int64(sample.Demand))
+	}
+	return row, nil
+}
+
+// importedOf returns the imported history of the project that o is about, or of all.
+func (a *App) importedOf(o StatsOptions) (list []usage.Summary, err error) {
+	histories, err := a.histories()
+	if err != nil {
+		return nil, err
+	}
+	tool := ""
+	if o.Tool != "" {
+		tool = a.Config.Tool([]string{o.Tool}).Tool
+	}
+	if !o.All {
+		if list, err = histories[1].Project(config.ProjectOf(o.Project).Shared()); err != nil {
+			return nil, err
+		}
+	} else {
+		for s, err := range histories[1].Summaries() {
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, s)
+		}
+	}
+	here := config.ProjectOf("")
+	for i := range list {
+		if list[i].Project.Key == here.Shared() {
+			list[i].Project.Path = here.Root
+		}
+	}
+	return slices.DeleteFunc(list, func(s usage.Summary) bool { return tool != "" && s.Tool != tool }), nil
 }
 
 // StatsOf lists the history of a command's tool, and says what the next run of the command in the project of the working directory will be
-// given. Where o is about this project the list has a row for it, also without any history. A command of several words (make test) keeps
+// given. Where o is about this project the list has a row for it, also without any history. What the fleet has seen comes last. A command of several words (make test) keeps
 // to one use of a generic tool.
 func (a *App) StatsOf(ctx context.Context, o StatsOptions, command ...string) ([]Stat, Prediction, error) {
 	next, err := a.Predict(ctx, command...)
@@ -107,7 +172,7 @@ func (a *App) StatsOf(ctx context.Context, o StatsOptions, command ...string) ([
 		if len(command) > 1 && s.Variant != next.Variant {
 			continue
 		}
-		if !o.All && s.ProjectKey == here.Key && s.Variant == next.Variant {
+		if !o.All && s.From == "" && s.ProjectKey == here.Key && s.Variant == next.Variant {
 			s.expect(next) // it goes by other projects too, and by the settings of this one
 			found = true
 		}
@@ -117,6 +182,22 @@ func (a *App) StatsOf(ctx context.Context, o StatsOptions, command ...string) ([
 		s := Stat{Tool: next.Tool, Variant: next.Variant, Project: next.Project, ProjectKey: here.Key, Path: here.Root}
 		s.expect(next)
 		stats = append(stats, s)
+	}
+	if o.Project != "" {
+		return stats, next, nil
+	}
+	seen, err := run.Elsewhere(ctx, a.Core, command...)
+	if err != nil {
+		a.Warn("what the fleet has seen is not known: " + err.Error())
+	}
+	var host sizing.Host
+	host.Reading, host.Err = headroom.Read(headroom.Source{})
+	for _, s := range seen {
+		row, err := a.stat(s, fromFleet, host)
+		if err != nil {
+			return nil, next, err
+		}
+		stats = append(stats, row)
 	}
 	return stats, next, nil
 }

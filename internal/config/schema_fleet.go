@@ -13,6 +13,8 @@ type FleetSettings struct {
 	URL string `json:"url"`
 	// Credentials is the path of a file, "" for none.
 	Credentials string `json:"credentials"`
+	// Host is the name of this host among the others, "" for the system's own.
+	Host string `json:"host"`
 }
 
 // fleetKeys are the keys of [fleet], for what hosts share.
@@ -26,6 +28,11 @@ var fleetKeys = []*Key{
 		Name: "credentials", Type: TypeFile, Project: ProjectNever, example: `"/home/me/.config/plimsoll/fleet.creds"`,
 		Doc: "File of mode 0600 with the credentials for it: those of a NATS user, a seed, user:password or a token.",
 		set: func(s *Settings, v any) { s.Fleet.Credentials = v.(string) },
+	},
+	{
+		Name: "host", Type: TypeText, Project: ProjectNever, example: `"build-3"`,
+		Doc: "Name of this host where all are shown, as in plimsoll top; empty takes the one that the system has.",
+		set: func(s *Settings, v any) { s.Fleet.Host = v.(string) },
 	},
 }
 

@@ -1,10 +1,12 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +36,7 @@ var (
 	Rates   = Spec{Name: "rates", Doc: "what providers let through, by key", Kept: 1, Age: time.Hour, MaxValue: 64 << 10, MaxBytes: 64 << 20}
 	Windows = Spec{Name: "windows", Doc: "sealed decisions about conversations", Kept: 1, Age: 7 * 24 * time.Hour, MaxValue: 512 << 10, MaxBytes: 4 << 30}
 	Hosts   = Spec{Name: "hosts", Doc: "the hosts and their runs", Kept: 1, Age: 20 * time.Second, MaxValue: 512 << 10, MaxBytes: 512 << 20}
+	Spent   = Spec{Name: "spent", Doc: "what hosts spent, by day", Kept: 1, Age: 70 * 24 * time.Hour, MaxValue: 64 << 10, MaxBytes: 512 << 20}
 )
 
 // ours marks a bucket as one of Plimsoll's, in the form that this version writes.
@@ -65,15 +68,17 @@ func (b *Bucket) open(ctx context.Context) (jetstream.KeyValue, error) {
 	}
 	f := b.fleet
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if kv := f.buckets[b.spec.Name]; kv != nil {
+	kv := f.buckets[b.spec.Name]
+	f.mu.Unlock()
+	if kv != nil {
 		return kv, nil
 	}
-	kv, err := b.find(ctx, js)
-	if err != nil {
+	if kv, err = b.find(ctx, js); err != nil { // nobody waits for it longer than he has time
 		return nil, err
 	}
+	f.mu.Lock()
 	f.buckets[b.spec.Name] = kv
+	f.mu.Unlock()
 	return kv, nil
 }
 
@@ -162,17 +167,111 @@ func entryOf(e jetstream.KeyValueEntry) Entry {
 
 // Values returns the values kept of a key, oldest first; none is no error.
 func (b *Bucket) Values(ctx context.Context, key string) (all []Entry, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
-		got, err := kv.History(ctx, key)
-		for _, e := range got {
-			all = append(all, entryOf(e))
-		}
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			return nil
-		}
+	err = b.use(ctx, func(ctx context.Context, _ jetstream.KeyValue) error {
+		all, err = b.values(ctx, key)
 		return err
 	})
 	return all, err
+}
+
+// values asks any of the bucket's servers for all of a key in one request, of which nothing stays behind there as a consumer would.
+func (b *Bucket) values(ctx context.Context, key string) (all []Entry, err error) {
+	conn, stream, before := b.fleet.conn, "KV_plimsoll_"+b.spec.Name, "$KV.plimsoll_"+b.spec.Name+"."
+	inbox := conn.NewInbox()
+	sub, err := conn.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	ask := fmt.Sprintf(`{"seq":1,"batch":%d,"next_by_subj":%q}`, b.spec.Kept, before+key)
+	if err := conn.PublishRequest("$JS.API.DIRECT.GET."+stream, inbox, []byte(ask)); err != nil {
+		return nil, err
+	}
+	for {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		switch status := m.Header.Get("Status"); {
+		case status == "204", status == "404":
+			return all, nil
+		case status != "" || len(all) == int(b.spec.Kept):
+			return nil, fmt.Errorf("it answered %.40q %.80q", status, m.Header.Get("Description"))
+		}
+		e := Entry{Key: strings.TrimPrefix(m.Header.Get(jetstream.SubjectHeader), before), Value: m.Data}
+		e.Revision, _ = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
+		e.Time, _ = time.Parse(time.RFC3339Nano, m.Header.Get(jetstream.TimeStampHeaer))
+		e.Gone = m.Header.Get("KV-Operation") != "" || m.Header.Get(jetstream.MarkerReasonHeader) != ""
+		all = append(all, e)
+	}
+}
+
+// Post is a value to write whatever was there.
+type Post struct {
+	Key string
+	// ID names the value: one that is posted again within two minutes is not written again.
+	ID    string
+	Value []byte
+}
+
+// Post writes values together and returns which of them are written; the error is about the first that is not.
+func (b *Bucket) Post(ctx context.Context, posts []Post) (done []bool, err error) {
+	done = make([]bool, len(posts))
+	err = b.use(ctx, func(ctx context.Context, _ jetstream.KeyValue) error {
+		js, failed := b.fleet.open(ctx)
+		if failed != nil {
+			return failed
+		}
+		acks := make([]jetstream.PubAckFuture, len(posts))
+		for i, p := range posts {
+			m := &nats.Msg{Subject: "$KV.plimsoll_" + b.spec.Name + "." + p.Key, Data: p.Value}
+			if acks[i], err = js.PublishMsgAsync(m, jetstream.WithMsgID(p.ID), jetstream.WithRetryAttempts(1)); err != nil {
+				failed = err
+				break
+			}
+		}
+		for i, ack := range acks {
+			if ack == nil {
+				break
+			}
+			select {
+			case <-ack.Ok():
+				done[i] = true
+			case err := <-ack.Err():
+				failed = cmp.Or(failed, err)
+			case <-ctx.Done():
+				return cmp.Or(failed, ctx.Err())
+			}
+		}
+		return failed
+	})
+	return done, err
+}
+
+// Status says where a bucket is.
+type Status struct {
+	Server   string // its version
+	Servers  int
+	Replicas int
+	Values   uint64
+	Bytes    uint64
+	MaxBytes int64
+}
+
+// Status asks for it.
+func (b *Bucket) Status(ctx context.Context) (s Status, err error) {
+	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		status, err := kv.Status(ctx)
+		if err != nil {
+			return err
+		}
+		s = Status{
+			Server: b.fleet.conn.ConnectedServerVersion(), Servers: len(b.fleet.conn.Servers()), Values: status.Values(), Bytes: status.Bytes(),
+			Replicas: status.(*jetstream.KeyValueBucketStatus).StreamInfo().Config.Replicas, MaxBytes: b.spec.MaxBytes,
+		}
+		return nil
+	})
+	return s, err
 }
 
 // Keys returns the keys that have a value, at most limit of them, and whether there are more.
@@ -249,11 +348,16 @@ func (b *Bucket) Change(ctx context.Context, key string, change func(old []byte)
 
 // Watch calls see with each value there is, then with ready true once, then with each change, until the context ends or the server refuses.
 func (b *Bucket) Watch(ctx context.Context, see func(e Entry, ready bool)) error {
+	return b.WatchKeys(ctx, ">", see)
+}
+
+// WatchKeys watches the keys of a pattern: "host.>" for those whose first part is host.
+func (b *Bucket) WatchKeys(ctx context.Context, pattern string, see func(e Entry, ready bool)) error {
 	kv, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
-	w, err := kv.WatchAll(ctx)
+	w, err := kv.Watch(ctx, pattern)
 	if err != nil {
 		return b.told(err)
 	}

@@ -21,6 +21,8 @@ const (
 	minServer = "v2.11.0"
 	// rest bounds how often a server that could not be reached is tried again, by a process and by others that see its mark.
 	rest = 15 * time.Second
+	// patience is the time after which whoever gives up on a server tells the others.
+	patience = 250 * time.Millisecond
 	// reconnectWait is the pause between attempts once there was a connection.
 	reconnectWait = time.Second
 	// opTime bounds an operation whose caller sets no earlier deadline: without a quorum a write fails only after 3 s.
@@ -54,12 +56,23 @@ type Options struct {
 type Fleet struct {
 	options Options
 
+	// life ends with Close.
+	life context.Context
+	end  context.CancelFunc
+
 	mu      sync.Mutex
 	conn    *nats.Conn
 	js      jetstream.JetStream
+	trying  *attempt
 	failed  error
 	until   time.Time // failed holds until then
 	buckets map[string]jetstream.KeyValue
+}
+
+// An attempt to connect outlasts a caller who has no more time: the next one finds the connection.
+type attempt struct {
+	began time.Time
+	done  chan struct{}
 }
 
 // New opens nothing. Without a URL it returns nil.
@@ -67,7 +80,8 @@ func New(o Options) *Fleet {
 	if o.URL == "" {
 		return nil
 	}
-	return &Fleet{options: o, buckets: map[string]jetstream.KeyValue{}}
+	life, end := context.WithCancel(context.Background())
+	return &Fleet{options: o, life: life, end: end, buckets: map[string]jetstream.KeyValue{}}
 }
 
 // Close ends the connection.
@@ -75,13 +89,12 @@ func (f *Fleet) Close() {
 	if f == nil {
 		return
 	}
+	f.end()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.conn != nil {
 		f.conn.Close()
 	}
-	f.conn, f.js = nil, nil
-	clear(f.buckets)
 }
 
 // open returns the connection, and makes it within the context's deadline. One that failed is not tried again for a while.
@@ -90,31 +103,60 @@ func (f *Fleet) open(ctx context.Context) (jetstream.JetStream, error) {
 		return nil, ErrAway
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.js != nil {
-		if f.conn.IsConnected() {
-			return f.js, nil
-		}
-		return nil, f.away(nats.ErrDisconnected)
+	a, js, err := f.attempt()
+	f.mu.Unlock()
+	if js != nil || err != nil {
+		return js, err
 	}
-	if f.failed != nil && time.Now().Before(f.until) {
-		return nil, f.failed
-	}
-	if f.failed == nil && f.marked() {
-		f.failed, f.until = f.away(errors.New("it did not answer a run some seconds ago")), time.Now().Add(rest)
-		return nil, f.failed
-	}
-	js, err := f.connect(ctx)
-	if err != nil {
-		f.failed, f.until = err, time.Now().Add(rest)
-		if errors.Is(err, ErrAway) {
+	select {
+	case <-a.done:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.js, f.failed
+	case <-ctx.Done():
+		if time.Since(a.began) >= patience {
 			f.mark()
 		}
-		return nil, err
+		return nil, f.away(fmt.Errorf("no answer yet (%w)", ctx.Err()))
 	}
-	f.failed, f.js = nil, js
-	f.unmark()
-	return js, nil
+}
+
+// attempt returns the attempt to connect that is under way, or how the last one ended. The caller holds f.mu.
+func (f *Fleet) attempt() (*attempt, jetstream.JetStream, error) {
+	switch {
+	case f.life.Err() != nil:
+		return nil, nil, f.away(nats.ErrConnectionClosed)
+	case f.js != nil && f.conn.IsConnected():
+		return nil, f.js, nil
+	case f.js != nil:
+		return nil, nil, f.away(nats.ErrDisconnected)
+	case f.trying != nil:
+		return f.trying, nil, nil
+	case f.failed != nil && time.Now().Before(f.until):
+		return nil, nil, f.failed
+	case f.failed == nil && f.marked():
+		f.failed, f.until = f.away(errors.New("it did not answer a run some seconds ago")), time.Now().Add(rest)
+		return nil, nil, f.failed
+	}
+	a := &attempt{began: time.Now(), done: make(chan struct{})}
+	f.trying = a
+	go func() {
+		js, err := f.connect(f.life)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		switch {
+		case errors.Is(err, ErrAway) && f.life.Err() == nil:
+			f.mark()
+		case err == nil:
+			f.unmark()
+		}
+		f.js, f.failed, f.until, f.trying = js, err, time.Now().Add(rest), nil
+		if err == nil && f.life.Err() != nil { // closed meanwhile
+			f.conn.Close()
+		}
+		close(a.done)
+	}()
+	return a, nil, nil
 }
 
 func (f *Fleet) connect(ctx context.Context) (jetstream.JetStream, error) {
@@ -160,7 +202,9 @@ func (f *Fleet) connect(ctx context.Context) (jetstream.JetStream, error) {
 		conn.Close()
 		return nil, err
 	}
+	f.mu.Lock()
 	f.conn = conn
+	f.mu.Unlock()
 	return js, nil
 }
 
@@ -186,7 +230,7 @@ func (f *Fleet) login() ([]nats.Option, error) {
 		return nil, f.refused("its credentials: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > maxCredentials:
 		return nil, f.refused("%s is no file of credentials", path)
-	case private && info.Mode().Perm()&0o077 != 0:
+	case exposed(info):
 		return nil, f.refused("%s can be read by others; chmod 600 it", path)
 	}
 	raw, err := os.ReadFile(path)

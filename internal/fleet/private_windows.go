@@ -1,4 +1,6 @@
 package fleet
 
-// private is false: the mode of a file on Windows does not say who may read it.
-const private = false
+import "io/fs"
+
+// exposed is false: the mode of a file on Windows does not say who may read it.
+func exposed(fs.FileInfo) bool { return false }

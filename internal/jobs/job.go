@@ -24,16 +24,16 @@ type Job struct {
 	Env []string
 	// Dir is the working directory. Folder is a directory of this job alone on the submitter's host, which the machine that it is placed on may share.
 	Dir, Folder string
-	// The job is placed by Memory and takes MemoryLimit at most (0: the engine's own), CPUs are its processors (0: the engine's own).
+	// Memory is the request that the job is placed by, MemoryLimit the most it may take (0: the engine's own), CPUs its processors (0: the engine's own).
 	Memory, MemoryLimit limit.Bytes
 	CPUs                float64
 	// Time bounds the job, with the grace at its end; 0 sets no bound.
 	Time time.Duration
-	// Slots are the numbers that it takes of named slots, "claude": 1.
+	// Slots counts the named slots that it takes, "claude": 1.
 	Slots map[string]int
 	// Queue is the engine's queue for it, "" the engine's own: a partition of Slurm, a local queue of Kueue.
 	Queue string
-	// Retries bounds the starts after the first one; 0: none, because an agent cannot be repeated.
+	// Retries bounds how often the engine may start it again; 0: never, because an agent cannot be repeated.
 	Retries int
 }
 
@@ -99,7 +99,7 @@ func (j *Job) Check() error {
 	return nil
 }
 
-// Phase is a part of a job's life.
+// Phase is a stage of a job.
 type Phase string
 
 // Phases of a job, in their order. Lost is the phase of one that its engine no longer knows, without a result.
@@ -114,7 +114,7 @@ const (
 // Over reports whether nothing will come after the phase.
 func (p Phase) Over() bool { return p == Ended || p == Lost }
 
-// Status is an engine's word about a job.
+// Status describes a job, by its engine.
 type Status struct {
 	Phase Phase `json:"phase"`
 	// Reason is the engine's own word for the phase: Unschedulable, Licenses, Priority, OOMKilled.
@@ -128,7 +128,7 @@ type Status struct {
 	Signal   string    `json:"signal,omitempty"`
 	Started  time.Time `json:"started,omitzero"`
 	Ended    time.Time `json:"ended,omitzero"`
-	// Report is that of its plimsoll, nil where nothing came back. The store keeps it beside the record.
+	// Report comes from its plimsoll, nil where nothing came back. The store keeps it beside the record.
 	Report *journal.Report `json:"-"`
 }
 
@@ -137,11 +137,14 @@ func (s *Status) Words() string {
 	return strings.Join(slices.DeleteFunc([]string{s.Reason, s.Detail}, func(s string) bool { return s == "" }), ": ")
 }
 
-// outcomes translate the engines' own words for a report.
+// outcomes translates the engines' own words into those of a report.
 var outcomes = map[string]journal.Outcome{
 	"OUT_OF_MEMORY": journal.OutcomeOOM, "OOMKilled": journal.OutcomeOOM,
 	"TIMEOUT": journal.OutcomeLimit, "DEADLINE": journal.OutcomeLimit, "DeadlineExceeded": journal.OutcomeLimit,
-	"CANCELLED": journal.OutcomeSignalled, "PREEMPTED": journal.OutcomeSignalled, "Evicted": journal.OutcomeSignalled, "Preempted": journal.OutcomeSignalled,
+	"CANCELLED": journal.OutcomeSignalled, "PREEMPTED": journal.OutcomeSignalled, "Evicted": journal.OutcomeSignalled,
+	"PreemptionByScheduler": journal.OutcomeSignalled, "EvictionByEvictionAPI": journal.OutcomeSignalled, "DeletionByTaintManager": journal.OutcomeSignalled,
+	"DeletionByPodGC": journal.OutcomeSignalled, "TerminationByKubelet": journal.OutcomeSignalled,
+	"Preempted": journal.OutcomeSignalled,
 }
 
 // Outcome names how a job has ended: as its report does, else by the engine's word and the exit status.

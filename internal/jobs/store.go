@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Record is kept of each job that was handed over.
+// Record describes a job that was handed over, as it is stored.
 type Record struct {
 	Ref
 	// Schema is the version of the record.
@@ -38,6 +38,8 @@ type Record struct {
 	Status      Status      `json:"status"`
 	// Unanswered says why the engine could not be asked the last time, "" when it answered.
 	Unanswered string `json:"unanswered,omitempty"`
+	// Cancelled is true for a job that somebody here had ended.
+	Cancelled bool `json:"cancelled,omitempty"`
 }
 
 // Names in the folder of a job.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
@@ -71,6 +72,8 @@ type Over struct {
 	Unpriced string
 	// Run is the id of the run, "" for none.
 	Run string
+	// Hosts are those that have spent the most of a budget that several share.
+	Hosts []HostSpent
 }
 
 // Error names the limit, what was used of it, and the way to go on.
@@ -89,8 +92,20 @@ func (o *Over) Error() string {
 		return fmt.Sprintf("%s of the plan's window of %s are used, and this run leaves the rest to others at %s (quota_max)%s; %s",
 			u.Words(o.Used), o.Window, u.Words(o.Max), o.until(), o.raise(u))
 	}
-	return fmt.Sprintf("%s may be spent%s and %s are (%s); to go on before it begins anew%s, raise it in the configuration: plimsoll config explain %s",
-		limit.Dollars(o.Max), periods[o.Name], limit.Dollars(o.Used), o.Name, o.until(), o.Name)
+	return fmt.Sprintf("%s may be spent%s and %s are (%s)%s; to go on before it begins anew%s, raise it in the configuration: plimsoll config explain %s",
+		limit.Dollars(o.Max), periods[o.Name], limit.Dollars(o.Used), o.Name, o.spenders(), o.until(), o.Name)
+}
+
+// spenders says who has spent a budget of several hosts.
+func (o *Over) spenders() string {
+	if len(o.Hosts) == 0 {
+		return ""
+	}
+	var hosts []string
+	for _, h := range o.Hosts {
+		hosts = append(hosts, printable.Text(h.Host)+" "+limit.Dollars(h.Spent))
+	}
+	return ", by all hosts of the fleet together: " + strings.Join(hosts, ", ")
 }
 
 var periods = map[string]string{
@@ -109,9 +124,16 @@ func (o *Over) raise(u Unit) string {
 }
 
 // Busy is the error for a request that has waited in vain for others to settle what they hold.
-type Busy struct{ Name string }
+type Busy struct {
+	Name string
+	// Away is why the other hosts could not be asked for more of a budget; nil where they could.
+	Away error
+}
 
 // Error says why the request could not be sent yet.
 func (b *Busy) Error() string {
+	if b.Away != nil {
+		return fmt.Sprintf("this host's share of %s is used up, and the other hosts can't be asked for more: %v; try again in a moment", b.Name, b.Away)
+	}
 	return "what is left of " + b.Name + " is held for requests under way; try again in a moment"
 }

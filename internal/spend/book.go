@@ -2,6 +2,7 @@ package spend
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -50,11 +51,13 @@ type Book struct {
 	boot    uint64
 	now     func() time.Time
 	fail    func() error // tests: called before each write
+	team    *teamwork    // nil without a [Team]
 
 	mu   sync.Mutex
 	file *os.File
-	own  int    // index of this process's record, -1 before it has one
-	row  record // that record
+	id   [bookIDSize]byte // of the book, once it was read
+	own  int              // index of this process's record, -1 before it has one
+	row  record           // that record
 	seen others
 }
 
@@ -98,15 +101,22 @@ func (b *Book) Close() {
 		return
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.own >= 0 {
+	entered := b.own >= 0
+	if entered {
 		b.row.pid = 0
 		_ = b.write(b.own, b.row)
 	}
+	b.own = -1
+	b.mu.Unlock()
+	if b.team != nil {
+		b.team.close(b, entered)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.file != nil {
 		_ = b.file.Close()
 	}
-	b.file, b.own = nil, -1
+	b.file = nil
 }
 
 // write stores record i.
@@ -139,6 +149,7 @@ func (b *Book) read() ([]record, error) {
 		}
 		var records []record
 		if records, err = decodeBook(image); err == nil {
+			copy(b.id[:], image[len(bookMagic):])
 			return records, nil
 		}
 	}
@@ -232,6 +243,7 @@ func (b *Book) open() error {
 	}
 	image := make([]byte, (firstRecords+1)*recordSize)
 	copy(image, bookMagic)
+	_, _ = rand.Read(image[len(bookMagic) : len(bookMagic)+bookIDSize]) // never fails
 	temporary := b.path + ".new"
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -264,9 +276,10 @@ func (p *page) write(i int, r record) error {
 // free returns the index of a free record, of a new one, or, in a full book, of the sum of the oldest month.
 func (p *page) free() (int, error) {
 	oldest, month := -1, uint32(0)
+	now, _ := dateOf(p.b.now())
 	for i := range p.records {
 		switch r := &p.records[i]; {
-		case r.kind == recordFree:
+		case r.kind == recordFree, r.kind == recordShare && r.month < now:
 			return i, nil
 		case r.kind == recordSum && (oldest < 0 || r.month < month):
 			oldest, month = i, r.month
@@ -280,7 +293,7 @@ func (p *page) free() (int, error) {
 		p.records = append(p.records, make([]record, more)...)
 		return len(p.records) - more, nil
 	}
-	if now, _ := dateOf(p.b.now()); oldest >= 0 && month < now {
+	if oldest >= 0 && month < now {
 		return oldest, nil
 	}
 	return 0, fmt.Errorf("more than %d processes and projects spend", maxRecords)

@@ -283,18 +283,24 @@ func FuzzBook(f *testing.F) {
 		}
 		h.end(&Amount{Cost: 1})
 	}
+	b.team = &teamwork{} // so that shares count
+	if err := b.locked(f.Context(), func(p *page) error {
+		return p.setShare(&account{period: "20261129", ofDay: true, share: share{granted: 3, published: 4, told: 1, others: 2, max: 5, left: 1, hosts: 2, flags: 1, at: 9, lowered: 8}})
+	}); err != nil {
+		f.Fatal(err)
+	}
 	image, err := os.ReadFile(b.path)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(image[:4*recordSize])
+	f.Add(image[:5*recordSize])
 	f.Fuzz(func(t *testing.T, image []byte) {
 		records, err := decodeBook(image)
 		if err != nil {
 			return
 		}
 		for _, a := range b.accounts(records) {
-			if !(a.spent >= 0 && a.held >= 0) {
+			if !(a.spent >= 0 && a.held >= 0 && a.share.granted >= 0 && a.share.others >= 0) {
 				t.Errorf("%+v", a)
 			}
 		}

@@ -3,6 +3,7 @@ package spend
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 )
 
@@ -13,7 +14,14 @@ type account struct {
 	spent, held float64
 	reset       time.Time
 	soft, hard  uint32 // bits of record.told
+
+	ofProject, ofDay bool
+	period           string // as 20261129 or 202611
+	share            share  // with a [Team]
 }
+
+// total returns what all hosts have spent, as far as this one knows.
+func (a *account) total() float64 { return a.spent + a.share.others }
 
 // The bits of record.told. Those of the budgets over all projects may stand in any sum of the month, since there is none of all.
 const (
@@ -69,6 +77,13 @@ func (b *Book) accounts(records []record) []account {
 		{name: BudgetProjectDay, max: b.budget.ProjectDay, reset: tomorrow, soft: toldProjectDay, hard: toldProjectDayHard},
 		{name: BudgetProjectMonth, max: b.budget.ProjectMonth, reset: next, soft: toldProjectMonth, hard: toldProjectMonthHard},
 	}
+	for j := range all {
+		a := &all[j]
+		a.ofProject, a.ofDay, a.period = j >= 2, j%2 == 0, strconv.FormatUint(uint64(month), 10)
+		if a.ofDay {
+			a.period = strconv.FormatUint(uint64(day), 10)
+		}
+	}
 	numbers := map[projectID]uint32{} // of the sums of this month
 	for i := range records {
 		if r := &records[i]; r.kind == recordSum && r.month == month {
@@ -77,7 +92,14 @@ func (b *Book) accounts(records []record) []account {
 	}
 	for i := range records {
 		r := &records[i]
-		if r.kind == recordFree || r.month != month && r.held == (Amount{}) {
+		if r.kind == recordShare && r.month == month && b.team != nil {
+			for j := range all {
+				if a := &all[j]; (r.project == ofAll) != a.ofProject && (!a.ofProject || r.project == b.project) && (!a.ofDay || r.day == day) {
+					a.share = r.shares[j%2]
+				}
+			}
+		}
+		if r.kind == recordFree || r.kind == recordShare || r.month != month && r.held == (Amount{}) {
 			continue
 		}
 		if n, ok := numbers[r.project]; r.kind == recordPayment && ok && n != r.number {
@@ -118,9 +140,10 @@ func (b *Book) look(want float64, exact bool) ([]account, error) {
 	own := b.accounts([]record{b.row})
 	if !exact && b.seen.day == day && b.now().Sub(b.seen.at) < restOfOthers && b.now().After(b.seen.at.Add(-restOfOthers)) {
 		far := true
-		for i, a := range b.seen.accounts {
-			own[i].spent, own[i].held = own[i].spent+a.spent, own[i].held+a.held
-			far = far && own[i].spent+own[i].held+want < a.max*(1-nearLine)
+		b.seen.addTo(own)
+		for i := range own {
+			a := &own[i]
+			far = far && a.total()+a.held+want < a.max*(1-nearLine) && (b.team == nil || a.spent+a.held+ahead*want <= a.share.granted)
 		}
 		if far {
 			return own, nil
@@ -135,10 +158,14 @@ func (b *Book) look(want float64, exact bool) ([]account, error) {
 		records[b.own] = record{}
 	}
 	b.seen = others{b.now(), day, b.accounts(records)}
-	for i, a := range b.seen.accounts {
-		own[i].spent, own[i].held = own[i].spent+a.spent, own[i].held+a.held
-	}
+	b.seen.addTo(own)
 	return own, nil
+}
+
+func (o *others) addTo(own []account) {
+	for i, a := range o.accounts {
+		own[i].spent, own[i].held, own[i].share = own[i].spent+a.spent, own[i].held+a.held, a.share
+	}
 }
 
 // bookHold is a hold in a book.
@@ -154,6 +181,9 @@ func (b *Book) hold(ctx context.Context, want Amount) (h *bookHold, name string,
 	month, day := dateOf(b.now())
 	if err := b.enter(ctx, month, day); err != nil {
 		return nil, "", b.fault(err)
+	}
+	if b.team != nil {
+		b.team.touch(b)
 	}
 	name, err = b.allows(want, false)
 	if errors.Is(err, errWait) { // for the living only
@@ -199,11 +229,20 @@ func (b *Book) allows(want Amount, exact bool) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for _, a := range accounts {
+	for i := range accounts {
+		a := &accounts[i]
+		if b.team != nil && b.asks(a, money) {
+			name, err = a.name, errWait
+			continue
+		}
+		most := a.max
+		if b.team != nil {
+			most = a.share.granted
+		}
 		switch {
-		case a.spent >= a.max:
-			return a.name, &Over{Name: a.name, Used: a.spent, Max: a.max, Reset: a.reset}
-		case a.held > 0 && a.spent+a.held+money > a.max:
+		case a.total() >= a.max:
+			return a.name, &Over{Name: a.name, Used: a.total(), Max: a.max, Reset: a.reset, Hosts: b.spenders(a.name)}
+		case a.held > 0 && a.spent+a.held+money > most, b.team != nil && a.spent >= most:
 			name, err = a.name, errWait
 		}
 	}
@@ -236,7 +275,7 @@ func (h *bookHold) end(a *Amount) []Line {
 		return nil
 	}
 	for _, a := range accounts {
-		if a.spent >= SoftLine*a.max {
+		if a.total() >= SoftLine*a.max {
 			var lines []Line
 			_ = b.locked(context.Background(), func(p *page) (err error) { lines, err = p.reached(); return err })
 			return lines
@@ -269,12 +308,12 @@ func (p *page) reached() (lines []Line, err error) {
 	}
 	before := told
 	for _, a := range p.b.accounts(p.records) {
-		l := Line{Name: a.name, Hard: a.spent >= a.max, Used: a.spent, Max: a.max}
+		l := Line{Name: a.name, Hard: a.total() >= a.max, Used: a.total(), Max: a.max}
 		bit := a.soft
 		if l.Hard {
 			bit = a.hard
 		}
-		if a.spent < SoftLine*a.max || told&bit != 0 {
+		if a.total() < SoftLine*a.max || told&bit != 0 {
 			continue
 		}
 		told |= a.soft | bit
@@ -294,19 +333,23 @@ func (p *page) reached() (lines []Line, err error) {
 // Accounts returns the budgets that are set, with what was spent and is held.
 func (b *Book) Accounts(ctx context.Context) ([]Account, error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []Account
+	var accounts []account
 	err := b.locked(ctx, func(p *page) error {
-		if _, err := p.sweep(); err != nil {
-			return err
-		}
-		for _, a := range b.accounts(p.records) {
-			out = append(out, Account{a.name, a.max, a.spent, a.held, a.reset})
-		}
-		return nil
+		_, err := p.sweep()
+		accounts = b.accounts(p.records)
+		return err
 	})
+	b.mu.Unlock()
 	if err != nil {
 		return nil, b.fault(err)
+	}
+	var out []Account
+	for i := range accounts {
+		a := &accounts[i]
+		if b.team != nil {
+			b.team.look(ctx, b, a)
+		}
+		out = append(out, Account{a.name, a.max, a.total(), a.held, a.reset, b.spenders(a.name)})
 	}
 	return out, nil
 }
@@ -318,4 +361,6 @@ type Account struct {
 	Spent float64   `json:"spent_usd"`
 	Held  float64   `json:"held_usd"`
 	Reset time.Time `json:"reset"`
+	// Hosts are those that have spent the most of a budget that several share.
+	Hosts []HostSpent `json:"hosts,omitempty"`
 }

@@ -98,6 +98,7 @@ func (m *Meter) Hold(ctx context.Context, r Request) (*Hold, error) {
 	want := m.answers.expect(r)
 	var late <-chan time.Time
 	for {
+		answer := m.o.Book.changed()
 		m.mu.Lock()
 		h, name, err := m.try(ctx, r, want)
 		changed := m.changed
@@ -117,8 +118,13 @@ func (m *Meter) Hold(ctx context.Context, r Request) (*Hold, error) {
 		select {
 		case <-changed:
 		case <-look:
+		case <-answer:
 		case <-late:
-			return nil, &Busy{name}
+			busy := &Busy{Name: name}
+			if name != LimitTokens && name != LimitCost {
+				busy.Away = m.o.Book.lost()
+			}
+			return nil, busy
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -23,12 +23,16 @@ const (
 	recordSum
 	recordOwn
 	recordPayment
+	recordShare // with a [Team]: what this host may spend of a project's budgets, or of those over all projects
 )
 
 var errDamaged = errors.New("damaged")
 
 // projectID identifies a project in a book.
 type projectID [16]byte
+
+// ofAll stands in the share record of the budgets over all projects.
+var ofAll projectID
 
 func projectOf(key string) projectID {
 	sum := sha256.Sum256([]byte(key))
@@ -53,6 +57,8 @@ type record struct {
 	start uint64
 	boot  uint64
 	since uint64
+	// shares are those of the day and of the month, of a share.
+	shares [2]share
 }
 
 func (r *record) encode(to []byte) {
@@ -77,6 +83,9 @@ func (r *record) encode(to []byte) {
 	le.PutUint64(to[112:], r.start)
 	le.PutUint64(to[120:], r.boot)
 	le.PutUint64(to[128:], r.since)
+	for i := range r.shares {
+		r.shares[i].encode(to[136+shareSize*i:])
+	}
 	le.PutUint32(to[recordSize-4:], crc32.ChecksumIEEE(to[:recordSize-4]))
 }
 
@@ -100,7 +109,12 @@ func decodeRecord(from []byte) (record, error) {
 			return record{}, fmt.Errorf("%w: an amount of %+v", errDamaged, *a)
 		}
 	}
-	if r.kind == recordFree || r.kind > recordPayment {
+	for i := range r.shares {
+		if !r.shares[i].decode(from[136+shareSize*i:]) {
+			return record{}, fmt.Errorf("%w: a share of %+v", errDamaged, r.shares[i])
+		}
+	}
+	if r.kind == recordFree || r.kind > recordShare {
 		return record{}, fmt.Errorf("%w: a record of kind %d", errDamaged, r.kind)
 	}
 	return r, nil

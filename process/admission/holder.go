@@ -60,7 +60,9 @@ type Holder struct {
 }
 
 // Unused returns what the run has reserved and does not use yet, which nobody else gets: max(0, reservation − current).
-func (h Holder) Unused() limit.Bytes { return h.Reservation - min(h.Reservation, add(h.Current, h.Swapped)) }
+func (h Holder) Unused() limit.Bytes {
+	return h.Reservation - min(h.Reservation, add(h.Current, h.Swapped))
+}
 
 // sortHolders sorts by Since, the oldest first.
 func sortHolders(list []Holder) {

@@ -101,6 +101,16 @@ type Tally struct {
 	counts []messageCounts // of the messages one by one
 }
 
+// First returns the tally of the first n messages alone, with the same head.
+func (t Tally) First(n int) Tally {
+	t.Messages, t.Chain, t.counts = t.Messages[:n], t.Chain[:n], t.counts[:n]
+	t.Total = t.Head.Plus(t.Extra)
+	for _, e := range t.Messages {
+		t.Total = t.Total.Plus(e)
+	}
+	return t
+}
+
 // messageCounts holds further counts of a tallied message.
 type messageCounts struct {
 	thought, most int32 // as in item

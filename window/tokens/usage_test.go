@@ -297,3 +297,27 @@ func TestAShortenedConversationKeepsTheCalibration(t *testing.T) {
 		t.Errorf("without the provider's reports the band is %d wide, with them %d", a, b)
 	}
 }
+
+// The first messages of a tally are the tally of a request with those alone: what the provider counted for it is known.
+func TestFirstIsTheTallyOfLess(t *testing.T) {
+	c := NewCounter(Options{})
+	body := func(messages string) *wire.Request {
+		r, err := wire.Parse(wire.Messages, []byte(`{"model":"claude-sonnet-4-5","system":"Be brief.","messages":[`+messages+`]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	short := c.Tally(body(`{"role":"user","content":"One"},{"role":"assistant","content":"Two"}`), FamilyClaude)
+	long := c.Tally(body(`{"role":"user","content":"One"},{"role":"assistant","content":"Two"},{"role":"user","content":"Three"}`), FamilyClaude)
+	if got := long.First(2); got.Total != short.Total || len(got.Chain) != 2 || got.Chain[1] != short.Chain[1] || len(long.Chain) != 3 {
+		t.Errorf("%+v, want %+v", got, short)
+	}
+	u := NewUsage(UsageOptions{})
+	if !u.Report("s", long.First(2), 40) {
+		t.Fatal("not believed")
+	}
+	if through, tokens, ok := u.Known("s", short); !ok || through != 2 || tokens != Exactly(40) {
+		t.Errorf("%d %+v %v", through, tokens, ok)
+	}
+}

@@ -1,15 +1,20 @@
 package core
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/fleet/budgets"
 	"github.com/plimsoll/plimsoll/internal/spend"
 )
 
-// OpenBook returns the book of the budgets for a project; nil where [budget] bounds nothing.
+// OpenBook returns the book of the budgets for a project, by its key; nil where [budget] bounds nothing. With a fleet they are those of all
+// hosts.
 func (c *Core) OpenBook(s config.Settings, project string) (*spend.Book, error) {
 	if !spend.Budget(s.Budget).Any() {
 		return nil, nil
@@ -18,7 +23,21 @@ func (c *Core) OpenBook(s config.Settings, project string) (*spend.Book, error) 
 	if err != nil {
 		return nil, err
 	}
-	return spend.OpenBook(filepath.Join(state, "spend"), project, spend.Budget(s.Budget)), nil
+	book := spend.OpenBook(filepath.Join(state, "spend"), project, spend.Budget(s.Budget))
+	shared, err := c.OpenFleet(s)
+	if err != nil || shared == nil {
+		return book, err
+	}
+	host, err := c.HostKey(s)
+	if err != nil {
+		return nil, err
+	}
+	// The same project lies elsewhere on another host: its name is what they have in common.
+	name := project[:max(strings.LastIndexByte(project, '-'), 0)]
+	book.Join(budgets.Of(shared.Bucket(fleet.Budgets), host.Name), cmp.Or(name, project), func(err error) {
+		c.Warn(fmt.Sprintf("this host goes on with its share of the budgets, since the others can't be asked: %v", err))
+	})
+	return book, nil
 }
 
 // ProxyName is the environment variable by which a run inside a run finds the proxy of the outer one: its address with the token.

@@ -27,6 +27,7 @@ type Core struct {
 	Dirs   config.Dirs
 	Config *config.Loaded
 	warn   func(string)
+	fleet  *shared
 }
 
 // New loads the configuration. Its error is a *config.Error when a file, a variable or a
@@ -41,7 +42,7 @@ func New(o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Core{Dirs: dirs, Config: loaded, warn: o.Warn}, nil
+	return &Core{Dirs: dirs, Config: loaded, warn: o.Warn, fleet: &shared{}}, nil
 }
 
 // Getenv looks names up in an environment; the last entry counts, as for execve(2).

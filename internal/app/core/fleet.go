@@ -1,13 +1,29 @@
 package core
 
 import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// OpenFleet returns what hosts share; nil where [fleet] names no server. Nothing is opened before its first use, and its owner closes it.
+// shared is the connection of a process, which everybody who has a [Core] of it uses.
+type shared struct {
+	mu    sync.Mutex
+	fleet *fleet.Fleet
+}
+
+// OpenFleet returns what hosts share; nil where [fleet] names no server. Nothing is opened before its first use. All callers get the same one, which
+// ends with the process.
 func (c *Core) OpenFleet(s config.Settings) (*fleet.Fleet, error) {
 	if s.Fleet.URL == "" {
 		return nil, nil
@@ -16,5 +32,65 @@ func (c *Core) OpenFleet(s config.Settings) (*fleet.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fleet.New(fleet.Options{URL: s.Fleet.URL, Credentials: s.Fleet.Credentials, Dir: filepath.Join(state, "fleet")}), nil
+	c.fleet.mu.Lock()
+	defer c.fleet.mu.Unlock()
+	if c.fleet.fleet == nil {
+		c.fleet.fleet = fleet.New(fleet.Options{URL: s.Fleet.URL, Credentials: s.Fleet.Credentials, Dir: filepath.Join(state, "fleet")})
+	}
+	return c.fleet.fleet, nil
+}
+
+// HostKey returns how the fleet names this host: a name that people know, and an ID that nobody else has. It is that of the state
+// directory, which nodes of a cluster may share: the name tells them apart.
+func (c *Core) HostKey(s config.Settings) (k hosts.Key, err error) {
+	state, err := c.Dirs.EnsureState()
+	if err != nil {
+		return k, err
+	}
+	if k.Name = s.Fleet.Host; k.Name == "" {
+		if k.Name, err = os.Hostname(); err != nil {
+			return k, err
+		}
+	}
+	k.ID, err = hostID(filepath.Join(state, "fleet"))
+	return k, err
+}
+
+// hostID returns the ID in a directory's file, which it makes the first time. Of two processes that make it the first one's counts.
+func hostID(dir string) (string, error) {
+	file := atomicfile.Replacement{Name: filepath.Join(dir, "host"), Perm: 0o600}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	for try := 0; ; try++ {
+		text, err := statefile.Read(file.Name, 64)
+		if id := strings.TrimSpace(string(text)); err == nil && hosts.ValidID(id) {
+			return id, nil
+		}
+		if err == nil {
+			err = os.Remove(file.Name) // what is in it is no ID
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || try > 2 {
+			return "", err
+		}
+		if _, err := file.Create([]byte(strings.ToLower(rand.Text()[:10]) + "\n")); err != nil {
+			return "", err
+		}
+	}
+}
+
+// AnnounceHost tells the other hosts of this one and of the run of this process, nil for a daemon, until end is called. Without a fleet it does nothing.
+func (c *Core) AnnounceHost(s config.Settings, own *hosts.Own) (end func()) {
+	f, err := c.OpenFleet(s)
+	if err != nil || f == nil {
+		return func() {}
+	}
+	key, err := c.HostKey(s)
+	state, stateErr := c.Dirs.State()
+	runtime, runtimeErr := c.Dirs.EnsureRuntime()
+	if err := errors.Join(err, stateErr, runtimeErr); err != nil {
+		c.Warn("other hosts do not see what runs here: " + err.Error())
+		return func() {}
+	}
+	return hosts.Announce(hosts.Options{Fleet: f, Key: key, State: state, Runtime: filepath.Join(runtime, "fleet"), Own: own})
 }

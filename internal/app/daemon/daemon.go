@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/fleet/windows"
 	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/systemd"
@@ -99,6 +100,7 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	watch.ShowTraces(all, sender)
 	record := app.KeepRun(settings, runs.KindServe, journal.Report{Tool: "serve"})
 	defer func() { record.End(err) }()
+	defer app.AnnounceHost(settings, nil)()
 	observers = append(observers, record.Observers()...)
 	accounts, closeAccounts := mcp.Observers(app)
 	defer closeAccounts()
@@ -121,8 +123,13 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	logs, err := openReplicas(ctx, app, settings, token)
+	if err != nil {
+		return err
+	}
+	defer logs.Close()
 	plane, err := window.Open(app, settings, window.Options{
-		Spend: meter, Journal: events, Token: token, Upstreams: upstreams, Warn: app.Warn,
+		Spend: meter, Replicas: replicasOf(logs), Journal: events, Token: token, Upstreams: upstreams, Warn: app.Warn,
 		Keeper: remembered.Keeper(), KeepTurns: remembered.Turns(), Recaller: remembered.Recaller(), RecallFor: remembered.Namespace(),
 	})
 	if err != nil {
@@ -147,7 +154,10 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 		parts = append(parts, servers.Routes)
 		defer func() { err = errors.Join(err, servers.Close()) }()
 	}
-	board, err := watch.NewDashboard(app, settings, token, o.Version, o.Ledger)
+	fleet := watch.OpenFleet(app, settings)
+	defer fleet.Close()
+	watch.ShowFleet(all, fleet)
+	board, err := watch.NewDashboard(app, settings, token, o.Version, o.Ledger, fleet)
 	if err != nil {
 		return err
 	}
@@ -242,6 +252,28 @@ func sayWhere(w io.Writer, root string, plane *window.Plane) {
 var baseVariables = map[proxy.Provider]string{
 	proxy.OpenAI: "OPENAI_BASE_URL", proxy.Anthropic: "ANTHROPIC_BASE_URL", proxy.Gemini: "GOOGLE_GEMINI_BASE_URL",
 	proxy.Bedrock: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+}
+
+// openReplicas opens what replicas share of conversations; nil without a fleet, and, with a warning, without a token to seal it with.
+func openReplicas(ctx context.Context, app *core.Core, settings config.Settings, token string) (*windows.Logs, error) {
+	f, err := app.OpenFleet(settings)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	logs, err := windows.Open(ctx, f, windows.Options{Secret: token, Warn: app.Warn})
+	if errors.Is(err, windows.ErrNoSecret) { // alone it needs none, and the fleet does more than this
+		app.Warn(err.Error())
+		return nil, nil
+	}
+	return logs, err
+}
+
+// replicasOf returns logs as the proxy takes them: nothing is not a nil *Logs.
+func replicasOf(logs *windows.Logs) proxy.Replicas {
+	if logs == nil {
+		return nil
+	}
+	return logs
 }
 
 // budgetOf returns the meter that holds the budgets for what the daemon sends; nil where there are none. It is a project of its own.

@@ -6,9 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/config/profile"
+	fleethistory "github.com/plimsoll/plimsoll/internal/fleet/history"
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/sizing"
@@ -34,6 +36,9 @@ type decision struct {
 	Reading headroom.Reading
 	// ReadingErr is the reason why the host's memory could not be read.
 	ReadingErr error
+	// seen has what the fleet has seen of it, where it was asked, and fleetNote what went wrong then.
+	seen      fleethistory.Seen
+	fleetNote string
 }
 
 // decide returns the decision about a command. history may be nil; the estimate then comes from the configuration.
@@ -46,7 +51,7 @@ func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 	if p.Path, err = findCommand(o.Command[0]); err != nil {
 		return nil, err
 	}
-	if err := a.weigh(p, history, hostNow()); err != nil {
+	if err := a.weigh(p, history, hostNow(), startWait); err != nil {
 		return nil, err
 	}
 	return p, p.checkReclaim()
@@ -81,8 +86,9 @@ func (p *decision) learnsAs() string {
 	return p.Tool
 }
 
-// weigh sets the numbers and limits in p by the memory of the host, for a run and for a prediction alike.
-func (a *app) weigh(p *decision, history *usage.History, host sizing.Host) (err error) {
+// weigh sets the numbers and limits in p by the memory of the host, for a run and for a prediction alike. It waits for the fleet so long at
+// most, and only where this host does not know enough.
+func (a *app) weigh(p *decision, history *usage.History, host sizing.Host, wait time.Duration) (err error) {
 	p.Reading, p.ReadingErr = host.Reading, host.Err
 	if wrong, ok := sizing.DistrustedEstimate(p.Settings, host); !ok { // the user's own takes its place
 		own, err := a.Config.WithoutProject().For(p.Tool)
@@ -97,6 +103,7 @@ func (a *app) weigh(p *decision, history *usage.History, host sizing.Host) (err 
 		known = sizing.InputOf(history, p.Project.Key, p.learnsAs(), p.Variant, func(err error) {
 			a.Warn("nothing of the history is used: " + err.Error())
 		})
+		known.Elsewhere = a.elsewhere(p, wait)
 	}
 	if p.Numbers, err = sizing.Decide(p.Settings, known, host); err != nil {
 		return err

@@ -220,6 +220,8 @@ type Doctor struct {
 	Layers []sandbox.Capability `json:"layers"`
 	// Chosen is the layer that a run would get, "" when there is none.
 	Chosen sandbox.Layer `json:"chosen"`
+	// Fleet is nil where [fleet] names no server.
+	Fleet *FleetState `json:"fleet,omitempty"`
 	// Notes are remarks beside the layers, whole sentences.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -233,6 +235,9 @@ func Examine(ctx context.Context, c *core.Core) (Doctor, error) {
 	d := doctorOf(ctx, settings.Layers)
 	d.Notes = append(d.Notes, sharedNotes(settings.SharedLedger)...)
 	d.Notes = append(d.Notes, authorityNotes()...)
+	if d.Fleet = fleetState(ctx, c, settings); d.Fleet != nil {
+		d.Notes = append(d.Notes, d.Fleet.words())
+	}
 	return d, nil
 }
 

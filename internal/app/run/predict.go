@@ -64,11 +64,14 @@ func predict(c *core.Core, host sizing.Host, tool string, command []string) (Pre
 	} else {
 		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
 	}
-	if err := a.weigh(p, history, host); err != nil {
+	if err := a.weigh(p, history, host, askWait); err != nil {
 		return Prediction{}, p.Settings, err
 	}
 	for _, w := range p.Settings.Warnings {
 		a.Warn(w.String())
+	}
+	if p.fleetNote != "" {
+		a.Warn(p.fleetNote)
 	}
 	return Prediction{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
@@ -86,14 +89,14 @@ func (p Prediction) OneFigureBytes() int64 {
 	return p.LimitBytes
 }
 
-// spentBefore returns what the kept runs of the tool in this project have asked of models; nil for nothing.
+// spentBefore returns what the kept runs of the tool in this project have asked of models, here or else on other hosts; nil for nothing.
 func (p *decision) spentBefore(history *usage.History) *usage.Spend {
 	if history == nil {
 		return nil
 	}
 	runs, err := history.Variants(p.Project.Key, p.learnsAs())
-	if err != nil {
-		return nil
+	if err != nil || len(runs[p.Variant]) == 0 {
+		return usage.SpendOf(p.seen.Project)
 	}
 	return usage.SpendOf(runs[p.Variant])
 }

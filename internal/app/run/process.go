@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/agents"
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
+	fleethistory "github.com/plimsoll/plimsoll/internal/fleet/history"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/idle"
 	"github.com/plimsoll/plimsoll/internal/process/runtimes"
@@ -32,6 +33,7 @@ type process struct {
 	decision *decision
 	report   *report
 	history  *usage.History    // nil when nothing is recorded
+	recorded *usage.Run        // nil until it is over
 	ledger   *admission.Ledger // nil when runs are not coordinated
 	claim    *admission.Claim
 	notes    notebook // what the claim says about the run
@@ -179,13 +181,15 @@ func (x *process) record() {
 	}
 	run := sizing.RunOf(x.result, x.decision.Limits.Memory)
 	run.KilledChildren = len(x.report.reporter.Report().KilledChildren)
-	run.Variant = x.variant()
+	run.Variant, run.ID = x.variant(), fleethistory.ID(x.id())
 	if x.meter != nil {
 		used := x.meter.Used()
 		run.Tokens, run.Cost, run.PlanCost = used.Tokens, used.Cost, used.Plan
 		run.AnswerP99, run.Answers = x.answers.New()
 	}
-	err := x.history.Append(usage.Project{Key: x.decision.Project.Key, Path: x.decision.Project.Root}, x.decision.learnsAs(), run)
+	x.recorded = &run
+	project := x.decision.Project
+	err := x.history.Append(usage.Project{Key: project.Key, Path: project.Root, Shared: project.Shared()}, x.decision.learnsAs(), run)
 	if err != nil {
 		x.report.alert("history", "this run was not recorded: "+err.Error())
 	}
@@ -345,8 +349,8 @@ func (x *process) id() string {
 // publishes each sample in the claim, stores it, has the screen and the use looked at, and passes a wish for more memory on to fulfil, in a
 // goroutine and after started.
 func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
-	claim, store := x.claim, x.report.store
-	if claim == nil && store == nil && x.decision.idleMax() == 0 {
+	claim, store, own := x.claim, x.report.store, x.report.own
+	if claim == nil && store == nil && own == nil && x.decision.idleMax() == 0 {
 		return nil
 	}
 	return func(s sandbox.Sample) {
@@ -361,9 +365,13 @@ func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulf
 				}()
 			}
 		}
+		sample := runs.Sample{Working: int64(s.Working), Charged: int64(s.Charged), CPUMS: s.CPU.Milliseconds(), Processes: s.Processes}
 		if store != nil {
-			store.Sample(runs.Sample{Working: int64(s.Working), Charged: int64(s.Charged), CPUMS: s.CPU.Milliseconds(), Processes: s.Processes})
+			store.Sample(sample)
 			store.Shares(s.Working, s.Processes, s.Shares)
+		}
+		if own != nil {
+			own.Sample(sample)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/process/termination"
@@ -37,6 +38,8 @@ type report struct {
 	store    *runs.Writer   // nil when nothing is kept of the run
 	told     *core.EventLog // nil where nothing is told meanwhile
 	notices  *core.OwnNotices
+	own      *hosts.Own // nil without a fleet
+	untell   func()     // ends what the other hosts are told
 	// container writes the message for whoever finds a dead container; nil outside of one.
 	container *termination.Watch
 	// folder is the directory for the report's file, as it was found before the run; "" before that.
@@ -46,11 +49,13 @@ type report struct {
 	id      string // of the run
 	outcome journal.Outcome
 	status  Status
+	// fleetTold is true once somebody was told that the fleet is away.
+	fleetTold bool
 }
 
 func newReport(o *Options) *report {
 	hidden := secrets.Environ(os.Environ())
-	return &report{opts: o, say: newSpeaker(o, hidden), hidden: hidden, id: admission.NewID()}
+	return &report{opts: o, say: newSpeaker(o, hidden), hidden: hidden, id: admission.NewID(), untell: func() {}}
 }
 
 // begin opens the journal with start, the part of the report known before the run, and the file of the run. A dry run has no file.
@@ -72,6 +77,11 @@ func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision
 		if o, ok := c.RunStore(settings); ok {
 			r.store = runs.Begin(o, h)
 			observers = append(observers, r.store)
+		}
+		if settings.Fleet.URL != "" {
+			r.own = hosts.Follow(h, os.Getpid())
+			observers = append(observers, r.own)
+			r.untell = c.AnnounceHost(settings, r.own)
 		}
 	}
 	r.journal = journal.New(journal.Options{Observers: observers})
@@ -177,13 +187,14 @@ func (r *report) close() {
 		_ = r.told.Close()
 		r.told = nil
 	}
-	if r.store == nil {
-		return
+	if r.store != nil {
+		if err := r.store.End(r.reporter.Report()); err != nil {
+			r.say.warn(err.Error())
+		}
+		r.store = nil
 	}
-	if err := r.store.End(r.reporter.Report()); err != nil {
-		r.say.warn(err.Error())
-	}
-	r.store = nil
+	r.untell() // what the run spent is in the store
+	r.untell = func() {}
 }
 
 // end records how the command ended.

@@ -97,6 +97,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	}
 	p.record()
 	p.release()
+	p.share()
 	r.finish(d, p.result.CPU, p.result.CPUExact)
 	return r.status
 }
@@ -125,6 +126,9 @@ func (a *app) decideRun(o *Options, r *report) (*decision, *usage.History, error
 	}
 	if d.ReadingErr != nil {
 		r.alert("headroom", "the host's memory can't be read, so only the number of runs is checked: "+d.ReadingErr.Error())
+	}
+	if d.fleetNote != "" {
+		r.warnFleet(d.fleetNote)
 	}
 	if d.LimitNote != "" {
 		r.warn("limit", fmt.Sprintf("the memory limit is %s: %s", d.Limits.Memory.Human(), d.LimitNote))

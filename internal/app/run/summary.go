@@ -138,6 +138,10 @@ func EstimateWords(e journal.Estimate) string {
 		return fmt.Sprintf("from %s in this project", limit.Count(e.Samples, "run"))
 	case e.Source == estimate.SourceTool:
 		return fmt.Sprintf("from %s in other projects", limit.Count(e.Samples, "run"))
+	case e.Source == estimate.SourceImport:
+		return fmt.Sprintf("from %s on other hosts, imported", limit.Count(e.Samples, "run"))
+	case e.Source == estimate.SourceFleet:
+		return fmt.Sprintf("from %s on other hosts of the fleet", limit.Count(e.Samples, "run"))
 	case e.Source == estimate.SourceReservation:
 		return "as reserved by hand"
 	case e.Source == estimate.SourceConfigured:

@@ -55,7 +55,7 @@ func Attend(ctx context.Context, c *core.Core, p *Plan, out, errs io.Writer, say
 			go func() {
 				bounded, stop := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", p.Engine, handTime))
 				defer stop()
-				cancelled <- p.engine.Cancel(bounded, p.record.Ref)
+				cancelled <- end(bounded, c, p.engine, p.record.Ref)
 			}()
 		case err := <-cancelled:
 			if err != nil {

@@ -16,7 +16,7 @@ const (
 	Kubernetes = "kubernetes"
 )
 
-// setting has all that an engine is opened with. Options is the zero value for who only asks about jobs.
+// setting holds the options that an engine is opened with. Options is the zero value for who only asks about jobs.
 type setting struct {
 	core    *core.Core
 	options Options

@@ -17,7 +17,7 @@ type RecommendOptions struct {
 	Name string
 }
 
-// Recommendation is what a container in a cluster asks for, and what runs of its tool have shown to need. Sizes are bytes, 0 for none.
+// Recommendation holds what a container in a cluster asks for, and what runs of its tool have shown to need. Sizes are bytes, 0 for none.
 type Recommendation struct {
 	Kind         string      `json:"kind"`
 	Namespace    string      `json:"namespace"`
@@ -46,7 +46,7 @@ func Recommend(ctx context.Context, c *core.Core, o RecommendOptions) ([]Recomme
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("Kubernetes has not answered within %s", handTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("the cluster has not answered within %s", handTime))
 	defer cancel()
 	workloads, err := kubernetes.Workloads(ctx, cluster, o.Name, c.Warn)
 	if err != nil {

@@ -133,6 +133,8 @@ func settled(store *jobs.Store, r *jobs.Record, answer jobs.Status, known bool, 
 	case known:
 	case answer.Report != nil:
 		answer.Phase, answer.Node = jobs.Ended, r.Status.Node
+	case r.Cancelled:
+		answer = jobs.Status{Phase: jobs.Ended, Node: r.Status.Node, Reason: "CANCELLED", Signal: "SIGTERM", ExitCode: 143}
 	case r.At == "":
 		answer = jobs.Status{Phase: jobs.Lost, Detail: "the plimsoll that handed it over was ended before the engine had answered"}
 	default:

@@ -58,6 +58,20 @@ func TestSettled(t *testing.T) {
 	}
 }
 
+// A job that was cancelled has ended so, also where its engine forgets it.
+func TestCancelledIsNotLost(t *testing.T) {
+	store := jobs.StoreIn(t.TempDir())
+	r := jobs.Record{Ref: jobs.Ref{ID: "a", At: "7"}, Engine: "kubernetes", Cancelled: true}
+	if err := store.Create(r); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1_800_000_000, 0).UTC()
+	want := jobs.Status{Phase: jobs.Ended, Reason: "CANCELLED", Signal: "SIGTERM", ExitCode: 143, Ended: now}
+	if got := settled(store, &r, jobs.Status{}, false, now); got != want || got.Outcome() != journal.OutcomeSignalled {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestVariables(t *testing.T) {
 	t.Setenv("NAMED", "a=b")
 	got, err := variables([]string{"NAMED", "OTHER=", "X=1=2"})

@@ -58,7 +58,7 @@ type Plan struct {
 	Env         []string       `json:"env"` // names
 	Queue       string         `json:"queue,omitempty"`
 	Retries     int            `json:"retries"`
-	// HandedOver is the engine's part, for a person.
+	// HandedOver has the text for the engine, for a person.
 	HandedOver string `json:"handed_over"`
 
 	job    jobs.Job
@@ -230,7 +230,19 @@ func Cancel(ctx context.Context, c *core.Core, name string) (jobs.Record, error)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", r.Engine, handTime))
 	defer cancel()
-	return r, engine.Cancel(ctx, r.Ref)
+	return r, end(ctx, c, engine, r.Ref)
+}
+
+// end cancels a job, and remembers that it was: some engines forget a job with that.
+func end(ctx context.Context, c *core.Core, engine jobs.Engine, ref jobs.Ref) error {
+	if err := engine.Cancel(ctx, ref); err != nil {
+		return err
+	}
+	state, err := c.Dirs.State()
+	if err != nil {
+		return err
+	}
+	return jobs.StoreIn(state).Update(ref.ID, func(r *jobs.Record) { r.Cancelled = true })
 }
 
 // jobOf returns the name of the job that a run is of, or name as it is.

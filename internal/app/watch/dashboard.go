@@ -36,8 +36,8 @@ type Dashboard struct {
 	core *core.Core
 }
 
-// NewDashboard returns the dashboard. token is that of the listener, "" makes one for this start; a nil ledger leaves its page out.
-func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger Ledger) (*Dashboard, error) {
+// NewDashboard returns the dashboard. token is that of the listener, "" makes one for this start; a nil ledger leaves its page out, and so does a nil fleet.
+func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger Ledger, fleet *Fleet) (*Dashboard, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {
 		return nil, fmt.Errorf("the dashboard shows what is kept of runs: %w", err)
@@ -48,12 +48,15 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 		return hostNow()
 	}
 	o := dashboard.Options{
-		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: host, Pages: pages(source{c, ledger}),
+		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: host, Pages: pages(source{c, ledger, fleet}),
 		Cost: Cost(c.Config), Spent: spentToday(c),
 		Help: func(r *runs.Run) (string, []string) {
 			return run.Again(r.Report, r.Header.Decision), detailsOf(c, r).Next
 		},
 		Cut: func(id string) (any, error) { return cutOf(c, id) },
+	}
+	if fleet != nil {
+		o.Alerts = fleet.alerts
 	}
 	d, err := dashboard.New(o)
 	return &Dashboard{d, c}, err
@@ -139,7 +142,9 @@ func Serve(ctx context.Context, c *core.Core, o Options) (err error) {
 	}
 	sender := SendTraces(c, settings, o.Version)
 	defer func() { err = errors.Join(err, sender.Close()) }()
-	d, err := NewDashboard(c, settings, token, o.Version, o.Ledger)
+	fleet := OpenFleet(c, settings)
+	defer fleet.Close()
+	d, err := NewDashboard(c, settings, token, o.Version, o.Ledger, fleet)
 	if err != nil {
 		return err
 	}
@@ -159,6 +164,7 @@ func Serve(ctx context.Context, c *core.Core, o Options) (err error) {
 	}
 	defer all.Close()
 	ShowTraces(all, sender)
+	ShowFleet(all, fleet)
 	taking := make(chan struct{})
 	quiet := func() {}
 	if o.Notify {

@@ -13,6 +13,7 @@ import (
 type source struct {
 	core   *core.Core
 	ledger Ledger // nil where nobody knows it
+	fleet  *Fleet // nil where there is none
 }
 
 // makePage returns a page; false leaves it out.
@@ -27,7 +28,7 @@ type addedPage struct {
 // added are the pages beside those of runs and alerts. Each is in a file of its own, which adds it.
 var added []addedPage
 
-// addPage adds a page, from the init function of its file. place orders the menu: MCP is 10, agents are 20, the ledger is 90.
+// addPage adds a page, from the init function of its file. place orders the menu: hosts are 5, MCP is 10, agents are 20, the ledger is 90.
 func addPage(place int, page makePage) { added = append(added, addedPage{place, page}) }
 
 // pages returns the added pages in the order of the menu.

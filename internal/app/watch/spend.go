@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 )
 
 // SpendKeys returns what [Spend] can sum by.
-func SpendKeys() []string { return []string{"day", "tool", "project", "model", "run"} }
+func SpendKeys() []string { return []string{"day", "tool", "project", "model", "host", "run"} }
 
 // Spent sums the tokens that some runs have read and written, and their cost. Input includes Cached and Written. The costs are in US dollars: Cost was paid for by
 // tokens, and Plan is what those of a subscription would have cost.
@@ -44,9 +45,9 @@ type SpendOptions struct {
 	By string // one of [SpendKeys]
 }
 
-// Spend sums what the runs that are kept have spent. Days are those of the local time on which a run began; they and runs come with the newest
+// Spend sums what the runs that are kept have spent, and what the other hosts of a fleet tell of theirs. Days are those of the local time on which a run began; they and runs come with the newest
 // first, all else with the dearest.
-func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
+func Spend(ctx context.Context, c *core.Core, o SpendOptions) ([]Spent, error) {
 	if !slices.Contains(SpendKeys(), o.By) {
 		return nil, fmt.Errorf("--by %s: it can be %s", o.By, strings.Join(SpendKeys(), ", ")+", budget")
 	}
@@ -54,11 +55,33 @@ func Spend(c *core.Core, o SpendOptions) ([]Spent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return spentBy(list, o.By, priceNow(c.Config)), nil
+	price := priceNow(c.Config)
+	if o.By == "host" {
+		name := hostName(c)
+		for i := range list {
+			list[i].Host = name
+		}
+	}
+	sums := sumsBy(list, o.By, price)
+	addOthers(ctx, c, o, sums, price)
+	return sorted(list, o.By, sums), nil
+}
+
+// hostName returns the name of this host.
+func hostName(c *core.Core) string {
+	name, _ := os.Hostname()
+	if s, err := c.Config.For(""); err == nil {
+		name = cmp.Or(s.Fleet.Host, name)
+	}
+	return cmp.Or(name, "here")
 }
 
 // spentBy sums what these runs have spent.
 func spentBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool)) []Spent {
+	return sorted(list, by, sumsBy(list, by, price))
+}
+
+func sumsBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool)) map[string]*Spent {
 	sums := map[string]*Spent{}
 	for i := range list {
 		e := &list[i]
@@ -81,6 +104,11 @@ func spentBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool
 			s.add(&u, price)
 		}
 	}
+	return sums
+}
+
+// sorted returns the sums in the order of by.
+func sorted(list []runs.Entry, by string, sums map[string]*Spent) []Spent {
 	out := slices.Collect(maps.Values(sums))
 	began := map[string]time.Time{}
 	for i := range list {
@@ -95,11 +123,11 @@ func spentBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool
 		}
 		return cmp.Or(cmp.Compare(b.Cost+b.Plan, a.Cost+a.Plan), cmp.Compare(b.Input+b.Output, a.Input+a.Output), cmp.Compare(a.Key, b.Key))
 	})
-	sorted := make([]Spent, len(out))
+	rows := make([]Spent, len(out))
 	for i, s := range out {
-		sorted[i] = *s
+		rows[i] = *s
 	}
-	return sorted
+	return rows
 }
 
 func spendKey(e *runs.Entry, u *runs.Usage, by string) string {
@@ -112,6 +140,8 @@ func spendKey(e *runs.Entry, u *runs.Usage, by string) string {
 		return e.Project
 	case "model":
 		return u.Model
+	case "host":
+		return e.Host
 	}
 	return e.ID
 }

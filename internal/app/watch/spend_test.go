@@ -53,7 +53,7 @@ func TestSpend(t *testing.T) {
 		"day": {time.Now().Format(time.DateOnly)}, "tool": {"claude", "codex"}, "project": {"web", "shop"},
 		"model": {"claude-opus-5-5", "claude-haiku-5-5", "of-tomorrow"}, "run": {"run2", "run1", "run0"},
 	} {
-		rows, err := Spend(c, SpendOptions{By: by})
+		rows, err := Spend(t.Context(), c, SpendOptions{By: by})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,10 +67,10 @@ func TestSpend(t *testing.T) {
 			t.Errorf("by %s: %q, %+v", by, got, sum)
 		}
 	}
-	if rows, err := Spend(c, SpendOptions{By: "tool", Filter: Filter{Project: "shop"}}); err != nil || len(rows) != 2 || rows[0].Runs != 1 || rows[0].Cost != 0.26 {
+	if rows, err := Spend(t.Context(), c, SpendOptions{By: "tool", Filter: Filter{Project: "shop"}}); err != nil || len(rows) != 2 || rows[0].Runs != 1 || rows[0].Cost != 0.26 {
 		t.Errorf("%+v, %v", rows, err)
 	}
-	if _, err := Spend(c, SpendOptions{By: "moon"}); err == nil {
+	if _, err := Spend(t.Context(), c, SpendOptions{By: "moon"}); err == nil {
 		t.Error("a key that there is not")
 	}
 }

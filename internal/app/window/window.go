@@ -13,6 +13,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/listen"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/fleet/rates"
 	"github.com/plimsoll/plimsoll/internal/footprint"
 	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/window/breaker"
@@ -57,6 +59,8 @@ type Options struct {
 	KeepTurns bool
 	Recaller  proxy.Recaller
 	RecallFor string
+	// Replicas shares decisions about conversations with other daemons; see [proxy.Options].
+	Replicas proxy.Replicas
 	// Spend counts and bounds what requests cost; nil does neither.
 	Spend *spend.Meter
 	// Exhausted says that the agent itself died of memory a moment ago.
@@ -86,7 +90,7 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		OwnCompaction: o.Own, Summaries: native.ParseUse(w.Summarizer),
 		NoPreflight: !w.Compact, NoRepair: !w.Repair, OnLoop: proxy.LoopAction(w.OnLoop),
 		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
-		Spend: o.Spend, Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
+		Spend: o.Spend, Replicas: o.Replicas, Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
 	}
 	if o.Spend != nil && po.Mode == proxy.Off { // what passes unseen costs too
 		po.Mode = proxy.Observe
@@ -112,7 +116,7 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	}
 	po.Resolver = Resolver(app, w, o.Warn)
 	if w.RateQueue {
-		po.Rate = proxy.Rate{Share: openRate(app, o), Run: o.Run, People: o.People}
+		po.Rate = proxy.Rate{Share: openRate(app, s, o), Run: o.Run, People: o.People}
 	}
 	po.Price = core.Prices(app.Config)
 	if o.Exhausted {
@@ -172,13 +176,17 @@ func tellMoves(j *journal.Journal, moves []breaker.Change) {
 	}
 }
 
-// openRate opens what the runs of this host know together of their providers' rates.
-func openRate(app *core.Core, o Options) *rate.Share {
+// openRate opens what the runs of this host, and of its fleet, know together of their providers' rates.
+func openRate(app *core.Core, s config.Settings, o Options) *rate.Share {
 	dir := ""
 	if state, err := app.Dirs.State(); err == nil {
 		dir = filepath.Join(state, "window", "rate")
 	}
-	return rate.Open(dir, func(err error) { o.Warn("window.rate_queue: " + err.Error()) })
+	share := rate.Open(dir, func(err error) { o.Warn("window.rate_queue: " + err.Error()) })
+	if hosts, err := app.OpenFleet(s); err == nil && hosts != nil {
+		share.Join(rates.Of(hosts.Bucket(fleet.Rates)))
+	}
+	return share
 }
 
 // limitsDir returns where limits that providers taught are kept, "" when nothing can be.

@@ -26,6 +26,8 @@ const (
 	longestWait = 10 * time.Second
 )
 
+var errSilent = fmt.Errorf("no answer within %s", callTime)
+
 // Path returns the path of an API: the version, the namespace ("" for none), and what follows. Each part is escaped.
 func Path(version, namespace string, parts ...string) string {
 	path := "/apis/" + version
@@ -57,7 +59,7 @@ func (c *Cluster) Delete(ctx context.Context, path string, options any) error {
 }
 
 func (c *Cluster) call(ctx context.Context, method, path string, query url.Values, body, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, callTime, errSilent)
 	defer cancel()
 	answer, err := c.send(ctx, method, path, query, body)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -203,6 +204,16 @@ func TestBounds(t *testing.T) {
 	cancel()
 	if err := c.Get(ctx, "/x", nil, nil); err == nil || Transient(err) || !Uncertain(err) {
 		t.Errorf("a call that was given up: %v", err)
+	}
+}
+
+// A server that says nothing is given up when the caller's time is over, with the caller's words.
+func TestSilence(t *testing.T) {
+	_, config := serve(t, "{token: t}", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("no answer while you waited"))
+	defer cancel()
+	if err := open(t, config).Get(ctx, "/x", nil, nil); err == nil || !strings.Contains(err.Error(), ": no answer while you waited; look whether") || Transient(err) || !Uncertain(err) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 const (
 	// tokenFresh bounds the use of a token read from a file: kubelets replace it long before it expires.
 	tokenFresh = time.Minute
-	// early is how long before its end a credential of a plugin is replaced.
+	// early is the time before its end at which a credential of a plugin is replaced.
 	early = 10 * time.Second
 )
 
@@ -46,7 +46,7 @@ func newCredential(at found, getenv func(string) string) (*credential, error) {
 	case u.Provider != nil:
 		return nil, errors.New("auth-provider was removed from Kubernetes in 1.26; log in again with the program of your cloud, which writes exec")
 	case u.Username != "":
-		return nil, errors.New("Kubernetes has taken no username and password since 1.19; use a token, a certificate or exec")
+		return nil, errors.New("it has a username, which Kubernetes has not taken since 1.19; use a token, a certificate or exec")
 	case len(u.AsExtra) > 0 || u.As == "" && len(u.AsGroups)+len(u.AsUID) > 0:
 		return nil, errors.New("it acts as somebody else by as-user-extra, or by groups without a name, which is not possible here; use as, as-uid and as-groups")
 	}

@@ -132,8 +132,9 @@ func (c *Cluster) failed(ctx context.Context, method, path string, err error) er
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		e.lasting = true
-	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		e.Message, e.hint, e.lasting = fmt.Sprintf("%s did not answer within %s", c.server.Host, callTime), "look whether the cluster is up and reached from here", true
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		e.Message, e.lasting = c.server.Host+": "+context.Cause(ctx).Error(), true
+		e.hint = "look whether the cluster is up and reached from here"
 	case errors.As(err, &unknown):
 		e.hint, e.lasting = "certificate-authority in the kubeconfig is another one: fetch the kubeconfig again", true
 	case errors.As(err, &host):

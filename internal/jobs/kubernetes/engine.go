@@ -54,6 +54,9 @@ var _ jobs.Engine = (*Engine)(nil)
 
 // New returns the engine. Nothing is asked of a cluster yet.
 func New(o Options) *Engine {
+	if o.Told == nil {
+		o.Told = func(string) {}
+	}
 	return &Engine{o: o, pause: kubeapi.Pause, open: map[string]*kubeapi.Cluster{}}
 }
 
@@ -70,7 +73,7 @@ func (e *Engine) cluster(context string) (*kubeapi.Cluster, error) {
 	return c, err
 }
 
-// place is where a job is; as text it is [jobs.Ref].At. The context comes last, because only its name may have a slash.
+// place tells where a job is; as text it is [jobs.Ref].At. The context comes last, because only its name may have a slash.
 type place struct{ namespace, uid, host, context string }
 
 func (p place) String() string {
@@ -99,9 +102,9 @@ func (e *Engine) find(ref jobs.Ref) (*kubeapi.Cluster, place, error) {
 func (e *Engine) check(j *jobs.Job) error {
 	switch {
 	case e.o.Image == "":
-		return errors.New("Kubernetes needs the image that has the command in it; name it with --image, or in submit.image")
+		return errors.New("a job of Kubernetes needs the image that has the command in it; name it with --image, or in submit.image")
 	case e.o.Plimsoll == "":
-		return errors.New("Kubernetes needs an image of Plimsoll to copy it from; name it in submit.plimsoll_image")
+		return errors.New("a job of Kubernetes needs an image of Plimsoll to copy it from; name it in submit.plimsoll_image")
 	}
 	return j.Check()
 }

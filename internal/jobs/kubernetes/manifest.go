@@ -18,9 +18,9 @@ const (
 	agentName = "agent"
 	// user is nobody's in particular, as in the chart.
 	user = 65532
-	// kept is how long a Job is to be seen after its end: who submitted it may sleep over it.
+	// kept is the time for which a Job is to be seen after its end: who submitted it may sleep over it.
 	kept = 24 * time.Hour
-	// graceTime is what a run has beyond its own limit of time, to report it, and for images before it.
+	// graceTime is for images before a run, and its report after it, beyond its own limit of time.
 	graceTime = 10 * time.Minute
 	// maxSecret bounds a Secret, in bytes of its values (the API's MaxSecretSize).
 	maxSecret = 1 << 20
@@ -34,7 +34,7 @@ const (
 // object is one of the API's, before it is JSON.
 type object = map[string]any
 
-// secret is what goes with a job and must not be read in its pod's description, by key.
+// secret holds, by key, what goes with a job and must not be read in its pod's description.
 type secret map[string][]byte
 
 func secretOf(j *jobs.Job, w work) secret {
@@ -93,7 +93,8 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 		flags = append(flags, "--time-max="+j.Time.String())
 	}
 	env := []object{
-		{"name": "HOME", "value": homeDir}, {"name": "PLIMSOLL_JOB", "value": j.ID},
+		{"name": "HOME", "value": homeDir},
+		{"name": "PLIMSOLL_JOB", "value": j.ID},
 		{"name": "PLIMSOLL_RESOURCES_MIN_FREE", "value": "0"}, // the container has what the run needs for itself
 	}
 	requests, limits := object{}, object{}
@@ -119,7 +120,9 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 	}
 	volumes := []object{
 		{"name": "plimsoll-bin", "emptyDir": object{"sizeLimit": "256Mi"}},
-		{"name": "home", "emptyDir": object{}}, {"name": "tmp", "emptyDir": object{}}, {"name": "work", "emptyDir": object{}},
+		{"name": "home", "emptyDir": object{}},
+		{"name": "tmp", "emptyDir": object{}},
+		{"name": "work", "emptyDir": object{}},
 	}
 	if w.claim != "" {
 		volumes[3] = object{"name": "work", "persistentVolumeClaim": object{"claimName": w.claim}}

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// watchTime is how long one look at the pods of a job lasts at most. A Job that ends without a pod is seen after it.
+	// watchTime bounds one look at the pods of a job. A Job that ends without a pod is seen after it.
 	watchTime = 5 * time.Second
-	// overlap is how far before the newest line a log is opened again. The kubelet takes whole seconds, and lines of two streams may be a little
+	// overlap is the time before the newest line from which a log is opened again. The kubelet takes whole seconds, and lines of two streams may be a little
 	// out of order.
 	overlap = 2 * time.Second
 	// streamTime bounds one answer with a log, which is opened again then: a connection that nobody has told us is dead ends there.
@@ -152,7 +152,7 @@ func (l *follower) follow(ctx context.Context, c *kubeapi.Cluster, namespace, na
 	return err
 }
 
-// since is where the log is to be opened again, "" for its beginning.
+// since returns the time from which the log is to be opened again, "" for its beginning.
 func (l *follower) since() string {
 	if l.newest == 0 {
 		return ""

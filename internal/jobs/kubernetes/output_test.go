@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -17,9 +18,14 @@ import (
 
 // entries of a log, with the times at which they were written: some in the same instant, some out of order, one without an end.
 var entries = []struct{ at, text string }{
-	{"10:00:00.000000001", "first\n"}, {"10:00:00.000000001", "same instant\n"}, {"10:00:00.000000001", "same instant\n"},
-	{"10:00:01.500000000", "\n"}, {"10:00:01.400000000", "late, of the other stream\n"}, {"10:00:03.100000000", strings.Repeat("long ", 40) + "\n"},
-	{"10:00:03.100000000", "{\"json\": \"2026-11-29T10:00:00Z \"}\n"}, {"10:00:09.000000000", "no end"},
+	{"10:00:00.000000001", "first\n"},
+	{"10:00:00.000000001", "same instant\n"},
+	{"10:00:00.000000001", "same instant\n"},
+	{"10:00:01.500000000", "\n"},
+	{"10:00:01.400000000", "late, of the other stream\n"},
+	{"10:00:03.100000000", strings.Repeat("long ", 40) + "\n"},
+	{"10:00:03.100000000", "{\"json\": \"2026-11-29T10:00:00Z \"}\n"},
+	{"10:00:09.000000000", "no end"},
 }
 
 // logSince is the log as a kubelet sends it, from a second on.
@@ -60,9 +66,7 @@ func TestLogIsWholeAfterCuts(t *testing.T) {
 				skip := map[int64]int{}
 				since := l.since()
 				if since != "" {
-					for at, count := range l.seen {
-						skip[at] = count
-					}
+					maps.Copy(skip, l.seen)
 				}
 				text, _ := logSince(since)
 				stream := io.Reader(strings.NewReader(text))
@@ -189,6 +193,9 @@ func TestOutputOfAPodThatWasQuick(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.log = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "2026-11-29T10:00:00Z x") }
+		for range 20 { // something always changes
+			a.changes <- struct{}{}
+		}
 		looks := 0
 		a.before = func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.HasSuffix(r.URL.Path, "/pods") && r.URL.Query().Get("watch") == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jobs"
 )
 
-// right is what a request takes, as a Role says it: "create batch/jobs".
+// right names what a request takes, as a Role says it: "create batch/jobs".
 func right(r *http.Request) string {
 	path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/apis/"), "/api/")
 	before, behind, ok := strings.Cut(path, "/namespaces/")

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/jobs/kubeapi"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -157,14 +158,14 @@ func selector(refs []jobs.Ref) string {
 func podsOf(ctx context.Context, c *kubeapi.Cluster, namespace string, refs []jobs.Ref) (podList, error) {
 	var list podList
 	err := c.Get(ctx, kubeapi.Path("v1", namespace, "pods"), url.Values{"labelSelector": {selector(refs)}, "limit": {maxListed}}, &list)
-	slices.SortStableFunc(list.Items, func(a, b pod) int { return b.Metadata.CreationTimestamp.Compare(a.Metadata.CreationTimestamp) })
+	sorting.StableBy(list.Items, func(a, b pod) int { return b.Metadata.CreationTimestamp.Compare(a.Metadata.CreationTimestamp) })
 	return list, err
 }
 
 // notStarted is the exit status of a job whose command never ran, as of `plimsoll run`.
 const notStarted = 125
 
-// status is what a Job is at, by itself and its newest pod, nil for none.
+// status tells what a Job is at, by itself and its newest pod, nil for none.
 func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, err error) {
 	s.Phase = jobs.Queued
 	if p != nil {
@@ -189,7 +190,7 @@ func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, 
 	return s, err
 }
 
-// status is what the pod alone tells.
+// status returns as much as the pod alone tells.
 func (p *pod) status() jobs.Status {
 	s := jobs.Status{Phase: jobs.Queued, Node: p.Spec.NodeName, Reason: p.Status.Reason, Detail: p.Status.Message}
 	agent := p.agent()

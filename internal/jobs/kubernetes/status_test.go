@@ -145,6 +145,9 @@ func TestStatus(t *testing.T) {
 			if c.want.Phase == jobs.Ended && c.pod != "" && c.want.ExitCode != 125 && name != "preempted" && got.Ended.Sub(got.Started) != 8*time.Second {
 				t.Errorf("from %v to %v", got.Started, got.Ended)
 			}
+			if name == "preempted" && got.Outcome() != journal.OutcomeSignalled {
+				t.Errorf("its outcome is %s", got.Outcome())
+			}
 			got.Report = nil
 			if got.Ended = c.want.Ended; got.Phase != jobs.Running {
 				got.Started = c.want.Started

@@ -336,7 +336,7 @@ func TestCommit(t *testing.T) {
 	refused("push it first")
 	run(t, dir, "git", "remote", "add", "origin", origin)
 	run(t, dir, "git", "push", "-q", "origin", "HEAD:main")
-	refused("list its host")
+	refused("list its host in submit.hosts")
 	run(t, dir, "git", "remote", "set-url", "origin", "https://me:hunter2@elsewhere.example/x")
 	refused("list its host")
 	for remote, want := range map[string]string{

@@ -13,11 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
@@ -35,7 +35,7 @@ const (
 // is.
 const fetchScript = `git init -q src && cd src && git remote add origin "$1" && git fetch -q --depth 1 origin "$2" && git checkout -q --detach FETCH_HEAD`
 
-// work is how the work directory comes to be. command fills it in the init container, nil for none.
+// work fills the work directory. command does it in the init container, nil for none.
 type work struct {
 	dir     string
 	command []string
@@ -44,9 +44,9 @@ type work struct {
 }
 
 var (
-	validClaim = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`)
-	fullHash   = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-	scpLike    = regexp.MustCompile(`^[^/@:]+@([^/:]+):(.+)$`)
+	validClaim = lazy.Regexp(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`)
+	fullHash   = lazy.Regexp(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	scpLike    = lazy.Regexp(`^[^/@:]+@([^/:]+):(.+)$`)
 )
 
 // fill prepares what Options.Work asks for. dir is the directory that it is about.
@@ -55,7 +55,7 @@ func (e *Engine) fill(ctx context.Context, dir string) (work, error) {
 	switch {
 	case e.o.Work == "":
 		return work{dir: workDir}, nil
-	case isClaim && validClaim.MatchString(claim):
+	case isClaim && validClaim().MatchString(claim):
 		return work{dir: workDir, claim: claim}, nil
 	case e.o.Work == "archive":
 		body, err := pack(ctx, dir)
@@ -92,7 +92,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 // commitOf returns the commit that is checked out in dir, and where it can be fetched.
 func commitOf(ctx context.Context, dir string, hosts []string) (address, hash string, err error) {
 	hash, err = git(ctx, dir, "rev-parse", "--verify", "HEAD")
-	if err != nil || !fullHash.MatchString(hash) {
+	if err != nil || !fullHash().MatchString(hash) {
 		return "", "", fmt.Errorf("--work commit needs a git repository with a commit, and %s is none", printable.Name(dir))
 	}
 	changed, err := git(ctx, dir, "status", "--porcelain")
@@ -106,12 +106,12 @@ func commitOf(ctx context.Context, dir string, hosts []string) (address, hash st
 	if err != nil {
 		return "", "", errors.New("--work commit fetches from the remote origin, and the repository has none; git remote add origin URL")
 	}
-	if m := scpLike.FindStringSubmatch(address); m != nil {
+	if m := scpLike().FindStringSubmatch(address); m != nil {
 		address = "https://" + m[1] + "/" + m[2]
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || !slices.Contains(hosts, u.Hostname()) {
-		return "", "", fmt.Errorf("a commit may come from %s only, and origin is %q; list its host in submit.kubernetes.hosts", orNone(hosts), printable.Name(limit.Short(hidePassword(address), 200)))
+		return "", "", fmt.Errorf("a commit may come from %s only, and origin is %q; list its host in submit.hosts", orNone(hosts), printable.Name(limit.Short(hidePassword(address), 200)))
 	}
 	return (&url.URL{Scheme: "https", Host: u.Host, Path: u.Path}).String(), hash, nil
 }

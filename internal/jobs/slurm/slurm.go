@@ -47,7 +47,7 @@ const (
 	maxSaid   = 400
 	// cleanTime bounds the attempt to take back a job of which it is not known whether Slurm has it.
 	cleanTime = 10 * time.Second
-	// margin is for plimsoll itself and the shell around it, beside the limit of the run; where that is large, a thirtieth of it: a run keeps
+	// margin is the memory of plimsoll itself and the shell around it beside the limit of the run; where that is large, a thirtieth of it: a run keeps
 	// a thirty-second part of what the job has free.
 	margin = 64 * limit.MiB
 )

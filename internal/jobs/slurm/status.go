@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jobs"
 )
 
-// columns are those that squeue is asked for, with their widths. A value that is wider is cut by it.
+// columns lists the fields that squeue prints, with their widths. A value that is wider is cut by it.
 var columns = []struct {
 	name  string
 	width int

@@ -17,6 +17,8 @@ const (
 	SourceReservation = "reservation"
 	SourceProject     = "history:project"
 	SourceTool        = "history:tool"
+	SourceImport      = "history:import"
+	SourceFleet       = "history:fleet"
 	SourceConfigured  = "configured"
 	SourceProfile     = "profile"
 	SourceDefault     = "default"
@@ -50,6 +52,8 @@ type Input struct {
 	// used when the variant's own history gives no estimate.
 	Siblings     Pool
 	ToolSiblings func() Pool
+	// Elsewhere are histories of other hosts, asked one after the other when this host has seen no run of the variant.
+	Elsewhere []Elsewhere
 	// Configured is the initial estimate of the configuration, Profile that of the built-in
 	// profile of the tool; 0 means none.
 	Configured, Profile limit.Bytes
@@ -57,10 +61,19 @@ type Input struct {
 	Estimator string
 }
 
+// Elsewhere is a history of other hosts.
+type Elsewhere struct {
+	// Source is SourceImport or SourceFleet.
+	Source string
+	// Samples returns what they have seen of the variant in this project, and in all projects, both oldest first. It may wait.
+	Samples func() (project, all []Sample)
+}
+
 // Estimate returns the first estimate that there is of: the variant's history in the project, the tool's other variants there, the
-// variant's history elsewhere, the tool's elsewhere, the configured initial estimate, the profile's, [FirstGuess]. A history that shows no
-// need (see evidence) is passed over; when none does, the initial estimate holds (Guessed), and Source and Samples say which history it was
-// held against. The error is about an unknown estimator.
+// variant's history in other projects, the tool's in others, the configured initial estimate, the profile's, [FirstGuess]. What other hosts
+// have seen of the variant comes before what this one concludes from other variants. A history that shows no need (see evidence) is passed
+// over; when none does, the initial estimate holds (Guessed), and Source and Samples say which history it was held against. The error is
+// about an unknown estimator.
 func (in Input) Estimate() (Estimate, error) {
 	estimator, err := ByName(in.Estimator)
 	if err != nil {
@@ -83,7 +96,22 @@ func (in Input) Estimate() (Estimate, error) {
 	if e, ok := from(in.Project, SourceProject); ok {
 		return e, nil
 	}
+	elsewhere := func() (Estimate, bool) {
+		for _, other := range in.Elsewhere {
+			project, all := other.Samples()
+			if e, ok := from(project, other.Source); ok {
+				return e, true
+			}
+			if e, ok := from(all, other.Source); ok {
+				return e, true
+			}
+		}
+		return Estimate{}, false
+	}
 	if e, ok := in.Siblings.estimate(estimator, first, SourceProject); ok {
+		if seen, ok := elsewhere(); ok {
+			return seen, nil
+		}
 		return e, nil
 	}
 	tool := in.Tool
@@ -91,6 +119,9 @@ func (in Input) Estimate() (Estimate, error) {
 		tool = in.ToolSamples()
 	}
 	if e, ok := from(tool, SourceTool); ok {
+		return e, nil
+	}
+	if e, ok := elsewhere(); ok {
 		return e, nil
 	}
 	if in.ToolSiblings != nil {

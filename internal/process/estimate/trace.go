@@ -89,13 +89,13 @@ func ReadTrace(r io.Reader, name string) ([]Task, TraceCount, error) {
 }
 
 type trace struct {
-	reader                                                        *bufio.Reader
-	name                                                          string
-	line                                                          int // of the record's first line
-	next                                                          int // lines read
-	comma                                                         bool
-	cut                                                           bool // the last record ended without a newline
-	columns                                                       []string
+	reader                                                                *bufio.Reader
+	name                                                                  string
+	line                                                                  int // of the record's first line
+	next                                                                  int // lines read
+	comma                                                                 bool
+	cut                                                                   bool // the last record ended without a newline
+	columns                                                               []string
 	process, tag, status, peak, memory, realtime, submit, start, complete int
 }
 

@@ -19,7 +19,7 @@ import (
 type Host struct {
 	Reading headroom.Reading
 	Err     error
-	// Given is what an engine has set aside for the job that this is, 0 for none, and GivenBy that engine. It bounds the limit of a run, whether or not
+	// Given is the memory that an engine has set aside for this job, 0 for none, and GivenBy that engine. It bounds the limit of a run, whether or not
 	// a cgroup holds it. Admission goes by the host's memory: the jobs beside this one are in its ledger.
 	Given   limit.Bytes
 	GivenBy string
@@ -181,6 +181,9 @@ func (n Numbers) Ask(s config.Settings) admission.Request {
 		r.AskedBy = askedBy(s, "initial_estimate")
 	}
 	r.Least = max(0, n.Reservation-n.Estimate.FromKills)
+	if n.Estimate.Source == estimate.SourceFleet || n.Estimate.Source == estimate.SourceImport {
+		r.Least = 0 // what others say keeps no run out
+	}
 	if s.Wait == config.Forever {
 		r.Wait = admission.Forever
 	}

@@ -77,3 +77,16 @@ func TestSmallContainer(t *testing.T) {
 		}
 	}
 }
+
+// What other hosts say of a need keeps no run out: it is set aside as far as there is room.
+func TestOtherHostsKeepNoRunOut(t *testing.T) {
+	samples := []estimate.Sample{{Demand: 900 * limit.GiB, Exact: true}}
+	for source, least := range map[string]bool{estimate.SourceFleet: false, estimate.SourceImport: false, estimate.SourceTool: true} {
+		known := estimate.Input{Elsewhere: []estimate.Elsewhere{{Source: source, Samples: func() (a, b []estimate.Sample) { return samples, nil }}}}
+		s := config.Settings{MemoryMax: config.Auto, InitialEstimate: limit.GiB}
+		n, err := Decide(s, known, Host{Err: errors.New("unreadable")})
+		if ask := n.Ask(s); err != nil || !ask.Yields || (ask.Least > 0) != least || n.Estimate.Source != source {
+			t.Errorf("%s: at least %s of %s, %v", source, ask.Least.Human(), ask.Reservation.Human(), err)
+		}
+	}
+}

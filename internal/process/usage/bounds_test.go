@@ -111,6 +111,7 @@ func TestTheFullestFileIsWithinTheBound(t *testing.T) {
 	r := usage.Run{
 		Time: time.Date(9999, 1, 1, 1, 1, 1, 999e6, time.UTC), Peak: 1 << 50, PeakAnon: 1 << 50, Limit: 1 << 50, Method: long, Layer: long,
 		Outcome: journal.Outcome(long), OOMKills: 1 << 40, KilledChildren: 1 << 40, Duration: 99 * 365 * 24 * time.Hour, ExitCode: -1 << 31, Exact: true,
+		Tokens: 1 << 50, Cost: 123456789.12345678, PlanCost: 123456789.12345678, Answers: 1<<32 - 1, AnswerP99: 1 << 50, ID: strings.Repeat("a", 64),
 	}
 	mustAppend(t, h, usage.Project{Key: "one", Path: strings.Repeat("\u2028", 5000)}, "t", r)
 	status, err := os.Stat(filepath.Join(h.Directory(), "one.json"))

@@ -25,13 +25,14 @@ const (
 	MaxVariants = 24
 	// MaxFileBytes is the largest file that is read; one that is larger is damaged,
 	// because MaxTools × KeptRuns of the longest records take less.
-	MaxFileBytes = 8 << 20
+	MaxFileBytes = 10 << 20
 )
 
 // document is one project's file.
 type document struct {
 	Schema  int            `json:"schema"`
 	Project string         `json:"project"`
+	Shared  string         `json:"shared,omitempty"`
 	Path    string         `json:"path,omitempty"`
 	Appends int64          `json:"appends"`
 	Evicted int64          `json:"evicted_tools,omitempty"`
@@ -66,6 +67,7 @@ type record struct {
 	PlanCost float64         `json:"plan_usd,omitempty"`
 	Answers  uint32          `json:"answers,omitempty"`
 	P99      int64           `json:"answer_p99,omitempty"`
+	ID       string          `json:"id,omitempty"`
 }
 
 func toRecord(r Run) record {
@@ -73,7 +75,7 @@ func toRecord(r Run) record {
 		Time: r.Time.Round(0).UTC().Truncate(time.Millisecond), Peak: r.Peak, Anon: r.PeakAnon, Method: r.Method, Exact: r.Exact,
 		Outcome: r.Outcome, OOMKills: r.OOMKills, Killed: r.KilledChildren, Limit: r.Limit,
 		Duration: r.Duration.Milliseconds(), Layer: r.Layer, ExitCode: r.ExitCode,
-		Tokens: r.Tokens, Cost: r.Cost, PlanCost: r.PlanCost, Answers: r.Answers, P99: r.AnswerP99,
+		Tokens: r.Tokens, Cost: r.Cost, PlanCost: r.PlanCost, Answers: r.Answers, P99: r.AnswerP99, ID: r.ID,
 	}
 }
 
@@ -82,7 +84,7 @@ func (r record) run() Run {
 		Time: r.Time, Peak: r.Peak, PeakAnon: r.Anon, Method: r.Method, Exact: r.Exact,
 		Outcome: r.Outcome, OOMKills: r.OOMKills, KilledChildren: r.Killed, Limit: r.Limit,
 		Duration: time.Duration(r.Duration) * time.Millisecond, Layer: r.Layer, ExitCode: r.ExitCode,
-		Tokens: r.Tokens, Cost: r.Cost, PlanCost: r.PlanCost, Answers: r.Answers, AnswerP99: r.P99,
+		Tokens: r.Tokens, Cost: r.Cost, PlanCost: r.PlanCost, Answers: r.Answers, AnswerP99: r.P99, ID: r.ID,
 	}
 }
 
@@ -104,6 +106,9 @@ func parse(body []byte, key string) (*document, error) {
 	}
 	if d.Appends < 0 || d.Evicted < 0 || len(d.Path) > maxPath {
 		return nil, errors.New("its counts are impossible")
+	}
+	if err := validShared(d.Shared); err != nil {
+		return nil, err
 	}
 	seen := make(map[string]bool, len(d.Tools))
 	for i, s := range d.Tools {
@@ -155,27 +160,31 @@ func unusable(body []byte, decoding error) error {
 // add appends one run and drops older ones of its tool beyond keep. It returns the history that was removed to make room for a new tool or
 // variant, nil for none.
 func (d *document) add(tool string, r Run, keep int) (evicted *toolHistory) {
-	d.Appends++
-	name := historyKey(tool, r.Variant)
-	at := slices.IndexFunc(d.Tools, func(s *toolHistory) bool { return s.Tool == name })
-	if at < 0 {
-		if evicted = d.toEvict(tool, r.Variant); evicted != nil {
-			d.Tools = slices.DeleteFunc(d.Tools, func(s *toolHistory) bool { return s == evicted })
-			d.Evicted++
-		}
-		d.Tools = append(d.Tools, &toolHistory{Tool: name})
-		at = len(d.Tools) - 1
-	}
-	s := d.Tools[at]
+	s, evicted := d.place(tool, r.Variant)
 	s.Recorded++
 	s.OOMKills += int64(r.OOMKills)
-	s.Last = d.Appends
 	s.Runs = append(s.Runs, toRecord(r))
 	for len(s.Runs) > keep {
 		at := runToEvict(s.Runs, keep)
 		s.Runs = slices.Delete(s.Runs, at, at+1)
 	}
 	return evicted
+}
+
+// place returns the history of a variant, and makes it where there is none: then evicted is the one that made room, nil for none.
+func (d *document) place(tool, variant string) (s, evicted *toolHistory) {
+	d.Appends++
+	name := historyKey(tool, variant)
+	if s = d.history(name); s == nil {
+		if evicted = d.toEvict(tool, variant); evicted != nil {
+			d.Tools = slices.DeleteFunc(d.Tools, func(s *toolHistory) bool { return s == evicted })
+			d.Evicted++
+		}
+		s = &toolHistory{Tool: name}
+		d.Tools = append(d.Tools, s)
+	}
+	s.Last = d.Appends
+	return s, evicted
 }
 
 // runToEvict returns the index of the run to drop when there are more than keep: the oldest; or the oldest brief one when those take more

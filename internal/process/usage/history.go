@@ -75,7 +75,7 @@ func (h *History) Directory() string { return h.directory }
 // Append records one run of a tool in a project. The error is an [OffError] when the history
 // could not be written, or wraps [ErrInvalid]; in both cases nothing was recorded.
 func (h *History) Append(p Project, tool string, r Run) error {
-	if err := errors.Join(validKey(p.Key), validTool(tool)); err != nil {
+	if err := errors.Join(validKey(p.Key), validTool(tool), validShared(p.Shared)); err != nil {
 		return err
 	}
 	r.Method, r.Layer, r.Outcome = word(r.Method), word(r.Layer), journal.Outcome(word(string(r.Outcome)))
@@ -108,21 +108,14 @@ func (h *History) Append(p Project, tool string, r Run) error {
 // replace reads the project's file, adds a run and writes the file anew. The caller holds the project's lock.
 func (h *History) replace(root *os.Root, name string, p Project, tool string, r Run) error {
 	path := filepath.Join(h.directory, name)
-	d, err := h.read(root, name, p.Key)
-	damaged := (*damage)(nil)
-	switch {
-	case err == nil:
-	case errors.Is(err, fs.ErrNotExist):
-		d = &document{Schema: Schema, Project: p.Key}
-	case errors.As(err, &damaged):
-		if err := h.setAside(root, name, damaged); err != nil {
-			return err
-		}
-		d = &document{Schema: Schema, Project: p.Key}
-	default:
+	d, err := h.begin(root, name, p.Key)
+	if err != nil {
 		return err
 	}
 	d.Path = cut(p.Path, maxPath)
+	if p.Shared != "" {
+		d.Shared = p.Shared
+	}
 	// A variant that makes room is counted and not told: scripts that are written anew each time would tell with each run.
 	if evicted := d.add(tool, r, h.options.Keep); evicted != nil && !strings.Contains(evicted.Tool, variantMark) {
 		h.warn(Warning{
@@ -134,6 +127,21 @@ func (h *History) replace(root *os.Root, name string, p Project, tool string, r 
 		sweep(root, p.Key)
 	}
 	return h.put(root, name, d)
+}
+
+// begin returns a project's document to add to, a new one where there is none or it is damaged. The caller holds the project's lock.
+func (h *History) begin(root *os.Root, name, key string) (*document, error) {
+	d, err := h.read(root, name, key)
+	damaged := (*damage)(nil)
+	switch {
+	case err == nil:
+		return d, nil
+	case errors.As(err, &damaged):
+		err = h.setAside(root, name, damaged)
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	}
+	return &document{Schema: Schema, Project: key}, err
 }
 
 // put writes the project's file anew. The caller holds the project's lock.
@@ -252,7 +260,7 @@ func (d *document) summaries() []Summary {
 	for _, s := range d.Tools {
 		tool, variant := splitHistoryKey(s.Tool)
 		list = append(list, Summary{
-			Project: Project{Key: d.Project, Path: d.Path}, Tool: tool, Variant: variant,
+			Project: Project{Key: d.Project, Path: d.Path, Shared: d.Shared}, Tool: tool, Variant: variant,
 			Recorded: s.Recorded, OOMKills: s.OOMKills, Runs: s.runs(),
 		})
 	}

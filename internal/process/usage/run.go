@@ -54,6 +54,8 @@ type Run struct {
 	// Variant names the use of a generic tool, "" where there are none: "test" of make
 	// test. Runs of one variant are kept together; see [History.Variants].
 	Variant string
+	// ID names the run among those of all hosts, "" where nobody has named it; see [Observation].
+	ID string
 }
 
 // Project identifies the project to which a history belongs.
@@ -64,6 +66,8 @@ type Project struct {
 	Key string
 	// Path is the project's directory, for people; it is cut to 4,096 bytes.
 	Path string
+	// Shared names the project on all hosts, "" where nobody has named it. It has the form of a key.
+	Shared string
 }
 
 // Summary is the history of one variant of a tool in one project.
@@ -85,6 +89,8 @@ var ErrInvalid = errors.New("not recordable")
 
 const (
 	maxKey     = 120
+	maxID      = 64
+	maxCost    = 1e9
 	maxTool    = 200
 	maxPath    = 4096
 	maxWord    = 64 // of Method, Outcome, Layer
@@ -117,6 +123,22 @@ func validTool(tool string) error {
 	return nil
 }
 
+func validShared(name string) error {
+	if name == "" {
+		return nil
+	}
+	return validKey(name)
+}
+
+func validID(id string) error {
+	if len(id) > maxID || strings.ContainsFunc(id, func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '/' || c == '-' || c == '_')
+	}) {
+		return fmt.Errorf("%w: the ID %.40q; it must have at most %d letters, digits, '/', '-' and '_'", ErrInvalid, id, maxID)
+	}
+	return nil
+}
+
 // valid returns an error when a value in r is impossible. The upper bounds are far beyond any machine (1 PiB, 2^40 kills, a hundred years):
 // they catch damage, not large runs.
 func (r Run) valid() error {
@@ -138,6 +160,17 @@ func (r Run) valid() error {
 	}
 	if r.Duration < 0 || r.Duration > maxSeconds*time.Second {
 		return fmt.Errorf("%w: the duration is %v", ErrInvalid, r.Duration)
+	}
+	for _, n := range []int64{r.Tokens, int64(r.Answers), r.AnswerP99} {
+		if n < 0 || n > 1<<50 {
+			return fmt.Errorf("%w: %d tokens or answers", ErrInvalid, n)
+		}
+	}
+	if !(r.Cost >= 0 && r.Cost <= maxCost && r.PlanCost >= 0 && r.PlanCost <= maxCost) { // not a number fails too
+		return fmt.Errorf("%w: it cost %v and %v", ErrInvalid, r.Cost, r.PlanCost)
+	}
+	if err := validID(r.ID); err != nil {
+		return err
 	}
 	if err := validVariant(r.Variant); err != nil {
 		return err

@@ -16,10 +16,28 @@ type agent struct {
 	read  func(path string) call
 	edit  func(path, before, after string) call
 	run   func(command string) call
-	plan  func(done []string, through int, todo []string) call
+	plan  func(items []item) call
 	ended func(output string, code int) string // what a command's result looks like
 	wrote func(path string) string
 }
+
+// An item stands on the list of what is to do.
+type item struct {
+	text  string
+	state state
+}
+
+// state tells how far an item is.
+type state int
+
+const (
+	open state = iota
+	done
+	atHand
+)
+
+// word returns the agent's word for the state.
+func (i item) word(open, done, atHand string) string { return []string{open, done, atHand}[i.state] }
 
 // A call of a tool: with arguments, or with a text where the tool takes one.
 type call struct {
@@ -57,8 +75,22 @@ func (w *writer) run(say, command, output string, code int) {
 	w.turns = append(w.turns, turn{say: say, call: w.agent.run(command), result: w.ended(output, code), failed: code != 0})
 }
 
-func (w *writer) plan(say string, done []string, through int, todo []string) {
-	w.turns = append(w.turns, turn{say: say, call: w.agent.plan(done, through, todo), result: "OK"})
+// plan writes the list with what was done up to there; with all of that done the first of the others is at hand.
+func (w *writer) plan(say string, tasks []string, through int, todo []string) {
+	var items []item
+	for i, text := range tasks {
+		items = append(items, item{text, open})
+		if i < through {
+			items[i].state = done
+		}
+	}
+	for i, text := range todo {
+		items = append(items, item{text, open})
+		if i == 0 && through == len(tasks) {
+			items[len(items)-1].state = atHand
+		}
+	}
+	w.turns = append(w.turns, turn{say: say, call: w.agent.plan(items), result: "OK"})
 }
 
 func (w *writer) say(text string) { w.turns = append(w.turns, turn{say: text}) }

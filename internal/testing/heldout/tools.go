@@ -20,21 +20,10 @@ var claudeCode = agent{
 	run: func(command string) call {
 		return call{name: "Bash", arguments: object{"command": command, "description": "Runs it"}}
 	},
-	plan: func(done []string, through int, todo []string) call {
+	plan: func(items []item) call {
 		var list []any
-		for i, item := range done {
-			status := "pending"
-			if i < through {
-				status = "completed"
-			}
-			list = append(list, object{"content": item, "status": status, "activeForm": "Working"})
-		}
-		for i, item := range todo {
-			status := "pending"
-			if i == 0 && through == len(done) {
-				status = "in_progress"
-			}
-			list = append(list, object{"content": item, "status": status, "activeForm": "Working"})
+		for _, one := range items {
+			list = append(list, object{"content": one.text, "status": one.word("pending", "completed", "in_progress"), "activeForm": "Working"})
 		}
 		return call{name: "TodoWrite", arguments: object{"todos": list}}
 	},
@@ -66,17 +55,10 @@ var codex = agent{
 	run: func(command string) call {
 		return call{name: "shell", arguments: object{"command": []string{"bash", "-lc", command}, "workdir": "/workspace"}}
 	},
-	plan: func(done []string, through int, todo []string) call {
+	plan: func(items []item) call {
 		var list []any
-		for i, item := range done {
-			status := "pending"
-			if i < through {
-				status = "completed"
-			}
-			list = append(list, object{"step": item, "status": status})
-		}
-		for _, item := range todo {
-			list = append(list, object{"step": item, "status": "pending"})
+		for _, one := range items {
+			list = append(list, object{"step": one.text, "status": one.word("pending", "completed", "pending")})
 		}
 		return call{name: "update_plan", arguments: object{"explanation": "", "plan": list}}
 	},
@@ -100,17 +82,10 @@ var geminiCLI = agent{
 	run: func(command string) call {
 		return call{name: "run_shell_command", arguments: object{"command": command}}
 	},
-	plan: func(done []string, through int, todo []string) call {
+	plan: func(items []item) call {
 		var list []any
-		for i, item := range done {
-			status := "pending"
-			if i < through {
-				status = "completed"
-			}
-			list = append(list, object{"description": item, "status": status})
-		}
-		for _, item := range todo {
-			list = append(list, object{"description": item, "status": "pending"})
+		for _, one := range items {
+			list = append(list, object{"description": one.text, "status": one.word("pending", "completed", "pending")})
 		}
 		return call{name: "write_todos", arguments: object{"todos": list}}
 	},
@@ -130,17 +105,10 @@ var harbour = agent{
 		return call{name: "fs.patch", arguments: object{"target": path, "hunks": []any{object{"remove": before, "insert": after}}}}
 	},
 	run: func(command string) call { return call{name: "terminal.exec", arguments: object{"line": command}} },
-	plan: func(done []string, through int, todo []string) call {
+	plan: func(items []item) call {
 		var b strings.Builder
-		for i, item := range done {
-			mark := " "
-			if i < through {
-				mark = "x"
-			}
-			fmt.Fprintf(&b, "- [%s] %s\n", mark, item)
-		}
-		for _, item := range todo {
-			fmt.Fprintf(&b, "- [ ] %s\n", item)
+		for _, one := range items {
+			fmt.Fprintf(&b, "- [%s] %s\n", one.word(" ", "x", " "), one.text)
 		}
 		return call{name: "checklist.set", arguments: object{"markdown": b.String()}}
 	},
@@ -163,21 +131,10 @@ var sidebar = agent{
 	run: func(command string) call {
 		return call{name: "execute_command", arguments: object{"command": command, "cwd": "."}}
 	},
-	plan: func(done []string, through int, todo []string) call {
+	plan: func(items []item) call {
 		var b strings.Builder
-		for i, item := range done {
-			mark := " "
-			if i < through {
-				mark = "x"
-			}
-			fmt.Fprintf(&b, "[%s] %s\n", mark, item)
-		}
-		for i, item := range todo {
-			mark := " "
-			if i == 0 && through == len(done) {
-				mark = "-"
-			}
-			fmt.Fprintf(&b, "[%s] %s\n", mark, item)
+		for _, one := range items {
+			fmt.Fprintf(&b, "[%s] %s\n", one.word(" ", "x", "-"), one.text)
 		}
 		return call{name: "update_todo_list", arguments: object{"todos": b.String()}}
 	},
@@ -207,13 +164,10 @@ var symbols = agent{
 	run: func(command string) call {
 		return call{name: "execute_shell_command", arguments: object{"command": command, "capture_stderr": true}}
 	},
-	plan: func(done []string, through int, todo []string) call {
+	plan: func(items []item) call {
 		var list []any
-		for i, item := range done {
-			list = append(list, object{"id": fmt.Sprint(i + 1), "title": item, "done": i < through})
-		}
-		for i, item := range todo {
-			list = append(list, object{"id": fmt.Sprint(len(done) + i + 1), "title": item, "done": false})
+		for i, one := range items {
+			list = append(list, object{"id": fmt.Sprint(i + 1), "title": one.text, "done": one.state == done})
 		}
 		return call{name: "set_tasks", arguments: object{"tasks": list}}
 	},
@@ -240,17 +194,10 @@ var oneEditor = agent{
 	run: func(command string) call {
 		return call{name: "execute_bash", arguments: object{"command": command, "is_input": "false"}}
 	},
-	plan: func(done []string, through int, todo []string) call {
+	plan: func(items []item) call {
 		var list []any
-		for i, item := range done {
-			status := "todo"
-			if i < through {
-				status = "done"
-			}
-			list = append(list, object{"id": fmt.Sprint(i), "title": item, "status": status, "notes": ""})
-		}
-		for i, item := range todo {
-			list = append(list, object{"id": fmt.Sprint(len(done) + i), "title": item, "status": "todo", "notes": ""})
+		for i, one := range items {
+			list = append(list, object{"id": fmt.Sprint(i), "title": one.text, "status": one.word("todo", "done", "todo"), "notes": ""})
 		}
 		return call{name: "task_tracker", arguments: object{"command": "plan", "task_list": list}}
 	},

@@ -79,7 +79,7 @@ func NewSession(o SessionOptions) *Session {
 	}
 	s := &Session{o: o, r: rand.New(rand.NewPCG(o.Seed, uint64(o.Dialect)<<8|uint64(o.Content)))}
 	s.frame()
-	s.add(s.user("Task: "+Task+" "+Text(English, s.r, 600)))
+	s.add(s.user("Task: " + Task + " " + Text(English, s.r, 600)))
 	return s
 }
 

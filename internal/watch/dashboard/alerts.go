@@ -16,9 +16,9 @@ import (
 type Alert struct {
 	// Level is "warning" or "critical".
 	Level string    `json:"level"`
-	Run   string    `json:"run"` // "" for a budget, which belongs to none
+	Run   string    `json:"run"` // "" for a budget or another host, which belong to none
 	Tool  string    `json:"tool"`
-	What  string    `json:"what"` // "memory", "idle", "oom", "result", "window", "waiting", "refused", "loop", "spend", "died", or the name of a budget
+	What  string    `json:"what"` // "memory", "idle", "oom", "result", "window", "waiting", "refused", "loop", "spend", "died", "host", "fleet", or the name of a budget
 	Text  string    `json:"text"`
 	Time  time.Time `json:"time"`
 	// Help is the command to type about it.

@@ -105,6 +105,7 @@ func (s *snapshot) since(seen map[string]string, rest *string, order *string) (t
 type hub struct {
 	dir      string
 	host     func() (Host, bool)
+	more     func(time.Time) []Alert // nil has none
 	past     past
 	spending spending // for look alone
 
@@ -172,7 +173,7 @@ func (h *hub) look() {
 		}
 		var s *snapshot
 		if err == nil {
-			s, err = snapshotOf(store, h.host, &h.past, &h.spending)
+			s, err = snapshotOf(store, h.host, h.more, &h.past, &h.spending)
 		}
 		if err != nil {
 			s, err = &snapshot{rest: rest(nil, nil, nil, err.Error())}, nil

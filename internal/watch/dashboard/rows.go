@@ -84,7 +84,7 @@ func liveRow(run *runs.Run) row {
 }
 
 // snapshotOf polls the store and returns a snapshot of it.
-func snapshotOf(store *runs.Store, host func() (Host, bool), before *past, money *spending) (*snapshot, error) {
+func snapshotOf(store *runs.Store, host func() (Host, bool), more func(time.Time) []Alert, before *past, money *spending) (*snapshot, error) {
 	if err := store.Poll(); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,11 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), before *past, money
 	now := time.Now()
 	spent := money.today(entries, now)
 	alerts := alertsOf(entries, live, now, total, func(e *runs.Entry, what string) string { return before.command(store, e, what) })
-	s.rest = rest(h, append(budgetAlerts(spent, now), alerts...), spent, "")
+	first := budgetAlerts(spent, now)
+	if more != nil {
+		first = append(more(now), first...)
+	}
+	s.rest = rest(h, append(first, alerts...), spent, "")
 	return s, nil
 }
 

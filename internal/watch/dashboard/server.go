@@ -42,6 +42,8 @@ type Options struct {
 	// Spent returns what these runs have spent today, by tool, and what of the budgets is. It is asked every ten seconds while somebody looks; nil leaves
 	// it out.
 	Spent func(context.Context, []runs.Entry) Spending
+	// Alerts returns those that belong to no run of this host. It is asked at every look; nil has none.
+	Alerts func(now time.Time) []Alert
 	// Help returns the command that helps with a run that went wrong, "" for none, and the steps that could be next. It may be nil.
 	Help func(r *runs.Run) (command string, next []string)
 	// Cut returns a text that was cut from a conversation. It may be nil.
@@ -103,7 +105,7 @@ func New(o Options) (*Server, error) {
 		names[p.Name] = true
 	}
 	s := &Server{o: o, token: sha256.Sum256([]byte(o.Token)), base: folder + rand.Text() + "/", cookie: rand.Text(), pages: o.Pages}
-	s.hub = &hub{dir: o.StateDir, host: o.Host}
+	s.hub = &hub{dir: o.StateDir, host: o.Host, more: o.Alerts}
 	s.hub.past.help = o.Help
 	s.hub.spending = spending{read: o.Spent, cost: o.Cost}
 	return s, nil

@@ -198,7 +198,12 @@ func TestMetricsAreDocumented(t *testing.T) {
 	all.ShowTraces(func() metrics.Traces {
 		return metrics.Traces{Sending: true, Sent: 5, Dropped: 4, Rejected: 3, Requests: 3, Failures: 1, QueuedBytes: 77}
 	})
+	all.ShowFleet(func() metrics.Fleet {
+		return metrics.Fleet{Away: 90 * time.Second, Hosts: 3, Gone: 1, Running: 7, Waiting: 2, Oldest: time.Hour, TotalBytes: 64, AvailableBytes: 8}
+	})
 	for _, want := range []string{
+		"plimsoll_fleet_away_seconds 90", `plimsoll_fleet_hosts{state="heard"} 3`, `plimsoll_fleet_hosts{state="gone"} 1`, `plimsoll_fleet_runs{state="running"} 7`,
+		`plimsoll_fleet_runs{state="waiting"} 2`, "plimsoll_fleet_waiting_max_seconds 3600", "plimsoll_fleet_memory_total_bytes 64", "plimsoll_fleet_memory_available_bytes 8",
 		`plimsoll_traces_spans_total{outcome="sent"} 5`, `plimsoll_traces_spans_total{outcome="dropped"} 4`, `plimsoll_traces_spans_total{outcome="rejected"} 3`,
 		`plimsoll_traces_requests_total{failed="true"} 1`, `plimsoll_traces_requests_total{failed="false"} 2`, "plimsoll_traces_queued_bytes 77", "plimsoll_traces_sending 1",
 	} {

@@ -40,6 +40,7 @@ type Runs struct {
 
 	mu      sync.Mutex
 	traces  func() Traces // nil where none are sent
+	fleet   func() Fleet  // nil where there is none
 	store   *runs.Store
 	adopted time.Time
 }
@@ -74,8 +75,12 @@ func (r *Runs) Write(to io.Writer) error { return newExposition(nil, r.show).wri
 func (r *Runs) show(all *instruments) {
 	r.mu.Lock()
 	err := r.read(all)
-	traces := r.traces
+	traces, fleet := r.traces, r.fleet
 	r.mu.Unlock()
+	if fleet != nil {
+		now := fleet()
+		now.show(all)
+	}
 	if traces != nil {
 		now := traces()
 		now.show(all)

@@ -57,6 +57,9 @@ type Entry struct {
 	// Notifies is [Header].Notifies.
 	Notifies string `json:"notifies,omitempty"`
 
+	// Host is the name of another host on which it lives; "" is this one.
+	Host string `json:"host,omitempty"`
+
 	// Day is the folder of its file, Bytes the file's size and Dropped how many lines found no room in it.
 	Day     string `json:"day,omitempty"`
 	Bytes   int64  `json:"file_bytes,omitempty"`

@@ -60,5 +60,5 @@
 // A [Compactor] is safe for concurrent use, a [View] may be read by many. Tests hold every
 // result against the strict validator of package wire, for random conversations in all
 // dialects with random goals; two hundred turns are replayed to hold each forwarded body to be a
-// prefix of the next. `go run ./bench facts` measures what survives each rung.
+// prefix of the next. `go run ./bench facts` measures what survives.
 package compact

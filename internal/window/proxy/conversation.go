@@ -29,6 +29,7 @@ type conversation struct {
 	who    string // upstream and credential, only ever hashed
 	scope  checkpoint.Scope
 	log    checkpoint.Scope // of what is stored: scope, or with a Recaller one for RecallFor too, so that no project gets what was recalled for another
+	logOf  string           // what log is made of
 	ledger string           // scope, upstream and model in one
 	name   string           // names the conversation
 	noted  noted
@@ -69,6 +70,7 @@ type conversation struct {
 	names  *tokens.Names // of the messages that came, until they are counted
 	silent bool          // the server cuts input that is too long without an error
 
+	thread     *thread    // nil where nothing is shared with replicas
 	generation int        // of the cut that was put in
 	replayed   replayed   // names the log that was put in, where nothing was decided now; else zero
 	loop       loops.Loop // that the newest messages close; of no Kind where they close none
@@ -88,6 +90,7 @@ func (t *conversation) prepare() error {
 	if t.received.Bypass.Room() == wire.RoomNever {
 		t.p.passed(t.rt, "aside", t.received.Bypass.String())
 	}
+	t.fetch()
 	if err := t.replay(); err != nil {
 		return err
 	}
@@ -127,9 +130,10 @@ func (t *conversation) prepare() error {
 func (t *conversation) identify() {
 	t.who = t.rt.up.Name + "\x00" + credential(t.r.Header, t.r.URL.RawQuery)
 	t.scope = t.p.scope(t.who)
-	t.log = t.scope
+	t.log, t.logOf = t.scope, t.who
 	if t.p.o.Recaller != nil {
-		t.log = t.p.scope("recall\x00" + t.p.o.RecallFor + "\x00" + t.who)
+		t.logOf = "recall\x00" + t.p.o.RecallFor + "\x00" + t.who
+		t.log = t.p.scope(t.logOf)
 	}
 	t.ledger = t.scope.String() + t.upstream + "\x00" + t.model
 	t.family = tokens.FamilyOf(string(t.rt.up.Provider), t.model)
@@ -189,6 +193,7 @@ func (t *conversation) replay() error {
 	t.use(view, view.Request)
 	t.generation = view.Generation()
 	t.recount()
+	t.learnReports()
 	kept := t.noted // by itself: t holds the body
 	t.received.Note(&kept)
 	t.sentBefore = max(known, view.Covers())
@@ -200,7 +205,9 @@ func (t *conversation) replay() error {
 	if known > 0 && t.p.o.Mode == Enforce {
 		n := int(before.messages)
 		t.lost = n > len(t.tally.Chain) || t.tally.Chain[n-1] != before.digest
-		if t.lost {
+		if t.lost && t.refetch() {
+			return t.replay()
+		} else if t.lost {
 			t.sentBefore, t.frozen = 0, 0
 		} else {
 			t.strange = t.foreignThoughts()

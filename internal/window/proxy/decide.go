@@ -228,7 +228,7 @@ func (d *decision) freeze(view *compact.View, patches []compact.Patch, at int, t
 		got, _ := d.p.o.Store.Freeze(d.log, c, cut) // the store journals what went wrong
 		other = other || got != c
 	}
-	if other { // somebody else decided first: the same bytes for all
+	if d.publish(nil) || other { // somebody else decided first: the same bytes for all
 		if theirs, err := compact.Replay(d.received, checkpoint.Log(d.p.o.Store, d.log, d.chain, 0)...); err == nil {
 			view = theirs
 		}
@@ -252,6 +252,7 @@ func (d *decision) keepCut(text string) {
 			Conversation: d.name, Upstream: d.rt.up.Name, Dialect: d.rt.dialect.String(), Model: d.model, Rungs: res.Rungs, CutBytes: int64(len(d.shown)),
 		}}
 		_, _ = d.p.o.Store.Put(d.log, c, cut)
+		view = d.decided(view)
 	}
 	d.use(view, view.Request)
 	d.fresh = true

@@ -82,6 +82,7 @@ func (t *exchange) run(w http.ResponseWriter) {
 		}
 		if a.res.StatusCode == http.StatusOK {
 			t.taken(nil)
+			t.share(0)
 			t.startSummary()
 		}
 		t.relay(w, a)
@@ -237,6 +238,9 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 		if r.Usage.Input > 0 && !a.refused {
 			t.learnUsage(r.Usage.Input)
 			t.taken(&r.Usage)
+			if !t.keptElsewhere() {
+				t.share(r.Usage.Input)
+			}
 			t.p.sizes.learn(t.queued.key, &r.Usage, t.rt.up.Provider == Anthropic)
 		}
 		if !a.refused {

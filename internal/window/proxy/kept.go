@@ -29,18 +29,26 @@ func (t *conversation) adopt(goal compact.Goal) bool {
 }
 
 // keep stores c, the cut that was just made. If another replica has stored one for the same step first, it makes that one what is sent and
-// returns true.
-func (t *conversation) keep(c *checkpoint.Checkpoint) bool {
+// returns true. taken says that the provider has taken it already.
+func (t *conversation) keep(c *checkpoint.Checkpoint, taken bool) bool {
 	res := t.result
 	cut := checkpoint.Cut{Text: res.Cut, Entry: checkpoint.Entry{
 		Conversation: t.name, Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Rungs: res.Rungs,
 		Before: res.Before, After: res.After, Messages: res.Messages, CutBytes: res.CutBytes,
 	}}
 	got, _ := t.p.o.Store.Put(t.log, c, cut) // the store journals what went wrong
-	if got == c || got == nil {
+	log := []*checkpoint.Checkpoint{got}
+	var mine *checkpoint.Checkpoint
+	if taken {
+		mine = got
+	}
+	if t.publish(mine) {
+		log = checkpoint.Log(t.p.o.Store, t.log, t.chain, 0)
+	}
+	if len(log) == 0 || log[0] == c || log[0] == nil {
 		return false
 	}
-	view, err := compact.Replay(t.received, got)
+	view, err := compact.Replay(t.received, log...)
 	if err != nil {
 		return false
 	}
@@ -57,7 +65,7 @@ func (t *conversation) recovered() {
 		ctx := context.WithoutCancel(t.r.Context())
 		if unlock, err := t.p.o.Store.Lock(ctx, t.scope, t.name); err == nil {
 			sent := t.request
-			t.keep(c)
+			t.keep(c, true)
 			t.request = sent // it is on its way already
 			unlock()
 		}

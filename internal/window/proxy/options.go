@@ -105,6 +105,8 @@ type Options struct {
 	// Store keeps what compactions made, so that a conversation that comes again gets the
 	// same bytes again. Nil keeps nothing: every turn over the line is compacted anew.
 	Store *checkpoint.Store
+	// Replicas shares the Store's decisions with other proxies that the same clients ask; nil shares nothing.
+	Replicas Replicas
 
 	// Keeper is given what compactions take out of conversations, and with KeepTurns every turn of them. Nil keeps nothing.
 	Keeper    Keeper
@@ -153,6 +155,7 @@ type Proxy struct {
 	bound      *recent.Shared[string, struct{}]     // upstreams and models that have refused reasoning behind another beginning
 	refusing   *recent.Shared[string, struct{}]     // conversations in which reasoning was refused
 	lessons    *recent.Shared[string, mend.Options] // what providers have taught of contents, by conversation
+	threads    *recent.Shared[string, knownLog]     // of shared logs, by name
 	caches     promptcache.Lifetimes                // of the providers
 	plans      *recent.Shared[string, rate.Plan]    // as they were told last, by login and window
 	sizes      expectations
@@ -195,8 +198,8 @@ func New(o Options) (*Proxy, error) {
 		approved: recent.NewShared[replayed, struct{}](maxApproved, nil), sent: recent.NewShared[prefixOf, sentAs](maxPrefixes, prefixOf.sum),
 		kept: newKnownPrefixes(), unrecalled: newKnownPrefixes(), looped: newKnownPrefixes(), bound: recent.NewShared[string, struct{}](maxBound, nil),
 		refusing: recent.NewShared[string, struct{}](maxBound, nil), lessons: recent.NewShared[string, mend.Options](maxBound, nil),
-		plans: recent.NewShared[string, rate.Plan](maxPlans, nil),
-		o:     o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
+		plans: recent.NewShared[string, rate.Plan](maxPlans, nil), threads: recent.NewShared[string, knownLog](maxPrefixes, nil),
+		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
 	}
 	for _, u := range o.Upstreams {
 		up, err := newUpstream(u)

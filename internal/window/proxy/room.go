@@ -182,7 +182,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	if t.result == nil { // taken back: what breaks a rule must not come again with every turn
 		return errNoGain
 	}
-	if c != nil && reason != "overflow" && t.keep(c) {
+	if c != nil && reason != "overflow" && t.keep(c, false) {
 		if err := t.pack(); err != nil {
 			return err
 		}

@@ -29,12 +29,25 @@ type bucket struct {
 	anchor int64
 	// guessed is 1 where only refusals told of it: what was let through in the minute before one.
 	guessed float64
+	// part is this host's own, where others have queues of the same; 0 for all of it.
+	part float64
 }
 
 // steady is the evidence that is asked for, and twice that the most that is kept.
 const steady = 3
 
 func (b *bucket) known() bool { return b.limit > 0 }
+
+// share returns the part of the allowance that this host takes. What was guessed is all its own: the others have let through as much again.
+func (b *bucket) share() float64 {
+	if b.part == 0 || b.guessed > 0 {
+		return 1
+	}
+	return b.part
+}
+
+// rest is the part of an allowance that stays where several hosts take of it.
+const rest = 0.01
 
 // settle brings the bucket to the time now.
 func (b *bucket) settle(now int64) {
@@ -47,15 +60,15 @@ func (b *bucket) settle(now int64) {
 		return
 	}
 	if now-b.told > stale {
-		*b = bucket{}
+		*b = bucket{part: b.part}
 		return
 	}
 	if b.fixed > steady {
 		if now >= b.full {
-			b.left, b.full = b.limit, b.full+period*(1+(now-b.full)/period)
+			b.left, b.full = b.limit*b.share(), b.full+period*(1+(now-b.full)/period)
 		}
 	} else {
-		b.left = min(b.limit, b.left+b.speed*float64(now-b.at)/second)
+		b.left = min(b.limit*b.share(), b.left+b.speed*b.share()*float64(now-b.at)/second)
 	}
 	b.at = now
 }
@@ -63,14 +76,23 @@ func (b *bucket) settle(now int64) {
 // hear takes in what an answer says. unseen is what was let through and is not counted in it yet.
 func (b *bucket) hear(r reading, unseen float64, now int64) {
 	if b.guessed > 0 {
-		*b = bucket{}
+		*b = bucket{part: b.part}
 	}
 	fresh := b.limit != r.limit
 	b.settle(now)
 	if fresh {
-		*b = bucket{speed: r.limit / (float64(period) / second)}
+		*b = bucket{speed: r.limit / (float64(period) / second), part: b.part}
 	}
-	b.limit, b.left, b.at, b.told = r.limit, max(r.left-unseen, -r.limit), now, now
+	left := max(r.left-unseen, -r.limit)
+	if part := b.share(); part < 1 {
+		// Others take of it at the same time, by answers of their own: each comes up to its part in steps, and a rest stays for what crosses.
+		mine := min(part*(r.left-rest*r.limit)-unseen, left)
+		if !fresh && mine > b.left {
+			mine = b.left + (mine-b.left)/4
+		}
+		left = max(mine, -r.limit)
+	}
+	b.limit, b.left, b.at, b.told = r.limit, left, now, now
 	gone := r.limit - r.left
 	if r.full < 0 {
 		b.full = now + int64(gone/b.speed*second)
@@ -113,7 +135,7 @@ func (b *bucket) judge(flowing, now int64) {
 // safe side it is a little less, and one of them may go when the pause is over.
 func (b *bucket) guess(sent float64, now int64) {
 	limit := max(sent, minGuess)
-	*b = bucket{limit: limit, left: 1, speed: limit * float64(time.Second) / float64(period), at: now, full: now + period, told: now, guessed: 1}
+	*b = bucket{limit: limit, left: 1, speed: limit * float64(time.Second) / float64(period), at: now, full: now + period, told: now, guessed: 1, part: b.part}
 }
 
 // minGuess is the least number of requests a minute that is guessed: a refusal may have been about somebody else's requests.
@@ -129,14 +151,14 @@ func (b *bucket) allow() {
 
 // until returns the time until a request of a size may go: of one that is larger than the allowance all of it.
 func (b *bucket) until(size float64, now int64) int64 {
-	size = min(size, b.limit)
+	size = min(size, b.limit*b.share())
 	switch {
 	case !b.known() || b.left >= size:
 		return 0
 	case b.fixed > steady:
 		return max(b.full-now, 1)
 	}
-	wait := (size - b.left) / b.speed * second
+	wait := (size - b.left) / (b.speed * b.share()) * second
 	if !(wait < float64(maxWait)) {
 		return int64(maxWait)
 	}
@@ -145,7 +167,7 @@ func (b *bucket) until(size float64, now int64) int64 {
 
 // roomy reports whether so much is left that nobody has to count who takes how much of it.
 func (b *bucket) roomy(size float64) bool {
-	return !b.known() || b.left >= b.limit/4 && b.left >= many*size
+	return !b.known() || b.left >= b.limit*b.share()/4 && b.left >= many*size
 }
 
 // many is more than the requests that the processes of a host send before an answer tells all of them what is left.

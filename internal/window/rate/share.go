@@ -13,6 +13,11 @@ type Share struct {
 	store *store
 	mu    sync.Mutex
 	lines map[string]*line
+
+	team   Team // nil for a host of its own
+	ending context.Context
+	end    context.CancelFunc
+	asking sync.WaitGroup
 }
 
 // Open returns the share whose files are in dir, which is made when it is needed; with "" it is this process's own. warn is told once that
@@ -22,9 +27,15 @@ func Open(dir string, warn func(error)) *Share {
 }
 
 // Close gives up the places of this process. Nobody uses the Share any more.
-func (s *Share) Close() { s.store.close() }
+func (s *Share) Close() {
+	if s.team != nil {
+		s.end()
+		s.asking.Wait()
+	}
+	s.store.close()
+}
 
-// Digest names a credential without telling it: the same on this host, another elsewhere.
+// Digest names a credential without telling it: the same on this host, another elsewhere unless the queues of several hosts are joined.
 func (s *Share) Digest(credential string) string { return s.store.digest(credential) }
 
 // fresh is the time for which a process goes by a look at a table without another.
@@ -83,6 +94,7 @@ func (l *line) change(f func(t *table, now int64)) {
 		l.sent = 0
 		l.mu.Unlock()
 		f(t, now)
+		l.ask(t, now)
 		l.see(t, now)
 		l.written = now
 	}

@@ -19,6 +19,7 @@ const (
 // file, and whoever holds the file's lock changes it.
 type table struct {
 	swept   int64   // when processes that have ended were looked for
+	asked   int64   // when the hosts with queues of the same were asked for
 	looked  int64   // when somebody last let requests through
 	virtual float64 // the least that a run which waits has had
 	// From paused until until nobody goes; after that one tries, while refused counts the refusals that nothing was let through after.
@@ -95,7 +96,7 @@ func (f *fields) list(n, most int) int {
 }
 
 func (t *table) visit(f *fields) {
-	for _, v := range []*int64{&t.swept, &t.looked, &t.paused, &t.until, &t.refused, &t.probed, &t.newest, &t.slot} {
+	for _, v := range []*int64{&t.swept, &t.asked, &t.looked, &t.paused, &t.until, &t.refused, &t.probed, &t.newest, &t.slot} {
 		f.int(v)
 	}
 	f.uint(&t.probe)
@@ -105,7 +106,7 @@ func (t *table) visit(f *fields) {
 	}
 	for i := range t.buckets {
 		b := &t.buckets[i]
-		for _, v := range []*float64{&b.limit, &b.left, &b.speed, &b.fixed, &b.guessed} {
+		for _, v := range []*float64{&b.limit, &b.left, &b.speed, &b.fixed, &b.guessed, &b.part} {
 			f.float(v)
 		}
 		for _, v := range []*int64{&b.at, &b.full, &b.told, &b.anchor} {
@@ -140,7 +141,7 @@ func (t *table) visit(f *fields) {
 
 // The file begins with magic, the length of what follows and its checksum.
 const (
-	magic    = 0x31306c70_65746172 // "ratepl01"
+	magic    = 0x32306c70_65746172 // "ratepl02"
 	prologue = 24
 )
 
@@ -181,7 +182,7 @@ func (t *table) decode(text []byte) error {
 // sound reports whether the numbers are such as are written here.
 func (t *table) sound() bool {
 	for i := range t.buckets {
-		if b := &t.buckets[i]; b.limit < 0 || b.limit > 2*maxAllowance || b.limit > 0 && b.speed <= 0 || b.left > b.limit {
+		if b := &t.buckets[i]; b.limit < 0 || b.limit > 2*maxAllowance || b.limit > 0 && b.speed <= 0 || b.left > b.limit || b.part < 0 || b.part > 1 {
 			return false
 		}
 	}

@@ -88,6 +88,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{/* The number of daemons, which agree about conversations through the fleet. */}}
+{{- define "plimsoll.replicas" -}}
+{{- with .Values.serve -}}
+{{- if gt (int .replicas) 1 -}}
+{{- if not .fleet.url -}}
+{{- fail "serve.replicas: more than one daemon needs serve.fleet.url, or each would send other bytes of a conversation; docs/kubernetes.md says how to start NATS" -}}
+{{- else if and .state.persistent .state.existingClaim -}}
+{{- fail "serve.state.existingClaim: one claim can't be the volume of several daemons; leave it empty, and each of serve.replicas gets its own" -}}
+{{- end -}}
+{{- end -}}
+{{- if and .fleet.credentials.existingSecret (not .fleet.url) -}}
+{{- fail "serve.fleet.credentials: there is no server to show them to; set serve.fleet.url" -}}
+{{- end -}}
+{{ .replicas }}
+{{- end -}}
+{{- end -}}
+
 {{- define "plimsoll.serviceNames" -}}
 {{- $n := include "plimsoll.fullname" . -}}
 {{- $ns := .Release.Namespace -}}

@@ -35,6 +35,7 @@ type Live struct {
 	core     *core.Core
 	asker    *submit.Asker
 	price    price
+	hosts    view // nil where there is no fleet
 }
 
 // cpuReading is the processor time of a run at the last look, and whether the run was stopped when that was last checked.
@@ -80,6 +81,13 @@ func Open(c *core.Core) (*Live, error) {
 	}
 	if s, err := c.Config.For(""); err == nil {
 		l.minFree, l.countSwap = minFreeOf(s), s.CountSwap
+		v, err := watch.OpenHosts(c, s, true)
+		if err != nil {
+			c.Warn(err.Error())
+		}
+		if v != nil {
+			l.hosts = v
+		}
 	}
 	return l, nil
 }
@@ -93,6 +101,9 @@ func minFreeOf(s config.Settings) limit.Bytes {
 
 // Close implements [Source].
 func (l *Live) Close() error {
+	if l.hosts != nil {
+		l.hosts.Close()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.store.Close()
@@ -100,6 +111,9 @@ func (l *Live) Close() error {
 
 // Run implements [Source].
 func (l *Live) Run(_ context.Context, id string) (*runs.Run, error) {
+	if err := elsewhere(id); err != nil {
+		return nil, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.store.Poll(); err != nil {
@@ -110,6 +124,11 @@ func (l *Live) Run(_ context.Context, id string) (*runs.Run, error) {
 
 // Read implements [Source].
 func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
+	if l.hosts != nil && want.Wait {
+		looks, cancel := context.WithTimeout(ctx, maxLook)
+		l.hosts.Wait(looks)
+		cancel()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -166,6 +185,9 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 		}
 		snap.Runs = append(snap.Runs, rowOf(&e, now, l.price))
 	}
+	var others []Row
+	snap.Host.Fleet, others = l.others(want, now)
+	snap.Runs = append(snap.Runs, others...)
 	return snap, nil
 }
 
@@ -283,6 +305,9 @@ func (l *Live) askAgain(id string) {
 var errNoClaim = errors.New("only what runs under plimsoll run can be paused and ended from here")
 
 func (l *Live) claim(id string) (admission.Holder, error) {
+	if err := elsewhere(id); err != nil {
+		return admission.Holder{}, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h, ok := l.holders[id]

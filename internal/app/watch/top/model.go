@@ -130,7 +130,7 @@ func (m *model) look() tea.Cmd {
 		return nil
 	}
 	m.reading, m.again = true, false
-	want := Want{AllTrees: m.all, Trees: map[string]bool{}}
+	want := Want{AllTrees: m.all, Trees: map[string]bool{}, Filter: m.screen.Filter, Sort: m.screen.Sort, Reverse: m.screen.Reverse}
 	for id := range m.trees {
 		want.Trees[id] = true
 	}

@@ -152,7 +152,7 @@ func Once(ctx context.Context, c *core.Core, o Options) (snap Snapshot, err erro
 		return Snapshot{}, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	if snap, err = source.Read(ctx, Want{AllTrees: o.Trees, Orphans: true}); err != nil {
+	if snap, err = source.Read(ctx, Want{AllTrees: o.Trees, Orphans: true, Filter: o.Filter, Sort: o.Sort, Wait: true}); err != nil {
 		return snap, err
 	}
 	snap.Runs = append([]Row{}, Arrange(snap.Runs, o.Sort, false, o.Filter)...)

@@ -37,6 +37,8 @@ type Host struct {
 	Running  int       `json:"running"`
 	// Waiting are the runs that wait for memory or a slot, in the order of the queue; never nil.
 	Waiting []Waiter `json:"waiting"`
+	// Fleet sums up the other hosts; nil where there is no fleet.
+	Fleet *Fleet `json:"fleet,omitempty"`
 	// Unread says what could not be read, "" when everything was.
 	Unread string `json:"unread,omitempty"`
 }
@@ -75,11 +77,13 @@ type Row struct {
 	Tool    string `json:"tool"`
 	Variant string `json:"variant,omitempty"`
 	Project string `json:"project"`
+	// Host is the name of another host on which it runs, whose name is in the ID too; "" is this one.
+	Host string `json:"host,omitempty"`
 	// User is the owner of a run that is seen through the shared directory, "" for one in this ledger.
 	User string `json:"user,omitempty"`
 	// PID is the process of the plimsoll that supervises it.
 	PID int `json:"pid,omitempty"`
-	// Engine is what placed it and Node where, "" for a run that nobody submitted.
+	// Engine names who placed it and Node the machine, "" for a run that nobody submitted.
 	Engine string `json:"engine,omitempty"`
 	Node   string `json:"node,omitempty"`
 	// State is "running", "waits_for_you", "idle", "waiting", "paused", "stale", or the outcome: that of the report, or "died".
@@ -158,6 +162,12 @@ type Want struct {
 	AllTrees bool
 	// Orphans counts orphans in every run, which reads all processes.
 	Orphans bool
+	// Filter, Sort and Reverse choose among the runs of other hosts where there are many.
+	Filter  string
+	Sort    Sort
+	Reverse bool
+	// Wait waits for the other hosts, for maxLook.
+	Wait bool
 }
 
 func (w Want) tree(id string) bool { return w.AllTrees || w.Trees[id] }

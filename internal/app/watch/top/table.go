@@ -141,7 +141,10 @@ func nested(rows []Row) []Row {
 }
 
 func matches(r *Row, filter string) bool {
-	text := strings.ToLower(strings.Join([]string{r.Tool, r.Variant, r.Project, r.ID, r.State, r.Kind, r.User, shortState(r.State)}, " "))
+	if filter == "" {
+		return true
+	}
+	text := strings.ToLower(strings.Join([]string{r.Tool, r.Variant, r.Project, r.ID, r.State, r.Kind, r.User, r.Host, shortState(r.State)}, " "))
 	for word := range strings.FieldsSeq(strings.ToLower(filter)) {
 		if !strings.Contains(text, word) {
 			return false
@@ -157,6 +160,7 @@ func Frame(snap Snapshot, s *Screen) string {
 	p := painter{color: s.Color}
 	lines := hostLines(&snap.Host, s, p)
 	w := widthsFor(s.Width)
+	w.hosts = snap.Host.Fleet != nil
 	lines = append(lines, p.reverse(fit(w.header(), s.Width)))
 
 	var body []func() string // only what fits on the screen is written
@@ -213,7 +217,7 @@ func (s *Screen) window(lines []func() string, marked, room int) (part []func() 
 	return lines[s.scroll:end], len(lines) - end
 }
 
-// hostLines returns the three lines at the top.
+// hostLines returns the lines at the top: three, and one of the fleet.
 func hostLines(h *Host, s *Screen, p painter) []string {
 	waiting := len(h.Waiting)
 	head := fmt.Sprintf("plimsoll top  %s  %d running, %d waiting", h.Time.Local().Format("15:04:05"), h.Running, waiting)
@@ -255,13 +259,18 @@ func hostLines(h *Host, s *Screen, p painter) []string {
 	if h.TotalBytes > 0 && h.IdleBytes > h.TotalBytes/4 {
 		wait += "; " + p.yellow(fmt.Sprintf("idle runs hold %s, %d%%: e ends the selected one", size(h.IdleBytes), 100*h.IdleBytes/h.TotalBytes))
 	}
-	return []string{fit(head, s.Width), fit(memory, s.Width), fit(wait, s.Width)}
+	lines := []string{fit(head, s.Width), fit(memory, s.Width), fit(wait, s.Width)}
+	if h.Fleet != nil {
+		lines = append(lines, fit(h.Fleet.line(h.Time, p), s.Width))
+	}
+	return lines
 }
 
 // widths are the widths of the two columns that share what the others leave.
 type widths struct {
 	tool, project int
 	definitions   bool // has a column for them
+	hosts         bool // names of hosts stand before those of projects
 }
 
 // fixedColumns is the width of all other columns, the spaces between included.
@@ -281,11 +290,14 @@ func widthsFor(screen int) widths {
 }
 
 func (w widths) header() string {
-	definitions := ""
+	definitions, project := "", "PROJECT"
 	if w.definitions {
 		definitions = "  DEFS"
 	}
-	return " " + cell("STATE", 5) + cell("TOOL", w.tool) + cell("PROJECT", w.project) +
+	if w.hosts {
+		project = "HOST:PROJECT"
+	}
+	return " " + cell("STATE", 5) + cell("TOOL", w.tool) + cell(project, w.project) +
 		"  MEM PEAK  LIM RSVD  CPU    WINDOW" + definitions + " CUT RSLT KIL  AGE"
 }
 
@@ -299,7 +311,10 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	if r.Parent != "" && r.Live() {
 		tool = "└" + tool
 	}
-	if r.User != "" {
+	switch {
+	case r.Host != "":
+		project = r.Host + ":" + project
+	case r.User != "":
 		project = "user " + r.User
 	}
 	window := "-"

@@ -15,6 +15,8 @@ export default function runPage(main, state, tools, id) {
   switch (e.guessed ? "" : e.source) {
     case "history:project": return "from " + runs + " in this project";
     case "history:tool": return "from " + runs + " in other projects";
+    case "history:import": return "from " + runs + " on other hosts, imported";
+    case "history:fleet": return "from " + runs + " on other hosts of the fleet";
     case "reservation": return "as reserved by hand";
     case "configured": return "as configured";
   }

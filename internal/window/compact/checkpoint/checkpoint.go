@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -36,6 +37,16 @@ type Checkpoint struct {
 	Patches []Patch
 	// Recalled are the texts from a memory that the patches add to prompts.
 	Recalled []string
+
+	encoded []byte // as [Unpack] found it; nil elsewhere
+}
+
+// same reports whether both say the same of the same messages.
+func (c *Checkpoint) same(o *Checkpoint) bool {
+	return c.Chain == o.Chain && c.Covers == o.Covers && c.Generation == o.Generation && c.Tokens == o.Tokens && slices.Equal(c.Recalled, o.Recalled) &&
+		slices.EqualFunc(c.Patches, o.Patches, func(a, b Patch) bool {
+			return a.From == b.From && a.To == b.To && slices.EqualFunc(a.With, b.With, bytes.Equal)
+		})
 }
 
 // beats reports whether c replaces old, which may be nil, of the same messages. Of two of one generation the first stays, so that all
@@ -123,6 +134,9 @@ func unseal(file []byte) ([]byte, error) {
 
 // encode returns a checkpoint as the contents of a file.
 func (c *Checkpoint) encode() []byte {
+	if c.encoded != nil {
+		return c.encoded
+	}
 	b := append(make([]byte, 0, c.size()), c.Chain[:]...)
 	for _, n := range []int{c.Covers, c.Generation, c.Tokens, len(c.Patches)} {
 		b = binary.AppendUvarint(b, uint64(n))

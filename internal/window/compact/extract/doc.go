@@ -45,8 +45,8 @@
 // has a digit in it struck out, so that a thousand lines of a log count as one kind); it is
 // newer. What speaks against it: it has no words (a dump), or is no news of the agent's. Lines are taken by what they add for each byte, a line whose
 // identifiers are all there already adds little, and a line said twice is taken once. The
-// weights were set with `go run ./bench facts`, which plants facts into long sessions and prints
-// how many survive, by kind; it says which of the sessions the weights were set on.
+// weights were set on sessions of their author's; `go run ./bench facts` prints what survives of
+// sessions that others wrote, by kind, and says which of them were looked at since.
 //
 // [Notable] finds the one line of each tool result that stands out in the same way, and [Failed]
 // what it says that went wrong, for those who leave the result out.

@@ -1,0 +1,204 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/fleet"
+	fleethistory "github.com/plimsoll/plimsoll/internal/fleet/history"
+	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	// startWait bounds the wait of a start for the fleet: with what else the asking costs it is less than 50 ms.
+	startWait = 35 * time.Millisecond
+	// askWait is the same for a command that only asks.
+	askWait = 2 * time.Second
+	// endWait bounds the wait of a run's end for the fleet. What it does not take meanwhile waits in the outbox for another run.
+	endWait = 500 * time.Millisecond
+)
+
+// openHistory returns what the hosts of the fleet remember together; nil without a fleet.
+func (a *app) openHistory(s config.Settings) (*fleethistory.History, error) {
+	f, err := a.OpenFleet(s)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	state, err := a.Dirs.State()
+	if err != nil {
+		return nil, err
+	}
+	return fleethistory.New(f, state), nil
+}
+
+// elsewhere returns the histories of other hosts for the estimate of p: what was imported, then the fleet's, for which it waits so long at
+// most. What goes wrong is in p.fleetNote afterwards.
+func (a *app) elsewhere(p *decision, wait time.Duration) (all []estimate.Elsewhere) {
+	state, err := a.Dirs.State()
+	if err != nil {
+		return nil
+	}
+	all = append(all, estimate.Elsewhere{Source: estimate.SourceImport, Samples: func() (project, others []estimate.Sample) {
+		imported := usage.OpenImported(state, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
+		return a.inputOfImported(imported, p)
+	}})
+	h, err := a.openHistory(p.Settings)
+	if err != nil {
+		p.fleetNote = "the fleet is not asked: " + err.Error()
+	}
+	if h == nil {
+		return all
+	}
+	return append(all, estimate.Elsewhere{Source: estimate.SourceFleet, Samples: func() (project, others []estimate.Sample) {
+		ctx, cancel := context.WithTimeout(context.Background(), wait)
+		defer cancel()
+		seen, err := h.Read(ctx, p.Project.Shared(), p.learnsAs(), p.Variant)
+		switch {
+		case err != nil:
+			p.fleetNote = "what other hosts needed is not known, it goes by what this one knows: " + err.Error()
+		case seen.LeftOut > 0:
+			p.fleetNote = fmt.Sprintf("%s of the fleet about this tool cannot be, and are left out", limit.Count(seen.LeftOut, "value"))
+		}
+		p.seen = seen
+		return estimate.FromRuns(seen.Project), estimate.FromRuns(seen.All)
+	}})
+}
+
+// Elsewhere returns what the fleet has seen of a command's tool: in the project of the working directory, and in all, whose key is "". Without a
+// fleet it is nothing.
+func Elsewhere(ctx context.Context, c *core.Core, command ...string) (list []usage.Summary, err error) {
+	a := &app{c}
+	p := &decision{Project: config.ProjectOf("")}
+	if err := a.name(p, "", command); err != nil {
+		return nil, err
+	}
+	h, err := a.openHistory(p.Settings)
+	if h == nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	seen, err := h.Read(ctx, p.Project.Shared(), p.learnsAs(), p.Variant)
+	if err != nil {
+		return nil, err
+	}
+	here := usage.Project{Key: p.Project.Shared(), Path: p.Project.Root}
+	for _, s := range []usage.Summary{{Project: here, Runs: seen.Project}, {Runs: seen.All}} {
+		if s.Tool, s.Variant, s.Recorded = p.learnsAs(), p.Variant, int64(len(s.Runs)); s.Recorded == 0 {
+			continue
+		}
+		for _, r := range s.Runs {
+			s.OOMKills += int64(r.OOMKills)
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+func (a *app) inputOfImported(imported *usage.History, p *decision) (project, others []estimate.Sample) {
+	off := func(err error) { a.Warn("nothing of the imported history is used: " + err.Error()) }
+	here, err := imported.Variants(p.Project.Shared(), p.learnsAs())
+	if err != nil {
+		off(err)
+	}
+	project = estimate.FromRuns(here[p.Variant])
+	runs, err := imported.ToolRuns(p.learnsAs())
+	if err != nil {
+		off(err)
+	}
+	for _, r := range runs {
+		if s, ok := estimate.FromRun(r); ok && r.Variant == p.Variant {
+			others = append(others, s)
+		}
+	}
+	return project, others
+}
+
+// FleetState says whether the fleet answers, and what waits for it here.
+type FleetState struct {
+	URL string `json:"url"`
+	// Why says why it does not answer, "" where it does.
+	Why      string `json:"why,omitempty"`
+	Server   string `json:"server,omitempty"`
+	Servers  int    `json:"servers,omitempty"`
+	Replicas int    `json:"replicas,omitempty"`
+	// Waiting counts the runs of this host of which the fleet does not know yet, Dropped those that made room for newer ones.
+	Waiting int `json:"waiting"`
+	Dropped int `json:"dropped"`
+}
+
+// fleetState asks the fleet; nil without one.
+func fleetState(ctx context.Context, c *core.Core, s config.Settings) *FleetState {
+	if s.Fleet.URL == "" {
+		return nil
+	}
+	state := &FleetState{URL: s.Fleet.URL}
+	f := fleet.New(fleet.Options{URL: s.Fleet.URL, Credentials: s.Fleet.Credentials}) // it asks, whatever runs have told each other
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	at, err := f.Bucket(fleet.History).Status(ctx)
+	state.Server, state.Servers, state.Replicas = at.Server, at.Servers, at.Replicas
+	if dir, err := c.Dirs.State(); err == nil {
+		state.Waiting, state.Dropped, _, _ = fleethistory.New(f, dir).Waiting()
+	}
+	if err != nil {
+		state.Why = err.Error()
+	}
+	return state
+}
+
+func (s *FleetState) words() string {
+	said := fmt.Sprintf("The fleet at %s answers: nats-server %s, %s, its history is kept %s.", s.URL, s.Server, limit.Count(s.Servers, "server"), limit.Count(s.Replicas, "time"))
+	if s.Why != "" {
+		said = fmt.Sprintf("Runs go on without their fleet: %s.", s.Why)
+	}
+	if s.Waiting > 0 {
+		said += fmt.Sprintf(" It does not know of %s here yet, and learns of them with the next.", limit.Count(s.Waiting, "run"))
+	}
+	if s.Dropped > 0 {
+		said += fmt.Sprintf(" %s made room for newer ones and will not be known to it.", limit.Count(s.Dropped, "run"))
+	}
+	return said
+}
+
+// share gives what the run took to the fleet, with what other runs could not. With the fleet away it waits in the outbox.
+func (x *process) share() {
+	if x.recorded == nil {
+		return
+	}
+	h, err := x.app.openHistory(x.decision.Settings)
+	if h == nil && err == nil {
+		return
+	}
+	if err == nil && fleethistory.Tells(*x.recorded) {
+		err = h.Keep(usage.Observation{Project: x.decision.Project.Shared(), Tool: x.decision.learnsAs(), Run: *x.recorded})
+	}
+	if err != nil {
+		x.report.warnFleet("other hosts do not learn from this run: " + err.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), endWait)
+	defer cancel()
+	if _, err := h.Deliver(ctx); err != nil {
+		waiting, dropped, path, _ := h.Waiting()
+		text := fmt.Sprintf("what %s took waits in %s until a run reaches the fleet", limit.Count(waiting, "run"), path)
+		if dropped > 0 {
+			text += fmt.Sprintf(" (%d older ones were dropped)", dropped)
+		}
+		x.report.warnFleet(text + ": " + err.Error())
+	}
+}
+
+// warnFleet warns of the fleet's absence, once a run: all that is missing has one cause.
+func (r *report) warnFleet(text string) {
+	if !r.fleetTold {
+		r.fleetTold = true
+		r.warn("fleet", text)
+	}
+}

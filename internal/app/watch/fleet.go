@@ -1,0 +1,281 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
+	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/internal/watch/dashboard"
+	"github.com/plimsoll/plimsoll/internal/watch/metrics"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	// lookTime bounds how long a command that looks once waits for the fleet.
+	lookTime = 2 * time.Second
+	// spendTime is that for what the other hosts spent.
+	spendTime = 5 * time.Second
+	// lookedAt is the time for which the runs of other hosts are followed after somebody looked at them.
+	lookedAt = time.Minute
+)
+
+// OpenHosts begins to follow the other hosts of a fleet, with their runs or without; nil where there is no fleet. The caller closes it.
+func OpenHosts(c *core.Core, s config.Settings, withRuns bool) (*hosts.View, error) {
+	f, err := c.OpenFleet(s)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	key, err := c.HostKey(s)
+	if err != nil {
+		return nil, fmt.Errorf("the other hosts are not shown: %w", err)
+	}
+	return hosts.Open(f, key, withRuns), nil
+}
+
+// AwayWords says since when, and why, the fleet cannot be reached, "" while it can.
+func AwayWords(now hosts.Now) string {
+	if now.Away == nil {
+		return ""
+	}
+	return fmt.Sprintf("only this host is shown since %s: %v", now.Since.Local().Format("15:04:05"), now.Away)
+}
+
+// Fleet follows the other hosts for a daemon: their sums always, for metrics, and their runs while somebody looks at them. nil is no fleet.
+type Fleet struct {
+	core     *core.Core
+	settings config.Settings
+	sums     *hosts.View
+
+	mu     sync.Mutex
+	runs   *hosts.View // nil while nobody looks
+	unlook *time.Timer
+	closed bool
+}
+
+// OpenFleet begins to follow them.
+func OpenFleet(c *core.Core, s config.Settings) *Fleet {
+	sums, err := OpenHosts(c, s, false)
+	if err != nil {
+		c.Warn(err.Error())
+	}
+	if sums == nil {
+		return nil
+	}
+	return &Fleet{core: c, settings: s, sums: sums}
+}
+
+// Close ends it.
+func (f *Fleet) Close() {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.stopRuns()
+	f.sums.Close()
+}
+
+func (f *Fleet) stopRuns() {
+	f.mu.Lock()
+	v := f.runs
+	f.runs = nil
+	f.mu.Unlock()
+	if v != nil {
+		v.Close()
+	}
+}
+
+// look returns the other hosts with their runs. The first look waits for them, within ctx.
+func (f *Fleet) look(ctx context.Context) hosts.Now {
+	f.mu.Lock()
+	if f.runs == nil && !f.closed {
+		f.runs, _ = OpenHosts(f.core, f.settings, true) // that it opens is known from sums
+		f.unlook = time.AfterFunc(lookedAt, f.stopRuns)
+	}
+	v := f.runs
+	if v == nil {
+		f.mu.Unlock()
+		return f.sums.Now()
+	}
+	f.unlook.Reset(lookedAt)
+	f.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	v.Wait(ctx)
+	return v.Now()
+}
+
+// ShowFleet adds the other hosts to the metrics.
+func ShowFleet(all *metrics.Runs, f *Fleet) {
+	if f == nil {
+		return
+	}
+	all.ShowFleet(func() metrics.Fleet {
+		now := f.sums.Now()
+		m := metrics.Fleet{Hosts: len(now.Hosts), Gone: len(now.Gone)}
+		if now.Away != nil {
+			m.Away = time.Since(now.Since)
+		}
+		for _, h := range now.Hosts {
+			m.Running, m.Waiting = m.Running+h.Running, m.Waiting+h.Waiting
+			m.TotalBytes, m.AvailableBytes = m.TotalBytes+h.TotalBytes, m.AvailableBytes+h.AvailableBytes
+			if !h.Oldest.IsZero() {
+				m.Oldest = max(m.Oldest, time.Since(h.Oldest))
+			}
+		}
+		return m
+	})
+}
+
+// oldQueue is the wait on another host after which an alert is given.
+const oldQueue = 15 * time.Minute
+
+// alerts are those about the fleet, for the dashboard.
+func (f *Fleet) alerts(at time.Time) (list []dashboard.Alert) {
+	now := f.sums.Now()
+	if now.Away != nil {
+		return []dashboard.Alert{{Level: "warning", Tool: "The fleet", What: "fleet", Time: now.Since, Help: "plimsoll top", Text: AwayWords(now)}}
+	}
+	for _, h := range now.Gone {
+		text := "fell silent without a word"
+		if h.Running > 0 {
+			text += "; " + limit.Count(h.Running, "run") + " lived there"
+		}
+		list = append(list, dashboard.Alert{Level: "critical", Tool: "Host " + h.Label, What: "host", Time: h.Time, Help: "plimsoll top", Text: text})
+	}
+	for _, h := range now.Hosts {
+		if !h.Oldest.IsZero() && at.Sub(h.Oldest) > oldQueue {
+			list = append(list, dashboard.Alert{
+				Level: "warning", Tool: "Host " + h.Label, What: "waiting", Time: h.Oldest, Help: "plimsoll top",
+				Text: fmt.Sprintf("has a run that waits since %s; %d wait there", h.Oldest.Local().Format("15:04"), h.Waiting),
+			})
+		}
+	}
+	return list[:min(len(list), maxFleetAlerts)]
+}
+
+const maxFleetAlerts = 25
+
+// EntryOf returns a run of another host as one in a list. Its ID has the host's name before it: no run of this host has such a one.
+func EntryOf(h *hosts.Host, r *hosts.Run) runs.Entry {
+	e := runs.Entry{
+		ID: h.Label + "/" + r.ID, Host: h.Label, Kind: r.Kind, Tool: r.Tool, Variant: r.Variant, Project: r.Project, PID: r.PID, Started: r.Started,
+		Outcome: runs.Running, State: r.State, StateSince: r.Since, Reason: r.Reason, DurationMS: max(0, time.Since(r.Started).Milliseconds()),
+		PeakBytes: r.Peak, LimitBytes: r.Limit, ReservationBytes: r.Reservation, KilledChildren: r.Kills,
+	}
+	if r.Parent != "" {
+		e.Parent = h.Label + "/" + r.Parent
+	}
+	if r.State == runs.Waiting {
+		e.Outcome = runs.Waiting
+	}
+	e.Window.PeakTokens, e.Window.LimitTokens, e.Window.Compactions = r.WindowTokens, r.WindowLimit, r.Compactions
+	if r.WindowTokens > 0 {
+		e.Window.Requests = 1
+	}
+	return e
+}
+
+// ListEverywhere returns the runs that f selects: those that are kept here and those that live on other hosts of the fleet, the newest first.
+func ListEverywhere(ctx context.Context, c *core.Core, f Filter) ([]runs.Entry, error) {
+	list, err := List(c, f)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.Config.For("")
+	if err != nil {
+		return nil, err
+	}
+	v, err := OpenHosts(c, s, true)
+	if v == nil {
+		if err != nil {
+			c.Warn(err.Error())
+		}
+		return list, nil
+	}
+	defer v.Close()
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	v.Wait(ctx)
+	now := v.Now()
+	if words := AwayWords(now); words != "" {
+		c.Warn(words)
+	}
+	for _, h := range now.Hosts {
+		for i := range h.Runs {
+			if e := EntryOf(h, &h.Runs[i]); f.Takes(&e) {
+				list = append(list, e)
+			}
+		}
+	}
+	sorting.StableBy(list, func(a, b runs.Entry) int { return b.Started.Compare(a.Started) })
+	return list, nil
+}
+
+// addOthers adds what the other hosts of the fleet spent to sums of this host's runs. What is not known of them is told.
+func addOthers(ctx context.Context, c *core.Core, o SpendOptions, sums map[string]*Spent, price func(runs.Usage) (float64, bool)) {
+	s, err := c.Config.For("")
+	if err != nil || s.Fleet.URL == "" {
+		return
+	}
+	if !slices.Contains([]string{"day", "tool", "model", "host"}, o.By) || o.Project != "" {
+		c.Warn("this is what runs of this host spent: other hosts tell what they spent by day, tool and model")
+		return
+	}
+	f, err := c.OpenFleet(s)
+	key, keyErr := c.HostKey(s)
+	if err := errors.Join(err, keyErr); err != nil {
+		c.Warn("only what this host spent is shown: " + err.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, spendTime)
+	defer cancel()
+	ids := map[string]string{key.Name: key.ID}
+	err = hosts.Days(ctx, f, key, o.Since.Local().Format(time.DateOnly), func(d *hosts.Day) {
+		name := d.Name
+		if id, known := ids[name]; known && id != d.ID {
+			name += "~" + d.ID[:4]
+		}
+		ids[name] = d.ID
+		counted := map[string]bool{}
+		for i := range d.Rows {
+			r := &d.Rows[i]
+			if o.Tool != "" && r.Tool != o.Tool {
+				continue
+			}
+			at := map[string]string{"day": d.Day, "tool": r.Tool, "model": r.Model, "host": name}[o.By]
+			sum := sums[at]
+			if sum == nil {
+				sum = &Spent{Key: at}
+				sums[at] = sum
+			}
+			switch {
+			case o.By == "tool" || o.By == "model" || o.Tool != "":
+				sum.Runs += r.Runs
+			case !counted[at]:
+				counted[at] = true
+				sum.Runs += d.Runs
+			}
+			sum.add(&runs.Usage{
+				Model: r.Model, Upstream: r.Upstream, Plan: r.Plan, Input: r.Input, Cached: r.Cached, Written: r.Written, Output: r.Output,
+				Reasoning: r.Reasoning, Guessed: r.Guessed, Cost: r.Cost, Unpriced: r.Unpriced,
+			}, price)
+		}
+	})
+	switch {
+	case errors.Is(err, fleet.ErrAway), errors.Is(err, fleet.ErrRefused):
+		c.Warn("only what this host spent is shown: " + err.Error())
+	case err != nil:
+		c.Warn("not all that other hosts spent is shown: " + err.Error())
+	}
+}

@@ -1,0 +1,196 @@
+package budgets
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/internal/spend"
+)
+
+const (
+	// maxLines bounds the lines of a key. Those of hosts that have given back their rest are added up before.
+	maxLines = 1000
+	// mostSpenders are named in a refusal.
+	mostSpenders = 3
+	// maxName bounds the name of a host.
+	maxName = 64
+)
+
+// Of what a host may spend in advance: room for some requests, a part of the budget, or of what it has spent already, whichever is most,
+// and never more than its part of what is left, so that the steps shrink.
+const (
+	requestsAhead = 10
+	partOfBudget  = 0.01
+	partOfSpent   = 0.5
+)
+
+// Store keeps the values, as [fleet.Bucket] does.
+type Store interface {
+	Get(ctx context.Context, key string) (fleet.Entry, error)
+	Change(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error
+}
+
+// Team is the division of budgets among the hosts of a fleet.
+type Team struct {
+	store Store
+	name  string
+}
+
+// Of returns the division that a store keeps, for a host of this name.
+func Of(s Store, name string) *Team { return &Team{s, name[:min(len(name), maxName)]} }
+
+// A value keeps one budget in one period.
+type value struct {
+	Hosts map[string]line `json:"hosts"`
+	// Gone sums up hosts whose lines were dropped.
+	Gone float64 `json:"gone,omitempty"`
+}
+
+// A line is a host's own.
+type line struct {
+	Name string `json:"name"`
+	// Granted bounds its spending, and Spent was spent when it told last, both of the whole period.
+	Granted float64 `json:"granted"`
+	Spent   float64 `json:"spent"`
+	// Gone is the part of both that is in the value's.
+	Gone float64 `json:"gone,omitempty"`
+}
+
+// taken returns what the budget has less for the others because of this host.
+func (l line) taken() float64 { return max(l.Granted, l.Spent) - l.Gone }
+
+var errSame = errors.New("nothing has changed")
+
+// Key returns the key of a claim's budget.
+func Key(c spend.Claim) string { return fleet.Key(c.Budget, c.Period, c.Project) }
+
+// Divide implements [spend.Team].
+func (t *Team) Divide(ctx context.Context, c spend.Claim) (part spend.Part, err error) {
+	if c.Look {
+		e, err := t.store.Get(ctx, Key(c))
+		if err != nil && !errors.Is(err, fleet.ErrNone) {
+			return part, err
+		}
+		v, err := decode(e.Value)
+		if err == nil {
+			part = v.divide(c, t.name)
+		}
+		return part, err
+	}
+	err = t.store.Change(ctx, Key(c), func(old []byte) ([]byte, error) {
+		v, err := decode(old)
+		if err != nil {
+			return nil, err
+		}
+		if _, known := v.Hosts[c.Host]; !known && !v.fold() {
+			return nil, fmt.Errorf("%w: more than %d hosts hold a share of %s", fleet.ErrRefused, maxLines, c.Budget)
+		}
+		part = v.divide(c, t.name)
+		text, err := json.Marshal(v)
+		if err == nil && bytes.Equal(text, old) && part.Granted <= c.Keep {
+			err = errSame
+		}
+		return text, err
+	})
+	if errors.Is(err, errSame) {
+		err = nil
+	}
+	return part, err
+}
+
+// decode reads a value. It is strict: a budget that was read wrong would be open.
+func decode(text []byte) (*value, error) {
+	v := &value{}
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, v); err != nil {
+			return nil, fmt.Errorf("%w: what its budgets have is damaged: %w", fleet.ErrRefused, err)
+		}
+	}
+	good := v.Gone >= 0
+	for _, l := range v.Hosts {
+		good = good && l.Granted >= 0 && l.Spent >= 0 && l.Gone >= 0 && l.taken() >= 0
+	}
+	if !good || len(v.Hosts) > maxLines {
+		return nil, fmt.Errorf("%w: what its budgets have is damaged", fleet.ErrRefused)
+	}
+	if v.Hosts == nil {
+		v.Hosts = map[string]line{}
+	}
+	return v, nil
+}
+
+// divide gives a host its part, by what all have, and writes that into the host's line.
+func (v *value) divide(c spend.Claim, name string) spend.Part {
+	mine, known := v.Hosts[c.Host]
+	if !known && c.Told > 0 && c.Told <= v.Gone {
+		mine.Gone = c.Told // its line was added up; else the server has lost it, and it is written anew
+	}
+	p := spend.Part{Others: v.Gone - mine.Gone}
+	taken := p.Others
+	for id, l := range v.Hosts {
+		if id == c.Host {
+			continue
+		}
+		p.Others += l.Spent - l.Gone
+		taken += l.taken()
+		if l.Granted > l.Spent {
+			p.Hosts++
+		}
+	}
+	mine.Name, mine.Spent = name, max(mine.Spent, c.Spent)
+	room := max(c.Max-taken, 0)
+	needs := c.Spent + c.Held + c.Want
+	left := max(room-needs, 0)
+	if c.Last {
+		p.Granted = c.Spent + c.Held
+	} else {
+		slack := max(requestsAhead*c.Want, partOfBudget*c.Max, partOfSpent*c.Spent)
+		p.Granted = min(needs+min(slack, left/float64(p.Hosts+2)), room)
+	}
+	p.Granted = max(p.Granted, c.Spent)
+	p.Published = max(p.Granted, c.Keep)
+	p.Left = max(room-p.Published, 0)
+	mine.Granted = p.Published
+	v.Hosts[c.Host] = mine
+	p.Top = v.top(c)
+	return p
+}
+
+// top returns the hosts that have spent the most, where more than one has.
+func (v *value) top(c spend.Claim) []spend.HostSpent {
+	byName := map[string]float64{}
+	for _, l := range v.Hosts {
+		if l.Spent > 0 {
+			byName[l.Name] += l.Spent
+		}
+	}
+	var all []spend.HostSpent
+	for name, spent := range byName {
+		all = append(all, spend.HostSpent{Host: name, Spent: spent})
+	}
+	sorting.By(all, func(a, b spend.HostSpent) int {
+		return cmp.Or(cmp.Compare(b.Spent, a.Spent), cmp.Compare(a.Host, b.Host))
+	})
+	return slices.Clip(all[:min(len(all), mostSpenders)])
+}
+
+// fold adds up the lines of hosts that hold nothing, where there are many, and reports whether there is room for one more.
+func (v *value) fold() bool {
+	if len(v.Hosts) < maxLines {
+		return true
+	}
+	for id, l := range v.Hosts {
+		if l.Granted <= l.Spent {
+			v.Gone += l.Spent - l.Gone
+			delete(v.Hosts, id)
+		}
+	}
+	return len(v.Hosts) < maxLines
+}

@@ -1,0 +1,274 @@
+package hosts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+)
+
+const (
+	// first is the age at which a run is told of: many are over by then.
+	first = time.Second
+	// every is the time between two words of a host, which age out after 20 s.
+	every = 5 * time.Second
+	// cardAge is the age from which a card counts as left behind by a run that was killed.
+	cardAge = 3 * every
+	// maxCard bounds a card in bytes, and maxCards the cards that are read.
+	maxCard, maxCards = 4 << 10, maxRuns
+	// goodbyeTime bounds how long the end of the last run of a host waits for the fleet.
+	goodbyeTime = 500 * time.Millisecond
+	cardEnd     = ".run"
+)
+
+// Options of [Announce].
+type Options struct {
+	Fleet *fleet.Fleet
+	Key   Key
+	// State is the state directory, Runtime a directory of this host alone.
+	State, Runtime string
+	// Own follows the run of this process; nil for a daemon.
+	Own *Own
+}
+
+// announcer is the part of one process in what its host tells.
+type announcer struct {
+	Options
+	dir     string
+	members *os.File // locked by all of them
+	speaker *os.File // locked by the one that speaks; nil for others
+	spent   spending
+	memory  *headroom.Reader
+	told    Run // the card as it was written last
+}
+
+// Announce tells the fleet of this host and of the run of this process until end is called. It takes no time of the caller's but at the end
+// of the host's last run, at most goodbyeTime.
+func Announce(o Options) (end func()) {
+	a := &announcer{Options: o, dir: filepath.Join(o.Runtime, o.Key.ID)}
+	a.spent = spending{o: &a.Options, size: -1}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (a *announcer) run(ctx context.Context) {
+	if os.MkdirAll(a.dir, 0o700) != nil {
+		return
+	}
+	var err error
+	if a.members, err = openLock(filepath.Join(a.dir, "members")); err != nil {
+		return
+	}
+	defer func() { _ = filelock.Release(a.members) }()
+	_, _ = filelock.Try(a.members, filelock.Shared)
+	next := time.NewTimer(first)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			a.leave()
+			return
+		case <-next.C:
+		}
+		next.Reset(every)
+		a.writeCard()
+		if a.speaks() {
+			_ = a.speak(ctx, time.Now()) // who looks says since when the fleet is away
+		}
+	}
+}
+
+func openLock(path string) (*os.File, error) {
+	return statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
+}
+
+// speaks reports whether this process is the one that speaks for its host. One that is stopped keeps the lock: another one speaks then too.
+func (a *announcer) speaks() bool {
+	path := filepath.Join(a.dir, "speaker")
+	if a.speaker == nil {
+		f, err := openLock(path)
+		if err != nil {
+			return false
+		}
+		ours, err := filelock.Try(f, filelock.Exclusive)
+		info, statErr := f.Stat()
+		if err != nil || statErr != nil || !ours && time.Since(info.ModTime()) < cardAge {
+			_ = f.Close()
+			return false
+		}
+		a.speaker, a.memory = f, headroom.NewReader()
+	}
+	now := time.Now()
+	return os.Chtimes(path, now, now) == nil
+}
+
+// writeCard writes what is to be told of the run of this process, or only that it still is so: the process waits beside other people's work.
+func (a *announcer) writeCard() {
+	if a.Own == nil {
+		return
+	}
+	r, now := a.Own.now(), time.Now()
+	if path := a.card(r.ID); !r.near(&a.told) || os.Chtimes(path, now, now) != nil {
+		if text, err := json.Marshal(r); err == nil && len(text) <= maxCard && atomicfile.Write(path, text, 0o600, atomicfile.Volatile) == nil {
+			a.told = r
+		}
+	}
+}
+
+func (a *announcer) card(id string) string { return filepath.Join(a.dir, id+cardEnd) }
+
+// near reports whether nobody would see the difference between two cards of a run.
+func (r *Run) near(before *Run) bool {
+	alike := func(x, y int64) bool { return max(x, y)-min(x, y) <= max(x, y)/64 }
+	same := *before
+	same.Memory, same.Peak, same.CPUMS = r.Memory, r.Peak, r.CPUMS
+	return same == *r && alike(r.Memory, before.Memory) && alike(r.Peak, before.Peak) && r.CPUMS-before.CPUMS < every.Milliseconds()/100
+}
+
+// cards reads what the runs of this host say, and removes what those have left behind that were killed.
+func (a *announcer) cards(now time.Time) (list []Run) {
+	dir, err := os.Open(a.dir)
+	if err != nil {
+		return nil
+	}
+	names, _ := dir.Readdirnames(4 * maxCards)
+	_ = dir.Close()
+	for _, name := range names {
+		path := filepath.Join(a.dir, name)
+		info, err := os.Lstat(path)
+		switch {
+		case err != nil || name == "members" || name == "speaker":
+			continue
+		case now.Sub(info.ModTime()).Abs() > cardAge:
+			_ = os.Remove(path)
+			continue
+		case !strings.HasSuffix(name, cardEnd) || len(list) >= maxCards:
+			continue
+		}
+		text, err := statefile.Read(path, maxCard)
+		var r Run
+		if err == nil && json.Unmarshal(text, &r) == nil {
+			r.tidy()
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// speak writes the values of this host.
+func (a *announcer) speak(ctx context.Context, now time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, every-time.Second)
+	defer cancel()
+	h := Host{Name: a.Key.Name, ID: a.Key.ID, Time: now, Tokens: a.spent.tokens, Cost: a.spent.cost, Plan: a.spent.plan}
+	list := a.cards(now)
+	for i := range list {
+		h.count(&list[i], dayOf(now))
+	}
+	if r, err := a.memory.Read(); err == nil {
+		h.TotalBytes, h.AvailableBytes = int64(r.Capacity()), int64(r.Available(false).Physical)
+	}
+	value, leftOut := encodeRuns(list, now)
+	h.LeftOut = leftOut
+	about, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	b := a.Fleet.Bucket(fleet.Hosts)
+	if _, err := b.Put(ctx, a.Key.host(), about); err != nil {
+		return err
+	}
+	a.note(true)
+	_, err = b.Put(ctx, a.Key.runs(), value)
+	return errors.Join(err, a.spent.tell(ctx, now))
+}
+
+// note keeps for the processes after this one whether others have heard of this host, who then wait for its last word.
+func (a *announcer) note(heard bool) {
+	if heard && !a.heard() {
+		_, _ = a.speaker.WriteAt([]byte("heard\n"), 0)
+	} else if !heard {
+		_ = a.speaker.Truncate(0)
+	}
+}
+
+func (a *announcer) heard() bool {
+	info, err := a.speaker.Stat()
+	return err == nil && info.Size() > 0
+}
+
+// count adds a run that lives to the sums of its host.
+func (h *Host) count(r *Run, today string) {
+	switch {
+	case r.State == runs.Waiting:
+		h.Waiting++
+		if h.Oldest.IsZero() || r.Since.Before(h.Oldest) {
+			h.Oldest = r.Since
+		}
+	case r.Kind == runs.KindRun:
+		h.Running++
+	}
+	if dayOf(r.Started) == today {
+		h.Tokens, h.Cost, h.Plan = h.Tokens+r.Tokens, h.Cost+r.Cost, h.Plan+r.Plan
+	}
+}
+
+// leave ends the part of this process. The last one says so for the host, and what was spent; else the next one speaks.
+func (a *announcer) leave() {
+	defer func() {
+		if a.speaker != nil {
+			_ = filelock.Release(a.speaker)
+		}
+	}()
+	spent := false
+	if a.Own != nil {
+		r := a.Own.now()
+		spent = r.Tokens > 0
+		_ = os.Remove(a.card(r.ID))
+	}
+	if !a.last() || !a.speaks() || !a.heard() && !spent {
+		return
+	}
+	now := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), goodbyeTime)
+	defer cancel()
+	about, err := json.Marshal(Host{Name: a.Key.Name, ID: a.Key.ID, Time: now, Left: true})
+	if err != nil || a.spent.tell(ctx, now) != nil {
+		return
+	}
+	b := a.Fleet.Bucket(fleet.Hosts)
+	if _, err = b.Put(ctx, a.Key.host(), about); err == nil {
+		a.note(false)
+		_ = b.Delete(ctx, a.Key.runs())
+	}
+}
+
+// last reports whether no other process of this host tells the fleet of a run. Of two that end at the same moment one is the last: the first
+// try of each gives up its own lock.
+func (a *announcer) last() bool {
+	for range 2 {
+		if alone, err := filelock.Try(a.members, filelock.Exclusive); err == nil && alone {
+			return true
+		}
+		filelock.Unlock(a.members)
+		time.Sleep(time.Millisecond)
+	}
+	return false
+}

@@ -1,0 +1,183 @@
+package hosts
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	// maxRunsValue bounds what a host tells of its runs, in bytes; [fleet.Hosts] takes 512 KiB.
+	maxRunsValue = 500 << 10
+	// maxRuns bounds the runs that are read of one host.
+	maxRuns = 4096
+	// maxName bounds names, and maxReason the reason of a run, in bytes.
+	maxName, maxReason = 64, 160
+	// maxID bounds the ID of a host and of a run.
+	maxID = 32
+)
+
+// Key names a host: by a name for people, and an ID that two hosts of one name do not share.
+type Key struct{ ID, Name string }
+
+// ValidID reports whether an ID can be one of a host.
+func ValidID(id string) bool {
+	return len(id) >= 8 && len(id) <= maxID && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// host and runs are the keys of the two values in [fleet.Hosts].
+func (k Key) host() string { return fleet.Key("host", k.ID, limit.Short(k.Name, maxName)) }
+func (k Key) runs() string { return fleet.Key("runs", k.ID, limit.Short(k.Name, maxName)) }
+
+// Host is one host, as it told last. Sizes are in bytes.
+type Host struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+	// Time is the host's own at which it said this; of a host from a [View], ours at which we heard it.
+	Time time.Time `json:"time"`
+	// Left is true in the last word of a host on which nothing of Plimsoll runs any more.
+	Left           bool  `json:"left,omitempty"`
+	TotalBytes     int64 `json:"total_bytes"`
+	AvailableBytes int64 `json:"available_bytes"`
+	Running        int   `json:"running"`
+	Waiting        int   `json:"waiting"`
+	// Oldest is the time at which the run began to wait that waits longest; the zero time without one.
+	Oldest time.Time `json:"oldest_wait,omitzero"`
+	// Tokens, Cost and Plan are what the runs that began today have used: tokens read and written, US dollars paid, and what the tokens of a
+	// subscription would have cost.
+	Tokens int64   `json:"tokens"`
+	Cost   float64 `json:"cost_usd"`
+	Plan   float64 `json:"plan_usd,omitempty"`
+	// LeftOut counts the live runs that are not in Runs, for which there was no room.
+	LeftOut int `json:"left_out,omitempty"`
+	// Runs are the live ones, the largest first; they are in a value of their own.
+	Runs []Run `json:"-"`
+	// Label is the name, and with it the ID where two hosts have one name.
+	Label string `json:"-"`
+
+	told time.Time // its own, of Runs
+}
+
+// Run is a live run on a host. Sizes are in bytes.
+type Run struct {
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	Parent  string    `json:"parent,omitempty"`
+	Tool    string    `json:"tool"`
+	Variant string    `json:"variant,omitempty"`
+	Project string    `json:"project"`
+	PID     int       `json:"pid,omitempty"`
+	State   string    `json:"state"`
+	Since   time.Time `json:"since,omitzero"` // of the state
+	Reason  string    `json:"reason,omitempty"`
+	Started time.Time `json:"started"`
+
+	Memory      int64 `json:"memory"`
+	Peak        int64 `json:"peak"`
+	Limit       int64 `json:"limit,omitempty"`
+	Reservation int64 `json:"reservation,omitempty"`
+	CPUMS       int64 `json:"cpu_ms"`
+	Processes   int   `json:"processes,omitempty"`
+	// CPU is its use in percent of one processor since its host told of it before, -1 where that is not known.
+	CPU float64 `json:"-"`
+
+	WindowTokens int64 `json:"window_tokens,omitempty"`
+	WindowLimit  int64 `json:"window_limit,omitempty"`
+	Compactions  int64 `json:"compactions,omitempty"`
+	Kills        int   `json:"kills,omitempty"`
+
+	Tokens int64   `json:"tokens,omitempty"`
+	Cost   float64 `json:"cost_usd,omitempty"`
+	Plan   float64 `json:"plan_usd,omitempty"`
+}
+
+// told is the value with the runs of a host.
+type told struct {
+	Time time.Time `json:"time"`
+	Runs []Run     `json:"runs"`
+}
+
+// encodeRuns returns the value with the largest runs that find room in it, and how many are left out.
+func encodeRuns(list []Run, now time.Time) (value []byte, leftOut int) {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b Run) int { return cmp.Or(cmp.Compare(b.Memory, a.Memory), strings.Compare(a.ID, b.ID)) })
+	all := len(list)
+	list = list[:min(all, maxRuns)]
+	for {
+		value, err := json.Marshal(told{now, list})
+		if err == nil && len(value) <= maxRunsValue {
+			return value, all - len(list)
+		}
+		list = list[:len(list)*3/4]
+	}
+}
+
+var errNotOurs = errors.New("this is nothing that a host wrote")
+
+// decodeHost reads what a host said of itself, and shifts its times to our clock, which shows now.
+func decodeHost(value []byte, now time.Time) (*Host, error) {
+	h := &Host{}
+	if err := json.Unmarshal(value, h); err != nil || !ValidID(h.ID) || h.Time.IsZero() {
+		return nil, errNotOurs
+	}
+	h.Name = clean(h.Name, maxName)
+	h.TotalBytes, h.AvailableBytes, h.Tokens = max(0, h.TotalBytes), max(0, h.AvailableBytes), max(0, h.Tokens)
+	h.Running, h.Waiting, h.LeftOut = max(0, h.Running), max(0, h.Waiting), max(0, h.LeftOut)
+	h.Cost, h.Plan = max(0, h.Cost), max(0, h.Plan)
+	h.Oldest = shift(h.Oldest, h.Time, now)
+	h.Time = now
+	return h, nil
+}
+
+// decodeRuns reads the runs of a host, and when it told of them by its own clock.
+func decodeRuns(value []byte, now time.Time) (list []Run, at time.Time, err error) {
+	var t told
+	if err := json.Unmarshal(value, &t); err != nil || t.Time.IsZero() {
+		return nil, at, errNotOurs
+	}
+	list = t.Runs[:min(len(t.Runs), maxRuns)]
+	for i := range list {
+		list[i].tidy()
+		list[i].Started, list[i].Since = shift(list[i].Started, t.Time, now), shift(list[i].Since, t.Time, now)
+	}
+	return list, t.Time, nil
+}
+
+// tidy bounds what another process wrote.
+func (r *Run) tidy() {
+	r.ID, r.Parent, r.Kind, r.State = clean(r.ID, maxID), clean(r.Parent, maxID), clean(r.Kind, maxID), clean(r.State, maxID)
+	r.Tool, r.Variant, r.Project, r.Reason = clean(r.Tool, maxName), clean(r.Variant, maxName), clean(r.Project, maxName), clean(r.Reason, maxReason)
+	for _, n := range []*int64{&r.Memory, &r.Peak, &r.Limit, &r.Reservation, &r.CPUMS, &r.WindowTokens, &r.WindowLimit, &r.Compactions, &r.Tokens} {
+		*n = max(0, *n)
+	}
+	r.PID, r.Processes, r.Kills, r.Cost, r.Plan = max(0, r.PID), max(0, r.Processes), max(0, r.Kills), max(0, r.Cost), max(0, r.Plan)
+}
+
+// clean returns a text of another host in at most so many bytes, without what moves a terminal or turns the direction of a page.
+func clean(s string, most int) string {
+	if len(s) > most {
+		s = limit.Short(s, most)
+	}
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -_./:") == "" {
+		return s
+	}
+	return limit.Short(printable.Name(strings.ToValidUTF8(s, "?")), most)
+}
+
+// maxAge bounds how long ago a time may be that another host tells.
+const maxAge = 10 * 365 * 24 * time.Hour
+
+// shift returns a time of a clock that showed theirs when ours showed now, as our clock would have shown it.
+func shift(t, theirs, now time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return now.Add(-max(0, min(maxAge, theirs.Sub(t))))
+}

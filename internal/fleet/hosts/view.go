@@ -1,0 +1,330 @@
+package hosts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/fleet"
+)
+
+const (
+	// maxHosts bounds the hosts that are held, maxHeld their runs; of hosts beyond that only the sums are.
+	maxHosts, maxHeld = 4096, 200_000
+	// silent is the time without a word after which a host is gone: what it said last has aged out by then.
+	silent = 22 * time.Second
+	// goneFor is the time for which a host that is gone is told of.
+	goneFor = 15 * time.Minute
+	// probeEvery is the time between two questions whether the fleet answers, probeTime how long it may take.
+	probeEvery, probeTime = 4 * time.Second, 2 * time.Second
+	// again is the pause before the next attempt while the fleet is away.
+	again = 2 * time.Second
+)
+
+// Now is the fleet as it is known now. Nothing in it is changed later.
+type Now struct {
+	// Hosts are the others, by label. Own is this one as it told the others, nil while nothing runs here.
+	Hosts []*Host
+	Own   *Host
+	// Gone are those that have fallen silent without a last word, the newest first. Their Time is that of the last word.
+	Gone []*Host
+	// Ready is true once all that there is was read.
+	Ready bool
+	// Away says why the fleet cannot be reached, nil while it can; since when is in Since.
+	Away  error
+	Since time.Time
+	// LeftOut counts hosts for which there is no room, and those whose runs are not held.
+	LeftOut int
+}
+
+// View follows the hosts of a fleet. Its methods may be called from any goroutine, and none waits for the network.
+type View struct {
+	fleet *fleet.Fleet
+	own   Key
+	runs  bool
+	end   func()
+
+	mu      sync.Mutex
+	hosts   map[string]*Host // by the key of the host
+	gone    map[string]*Host
+	held    int // runs
+	leftOut map[string]bool
+	now     Now
+	changed bool
+	ready   chan struct{} // closed once there is something to show
+}
+
+// Open begins to follow the other hosts, with their runs or without. Its owner closes it.
+func Open(f *fleet.Fleet, own Key, runs bool) *View {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	v := &View{fleet: f, own: own, runs: runs, ready: make(chan struct{}), hosts: map[string]*Host{}, gone: map[string]*Host{}, leftOut: map[string]bool{}}
+	v.end = func() {
+		cancel()
+		<-done
+	}
+	go func() {
+		defer close(done)
+		v.follow(ctx)
+	}()
+	return v
+}
+
+// Close ends it.
+func (v *View) Close() { v.end() }
+
+// Wait waits until there is something to show, or it is known that the fleet is away, or the context ends.
+func (v *View) Wait(ctx context.Context) {
+	select {
+	case <-v.ready:
+	case <-ctx.Done():
+	}
+}
+
+// Now returns what is known.
+func (v *View) Now() Now {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.age(time.Now())
+	if v.now.Away != nil { // what the others said last may not hold any more
+		return Now{Away: v.now.Away, Since: v.now.Since}
+	}
+	if v.now.Own != nil && (v.now.Own.Left || time.Since(v.now.Own.Time) > silent) {
+		v.now.Own = nil
+	}
+	if !v.changed {
+		return v.now
+	}
+	v.changed = false
+	list := slices.Collect(maps.Values(v.hosts))
+	label(list)
+	slices.SortFunc(list, func(a, b *Host) int { return cmp.Or(strings.Compare(a.Label, b.Label), strings.Compare(a.ID, b.ID)) })
+	gone := slices.Collect(maps.Values(v.gone))
+	label(gone)
+	slices.SortFunc(gone, func(a, b *Host) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.ID, b.ID)) })
+	v.now.Hosts, v.now.Gone, v.now.LeftOut = list, gone, len(v.leftOut)
+	return v.now
+}
+
+// label tells hosts of one name apart by their IDs. Hosts are copied where that changes something, since somebody may look at them.
+func label(list []*Host) {
+	named := map[string]int{}
+	for _, h := range list {
+		named[h.Name]++
+	}
+	for i, h := range list {
+		text := h.Name
+		if named[h.Name] > 1 || text == "" {
+			text += "~" + h.ID[:min(4, len(h.ID))]
+		}
+		if h.Label != text {
+			other := *h
+			other.Label = text
+			list[i] = &other
+		}
+	}
+}
+
+// age moves hosts that have fallen silent to those that are gone. While the fleet is away, or was a moment ago, nobody can be heard.
+func (v *View) age(now time.Time) {
+	for key, h := range v.hosts {
+		if v.now.Away == nil && now.Sub(h.Time) > silent && now.Sub(v.now.Since) > silent {
+			v.drop(key)
+			if v.gone[key] = h; len(v.gone) > maxHosts {
+				delete(v.gone, key)
+			}
+		}
+	}
+	for key, h := range v.gone {
+		if now.Sub(h.Time) > goneFor {
+			delete(v.gone, key)
+			v.changed = true
+		}
+	}
+}
+
+// drop forgets a host.
+func (v *View) drop(key string) {
+	if h := v.hosts[key]; h != nil {
+		v.held -= len(h.Runs)
+		delete(v.hosts, key)
+		v.changed = true
+	}
+	delete(v.leftOut, key)
+}
+
+// follow watches the bucket until the context ends.
+func (v *View) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := v.watch(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = errors.New("it does not answer")
+		}
+		v.away(err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+	}
+}
+
+// watch reads what comes until the fleet does not answer.
+func (v *View) watch(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	b := v.fleet.Bucket(fleet.Hosts)
+	if err := v.probe(ctx, b); err != nil {
+		return err
+	}
+	probed := make(chan struct{})
+	go func() {
+		defer close(probed)
+		tick := time.NewTicker(probeEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if err := v.probe(ctx, b); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		}
+	}()
+	defer func() { <-probed }()
+	defer cancel(nil)
+	pattern := "host.>"
+	if v.runs {
+		pattern = ">"
+	}
+	v.there(false)
+	err := b.WatchKeys(ctx, pattern, func(e fleet.Entry, ready bool) {
+		if ready {
+			v.there(true)
+			return
+		}
+		v.see(e, time.Now())
+	})
+	if cause := context.Cause(ctx); err == nil && cause != nil {
+		err = cause
+	}
+	return err
+}
+
+// probe asks for a key that nobody writes: an answer is all that counts.
+func (v *View) probe(ctx context.Context, b *fleet.Bucket) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	if _, err := b.Get(ctx, "probe"); err != nil && !errors.Is(err, fleet.ErrNone) {
+		return err
+	}
+	return nil
+}
+
+// there notes that the fleet answers, and with ready that all was read that there is. Who does not speak within silent from then on is gone.
+func (v *View) there(ready bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.now.Away != nil || v.now.Since.IsZero() {
+		v.now.Away, v.now.Since = nil, time.Now()
+	}
+	if v.now.Ready = ready; ready {
+		v.shown()
+	}
+}
+
+// away notes that the fleet does not answer.
+func (v *View) away(err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.now.Away == nil {
+		v.now.Since = time.Now()
+	}
+	v.now.Away, v.now.Ready = err, false
+	v.shown()
+}
+
+func (v *View) shown() {
+	select {
+	case <-v.ready:
+	default:
+		close(v.ready)
+	}
+}
+
+// see takes over a value.
+func (v *View) see(e fleet.Entry, now time.Time) {
+	kind, id, ok := strings.Cut(e.Key, ".")
+	if !ok {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	before := v.hosts[id]
+	switch {
+	case id == strings.TrimPrefix(v.own.host(), "host."):
+		if kind == "host" {
+			v.now.Own, _ = decodeHost(e.Value, now)
+		}
+	case kind == "runs" && before != nil && !e.Gone:
+		list, told, err := decodeRuns(e.Value, now)
+		if err != nil {
+			return
+		}
+		useSince(before, list, told)
+		delete(v.leftOut, id)
+		if v.held-len(before.Runs)+len(list) > maxHeld {
+			list, v.leftOut[id] = nil, true
+		}
+		h := *before
+		v.held += len(list) - len(before.Runs)
+		h.Runs, h.told = list, told
+		v.hosts[id], v.changed = &h, true
+	case kind == "host" && !e.Gone: // one that has aged out is gone when it is silent
+		h, err := decodeHost(e.Value, now)
+		switch {
+		case err != nil:
+			return
+		case h.Left:
+			v.drop(id)
+			delete(v.gone, id)
+			v.changed = true
+			return
+		case before == nil && len(v.hosts) >= maxHosts:
+			if len(v.leftOut) < maxHosts {
+				v.leftOut[id] = true
+			}
+			return
+		case before != nil:
+			h.Runs, h.told = before.Runs, before.told
+		}
+		delete(v.gone, id)
+		v.hosts[id], v.changed = h, true
+	}
+}
+
+// useSince sets the use of the processor by runs since their host told of them before.
+func useSince(before *Host, list []Run, told time.Time) {
+	took := told.Sub(before.told)
+	was := make(map[string]int64, len(before.Runs))
+	for i := range before.Runs {
+		was[before.Runs[i].ID] = before.Runs[i].CPUMS
+	}
+	for i := range list {
+		r := &list[i]
+		r.CPU = -1
+		if used, seen := was[r.ID]; seen && r.CPUMS >= used && took > 0 {
+			r.CPU = 100 * float64(r.CPUMS-used) / float64(took.Milliseconds()+1)
+		}
+	}
+}

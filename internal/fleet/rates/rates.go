@@ -1,0 +1,87 @@
+package rates
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/fleet"
+)
+
+const (
+	// silent is the time after which a host that has told nothing has no queue any more, by the clock of the server.
+	silent = 10 * time.Second
+	// maxHosts bounds those of a key. More than that share without it, as if they were alone.
+	maxHosts = 500
+	// tries bounds the writes of one question: others wrote first.
+	tries = 5
+)
+
+// Store keeps the values, as [fleet.Bucket] does.
+type Store interface {
+	Get(ctx context.Context, key string) (fleet.Entry, error)
+	Write(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+}
+
+// Team is the division of allowances among the hosts of a fleet.
+type Team struct{ store Store }
+
+// Of returns the division that a store keeps.
+func Of(s Store) *Team { return &Team{s} }
+
+// A value keeps who has a queue for one allowance.
+type value struct {
+	Hosts map[string]queue `json:"hosts"`
+	// By is the host that wrote it.
+	By string `json:"by"`
+}
+
+// A queue is that of one host.
+type queue struct {
+	// Runs is the number of runs in it, and At when the host told so by the server's clock, in milliseconds: of the host that wrote last the
+	// server has it itself.
+	Runs int   `json:"runs"`
+	At   int64 `json:"at"`
+}
+
+// Part tells the others that so many runs of a host are in its queue for an allowance, and returns the host's part of all that are.
+func (t *Team) Part(ctx context.Context, allowance, host string, runs int) (part float64, err error) {
+	key := fleet.Key(allowance)
+	for range tries {
+		e, err := t.store.Get(ctx, key)
+		if err != nil && !errors.Is(err, fleet.ErrNone) {
+			return 0, err
+		}
+		var v value
+		if json.Unmarshal(e.Value, &v) != nil || v.Hosts == nil { // nothing is lost by that which is not told again within a second
+			v.Hosts = map[string]queue{}
+		}
+		if q, ok := v.Hosts[v.By]; ok {
+			q.At = e.Time.UnixMilli()
+			v.Hosts[v.By] = q
+		}
+		// The server's clock alone counts: those of hosts may be wrong.
+		maps.DeleteFunc(v.Hosts, func(id string, q queue) bool {
+			return id == host || q.Runs <= 0 || q.At < e.Time.Add(-silent).UnixMilli()
+		})
+		others := 0.0
+		for _, q := range v.Hosts {
+			others += float64(q.Runs)
+		}
+		if len(v.Hosts) < maxHosts {
+			v.Hosts[host], v.By = queue{runs, e.Time.UnixMilli()}, host
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			return 0, err
+		}
+		if _, err = t.store.Write(ctx, key, text, e.Revision); err == nil {
+			return float64(runs) / (float64(runs) + others), nil
+		} else if !errors.Is(err, fleet.ErrConflict) {
+			return 0, err
+		}
+	}
+	return 0, fleet.ErrConflict
+}

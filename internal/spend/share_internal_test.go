@@ -1,0 +1,133 @@
+package spend
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/window/models"
+)
+
+// dollar is a price by which 1,000 tokens of output are a dollar.
+var dollar = models.Price{Rate: models.Rate{Output: 1000}}
+
+// A share that is made smaller is kept for the others until no process goes by the old one, and one that is larger is at once.
+func TestShareIsLoweredHereFirst(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.Local)
+	s := share{}
+	s.take(Part{Granted: 10, Published: 10}, 100, 1, now)
+	if s.keep(now) != 10 {
+		t.Errorf("%v is kept of a new one", s.keep(now))
+	}
+	s.take(Part{Granted: 4, Published: s.keep(now)}, 100, 1, now)
+	if s.granted != 4 || s.keep(now.Add(time.Second)) != 10 || s.keep(now.Add(-time.Hour)) != 10 || s.keep(now.Add(lowerRest)) != 4 {
+		t.Errorf("%+v", s)
+	}
+	// Lower again: the time begins anew.
+	later := now.Add(2 * time.Second)
+	s.take(Part{Granted: 2, Published: s.keep(later)}, 100, 1, later)
+	if s.keep(later.Add(2*time.Second)) != 10 || s.keep(later.Add(lowerRest)) != 2 {
+		t.Errorf("%+v", s)
+	}
+	s.take(Part{Granted: 2, Published: 2}, 100, 1, later)
+	if s.lowered != 0 || s.keep(later) != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestAdvance(t *testing.T) {
+	var s share
+	if !s.lend(100, 5) || s.granted != 7 || s.lend(100, 7) {
+		t.Errorf("a host that nobody knows: %+v", s)
+	}
+	s.take(Part{Granted: 8, Published: 8, Left: 3, Hosts: 2}, 100, 8, time.Now())
+	if s.lend(100, 8) {
+		t.Error("one that holds a share is lent something")
+	}
+	s.flags = shareReturned
+	if !s.lend(100, 8) || s.granted != 8.5 {
+		t.Errorf("half of what is left, for three hosts: %+v", s)
+	}
+}
+
+// table is a team whose answers are the test's.
+type table struct {
+	claims chan Claim
+	answer func(Claim) (Part, error)
+}
+
+func (f *table) Divide(_ context.Context, c Claim) (Part, error) {
+	if f.claims != nil && !c.Look {
+		f.claims <- c
+	}
+	return f.answer(c)
+}
+
+// Days and months are the host's own: one whose clock or zone is another spends under another date, and so of another sum.
+func TestPeriodsOfATeam(t *testing.T) {
+	team := &table{claims: make(chan Claim, 100), answer: func(c Claim) (Part, error) {
+		return Part{Granted: c.Spent + c.Held + 1, Published: c.Spent + c.Held + 1}, nil
+	}}
+	var clock atomic.Int64
+	move := func(d time.Duration) { clock.Add(int64(d)) }
+	now := func() time.Time { return time.Unix(0, clock.Load()) }
+	clock.Store(time.Date(2026, 11, 30, 23, 30, 0, 0, time.Local).UnixNano())
+	b := OpenBook(t.TempDir(), "p", Budget{Day: 10, Month: 50})
+	b.Join(team, "p", nil)
+	b.now = now
+	m := New(Options{Book: b})
+	defer m.Close()
+	pay := func(day, month string) {
+		t.Helper()
+		h, err := m.Hold(t.Context(), Request{MaxOutput: 1000, Price: dollar, Priced: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Settle(Amount{Cost: 0.9})
+		periods := map[string]string{}
+		for len(team.claims) > 0 {
+			c := <-team.claims
+			periods[c.Budget] = c.Period
+		}
+		if periods[BudgetDay] != day || periods[BudgetMonth] != month {
+			t.Errorf("at %v: %v", now(), periods)
+		}
+	}
+	pay("20261130", "202611")
+	move(time.Hour) // a clock that is set an hour forward, or the hour that has passed
+	pay("20261201", "202612")
+	move(-time.Hour) // and back: what the day before had counts, and what was spent meanwhile too
+	pay("20261130", "202611")
+	if got := spent(t, b, BudgetMonth); !near(got, 1.8) && !near(got, 2.7) {
+		t.Errorf("%v are spent", got)
+	}
+}
+
+// A smaller budget than the one of which the share was is asked for before anything is spent of it.
+func TestASmallerBudgetOfATeam(t *testing.T) {
+	dir := t.TempDir()
+	team := &table{answer: func(c Claim) (Part, error) {
+		most := max(c.Max-90, c.Spent) // the others have it
+		return Part{Granted: most, Published: max(most, c.Keep)}, nil
+	}}
+	open := func(day float64) *Meter {
+		b := OpenBook(dir, "p", Budget{Day: day})
+		b.Join(team, "p", nil)
+		return New(Options{Book: b})
+	}
+	first := open(100)
+	h, err := first.Hold(t.Context(), Request{MaxOutput: 1000, Price: dollar, Priced: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Settle(Amount{Cost: 1})
+	second := open(91)
+	defer first.Close()
+	defer second.Close()
+	_, err = second.Hold(t.Context(), Request{MaxOutput: 1000, Price: dollar, Priced: true, Patience: time.Millisecond})
+	if _, busy := errors.AsType[*Busy](err); !busy {
+		t.Error(err)
+	}
+}
