@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -50,19 +49,24 @@ const (
 	maxWord = 128<<10 - 1
 )
 
-var idForm = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,50}[a-z0-9])?$`)
-
 // CheckID returns an error for a name that not every engine takes: it is a label of DNS of at most [MaxID] bytes.
 func CheckID(id string) error {
-	if !idForm.MatchString(id) {
+	good := id != "" && len(id) <= MaxID && id[0] >= 'a' && id[len(id)-1] != '-'
+	for _, c := range id {
+		good = good && (c == '-' || isSmall(c))
+	}
+	if !good {
 		return fmt.Errorf("the name %q: a job's name has at most %d small letters, digits and hyphens, and begins with a letter", limit.Short(id, 64), MaxID)
 	}
 	return nil
 }
 
+func isSmall(c rune) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+
 // NewID returns a name for a job of a tool.
 func NewID(tool string) string {
-	name := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(tool), "-"), "-0123456789")
+	words := strings.FieldsFunc(strings.ToLower(tool), func(c rune) bool { return !isSmall(c) })
+	name := strings.Trim(strings.Join(words, "-"), "-0123456789")
 	name = strings.Trim(name[:min(len(name), 40)], "-")
 	if name == "" {
 		name = "job"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -206,7 +207,7 @@ func (s *Store) List() ([]Record, error) {
 			list = append(list, r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Record) int { return a.Submitted.Compare(b.Submitted) })
+	sorting.StableBy(list, func(a, b Record) int { return a.Submitted.Compare(b.Submitted) })
 	return list, nil
 }
 
@@ -282,7 +283,7 @@ func (s *Store) makeRoom() error {
 	if len(ended) == 0 {
 		return fmt.Errorf("%d jobs wait or run, and no more are kept: wait until some have ended", len(ids))
 	}
-	slices.SortFunc(ended, func(a, b Record) int {
+	sorting.By(ended, func(a, b Record) int {
 		return cmp.Or(a.Status.Ended.Compare(b.Status.Ended), a.Submitted.Compare(b.Submitted))
 	})
 	for _, r := range ended[:min(len(ended), MaxKept/10)] {

@@ -30,7 +30,7 @@ func TestMemoryThatSlurmHasGiven(t *testing.T) {
 	}
 }
 
-// One figure is what was learned, or named; a guess is no limit.
+// One figure: the learned one, or a named one; a guess is no limit.
 func TestOneFigure(t *testing.T) {
 	for _, c := range []struct {
 		of   Prediction

@@ -10,11 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/jobs"
@@ -196,7 +196,7 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	}
 	answer, err := call(ctx, "#!/bin/sh\nexec /bin/sh "+quote(start)+"\n", "sbatch", e.arguments(&placed)...)
 	if err == nil {
-		if at := strings.TrimSpace(answer); atForm.MatchString(at) {
+		if at := strings.TrimSpace(answer); isNumber(at) {
 			return at, nil
 		}
 		err = fmt.Errorf("sbatch has answered %q, which is no number of a job", limit.Short(strings.TrimSpace(answer), 80))
@@ -212,8 +212,14 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	return "", withNextStep(err)
 }
 
-// atForm is the number of a job, and the cluster that has it where there are several.
-var atForm = regexp.MustCompile(`^[0-9]{1,12}(;[A-Za-z0-9_.-]{1,64})?$`)
+// isNumber reports whether a text is the number of a job, with the cluster that has it where there are several.
+func isNumber(at string) bool {
+	number, cluster, named := strings.Cut(at, ";")
+	_, err := strconv.ParseUint(number, 10, 32)
+	return err == nil && named == (cluster != "") && len(cluster) <= 64 && !strings.ContainsFunc(cluster, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_.-", c)
+	})
+}
 
 // nextSteps tell what to do about what sbatch says.
 var nextSteps = []struct{ said, next string }{
