@@ -60,7 +60,9 @@ const (
 	// What the dashboard says of runs in words (verdicts, sentences, the command that helps) and the host's memory by run are 0.04 MB.
 	// Limits, budgets and holds of spending are 0.13 MB, the queue for what providers let through 0.12, loops of any agent 0.05, idle runs 0.1,
 	// and memory by process with its chart, names of runs and wrapped tables 0.1.
-	maxBinary = 39_480_000
+	// What hosts share is NATS' client (1.45, with nkeys and curve25519) and our own buckets, history, budgets, rates, sealed windows and hosts; engines that place
+	// runs are Slurm's commands and a client for Kubernetes: 2.0 MB together.
+	maxBinary = 41_480_000
 	// maxSorts is how many types are sorted by a copy of package slices' own code, some 20 KB each with its tables: those of others' code, those
 	// that are one type to the compiler (pointers, strings, numbers), and those in the memory's index, where speed counts.
 	maxSorts = 20
@@ -79,7 +81,8 @@ const (
 	// What leaves one processor before all else (internal/footprint/first) is one, brotli one.
 	// What reaches a prompt (internal/memory/recall), which word is the newest, which is an instruction for good, and what states something are four.
 	// What keeps pages small (internal/footprint) is one beside what leaves one processor.
-	maxPackages = 542
+	// NATS' client with its cryptography is 17; what hosts share, and the engines that place runs, are ten.
+	maxPackages = 569
 	// maxInit is what one of our own packages may make before main, in bytes: every start pays for it, and a supervisor keeps it beside an
 	// agent for hours. Tables that a command wants are made by its first look (sync.OnceValue, internal/lazy) or are a switch. config
 	// has the schema, 22 KB.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/fleet"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -107,7 +108,7 @@ type told struct {
 // encodeRuns returns the value with the largest runs that find room in it, and how many are left out.
 func encodeRuns(list []Run, now time.Time) (value []byte, leftOut int) {
 	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b Run) int { return cmp.Or(cmp.Compare(b.Memory, a.Memory), strings.Compare(a.ID, b.ID)) })
+	sorting.By(list, func(a, b Run) int { return cmp.Or(cmp.Compare(b.Memory, a.Memory), strings.Compare(a.ID, b.ID)) })
 	all := len(list)
 	list = list[:min(all, maxRuns)]
 	for {

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 )
@@ -175,7 +175,7 @@ var errKnown = errors.New("it is known")
 // write puts a day into its place, unless more is known of it: what is kept of runs here may have been removed.
 func (s *spending) write(ctx context.Context, d *Day) error {
 	d.Name, d.ID = s.o.Key.Name, s.o.Key.ID
-	slices.SortFunc(d.Rows, func(a, b Spent) int {
+	sorting.By(d.Rows, func(a, b Spent) int {
 		return cmp.Or(strings.Compare(a.Tool, b.Tool), strings.Compare(a.Model, b.Model), strings.Compare(a.Upstream, b.Upstream))
 	})
 	value, err := json.Marshal(d)

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -229,7 +229,7 @@ func (t *conversation) learnReports() {
 	if t.thread == nil || len(t.thread.fresh) == 0 {
 		return
 	}
-	slices.SortFunc(t.thread.fresh, func(a, b report) int { return cmp.Compare(a.Clients, b.Clients) })
+	sorting.By(t.thread.fresh, func(a, b report) int { return cmp.Compare(a.Clients, b.Clients) })
 	for _, r := range t.thread.fresh {
 		n := int(r.Messages)
 		if r.Input <= 0 || r.Model != t.model || n > len(t.tally.Chain) || t.tally.Chain[n-1] != r.Sent {

@@ -102,7 +102,7 @@ func (t *conversation) decided(view *compact.View) *compact.View {
 }
 
 // share tells the other replicas how the request was sent, before the client has its answer, and once more when the provider has counted it.
-// input is what it counted, 0 before.
+// input is the number that it counted, 0 before.
 func (t *conversation) share(input int) {
 	th := t.thread
 	if th == nil {
