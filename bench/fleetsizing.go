@@ -25,7 +25,9 @@ var fleetSizings = []struct {
 	{"requested", func(cluster) sizer { return requested{} }},
 	{"VPA", func(cluster) sizer { return vpa{} }},
 	{"learned", func(f cluster) sizer { return learned{cluster: f, samples: map[process][]estimate.Sample{}} }},
-	{"learned, held", func(f cluster) sizer { return learned{cluster: f, samples: map[process][]estimate.Sample{}, held: true} }},
+	{"learned, held", func(f cluster) sizer {
+		return learned{cluster: f, samples: map[process][]estimate.Sample{}, held: true}
+	}},
 }
 
 // process names a history: a process of a team's workflow.

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -160,5 +159,5 @@ func TestFleetFaults(t *testing.T) {
 	if lost := float64(killed) * 0.025; counted < total-1e-6 || counted > total+lost {
 		t.Errorf("%v were answered for and %v are counted, with %d runs killed", total, counted, killed)
 	}
-	t.Log(fmt.Sprintf("%.2f answered for, %.2f counted, of a budget of %.2f", total, counted, limit))
+	t.Logf("%.2f answered for, %.2f counted, of a budget of %.2f", total, counted, limit)
 }

@@ -254,7 +254,7 @@ func TestSlurmThousandJobs(t *testing.T) {
 		t.Fatalf("%d results, %v", strings.Count(string(text), "\n"), err)
 	}
 	seen := map[string]bool{}
-	for _, line := range strings.Fields(string(text)) {
+	for line := range strings.FieldsSeq(string(text)) {
 		seen[line] = true
 		i, _ := strconv.Atoi(line)
 		if e := ended["job-"+line]; e.ExitCode != i%7 {

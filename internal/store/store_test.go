@@ -80,7 +80,7 @@ func TestSetAside(t *testing.T) {
 	}
 	for i := range store.KeptDamaged + 5 {
 		path := filepath.Join(dir, fmt.Sprint("file", i))
-		if err := os.WriteFile(path, []byte(fmt.Sprint(i)), 0o600); err != nil {
+		if err := os.WriteFile(path, fmt.Append(nil, i), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		aside, err := store.SetAsidePath(path)

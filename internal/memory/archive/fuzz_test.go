@@ -5,10 +5,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"github.com/plimsoll/plimsoll/internal/store"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // FuzzRead holds that reading any bytes ends, that every line is an entry or told as damaged, and that what was read is written the
