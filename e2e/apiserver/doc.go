@@ -8,5 +8,5 @@
 // With PLIMSOLL_E2E_HELM=FILE and kubectl in PATH the guide's commands run on it too. Without those flags a server says that it is v0.0.0, and the chart
 // refuses it.
 //
-// It is a module of its own and in no step of the gate: the first two take about 15 minutes of two processors, and 4 GB.
+// It is a module of its own and built by night only: the first two take about 15 minutes of two processors, and 4 GB.
 package apiserver
