@@ -94,7 +94,15 @@ func (b *Bucket) find(ctx context.Context, js jetstream.JetStream) (jetstream.Ke
 	}
 	kv, err := js.KeyValue(ctx, name)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = js.CreateKeyValue(ctx, config)
+		// A server sets MaxBytes aside, by default out of three quarters of what its disk has free: a small one gets a smaller bucket.
+		for ; config.MaxBytes >= minBucket; config.MaxBytes /= 4 {
+			if kv, err = js.CreateKeyValue(ctx, config); !tooSmall(err) {
+				break
+			}
+		}
+		if tooSmall(err) {
+			return nil, b.fleet.refused("it has no room for bucket %s: %w; give its JetStream more storage", name, err)
+		}
 		if errors.Is(err, jetstream.ErrBucketExists) { // another host was first
 			kv, err = js.KeyValue(ctx, name)
 		}
@@ -111,11 +119,22 @@ func (b *Bucket) find(ctx context.Context, js jetstream.JetStream) (jetstream.Ke
 		return nil, b.fleet.refused("its bucket %s was made by another program; remove it there, or take another account", name)
 	}
 	if have.StreamInfo().Config.Replicas < config.Replicas {
+		config.MaxBytes = have.StreamInfo().Config.MaxBytes
 		if more, err := js.UpdateKeyValue(ctx, config); err == nil { // else it stays as it is: its servers may not be up yet
 			return more, nil
 		}
 	}
 	return kv, nil
+}
+
+// minBucket is the size in bytes below which no bucket is made.
+const minBucket = 4 << 20
+
+// tooSmall reports whether a server has too little storage left for a bucket: JSStorageResourcesExceededErr, and JSClusterNoPeersErrF of a
+// cluster (nats-server, server/errors.json).
+func tooSmall(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && (api.ErrorCode == 10047 || api.ErrorCode == 10005)
 }
 
 // told returns an error of the library as one of ours.

@@ -234,6 +234,23 @@ func TestOldServer(t *testing.T) {
 	}
 }
 
+// A server with little storage gets smaller buckets, and one with none is told.
+func TestSmallServer(t *testing.T) {
+	small := func(size string) *natsserver.Server {
+		return natsserver.Plain(t, fmt.Sprintf("jetstream {store_dir: %q, max_file_store: %s}", t.TempDir(), size))
+	}
+	f := open(t, fleet.Options{URL: small("100M").URL})
+	for _, spec := range []fleet.Spec{fleet.History, fleet.Budgets, fleet.Rates, fleet.Windows, fleet.Hosts} {
+		if _, err := f.Bucket(spec).Put(t.Context(), "k", []byte("v")); err != nil {
+			t.Errorf("%s: %v", spec.Name, err)
+		}
+	}
+	_, err := open(t, fleet.Options{URL: small("1M").URL}).Bucket(fleet.History).Put(t.Context(), "k", []byte("v"))
+	if !errors.Is(err, fleet.ErrRefused) || !strings.Contains(err.Error(), "no room for bucket plimsoll_history") {
+		t.Error(err)
+	}
+}
+
 func TestNoFleet(t *testing.T) {
 	none := fleet.New(fleet.Options{})
 	none.Close()
