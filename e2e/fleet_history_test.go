@@ -96,7 +96,7 @@ func TestAFirstRunIsEstimatedFromTheFleet(t *testing.T) {
 	if got := three.run(nil, plimsoll, "stats", "builder"); !strings.Contains(got.stdout, "from 2 runs on other hosts of the fleet") || !strings.Contains(got.stdout, "fleet") {
 		t.Errorf("%s %s", got.stdout, got.stderr)
 	}
-	stored, err := exec.Command("sh", "-c", `cat "$(dirname "$0")"/../*/jetstream/*/streams/*/msgs/*.blk`, s.Config).Output()
+	stored, err := exec.Command("sh", "-c", `cat "$(dirname "$0")"/../*/jetstream/*/streams/KV_plimsoll_history/msgs/*.blk`, s.Config).Output()
 	if err != nil || !strings.Contains(string(stored), "builder") {
 		t.Fatalf("nothing is stored: %v", err)
 	}

@@ -175,5 +175,5 @@ contexts: [{name: test, context: {cluster: test, user: test, namespace: agents}}
 		_, err := clients.CoreV1().Secrets("agents").Get(t.Context(), "large", meta.GetOptions{})
 		return pod("large") == nil && apierrors.IsNotFound(err)
 	})
-	says("large", "lost")
+	says("large", "CANCELLED")
 }
