@@ -66,7 +66,7 @@ func TestGuidesHelmCommands(t *testing.T) {
 	for _, block := range blocks(t, "text") {
 		for line := range strings.Lines(block) {
 			words := strings.Fields(strings.ReplaceAll(line, "$(openssl rand -hex 32)", "0123456789abcdef0123456789abcdef"))
-			if len(words) < 3 || words[0] != "helm" || words[1] != "install" {
+			if len(words) < 3 || words[0] != "helm" || words[1] != "install" && words[1] != "upgrade" {
 				continue
 			}
 			ran++
@@ -102,7 +102,7 @@ func TestGuidesHelmCommands(t *testing.T) {
 
 // The guide shows only commands that somebody looks at here or in the tests of the commands.
 func TestGuidesCommandsAreKnown(t *testing.T) {
-	known := []string{"helm install", "helm test", "kubectl create", "kubectl -n", "$ kubectl", "plimsoll stats", "plimsoll submit", "plimsoll cancel", "plimsoll recommend"}
+	known := []string{"helm install", "helm upgrade", "helm test", "kubectl create", "kubectl -n", "$ kubectl", "plimsoll stats", "plimsoll submit", "plimsoll cancel", "plimsoll recommend"}
 	for _, block := range blocks(t, "text") {
 		for line := range strings.Lines(block) {
 			if words := strings.Fields(line); len(words) > 1 && slices.Contains([]string{"helm", "kubectl", "plimsoll", "$"}, words[0]) &&
