@@ -75,6 +75,7 @@ func (w *world) delivers() {
 
 // A tool that has never run on a host is expected to need what it took on another one. Nothing else of that host travels.
 func TestAFirstRunIsEstimatedFromTheFleet(t *testing.T) {
+	t.Parallel()
 	s := natsserver.Start(t)
 	one := host(t, s.URL, "web", "git@git.example.org:org/web.git")
 	if r, said := one.hungry(); r.Estimate.Source != "default" {
