@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -48,7 +49,10 @@ func (w *world) elsewhere() string {
 // A host is seen by the others, by whichever of its runs is left; when the last one is killed with the host the others say that it is gone, and
 // with the fleet away each host shows itself.
 func TestHostsOfAFleet(t *testing.T) {
-	t.Parallel() // it waits until hosts are gone
+	if os.Getenv("CI") == "" {
+		t.Skip("it waits most of a minute until hosts are gone: CI=true runs it")
+	}
+	t.Parallel()
 	server := natsserver.Start(t)
 	host := func(name string) *world {
 		w := newWorld(t)
