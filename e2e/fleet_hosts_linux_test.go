@@ -1,10 +1,10 @@
 package e2e
 
 import (
-	"os"
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
