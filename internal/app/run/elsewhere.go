@@ -16,7 +16,7 @@ import (
 
 const (
 	// startWait bounds the wait of a start for the fleet: with what else the asking costs it is less than 50 ms.
-	startWait = 35 * time.Millisecond
+	startWait = 30 * time.Millisecond
 	// askWait is the same for a command that only asks.
 	askWait = 2 * time.Second
 	// endWait bounds the wait of a run's end for the fleet. What it does not take meanwhile waits in the outbox for another run.
