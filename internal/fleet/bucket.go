@@ -387,6 +387,8 @@ func (b *Bucket) WatchKeys(ctx context.Context, pattern string, see func(e Entry
 			return nil
 		case e, ok := <-w.Updates():
 			switch {
+			case !ok && ctx.Err() != nil: // which closes it
+				return nil
 			case !ok:
 				return b.fleet.away(errors.New("the watch ended"))
 			case e == nil:

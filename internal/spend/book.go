@@ -3,6 +3,7 @@ package spend
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
@@ -55,9 +57,9 @@ type Book struct {
 
 	mu   sync.Mutex
 	file *os.File
-	id   [bookIDSize]byte // of the book, once it was read
-	own  int              // index of this process's record, -1 before it has one
-	row  record           // that record
+	id   atomic.Uint64 // of the book, once it was read
+	own  int           // index of this process's record, -1 before it has one
+	row  record        // that record
 	seen others
 }
 
@@ -149,7 +151,7 @@ func (b *Book) read() ([]record, error) {
 		}
 		var records []record
 		if records, err = decodeBook(image); err == nil {
-			copy(b.id[:], image[len(bookMagic):])
+			b.id.Store(binary.BigEndian.Uint64(image[len(bookMagic):]))
 			return records, nil
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // claim returns what this host claims of an account.
 func (t *teamwork) claim(b *Book, a *account) Claim {
 	c := Claim{
-		Budget: a.name, Period: a.period, Host: hex.EncodeToString(b.id[:]), Max: a.max, Spent: a.spent, Held: a.held, Told: a.share.told, Keep: a.share.keep(b.now()),
+		Budget: a.name, Period: a.period, Host: fmt.Sprintf("%016x", b.id.Load()), Max: a.max, Spent: a.spent, Held: a.held, Told: a.share.told, Keep: a.share.keep(b.now()),
 	}
 	if a.ofProject { // two of this host may have one name
 		c.Project = t.project

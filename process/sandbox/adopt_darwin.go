@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"golang.org/x/sys/unix"
+
 	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -10,6 +12,15 @@ const maxRSSMethod = "ru_maxrss"
 
 // maxRSSUnit is the unit of ru_maxrss: XNU gives bytes (calcru in kern_resource.c).
 const maxRSSUnit limit.Bytes = 1
+
+// inheritedPeak returns what a child's ru_maxrss starts at, at most: our own.
+func inheritedPeak() limit.Bytes {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return limit.Bytes(u.Maxrss) * maxRSSUnit
+}
 
 // adoptOrphans does nothing: on macOS launchd adopts every orphan.
 func adoptOrphans(bool) (release func()) { return func() {} }

@@ -14,6 +14,10 @@ const maxRSSMethod = "ru_maxrss"
 // maxRSSUnit is the unit of ru_maxrss (getrusage(2)).
 const maxRSSUnit = limit.KiB
 
+// inheritedPeak returns what a child's ru_maxrss starts at: the highest resident size of our memory, which the child holds until it executes its
+// command (exec_mmap in fs/exec.c). Our own ru_maxrss would be too much: it has our parent's in it.
+func inheritedPeak() limit.Bytes { return proctree.HighWater(os.Getpid()) }
+
 // resident returns the resident anonymous memory of a process; 0 when it has gone.
 func resident(pid int) limit.Bytes {
 	return limit.Bytes(proctree.PrivatePages(pid)) * limit.Bytes(os.Getpagesize())

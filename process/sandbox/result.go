@@ -107,9 +107,9 @@ func (r *Run) peak() Peak {
 		return p
 	}
 	p.Bytes, p.Method = max(seen.Charged, seen.Working), "sampled"
-	// ru_maxrss of a child starts at our own size, because fork copies our memory: it says
-	// something only where it is larger.
-	if r.ended.maxRSS > p.Bytes && (p.Bytes == 0 || r.ended.maxRSS > ownPeak()) {
+	// ru_maxrss of a child starts at our own size, because it has our memory until it executes its command: it says something only where it
+	// is larger.
+	if r.ended.maxRSS > p.Bytes && (p.Bytes == 0 || r.ended.maxRSS > inheritedPeak()) {
 		p.Bytes, p.Method = r.ended.maxRSS, maxRSSMethod
 	}
 	if p.Bytes == 0 { // neither the kernel nor a sample has seen any of it

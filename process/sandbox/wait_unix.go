@@ -55,15 +55,6 @@ func (r *Run) onStop(signal int) {
 	}
 }
 
-// ownPeak returns the highest resident size of this process so far, 0 when it is unknown.
-func ownPeak() limit.Bytes {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return limit.Bytes(u.Maxrss) * maxRSSUnit
-}
-
 // Signal sends sig to the command, never to its group. It returns nil when the command has ended.
 func (r *Run) Signal(sig syscall.Signal) error {
 	select {

@@ -57,8 +57,8 @@ func signalOf(code uint32) syscall.Signal {
 
 func (r *Run) onStop(int) {}
 
-// ownPeak returns 0: a child starts with nothing of its parent's memory.
-func ownPeak() limit.Bytes { return 0 }
+// inheritedPeak returns 0: a child starts with nothing of its parent's memory.
+func inheritedPeak() limit.Bytes { return 0 }
 
 // Signal ends the command when sig is SIGTERM, SIGINT or SIGKILL: Windows knows no other way to reach a process. Other signals are an
 // error. It returns nil when the command has ended.

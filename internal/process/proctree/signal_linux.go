@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/internal/process/sysfile"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // canStop is true when a process can be held still while the rest of its tree is found.
@@ -150,4 +151,15 @@ func PrivatePages(pid int) int64 {
 		return 0
 	}
 	return int64(pages.private())
+}
+
+// HighWater returns the highest resident size in bytes that the memory of a process has had; 0 when it cannot be told.
+func HighWater(pid int) limit.Bytes {
+	var room [4 << 10]byte
+	b, err := sysfile.ReadProcess(pid, "status", room[:])
+	if err != nil {
+		return 0
+	}
+	bytes, _ := kilobytes(b, "VmHWM")
+	return bytes
 }
