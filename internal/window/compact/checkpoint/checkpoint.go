@@ -105,9 +105,15 @@ func pack(text []byte) []byte {
 	return out.Bytes()
 }
 
+// unpackers are readers of some 40 KB each.
+var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
 // unpack undoes pack, up to [maxDecoded].
 func unpack(small []byte) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(small)), maxDecoded+1))
+	r := unpackers.Get().(io.Reader)
+	defer unpackers.Put(r)
+	_ = r.(flate.Resetter).Reset(bytes.NewReader(small), nil) // never fails
+	text, err := io.ReadAll(io.LimitReader(r, maxDecoded+1))
 	if err == nil && len(text) > maxDecoded {
 		err = fmt.Errorf("it unpacks to more than %d bytes", maxDecoded)
 	}
