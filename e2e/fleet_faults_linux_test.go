@@ -18,6 +18,7 @@ func TestFleetFaults(t *testing.T) {
 	if os.Getenv("CI") == "" {
 		t.Skip("it takes more than a minute, as root: CI=true runs it")
 	}
+	built := plimsollWithClock(t)
 	w := newNetwork(t)
 	stores, urls := natsCluster(t, w, 3)
 	r := newLedger(t, w.outside)
@@ -86,6 +87,16 @@ func TestFleetFaults(t *testing.T) {
 		}
 	}
 	goOn(t, r, "the host goes on", 10, hosts[1])
+
+	t.Log("a clock is an hour off, then right again, then off until the end")
+	off := hourOff()
+	for _, off := range []time.Duration{off, 0, off} {
+		hosts[4].kill()
+		killed++
+		hosts[4].program, hosts[4].off = built(), off
+		hosts[4].start(r, urls, plenty)
+		goOn(t, r, "all hosts go on", answers, hosts...)
+	}
 
 	t.Log("all servers are away")
 	for _, s := range stores {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -237,6 +238,9 @@ type faulty struct {
 	runs  int
 	said  string // what the newest run says on standard error
 	heard string // the first lines of the answers that its agent got
+
+	program string        // plimsoll, unless its clock is off
+	off     time.Duration // of its clock
 }
 
 // start starts a run with a budget.
@@ -251,8 +255,8 @@ func (h *faulty) start(r *ledger, urls string, budget float64) {
 		t.Fatal(err)
 	}
 	defer said.Close()
-	h.cmd = h.command(plimsoll, "run", "--force", "--proxy", "--", testtool, "ask", "OPENAI_BASE_URL", "/chat/completions", h.heard)
-	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = h.w.work, h.w.environment("OPENAI_BASE_URL="+r.url+"/v1"), said
+	h.cmd = h.command(cmp.Or(h.program, plimsoll), "run", "--force", "--proxy", "--", testtool, "ask", "OPENAI_BASE_URL", "/chat/completions", h.heard)
+	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = h.w.work, h.w.environment("OPENAI_BASE_URL="+r.url+"/v1", fmt.Sprintf("%s=%.0f", clockOff, h.off.Seconds())), said
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
