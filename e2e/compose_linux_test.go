@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/natsserver"
 )
 
 // A composition is deploy/compose, started by docker-compose in an engine of the test's own.
@@ -131,6 +133,18 @@ func TestCompose(t *testing.T) {
 	t.Logf("docker inspect: %+v; %s", ended.State, strings.TrimSpace(c.asks(killed)))
 	if ended.State.ExitCode == 137 {
 		t.Errorf("the agent was killed: %+v\n%s", ended.State, e.docker("logs", agent))
+	}
+
+	// With the profile fleet the gateway has a server for what hosts share.
+	c.compose("down", "--timeout", "5")
+	e.imports("nats", natsserver.Program(t))
+	writeAs(t, filepath.Join(c.dir, "nats", "Dockerfile"), "FROM nats\nENTRYPOINT [\"nats-server\"]\n", 0o644)
+	e.docker("build", "-q", "--network", "none", "-t", "nats-server", filepath.Join(c.dir, "nats"))
+	c.variables = append(c.variables, "NATS_IMAGE=nats-server", "FLEET_URL=nats://127.0.0.1:4222")
+	c.compose("--profile", "fleet", "up", "-d")
+	e.wait("the gateway has its fleet", func() bool { return strings.Contains(c.asks("plimsoll_fleet_away_seconds"), "=> 0 ") })
+	if _, log, _ := e.tries("logs", "plimsoll_nats_1"); !strings.Contains(log, "Server is ready") || strings.Contains(log, "[ERR]") {
+		t.Errorf("the server of the fleet says\n%s", log)
 	}
 }
 

@@ -141,7 +141,7 @@ func TestFleetFaults(t *testing.T) {
 		return account
 	}
 	before := r.spent()
-	limit := before + 6
+	limit := before + 15
 	for _, h := range hosts {
 		h.start(r, urls, limit)
 	}

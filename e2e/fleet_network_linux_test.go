@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -33,6 +34,8 @@ type network struct {
 	nodes   int
 }
 
+var networks atomic.Int32 // of this process
+
 // A node is one namespace, with an address of the network.
 type node struct {
 	net     *network
@@ -43,7 +46,7 @@ type node struct {
 
 func newNetwork(t *testing.T) *network {
 	t.Helper()
-	n := os.Getpid() % 250
+	n := (os.Getpid() + int(networks.Add(1))) % 250 // a link stays for a while after its namespace has gone
 	w := &network{t: t, prefix: fmt.Sprintf("pf%d", n), subnet: [2]string{fmt.Sprintf("198.18.%d", n), fmt.Sprintf("198.19.%d", n)}}
 	w.bridges, w.outside = [2]string{w.prefix + "a", w.prefix + "b"}, w.subnet[1]+".254"
 	if _, err := exec.LookPath("ip"); err != nil || os.Getuid() != 0 {
