@@ -2,7 +2,6 @@ package submit
 
 import (
 	"cmp"
-	"os"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/jobs"
@@ -48,8 +47,5 @@ func OpenCluster(c *core.Core, context, namespace string) (*kubeapi.Cluster, err
 	if err != nil {
 		return nil, err
 	}
-	home, _ := os.UserHomeDir()
-	return kubeapi.Open(kubeapi.Options{
-		Getenv: os.Getenv, Home: home, Context: cmp.Or(context, settings.Submit.Context), Namespace: cmp.Or(namespace, settings.Submit.Namespace),
-	})
+	return kubeapi.Open(kubeapi.Options{Context: cmp.Or(context, settings.Submit.Context), Namespace: cmp.Or(namespace, settings.Submit.Namespace)})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,10 +19,10 @@ const (
 	dialTime = 10 * time.Second
 	// callTime bounds a call. A stream has the bound of who reads it: the first byte of a log comes with its first line.
 	callTime = 30 * time.Second
-	// MaxAnswer bounds an answer, in bytes; MaxBody bounds what is sent, since etcd keeps no larger object.
-	MaxAnswer, MaxBody = 16 << 20, 1536 << 10
-	// longestWait bounds a wait that the server asks for.
-	longestWait = 10 * time.Second
+	// maxAnswer bounds an answer, in bytes; maxBody bounds what is sent, since etcd keeps no larger object.
+	maxAnswer, maxBody = 16 << 20, 1536 << 10
+	// longestWait bounds the seconds that the server may ask to wait.
+	longestWait = 10
 )
 
 var errSilent = fmt.Errorf("no answer within %s", callTime)
@@ -58,6 +57,18 @@ func (c *Cluster) Delete(ctx context.Context, path string, options any) error {
 	return c.call(ctx, http.MethodDelete, path, nil, options, nil)
 }
 
+// Version returns the version of a group that the server prefers, "kueue.x-k8s.io/v1beta1", and "" where it does not have the group.
+func (c *Cluster) Version(ctx context.Context, group string) (string, error) {
+	var answer struct {
+		PreferredVersion struct{ GroupVersion string }
+	}
+	err := c.Get(ctx, "/apis/"+url.PathEscape(group), nil, &answer)
+	if StatusOf(err) == http.StatusNotFound {
+		return "", nil
+	}
+	return answer.PreferredVersion.GroupVersion, err
+}
+
 func (c *Cluster) call(ctx context.Context, method, path string, query url.Values, body, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTime, errSilent)
 	defer cancel()
@@ -66,17 +77,14 @@ func (c *Cluster) call(ctx context.Context, method, path string, query url.Value
 		return err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, MaxAnswer+1))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	switch {
 	case err != nil:
 		return c.failed(ctx, method, path, err)
-	case len(text) > MaxAnswer:
-		return &Error{cluster: c, doing: doing(method, path), Message: "it answers with more than " + limit.Bytes(MaxAnswer).Human(), hint: "name one object, or another namespace"}
-	case into == nil:
-		return nil
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return &Error{cluster: c, doing: doing(method, path), Message: "its answer is no JSON of this kind", hint: "look whether " + c.server.Host + " is a Kubernetes API"}
+	case len(text) > maxAnswer:
+		return c.refusal(method, path, 0, "it answers with more than "+limit.Bytes(maxAnswer).Human(), "name one object, or another namespace")
+	case into != nil && json.Unmarshal(text, into) != nil:
+		return c.refusal(method, path, 0, "its answer is no JSON of this kind", "look whether HOST is a Kubernetes API")
 	}
 	return nil
 }
@@ -98,67 +106,54 @@ func (c *Cluster) send(ctx context.Context, method, path string, query url.Value
 		if text, err = json.Marshal(body); err != nil {
 			return nil, err
 		}
-		if len(text) > MaxBody {
-			return nil, &Error{
-				cluster: c, doing: doing(method, path), unsent: true, hint: "put long texts into files of the work directory",
-				Message: fmt.Sprintf("it would be an object of %s, and Kubernetes keeps at most %s", limit.Bytes(len(text)).Human(), limit.Bytes(MaxBody).Human()),
-			}
+		if len(text) > maxBody {
+			e := c.refusal(method, path, 0, fmt.Sprintf("it would be an object of %s, and Kubernetes keeps at most %s", limit.Bytes(len(text)).Human(), limit.Bytes(maxBody).Human()),
+				"put long texts into files of the work directory")
+			e.unsent = true
+			return nil, e
 		}
 	}
 	asked := false // again for a credential
 	for try := 0; ; {
 		answer, err := c.once(ctx, method, path, query, text)
-		if err == nil && answer.StatusCode >= 200 && answer.StatusCode < 300 {
+		var e *Error
+		wait := 0
+		switch {
+		case err != nil:
+			e = c.failed(ctx, method, path, err)
+		case answer.StatusCode/100 == 2:
 			return answer, nil
-		}
-		var wait time.Duration
-		if err == nil {
-			err = c.refusal(method, path, answer)
-			wait = min(retryAfter(answer.Header), longestWait)
+		default:
+			e = c.refused(method, path, answer)
+			wait, _ = strconv.Atoi(answer.Header.Get("Retry-After"))
 			_ = answer.Body.Close()
-		} else {
-			err = c.failed(ctx, method, path, err)
 		}
-		status := StatusOf(err)
-		if status == http.StatusUnauthorized && !asked && c.secret.refused() {
+		if e.Status == http.StatusUnauthorized && !asked && c.secret.refused() {
 			asked = true
+			c.http.CloseIdleConnections() // they were made with the certificate that is refused
 			continue
 		}
-		again := status == http.StatusTooManyRequests || method == http.MethodGet && Transient(err)
-		if !again || try >= len(c.waits) {
-			return nil, err
-		}
-		if Pause(ctx, max(wait, c.waits[try])) != nil {
-			return nil, err
+		again := e.Status == http.StatusTooManyRequests || method == http.MethodGet && Transient(e)
+		if !again || try >= len(c.waits) || Pause(ctx, max(time.Duration(min(wait, longestWait))*time.Second, c.waits[try])) != nil {
+			return nil, e
 		}
 		try++
 	}
 }
 
 func (c *Cluster) once(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
-	u := *c.server
-	u.RawQuery = query.Encode()
-	target := u.String()
-	if i := strings.IndexByte(target, '?'); i >= 0 {
-		target = target[:i] + path + target[i:]
-	} else {
-		target += path
-	}
 	token, err := c.secret.token(ctx)
 	if err != nil {
 		return nil, &noCredential{err}
 	}
-	var reader io.Reader
-	if body != nil {
-		reader = bytes.NewReader(body)
-	}
-	r, err := http.NewRequestWithContext(ctx, method, target, reader)
+	r, err := http.NewRequestWithContext(ctx, method, c.server.String()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
+	r.URL.RawQuery = query.Encode()
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "plimsoll")
-	if body != nil {
+	if len(body) > 0 {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if token != "" {
@@ -176,39 +171,11 @@ func (c *Cluster) once(ctx context.Context, method, path string, query url.Value
 	return c.http.Do(r)
 }
 
-// Transient says that the same call may succeed later: the server was busy, had a fault or was not there.
-func Transient(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && !e.lasting && (e.Status == 0 || e.Status == http.StatusTooManyRequests || e.Status >= 500)
-}
-
 // Pause waits, or until ctx ends.
 func Pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 	return ctx.Err()
-}
-
-func retryAfter(h http.Header) time.Duration {
-	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0
-	}
-	return time.Duration(min(seconds, 3600)) * time.Second
-}
-
-// Version returns the version of a group that the server prefers, "kueue.x-k8s.io/v1beta1", and "" where it does not have the group.
-func (c *Cluster) Version(ctx context.Context, group string) (string, error) {
-	var answer struct {
-		PreferredVersion struct{ GroupVersion string }
-	}
-	err := c.Get(ctx, "/apis/"+url.PathEscape(group), nil, &answer)
-	if StatusOf(err) == http.StatusNotFound {
-		return "", nil
-	}
-	return answer.PreferredVersion.GroupVersion, err
 }

@@ -179,7 +179,7 @@ func TestBounds(t *testing.T) {
 		switch r.URL.Path {
 		case "/large":
 			piece := []byte(strings.Repeat(" ", 1<<20))
-			for range MaxAnswer>>20 + 1 {
+			for range maxAnswer>>20 + 1 {
 				if _, err := w.Write(piece); err != nil {
 					return
 				}
@@ -197,7 +197,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := c.Create(t.Context(), "/x", strings.Repeat("x", MaxBody), nil); err == nil || !strings.Contains(err.Error(), "Kubernetes keeps at most 1.5 MiB") {
+	if err := c.Create(t.Context(), "/x", strings.Repeat("x", maxBody), nil); err == nil || !strings.Contains(err.Error(), "Kubernetes keeps at most 1.5 MiB") {
 		t.Errorf("a large body: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -404,13 +404,26 @@ func TestExecPluginIsToldOfTheCluster(t *testing.T) {
 	s, config := serve(t, user, who(new(atomic.Value)))
 	config = strings.Replace(config, "certificate-authority-data", `extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: x}}], certificate-authority-data`, 1)
 	c := open(t, config)
-	var info execCredential
-	for _, v := range c.secret.plugin.env {
-		if text, ok := strings.CutPrefix(v, "KUBERNETES_EXEC_INFO="); ok {
-			if err := json.Unmarshal([]byte(text), &info); err != nil {
-				t.Fatal(err)
+	at, err := choose(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPlugin(*at.user.Exec, at.cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var info struct {
+		Spec struct {
+			Cluster *struct {
+				Server string
+				CAData []byte `json:"certificate-authority-data"`
+				Config any
 			}
 		}
+	}
+	text := strings.TrimPrefix(p.env[len(p.env)-1], "KUBERNETES_EXEC_INFO=")
+	if err := json.Unmarshal([]byte(text), &info); err != nil {
+		t.Fatal(err)
 	}
 	if info.Spec.Cluster == nil || info.Spec.Cluster.Server != s.URL || len(info.Spec.Cluster.CAData) == 0 || fmt.Sprint(info.Spec.Cluster.Config) != "map[audience:x]" {
 		t.Errorf("%+v", info.Spec.Cluster)
@@ -422,9 +435,9 @@ func TestExecPluginIsToldOfTheCluster(t *testing.T) {
 
 func TestPath(t *testing.T) {
 	for got, want := range map[string]string{
-		Path("v1", "", "namespaces"):                          "/api/v1/namespaces",
-		Path("batch/v1", "a", "jobs", "x/../y?z"):             "/apis/batch/v1/namespaces/a/jobs/x%2F..%2Fy%3Fz",
-		doing("DELETE", "/apis/batch/v1/namespaces/a/jobs/x"): "delete jobs/x in namespace a",
+		Path("v1", "", "namespaces"):                  "/api/v1/namespaces",
+		Path("batch/v1", "a", "jobs", "x/../y?z"):     "/apis/batch/v1/namespaces/a/jobs/x%2F..%2Fy%3Fz",
+		subject("/apis/batch/v1/namespaces/a/jobs/x"): "jobs/x in namespace a",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -443,16 +456,13 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(403, []byte(`{"kind":"Status","message":"exceeded quota\n"}`))
 	f.Add(200, []byte(`{"preferredVersion":{"groupVersion":"kueue.x-k8s.io/v1beta1"}}`))
 	f.Add(500, []byte("\x00\xff<html>"))
-	c, err := Open(Options{Getenv: func(string) string { return "" }, Home: f.TempDir()})
-	if err == nil {
-		f.Fatal("opened nothing")
-	}
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		if status < 200 || status > 599 {
 			return
 		}
 		at, _ := serverOf("https://fuzz.example")
-		c = &Cluster{Context: "fuzz", server: at, secret: &credential{}, http: &http.Client{
+		secret, _ := newCredential(found{})
+		c := &Cluster{Context: "fuzz", server: at, secret: secret, http: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: roundTrip(func(r *http.Request) *http.Response {
 				return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(string(body))), Header: http.Header{}, Request: r}

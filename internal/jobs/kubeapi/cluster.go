@@ -1,6 +1,7 @@
 package kubeapi
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -9,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,18 +17,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-const (
-	// serviceAccount is the folder in which a pod finds its credentials.
-	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// ofPod is the name of the context that a pod has without a kubeconfig.
-	ofPod = "in-cluster"
-)
-
-// Options say which cluster, and as whom.
+// Options say which cluster.
 type Options struct {
-	Getenv func(string) string
-	// Home is the directory with .kube/config, "" for none.
-	Home string
 	// Context names one of the kubeconfig, "" the current one; Namespace overrides the context's.
 	Context, Namespace string
 	// Waits are those before a call is made again, nil for the default.
@@ -51,68 +41,29 @@ type Cluster struct {
 
 // Open finds the cluster. Nothing is asked yet.
 func Open(o Options) (*Cluster, error) {
-	files, none, err := readConfig(o)
+	at, err := choose(o)
 	if err != nil {
 		return nil, err
 	}
-	var at found
-	if !none {
-		at, err = choose(files, o.Context)
-	} else {
-		at, err = inCluster(o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	c := &Cluster{Context: at.context, Namespace: o.Namespace, user: at.user, waits: o.Waits}
+	c := &Cluster{Context: at.context, Namespace: cmp.Or(o.Namespace, at.namespace, "default"), user: at.user, waits: o.Waits}
 	if c.waits == nil {
 		c.waits = []time.Duration{250 * time.Millisecond, time.Second, 3 * time.Second}
 	}
-	if c.Namespace == "" {
-		c.Namespace = at.namespace
-	}
-	if c.Namespace == "" {
-		c.Namespace = "default"
-	}
-	if c.server, err = serverOf(at.cluster.Server); err != nil {
-		return nil, fmt.Errorf("the cluster of context %s: %w", at.context, err)
-	}
-	if c.secret, err = newCredential(at, o.Getenv); err != nil {
+	if c.secret, err = newCredential(at); err != nil {
 		return nil, fmt.Errorf("user %q of the kubeconfig: %w", at.user.name, err)
 	}
-	transport, err := newTransport(at.cluster, c.secret)
+	c.http = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if c.server, err = serverOf(at.cluster.Server); err == nil {
+		c.http.Transport, err = newTransport(at.cluster, c.secret)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the cluster of context %s: %w", at.context, err)
-	}
-	c.secret.changed = transport.CloseIdleConnections
-	c.http = &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
 }
 
-// inCluster is the cluster whose pod this is.
-func inCluster(o Options) (found, error) {
-	host, port := o.Getenv("KUBERNETES_SERVICE_HOST"), o.Getenv("KUBERNETES_SERVICE_PORT")
-	switch {
-	case host == "" || port == "":
-		return found{}, errors.New("there is no kubeconfig, and this is no pod of a cluster; name the file with KUBECONFIG=FILE, or put it where kubectl looks (~/.kube/config)")
-	case o.Context != "" && o.Context != ofPod:
-		return found{}, fmt.Errorf("context %q is named and there is no kubeconfig; leave it out for the cluster of this pod", o.Context)
-	}
-	dir := o.account
-	if dir == "" {
-		dir = serviceAccount
-	}
-	at := found{context: ofPod}
-	at.cluster = clusterEntry{Server: "https://" + net.JoinHostPort(host, port), CAFile: filepath.Join(dir, "ca.crt")}
-	at.user = userEntry{name: "the pod's service account", TokenFile: filepath.Join(dir, "token")}
-	if name, err := statefile.ReadLinked(filepath.Join(dir, "namespace"), 1<<10); err == nil {
-		at.namespace = strings.TrimSpace(string(name))
-	}
-	return at, nil
-}
+// Host is the address of the API server, without a path.
+func (c *Cluster) Host() string { return c.server.Host }
 
 // serverOf returns the address of an API server. Plain HTTP is taken from this machine only, where kubectl proxy listens.
 func serverOf(text string) (*url.URL, error) {
@@ -123,7 +74,7 @@ func serverOf(text string) (*url.URL, error) {
 	if u.User != nil {
 		return nil, errors.New("server has a password in it; put the credential into the user's entry")
 	}
-	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && !ip.IsLoopback() {
 		return nil, fmt.Errorf("server is http://%s, where everyone on the way can read the credential; write https://", u.Host)
 	}
 	u.Path, u.RawQuery, u.Fragment = strings.TrimRight(u.Path, "/"), "", ""
@@ -132,7 +83,7 @@ func serverOf(text string) (*url.URL, error) {
 
 func newTransport(c clusterEntry, secret *credential) (*http.Transport, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.TLSServerName, InsecureSkipVerify: c.Insecure} // where the kubeconfig says so
-	ca, err := material(c.dir, c.CAFile, c.CAData)
+	ca, err := material(c.CAFile, c.CAData)
 	if err != nil {
 		return nil, fmt.Errorf("the certificate authority: %w", err)
 	}
@@ -169,8 +120,8 @@ func newTransport(c clusterEntry, secret *credential) (*http.Transport, error) {
 	return t, nil
 }
 
-// material returns what stands in data as base64, else in the file, which is looked for in dir; nil for neither.
-func material(dir, file, data string) ([]byte, error) {
+// material returns what stands in data as base64, else in the file; nil for neither.
+func material(file, data string) ([]byte, error) {
 	if data != "" {
 		text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(data))
 		if err != nil {
@@ -181,15 +132,5 @@ func material(dir, file, data string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
-	return statefile.ReadLinked(inDir(dir, file), maxFile)
+	return statefile.ReadLinked(file, maxFile)
 }
-
-func inDir(dir, file string) string {
-	if filepath.IsAbs(file) {
-		return file
-	}
-	return filepath.Join(dir, file)
-}
-
-// Host is the address of the API server, without a path.
-func (c *Cluster) Host() string { return c.server.Host }

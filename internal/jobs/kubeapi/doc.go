@@ -1,6 +1,6 @@
 // Package kubeapi speaks to one Kubernetes cluster over HTTPS, with the credentials that kubectl would use there.
 //
-//	cluster, err := kubeapi.Open(kubeapi.Options{Getenv: os.Getenv, Home: home})
+//	cluster, err := kubeapi.Open(kubeapi.Options{})
 //	err = cluster.Get(ctx, kubeapi.Path("v1", "agents", "pods", "one"), nil, &pod)
 //
 // The files of KUBECONFIG count, else ~/.kube/config, else the service account of the pod that this runs in. Tokens in files are read again

@@ -1,16 +1,18 @@
 package kubeapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/plimsoll/plimsoll/internal/nearest"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
@@ -19,85 +21,95 @@ import (
 const (
 	// maxFile bounds a kubeconfig, a certificate or a token's file, in bytes.
 	maxFile = 1 << 20
-	// maxFiles bounds the files that KUBECONFIG may list.
-	maxFiles = 64
+	// serviceAccount is the folder in which a pod finds its credentials.
+	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// ofPod is the name of the context that a pod has without a kubeconfig.
+	ofPod = "in-cluster"
 )
 
-// configFile is a kubeconfig, with the fields that count here (https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/).
-type configFile struct {
-	path           string
-	CurrentContext string `yaml:"current-context"`
-	Clusters       []struct {
-		Name    string       `yaml:"name"`
-		Cluster clusterEntry `yaml:"cluster"`
-	} `yaml:"clusters"`
-	Contexts []struct {
-		Name    string       `yaml:"name"`
-		Context contextEntry `yaml:"context"`
-	} `yaml:"contexts"`
-	Users []struct {
-		Name string    `yaml:"name"`
-		User userEntry `yaml:"user"`
-	} `yaml:"users"`
+// kubeconfig has the fields that count here (https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/).
+type kubeconfig struct {
+	CurrentContext            string `yaml:"current-context"`
+	Clusters, Contexts, Users []entry
+}
+
+// entry is one of a cluster, a context or a user.
+type entry struct {
+	Name    string
+	Cluster clusterEntry
+	Context struct{ Cluster, User, Namespace string }
+	User    userEntry
 }
 
 type clusterEntry struct {
-	dir           string // relative paths in the entry start here
-	Server        string `yaml:"server"`
+	Server        string
 	TLSServerName string `yaml:"tls-server-name"`
 	Insecure      bool   `yaml:"insecure-skip-tls-verify"`
 	CAFile        string `yaml:"certificate-authority"`
 	CAData        string `yaml:"certificate-authority-data"` // base64
 	ProxyURL      string `yaml:"proxy-url"`
 	Extensions    []struct {
-		Name      string `yaml:"name"`
-		Extension any    `yaml:"extension"`
-	} `yaml:"extensions"`
-}
-
-type contextEntry struct {
-	Cluster   string `yaml:"cluster"`
-	User      string `yaml:"user"`
-	Namespace string `yaml:"namespace"`
+		Name      string
+		Extension any
+	}
 }
 
 type userEntry struct {
-	name, dir string
-	CertFile  string              `yaml:"client-certificate"`
-	CertData  string              `yaml:"client-certificate-data"` // base64
-	KeyFile   string              `yaml:"client-key"`
-	KeyData   string              `yaml:"client-key-data"` // base64
-	Token     string              `yaml:"token"`
-	TokenFile string              `yaml:"tokenFile"`
-	As        string              `yaml:"as"`
-	AsUID     string              `yaml:"as-uid"`
-	AsGroups  []string            `yaml:"as-groups"`
-	AsExtra   map[string][]string `yaml:"as-user-extra"`
-	Username  string              `yaml:"username"`
-	Provider  any                 `yaml:"auth-provider"`
-	Exec      *execEntry          `yaml:"exec"`
+	name            string
+	CertFile        string `yaml:"client-certificate"`
+	CertData        string `yaml:"client-certificate-data"` // base64
+	KeyFile         string `yaml:"client-key"`
+	KeyData         string `yaml:"client-key-data"` // base64
+	TokenFile       string `yaml:"tokenFile"`
+	Token, Username string
+	As              string
+	AsUID           string              `yaml:"as-uid"`
+	AsGroups        []string            `yaml:"as-groups"`
+	AsExtra         map[string][]string `yaml:"as-user-extra"`
+	Provider        any                 `yaml:"auth-provider"`
+	Exec            *execEntry
 }
 
-// found is all that a kubeconfig says of one context.
+// found is all that is known of one context.
 type found struct {
-	context   string
-	namespace string
-	cluster   clusterEntry
-	user      userEntry
+	context, namespace string
+	cluster            clusterEntry
+	user               userEntry
 }
 
-// readConfig reads the kubeconfigs that count. none is true where there is no file, and nobody has named one.
-func readConfig(o Options) (files []configFile, none bool, err error) {
-	list := filepath.SplitList(o.Getenv("KUBECONFIG"))
+// choose finds the context that is meant: in the kubeconfig where there is one, else the cluster whose pod this is.
+func choose(o Options) (found, error) {
+	all, err := readConfig()
+	if err != nil {
+		return found{}, err
+	}
+	if all != nil {
+		return all.find(o.Context)
+	}
+	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	switch {
+	case host == "" || port == "":
+		return found{}, errors.New("there is no kubeconfig, and this is no pod of a cluster; name the file with KUBECONFIG=FILE, or put it where kubectl looks (~/.kube/config)")
+	case o.Context != "" && o.Context != ofPod:
+		return found{}, fmt.Errorf("context %q is named and there is no kubeconfig; leave it out for the cluster of this pod", o.Context)
+	}
+	dir := cmp.Or(o.account, serviceAccount)
+	namespace, _ := statefile.ReadLinked(filepath.Join(dir, "namespace"), 1<<10)
+	return found{
+		context: ofPod, namespace: strings.TrimSpace(string(namespace)),
+		cluster: clusterEntry{Server: "https://" + net.JoinHostPort(host, port), CAFile: filepath.Join(dir, "ca.crt")},
+		user:    userEntry{name: "the pod's service account", TokenFile: filepath.Join(dir, "token")},
+	}, nil
+}
+
+// readConfig reads the kubeconfigs that count as one, in which the first entry of a name is the one that is meant. The result is nil where
+// there is none and nobody has named one.
+func readConfig() (all *kubeconfig, err error) {
+	list := filepath.SplitList(os.Getenv("KUBECONFIG"))
 	list = slices.DeleteFunc(list, func(path string) bool { return path == "" })
 	named := len(list) > 0
-	switch {
-	case len(list) > maxFiles:
-		return nil, false, fmt.Errorf("KUBECONFIG lists %d files, of at most %d", len(list), maxFiles)
-	case !named && o.Home == "":
-		return nil, true, nil
-	case !named:
-		list = []string{filepath.Join(o.Home, ".kube", "config")}
+	if home, err := os.UserHomeDir(); err == nil && !named {
+		list = []string{filepath.Join(home, ".kube", "config")}
 	}
 	for _, path := range list {
 		text, err := statefile.ReadLinked(path, maxFile)
@@ -105,98 +117,82 @@ func readConfig(o Options) (files []configFile, none bool, err error) {
 			continue // as kubectl does: a list may name files of other machines
 		}
 		if err != nil {
-			return nil, false, fmt.Errorf("the kubeconfig cannot be read: %w", err)
+			return nil, fmt.Errorf("the kubeconfig cannot be read: %w", err)
 		}
-		file, err := parseConfig(path, text)
+		next, err := parseConfig(path, text)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		files = append(files, file)
+		if all == nil {
+			all = &kubeconfig{}
+		}
+		all.CurrentContext = cmp.Or(all.CurrentContext, next.CurrentContext)
+		all.Clusters, all.Contexts, all.Users = append(all.Clusters, next.Clusters...), append(all.Contexts, next.Contexts...), append(all.Users, next.Users...)
 	}
-	if len(files) == 0 && named {
-		return nil, false, fmt.Errorf("KUBECONFIG names %s, and there is no such file; name your cluster's, or unset KUBECONFIG for ~/.kube/config", strings.Join(list, ", "))
+	if all == nil && named {
+		return nil, fmt.Errorf("KUBECONFIG names %s, and there is no such file; name your cluster's, or unset KUBECONFIG for ~/.kube/config", strings.Join(list, ", "))
 	}
-	return files, len(files) == 0, nil
+	return all, nil
 }
 
-func parseConfig(path string, text []byte) (configFile, error) {
-	file := configFile{path: path}
-	if err := yaml.Unmarshal(text, &file); err != nil {
+// parseConfig reads one file. Its relative paths start where it is.
+func parseConfig(path string, text []byte) (all kubeconfig, err error) {
+	if err := yaml.Unmarshal(text, &all); err != nil {
 		// The parser's words may quote the line that it stopped at, and with it a token.
 		line := ""
 		if words := strings.Fields(err.Error()); len(words) > 2 && words[1] == "line" {
 			line = " at line " + strings.TrimSuffix(words[2], ":")
 		}
-		return file, fmt.Errorf("%s is no kubeconfig: the YAML is wrong%s; kubectl config view shows whether kubectl can read it", path, line)
+		return all, fmt.Errorf("%s is no kubeconfig: the YAML is wrong%s; kubectl config view shows whether kubectl can read it", path, line)
 	}
-	dir := filepath.Dir(path)
-	for i := range file.Clusters {
-		file.Clusters[i].Cluster.dir = dir
+	for _, list := range [][]entry{all.Clusters, all.Users} {
+		for i := range list {
+			e := &list[i]
+			files := []*string{&e.Cluster.CAFile, &e.User.CertFile, &e.User.KeyFile, &e.User.TokenFile}
+			if x := e.User.Exec; x != nil && strings.ContainsRune(x.Command, filepath.Separator) {
+				files = append(files, &x.Command)
+			}
+			for _, file := range files {
+				if *file != "" && !filepath.IsAbs(*file) {
+					*file = filepath.Join(filepath.Dir(path), *file)
+				}
+			}
+		}
 	}
-	for i := range file.Users {
-		file.Users[i].User.name, file.Users[i].User.dir = file.Users[i].Name, dir
-	}
-	return file, nil
+	return all, nil
 }
 
-// choose returns what the files say of a context, "" for the current one. Where two files have an entry of one name the first counts whole.
-func choose(files []configFile, context string) (found, error) {
-	var all []string
-	for _, f := range files {
-		for _, c := range f.Contexts {
-			all = append(all, c.Name)
-		}
+// find returns what is said of a context, "" for the current one.
+func (k *kubeconfig) find(context string) (found, error) {
+	var names []string
+	for _, c := range k.Contexts {
+		names = append(names, c.Name)
 	}
-	for _, f := range files {
-		if context == "" {
-			context = f.CurrentContext
-		}
+	there := limit.Short(printable.Name(cmp.Or(strings.Join(names, ", "), "none")), 200)
+	at := found{context: cmp.Or(context, k.CurrentContext)}
+	if at.context == "" {
+		return at, fmt.Errorf("the kubeconfig names no current context; choose one of: %s", there)
 	}
-	if context == "" {
-		return found{}, fmt.Errorf("%s names no current context; choose one of: %s", files[0].path, shortList(all))
+	e, ok := first(k.Contexts, at.context)
+	if !ok {
+		return at, fmt.Errorf("the kubeconfig has no context %q; there is %s", printable.Name(at.context), there)
 	}
-	at := found{context: context}
-	var entry *contextEntry
-	for _, f := range files {
-		for i := range f.Contexts {
-			if entry == nil && f.Contexts[i].Name == context {
-				entry = &f.Contexts[i].Context
-			}
-		}
+	cluster, ok := first(k.Clusters, e.Context.Cluster)
+	if !ok {
+		return at, fmt.Errorf("context %q of the kubeconfig names the cluster %q, which is not in it", printable.Name(at.context), printable.Name(e.Context.Cluster))
 	}
-	if entry == nil {
-		if near := nearest.Names(context, all, 1); len(near) > 0 {
-			all = near
-		}
-		return at, fmt.Errorf("the kubeconfig has no context %q; there is %s", printable.Name(context), shortList(all))
+	user, ok := first(k.Users, e.Context.User)
+	if !ok && e.Context.User != "" {
+		return at, fmt.Errorf("context %q of the kubeconfig names the user %q, who is not in it", printable.Name(at.context), printable.Name(e.Context.User))
 	}
-	at.namespace = entry.Namespace
-	knownCluster, knownUser := false, entry.User == ""
-	for _, f := range files {
-		for _, c := range f.Clusters {
-			if !knownCluster && c.Name == entry.Cluster {
-				at.cluster, knownCluster = c.Cluster, true
-			}
-		}
-		for _, u := range f.Users {
-			if !knownUser && u.Name == entry.User {
-				at.user, knownUser = u.User, true
-			}
-		}
-	}
-	switch {
-	case !knownCluster:
-		return at, fmt.Errorf("context %q of the kubeconfig names the cluster %q, which is not in it", printable.Name(context), printable.Name(entry.Cluster))
-	case !knownUser:
-		return at, fmt.Errorf("context %q of the kubeconfig names the user %q, who is not in it", printable.Name(context), printable.Name(entry.User))
-	}
+	at.namespace, at.cluster, at.user = e.Context.Namespace, cluster.Cluster, user.User
+	at.user.name = e.Context.User
 	return at, nil
 }
 
-// shortList names what there is, for a message.
-func shortList(names []string) string {
-	if len(names) == 0 {
-		return "none"
+func first(list []entry, name string) (entry, bool) {
+	if i := slices.IndexFunc(list, func(e entry) bool { return e.Name == name }); i >= 0 {
+		return list[i], true
 	}
-	return limit.Short(printable.Name(strings.Join(names, ", ")), 200)
+	return entry{}, false
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// write makes a kubeconfig and returns what Open needs to find it.
+// write makes a kubeconfig, which Open finds.
 func write(t *testing.T, texts ...string) Options {
 	t.Helper()
 	dir := t.TempDir()
@@ -23,11 +23,16 @@ func write(t *testing.T, texts ...string) Options {
 		}
 		list = append(list, path)
 	}
-	return environment(map[string]string{"KUBECONFIG": strings.Join(list, string(filepath.ListSeparator))})
+	environment(t, "", strings.Join(list, string(filepath.ListSeparator)), "")
+	return Options{}
 }
 
-func environment(set map[string]string) Options {
-	return Options{Getenv: func(name string) string { return set[name] }}
+// environment sets all variables that count.
+func environment(t *testing.T, home, config, host string) {
+	t.Helper()
+	for name, value := range map[string]string{"HOME": home, "USERPROFILE": home, "KUBECONFIG": config, "KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443"} {
+		t.Setenv(name, value)
+	}
 }
 
 const plain = `
@@ -47,14 +52,13 @@ contexts: [{name: here, context: {cluster: two, user: me}}]
 clusters: [{name: one, cluster: {server: "https://wrong.example"}}, {name: two, cluster: {server: "https://two.example"}}]
 users: [{name: me, user: {token: second}}]
 `)
-	first := o.Getenv("KUBECONFIG")
-	o = environment(map[string]string{"KUBECONFIG": filepath.Join(t.TempDir(), "none") + string(filepath.ListSeparator) + first})
+	environment(t, "", filepath.Join(t.TempDir(), "none")+string(filepath.ListSeparator)+os.Getenv("KUBECONFIG"), "")
 	c, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Host() != "one.example:6443" || c.server.Path != "/base" || c.Namespace != "agents" || c.Context != "here" || c.secret.fixed != "first" {
-		t.Errorf("%s%s, namespace %s, context %s, token %s", c.Host(), c.server.Path, c.Namespace, c.Context, c.secret.fixed)
+	if c.Host() != "one.example:6443" || c.server.Path != "/base" || c.Namespace != "agents" || c.Context != "here" || c.secret.kept.Load().token != "first" {
+		t.Errorf("%s%s, namespace %s, context %s, token %s", c.Host(), c.server.Path, c.Namespace, c.Context, c.secret.kept.Load().token)
 	}
 	o.Context = "there"
 	if c, err = Open(o); err != nil || c.Host() != "two.example" || c.Namespace != "default" {
@@ -68,8 +72,8 @@ users: [{name: me, user: {token: second}}]
 
 func TestHomeAndPod(t *testing.T) {
 	home, account := t.TempDir(), t.TempDir()
-	o := environment(map[string]string{"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"})
-	o.Home, o.account = home, account
+	environment(t, home, "", "fd00::1")
+	o := Options{account: account}
 	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "certificate authority") {
 		t.Errorf("without its files a pod has %v", err)
 	}
@@ -141,10 +145,12 @@ func TestRefusedKubeconfigs(t *testing.T) {
 			t.Errorf("%q", err)
 		}
 	}
-	if _, err := Open(environment(nil)); err == nil || !strings.Contains(err.Error(), "KUBECONFIG=FILE") {
+	environment(t, "", "", "")
+	if _, err := Open(Options{}); err == nil || !strings.Contains(err.Error(), "KUBECONFIG=FILE") {
 		t.Errorf("without anything: %v", err)
 	}
-	if _, err := Open(environment(map[string]string{"KUBECONFIG": "/none/config"})); err == nil || !strings.Contains(err.Error(), "there is no such file") {
+	environment(t, "", "/none/config", "")
+	if _, err := Open(Options{}); err == nil || !strings.Contains(err.Error(), "there is no such file") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -158,7 +164,7 @@ func FuzzKubeconfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		at, err := choose([]configFile{file}, context)
+		at, err := file.find(context)
 		if err != nil {
 			return
 		}

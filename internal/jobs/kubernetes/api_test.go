@@ -159,8 +159,9 @@ func start(t *testing.T, a *api, o Options) *Engine {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("KUBECONFIG", config)
 	o.Open = func(context string) (*kubeapi.Cluster, error) {
-		return kubeapi.Open(kubeapi.Options{Getenv: func(string) string { return config }, Context: context, Waits: []time.Duration{0}})
+		return kubeapi.Open(kubeapi.Options{Context: context, Waits: []time.Duration{0}})
 	}
 	if o.Told == nil {
 		o.Told = func(text string) { t.Log(text) }

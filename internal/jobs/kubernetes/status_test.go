@@ -207,7 +207,7 @@ func FuzzStatus(f *testing.F) {
 		if json.Unmarshal(jobBody, &j) != nil || json.Unmarshal(podBody, &p) != nil {
 			return
 		}
-		more := &causes{events: map[string]event{}, workloads: map[string]condition{}}
+		more := &causes{warnings: map[string]condition{}, workloads: map[string]condition{}}
 		for _, p := range []*pod{nil, &p} {
 			s, err := j.status(t.Context(), p, more)
 			if err != nil || s.Phase == "" {
