@@ -35,7 +35,9 @@ func openKubernetes(s setting) (jobs.Engine, error) {
 	}
 	o := s.options
 	return kubernetes.New(kubernetes.Options{
-		Open:  func(context string) (*kubeapi.Cluster, error) { return OpenCluster(s.core, context, "") },
+		Open: func(context, namespace string) (*kubeapi.Cluster, error) {
+			return OpenCluster(s.core, context, namespace)
+		},
 		Image: cmp.Or(o.Image, settings.Submit.Image), Plimsoll: settings.Submit.PlimsollImage,
 		Priority: o.Priority, Secrets: o.Secrets, Work: o.Work, Hosts: settings.Submit.Hosts, Told: s.told,
 	}), nil

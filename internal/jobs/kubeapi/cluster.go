@@ -49,6 +49,9 @@ func Open(o Options) (*Cluster, error) {
 	if c.waits == nil {
 		c.waits = []time.Duration{250 * time.Millisecond, time.Second, 3 * time.Second}
 	}
+	if at.cluster.ca, err = material(at.cluster.CAFile, at.cluster.CAData); err != nil {
+		return nil, fmt.Errorf("the certificate authority of context %s: %w", at.context, err)
+	}
 	if c.secret, err = newCredential(at); err != nil {
 		return nil, fmt.Errorf("user %q of the kubeconfig: %w", at.user.name, err)
 	}
@@ -82,34 +85,25 @@ func serverOf(text string) (*url.URL, error) {
 }
 
 func newTransport(c clusterEntry, secret *credential) (*http.Transport, error) {
-	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.TLSServerName, InsecureSkipVerify: c.Insecure} // where the kubeconfig says so
-	ca, err := material(c.CAFile, c.CAData)
-	if err != nil {
-		return nil, fmt.Errorf("the certificate authority: %w", err)
+	t := forwardproxy.Transport()
+	t.DialContext = (&net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}).DialContext
+	// A log that is followed is silent for as long as its command is: pings tell that from a connection that is dead.
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}
+	t.MaxResponseHeaderBytes = 256 << 10
+	t.DisableCompression = true // or the bound of an answer would be one of its compressed bytes
+	t.TLSClientConfig = &tls.Config{
+		MinVersion: tls.VersionTLS12, ServerName: c.TLSServerName, GetClientCertificate: secret.certificate,
+		InsecureSkipVerify: c.Insecure, // where the kubeconfig says so
 	}
-	switch {
-	case ca != nil && c.Insecure:
-		return nil, errors.New("it has a certificate authority and insecure-skip-tls-verify; remove one of them")
-	case ca != nil:
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM(ca) {
+	if c.ca != nil {
+		t.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if c.Insecure {
+			return nil, errors.New("it has a certificate authority and insecure-skip-tls-verify; remove one of them")
+		}
+		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(c.ca) {
 			return nil, errors.New("the certificate authority holds no certificate; it must be PEM")
 		}
 	}
-	conf.GetClientCertificate = secret.certificate
-	t := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}).DialContext,
-		TLSClientConfig:     conf,
-		TLSHandshakeTimeout: dialTime,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: 4,
-		IdleConnTimeout:     90 * time.Second,
-		// A log that is followed is silent for as long as its command is: pings tell that from a connection that is dead.
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-		MaxResponseHeaderBytes: 256 << 10,
-		DisableCompression:     true, // or the bound of an answer would be one of its compressed bytes
-	}
-	forwardproxy.Use(t)
 	if c.ProxyURL != "" {
 		u, err := url.Parse(c.ProxyURL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" {

@@ -1,16 +1,24 @@
 package kubeapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 const (
@@ -18,6 +26,8 @@ const (
 	tokenFresh = time.Minute
 	// early is the time before its end at which a credential of a plugin is replaced.
 	early = 10 * time.Second
+	// maxSaid bounds what is shown of a program's standard error, in bytes.
+	maxSaid = 300
 )
 
 // proof is a credential at one time: a token, a client certificate, both or neither. It counts until then, and for ever where that is zero.
@@ -108,6 +118,9 @@ func (c *credential) read(file string, p proof) (proof, error) {
 
 // token returns the token to send, "" for none. It renews what has expired, one call at a time.
 func (c *credential) token(ctx context.Context) (string, error) {
+	if c.renew == nil {
+		return c.kept.Load().token, nil
+	}
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
@@ -130,13 +143,143 @@ func (c *credential) refused() bool {
 	if c.renew == nil {
 		return false
 	}
-	kept := *c.kept.Load()
-	kept.until = over
-	c.kept.Store(&kept)
+	c.kept.Store(&proof{cert: c.kept.Load().cert, until: over})
 	return true
 }
 
 // certificate is for [tls.Config].
 func (c *credential) certificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	return cmp.Or(c.kept.Load().cert, &tls.Certificate{}), nil // the empty one is not sent
+}
+
+// ErrTooMuch is that of a program that prints more than its reader takes.
+var ErrTooMuch = errors.New("it printed too much")
+
+// pluginVersions are the versions of the protocol that are spoken, https://kubernetes.io/docs/reference/config-api/client-authentication.v1/.
+var pluginVersions = []string{"client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"}
+
+type execEntry struct {
+	APIVersion         string `yaml:"apiVersion"`
+	Command            string
+	Args               []string
+	Env                []struct{ Name, Value string }
+	InstallHint        string `yaml:"installHint"`
+	ProvideClusterInfo bool   `yaml:"provideClusterInfo"`
+	InteractiveMode    string `yaml:"interactiveMode"`
+}
+
+// plugin is a program of the kubeconfig that prints a credential.
+type plugin struct {
+	execEntry
+
+	env []string
+}
+
+func newPlugin(e execEntry, c clusterEntry) (*plugin, error) {
+	switch {
+	case !slices.Contains(pluginVersions, e.APIVersion):
+		return nil, fmt.Errorf("exec speaks %q, and only %s are known; update the program that wrote it", printable.Name(e.APIVersion), strings.Join(pluginVersions, " and "))
+	case e.Command == "":
+		return nil, errors.New("exec names no command")
+	case e.InteractiveMode == "Always":
+		return nil, errors.New("its exec plugin needs a terminal to ask on (interactiveMode: Always); use one that keeps its login")
+	}
+	spec := map[string]any{"interactive": false}
+	if e.ProvideClusterInfo {
+		cluster := map[string]any{
+			"server": c.Server, "tls-server-name": c.TLSServerName, "insecure-skip-tls-verify": c.Insecure, "certificate-authority-data": c.ca, "proxy-url": c.ProxyURL,
+		}
+		for _, x := range c.Extensions {
+			if x.Name == "client.authentication.k8s.io/exec" {
+				cluster["config"] = x.Extension
+			}
+		}
+		spec["cluster"] = cluster
+	}
+	info, err := json.Marshal(map[string]any{"apiVersion": e.APIVersion, "kind": "ExecCredential", "spec": spec})
+	if err != nil {
+		return nil, fmt.Errorf("what the cluster's extension says for exec is no JSON: %w", err)
+	}
+	p := &plugin{e, os.Environ()}
+	for _, v := range e.Env {
+		p.env = append(p.env, v.Name+"="+v.Value)
+	}
+	p.env = append(p.env, "KUBERNETES_EXEC_INFO="+string(info))
+	return p, nil
+}
+
+// ask runs the program once, for as long as ctx allows.
+func (p *plugin) ask(ctx context.Context) (got proof, err error) {
+	cmd := exec.CommandContext(ctx, p.Command, p.Args...)
+	cmd.Env = p.env
+	printed, said, err := Output(cmd, maxFile)
+	fail := func(format string, a ...any) (proof, error) {
+		return proof{}, fmt.Errorf("the program %s of the kubeconfig, which gives the credential, "+format, append([]any{p.Command}, a...)...)
+	}
+	var answer struct {
+		APIVersion, Kind string
+		Status           struct {
+			ExpirationTimestamp, Token, ClientCertificateData, ClientKeyData string
+		}
+	}
+	s := &answer.Status
+	switch {
+	case ctx.Err() != nil:
+		return fail("has not ended: %w; log in with it, and try again", context.Cause(ctx))
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return fail("is not there: %s", clean(cmp.Or(p.InstallHint, "install it"), maxSaid))
+	case err != nil:
+		return fail("failed (%w): %s", err, said)
+	case json.Unmarshal(printed, &answer) != nil || answer.Kind != "ExecCredential":
+		return fail("printed no ExecCredential")
+	case answer.APIVersion != p.APIVersion:
+		return fail("answered with version %q, asked for %q", printable.Name(answer.APIVersion), p.APIVersion)
+	case s.Token+s.ClientCertificateData == "" || (s.ClientCertificateData == "") != (s.ClientKeyData == ""):
+		return fail("gave neither a token nor a certificate with its key")
+	}
+	got.token = s.Token
+	if s.ClientCertificateData != "" {
+		if got.cert, err = pairOf([]byte(s.ClientCertificateData), []byte(s.ClientKeyData)); err != nil {
+			return fail("gave a certificate that cannot be used")
+		}
+	}
+	if s.ExpirationTimestamp != "" {
+		at, err := time.Parse(time.RFC3339, s.ExpirationTimestamp)
+		if err != nil {
+			return fail("says that its credential ends at %q, which is no time", printable.Name(limit.Short(s.ExpirationTimestamp, 40)))
+		}
+		got.until = at.Add(-early)
+	}
+	return got, nil
+}
+
+// Output runs a program and returns what it prints, of at most so many bytes, and the beginning of what it says on its standard error.
+func Output(cmd *exec.Cmd, most int) (printed []byte, said string, err error) {
+	out, errs := &head{most: most}, &head{most: 4 * maxSaid}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, time.Second // a child of it may hold the pipes
+	if err = cmd.Run(); err == nil && out.cut {
+		err = ErrTooMuch
+	}
+	return out.Bytes(), clean(errs.String(), maxSaid), err
+}
+
+// head keeps the first most bytes of what is written.
+type head struct {
+	bytes.Buffer
+
+	most int
+	cut  bool
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	n := min(len(p), h.most-h.Len())
+	h.cut = h.cut || n < len(p)
+	h.Buffer.Write(p[:n])
+	return len(p), nil
+}
+
+// clean makes text of others one line that may be shown, without what may be a credential.
+func clean(text string, maxBytes int) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(limit.Clip(text, 4*maxBytes), "")), " ")
+	return limit.Short(printable.Name(secrets.Text(text)), maxBytes)
 }

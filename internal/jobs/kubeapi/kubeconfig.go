@@ -42,6 +42,7 @@ type entry struct {
 }
 
 type clusterEntry struct {
+	ca            []byte // once it is read
 	Server        string
 	TLSServerName string `yaml:"tls-server-name"`
 	Insecure      bool   `yaml:"insecure-skip-tls-verify"`

@@ -160,8 +160,8 @@ func start(t *testing.T, a *api, o Options) *Engine {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", config)
-	o.Open = func(context string) (*kubeapi.Cluster, error) {
-		return kubeapi.Open(kubeapi.Options{Context: context, Waits: []time.Duration{0}})
+	o.Open = func(context, namespace string) (*kubeapi.Cluster, error) {
+		return kubeapi.Open(kubeapi.Options{Context: context, Namespace: namespace, Waits: []time.Duration{0}})
 	}
 	if o.Told == nil {
 		o.Told = func(text string) { t.Log(text) }

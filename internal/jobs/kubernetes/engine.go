@@ -24,8 +24,8 @@ const (
 
 // Options say how jobs are made.
 type Options struct {
-	// Open opens the cluster of a context, "" for the one that new jobs go to.
-	Open func(context string) (*kubeapi.Cluster, error)
+	// Open opens a namespace of a cluster, "" for the context and the namespace that new jobs go to.
+	Open func(context, namespace string) (*kubeapi.Cluster, error)
 	// Image is the one with the command in it, Plimsoll the one that plimsoll is copied from.
 	Image, Plimsoll string
 	// Priority is a PriorityClass, "" for none.
@@ -46,26 +46,27 @@ type Engine struct {
 	pause func(context.Context, time.Duration) error
 
 	mu   sync.Mutex
-	open map[string]*kubeapi.Cluster
+	open map[[2]string]*kubeapi.Cluster
 }
 
 var _ jobs.Engine = (*Engine)(nil)
 
 // New returns the engine. Nothing is asked of a cluster yet.
 func New(o Options) *Engine {
-	return &Engine{o: o, pause: kubeapi.Pause, open: map[string]*kubeapi.Cluster{}}
+	return &Engine{o: o, pause: kubeapi.Pause, open: map[[2]string]*kubeapi.Cluster{}}
 }
 
-func (e *Engine) cluster(context string) (c *kubeapi.Cluster, err error) {
+func (e *Engine) cluster(context, namespace string) (c *kubeapi.Cluster, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.open[context] == nil {
-		if c, err = e.o.Open(context); err != nil {
+	key := [2]string{context, namespace}
+	if e.open[key] == nil {
+		if c, err = e.o.Open(context, namespace); err != nil {
 			return nil, err
 		}
-		e.open[context] = c
+		e.open[key] = c
 	}
-	return e.open[context], nil
+	return e.open[key], nil
 }
 
 // place tells where a job is; as text it is [jobs.Ref].At. The context comes last, because only its name may have a slash.
@@ -84,60 +85,53 @@ func placeOf(ref jobs.Ref) (p place) {
 }
 
 // find returns the namespace of a job. A context that leads to another server now is an error: the job is no more lost than it was.
-func (e *Engine) find(ref jobs.Ref) (space, error) {
+func (e *Engine) find(ref jobs.Ref) (*kubeapi.Cluster, error) {
 	at := placeOf(ref)
-	if at == (place{}) {
-		return space{}, fmt.Errorf("what is kept of job %s names no place in a cluster", ref.ID)
+	if at.namespace == "" {
+		return nil, fmt.Errorf("what is kept of job %s names no place in a cluster", ref.ID)
 	}
-	c, err := e.cluster(at.context)
-	if err != nil {
-		return space{}, err
-	}
-	if c.Host() != at.host {
-		return space{}, fmt.Errorf("job %s is in the cluster at %s, and context %s leads to %s now; choose the kubeconfig of that cluster",
+	c, err := e.cluster(at.context, at.namespace)
+	if err == nil && c.Host() != at.host {
+		return nil, fmt.Errorf("job %s is in the cluster at %s, and context %s leads to %s now; choose the kubeconfig of that cluster",
 			ref.ID, printable.Name(at.host), printable.Name(at.context), c.Host())
 	}
-	return space{c, at.namespace}, nil
+	return c, err
 }
 
 // ready returns where a job goes, and refuses what would be refused there later.
-func (e *Engine) ready(j *jobs.Job) (space, error) {
+func (e *Engine) ready(j *jobs.Job) (*kubeapi.Cluster, error) {
 	switch {
 	case e.o.Image == "":
-		return space{}, errors.New("a job of Kubernetes needs the image that has the command in it; name it with --image, or in submit.image")
+		return nil, errors.New("a job of Kubernetes needs the image that has the command in it; name it with --image, or in submit.image")
 	case e.o.Plimsoll == "":
-		return space{}, errors.New("a job of Kubernetes needs an image of Plimsoll to copy it from; name it in submit.plimsoll_image")
+		return nil, errors.New("a job of Kubernetes needs an image of Plimsoll to copy it from; name it in submit.plimsoll_image")
 	}
 	if err := j.Check(); err != nil {
-		return space{}, err
+		return nil, err
 	}
-	c, err := e.cluster("")
-	if err != nil {
-		return space{}, err
-	}
-	return space{c, c.Namespace}, nil
+	return e.cluster("", "")
 }
 
 // Plan implements [jobs.Engine].
 func (e *Engine) Plan(j *jobs.Job) (string, error) {
-	in, err := e.ready(j)
+	c, err := e.ready(j)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Job %s in namespace %s of context %s, in %s: plimsoll %s", j.ID, in.namespace, in.Context, e.o.Image, strings.Join(j.Run(), " ")), nil
+	return fmt.Sprintf("Job %s in namespace %s of context %s, in %s: plimsoll %s", j.ID, c.Namespace, c.Context, e.o.Image, strings.Join(j.Run(), " ")), nil
 }
 
 // Submit makes the Job, and the Secret with what goes with it.
 func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
-	in, err := e.ready(j)
+	c, err := e.ready(j)
 	if err != nil {
 		return "", err
 	}
-	at := place{in.namespace, strings.Repeat("u", 36), in.Host(), in.Context}
+	at := place{c.Namespace, strings.Repeat("u", 36), c.Host(), c.Context}
 	if len(at.String()) > maxPlace {
-		return "", fmt.Errorf("the name of context %s is too long; kubectl config rename-context makes it shorter", printable.Name(in.Context))
+		return "", fmt.Errorf("the name of context %s is too long; kubectl config rename-context makes it shorter", printable.Name(c.Context))
 	}
-	if err := in.checkQueue(ctx, j.Queue); err != nil {
+	if err := checkQueue(ctx, c, j.Queue); err != nil {
 		return "", err
 	}
 	w, err := e.fill(ctx, j.Dir)
@@ -154,50 +148,50 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	// Without it nobody could tell, after a create without an answer, whether the Job of this name is ours.
 	nonce := rand.Text()
 	var made job
-	err = in.Create(ctx, in.path("batch/v1", "jobs"), e.manifest(j, w, nonce), &made)
+	err = c.Create(ctx, c.Path("batch/v1", "jobs"), e.manifest(j, w, nonce), &made)
 	at.uid = made.Metadata.UID
 	if err != nil && !kubeapi.Uncertain(err) {
 		return "", err
 	}
 	if err == nil && len(secret) > 0 {
-		err = in.Create(ctx, in.path("v1", "secrets"), secretManifest(secret, j.ID, at.uid), nil)
+		err = c.Create(ctx, c.Path("v1", "secrets"), secretManifest(secret, j.ID, at.uid), nil)
 	}
 	if err != nil {
-		return "", errors.Join(err, in.undo(ctx, j.ID, nonce))
+		return "", errors.Join(err, undo(ctx, c, j.ID, nonce))
 	}
 	return at.String(), nil
 }
 
 // undo removes the job of a submission, if there is one; that of another submission stays.
-func (in space) undo(ctx context.Context, name, nonce string) error {
+func undo(ctx context.Context, c *kubeapi.Cluster, name, nonce string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	var there job
-	err := in.Get(ctx, in.path("batch/v1", "jobs", name), nil, &there)
+	err := c.Get(ctx, c.Path("batch/v1", "jobs", name), nil, &there)
 	if err == nil && there.Metadata.Annotations[nonceKey] == nonce {
-		err = in.remove(ctx, name, there.Metadata.UID)
+		err = remove(ctx, c, name, there.Metadata.UID)
 	}
 	if err != nil && kubeapi.StatusOf(err) != http.StatusNotFound {
-		return fmt.Errorf("job %s may be left in namespace %s: kubectl delete job %s removes it (%w)", name, in.namespace, name, err)
+		return fmt.Errorf("job %s may be left in namespace %s: kubectl delete job %s removes it (%w)", name, c.Namespace, name, err)
 	}
 	return nil
 }
 
 // Cancel deletes the Job, with its pods and its Secret.
 func (e *Engine) Cancel(ctx context.Context, ref jobs.Ref) error {
-	in, err := e.find(ref)
+	c, err := e.find(ref)
 	if err != nil {
 		return err
 	}
-	err = in.remove(ctx, ref.ID, placeOf(ref).uid)
+	err = remove(ctx, c, ref.ID, placeOf(ref).uid)
 	if s := kubeapi.StatusOf(err); s == http.StatusNotFound || s == http.StatusConflict { // it has gone, or another has its name
 		return nil
 	}
 	return err
 }
 
-func (in space) remove(ctx context.Context, name, uid string) error {
-	return in.Delete(ctx, in.path("batch/v1", "jobs", name), object{
+func remove(ctx context.Context, c *kubeapi.Cluster, name, uid string) error {
+	return c.Delete(ctx, c.Path("batch/v1", "jobs", name), object{
 		"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background", "preconditions": object{"uid": uid},
 	})
 }

@@ -33,13 +33,13 @@ const (
 // Output copies the log of a job's pod, and of the next one where it is tried again. A pod has one stream, which goes to out. A cluster that
 // does not answer meanwhile has time to come back.
 func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, _ io.Writer) error {
-	in, err := e.find(ref)
+	c, err := e.find(ref)
 	if err != nil {
 		return err
 	}
 	l := &follower{out: out}
 	for failures := 0; ; {
-		ended, err := e.follow(ctx, in, ref, l)
+		ended, err := e.follow(ctx, c, ref, l)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -58,15 +58,15 @@ func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, _ io.Writer) err
 
 // follow looks once at what a job is at, and copies what there is to copy. ended is true where all of it was: the job is asked first, so that no
 // pod comes and ends in between.
-func (e *Engine) follow(ctx context.Context, in space, ref jobs.Ref, l *follower) (ended bool, err error) {
+func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, l *follower) (ended bool, err error) {
 	answers := map[string]jobs.Status{}
-	pods, err := in.look(ctx, []jobs.Ref{ref}, answers)
+	pods, err := look(ctx, c, []jobs.Ref{ref}, answers)
 	if err != nil {
 		return false, err
 	}
 	s, known := answers[ref.ID]
 	if !known {
-		return false, fmt.Errorf("job %s is gone from namespace %s, and its output with it", ref.ID, in.namespace)
+		return false, fmt.Errorf("job %s is gone from namespace %s, and its output with it", ref.ID, c.Namespace)
 	}
 	started, over := false, false
 	if len(pods.Items) > 0 {
@@ -77,7 +77,7 @@ func (e *Engine) follow(ctx context.Context, in space, ref jobs.Ref, l *follower
 			if l.uid != p.Metadata.UID {
 				*l = follower{uid: p.Metadata.UID, out: l.out, copied: map[int64]int{}}
 			}
-			if err := l.follow(ctx, in, p.Metadata.Name, over); err != nil {
+			if err := l.follow(ctx, c, p.Metadata.Name, over); err != nil {
 				return false, err
 			}
 		}
@@ -85,17 +85,17 @@ func (e *Engine) follow(ctx context.Context, in space, ref jobs.Ref, l *follower
 	switch {
 	case s.Phase == jobs.Ended && (!started || l.whole):
 		return true, nil
-	case s.Phase == jobs.Ended, over && !l.whole: // its log was cut
+	case over && !l.whole: // its log was cut
 		return false, e.pause(ctx, time.Second)
 	}
-	return false, e.changed(ctx, in, ref, pods.Metadata.ResourceVersion)
+	return false, e.changed(ctx, c, ref, pods.Metadata.ResourceVersion)
 }
 
 // changed returns when something has happened to the pods of a job, or after a while. Where watching is not allowed it waits a second.
-func (e *Engine) changed(ctx context.Context, in space, ref jobs.Ref, version string) error {
+func (e *Engine) changed(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, version string) error {
 	bounded, cancel := context.WithTimeout(ctx, 2*watchTime)
 	defer cancel()
-	events, err := in.Stream(bounded, in.path("v1", "pods"), url.Values{
+	events, err := c.Stream(bounded, c.Path("v1", "pods"), url.Values{
 		"labelSelector": {labelKey + "=" + ref.ID}, "watch": {"true"}, "resourceVersion": {version}, "timeoutSeconds": {fmt.Sprint(watchTime.Seconds())},
 	})
 	if err == nil {
@@ -117,10 +117,10 @@ type follower struct {
 	whole  bool          // the container had ended before the log was opened, and all of it was copied
 }
 
-func (l *follower) follow(ctx context.Context, in space, name string, ended bool) error {
+func (l *follower) follow(ctx context.Context, c *kubeapi.Cluster, name string, ended bool) error {
 	bounded, cancel := context.WithTimeout(ctx, streamTime)
 	defer cancel()
-	stream, err := in.Stream(bounded, in.path("v1", "pods", name, "log"), l.query())
+	stream, err := c.Stream(bounded, c.Path("v1", "pods", name, "log"), l.query())
 	if s := kubeapi.StatusOf(err); s == http.StatusNotFound || s == http.StatusBadRequest {
 		l.whole = ended && s == http.StatusNotFound // the pod has gone
 		return nil                                  // the container is not there yet, or no more: its status tells

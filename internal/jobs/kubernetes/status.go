@@ -102,30 +102,19 @@ func (p *pod) agent() (agent container) {
 	return agent
 }
 
-// space is a namespace of a cluster.
-type space struct {
-	*kubeapi.Cluster
-
-	namespace string
-}
-
-func (in space) path(version string, parts ...string) string {
-	return kubeapi.Path(version, in.namespace, parts...)
-}
-
 // Status implements [jobs.Engine].
 func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.Status, error) {
-	answers, spaces := map[string]jobs.Status{}, map[space][]jobs.Ref{}
+	answers, places := map[string]jobs.Status{}, map[*kubeapi.Cluster][]jobs.Ref{}
 	var failed error
 	for _, ref := range refs {
-		in, err := e.find(ref)
+		c, err := e.find(ref)
 		if failed = errors.Join(failed, err); err == nil {
-			spaces[in] = append(spaces[in], ref)
+			places[c] = append(places[c], ref)
 		}
 	}
-	for in, all := range spaces {
+	for c, all := range places {
 		for some := range slices.Chunk(all, maxAsked) {
-			_, err := in.look(ctx, some, answers)
+			_, err := look(ctx, c, some, answers)
 			if failed = errors.Join(failed, err); err != nil {
 				break
 			}
@@ -135,7 +124,7 @@ func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.S
 }
 
 // look asks about some jobs, with as many calls as for one, and returns their pods, the newest first.
-func (in space) look(ctx context.Context, refs []jobs.Ref, answers map[string]jobs.Status) (pods list[pod], err error) {
+func look(ctx context.Context, c *kubeapi.Cluster, refs []jobs.Ref, answers map[string]jobs.Status) (pods list[pod], err error) {
 	uids := map[string]string{}
 	var names []string
 	for _, ref := range refs {
@@ -144,14 +133,14 @@ func (in space) look(ctx context.Context, refs []jobs.Ref, answers map[string]jo
 	}
 	query := url.Values{"labelSelector": {labelKey + " in (" + strings.Join(names, ",") + ")"}, "limit": {maxListed}}
 	var all list[job]
-	if err := in.Get(ctx, in.path("batch/v1", "jobs"), query, &all); err != nil {
+	if err := c.Get(ctx, c.Path("batch/v1", "jobs"), query, &all); err != nil {
 		return pods, err
 	}
-	if err := in.Get(ctx, in.path("v1", "pods"), query, &pods); err != nil {
+	if err := c.Get(ctx, c.Path("v1", "pods"), query, &pods); err != nil {
 		return pods, err
 	}
 	sorting.StableBy(pods.Items, func(a, b pod) int { return b.Metadata.CreationTimestamp.Compare(a.Metadata.CreationTimestamp) })
-	more := &causes{space: in}
+	more := &causes{Cluster: c}
 	for i := range all.Items {
 		j := &all.Items[i]
 		if j.Metadata.UID != uids[j.Metadata.Name] { // another one has its name
@@ -244,14 +233,14 @@ func (p *pod) status() jobs.Status {
 // causes finds why jobs of a namespace wait, where neither the Job nor its pod says so. Each list is asked for once, and kept by the UID of what it is
 // about.
 type causes struct {
-	space
+	*kubeapi.Cluster
 
 	warnings, workloads map[string]condition
 }
 
 // read asks for what tells more. What may not be read tells nothing.
-func (in space) read(ctx context.Context, path string, query url.Values, into any) error {
-	err := in.Get(ctx, path, query, into)
+func read(ctx context.Context, c *kubeapi.Cluster, path string, query url.Values, into any) error {
+	err := c.Get(ctx, path, query, into)
 	if kubeapi.StatusOf(err) == http.StatusForbidden {
 		return nil
 	}
@@ -262,7 +251,7 @@ func (in space) read(ctx context.Context, path string, query url.Values, into an
 func (in *causes) warning(ctx context.Context, uid string) (condition, error) {
 	if in.warnings == nil {
 		var all list[event]
-		if err := in.read(ctx, in.path("v1", "events"), url.Values{"fieldSelector": {"type=Warning"}, "limit": {maxListed}}, &all); err != nil {
+		if err := read(ctx, in.Cluster, in.Path("v1", "events"), url.Values{"fieldSelector": {"type=Warning"}, "limit": {maxListed}}, &all); err != nil {
 			return condition{}, err
 		}
 		at := func(e event) time.Time { return cmp.Or(e.LastTimestamp, e.EventTime, e.Metadata.CreationTimestamp) }
@@ -281,7 +270,7 @@ func (in *causes) suspended(ctx context.Context, uid string) (condition, error) 
 		version, err := in.Version(ctx, kueueGroup)
 		var all list[job]
 		if err == nil && version != "" {
-			err = in.read(ctx, in.path(version, "workloads"), url.Values{"limit": {maxListed}}, &all)
+			err = read(ctx, in.Cluster, in.Path(version, "workloads"), url.Values{"limit": {maxListed}}, &all)
 		}
 		if err != nil {
 			return condition{}, err
@@ -298,19 +287,19 @@ func (in *causes) suspended(ctx context.Context, uid string) (condition, error) 
 }
 
 // checkQueue refuses a queue that is not there: without Kueue the Job would start at once.
-func (in space) checkQueue(ctx context.Context, queue string) error {
+func checkQueue(ctx context.Context, c *kubeapi.Cluster, queue string) error {
 	if queue == "" {
 		return nil
 	}
-	version, err := in.Version(ctx, kueueGroup)
+	version, err := c.Version(ctx, kueueGroup)
 	if err == nil && version == "" {
-		return fmt.Errorf("queue %q is one of Kueue, which the cluster of context %s does not have; leave the queue out", printable.Name(queue), printable.Name(in.Context))
+		return fmt.Errorf("queue %q is one of Kueue, which the cluster of context %s does not have; leave the queue out", printable.Name(queue), printable.Name(c.Context))
 	}
 	if err == nil {
-		err = in.read(ctx, in.path(version, "localqueues", queue), nil, nil)
+		err = read(ctx, c, c.Path(version, "localqueues", queue), nil, nil)
 	}
 	if kubeapi.StatusOf(err) == http.StatusNotFound {
-		return fmt.Errorf("there is no queue %q in namespace %s; kubectl get localqueues lists them", printable.Name(queue), in.namespace)
+		return fmt.Errorf("there is no queue %q in namespace %s; kubectl get localqueues lists them", printable.Name(queue), c.Namespace)
 	}
 	return err
 }

@@ -87,7 +87,7 @@ func Workloads(ctx context.Context, c *kubeapi.Cluster, name string, told func(s
 		query := url.Values{"limit": {maxListed}}
 		for page := 0; version != ""; page++ { // else the cluster does not have it
 			var all list[owner]
-			err := c.Get(ctx, kubeapi.Path(version, c.Namespace, k.plural), query, &all)
+			err := c.Get(ctx, c.Path(version, k.plural), query, &all)
 			if kubeapi.StatusOf(err) == http.StatusForbidden {
 				last = err
 				told(err.Error())
