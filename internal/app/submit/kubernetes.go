@@ -49,5 +49,5 @@ func OpenCluster(c *core.Core, context, namespace string) (*kubeapi.Cluster, err
 	if err != nil {
 		return nil, err
 	}
-	return kubeapi.Open(kubeapi.Options{Context: cmp.Or(context, settings.Submit.Context), Namespace: cmp.Or(namespace, settings.Submit.Namespace)})
+	return kubeapi.Open(cmp.Or(context, settings.Submit.Context), cmp.Or(namespace, settings.Submit.Namespace))
 }

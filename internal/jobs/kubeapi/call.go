@@ -128,7 +128,7 @@ func (c *Cluster) send(ctx context.Context, method, path string, query url.Value
 			again = c.secret.refused()
 			c.http.CloseIdleConnections() // they were made with the certificate that is refused
 		}
-		if !again || try == len(c.waits) || Pause(ctx, max(time.Duration(min(wait, longestWait))*time.Second, c.waits[try])) != nil {
+		if !again || try == len(c.Waits) || Pause(ctx, max(time.Duration(min(wait, longestWait))*time.Second, c.Waits[try])) != nil {
 			return nil, e
 		}
 	}

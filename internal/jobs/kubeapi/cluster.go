@@ -17,50 +17,40 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Options say which cluster.
-type Options struct {
-	// Context names one of the kubeconfig, "" the current one; Namespace overrides the context's.
+// Cluster is a namespace of a cluster, and who asks it. Its methods may be called by several goroutines at once.
+type Cluster struct {
+	// Context names the cluster to people, Namespace is where work goes.
 	Context, Namespace string
-	// Waits are those before a call is made again, nil for the default.
+	// Waits are those before a call is made again.
 	Waits []time.Duration
 
-	account string // serviceAccount, in tests another
+	cluster clusterEntry
+	user    userEntry
+	server  *url.URL
+	secret  *credential
+	http    *http.Client
 }
 
-// Cluster is a cluster, and who asks it. Its methods may be called by several goroutines at once.
-type Cluster struct {
-	// Context names it to people, Namespace is where work goes.
-	Context, Namespace string
-
-	server *url.URL
-	user   userEntry
-	secret *credential
-	http   *http.Client
-	waits  []time.Duration
-}
-
-// Open finds the cluster. Nothing is asked yet.
-func Open(o Options) (*Cluster, error) {
-	at, err := choose(o)
+// Open finds a namespace, "" for that of the context, which is one of the kubeconfig, "" for the current one. Nothing is asked yet.
+func Open(context, namespace string) (*Cluster, error) {
+	c, err := choose(context)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Context: at.context, Namespace: cmp.Or(o.Namespace, at.namespace, "default"), user: at.user, waits: o.Waits}
-	if c.waits == nil {
-		c.waits = []time.Duration{250 * time.Millisecond, time.Second, 3 * time.Second}
-	}
-	if at.cluster.ca, err = material(at.cluster.CAFile, at.cluster.CAData); err != nil {
-		return nil, fmt.Errorf("the certificate authority of context %s: %w", at.context, err)
-	}
-	if c.secret, err = newCredential(at); err != nil {
-		return nil, fmt.Errorf("user %q of the kubeconfig: %w", at.user.name, err)
-	}
+	c.Namespace = cmp.Or(namespace, c.Namespace, "default")
+	c.Waits = []time.Duration{250 * time.Millisecond, time.Second, 3 * time.Second}
 	c.http = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if c.server, err = serverOf(at.cluster.Server); err == nil {
-		c.http.Transport, err = newTransport(at.cluster, c.secret)
+	if c.cluster.ca, err = material(c.cluster.CAFile, c.cluster.CAData); err != nil {
+		return nil, fmt.Errorf("the certificate authority of context %s: %w", c.Context, err)
+	}
+	if c.secret, err = newCredential(c.user, c.cluster); err != nil {
+		return nil, fmt.Errorf("user %q of the kubeconfig: %w", c.user.name, err)
+	}
+	if c.server, err = serverOf(c.cluster.Server); err == nil {
+		c.http.Transport, err = newTransport(c.cluster, c.secret)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the cluster of context %s: %w", at.context, err)
+		return nil, fmt.Errorf("the cluster of context %s: %w", c.Context, err)
 	}
 	return c, nil
 }

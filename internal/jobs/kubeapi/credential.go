@@ -48,8 +48,7 @@ type credential struct {
 	kept  atomic.Pointer[proof]
 }
 
-func newCredential(at found) (*credential, error) {
-	u := at.user
+func newCredential(u userEntry, cluster clusterEntry) (*credential, error) {
 	switch {
 	case u.Provider != nil:
 		return nil, errors.New("auth-provider was removed from Kubernetes in 1.26; log in again with the program of your cloud, which writes exec")
@@ -72,18 +71,19 @@ func newCredential(at found) (*credential, error) {
 		}
 	}
 	if u.Exec != nil {
-		p, err := newPlugin(*u.Exec, at.cluster)
+		env, err := u.Exec.environ(cluster)
 		if err != nil {
 			return nil, err
 		}
-		if u.Token == "" {
-			c.renew = p.ask
-		}
+		c.renew = func(ctx context.Context) (proof, error) { return u.Exec.ask(ctx, env) }
 	}
-	if u.TokenFile != "" {
+	switch {
+	case u.TokenFile != "":
 		c.renew = func(context.Context) (proof, error) {
 			return c.read(u.TokenFile, proof{token: u.Token, cert: kept.cert})
 		}
+	case u.Token != "":
+		c.renew = nil
 	}
 	if c.renew != nil {
 		kept.until = over
@@ -103,16 +103,10 @@ func pairOf(cert, key []byte) (*tls.Certificate, error) {
 // read reads a token from its file. As with kubectl the one beside it counts where that cannot be read.
 func (c *credential) read(file string, p proof) (proof, error) {
 	text, err := statefile.ReadLinked(file, maxFile)
-	if err != nil && p.token == "" {
-		return p, fmt.Errorf("the token cannot be read: %w", err)
-	}
-	if err == nil {
-		p.token = strings.TrimSpace(string(text))
-	}
+	p.token, p.until = cmp.Or(strings.TrimSpace(string(text)), p.token), c.now().Add(tokenFresh)
 	if p.token == "" {
-		return p, fmt.Errorf("the token's file %s is empty", file)
+		return p, fmt.Errorf("the token cannot be read from %s: %w", file, cmp.Or(err, errors.New("it is empty")))
 	}
-	p.until = c.now().Add(tokenFresh)
 	return p, nil
 }
 
@@ -158,6 +152,7 @@ var ErrTooMuch = errors.New("it printed too much")
 // pluginVersions are the versions of the protocol that are spoken, https://kubernetes.io/docs/reference/config-api/client-authentication.v1/.
 var pluginVersions = []string{"client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"}
 
+// execEntry is a program that prints a credential.
 type execEntry struct {
 	APIVersion         string `yaml:"apiVersion"`
 	Command            string
@@ -168,14 +163,8 @@ type execEntry struct {
 	InteractiveMode    string `yaml:"interactiveMode"`
 }
 
-// plugin is a program of the kubeconfig that prints a credential.
-type plugin struct {
-	execEntry
-
-	env []string
-}
-
-func newPlugin(e execEntry, c clusterEntry) (*plugin, error) {
+// environ returns the environment of the program, in which it is told of the cluster.
+func (e *execEntry) environ(c clusterEntry) ([]string, error) {
 	switch {
 	case !slices.Contains(pluginVersions, e.APIVersion):
 		return nil, fmt.Errorf("exec speaks %q, and only %s are known; update the program that wrote it", printable.Name(e.APIVersion), strings.Join(pluginVersions, " and "))
@@ -200,21 +189,20 @@ func newPlugin(e execEntry, c clusterEntry) (*plugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("what the cluster's extension says for exec is no JSON: %w", err)
 	}
-	p := &plugin{e, os.Environ()}
+	env := os.Environ()
 	for _, v := range e.Env {
-		p.env = append(p.env, v.Name+"="+v.Value)
+		env = append(env, v.Name+"="+v.Value)
 	}
-	p.env = append(p.env, "KUBERNETES_EXEC_INFO="+string(info))
-	return p, nil
+	return append(env, "KUBERNETES_EXEC_INFO="+string(info)), nil
 }
 
 // ask runs the program once, for as long as ctx allows.
-func (p *plugin) ask(ctx context.Context) (got proof, err error) {
-	cmd := exec.CommandContext(ctx, p.Command, p.Args...)
-	cmd.Env = p.env
+func (e *execEntry) ask(ctx context.Context, env []string) (got proof, err error) {
+	cmd := exec.CommandContext(ctx, e.Command, e.Args...)
+	cmd.Env = env
 	printed, said, err := Output(cmd, maxFile)
 	fail := func(format string, a ...any) (proof, error) {
-		return proof{}, fmt.Errorf("the program %s of the kubeconfig, which gives the credential, "+format, append([]any{p.Command}, a...)...)
+		return proof{}, fmt.Errorf("the program %s of the kubeconfig, which gives the credential, "+format, append([]any{e.Command}, a...)...)
 	}
 	var answer struct {
 		APIVersion, Kind string
@@ -227,13 +215,13 @@ func (p *plugin) ask(ctx context.Context) (got proof, err error) {
 	case ctx.Err() != nil:
 		return fail("has not ended: %w; log in with it, and try again", context.Cause(ctx))
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return fail("is not there: %s", clean(cmp.Or(p.InstallHint, "install it"), maxSaid))
+		return fail("is not there: %s", clean(cmp.Or(e.InstallHint, "install it"), maxSaid))
 	case err != nil:
 		return fail("failed (%w): %s", err, said)
 	case json.Unmarshal(printed, &answer) != nil || answer.Kind != "ExecCredential":
 		return fail("printed no ExecCredential")
-	case answer.APIVersion != p.APIVersion:
-		return fail("answered with version %q, asked for %q", printable.Name(answer.APIVersion), p.APIVersion)
+	case answer.APIVersion != e.APIVersion:
+		return fail("answered with version %q, asked for %q", printable.Name(answer.APIVersion), e.APIVersion)
 	case s.Token+s.ClientCertificateData == "" || (s.ClientCertificateData == "") != (s.ClientKeyData == ""):
 		return fail("gave neither a token nor a certificate with its key")
 	}

@@ -21,11 +21,12 @@ import (
 const (
 	// maxFile bounds a kubeconfig, a certificate or a token's file, in bytes.
 	maxFile = 1 << 20
-	// serviceAccount is the folder in which a pod finds its credentials.
-	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 	// ofPod is the name of the context that a pod has without a kubeconfig.
 	ofPod = "in-cluster"
 )
+
+// serviceAccount is the folder in which a pod finds its credentials, in tests another.
+var serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // kubeconfig has the fields that count here (https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/).
 type kubeconfig struct {
@@ -71,35 +72,27 @@ type userEntry struct {
 	Exec            *execEntry
 }
 
-// found is all that is known of one context.
-type found struct {
-	context, namespace string
-	cluster            clusterEntry
-	user               userEntry
-}
-
 // choose finds the context that is meant: in the kubeconfig where there is one, else the cluster whose pod this is.
-func choose(o Options) (found, error) {
+func choose(context string) (*Cluster, error) {
 	all, err := readConfig()
 	if err != nil {
-		return found{}, err
+		return nil, err
 	}
 	if all != nil {
-		return all.find(o.Context)
+		return all.find(context)
 	}
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 	switch {
 	case host == "" || port == "":
-		return found{}, errors.New("there is no kubeconfig, and this is no pod of a cluster; name the file with KUBECONFIG=FILE, or put it where kubectl looks (~/.kube/config)")
-	case o.Context != "" && o.Context != ofPod:
-		return found{}, fmt.Errorf("context %q is named and there is no kubeconfig; leave it out for the cluster of this pod", o.Context)
+		return nil, errors.New("there is no kubeconfig, and this is no pod of a cluster; name the file with KUBECONFIG=FILE, or put it where kubectl looks (~/.kube/config)")
+	case context != "" && context != ofPod:
+		return nil, fmt.Errorf("context %q is named and there is no kubeconfig; leave it out for the cluster of this pod", context)
 	}
-	dir := cmp.Or(o.account, serviceAccount)
-	namespace, _ := statefile.ReadLinked(filepath.Join(dir, "namespace"), 1<<10)
-	return found{
-		context: ofPod, namespace: strings.TrimSpace(string(namespace)),
-		cluster: clusterEntry{Server: "https://" + net.JoinHostPort(host, port), CAFile: filepath.Join(dir, "ca.crt")},
-		user:    userEntry{name: "the pod's service account", TokenFile: filepath.Join(dir, "token")},
+	namespace, _ := statefile.ReadLinked(filepath.Join(serviceAccount, "namespace"), 1<<10)
+	return &Cluster{
+		Context: ofPod, Namespace: strings.TrimSpace(string(namespace)),
+		cluster: clusterEntry{Server: "https://" + net.JoinHostPort(host, port), CAFile: filepath.Join(serviceAccount, "ca.crt")},
+		user:    userEntry{name: "the pod's service account", TokenFile: filepath.Join(serviceAccount, "token")},
 	}, nil
 }
 
@@ -140,11 +133,7 @@ func readConfig() (all *kubeconfig, err error) {
 func parseConfig(path string, text []byte) (all kubeconfig, err error) {
 	if err := yaml.Unmarshal(text, &all); err != nil {
 		// The parser's words may quote the line that it stopped at, and with it a token.
-		line := ""
-		if words := strings.Fields(err.Error()); len(words) > 2 && words[1] == "line" {
-			line = " at line " + strings.TrimSuffix(words[2], ":")
-		}
-		return all, fmt.Errorf("%s is no kubeconfig: the YAML is wrong%s; kubectl config view shows whether kubectl can read it", path, line)
+		return all, fmt.Errorf("%s is no kubeconfig: the YAML is wrong; kubectl config view shows where", path)
 	}
 	for _, list := range [][]entry{all.Clusters, all.Users} {
 		for i := range list {
@@ -164,31 +153,30 @@ func parseConfig(path string, text []byte) (all kubeconfig, err error) {
 }
 
 // find returns what is said of a context, "" for the current one.
-func (k *kubeconfig) find(context string) (found, error) {
+func (k *kubeconfig) find(context string) (*Cluster, error) {
 	var names []string
 	for _, c := range k.Contexts {
 		names = append(names, c.Name)
 	}
 	there := limit.Short(printable.Name(cmp.Or(strings.Join(names, ", "), "none")), 200)
-	at := found{context: cmp.Or(context, k.CurrentContext)}
-	if at.context == "" {
-		return at, fmt.Errorf("the kubeconfig names no current context; choose one of: %s", there)
+	context = cmp.Or(context, k.CurrentContext)
+	if context == "" {
+		return nil, fmt.Errorf("the kubeconfig names no current context; choose one of: %s", there)
 	}
-	e, ok := first(k.Contexts, at.context)
+	of, ok := first(k.Contexts, context)
 	if !ok {
-		return at, fmt.Errorf("the kubeconfig has no context %q; there is %s", printable.Name(at.context), there)
+		return nil, fmt.Errorf("the kubeconfig has no context %q; there is %s", printable.Name(context), there)
 	}
-	cluster, ok := first(k.Clusters, e.Context.Cluster)
+	cluster, ok := first(k.Clusters, of.Context.Cluster)
 	if !ok {
-		return at, fmt.Errorf("context %q of the kubeconfig names the cluster %q, which is not in it", printable.Name(at.context), printable.Name(e.Context.Cluster))
+		return nil, fmt.Errorf("context %q of the kubeconfig names the cluster %q, which is not in it", printable.Name(context), printable.Name(of.Context.Cluster))
 	}
-	user, ok := first(k.Users, e.Context.User)
-	if !ok && e.Context.User != "" {
-		return at, fmt.Errorf("context %q of the kubeconfig names the user %q, who is not in it", printable.Name(at.context), printable.Name(e.Context.User))
+	user, ok := first(k.Users, of.Context.User)
+	if !ok && of.Context.User != "" {
+		return nil, fmt.Errorf("context %q of the kubeconfig names the user %q, who is not in it", printable.Name(context), printable.Name(of.Context.User))
 	}
-	at.namespace, at.cluster, at.user = e.Context.Namespace, cluster.Cluster, user.User
-	at.user.name = e.Context.User
-	return at, nil
+	user.User.name = of.Context.User
+	return &Cluster{Context: context, Namespace: of.Context.Namespace, cluster: cluster.Cluster, user: user.User}, nil
 }
 
 func first(list []entry, name string) (entry, bool) {

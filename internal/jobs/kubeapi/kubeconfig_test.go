@@ -9,7 +9,7 @@ import (
 )
 
 // write makes a kubeconfig, which Open finds.
-func write(t *testing.T, texts ...string) Options {
+func write(t *testing.T, texts ...string) {
 	t.Helper()
 	dir := t.TempDir()
 	var list []string
@@ -24,7 +24,6 @@ func write(t *testing.T, texts ...string) Options {
 		list = append(list, path)
 	}
 	environment(t, "", strings.Join(list, string(filepath.ListSeparator)), "")
-	return Options{}
 }
 
 // environment sets all variables that count.
@@ -46,35 +45,34 @@ users: [{name: me, user: {token: first}}]
 
 // Of several files the first one to name something counts, a missing one is none, and a file may complete another.
 func TestFilesAreMerged(t *testing.T) {
-	o := write(t, plain, `
+	write(t, plain, `
 current-context: there
 contexts: [{name: here, context: {cluster: two, user: me}}]
 clusters: [{name: one, cluster: {server: "https://wrong.example"}}, {name: two, cluster: {server: "https://two.example"}}]
 users: [{name: me, user: {token: second}}]
 `)
 	environment(t, "", filepath.Join(t.TempDir(), "none")+string(filepath.ListSeparator)+os.Getenv("KUBECONFIG"), "")
-	c, err := Open(o)
+	c, err := Open("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Host() != "one.example:6443" || c.server.Path != "/base" || c.Namespace != "agents" || c.Context != "here" || c.secret.kept.Load().token != "first" {
 		t.Errorf("%s%s, namespace %s, context %s, token %s", c.Host(), c.server.Path, c.Namespace, c.Context, c.secret.kept.Load().token)
 	}
-	o.Context = "there"
-	if c, err = Open(o); err != nil || c.Host() != "two.example" || c.Namespace != "default" {
+	if c, err = Open("there", ""); err != nil || c.Host() != "two.example" || c.Namespace != "default" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	o.Namespace = "mine"
-	if c, err = Open(o); err != nil || c.Namespace != "mine" {
+	if c, err = Open("there", "mine"); err != nil || c.Namespace != "mine" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
 
 func TestHomeAndPod(t *testing.T) {
-	home, account := t.TempDir(), t.TempDir()
+	home, account, before := t.TempDir(), t.TempDir(), serviceAccount
+	serviceAccount = account
+	defer func() { serviceAccount = before }()
 	environment(t, home, "", "fd00::1")
-	o := Options{account: account}
-	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "certificate authority") {
+	if _, err := Open("", ""); err == nil || !strings.Contains(err.Error(), "certificate authority") {
 		t.Errorf("without its files a pod has %v", err)
 	}
 	for name, text := range map[string]string{"token": "rotating\n", "namespace": "team-a", "ca.crt": authority(t)} {
@@ -82,20 +80,17 @@ func TestHomeAndPod(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := Open(o)
+	c, err := Open("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if token, err := c.secret.token(t.Context()); c.Host() != "[fd00::1]:443" || c.Namespace != "team-a" || token != "rotating" || err != nil {
 		t.Errorf("%s in %s, token %q, %v", c.Host(), c.Namespace, token, err)
 	}
-	named := o
-	named.Context = c.Context // as a job remembers it
-	if c, err = Open(named); err != nil || c.Context != "in-cluster" {
+	if c, err = Open(c.Context, ""); err != nil || c.Context != "in-cluster" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	named.Context = "other"
-	if _, err = Open(named); err == nil || !strings.Contains(err.Error(), "leave it out for the cluster of this pod") {
+	if _, err = Open("other", ""); err == nil || !strings.Contains(err.Error(), "leave it out for the cluster of this pod") {
 		t.Errorf("%v", err)
 	}
 	if err := os.MkdirAll(filepath.Join(home, ".kube"), 0o700); err != nil {
@@ -104,7 +99,7 @@ func TestHomeAndPod(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".kube", "config"), []byte(plain), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = Open(o); err != nil || c.Context != "here" {
+	if c, err = Open("", ""); err != nil || c.Context != "here" {
 		t.Errorf("the kubeconfig of the home does not count in a pod: %+v, %v", c, err)
 	}
 }
@@ -137,7 +132,8 @@ func TestRefusedKubeconfigs(t *testing.T) {
 		"users: [{name: me, user: {token: hunter2":                                                         "the YAML is wrong",
 		strings.Repeat("#", maxFile+1):                                                                     "cannot be read",
 	} {
-		c, err := Open(write(t, text))
+		write(t, text)
+		c, err := Open("", "")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.300q: %+v, %v; want %q", text, c, err, want)
 		}
@@ -146,11 +142,11 @@ func TestRefusedKubeconfigs(t *testing.T) {
 		}
 	}
 	environment(t, "", "", "")
-	if _, err := Open(Options{}); err == nil || !strings.Contains(err.Error(), "KUBECONFIG=FILE") {
+	if _, err := Open("", ""); err == nil || !strings.Contains(err.Error(), "KUBECONFIG=FILE") {
 		t.Errorf("without anything: %v", err)
 	}
 	environment(t, "", "/none/config", "")
-	if _, err := Open(Options{}); err == nil || !strings.Contains(err.Error(), "there is no such file") {
+	if _, err := Open("", ""); err == nil || !strings.Contains(err.Error(), "there is no such file") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -168,8 +164,8 @@ func FuzzKubeconfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if at.context == "" || context != "" && at.context != context {
-			t.Errorf("asked for %q, chose %q", context, at.context)
+		if at.Context == "" || context != "" && at.Context != context {
+			t.Errorf("asked for %q, chose %q", context, at.Context)
 		}
 		_, _ = serverOf(at.cluster.Server)
 	})

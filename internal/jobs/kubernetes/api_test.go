@@ -161,7 +161,11 @@ func start(t *testing.T, a *api, o Options) *Engine {
 	}
 	t.Setenv("KUBECONFIG", config)
 	o.Open = func(context, namespace string) (*kubeapi.Cluster, error) {
-		return kubeapi.Open(kubeapi.Options{Context: context, Namespace: namespace, Waits: []time.Duration{0}})
+		c, err := kubeapi.Open(context, namespace)
+		if err == nil {
+			c.Waits = []time.Duration{0}
+		}
+		return c, err
 	}
 	if o.Told == nil {
 		o.Told = func(text string) { t.Log(text) }

@@ -125,10 +125,8 @@ func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.S
 
 // look asks about some jobs, with as many calls as for one, and returns their pods, the newest first.
 func look(ctx context.Context, c *kubeapi.Cluster, refs []jobs.Ref, answers map[string]jobs.Status) (pods list[pod], err error) {
-	uids := map[string]string{}
 	var names []string
 	for _, ref := range refs {
-		uids[ref.ID] = placeOf(ref).uid
 		names = append(names, ref.ID)
 	}
 	query := url.Values{"labelSelector": {labelKey + " in (" + strings.Join(names, ",") + ")"}, "limit": {maxListed}}
@@ -141,21 +139,21 @@ func look(ctx context.Context, c *kubeapi.Cluster, refs []jobs.Ref, answers map[
 	}
 	sorting.StableBy(pods.Items, func(a, b pod) int { return b.Metadata.CreationTimestamp.Compare(a.Metadata.CreationTimestamp) })
 	more := &causes{Cluster: c}
-	for i := range all.Items {
-		j := &all.Items[i]
-		if j.Metadata.UID != uids[j.Metadata.Name] { // another one has its name
+	for _, ref := range refs {
+		i := slices.IndexFunc(all.Items, func(j job) bool { return j.Metadata.Name == ref.ID && j.Metadata.UID == placeOf(ref).uid })
+		if i < 0 { // another one may have its name
 			continue
 		}
 		var p *pod
-		if n := slices.IndexFunc(pods.Items, func(p pod) bool { return p.Metadata.Labels[labelKey] == j.Metadata.Name }); n >= 0 {
+		if n := slices.IndexFunc(pods.Items, func(p pod) bool { return p.Metadata.Labels[labelKey] == ref.ID }); n >= 0 {
 			p = &pods.Items[n]
 		}
-		s, err := j.status(ctx, p, more)
+		s, err := all.Items[i].status(ctx, p, more)
 		if err != nil {
 			return pods, err
 		}
 		s.Reason, s.Detail = printable.Name(limit.Short(s.Reason, 100)), limit.Short(printable.Name(strings.Join(strings.Fields(s.Detail), " ")), maxDetail)
-		answers[j.Metadata.Name] = s
+		answers[ref.ID] = s
 	}
 	return pods, nil
 }

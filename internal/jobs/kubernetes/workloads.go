@@ -121,25 +121,20 @@ func Workloads(ctx context.Context, c *kubeapi.Cluster, name string, told func(s
 
 // workload returns the container that runs a tool. A Job that has ended, was made by a CronJob or was submitted by plimsoll is none.
 func (o *owner) workload(kind string) (w Workload, ok bool) {
-	t := &o.Spec.Template
-	switch {
-	case kind == "CronJob":
-		t = &o.Spec.JobTemplate.Spec.Template
-	case kind == "SandboxTemplate":
-		t = &o.Spec.PodTemplate
-	case kind == "Job" && (!o.Status.CompletionTime.IsZero() || len(o.Metadata.OwnerReferences) > 0 || o.Metadata.Labels[labelKey] != ""):
+	if kind == "Job" && (!o.Status.CompletionTime.IsZero() || len(o.Metadata.OwnerReferences) > 0 || o.Metadata.Labels[labelKey] != "") {
 		return w, false
 	}
-	named := cmp.Or(t.Metadata.Annotations[ToolKey], o.Metadata.Annotations[ToolKey])
-	for i, c := range t.Spec.Containers {
-		command := behindRun(slices.Concat(c.Command, c.Args))
-		if named != "" && (len(t.Spec.Containers) == 1 || command != nil || c.Name == t.Metadata.Annotations["kubectl.kubernetes.io/default-container"]) {
-			command = []string{named}
-		}
-		if command != nil {
-			return Workload{
-				Container: c.Name, Command: command, resources: c.Resources, index: i, Request: memoryOf(c.Resources, "requests"), Limit: memoryOf(c.Resources, "limits"),
-			}, true
+	for _, t := range []*template{&o.Spec.Template, &o.Spec.PodTemplate, &o.Spec.JobTemplate.Spec.Template} {
+		named := cmp.Or(t.Metadata.Annotations[ToolKey], o.Metadata.Annotations[ToolKey])
+		for i, c := range t.Spec.Containers {
+			command := behindRun(slices.Concat(c.Command, c.Args))
+			if named != "" && (len(t.Spec.Containers) == 1 || command != nil || c.Name == t.Metadata.Annotations["kubectl.kubernetes.io/default-container"]) {
+				command = []string{named}
+			}
+			if command != nil {
+				request, most := memoryOf(c.Resources, "requests"), memoryOf(c.Resources, "limits")
+				return Workload{Container: c.Name, Command: command, Request: request, Limit: most, resources: c.Resources, index: i}, true
+			}
 		}
 	}
 	return w, false
