@@ -70,16 +70,13 @@ func (e *Engine) manifest(j *jobs.Job, w work, nonce string) object {
 	if j.Queue != "" {
 		ofJob[kueueGroup+"/queue-name"] = j.Queue
 	}
-	spec := object{
-		"backoffLimit": j.Retries, "ttlSecondsAfterFinished": kept.Seconds(),
-		"template": object{"metadata": object{"labels": labels(j.ID)}, "spec": e.pod(j, w)},
-	}
-	if j.Retries > 0 {
-		spec["podReplacementPolicy"] = "Failed" // never two of one agent at a time
-	}
 	return object{
-		"apiVersion": "batch/v1", "kind": "Job", "spec": spec,
-		"metadata": object{"name": j.ID, "labels": ofJob, "annotations": object{nonceKey: nonce}},
+		"apiVersion": "batch/v1", "kind": "Job", "metadata": object{"name": j.ID, "labels": ofJob, "annotations": object{nonceKey: nonce}},
+		"spec": object{
+			"backoffLimit": j.Retries, "ttlSecondsAfterFinished": kept.Seconds(),
+			"podReplacementPolicy": "Failed", // never two of one agent at a time
+			"template":             object{"metadata": object{"labels": labels(j.ID)}, "spec": e.pod(j, w)},
+		},
 	}
 }
 
@@ -114,18 +111,16 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 	for _, name := range e.o.Secrets {
 		from = append(from, object{"secretRef": object{"name": name}})
 	}
-	volumes := []object{
-		{"name": "plimsoll-bin", "emptyDir": object{"sizeLimit": "256Mi"}},
-		{"name": "home", "emptyDir": object{}},
-		{"name": "tmp", "emptyDir": object{}},
-		{"name": "work", "emptyDir": object{}},
+	volumes, mounts := []object{{"name": "plimsoll-bin", "emptyDir": object{"sizeLimit": "256Mi"}}}, []object{}
+	for _, v := range []struct{ name, path string }{{"home", homeDir}, {"tmp", "/tmp"}, {"work", workDir}} {
+		volumes = append(volumes, object{"name": v.name, "emptyDir": object{}})
+		mounts = append(mounts, object{"name": v.name, "mountPath": v.path})
 	}
 	if w.claim != "" {
 		volumes[3] = object{"name": "work", "persistentVolumeClaim": object{"claimName": w.claim}}
 	}
-	mounts := []object{
-		{"name": "home", "mountPath": homeDir}, {"name": "tmp", "mountPath": "/tmp"}, {"name": "work", "mountPath": workDir},
-	}
+	// What Pod Security asks of each container.
+	restricted := object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}}
 	inits := []object{{
 		"name": "plimsoll", "image": e.o.Plimsoll, "command": []string{"/plimsoll", "copy-to", binDir},
 		"resources":       object{"requests": object{"cpu": "10m", "memory": "32Mi"}, "limits": object{"memory": "64Mi"}},
@@ -144,7 +139,8 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 		})
 	}
 	pod := object{
-		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false, "volumes": volumes, "initContainers": inits,
+		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false, "priorityClassName": e.o.Priority,
+		"volumes": volumes, "initContainers": inits,
 		"securityContext": object{
 			"runAsNonRoot": true, "runAsUser": user, "runAsGroup": user, "fsGroup": user, "fsGroupChangePolicy": "OnRootMismatch",
 			"seccompProfile": object{"type": "RuntimeDefault"},
@@ -160,14 +156,8 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 		// The pod's, which begins on its node: the Job's own deadline would count the time in the queue.
 		pod["activeDeadlineSeconds"] = math.Ceil((j.Time + graceTime).Seconds())
 	}
-	if e.o.Priority != "" {
-		pod["priorityClassName"] = e.o.Priority
-	}
 	return pod
 }
-
-// restricted is what Pod Security asks of each container.
-var restricted = object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}}
 
 // literal keeps the kubelet from reading $(NAME) and $$ in the words of a command.
 func literal(words []string) (out []string) {
