@@ -7,15 +7,33 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/plimsoll/plimsoll/internal/forwardproxy"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
 )
+
+const (
+	// maxFile bounds a kubeconfig, a certificate or a token's file, in bytes.
+	maxFile = 1 << 20
+	// ofPod is the name of the context that a pod has without a kubeconfig.
+	ofPod = "in-cluster"
+)
+
+// serviceAccount is the folder in which a pod finds its credentials, in tests another.
+var serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // Cluster is a namespace of a cluster, and who asks it. Its methods may be called by several goroutines at once.
 type Cluster struct {
@@ -117,4 +135,162 @@ func material(file, data string) ([]byte, error) {
 		return nil, nil
 	}
 	return statefile.ReadLinked(file, maxFile)
+}
+
+// kubeconfig has the fields that count here (https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/).
+type kubeconfig struct {
+	CurrentContext            string `yaml:"current-context"`
+	Clusters, Contexts, Users []entry
+}
+
+// entry is one of a cluster, a context or a user.
+type entry struct {
+	Name    string
+	Cluster clusterEntry
+	Context struct{ Cluster, User, Namespace string }
+	User    userEntry
+}
+
+type clusterEntry struct {
+	ca            []byte // once it is read
+	Server        string
+	TLSServerName string `yaml:"tls-server-name"`
+	Insecure      bool   `yaml:"insecure-skip-tls-verify"`
+	CAFile        string `yaml:"certificate-authority"`
+	CAData        string `yaml:"certificate-authority-data"` // base64
+	ProxyURL      string `yaml:"proxy-url"`
+	Extensions    []struct {
+		Name      string
+		Extension any
+	}
+}
+
+type userEntry struct {
+	name            string
+	CertFile        string `yaml:"client-certificate"`
+	CertData        string `yaml:"client-certificate-data"` // base64
+	KeyFile         string `yaml:"client-key"`
+	KeyData         string `yaml:"client-key-data"` // base64
+	TokenFile       string `yaml:"tokenFile"`
+	Token, Username string
+	As              string
+	AsUID           string              `yaml:"as-uid"`
+	AsGroups        []string            `yaml:"as-groups"`
+	AsExtra         map[string][]string `yaml:"as-user-extra"`
+	Provider        any                 `yaml:"auth-provider"`
+	Exec            *execEntry
+}
+
+// choose finds the context that is meant: in the kubeconfig where there is one, else the cluster whose pod this is.
+func choose(context string) (*Cluster, error) {
+	all, err := readConfig()
+	if err != nil {
+		return nil, err
+	}
+	if all != nil {
+		return all.find(context)
+	}
+	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	switch {
+	case host == "" || port == "":
+		return nil, errors.New("there is no kubeconfig, and this is no pod of a cluster; name the file with KUBECONFIG=FILE, or put it where kubectl looks (~/.kube/config)")
+	case context != "" && context != ofPod:
+		return nil, fmt.Errorf("context %q is named and there is no kubeconfig; leave it out for the cluster of this pod", context)
+	}
+	namespace, _ := statefile.ReadLinked(filepath.Join(serviceAccount, "namespace"), 1<<10)
+	return &Cluster{
+		Context: ofPod, Namespace: strings.TrimSpace(string(namespace)),
+		cluster: clusterEntry{Server: "https://" + net.JoinHostPort(host, port), CAFile: filepath.Join(serviceAccount, "ca.crt")},
+		user:    userEntry{name: "the pod's service account", TokenFile: filepath.Join(serviceAccount, "token")},
+	}, nil
+}
+
+// readConfig reads the kubeconfigs that count as one, in which the first entry of a name is the one that is meant. The result is nil where
+// there is none and nobody has named one.
+func readConfig() (all *kubeconfig, err error) {
+	list := filepath.SplitList(os.Getenv("KUBECONFIG"))
+	list = slices.DeleteFunc(list, func(path string) bool { return path == "" })
+	named := len(list) > 0
+	if home, err := os.UserHomeDir(); err == nil && !named {
+		list = []string{filepath.Join(home, ".kube", "config")}
+	}
+	for _, path := range list {
+		text, err := statefile.ReadLinked(path, maxFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // as kubectl does: a list may name files of other machines
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the kubeconfig cannot be read: %w", err)
+		}
+		next, err := parseConfig(path, text)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = &kubeconfig{}
+		}
+		all.CurrentContext = cmp.Or(all.CurrentContext, next.CurrentContext)
+		all.Clusters, all.Contexts, all.Users = append(all.Clusters, next.Clusters...), append(all.Contexts, next.Contexts...), append(all.Users, next.Users...)
+	}
+	if all == nil && named {
+		return nil, fmt.Errorf("KUBECONFIG names %s, and there is no such file; name your cluster's, or unset KUBECONFIG for ~/.kube/config", strings.Join(list, ", "))
+	}
+	return all, nil
+}
+
+// parseConfig reads one file. Its relative paths start where it is.
+func parseConfig(path string, text []byte) (all kubeconfig, err error) {
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		// The parser's words may quote the line that it stopped at, and with it a token.
+		return all, fmt.Errorf("%s is no kubeconfig: the YAML is wrong; kubectl config view shows where", path)
+	}
+	for _, list := range [][]entry{all.Clusters, all.Users} {
+		for i := range list {
+			e := &list[i]
+			files := []*string{&e.Cluster.CAFile, &e.User.CertFile, &e.User.KeyFile, &e.User.TokenFile}
+			if x := e.User.Exec; x != nil && strings.ContainsRune(x.Command, filepath.Separator) {
+				files = append(files, &x.Command)
+			}
+			for _, file := range files {
+				if *file != "" && !filepath.IsAbs(*file) {
+					*file = filepath.Join(filepath.Dir(path), *file)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// find returns what is said of a context, "" for the current one.
+func (k *kubeconfig) find(context string) (*Cluster, error) {
+	var names []string
+	for _, c := range k.Contexts {
+		names = append(names, c.Name)
+	}
+	there := limit.Short(printable.Name(cmp.Or(strings.Join(names, ", "), "none")), 200)
+	context = cmp.Or(context, k.CurrentContext)
+	if context == "" {
+		return nil, fmt.Errorf("the kubeconfig names no current context; choose one of: %s", there)
+	}
+	of, ok := first(k.Contexts, context)
+	if !ok {
+		return nil, fmt.Errorf("the kubeconfig has no context %q; there is %s", printable.Name(context), there)
+	}
+	cluster, ok := first(k.Clusters, of.Context.Cluster)
+	if !ok {
+		return nil, fmt.Errorf("context %q of the kubeconfig names the cluster %q, which is not in it", printable.Name(context), printable.Name(of.Context.Cluster))
+	}
+	user, ok := first(k.Users, of.Context.User)
+	if !ok && of.Context.User != "" {
+		return nil, fmt.Errorf("context %q of the kubeconfig names the user %q, who is not in it", printable.Name(context), printable.Name(of.Context.User))
+	}
+	user.User.name = of.Context.User
+	return &Cluster{Context: context, Namespace: of.Context.Namespace, cluster: cluster.Cluster, user: user.User}, nil
+}
+
+func first(list []entry, name string) (entry, bool) {
+	if i := slices.IndexFunc(list, func(e entry) bool { return e.Name == name }); i >= 0 {
+		return list[i], true
+	}
+	return entry{}, false
 }

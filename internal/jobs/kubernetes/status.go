@@ -34,14 +34,29 @@ type (
 		Name, UID, ResourceVersion string
 		Labels, Annotations        map[string]string
 		CreationTimestamp          time.Time
+		OwnerReferences            []struct{ Kind string }
 	}
 	// condition has the words of the API, also of a state or an event.
 	condition struct{ Type, Status, Reason, Message string }
-	job       struct {
+	// template is a pod's.
+	template struct {
 		Metadata metadata
 		Spec     struct {
-			Suspend      bool
-			BackoffLimit int
+			Containers []struct {
+				Name          string
+				Command, Args []string
+				Resources     object
+			}
+		}
+	}
+	// job is a Job, or what else makes pods. Each kind has its template elsewhere.
+	job struct {
+		Metadata metadata
+		Spec     struct {
+			Suspend               bool
+			BackoffLimit          int
+			Template, PodTemplate template
+			JobTemplate           struct{ Spec struct{ Template template } }
 		}
 		Status struct {
 			StartTime, CompletionTime time.Time

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/plimsoll/plimsoll/internal/jobs/kubeapi"
 	"github.com/plimsoll/plimsoll/internal/printable"
@@ -31,8 +30,8 @@ type Workload struct {
 	// Request and Limit are its memory, 0 for none.
 	Request, Limit limit.Bytes
 
-	resources map[string]any // of the container as they are written
-	index     int            // of the container
+	resources object // of the container as they are written
+	index     int    // of the container
 }
 
 // kinds are those that are looked through. version is "" where the server is asked for it.
@@ -42,32 +41,6 @@ var kinds = []struct{ group, version, kind, plural string }{
 	{"batch", "v1", "CronJob", "cronjobs"},
 	{"batch", "v1", "Job", "jobs"},
 	{"extensions.agents.x-k8s.io", "", "SandboxTemplate", "sandboxtemplates"},
-}
-
-// template is a pod's.
-type template struct {
-	Metadata metadata
-	Spec     struct {
-		Containers []struct {
-			Name          string
-			Command, Args []string
-			Resources     map[string]any
-		}
-	}
-}
-
-// owner is one of the kinds, each of which has its template elsewhere.
-type owner struct {
-	Metadata struct {
-		metadata
-
-		OwnerReferences []struct{ Kind string }
-	}
-	Spec struct {
-		Template, PodTemplate template
-		JobTemplate           struct{ Spec struct{ Template template } }
-	}
-	Status struct{ CompletionTime time.Time }
 }
 
 // maxPages bounds the pages of a list, of 500 each.
@@ -86,7 +59,7 @@ func Workloads(ctx context.Context, c *kubeapi.Cluster, name string, told func(s
 		}
 		query := url.Values{"limit": {maxListed}}
 		for page := 0; version != ""; page++ { // else the cluster does not have it
-			var all list[owner]
+			var all list[job]
 			err := c.Get(ctx, c.Path(version, k.plural), query, &all)
 			if kubeapi.StatusOf(err) == http.StatusForbidden {
 				last = err
@@ -104,10 +77,11 @@ func Workloads(ctx context.Context, c *kubeapi.Cluster, name string, told func(s
 					found = append(found, w)
 				}
 			}
+			if all.Metadata.Continue == "" {
+				break
+			}
 			if page == maxPages {
 				told(fmt.Sprintf("namespace %s has more than %s: the first are shown", c.Namespace, limit.Count(500*maxPages, k.kind)))
-			}
-			if all.Metadata.Continue == "" || page == maxPages {
 				break
 			}
 			query.Set("continue", all.Metadata.Continue)
@@ -120,7 +94,7 @@ func Workloads(ctx context.Context, c *kubeapi.Cluster, name string, told func(s
 }
 
 // workload returns the container that runs a tool. A Job that has ended, was made by a CronJob or was submitted by plimsoll is none.
-func (o *owner) workload(kind string) (w Workload, ok bool) {
+func (o *job) workload(kind string) (w Workload, ok bool) {
 	if kind == "Job" && (!o.Status.CompletionTime.IsZero() || len(o.Metadata.OwnerReferences) > 0 || o.Metadata.Labels[labelKey] != "") {
 		return w, false
 	}
