@@ -68,7 +68,7 @@ func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, l
 	if !known {
 		return false, fmt.Errorf("job %s is gone from namespace %s, and its output with it", ref.ID, c.Namespace)
 	}
-	started, over := false, false
+	started, over, whole := false, false, false
 	if len(pods.Items) > 0 {
 		p := &pods.Items[0]
 		agent := p.agent().State
@@ -77,15 +77,15 @@ func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, l
 			if l.uid != p.Metadata.UID {
 				*l = follower{uid: p.Metadata.UID, out: l.out, copied: map[int64]int{}}
 			}
-			if err := l.follow(ctx, c, p.Metadata.Name, over); err != nil {
+			if whole, err = l.follow(ctx, c, p.Metadata.Name, over); err != nil {
 				return false, err
 			}
 		}
 	}
 	switch {
-	case s.Phase == jobs.Ended && (!started || l.whole):
+	case s.Phase == jobs.Ended && (!started || whole):
 		return true, nil
-	case over && !l.whole: // its log was cut
+	case over && !whole: // its log was cut
 		return false, e.pause(ctx, time.Second)
 	}
 	return false, e.changed(ctx, c, ref, pods.Metadata.ResourceVersion)
@@ -114,27 +114,24 @@ type follower struct {
 	out    io.Writer
 	copied map[int64]int // bytes, by the millisecond of their line, of the last while
 	newest int64         // of those times
-	whole  bool          // the container had ended before the log was opened, and all of it was copied
 }
 
-func (l *follower) follow(ctx context.Context, c *kubeapi.Cluster, name string, ended bool) error {
+// follow copies what there is of the log. whole is true where the container had ended before, and all of it was copied.
+func (l *follower) follow(ctx context.Context, c *kubeapi.Cluster, name string, ended bool) (whole bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, streamTime)
 	defer cancel()
 	stream, err := c.Stream(bounded, c.Path("v1", "pods", name, "log"), l.query())
-	if s := kubeapi.StatusOf(err); s == http.StatusNotFound || s == http.StatusBadRequest {
-		l.whole = ended && s == http.StatusNotFound // the pod has gone
-		return nil                                  // the container is not there yet, or no more: its status tells
-	}
-	if err != nil {
-		if ctx.Err() == nil && bounded.Err() != nil { // it had nothing to say
-			return nil
-		}
-		return err
+	switch s := kubeapi.StatusOf(err); {
+	case s == http.StatusNotFound: // the pod has gone, or has no such container yet
+		return ended, nil
+	case s == http.StatusBadRequest, bounded.Err() != nil && ctx.Err() == nil: // the container is not there yet, or has nothing to say
+		return false, nil
+	case err != nil:
+		return false, err
 	}
 	defer stream.Close()
 	broken, err := l.copy(stream)
-	l.whole = ended && !broken && err == nil
-	return err
+	return ended && !broken, err
 }
 
 // query asks for the log from its beginning, or from where it may go on.

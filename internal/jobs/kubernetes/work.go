@@ -43,10 +43,7 @@ type work struct {
 	claim   string
 }
 
-var (
-	validClaim = lazy.Regexp(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`)
-	scpLike    = lazy.Regexp(`^[^/@:]+@([^/:]+):(.+)$`)
-)
+var validClaim = lazy.Regexp(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`)
 
 // fill prepares what Options.Work asks for. dir is the directory that it is about.
 func (e *Engine) fill(ctx context.Context, dir string) (work, error) {
@@ -93,17 +90,14 @@ func commitOf(ctx context.Context, dir string, hosts []string) (address, hash st
 	if err != nil {
 		return "", "", errors.New("--work commit fetches from the remote origin, and the repository has none; git remote add origin URL")
 	}
-	if m := scpLike().FindStringSubmatch(address); m != nil {
-		address = "https://" + m[1] + "/" + m[2]
+	if host, path, ok := strings.Cut(address, ":"); ok && !strings.HasPrefix(path, "//") { // as scp writes it
+		address = "ssh://" + host + "/" + path
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || !slices.Contains(hosts, u.Hostname()) {
-		from := "listed hosts"
-		if len(hosts) > 0 {
-			from = strings.Join(hosts, ", ")
-		}
 		withoutPassword := address[strings.LastIndexByte(address, '@')+1:]
-		return "", "", fmt.Errorf("a commit may come from %s only, and origin is %q; list its host in submit.hosts", from, printable.Name(limit.Short(withoutPassword, 200)))
+		return "", "", fmt.Errorf("a commit may come from listed hosts only (%s), and origin is %q; list its host in submit.hosts",
+			cmp.Or(strings.Join(hosts, ", "), "none"), printable.Name(limit.Short(withoutPassword, 200)))
 	}
 	return (&url.URL{Scheme: "https", Host: u.Host, Path: u.Path}).String(), hash, nil
 }
