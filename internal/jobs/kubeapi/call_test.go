@@ -21,6 +21,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -399,6 +400,20 @@ func TestExecPluginFails(t *testing.T) {
 	}
 	_, config := serve(t, "{exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: plimsoll-no-such-plugin, installHint: \"apt install it\"}}", who(new(atomic.Value)))
 	if err := open(t, config).Get(t.Context(), "/x", nil, nil); err == nil || !strings.Contains(err.Error(), "is not there: apt install it") {
+		t.Errorf("%v", err)
+	}
+}
+
+// One that does not end is told apart from a cluster that does not answer.
+func TestExecPluginHangs(t *testing.T) {
+	if _, err := exec.LookPath("sleep"); err != nil {
+		t.Skip(err)
+	}
+	_, config := serve(t, "{exec: {apiVersion: client.authentication.k8s.io/v1, command: sleep, args: ['60']}}", who(new(atomic.Value)))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("no answer while you waited"))
+	defer cancel()
+	err := open(t, config).Create(ctx, "/x", 1, nil)
+	if err == nil || !strings.Contains(err.Error(), "the program sleep of the kubeconfig, which gives the credential, has not ended: no answer while you waited") || Uncertain(err) {
 		t.Errorf("%v", err)
 	}
 }

@@ -96,6 +96,25 @@ func TestLongLineIsCopiedInPieces(t *testing.T) {
 	}
 }
 
+// However many lines come, what is remembered of them is bounded, and still enough to go on after a cut.
+func TestTimesOfALongLogAreForgotten(t *testing.T) {
+	var text, got strings.Builder
+	at := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
+	for n := range 3 * maxMoments {
+		fmt.Fprintf(&text, "%s %d\n", at.Add(time.Duration(n)*time.Millisecond).Format(time.RFC3339Nano), n)
+	}
+	l := &follower{out: &got, copied: map[int64]int{}}
+	if broken, err := l.copy(strings.NewReader(text.String())); broken || err != nil || len(l.copied) > maxMoments+1 {
+		t.Errorf("%v, %v, %d times are kept", broken, err, len(l.copied))
+	}
+	since, _ := time.Parse(time.RFC3339, l.query().Get("sinceTime"))
+	again := text.String()[strings.Index(text.String(), since.Format(time.RFC3339Nano)):]
+	before := got.Len()
+	if _, err := l.copy(strings.NewReader(again + "2026-11-29T10:01:00Z more\n")); err != nil || got.String()[before:] != "more\n" {
+		t.Errorf("%v, and %.200q came again", err, got.String()[before:])
+	}
+}
+
 // The whole way: a job that waits, starts, has its connection cut and its API fail in between, and ends.
 func TestOutput(t *testing.T) {
 	running := podIn("n1", `{"phase": "Running", "containerStatuses": [{"name": "agent", "state": {"running": {}}}]}`)
