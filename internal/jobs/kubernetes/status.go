@@ -31,10 +31,10 @@ const (
 // The objects of the API, with the fields that count.
 type (
 	metadata struct {
-		Name, UID, ResourceVersion string
-		Labels, Annotations        map[string]string
-		CreationTimestamp          time.Time
-		OwnerReferences            []struct{ Kind string }
+		Name, UID           string
+		Labels, Annotations map[string]string
+		CreationTimestamp   time.Time
+		OwnerReferences     []struct{ Kind string }
 	}
 	// condition has the words of the API, also of a state or an event.
 	condition struct{ Type, Status, Reason, Message string }
