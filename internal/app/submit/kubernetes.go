@@ -2,7 +2,6 @@ package submit
 
 import (
 	"cmp"
-	"os"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/jobs"
@@ -36,7 +35,9 @@ func openKubernetes(s setting) (jobs.Engine, error) {
 	}
 	o := s.options
 	return kubernetes.New(kubernetes.Options{
-		Open:  func(context string) (*kubeapi.Cluster, error) { return OpenCluster(s.core, context, "") },
+		Open: func(context, namespace string) (*kubeapi.Cluster, error) {
+			return OpenCluster(s.core, context, namespace)
+		},
 		Image: cmp.Or(o.Image, settings.Submit.Image), Plimsoll: settings.Submit.PlimsollImage,
 		Priority: o.Priority, Secrets: o.Secrets, Work: o.Work, Hosts: settings.Submit.Hosts, Told: s.told,
 	}), nil
@@ -48,8 +49,5 @@ func OpenCluster(c *core.Core, context, namespace string) (*kubeapi.Cluster, err
 	if err != nil {
 		return nil, err
 	}
-	home, _ := os.UserHomeDir()
-	return kubeapi.Open(kubeapi.Options{
-		Getenv: os.Getenv, Home: home, Context: cmp.Or(context, settings.Submit.Context), Namespace: cmp.Or(namespace, settings.Submit.Namespace),
-	})
+	return kubeapi.Open(cmp.Or(context, settings.Submit.Context), cmp.Or(namespace, settings.Submit.Namespace))
 }

@@ -3,16 +3,20 @@ package kubeapi
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -20,24 +24,21 @@ const (
 	dialTime = 10 * time.Second
 	// callTime bounds a call. A stream has the bound of who reads it: the first byte of a log comes with its first line.
 	callTime = 30 * time.Second
-	// MaxAnswer bounds an answer, in bytes; MaxBody bounds what is sent, since etcd keeps no larger object.
-	MaxAnswer, MaxBody = 16 << 20, 1536 << 10
-	// longestWait bounds a wait that the server asks for.
-	longestWait = 10 * time.Second
+	// maxAnswer bounds an answer, in bytes; maxBody bounds what is sent, since etcd keeps no larger object.
+	maxAnswer, maxBody = 16 << 20, 1536 << 10
+	// longestWait bounds the seconds that the server may ask to wait.
+	longestWait = 10
 )
 
 var errSilent = fmt.Errorf("no answer within %s", callTime)
 
-// Path returns the path of an API: the version, the namespace ("" for none), and what follows. Each part is escaped.
-func Path(version, namespace string, parts ...string) string {
+// Path returns the path of something in the namespace: the version of its API, and what follows. Each part is escaped.
+func (c *Cluster) Path(version string, parts ...string) string {
 	path := "/apis/" + version
 	if !strings.Contains(version, "/") {
 		path = "/api/" + version
 	}
-	if namespace != "" {
-		path += "/namespaces/" + url.PathEscape(namespace)
-	}
-	for _, part := range parts {
+	for _, part := range append([]string{"namespaces", c.Namespace}, parts...) {
 		path += "/" + url.PathEscape(part)
 	}
 	return path
@@ -58,147 +59,9 @@ func (c *Cluster) Delete(ctx context.Context, path string, options any) error {
 	return c.call(ctx, http.MethodDelete, path, nil, options, nil)
 }
 
-func (c *Cluster) call(ctx context.Context, method, path string, query url.Values, body, into any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTime, errSilent)
-	defer cancel()
-	answer, err := c.send(ctx, method, path, query, body)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, MaxAnswer+1))
-	switch {
-	case err != nil:
-		return c.failed(ctx, method, path, err)
-	case len(text) > MaxAnswer:
-		return &Error{cluster: c, doing: doing(method, path), Message: "it answers with more than " + limit.Bytes(MaxAnswer).Human(), hint: "name one object, or another namespace"}
-	case into == nil:
-		return nil
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return &Error{cluster: c, doing: doing(method, path), Message: "its answer is no JSON of this kind", hint: "look whether " + c.server.Host + " is a Kubernetes API"}
-	}
-	return nil
-}
-
 // Stream opens an answer that goes on: a log that is followed, or a watch. Who calls closes it.
 func (c *Cluster) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
-	answer, err := c.send(ctx, http.MethodGet, path, query, nil)
-	if err != nil {
-		return nil, err
-	}
-	return answer.Body, nil
-}
-
-// send makes a call, again where that is safe and of use, and returns the answer of one that was accepted.
-func (c *Cluster) send(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
-	var text []byte
-	if body != nil {
-		var err error
-		if text, err = json.Marshal(body); err != nil {
-			return nil, err
-		}
-		if len(text) > MaxBody {
-			return nil, &Error{
-				cluster: c, doing: doing(method, path), unsent: true, hint: "put long texts into files of the work directory",
-				Message: fmt.Sprintf("it would be an object of %s, and Kubernetes keeps at most %s", limit.Bytes(len(text)).Human(), limit.Bytes(MaxBody).Human()),
-			}
-		}
-	}
-	asked := false // again for a credential
-	for try := 0; ; {
-		answer, err := c.once(ctx, method, path, query, text)
-		if err == nil && answer.StatusCode >= 200 && answer.StatusCode < 300 {
-			return answer, nil
-		}
-		var wait time.Duration
-		if err == nil {
-			err = c.refusal(method, path, answer)
-			wait = min(retryAfter(answer.Header), longestWait)
-			_ = answer.Body.Close()
-		} else {
-			err = c.failed(ctx, method, path, err)
-		}
-		status := StatusOf(err)
-		if status == http.StatusUnauthorized && !asked && c.secret.refused() {
-			asked = true
-			continue
-		}
-		again := status == http.StatusTooManyRequests || method == http.MethodGet && Transient(err)
-		if !again || try >= len(c.waits) {
-			return nil, err
-		}
-		if Pause(ctx, max(wait, c.waits[try])) != nil {
-			return nil, err
-		}
-		try++
-	}
-}
-
-func (c *Cluster) once(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
-	u := *c.server
-	u.RawQuery = query.Encode()
-	target := u.String()
-	if i := strings.IndexByte(target, '?'); i >= 0 {
-		target = target[:i] + path + target[i:]
-	} else {
-		target += path
-	}
-	token, err := c.secret.token(ctx)
-	if err != nil {
-		return nil, &noCredential{err}
-	}
-	var reader io.Reader
-	if body != nil {
-		reader = bytes.NewReader(body)
-	}
-	r, err := http.NewRequestWithContext(ctx, method, target, reader)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Accept", "application/json")
-	r.Header.Set("User-Agent", "plimsoll")
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	if c.user.As != "" {
-		r.Header.Set("Impersonate-User", c.user.As)
-		for _, group := range c.user.AsGroups {
-			r.Header.Add("Impersonate-Group", group)
-		}
-		if c.user.AsUID != "" {
-			r.Header.Set("Impersonate-Uid", c.user.AsUID)
-		}
-	}
-	return c.http.Do(r)
-}
-
-// Transient says that the same call may succeed later: the server was busy, had a fault or was not there.
-func Transient(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && !e.lasting && (e.Status == 0 || e.Status == http.StatusTooManyRequests || e.Status >= 500)
-}
-
-// Pause waits, or until ctx ends.
-func Pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
-}
-
-func retryAfter(h http.Header) time.Duration {
-	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0
-	}
-	return time.Duration(min(seconds, 3600)) * time.Second
+	return c.send(ctx, http.MethodGet, path, query, nil)
 }
 
 // Version returns the version of a group that the server prefers, "kueue.x-k8s.io/v1beta1", and "" where it does not have the group.
@@ -211,4 +74,217 @@ func (c *Cluster) Version(ctx context.Context, group string) (string, error) {
 		return "", nil
 	}
 	return answer.PreferredVersion.GroupVersion, err
+}
+
+func (c *Cluster) call(ctx context.Context, method, path string, query url.Values, object, into any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTime, errSilent)
+	defer cancel()
+	var body []byte
+	if object != nil {
+		var err error
+		if body, err = json.Marshal(object); err != nil {
+			return err
+		}
+	}
+	if len(body) > maxBody {
+		message := fmt.Sprintf("it would be an object of %s, and Kubernetes keeps at most %s", limit.Bytes(len(body)).Human(), limit.Bytes(maxBody).Human())
+		return c.newError(method, path, Error{unsent: true}, message, "put long texts into files of the work directory")
+	}
+	answer, err := c.send(ctx, method, path, query, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	text, err := io.ReadAll(io.LimitReader(answer, maxAnswer+1))
+	switch {
+	case err != nil:
+		return c.failed(ctx, method, path, err)
+	case len(text) > maxAnswer:
+		return c.newError(method, path, Error{}, "it answers with more than "+limit.Bytes(maxAnswer).Human(), "name one object, or another namespace")
+	case into != nil && json.Unmarshal(text, into) != nil:
+		return c.newError(method, path, Error{}, "its answer is no JSON of this kind", "look whether HOST is a Kubernetes API")
+	}
+	return nil
+}
+
+// send makes a call, again where that is safe and of use, and returns the answer of one that was accepted.
+func (c *Cluster) send(ctx context.Context, method, path string, query url.Values, body []byte) (io.ReadCloser, error) {
+	for try := 0; ; try++ {
+		answer, err := c.once(ctx, method, path, query, body)
+		var e *Error
+		wait := 0
+		switch {
+		case err != nil:
+			e = c.failed(ctx, method, path, err)
+		case answer.StatusCode/100 == 2:
+			return answer.Body, nil
+		default:
+			e = c.refused(method, path, answer)
+			wait, _ = strconv.Atoi(answer.Header.Get("Retry-After"))
+			_ = answer.Body.Close()
+		}
+		again := e.Status == http.StatusTooManyRequests || method == http.MethodGet && Transient(e)
+		if e.Status == http.StatusUnauthorized && try == 0 {
+			again = c.secret.refused()
+			c.http.CloseIdleConnections() // they were made with the certificate that is refused
+		}
+		if !again || try == len(c.Waits) || Pause(ctx, max(time.Duration(min(wait, longestWait))*time.Second, c.Waits[try])) != nil {
+			return nil, e
+		}
+	}
+}
+
+func (c *Cluster) once(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
+	token, err := c.secret.token(ctx)
+	if err != nil {
+		return nil, &noCredential{err}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.server.String()+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.URL.RawQuery = query.Encode()
+	r.Header = http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}, "User-Agent": {"plimsoll"}}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if c.user.As != "" {
+		r.Header.Set("Impersonate-User", c.user.As)
+		r.Header["Impersonate-Group"] = c.user.AsGroups
+	}
+	if c.user.AsUID != "" {
+		r.Header.Set("Impersonate-Uid", c.user.AsUID)
+	}
+	return c.http.Do(r)
+}
+
+// Pause waits, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// Error is the reason why a call did not succeed, as one sentence.
+type Error struct {
+	// Status is the one of the answer, 0 where there was none.
+	Status int
+
+	text    string
+	lasting bool // another try brings the same
+	unsent  bool // nothing has reached the server
+}
+
+func (e *Error) Error() string { return e.text }
+
+// StatusOf returns the HTTP status of an [Error], else 0.
+func StatusOf(err error) int {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Status
+	}
+	return 0
+}
+
+// Transient says that the same call may succeed later: the server was busy, had a fault or was not there.
+func Transient(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && !e.lasting && (e.Status == 0 || e.Status == http.StatusTooManyRequests || e.Status >= 500)
+}
+
+// Uncertain says that the server may have done what it was asked to.
+func Uncertain(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Status >= 500 || e.Status == 0 && !e.unsent)
+}
+
+// noCredential is the reason why a call cannot say who asks.
+type noCredential struct{ error }
+
+// hints say what to do about an answer, by its status or the first digit of that, and by what it says.
+var hints = []struct {
+	status     int
+	says, hint string
+}{
+	{http.StatusUnauthorized, "", "it does not know the credential of USER: log in again, and try kubectl --context CONTEXT get pods"},
+	{http.StatusForbidden, "exceeded quota", "ask for less memory, or wait until others have ended"},
+	{http.StatusForbidden, "PodSecurity", "the namespace forbids such pods: name another one"},
+	{http.StatusForbidden, "", "ask whoever keeps the cluster for this right of USER: docs/kubernetes.md has the Role"},
+	{http.StatusNotFound, "it answers with", "look whether HOST is a Kubernetes API"},
+	{http.StatusNotFound, "namespaces", "create the namespace, or name another one"},
+	{http.StatusConflict, "", "it is there already: a job is submitted once"},
+	{http.StatusUnprocessableEntity, "", "change what the message names"},
+	{http.StatusBadRequest, "", "change what the message names"},
+	{http.StatusTooManyRequests, "", "the API is busy: try again in a minute"},
+	{3, "", "it points elsewhere, where a credential must not go: write the API server's own address into the kubeconfig"},
+	{5, "", "the cluster has a fault: try again, and look at kubectl get --raw /readyz"},
+}
+
+// refused is the error for an answer that is none of success.
+func (c *Cluster) refused(method, path string, answer *http.Response) *Error {
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	message := fmt.Sprintf("it answers with status %d", answer.StatusCode)
+	var said struct{ Kind, Message string }
+	if json.Unmarshal(text, &said) == nil && said.Kind == "Status" && said.Message != "" {
+		message = clean(said.Message, 1<<10)
+	}
+	hint := ""
+	for _, h := range hints {
+		if hint == "" && (h.status == answer.StatusCode || h.status == answer.StatusCode/100) && strings.Contains(message, h.says) {
+			hint = h.hint
+		}
+	}
+	return c.newError(method, path, Error{Status: answer.StatusCode}, message, hint)
+}
+
+// newError puts e into words. In the hint are names for parts of the cluster.
+func (c *Cluster) newError(method, path string, e Error, message, hint string) *Error {
+	verb := map[string]string{http.MethodGet: "show", http.MethodPost: "create", http.MethodDelete: "delete"}[method]
+	e.text = fmt.Sprintf("Kubernetes (context %s) does not %s %s: %s", printable.Name(c.Context), verb, subject(path), message)
+	if hint != "" {
+		e.text += "; " + strings.NewReplacer("USER", fmt.Sprintf("%q", printable.Name(c.user.name)), "CONTEXT", c.Context, "HOST", c.server.Host).Replace(hint)
+	}
+	return &e
+}
+
+// subject puts a path into words: "jobs in namespace agents".
+func subject(path string) string {
+	what, _ := url.PathUnescape(path)
+	if _, within, ok := strings.Cut(what, "/namespaces/"); ok {
+		namespace, resource, _ := strings.Cut(within, "/")
+		what = resource + " in namespace " + namespace
+	}
+	return printable.Name(what)
+}
+
+// failed is the error for a call without an answer.
+func (c *Cluster) failed(ctx context.Context, method, path string, err error) *Error {
+	if u, ok := errors.AsType[*url.Error](err); ok { // its text has the whole address
+		err = u.Err
+	}
+	message, hint := clean(err.Error(), 1<<10), ""
+	name, isName := errors.AsType[*net.DNSError](err)
+	dial, isDial := errors.AsType[*net.OpError](err)
+	unsent, lasting := is[*tls.CertificateVerificationError](err) || is[*noCredential](err), true
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled), is[*noCredential](err):
+	case ctx.Err() != nil:
+		message, hint = c.server.Host+": "+context.Cause(ctx).Error(), "look whether the cluster is up and reached from here"
+	case is[x509.UnknownAuthorityError](err):
+		hint = "certificate-authority in the kubeconfig is another one: fetch the kubeconfig again"
+	case is[x509.HostnameError](err):
+		hint = "set tls-server-name in the kubeconfig to a name that the certificate has"
+	case isName:
+		hint, lasting = "look at server in the kubeconfig", !name.IsTemporary
+	case !unsent:
+		hint, lasting = "look whether HOST is up and reached from here", false
+	}
+	unsent = unsent || isName || isDial && dial.Op == "dial"
+	return c.newError(method, path, Error{lasting: lasting, unsent: unsent}, message, hint)
+}
+
+func is[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
 }

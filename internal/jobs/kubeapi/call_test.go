@@ -1,6 +1,7 @@
 package kubeapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -20,6 +21,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -27,7 +29,8 @@ import (
 	"time"
 )
 
-// TestMain is the exec plugin too: PLUGIN_PRINTS is what it prints, PLUGIN_COUNT the file in which it counts its calls.
+// TestMain is the exec plugin too: PLUGIN_PRINTS is what it prints, PLUGIN_COUNT the file in which it counts its calls, beside
+// which it keeps what it was told.
 func TestMain(m *testing.M) {
 	if prints := os.Getenv("PLUGIN_PRINTS"); prints != "" {
 		count, _ := os.ReadFile(os.Getenv("PLUGIN_COUNT"))
@@ -36,7 +39,8 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "the session of token=hunter2hunter2hunter2 is over:\nlog in")
 			os.Exit(3)
 		}
-		fmt.Println(strings.NewReplacer("COUNT", fmt.Sprint(len(count)+1), "INFO", os.Getenv("KUBERNETES_EXEC_INFO")).Replace(prints))
+		_ = os.WriteFile(os.Getenv("PLUGIN_COUNT")+".info", []byte(os.Getenv("KUBERNETES_EXEC_INFO")), 0o600)
+		fmt.Println(strings.ReplaceAll(prints, "COUNT", fmt.Sprint(len(count)+1)))
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -90,12 +94,12 @@ users: [{name: tester, user: %s}]
 // open opens the cluster of a kubeconfig, with waits that take no time.
 func open(t *testing.T, config string) *Cluster {
 	t.Helper()
-	o := write(t, config)
-	o.Waits = []time.Duration{0, 0}
-	c, err := Open(o)
+	write(t, config)
+	c, err := Open("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Waits = []time.Duration{0, 0}
 	return c
 }
 
@@ -131,7 +135,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		code.Store(int64(x.code))
 		body.Store(x.body)
-		err := c.Create(t.Context(), Path("batch/v1", "agents", "jobs"), map[string]any{}, nil)
+		err := c.Create(t.Context(), c.Path("batch/v1", "jobs"), map[string]any{}, nil)
 		if err == nil || !strings.Contains(err.Error(), x.want) || !strings.HasPrefix(err.Error(), "Kubernetes (context test) does not create jobs in namespace agents: ") {
 			t.Errorf("%d: %v; want %q", x.code, err, x.want)
 		}
@@ -179,7 +183,7 @@ func TestBounds(t *testing.T) {
 		switch r.URL.Path {
 		case "/large":
 			piece := []byte(strings.Repeat(" ", 1<<20))
-			for range MaxAnswer>>20 + 1 {
+			for range maxAnswer>>20 + 1 {
 				if _, err := w.Write(piece); err != nil {
 					return
 				}
@@ -197,7 +201,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := c.Create(t.Context(), "/x", strings.Repeat("x", MaxBody), nil); err == nil || !strings.Contains(err.Error(), "Kubernetes keeps at most 1.5 MiB") {
+	if err := c.Create(t.Context(), "/x", strings.Repeat("x", maxBody), nil); err == nil || !strings.Contains(err.Error(), "Kubernetes keeps at most 1.5 MiB") {
 		t.Errorf("a large body: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -240,7 +244,8 @@ func TestConnections(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if _, err := Open(write(t, config[:end]+", insecure-skip-tls-verify: true"+config[end:])); err == nil || !strings.Contains(err.Error(), "remove one of them") {
+	write(t, config[:end]+", insecure-skip-tls-verify: true"+config[end:])
+	if _, err := Open("", ""); err == nil || !strings.Contains(err.Error(), "remove one of them") {
 		t.Errorf("an authority that is not asked: %v", err)
 	}
 }
@@ -399,32 +404,52 @@ func TestExecPluginFails(t *testing.T) {
 	}
 }
 
+// One that does not end is told apart from a cluster that does not answer.
+func TestExecPluginHangs(t *testing.T) {
+	if _, err := exec.LookPath("sleep"); err != nil {
+		t.Skip(err)
+	}
+	_, config := serve(t, "{exec: {apiVersion: client.authentication.k8s.io/v1, command: sleep, args: ['60']}}", who(new(atomic.Value)))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("no answer while you waited"))
+	defer cancel()
+	err := open(t, config).Create(ctx, "/x", 1, nil)
+	if err == nil || !strings.Contains(err.Error(), "the program sleep of the kubeconfig, which gives the credential, has not ended: no answer while you waited") || Uncertain(err) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestExecPluginIsToldOfTheCluster(t *testing.T) {
-	user, _ := plugged(t, `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t"},"info":INFO}`, ", provideClusterInfo: true")
+	user, count := plugged(t, `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t"}}`, ", provideClusterInfo: true")
 	s, config := serve(t, user, who(new(atomic.Value)))
 	config = strings.Replace(config, "certificate-authority-data", `extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: x}}], certificate-authority-data`, 1)
 	c := open(t, config)
-	var info execCredential
-	for _, v := range c.secret.plugin.env {
-		if text, ok := strings.CutPrefix(v, "KUBERNETES_EXEC_INFO="); ok {
-			if err := json.Unmarshal([]byte(text), &info); err != nil {
-				t.Fatal(err)
+	if err := c.Get(t.Context(), "/x", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	var info struct {
+		Spec struct {
+			Cluster *struct {
+				Server string
+				CAData []byte `json:"certificate-authority-data"`
+				Config any
 			}
 		}
+	}
+	text, err := os.ReadFile(count + ".info")
+	if err := cmp.Or(err, json.Unmarshal(text, &info)); err != nil {
+		t.Fatal(err)
 	}
 	if info.Spec.Cluster == nil || info.Spec.Cluster.Server != s.URL || len(info.Spec.Cluster.CAData) == 0 || fmt.Sprint(info.Spec.Cluster.Config) != "map[audience:x]" {
 		t.Errorf("%+v", info.Spec.Cluster)
 	}
-	if err := c.Get(t.Context(), "/x", nil, nil); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestPath(t *testing.T) {
+	agents := &Cluster{Namespace: "agents"}
 	for got, want := range map[string]string{
-		Path("v1", "", "namespaces"):                          "/api/v1/namespaces",
-		Path("batch/v1", "a", "jobs", "x/../y?z"):             "/apis/batch/v1/namespaces/a/jobs/x%2F..%2Fy%3Fz",
-		doing("DELETE", "/apis/batch/v1/namespaces/a/jobs/x"): "delete jobs/x in namespace a",
+		agents.Path("v1", "pods"):                     "/api/v1/namespaces/agents/pods",
+		agents.Path("batch/v1", "jobs", "x/../y?z"):   "/apis/batch/v1/namespaces/agents/jobs/x%2F..%2Fy%3Fz",
+		subject("/apis/batch/v1/namespaces/a/jobs/x"): "jobs/x in namespace a",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -433,7 +458,7 @@ func TestPath(t *testing.T) {
 	var asked atomic.Value
 	_, config := serve(t, "{token: t}", func(_ http.ResponseWriter, r *http.Request) { asked.Store(r.RequestURI) })
 	c := open(t, strings.Replace(config, "\", certificate", "/base\", certificate", 1))
-	if err := c.Get(t.Context(), Path("v1", "a", "x/y"), url.Values{"q": {"1"}}, nil); err != nil || asked.Load() != "/base/api/v1/namespaces/a/x%2Fy?q=1" {
+	if err := c.Get(t.Context(), c.Path("v1", "x/y"), url.Values{"q": {"1"}}, nil); err != nil || asked.Load() != "/base/api/v1/namespaces/agents/x%2Fy?q=1" {
 		t.Errorf("%v, %v", asked.Load(), err)
 	}
 }
@@ -443,16 +468,13 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(403, []byte(`{"kind":"Status","message":"exceeded quota\n"}`))
 	f.Add(200, []byte(`{"preferredVersion":{"groupVersion":"kueue.x-k8s.io/v1beta1"}}`))
 	f.Add(500, []byte("\x00\xff<html>"))
-	c, err := Open(Options{Getenv: func(string) string { return "" }, Home: f.TempDir()})
-	if err == nil {
-		f.Fatal("opened nothing")
-	}
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		if status < 200 || status > 599 {
 			return
 		}
 		at, _ := serverOf("https://fuzz.example")
-		c = &Cluster{Context: "fuzz", server: at, secret: &credential{}, http: &http.Client{
+		secret, _ := newCredential(userEntry{}, clusterEntry{})
+		c := &Cluster{Context: "fuzz", server: at, secret: secret, http: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: roundTrip(func(r *http.Request) *http.Response {
 				return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(string(body))), Header: http.Header{}, Request: r}

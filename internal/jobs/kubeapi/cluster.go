@@ -1,118 +1,80 @@
 package kubeapi
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/plimsoll/plimsoll/internal/forwardproxy"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 const (
-	// serviceAccount is the folder in which a pod finds its credentials.
-	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// maxFile bounds a kubeconfig, a certificate or a token's file, in bytes.
+	maxFile = 1 << 20
 	// ofPod is the name of the context that a pod has without a kubeconfig.
 	ofPod = "in-cluster"
 )
 
-// Options say which cluster, and as whom.
-type Options struct {
-	Getenv func(string) string
-	// Home is the directory with .kube/config, "" for none.
-	Home string
-	// Context names one of the kubeconfig, "" the current one; Namespace overrides the context's.
+// serviceAccount is the folder in which a pod finds its credentials, in tests another.
+var serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+// Cluster is a namespace of a cluster, and who asks it. Its methods may be called by several goroutines at once.
+type Cluster struct {
+	// Context names the cluster to people, Namespace is where work goes.
 	Context, Namespace string
-	// Waits are those before a call is made again, nil for the default.
+	// Waits are those before a call is made again.
 	Waits []time.Duration
 
-	account string // serviceAccount, in tests another
+	cluster clusterEntry
+	user    userEntry
+	server  *url.URL
+	secret  *credential
+	http    *http.Client
 }
 
-// Cluster is a cluster, and who asks it. Its methods may be called by several goroutines at once.
-type Cluster struct {
-	// Context names it to people, Namespace is where work goes.
-	Context, Namespace string
-
-	server *url.URL
-	user   userEntry
-	secret *credential
-	http   *http.Client
-	waits  []time.Duration
-}
-
-// Open finds the cluster. Nothing is asked yet.
-func Open(o Options) (*Cluster, error) {
-	files, none, err := readConfig(o)
+// Open finds a namespace, "" for that of the context, which is one of the kubeconfig, "" for the current one. Nothing is asked yet.
+func Open(context, namespace string) (*Cluster, error) {
+	c, err := choose(context)
 	if err != nil {
 		return nil, err
 	}
-	var at found
-	if !none {
-		at, err = choose(files, o.Context)
-	} else {
-		at, err = inCluster(o)
+	c.Namespace = cmp.Or(namespace, c.Namespace, "default")
+	c.Waits = []time.Duration{250 * time.Millisecond, time.Second, 3 * time.Second}
+	c.http = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if c.cluster.ca, err = material(c.cluster.CAFile, c.cluster.CAData); err != nil {
+		return nil, fmt.Errorf("the certificate authority of context %s: %w", c.Context, err)
+	}
+	if c.secret, err = newCredential(c.user, c.cluster); err != nil {
+		return nil, fmt.Errorf("user %q of the kubeconfig: %w", c.user.name, err)
+	}
+	if c.server, err = serverOf(c.cluster.Server); err == nil {
+		c.http.Transport, err = newTransport(c.cluster, c.secret)
 	}
 	if err != nil {
-		return nil, err
-	}
-	c := &Cluster{Context: at.context, Namespace: o.Namespace, user: at.user, waits: o.Waits}
-	if c.waits == nil {
-		c.waits = []time.Duration{250 * time.Millisecond, time.Second, 3 * time.Second}
-	}
-	if c.Namespace == "" {
-		c.Namespace = at.namespace
-	}
-	if c.Namespace == "" {
-		c.Namespace = "default"
-	}
-	if c.server, err = serverOf(at.cluster.Server); err != nil {
-		return nil, fmt.Errorf("the cluster of context %s: %w", at.context, err)
-	}
-	if c.secret, err = newCredential(at, o.Getenv); err != nil {
-		return nil, fmt.Errorf("user %q of the kubeconfig: %w", at.user.name, err)
-	}
-	transport, err := newTransport(at.cluster, c.secret)
-	if err != nil {
-		return nil, fmt.Errorf("the cluster of context %s: %w", at.context, err)
-	}
-	c.secret.changed = transport.CloseIdleConnections
-	c.http = &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		return nil, fmt.Errorf("the cluster of context %s: %w", c.Context, err)
 	}
 	return c, nil
 }
 
-// inCluster is the cluster whose pod this is.
-func inCluster(o Options) (found, error) {
-	host, port := o.Getenv("KUBERNETES_SERVICE_HOST"), o.Getenv("KUBERNETES_SERVICE_PORT")
-	switch {
-	case host == "" || port == "":
-		return found{}, errors.New("there is no kubeconfig, and this is no pod of a cluster; name the file with KUBECONFIG=FILE, or put it where kubectl looks (~/.kube/config)")
-	case o.Context != "" && o.Context != ofPod:
-		return found{}, fmt.Errorf("context %q is named and there is no kubeconfig; leave it out for the cluster of this pod", o.Context)
-	}
-	dir := o.account
-	if dir == "" {
-		dir = serviceAccount
-	}
-	at := found{context: ofPod}
-	at.cluster = clusterEntry{Server: "https://" + net.JoinHostPort(host, port), CAFile: filepath.Join(dir, "ca.crt")}
-	at.user = userEntry{name: "the pod's service account", TokenFile: filepath.Join(dir, "token")}
-	if name, err := statefile.ReadLinked(filepath.Join(dir, "namespace"), 1<<10); err == nil {
-		at.namespace = strings.TrimSpace(string(name))
-	}
-	return at, nil
-}
+// Host is the address of the API server, without a path.
+func (c *Cluster) Host() string { return c.server.Host }
 
 // serverOf returns the address of an API server. Plain HTTP is taken from this machine only, where kubectl proxy listens.
 func serverOf(text string) (*url.URL, error) {
@@ -123,7 +85,7 @@ func serverOf(text string) (*url.URL, error) {
 	if u.User != nil {
 		return nil, errors.New("server has a password in it; put the credential into the user's entry")
 	}
-	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && !ip.IsLoopback() {
 		return nil, fmt.Errorf("server is http://%s, where everyone on the way can read the credential; write https://", u.Host)
 	}
 	u.Path, u.RawQuery, u.Fragment = strings.TrimRight(u.Path, "/"), "", ""
@@ -131,34 +93,25 @@ func serverOf(text string) (*url.URL, error) {
 }
 
 func newTransport(c clusterEntry, secret *credential) (*http.Transport, error) {
-	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.TLSServerName, InsecureSkipVerify: c.Insecure} // where the kubeconfig says so
-	ca, err := material(c.dir, c.CAFile, c.CAData)
-	if err != nil {
-		return nil, fmt.Errorf("the certificate authority: %w", err)
+	t := forwardproxy.Transport()
+	t.DialContext = (&net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}).DialContext
+	// A log that is followed is silent for as long as its command is: pings tell that from a connection that is dead.
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}
+	t.MaxResponseHeaderBytes = 256 << 10
+	t.DisableCompression = true // or the bound of an answer would be one of its compressed bytes
+	t.TLSClientConfig = &tls.Config{
+		MinVersion: tls.VersionTLS12, ServerName: c.TLSServerName, GetClientCertificate: secret.certificate,
+		InsecureSkipVerify: c.Insecure, // where the kubeconfig says so
 	}
-	switch {
-	case ca != nil && c.Insecure:
-		return nil, errors.New("it has a certificate authority and insecure-skip-tls-verify; remove one of them")
-	case ca != nil:
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM(ca) {
+	if c.ca != nil {
+		t.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if c.Insecure {
+			return nil, errors.New("it has a certificate authority and insecure-skip-tls-verify; remove one of them")
+		}
+		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(c.ca) {
 			return nil, errors.New("the certificate authority holds no certificate; it must be PEM")
 		}
 	}
-	conf.GetClientCertificate = secret.certificate
-	t := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}).DialContext,
-		TLSClientConfig:     conf,
-		TLSHandshakeTimeout: dialTime,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: 4,
-		IdleConnTimeout:     90 * time.Second,
-		// A log that is followed is silent for as long as its command is: pings tell that from a connection that is dead.
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-		MaxResponseHeaderBytes: 256 << 10,
-		DisableCompression:     true, // or the bound of an answer would be one of its compressed bytes
-	}
-	forwardproxy.Use(t)
 	if c.ProxyURL != "" {
 		u, err := url.Parse(c.ProxyURL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" {
@@ -169,8 +122,8 @@ func newTransport(c clusterEntry, secret *credential) (*http.Transport, error) {
 	return t, nil
 }
 
-// material returns what stands in data as base64, else in the file, which is looked for in dir; nil for neither.
-func material(dir, file, data string) ([]byte, error) {
+// material returns what stands in data as base64, else in the file; nil for neither.
+func material(file, data string) ([]byte, error) {
 	if data != "" {
 		text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(data))
 		if err != nil {
@@ -181,15 +134,163 @@ func material(dir, file, data string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
-	return statefile.ReadLinked(inDir(dir, file), maxFile)
+	return statefile.ReadLinked(file, maxFile)
 }
 
-func inDir(dir, file string) string {
-	if filepath.IsAbs(file) {
-		return file
+// kubeconfig has the fields that count here (https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/).
+type kubeconfig struct {
+	CurrentContext            string `yaml:"current-context"`
+	Clusters, Contexts, Users []entry
+}
+
+// entry is one of a cluster, a context or a user.
+type entry struct {
+	Name    string
+	Cluster clusterEntry
+	Context struct{ Cluster, User, Namespace string }
+	User    userEntry
+}
+
+type clusterEntry struct {
+	ca            []byte // once it is read
+	Server        string
+	TLSServerName string `yaml:"tls-server-name"`
+	Insecure      bool   `yaml:"insecure-skip-tls-verify"`
+	CAFile        string `yaml:"certificate-authority"`
+	CAData        string `yaml:"certificate-authority-data"` // base64
+	ProxyURL      string `yaml:"proxy-url"`
+	Extensions    []struct {
+		Name      string
+		Extension any
 	}
-	return filepath.Join(dir, file)
 }
 
-// Host is the address of the API server, without a path.
-func (c *Cluster) Host() string { return c.server.Host }
+type userEntry struct {
+	name            string
+	CertFile        string `yaml:"client-certificate"`
+	CertData        string `yaml:"client-certificate-data"` // base64
+	KeyFile         string `yaml:"client-key"`
+	KeyData         string `yaml:"client-key-data"` // base64
+	TokenFile       string `yaml:"tokenFile"`
+	Token, Username string
+	As              string
+	AsUID           string              `yaml:"as-uid"`
+	AsGroups        []string            `yaml:"as-groups"`
+	AsExtra         map[string][]string `yaml:"as-user-extra"`
+	Provider        any                 `yaml:"auth-provider"`
+	Exec            *execEntry
+}
+
+// choose finds the context that is meant: in the kubeconfig where there is one, else the cluster whose pod this is.
+func choose(context string) (*Cluster, error) {
+	all, err := readConfig()
+	if err != nil {
+		return nil, err
+	}
+	if all != nil {
+		return all.find(context)
+	}
+	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	switch {
+	case host == "" || port == "":
+		return nil, errors.New("there is no kubeconfig, and this is no pod of a cluster; name the file with KUBECONFIG=FILE, or put it where kubectl looks (~/.kube/config)")
+	case context != "" && context != ofPod:
+		return nil, fmt.Errorf("context %q is named and there is no kubeconfig; leave it out for the cluster of this pod", context)
+	}
+	namespace, _ := statefile.ReadLinked(filepath.Join(serviceAccount, "namespace"), 1<<10)
+	return &Cluster{
+		Context: ofPod, Namespace: strings.TrimSpace(string(namespace)),
+		cluster: clusterEntry{Server: "https://" + net.JoinHostPort(host, port), CAFile: filepath.Join(serviceAccount, "ca.crt")},
+		user:    userEntry{name: "the pod's service account", TokenFile: filepath.Join(serviceAccount, "token")},
+	}, nil
+}
+
+// readConfig reads the kubeconfigs that count as one, in which the first entry of a name is the one that is meant. The result is nil where
+// there is none and nobody has named one.
+func readConfig() (all *kubeconfig, err error) {
+	list := filepath.SplitList(os.Getenv("KUBECONFIG"))
+	list = slices.DeleteFunc(list, func(path string) bool { return path == "" })
+	named := len(list) > 0
+	if home, err := os.UserHomeDir(); err == nil && !named {
+		list = []string{filepath.Join(home, ".kube", "config")}
+	}
+	for _, path := range list {
+		text, err := statefile.ReadLinked(path, maxFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // as kubectl does: a list may name files of other machines
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the kubeconfig cannot be read: %w", err)
+		}
+		next, err := parseConfig(path, text)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = &kubeconfig{}
+		}
+		all.CurrentContext = cmp.Or(all.CurrentContext, next.CurrentContext)
+		all.Clusters, all.Contexts, all.Users = append(all.Clusters, next.Clusters...), append(all.Contexts, next.Contexts...), append(all.Users, next.Users...)
+	}
+	if all == nil && named {
+		return nil, fmt.Errorf("KUBECONFIG names %s, and there is no such file; name your cluster's, or unset KUBECONFIG for ~/.kube/config", strings.Join(list, ", "))
+	}
+	return all, nil
+}
+
+// parseConfig reads one file. Its relative paths start where it is.
+func parseConfig(path string, text []byte) (all kubeconfig, err error) {
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		// The parser's words may quote the line that it stopped at, and with it a token.
+		return all, fmt.Errorf("%s is no kubeconfig: the YAML is wrong; kubectl config view shows where", path)
+	}
+	for _, list := range [][]entry{all.Clusters, all.Users} {
+		for i := range list {
+			e := &list[i]
+			files := []*string{&e.Cluster.CAFile, &e.User.CertFile, &e.User.KeyFile, &e.User.TokenFile}
+			if x := e.User.Exec; x != nil && strings.ContainsRune(x.Command, filepath.Separator) {
+				files = append(files, &x.Command)
+			}
+			for _, file := range files {
+				if *file != "" && !filepath.IsAbs(*file) {
+					*file = filepath.Join(filepath.Dir(path), *file)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// find returns what is said of a context, "" for the current one.
+func (k *kubeconfig) find(context string) (*Cluster, error) {
+	var names []string
+	for _, c := range k.Contexts {
+		names = append(names, c.Name)
+	}
+	there := limit.Short(printable.Name(cmp.Or(strings.Join(names, ", "), "none")), 200)
+	context = cmp.Or(context, k.CurrentContext)
+	if context == "" {
+		return nil, fmt.Errorf("the kubeconfig names no current context; choose one of: %s", there)
+	}
+	of, ok := first(k.Contexts, context)
+	if !ok {
+		return nil, fmt.Errorf("the kubeconfig has no context %q; there is %s", printable.Name(context), there)
+	}
+	cluster, ok := first(k.Clusters, of.Context.Cluster)
+	if !ok {
+		return nil, fmt.Errorf("context %q of the kubeconfig names the cluster %q, which is not in it", printable.Name(context), printable.Name(of.Context.Cluster))
+	}
+	user, ok := first(k.Users, of.Context.User)
+	if !ok && of.Context.User != "" {
+		return nil, fmt.Errorf("context %q of the kubeconfig names the user %q, who is not in it", printable.Name(context), printable.Name(of.Context.User))
+	}
+	user.User.name = of.Context.User
+	return &Cluster{Context: context, Namespace: of.Context.Namespace, cluster: cluster.Cluster, user: user.User}, nil
+}
+
+func first(list []entry, name string) (entry, bool) {
+	if i := slices.IndexFunc(list, func(e entry) bool { return e.Name == name }); i >= 0 {
+		return list[i], true
+	}
+	return entry{}, false
+}

@@ -1,15 +1,24 @@
 package kubeapi
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 const (
@@ -17,31 +26,29 @@ const (
 	tokenFresh = time.Minute
 	// early is the time before its end at which a credential of a plugin is replaced.
 	early = 10 * time.Second
+	// maxSaid bounds what is shown of a program's standard error, in bytes.
+	maxSaid = 300
 )
 
-// credential proves who asks: a token, a client certificate, both or neither.
-type credential struct {
-	fixed   string // a token of the kubeconfig
-	file    string // of a token, "" for none
-	plugin  *plugin
-	changed func() // after another certificate has come: connections were made with the old one
-
-	turn chan struct{} // full while one call renews it
-	mu   sync.Mutex
-	now  func() time.Time
-	kept proof
-}
-
-// proof is a credential at one time. It counts until then, and for ever where that is zero.
+// proof is a credential at one time: a token, a client certificate, both or neither. It counts until then, and for ever where that is zero.
 type proof struct {
 	token string
 	cert  *tls.Certificate
 	until time.Time
 }
 
-func newCredential(at found, getenv func(string) string) (*credential, error) {
-	u := at.user
-	c := &credential{fixed: u.Token, now: time.Now, turn: make(chan struct{}, 1), changed: func() {}}
+// over is the end of a proof that has to be renewed.
+var over = time.Unix(0, 1)
+
+// credential proves who asks.
+type credential struct {
+	renew func(context.Context) (proof, error) // nil where it is always the same
+	turn  chan struct{}                        // full while one call renews it
+	now   func() time.Time
+	kept  atomic.Pointer[proof]
+}
+
+func newCredential(u userEntry, cluster clusterEntry) (*credential, error) {
 	switch {
 	case u.Provider != nil:
 		return nil, errors.New("auth-provider was removed from Kubernetes in 1.26; log in again with the program of your cloud, which writes exec")
@@ -50,116 +57,217 @@ func newCredential(at found, getenv func(string) string) (*credential, error) {
 	case len(u.AsExtra) > 0 || u.As == "" && len(u.AsGroups)+len(u.AsUID) > 0:
 		return nil, errors.New("it acts as somebody else by as-user-extra, or by groups without a name, which is not possible here; use as, as-uid and as-groups")
 	}
-	if u.TokenFile != "" {
-		c.file = inDir(u.dir, u.TokenFile)
+	cert, certErr := material(u.CertFile, u.CertData)
+	key, keyErr := material(u.KeyFile, u.KeyData)
+	if err := cmp.Or(certErr, keyErr); err != nil {
+		return nil, fmt.Errorf("the client certificate or its key: %w", err)
 	}
-	cert, err := material(u.dir, u.CertFile, u.CertData)
-	if err != nil {
-		return nil, fmt.Errorf("the client certificate: %w", err)
-	}
-	key, err := material(u.dir, u.KeyFile, u.KeyData)
-	if err != nil {
-		return nil, fmt.Errorf("the key of the client certificate: %w", err)
-	}
-	switch {
-	case (cert == nil) != (key == nil):
-		return nil, errors.New("it has one of client certificate and key; both are needed")
-	case cert != nil:
-		if c.kept.cert, err = pairOf(cert, key); err != nil {
+	c := &credential{now: time.Now, turn: make(chan struct{}, 1)}
+	kept := proof{token: u.Token}
+	if cert != nil || key != nil {
+		var err error
+		if kept.cert, err = pairOf(cert, key); err != nil {
 			return nil, err
 		}
 	}
 	if u.Exec != nil {
-		if c.plugin, err = newPlugin(*u.Exec, at, getenv); err != nil {
+		env, err := u.Exec.environ(cluster)
+		if err != nil {
 			return nil, err
 		}
+		c.renew = func(ctx context.Context) (proof, error) { return u.Exec.ask(ctx, env) }
 	}
+	switch {
+	case u.TokenFile != "":
+		c.renew = func(context.Context) (proof, error) {
+			return c.read(u.TokenFile, proof{token: u.Token, cert: kept.cert})
+		}
+	case u.Token != "":
+		c.renew = nil
+	}
+	if c.renew != nil {
+		kept.until = over
+	}
+	c.kept.Store(&kept)
 	return c, nil
 }
 
 func pairOf(cert, key []byte) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, errors.New("its client certificate and key are no PEM, or do not go together")
+		return nil, errors.New("its client certificate and key are no PEM, or do not go together; both are needed")
 	}
 	return &pair, nil
 }
 
+// read reads a token from its file. As with kubectl the one beside it counts where that cannot be read.
+func (c *credential) read(file string, p proof) (proof, error) {
+	text, err := statefile.ReadLinked(file, maxFile)
+	p.token, p.until = cmp.Or(strings.TrimSpace(string(text)), p.token), c.now().Add(tokenFresh)
+	if p.token == "" {
+		return p, fmt.Errorf("the token cannot be read from %s: %w", file, cmp.Or(err, errors.New("it is empty")))
+	}
+	return p, nil
+}
+
 // token returns the token to send, "" for none. It renews what has expired, one call at a time.
 func (c *credential) token(ctx context.Context) (string, error) {
-	if c.fixed != "" && c.file == "" || c.file == "" && c.plugin == nil {
-		return c.fixed, nil
+	if c.renew == nil {
+		return c.kept.Load().token, nil
 	}
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return "", context.Cause(ctx)
 	}
-	c.mu.Lock()
-	kept := c.kept
-	c.mu.Unlock()
-	if kept.token+certName(kept.cert) != "" && (kept.until.IsZero() || c.now().Before(kept.until)) && (c.file == "" || kept.token != "") {
+	kept := c.kept.Load()
+	if kept.until.IsZero() || c.now().Before(kept.until) {
 		return kept.token, nil
 	}
-	next, err := c.renew(ctx, kept)
-	if err != nil {
-		return "", err
+	next, err := c.renew(ctx)
+	if err == nil {
+		c.kept.Store(&next)
 	}
-	c.mu.Lock()
-	c.kept = next
-	c.mu.Unlock()
-	if certName(kept.cert) != certName(next.cert) {
-		c.changed()
-	}
-	return next.token, nil
+	return next.token, err
 }
 
-func (c *credential) renew(ctx context.Context, kept proof) (proof, error) {
-	if c.file == "" {
-		return c.plugin.ask(ctx)
-	}
-	text, err := statefile.ReadLinked(c.file, maxFile)
-	token := strings.TrimSpace(string(text))
-	switch {
-	case err != nil && c.fixed != "": // as kubectl: what was read last, else the token beside it
-		token = c.fixed
-	case err != nil:
-		return proof{}, fmt.Errorf("the token cannot be read: %w", err)
-	case token == "":
-		return proof{}, fmt.Errorf("the token's file %s is empty", c.file)
-	}
-	return proof{token: token, cert: kept.cert, until: c.now().Add(tokenFresh)}, nil
-}
-
-// refused forgets what the server has refused. The result is true where another try may bring another credential.
+// refused says that the server has refused what is kept. The result is true where another try may bring another credential.
 func (c *credential) refused() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.file == "" && c.plugin == nil {
+	if c.renew == nil {
 		return false
 	}
-	if c.plugin != nil {
-		c.kept.cert = nil
-	}
-	c.kept.token, c.kept.until = "", time.Time{}
+	c.kept.Store(&proof{cert: c.kept.Load().cert, until: over})
 	return true
 }
 
 // certificate is for [tls.Config].
 func (c *credential) certificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.kept.cert == nil {
-		return &tls.Certificate{}, nil // none is sent
-	}
-	return c.kept.cert, nil
+	return cmp.Or(c.kept.Load().cert, &tls.Certificate{}), nil // the empty one is not sent
 }
 
-// certName tells one certificate from another.
-func certName(c *tls.Certificate) string {
-	if c == nil || len(c.Certificate) == 0 {
-		return ""
+// ErrTooMuch is that of a program that prints more than its reader takes.
+var ErrTooMuch = errors.New("it printed too much")
+
+// pluginVersions are the versions of the protocol that are spoken, https://kubernetes.io/docs/reference/config-api/client-authentication.v1/.
+var pluginVersions = []string{"client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"}
+
+// execEntry is a program that prints a credential.
+type execEntry struct {
+	APIVersion         string `yaml:"apiVersion"`
+	Command            string
+	Args               []string
+	Env                []struct{ Name, Value string }
+	InstallHint        string `yaml:"installHint"`
+	ProvideClusterInfo bool   `yaml:"provideClusterInfo"`
+	InteractiveMode    string `yaml:"interactiveMode"`
+}
+
+// environ returns the environment of the program, in which it is told of the cluster.
+func (e *execEntry) environ(c clusterEntry) ([]string, error) {
+	switch {
+	case !slices.Contains(pluginVersions, e.APIVersion):
+		return nil, fmt.Errorf("exec speaks %q, and only %s are known; update the program that wrote it", printable.Name(e.APIVersion), strings.Join(pluginVersions, " and "))
+	case e.Command == "":
+		return nil, errors.New("exec names no command")
+	case e.InteractiveMode == "Always":
+		return nil, errors.New("its exec plugin needs a terminal to ask on (interactiveMode: Always); use one that keeps its login")
 	}
-	return string(c.Certificate[0])
+	spec := map[string]any{"interactive": false}
+	if e.ProvideClusterInfo {
+		cluster := map[string]any{
+			"server": c.Server, "tls-server-name": c.TLSServerName, "insecure-skip-tls-verify": c.Insecure, "certificate-authority-data": c.ca, "proxy-url": c.ProxyURL,
+		}
+		for _, x := range c.Extensions {
+			if x.Name == "client.authentication.k8s.io/exec" {
+				cluster["config"] = x.Extension
+			}
+		}
+		spec["cluster"] = cluster
+	}
+	info, err := json.Marshal(map[string]any{"apiVersion": e.APIVersion, "kind": "ExecCredential", "spec": spec})
+	if err != nil {
+		return nil, fmt.Errorf("what the cluster's extension says for exec is no JSON: %w", err)
+	}
+	env := os.Environ()
+	for _, v := range e.Env {
+		env = append(env, v.Name+"="+v.Value)
+	}
+	return append(env, "KUBERNETES_EXEC_INFO="+string(info)), nil
+}
+
+// ask runs the program once, for as long as ctx allows.
+func (e *execEntry) ask(ctx context.Context, env []string) (got proof, err error) {
+	cmd := exec.CommandContext(ctx, e.Command, e.Args...)
+	cmd.Env = env
+	printed, said, err := Output(cmd, maxFile)
+	fail := func(format string, a ...any) (proof, error) {
+		return proof{}, fmt.Errorf("the program %s of the kubeconfig, which gives the credential, "+format, append([]any{e.Command}, a...)...)
+	}
+	var answer struct {
+		APIVersion, Kind string
+		Status           struct {
+			ExpirationTimestamp, Token, ClientCertificateData, ClientKeyData string
+		}
+	}
+	s := &answer.Status
+	switch {
+	case ctx.Err() != nil:
+		return fail("has not ended: %w; log in with it, and try again", context.Cause(ctx))
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return fail("is not there: %s", clean(cmp.Or(e.InstallHint, "install it"), maxSaid))
+	case err != nil:
+		return fail("failed (%w): %s", err, said)
+	case json.Unmarshal(printed, &answer) != nil || answer.Kind != "ExecCredential":
+		return fail("printed no ExecCredential")
+	case answer.APIVersion != e.APIVersion:
+		return fail("answered with version %q, asked for %q", printable.Name(answer.APIVersion), e.APIVersion)
+	case s.Token+s.ClientCertificateData == "" || (s.ClientCertificateData == "") != (s.ClientKeyData == ""):
+		return fail("gave neither a token nor a certificate with its key")
+	}
+	got.token = s.Token
+	if s.ClientCertificateData != "" {
+		if got.cert, err = pairOf([]byte(s.ClientCertificateData), []byte(s.ClientKeyData)); err != nil {
+			return fail("gave a certificate that cannot be used")
+		}
+	}
+	if s.ExpirationTimestamp != "" {
+		at, err := time.Parse(time.RFC3339, s.ExpirationTimestamp)
+		if err != nil {
+			return fail("says that its credential ends at %q, which is no time", printable.Name(limit.Short(s.ExpirationTimestamp, 40)))
+		}
+		got.until = at.Add(-early)
+	}
+	return got, nil
+}
+
+// Output runs a program and returns what it prints, of at most so many bytes, and the beginning of what it says on its standard error.
+func Output(cmd *exec.Cmd, most int) (printed []byte, said string, err error) {
+	out, errs := &head{most: most}, &head{most: 4 * maxSaid}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, time.Second // a child of it may hold the pipes
+	if err = cmd.Run(); err == nil && out.cut {
+		err = ErrTooMuch
+	}
+	return out.Bytes(), clean(errs.String(), maxSaid), err
+}
+
+// head keeps the first most bytes of what is written.
+type head struct {
+	bytes.Buffer
+
+	most int
+	cut  bool
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	n := min(len(p), h.most-h.Len())
+	h.cut = h.cut || n < len(p)
+	h.Buffer.Write(p[:n])
+	return len(p), nil
+}
+
+// clean makes text of others one line that may be shown, without what may be a credential.
+func clean(text string, maxBytes int) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(limit.Clip(text, 4*maxBytes), "")), " ")
+	return limit.Short(printable.Name(secrets.Text(text)), maxBytes)
 }

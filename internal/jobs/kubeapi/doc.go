@@ -1,7 +1,7 @@
 // Package kubeapi speaks to one Kubernetes cluster over HTTPS, with the credentials that kubectl would use there.
 //
-//	cluster, err := kubeapi.Open(kubeapi.Options{Getenv: os.Getenv, Home: home})
-//	err = cluster.Get(ctx, kubeapi.Path("v1", "agents", "pods", "one"), nil, &pod)
+//	cluster, err := kubeapi.Open("", "agents")
+//	err = cluster.Get(ctx, cluster.Path("v1", "pods", "one"), nil, &pod)
 //
 // The files of KUBECONFIG count, else ~/.kube/config, else the service account of the pod that this runs in. Tokens in files are read again
 // when they rotate, programs that print credentials (exec) are asked again before these expire. Every call has a deadline, every answer a

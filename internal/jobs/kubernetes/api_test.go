@@ -159,8 +159,13 @@ func start(t *testing.T, a *api, o Options) *Engine {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.Open = func(context string) (*kubeapi.Cluster, error) {
-		return kubeapi.Open(kubeapi.Options{Getenv: func(string) string { return config }, Context: context, Waits: []time.Duration{0}})
+	t.Setenv("KUBECONFIG", config)
+	o.Open = func(context, namespace string) (*kubeapi.Cluster, error) {
+		c, err := kubeapi.Open(context, namespace)
+		if err == nil {
+			c.Waits = []time.Duration{0}
+		}
+		return c, err
 	}
 	if o.Told == nil {
 		o.Told = func(text string) { t.Log(text) }

@@ -13,7 +13,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/jobs/kubeapi"
 	"github.com/plimsoll/plimsoll/internal/printable"
-	"github.com/plimsoll/plimsoll/limit"
 )
 
 const (
@@ -25,8 +24,8 @@ const (
 
 // Options say how jobs are made.
 type Options struct {
-	// Open opens the cluster of a context, "" for the one that new jobs go to.
-	Open func(context string) (*kubeapi.Cluster, error)
+	// Open opens a namespace of a cluster, "" for the context and the namespace that new jobs go to.
+	Open func(context, namespace string) (*kubeapi.Cluster, error)
 	// Image is the one with the command in it, Plimsoll the one that plimsoll is copied from.
 	Image, Plimsoll string
 	// Priority is a PriorityClass, "" for none.
@@ -47,30 +46,27 @@ type Engine struct {
 	pause func(context.Context, time.Duration) error
 
 	mu   sync.Mutex
-	open map[string]*kubeapi.Cluster
+	open map[[2]string]*kubeapi.Cluster
 }
 
 var _ jobs.Engine = (*Engine)(nil)
 
 // New returns the engine. Nothing is asked of a cluster yet.
 func New(o Options) *Engine {
-	if o.Told == nil {
-		o.Told = func(string) {}
-	}
-	return &Engine{o: o, pause: kubeapi.Pause, open: map[string]*kubeapi.Cluster{}}
+	return &Engine{o: o, pause: kubeapi.Pause, open: map[[2]string]*kubeapi.Cluster{}}
 }
 
-func (e *Engine) cluster(context string) (*kubeapi.Cluster, error) {
+func (e *Engine) cluster(context, namespace string) (c *kubeapi.Cluster, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if c := e.open[context]; c != nil {
-		return c, nil
+	key := [2]string{context, namespace}
+	if e.open[key] == nil {
+		if c, err = e.o.Open(context, namespace); err != nil {
+			return nil, err
+		}
+		e.open[key] = c
 	}
-	c, err := e.o.Open(context)
-	if err == nil {
-		e.open[context] = c
-	}
-	return c, err
+	return e.open[key], nil
 }
 
 // place tells where a job is; as text it is [jobs.Ref].At. The context comes last, because only its name may have a slash.
@@ -80,41 +76,45 @@ func (p place) String() string {
 	return strings.Join([]string{p.namespace, p.uid, p.host, p.context}, "/")
 }
 
-// find returns the cluster of a job. A context that leads to another server now is an error: the job is no more lost than it was.
-func (e *Engine) find(ref jobs.Ref) (*kubeapi.Cluster, place, error) {
-	parts := strings.SplitN(ref.At, "/", 4)
-	if len(parts) < 4 {
-		return nil, place{}, fmt.Errorf("what is kept of job %s names no place in a cluster", ref.ID)
+// placeOf returns the place of a job, the zero value where its text names none.
+func placeOf(ref jobs.Ref) (p place) {
+	if parts := strings.SplitN(ref.At, "/", 4); len(parts) == 4 {
+		p = place{parts[0], parts[1], parts[2], parts[3]}
 	}
-	p := place{parts[0], parts[1], parts[2], parts[3]}
-	c, err := e.cluster(p.context)
-	if err != nil {
-		return nil, p, err
-	}
-	if c.Host() != p.host {
-		return nil, p, fmt.Errorf("job %s is in the cluster at %s, and context %s leads to %s now; choose the kubeconfig of that cluster",
-			ref.ID, printable.Name(p.host), printable.Name(p.context), c.Host())
-	}
-	return c, p, nil
+	return p
 }
 
-// check refuses what the cluster would refuse later.
-func (e *Engine) check(j *jobs.Job) error {
+// find returns the namespace of a job. A context that leads to another server now is an error: the job is no more lost than it was.
+func (e *Engine) find(ref jobs.Ref) (*kubeapi.Cluster, error) {
+	at := placeOf(ref)
+	if at.namespace == "" {
+		return nil, fmt.Errorf("what is kept of job %s names no place in a cluster", ref.ID)
+	}
+	c, err := e.cluster(at.context, at.namespace)
+	if err == nil && c.Host() != at.host {
+		return nil, fmt.Errorf("job %s is in the cluster at %s, and context %s leads to %s now; choose the kubeconfig of that cluster",
+			ref.ID, printable.Name(at.host), printable.Name(at.context), c.Host())
+	}
+	return c, err
+}
+
+// ready returns where a job goes, and refuses what would be refused there later.
+func (e *Engine) ready(j *jobs.Job) (*kubeapi.Cluster, error) {
 	switch {
 	case e.o.Image == "":
-		return errors.New("a job of Kubernetes needs the image that has the command in it; name it with --image, or in submit.image")
+		return nil, errors.New("a job of Kubernetes needs the image that has the command in it; name it with --image, or in submit.image")
 	case e.o.Plimsoll == "":
-		return errors.New("a job of Kubernetes needs an image of Plimsoll to copy it from; name it in submit.plimsoll_image")
+		return nil, errors.New("a job of Kubernetes needs an image of Plimsoll to copy it from; name it in submit.plimsoll_image")
 	}
-	return j.Check()
+	if err := j.Check(); err != nil {
+		return nil, err
+	}
+	return e.cluster("", "")
 }
 
 // Plan implements [jobs.Engine].
 func (e *Engine) Plan(j *jobs.Job) (string, error) {
-	if err := e.check(j); err != nil {
-		return "", err
-	}
-	c, err := e.cluster("")
+	c, err := e.ready(j)
 	if err != nil {
 		return "", err
 	}
@@ -123,10 +123,7 @@ func (e *Engine) Plan(j *jobs.Job) (string, error) {
 
 // Submit makes the Job, and the Secret with what goes with it.
 func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
-	if err := e.check(j); err != nil {
-		return "", err
-	}
-	c, err := e.cluster("")
+	c, err := e.ready(j)
 	if err != nil {
 		return "", err
 	}
@@ -137,13 +134,13 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	if err := checkQueue(ctx, c, j.Queue); err != nil {
 		return "", err
 	}
-	work, err := e.fill(ctx, j.Dir)
+	w, err := e.fill(ctx, j.Dir)
 	if err != nil {
 		return "", err
 	}
-	secret := secretOf(j, work)
-	if n := secret.bytes(); n > maxSecret {
-		return "", fmt.Errorf("the variables and the work directory make %s, and a Secret holds %s; use --work claim:NAME", limit.Bytes(n).Human(), limit.Bytes(maxSecret).Human())
+	secret, err := secretOf(j, w)
+	if err != nil {
+		return "", err
 	}
 	if len(j.Slots) > 0 && j.Queue == "" {
 		e.o.Told("Kubernetes counts no slots: name a queue of Kueue that bounds how many run at once")
@@ -151,29 +148,28 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	// Without it nobody could tell, after a create without an answer, whether the Job of this name is ours.
 	nonce := rand.Text()
 	var made job
-	if err := c.Create(ctx, kubeapi.Path("batch/v1", c.Namespace, "jobs"), e.manifest(j, work, nonce), &made); err != nil {
-		if kubeapi.Uncertain(err) {
-			err = errors.Join(err, e.undo(ctx, c, j.ID, nonce))
-		}
+	err = c.Create(ctx, c.Path("batch/v1", "jobs"), e.manifest(j, w, nonce), &made)
+	at.uid = made.Metadata.UID
+	if err != nil && !kubeapi.Uncertain(err) {
 		return "", err
 	}
-	at.uid = made.Metadata.UID
-	if len(secret) > 0 {
-		if err := c.Create(ctx, kubeapi.Path("v1", c.Namespace, "secrets"), secret.manifest(j.ID, at.uid), nil); err != nil {
-			return "", errors.Join(err, e.undo(ctx, c, j.ID, nonce))
-		}
+	if err == nil && len(secret) > 0 {
+		err = c.Create(ctx, c.Path("v1", "secrets"), secretManifest(secret, j.ID, at.uid), nil)
+	}
+	if err != nil {
+		return "", errors.Join(err, undo(ctx, c, j.ID, nonce))
 	}
 	return at.String(), nil
 }
 
 // undo removes the job of a submission, if there is one; that of another submission stays.
-func (e *Engine) undo(ctx context.Context, c *kubeapi.Cluster, name, nonce string) error {
+func undo(ctx context.Context, c *kubeapi.Cluster, name, nonce string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	var there job
-	err := c.Get(ctx, kubeapi.Path("batch/v1", c.Namespace, "jobs", name), nil, &there)
+	err := c.Get(ctx, c.Path("batch/v1", "jobs", name), nil, &there)
 	if err == nil && there.Metadata.Annotations[nonceKey] == nonce {
-		err = remove(ctx, c, c.Namespace, name, there.Metadata.UID)
+		err = remove(ctx, c, name, there.Metadata.UID)
 	}
 	if err != nil && kubeapi.StatusOf(err) != http.StatusNotFound {
 		return fmt.Errorf("job %s may be left in namespace %s: kubectl delete job %s removes it (%w)", name, c.Namespace, name, err)
@@ -183,19 +179,19 @@ func (e *Engine) undo(ctx context.Context, c *kubeapi.Cluster, name, nonce strin
 
 // Cancel deletes the Job, with its pods and its Secret.
 func (e *Engine) Cancel(ctx context.Context, ref jobs.Ref) error {
-	c, at, err := e.find(ref)
+	c, err := e.find(ref)
 	if err != nil {
 		return err
 	}
-	err = remove(ctx, c, at.namespace, ref.ID, at.uid)
+	err = remove(ctx, c, ref.ID, placeOf(ref).uid)
 	if s := kubeapi.StatusOf(err); s == http.StatusNotFound || s == http.StatusConflict { // it has gone, or another has its name
 		return nil
 	}
 	return err
 }
 
-func remove(ctx context.Context, c *kubeapi.Cluster, namespace, name, uid string) error {
-	return c.Delete(ctx, kubeapi.Path("batch/v1", namespace, "jobs", name), object{
+func remove(ctx context.Context, c *kubeapi.Cluster, name, uid string) error {
+	return c.Delete(ctx, c.Path("batch/v1", "jobs", name), object{
 		"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background", "preconditions": object{"uid": uid},
 	})
 }

@@ -1,9 +1,9 @@
 package kubernetes
 
 import (
+	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,66 +24,59 @@ const (
 	graceTime = 10 * time.Minute
 	// maxSecret bounds a Secret, in bytes of its values (the API's MaxSecretSize).
 	maxSecret = 1 << 20
+	binDir    = "/plimsoll-bin"
 	homeDir   = "/home/agent"
 	workDir   = "/work"
 	// archiveKey is the key of the Secret with the archive. No variable can have its name.
-	archiveKey = "archive.tar.gz"
-	reportFile = "/dev/termination-log"
+	archiveDir, archiveKey = "/plimsoll-archive", "archive.tar.gz"
+	reportFile             = "/dev/termination-log"
 )
 
 // object is one of the API's, before it is JSON.
 type object = map[string]any
 
-// secret holds, by key, what goes with a job and must not be read in its pod's description.
-type secret map[string][]byte
-
-func secretOf(j *jobs.Job, w work) secret {
-	s := secret{}
+// secretOf returns, by key, what goes with a job and must not be read in its pod's description.
+func secretOf(j *jobs.Job, w work) (map[string][]byte, error) {
+	values, size := map[string][]byte{}, len(w.archive)
+	if w.archive != nil {
+		values[archiveKey] = w.archive
+	}
 	for _, v := range j.Env {
 		name, value, _ := strings.Cut(v, "=")
-		s[name] = []byte(value)
+		values[name] = []byte(value)
+		size += len(value)
 	}
-	if w.archive != nil {
-		s[archiveKey] = w.archive
+	if size > maxSecret {
+		return nil, fmt.Errorf("the variables and the work directory make %s, and a Secret holds %s; use --work claim:NAME", limit.Bytes(size).Human(), limit.Bytes(maxSecret).Human())
 	}
-	return s
+	return values, nil
 }
 
-func (s secret) bytes() (n int) {
-	for _, value := range s {
-		n += len(value)
-	}
-	return n
-}
-
-func (s secret) manifest(name, owner string) object {
+// secretManifest is a Secret that goes with its Job.
+func secretManifest(values map[string][]byte, name, uid string) object {
 	return object{
-		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true,
-		"metadata": object{
-			"name": name, "labels": object{labelKey: name, "app.kubernetes.io/managed-by": "plimsoll"},
-			"ownerReferences": []object{{"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": owner}},
-		},
-		"data": s,
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true, "data": values,
+		"metadata": object{"name": name, "labels": labels(name), "ownerReferences": []object{{"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid}}},
 	}
+}
+
+func labels(name string) object {
+	return object{labelKey: name, "app.kubernetes.io/managed-by": "plimsoll"}
 }
 
 // manifest is the Job.
 func (e *Engine) manifest(j *jobs.Job, w work, nonce string) object {
-	labels := object{labelKey: j.ID, "app.kubernetes.io/managed-by": "plimsoll"}
-	podLabels := object{labelKey: j.ID, "app.kubernetes.io/managed-by": "plimsoll"}
+	ofJob := labels(j.ID)
 	if j.Queue != "" {
-		labels["kueue.x-k8s.io/queue-name"] = j.Queue
-	}
-	spec := object{
-		"backoffLimit": j.Retries, "ttlSecondsAfterFinished": int(kept.Seconds()),
-		"template": object{"metadata": object{"labels": podLabels}, "spec": e.pod(j, w)},
-	}
-	if j.Retries > 0 {
-		spec["podReplacementPolicy"] = "Failed" // never two of one agent at a time
+		ofJob[kueueGroup+"/queue-name"] = j.Queue
 	}
 	return object{
-		"apiVersion": "batch/v1", "kind": "Job", "spec": spec,
-		"metadata": object{"name": j.ID, "labels": labels, "annotations": object{nonceKey: nonce}},
+		"apiVersion": "batch/v1", "kind": "Job", "metadata": object{"name": j.ID, "labels": ofJob, "annotations": object{nonceKey: nonce}},
+		"spec": object{
+			"backoffLimit": j.Retries, "ttlSecondsAfterFinished": kept.Seconds(),
+			"podReplacementPolicy": "Failed", // never two of one agent at a time
+			"template":             object{"metadata": object{"labels": labels(j.ID)}, "spec": e.pod(j, w)},
+		},
 	}
 }
 
@@ -107,8 +100,8 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 		limits["memory"] = quantity(max(j.MemoryLimit, j.Memory) + max(j.MemoryLimit/31+1, 16*limit.MiB))
 	}
 	if j.CPUs > 0 {
-		cpus := strconv.Itoa(int(math.Ceil(j.CPUs*1000))) + "m"
-		requests["cpu"], limits["cpu"] = cpus, cpus
+		requests["cpu"] = fmt.Sprintf("%.0fm", math.Ceil(j.CPUs*1000))
+		limits["cpu"] = requests["cpu"]
 	}
 	for _, v := range j.Env {
 		name, _, _ := strings.Cut(v, "=")
@@ -118,74 +111,63 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 	for _, name := range e.o.Secrets {
 		from = append(from, object{"secretRef": object{"name": name}})
 	}
-	volumes := []object{
-		{"name": "plimsoll-bin", "emptyDir": object{"sizeLimit": "256Mi"}},
-		{"name": "home", "emptyDir": object{}},
-		{"name": "tmp", "emptyDir": object{}},
-		{"name": "work", "emptyDir": object{}},
+	volumes, mounts := []object{{"name": "plimsoll-bin", "emptyDir": object{"sizeLimit": "256Mi"}}}, []object{}
+	for _, v := range []struct{ name, path string }{{"home", homeDir}, {"tmp", "/tmp"}, {"work", workDir}} {
+		volumes = append(volumes, object{"name": v.name, "emptyDir": object{}})
+		mounts = append(mounts, object{"name": v.name, "mountPath": v.path})
 	}
 	if w.claim != "" {
 		volumes[3] = object{"name": "work", "persistentVolumeClaim": object{"claimName": w.claim}}
 	}
-	mounts := []object{
-		{"name": "home", "mountPath": homeDir}, {"name": "tmp", "mountPath": "/tmp"}, {"name": "work", "mountPath": workDir},
-	}
+	// What Pod Security asks of each container.
+	restricted := object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}}
 	inits := []object{{
-		"name": "plimsoll", "image": e.o.Plimsoll, "command": []string{"/plimsoll", "copy-to", "/plimsoll-bin"},
+		"name": "plimsoll", "image": e.o.Plimsoll, "command": []string{"/plimsoll", "copy-to", binDir},
 		"resources":       object{"requests": object{"cpu": "10m", "memory": "32Mi"}, "limits": object{"memory": "64Mi"}},
-		"securityContext": restricted(), "volumeMounts": []object{{"name": "plimsoll-bin", "mountPath": "/plimsoll-bin"}},
+		"securityContext": restricted, "volumeMounts": []object{{"name": "plimsoll-bin", "mountPath": binDir}},
 	}}
 	resources := object{"requests": requests, "limits": limits}
 	if w.command != nil {
-		workMounts := slices.Clone(mounts)
+		filling := slices.Clone(mounts)
 		if w.archive != nil {
 			volumes = append(volumes, object{"name": "archive", "secret": object{"secretName": j.ID, "items": []object{{"key": archiveKey, "path": archiveKey}}}})
-			workMounts = append(workMounts, object{"name": "archive", "mountPath": "/plimsoll-archive", "readOnly": true})
+			filling = append(filling, object{"name": "archive", "mountPath": archiveDir, "readOnly": true})
 		}
 		inits = append(inits, object{
-			"name": "work", "image": e.o.Image, "command": literal(w.command), "workingDir": workDir, "env": []object{{"name": "HOME", "value": homeDir}},
-			"envFrom": from, "resources": resources, "securityContext": restricted(), "volumeMounts": workMounts,
-			"terminationMessagePolicy": "FallbackToLogsOnError",
+			"name": "work", "image": e.o.Image, "command": literal(w.command), "workingDir": workDir, "env": env[:1], "envFrom": from,
+			"resources": resources, "securityContext": restricted, "volumeMounts": filling, "terminationMessagePolicy": "FallbackToLogsOnError",
 		})
 	}
 	pod := object{
-		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false,
+		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false, "priorityClassName": e.o.Priority,
+		"volumes": volumes, "initContainers": inits,
 		"securityContext": object{
 			"runAsNonRoot": true, "runAsUser": user, "runAsGroup": user, "fsGroup": user, "fsGroupChangePolicy": "OnRootMismatch",
 			"seccompProfile": object{"type": "RuntimeDefault"},
 		},
-		"volumes": volumes, "initContainers": inits,
 		"containers": []object{{
-			"name": agentName, "image": e.o.Image, "command": literal(append([]string{"/plimsoll-bin/plimsoll"}, j.Run(flags...)...)), "workingDir": w.dir,
-			"env": env, "envFrom": from, "resources": resources, "securityContext": restricted(),
+			"name": agentName, "image": e.o.Image, "command": literal(append([]string{binDir + "/plimsoll"}, j.Run(flags...)...)), "workingDir": w.dir,
+			"env": env, "envFrom": from, "resources": resources, "securityContext": restricted,
 			"terminationMessagePath": reportFile, "terminationMessagePolicy": "FallbackToLogsOnError",
-			"volumeMounts": append(mounts, object{"name": "plimsoll-bin", "mountPath": "/plimsoll-bin", "readOnly": true}),
+			"volumeMounts": append(mounts, object{"name": "plimsoll-bin", "mountPath": binDir, "readOnly": true}),
 		}},
 	}
 	if j.Time > 0 {
 		// The pod's, which begins on its node: the Job's own deadline would count the time in the queue.
-		pod["activeDeadlineSeconds"] = int(math.Ceil((j.Time + graceTime).Seconds()))
-	}
-	if e.o.Priority != "" {
-		pod["priorityClassName"] = e.o.Priority
+		pod["activeDeadlineSeconds"] = math.Ceil((j.Time + graceTime).Seconds())
 	}
 	return pod
 }
 
-func restricted() object {
-	return object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}}
-}
-
 // literal keeps the kubelet from reading $(NAME) and $$ in the words of a command.
-func literal(words []string) []string {
-	out := make([]string, len(words))
-	for i, word := range words {
-		out[i] = strings.ReplaceAll(word, "$", "$$")
+func literal(words []string) (out []string) {
+	for _, word := range words {
+		out = append(out, strings.ReplaceAll(word, "$", "$$"))
 	}
 	return out
 }
 
 // quantity writes bytes as Kubernetes does, in whole MiB.
 func quantity(b limit.Bytes) string {
-	return strconv.FormatInt(int64((b+limit.MiB-1)/limit.MiB), 10) + "Mi"
+	return fmt.Sprintf("%dMi", (b+limit.MiB-1)/limit.MiB)
 }

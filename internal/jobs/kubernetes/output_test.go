@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -61,19 +60,14 @@ func TestLogIsWholeAfterCuts(t *testing.T) {
 	for first := 0; first <= len(all); first++ {
 		for _, second := range []int{0, 1, 40, 150, 300} {
 			var got bytes.Buffer
-			l := &follower{out: &got, seen: map[int64]int{}}
+			l := &follower{out: &got, copied: map[int64]int{}}
 			for _, n := range []int{first, second, len(all)} {
-				skip := map[int64]int{}
-				since := l.since()
-				if since != "" {
-					maps.Copy(skip, l.seen)
-				}
-				text, _ := logSince(since)
+				text, _ := logSince(l.query().Get("sinceTime"))
 				stream := io.Reader(strings.NewReader(text))
 				if n < len(text) {
 					stream = cut{strings.NewReader(text[:n])}
 				}
-				broken, err := l.copy(stream, skip)
+				broken, err := l.copy(stream)
 				if err != nil || broken != (n < len(text)) {
 					t.Fatalf("cut at %d: broken %v, %v", n, broken, err)
 				}
@@ -90,15 +84,34 @@ func TestLongLineIsCopiedInPieces(t *testing.T) {
 	text := "2026-11-29T10:00:00Z " + long + "\n2026-11-29T10:00:01Z next\n"
 	for _, n := range []int{maxPiece, 2*maxPiece + 5, 3*maxPiece + 21} {
 		var got bytes.Buffer
-		l := &follower{out: &got, seen: map[int64]int{}}
-		_, _ = l.copy(cut{strings.NewReader(text[:n])}, nil)
+		l := &follower{out: &got, copied: map[int64]int{}}
+		_, _ = l.copy(cut{strings.NewReader(text[:n])})
 		if held := n - got.Len(); held > maxPiece {
 			t.Errorf("%d bytes are held", held)
 		}
-		_, _ = l.copy(strings.NewReader(text), nil)
+		_, _ = l.copy(strings.NewReader(text))
 		if got.String() != long+"\nnext\n" {
 			t.Errorf("cut at %d: %d bytes", n, got.Len())
 		}
+	}
+}
+
+// However many lines come, what is remembered of them is bounded, and still enough to go on after a cut.
+func TestTimesOfALongLogAreForgotten(t *testing.T) {
+	var text, got strings.Builder
+	at := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
+	for n := range 3 * maxMoments {
+		fmt.Fprintf(&text, "%s %d\n", at.Add(time.Duration(n)*time.Millisecond).Format(time.RFC3339Nano), n)
+	}
+	l := &follower{out: &got, copied: map[int64]int{}}
+	if broken, err := l.copy(strings.NewReader(text.String())); broken || err != nil || len(l.copied) > maxMoments+1 {
+		t.Errorf("%v, %v, %d times are kept", broken, err, len(l.copied))
+	}
+	since, _ := time.Parse(time.RFC3339, l.query().Get("sinceTime"))
+	again := text.String()[strings.Index(text.String(), since.Format(time.RFC3339Nano)):]
+	before := got.Len()
+	if _, err := l.copy(strings.NewReader(again + "2026-11-29T10:01:00Z more\n")); err != nil || got.String()[before:] != "more\n" {
+		t.Errorf("%v, and %.200q came again", err, got.String()[before:])
 	}
 }
 
@@ -238,9 +251,9 @@ func FuzzLog(f *testing.F) {
 	f.Add([]byte(text), 30)
 	f.Add([]byte("2026-11-29T10:00:00Z\n\n x\n"), 3)
 	f.Fuzz(func(t *testing.T, text []byte, n int) {
-		l := &follower{out: io.Discard, seen: map[int64]int{}}
-		_, _ = l.copy(cut{bytes.NewReader(text[:max(0, min(n, len(text)))])}, nil)
-		if _, err := l.copy(bytes.NewReader(text), nil); err != nil {
+		l := &follower{out: io.Discard, copied: map[int64]int{}}
+		_, _ = l.copy(cut{bytes.NewReader(text[:max(0, min(n, len(text)))])})
+		if _, err := l.copy(bytes.NewReader(text)); err != nil {
 			t.Error(err)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,22 +18,45 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// maxDetail bounds the sentence of a status, in bytes.
-const maxDetail = 1 << 10
+const (
+	// maxAsked bounds the jobs that are asked for at once, because their names stand in an address; maxListed the entries of one list.
+	maxAsked, maxListed = 50, "500"
+	// maxDetail bounds the sentence of a status, in bytes.
+	maxDetail = 1 << 10
+	// notStarted is the exit status of a job whose command never ran, as of `plimsoll run`.
+	notStarted = 125
+	kueueGroup = "kueue.x-k8s.io"
+)
 
 // The objects of the API, with the fields that count.
 type (
 	metadata struct {
-		Name, UID, ResourceVersion string
-		Labels, Annotations        map[string]string
-		CreationTimestamp          time.Time
+		Name, UID           string
+		Labels, Annotations map[string]string
+		CreationTimestamp   time.Time
+		OwnerReferences     []struct{ Kind string }
 	}
+	// condition has the words of the API, also of a state or an event.
 	condition struct{ Type, Status, Reason, Message string }
-	job       struct {
+	// template is a pod's.
+	template struct {
 		Metadata metadata
 		Spec     struct {
-			Suspend      bool
-			BackoffLimit int
+			Containers []struct {
+				Name          string
+				Command, Args []string
+				Resources     object
+			}
+		}
+	}
+	// job is a Job, or what else makes pods. Each kind has its template elsewhere.
+	job struct {
+		Metadata metadata
+		Spec     struct {
+			Suspend               bool
+			BackoffLimit          int
+			Template, PodTemplate template
+			JobTemplate           struct{ Spec struct{ Template template } }
 		}
 		Status struct {
 			StartTime, CompletionTime time.Time
@@ -43,7 +67,9 @@ type (
 		Metadata metadata
 		Spec     struct{ NodeName string }
 		Status   struct {
-			Phase, Reason, Message                   string
+			condition
+
+			Phase                                    string
 			Conditions                               []condition
 			InitContainerStatuses, ContainerStatuses []container
 		}
@@ -51,119 +77,101 @@ type (
 	container struct {
 		Name  string
 		State struct {
-			Waiting    *struct{ Reason, Message string }
+			Waiting    *condition
 			Running    *struct{ StartedAt time.Time }
-			Terminated *terminated
+			Terminated *struct {
+				condition
+
+				ExitCode              int
+				StartedAt, FinishedAt time.Time
+			}
 		}
 	}
-	terminated struct {
-		ExitCode, Signal      int
-		Reason, Message       string
-		StartedAt, FinishedAt time.Time
+	event struct {
+		condition
+
+		LastTimestamp, EventTime time.Time
+		Metadata                 metadata
+		InvolvedObject           struct{ UID string }
 	}
-	podList struct {
-		Metadata metadata
-		Items    []pod
+	list[T any] struct {
+		Metadata struct{ ResourceVersion, Continue string }
+		Items    []T
 	}
 )
 
 func find(all []condition, kind, status string) *condition {
-	for i := range all {
-		if all[i].Type == kind && all[i].Status == status {
-			return &all[i]
-		}
+	if i := slices.IndexFunc(all, func(c condition) bool { return c.Type == kind && c.Status == status }); i >= 0 {
+		return &all[i]
 	}
 	return nil
 }
 
 // agent is the state of the container with the command; the zero value before there is one.
-func (p *pod) agent() container {
+func (p *pod) agent() (agent container) {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name == agentName {
-			return c
+			agent = c
 		}
 	}
-	return container{}
+	return agent
 }
-
-// maxAsked bounds the jobs that are asked for at once, because their names stand in an address; maxListed the entries of one list.
-const maxAsked, maxListed = 50, "500"
 
 // Status implements [jobs.Engine].
 func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.Status, error) {
-	answers := map[string]jobs.Status{}
-	byPlace := map[place][]jobs.Ref{}
-	uids := map[string]string{}
+	answers, places := map[string]jobs.Status{}, map[*kubeapi.Cluster][]jobs.Ref{}
 	var failed error
 	for _, ref := range refs {
-		_, at, err := e.find(ref)
-		failed = errors.Join(failed, err)
-		uids[ref.ID], at.uid = at.uid, ""
-		if err == nil {
-			byPlace[at] = append(byPlace[at], ref)
+		c, err := e.find(ref)
+		if failed = errors.Join(failed, err); err == nil {
+			places[c] = append(places[c], ref)
 		}
 	}
-	for at, all := range byPlace {
-		c, err := e.cluster(at.context)
+	for c, all := range places {
 		for some := range slices.Chunk(all, maxAsked) {
-			if err == nil {
-				err = look(ctx, c, at.namespace, some, uids, answers)
+			_, err := look(ctx, c, some, answers)
+			if failed = errors.Join(failed, err); err != nil {
+				break
 			}
 		}
-		failed = errors.Join(failed, err)
 	}
 	return answers, failed
 }
 
-// look asks a namespace about some jobs, with as many calls as for one.
-func look(ctx context.Context, c *kubeapi.Cluster, namespace string, refs []jobs.Ref, uids map[string]string, answers map[string]jobs.Status) error {
-	var list struct{ Items []job }
-	query := url.Values{"labelSelector": {selector(refs)}, "limit": {maxListed}}
-	if err := c.Get(ctx, kubeapi.Path("batch/v1", namespace, "jobs"), query, &list); err != nil {
-		return err
-	}
-	pods, err := podsOf(ctx, c, namespace, refs)
-	if err != nil {
-		return err
-	}
-	more := &causes{c: c, namespace: namespace}
-	for i := range list.Items {
-		j := &list.Items[i]
-		if j.Metadata.UID != uids[j.Metadata.Name] { // another one has its name
-			continue
-		}
-		var p *pod
-		if n := slices.IndexFunc(pods.Items, func(p pod) bool { return p.Metadata.Labels[labelKey] == j.Metadata.Name }); n >= 0 {
-			p = &pods.Items[n]
-		}
-		s, err := j.status(ctx, p, more)
-		if err != nil {
-			return err
-		}
-		s.Reason, s.Detail = printable.Name(limit.Short(s.Reason, 100)), limit.Short(printable.Name(strings.Join(strings.Fields(s.Detail), " ")), maxDetail)
-		answers[j.Metadata.Name] = s
-	}
-	return nil
-}
-
-func selector(refs []jobs.Ref) string {
+// look asks about some jobs, with as many calls as for one, and returns their pods, the newest first.
+func look(ctx context.Context, c *kubeapi.Cluster, refs []jobs.Ref, answers map[string]jobs.Status) (pods list[pod], err error) {
 	var names []string
 	for _, ref := range refs {
 		names = append(names, ref.ID)
 	}
-	return labelKey + " in (" + strings.Join(names, ",") + ")"
+	query := url.Values{"labelSelector": {labelKey + " in (" + strings.Join(names, ",") + ")"}, "limit": {maxListed}}
+	var all list[job]
+	if err := c.Get(ctx, c.Path("batch/v1", "jobs"), query, &all); err != nil {
+		return pods, err
+	}
+	if err := c.Get(ctx, c.Path("v1", "pods"), query, &pods); err != nil {
+		return pods, err
+	}
+	sorting.StableBy(pods.Items, func(a, b pod) int { return b.Metadata.CreationTimestamp.Compare(a.Metadata.CreationTimestamp) })
+	more := &causes{Cluster: c}
+	for _, ref := range refs {
+		i := slices.IndexFunc(all.Items, func(j job) bool { return j.Metadata.Name == ref.ID && j.Metadata.UID == placeOf(ref).uid })
+		if i < 0 { // another one may have its name
+			continue
+		}
+		var p *pod
+		if n := slices.IndexFunc(pods.Items, func(p pod) bool { return p.Metadata.Labels[labelKey] == ref.ID }); n >= 0 {
+			p = &pods.Items[n]
+		}
+		s, err := all.Items[i].status(ctx, p, more)
+		if err != nil {
+			return pods, err
+		}
+		s.Reason, s.Detail = printable.Name(limit.Short(s.Reason, 100)), limit.Short(printable.Name(strings.Join(strings.Fields(s.Detail), " ")), maxDetail)
+		answers[ref.ID] = s
+	}
+	return pods, nil
 }
-
-// podsOf lists the pods of jobs, the newest first.
-func podsOf(ctx context.Context, c *kubeapi.Cluster, namespace string, refs []jobs.Ref) (podList, error) {
-	var list podList
-	err := c.Get(ctx, kubeapi.Path("v1", namespace, "pods"), url.Values{"labelSelector": {selector(refs)}, "limit": {maxListed}}, &list)
-	sorting.StableBy(list.Items, func(a, b pod) int { return b.Metadata.CreationTimestamp.Compare(a.Metadata.CreationTimestamp) })
-	return list, err
-}
-
-// notStarted is the exit status of a job whose command never ran, as of `plimsoll run`.
-const notStarted = 125
 
 // status tells what a Job is at, by itself and its newest pod, nil for none.
 func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, err error) {
@@ -171,6 +179,7 @@ func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, 
 	if p != nil {
 		s = p.status()
 	}
+	var why condition
 	switch complete, failed := find(j.Status.Conditions, "Complete", "True"), find(j.Status.Conditions, "Failed", "True"); {
 	case complete != nil && s.Phase != jobs.Ended: // its pod has gone meanwhile
 		s = jobs.Status{Phase: jobs.Ended, Reason: cmp.Or(complete.Reason, complete.Type), Started: j.Status.StartTime, Ended: j.Status.CompletionTime}
@@ -178,63 +187,132 @@ func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, 
 		s.Phase, s.Reason, s.Detail, s.ExitCode = jobs.Ended, failed.Reason, failed.Message, notStarted
 	case complete == nil && failed == nil && j.Spec.Suspend: // also where a pod of it is just being taken away
 		s = jobs.Status{Phase: jobs.Queued}
-		s.Reason, s.Detail, err = more.suspended(ctx, j.Metadata.UID)
+		why, err = more.suspended(ctx, j.Metadata.UID)
 	case s.Phase == jobs.Ended && s.ExitCode != 0 && j.Spec.BackoffLimit > 0 && failed == nil: // it is tried again
 		s = jobs.Status{Phase: jobs.Queued, Reason: s.Reason, Detail: s.Detail}
 	case p == nil && s.Phase == jobs.Queued:
-		s.Reason, s.Detail, err = more.warning(ctx, j.Metadata.UID)
+		why, err = more.warning(ctx, j.Metadata.UID)
 	case s.Reason == "ContainerCreating", s.Reason == "PodInitializing":
-		reason, detail, eventsErr := more.warning(ctx, p.Metadata.UID) // a volume that is not there, say
-		s.Reason, s.Detail, err = cmp.Or(reason, s.Reason), cmp.Or(detail, s.Detail), eventsErr
+		why, err = more.warning(ctx, p.Metadata.UID) // a volume that is not there, say
 	}
+	s.Reason, s.Detail = cmp.Or(why.Reason, s.Reason), cmp.Or(why.Message, s.Detail)
 	return s, err
 }
 
 // status returns as much as the pod alone tells.
 func (p *pod) status() jobs.Status {
-	s := jobs.Status{Phase: jobs.Queued, Node: p.Spec.NodeName, Reason: p.Status.Reason, Detail: p.Status.Message}
-	agent := p.agent()
-	disrupted := find(p.Status.Conditions, "DisruptionTarget", "True")
+	s := jobs.Status{Phase: jobs.Queued, Node: p.Spec.NodeName}
+	why, agent, unplaced := p.Status.condition, p.agent().State, find(p.Status.Conditions, "PodScheduled", "False")
 	switch {
-	case agent.State.Terminated != nil:
-		ended(&s, *agent.State.Terminated)
+	case agent.Terminated != nil:
+		t := agent.Terminated
+		s.Phase, s.ExitCode, s.Started, s.Ended = jobs.Ended, t.ExitCode, t.StartedAt, t.FinishedAt
+		message, report := jobs.ParseMessage(t.Message)
+		if s.Report = report; report != nil {
+			s.Signal = report.Signal
+		}
+		if t.Reason == "OOMKilled" {
+			s.Signal = cmp.Or(s.Signal, "SIGKILL")
+		}
+		if why.Reason == "" {
+			why = condition{Reason: t.Reason, Message: message}
+		}
 	case p.Status.Phase == "Failed" || p.Status.Phase == "Succeeded":
 		s.Phase, s.ExitCode = jobs.Ended, notStarted
 		for _, c := range p.Status.InitContainerStatuses {
-			if t := c.State.Terminated; t != nil && t.ExitCode != 0 && s.Reason == "" {
-				s.Reason, s.Detail = cmp.Or(t.Reason, "Error"), fmt.Sprintf("the init container %s ended with status %d: %s", c.Name, t.ExitCode, t.Message)
+			if t := c.State.Terminated; t != nil && t.ExitCode != 0 && why.Reason == "" {
+				why = condition{Reason: cmp.Or(t.Reason, "Error"), Message: fmt.Sprintf("the init container %s ended with status %d: %s", c.Name, t.ExitCode, t.Message)}
 			}
 		}
-	case agent.State.Running != nil:
-		s.Phase, s.Started = jobs.Running, agent.State.Running.StartedAt
-	case find(p.Status.Conditions, "PodScheduled", "False") != nil:
-		c := find(p.Status.Conditions, "PodScheduled", "False")
-		s.Reason, s.Detail = c.Reason, c.Message
+	case agent.Running != nil:
+		s.Phase, s.Started = jobs.Running, agent.Running.StartedAt
+	case unplaced != nil:
+		why = *unplaced
 	case p.Spec.NodeName != "":
 		s.Phase = jobs.Starting
 		for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-			if w := c.State.Waiting; w != nil && (s.Reason == "" || s.Reason == "PodInitializing") {
-				s.Reason, s.Detail = w.Reason, w.Message
+			if c.State.Waiting != nil && (why.Reason == "" || why.Reason == "PodInitializing") {
+				why = *c.State.Waiting
 			}
 		}
 	}
-	if disrupted != nil {
-		s.Reason, s.Detail = disrupted.Reason, disrupted.Message
+	if disrupted := find(p.Status.Conditions, "DisruptionTarget", "True"); disrupted != nil {
+		why = *disrupted
 	}
+	s.Reason, s.Detail = why.Reason, why.Message
 	return s
 }
 
-// ended reads how the command ended, and the report that it left behind.
-func ended(s *jobs.Status, t terminated) {
-	s.Phase, s.ExitCode, s.Started, s.Ended = jobs.Ended, t.ExitCode, t.StartedAt, t.FinishedAt
-	message, report := jobs.ParseMessage(t.Message)
-	if report != nil {
-		s.Report, s.Signal = report, report.Signal
+// causes finds why jobs of a namespace wait, where neither the Job nor its pod says so. Each list is asked for once, and kept by the UID of what it is
+// about.
+type causes struct {
+	*kubeapi.Cluster
+
+	warnings, workloads map[string]condition
+}
+
+// read asks for what tells more. What may not be read tells nothing.
+func read(ctx context.Context, c *kubeapi.Cluster, path string, query url.Values, into any) error {
+	err := c.Get(ctx, path, query, into)
+	if kubeapi.StatusOf(err) == http.StatusForbidden {
+		return nil
 	}
-	if t.Reason == "OOMKilled" && s.Signal == "" {
-		s.Signal = "SIGKILL"
+	return err
+}
+
+// warning returns the newest warning about an object.
+func (in *causes) warning(ctx context.Context, uid string) (condition, error) {
+	if in.warnings == nil {
+		var all list[event]
+		if err := read(ctx, in.Cluster, in.Path("v1", "events"), url.Values{"fieldSelector": {"type=Warning"}, "limit": {maxListed}}, &all); err != nil {
+			return condition{}, err
+		}
+		at := func(e event) time.Time { return cmp.Or(e.LastTimestamp, e.EventTime, e.Metadata.CreationTimestamp) }
+		sorting.StableBy(all.Items, func(a, b event) int { return at(a).Compare(at(b)) })
+		in.warnings = map[string]condition{}
+		for _, e := range all.Items {
+			in.warnings[e.InvolvedObject.UID] = e.condition
+		}
 	}
-	if s.Reason == "" {
-		s.Reason, s.Detail = t.Reason, message
+	return in.warnings[uid], nil
+}
+
+// suspended says why a Job waits for whoever has suspended it, which is Kueue where it has a queue.
+func (in *causes) suspended(ctx context.Context, uid string) (condition, error) {
+	if in.workloads == nil {
+		version, err := in.Version(ctx, kueueGroup)
+		var all list[job]
+		if err == nil && version != "" {
+			err = read(ctx, in.Cluster, in.Path(version, "workloads"), url.Values{"limit": {maxListed}}, &all)
+		}
+		if err != nil {
+			return condition{}, err
+		}
+		in.workloads = map[string]condition{}
+		for _, l := range all.Items {
+			all := l.Status.Conditions
+			if c := cmp.Or(find(all, "Evicted", "True"), find(all, "QuotaReserved", "False"), find(all, "Admitted", "False")); c != nil {
+				in.workloads[l.Metadata.Labels[kueueGroup+"/job-uid"]] = *c
+			}
+		}
 	}
+	return cmp.Or(in.workloads[uid], condition{Reason: "Suspended", Message: "whoever has suspended the Job has not resumed it"}), nil
+}
+
+// checkQueue refuses a queue that is not there: without Kueue the Job would start at once.
+func checkQueue(ctx context.Context, c *kubeapi.Cluster, queue string) error {
+	if queue == "" {
+		return nil
+	}
+	version, err := c.Version(ctx, kueueGroup)
+	if err == nil && version == "" {
+		return fmt.Errorf("queue %q is one of Kueue, which the cluster of context %s does not have; leave the queue out", printable.Name(queue), printable.Name(c.Context))
+	}
+	if err == nil {
+		err = read(ctx, c, c.Path(version, "localqueues", queue), nil, nil)
+	}
+	if kubeapi.StatusOf(err) == http.StatusNotFound {
+		return fmt.Errorf("there is no queue %q in namespace %s; kubectl get localqueues lists them", printable.Name(queue), c.Namespace)
+	}
+	return err
 }

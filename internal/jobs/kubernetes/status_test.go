@@ -115,7 +115,7 @@ func TestStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := &api{kueue: true}
 			e := start(t, a, images())
-			c2, _ := e.cluster("")
+			c2, _ := e.cluster("", "")
 			a.put("jobs", parsed(t, c.job))
 			if c.pod != "" {
 				a.put("pods", parsed(t, strings.ReplaceAll(strings.ReplaceAll(c.pod, `"uid": "P"`, `"uid": "older"`), "10:00:00Z", "09:00:00Z"))) // of an earlier try
@@ -163,7 +163,7 @@ func TestStatus(t *testing.T) {
 func TestStatusOfAnother(t *testing.T) {
 	a := &api{}
 	e := start(t, a, images())
-	c, _ := e.cluster("")
+	c, _ := e.cluster("", "")
 	a.put("jobs", parsed(t, jobIn(`{}`, `{}`)))
 	a.before = func(w http.ResponseWriter, r *http.Request) bool {
 		forbidden := strings.HasSuffix(r.URL.Path, "/events")
@@ -184,7 +184,7 @@ func TestStatusOfAnother(t *testing.T) {
 func TestStatusOfMany(t *testing.T) {
 	a := &api{}
 	e := start(t, a, images())
-	c, _ := e.cluster("")
+	c, _ := e.cluster("", "")
 	var refs []jobs.Ref
 	for range 3 * maxAsked {
 		id := jobs.NewID("claude")
@@ -207,7 +207,7 @@ func FuzzStatus(f *testing.F) {
 		if json.Unmarshal(jobBody, &j) != nil || json.Unmarshal(podBody, &p) != nil {
 			return
 		}
-		more := &causes{events: map[string]event{}, workloads: map[string]condition{}}
+		more := &causes{warnings: map[string]condition{}, workloads: map[string]condition{}}
 		for _, p := range []*pod{nil, &p} {
 			s, err := j.status(t.Context(), p, more)
 			if err != nil || s.Phase == "" {

@@ -44,7 +44,7 @@ func deployment(name, template string) object {
 func TestWorkloads(t *testing.T) {
 	a := &api{}
 	e := start(t, a, images())
-	c, err := e.cluster("")
+	c, err := e.cluster("", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// write makes a kubeconfig and returns what Open needs to find it.
-func write(t *testing.T, texts ...string) Options {
+// write makes a kubeconfig, which Open finds.
+func write(t *testing.T, texts ...string) {
 	t.Helper()
 	dir := t.TempDir()
 	var list []string
@@ -23,11 +23,15 @@ func write(t *testing.T, texts ...string) Options {
 		}
 		list = append(list, path)
 	}
-	return environment(map[string]string{"KUBECONFIG": strings.Join(list, string(filepath.ListSeparator))})
+	environment(t, "", strings.Join(list, string(filepath.ListSeparator)), "")
 }
 
-func environment(set map[string]string) Options {
-	return Options{Getenv: func(name string) string { return set[name] }}
+// environment sets all variables that count.
+func environment(t *testing.T, home, config, host string) {
+	t.Helper()
+	for name, value := range map[string]string{"HOME": home, "USERPROFILE": home, "KUBECONFIG": config, "KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443"} {
+		t.Setenv(name, value)
+	}
 }
 
 const plain = `
@@ -41,36 +45,34 @@ users: [{name: me, user: {token: first}}]
 
 // Of several files the first one to name something counts, a missing one is none, and a file may complete another.
 func TestFilesAreMerged(t *testing.T) {
-	o := write(t, plain, `
+	write(t, plain, `
 current-context: there
 contexts: [{name: here, context: {cluster: two, user: me}}]
 clusters: [{name: one, cluster: {server: "https://wrong.example"}}, {name: two, cluster: {server: "https://two.example"}}]
 users: [{name: me, user: {token: second}}]
 `)
-	first := o.Getenv("KUBECONFIG")
-	o = environment(map[string]string{"KUBECONFIG": filepath.Join(t.TempDir(), "none") + string(filepath.ListSeparator) + first})
-	c, err := Open(o)
+	environment(t, "", filepath.Join(t.TempDir(), "none")+string(filepath.ListSeparator)+os.Getenv("KUBECONFIG"), "")
+	c, err := Open("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Host() != "one.example:6443" || c.server.Path != "/base" || c.Namespace != "agents" || c.Context != "here" || c.secret.fixed != "first" {
-		t.Errorf("%s%s, namespace %s, context %s, token %s", c.Host(), c.server.Path, c.Namespace, c.Context, c.secret.fixed)
+	if c.Host() != "one.example:6443" || c.server.Path != "/base" || c.Namespace != "agents" || c.Context != "here" || c.secret.kept.Load().token != "first" {
+		t.Errorf("%s%s, namespace %s, context %s, token %s", c.Host(), c.server.Path, c.Namespace, c.Context, c.secret.kept.Load().token)
 	}
-	o.Context = "there"
-	if c, err = Open(o); err != nil || c.Host() != "two.example" || c.Namespace != "default" {
+	if c, err = Open("there", ""); err != nil || c.Host() != "two.example" || c.Namespace != "default" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	o.Namespace = "mine"
-	if c, err = Open(o); err != nil || c.Namespace != "mine" {
+	if c, err = Open("there", "mine"); err != nil || c.Namespace != "mine" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
 
 func TestHomeAndPod(t *testing.T) {
-	home, account := t.TempDir(), t.TempDir()
-	o := environment(map[string]string{"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"})
-	o.Home, o.account = home, account
-	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "certificate authority") {
+	home, account, before := t.TempDir(), t.TempDir(), serviceAccount
+	serviceAccount = account
+	defer func() { serviceAccount = before }()
+	environment(t, home, "", "fd00::1")
+	if _, err := Open("", ""); err == nil || !strings.Contains(err.Error(), "certificate authority") {
 		t.Errorf("without its files a pod has %v", err)
 	}
 	for name, text := range map[string]string{"token": "rotating\n", "namespace": "team-a", "ca.crt": authority(t)} {
@@ -78,20 +80,17 @@ func TestHomeAndPod(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := Open(o)
+	c, err := Open("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if token, err := c.secret.token(t.Context()); c.Host() != "[fd00::1]:443" || c.Namespace != "team-a" || token != "rotating" || err != nil {
 		t.Errorf("%s in %s, token %q, %v", c.Host(), c.Namespace, token, err)
 	}
-	named := o
-	named.Context = c.Context // as a job remembers it
-	if c, err = Open(named); err != nil || c.Context != "in-cluster" {
+	if c, err = Open(c.Context, ""); err != nil || c.Context != "in-cluster" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	named.Context = "other"
-	if _, err = Open(named); err == nil || !strings.Contains(err.Error(), "leave it out for the cluster of this pod") {
+	if _, err = Open("other", ""); err == nil || !strings.Contains(err.Error(), "leave it out for the cluster of this pod") {
 		t.Errorf("%v", err)
 	}
 	if err := os.MkdirAll(filepath.Join(home, ".kube"), 0o700); err != nil {
@@ -100,7 +99,7 @@ func TestHomeAndPod(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".kube", "config"), []byte(plain), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = Open(o); err != nil || c.Context != "here" {
+	if c, err = Open("", ""); err != nil || c.Context != "here" {
 		t.Errorf("the kubeconfig of the home does not count in a pod: %+v, %v", c, err)
 	}
 }
@@ -133,7 +132,8 @@ func TestRefusedKubeconfigs(t *testing.T) {
 		"users: [{name: me, user: {token: hunter2":                                                         "the YAML is wrong",
 		strings.Repeat("#", maxFile+1):                                                                     "cannot be read",
 	} {
-		c, err := Open(write(t, text))
+		write(t, text)
+		c, err := Open("", "")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.300q: %+v, %v; want %q", text, c, err, want)
 		}
@@ -141,10 +141,12 @@ func TestRefusedKubeconfigs(t *testing.T) {
 			t.Errorf("%q", err)
 		}
 	}
-	if _, err := Open(environment(nil)); err == nil || !strings.Contains(err.Error(), "KUBECONFIG=FILE") {
+	environment(t, "", "", "")
+	if _, err := Open("", ""); err == nil || !strings.Contains(err.Error(), "KUBECONFIG=FILE") {
 		t.Errorf("without anything: %v", err)
 	}
-	if _, err := Open(environment(map[string]string{"KUBECONFIG": "/none/config"})); err == nil || !strings.Contains(err.Error(), "there is no such file") {
+	environment(t, "", "/none/config", "")
+	if _, err := Open("", ""); err == nil || !strings.Contains(err.Error(), "there is no such file") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -158,12 +160,12 @@ func FuzzKubeconfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		at, err := choose([]configFile{file}, context)
+		at, err := file.find(context)
 		if err != nil {
 			return
 		}
-		if at.context == "" || context != "" && at.context != context {
-			t.Errorf("asked for %q, chose %q", context, at.context)
+		if at.Context == "" || context != "" && at.Context != context {
+			t.Errorf("asked for %q, chose %q", context, at.Context)
 		}
 		_, _ = serverOf(at.cluster.Server)
 	})
