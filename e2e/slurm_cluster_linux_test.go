@@ -73,7 +73,10 @@ KillWait=5
 MinJobAge=300
 NodeName=n[0-2] NodeHostname=HOST NodeAddr=127.0.0.1 Port=[NODES] CPUs=PROCESSORS RealMemory=60000
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-PartitionName=last Nodes=n2 MaxTime=INFINITE State=UP
+PartitionName=last Nodes=n2 MaxTime=INFINITE State=UP GraceTime=1
+PartitionName=urgent Nodes=n2 MaxTime=INFINITE State=UP PriorityTier=2
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 `)
 	key := filepath.Join(dir, "key")
 	for name, content := range map[string]string{c.conf: text, key: strings.Repeat("plimsoll", 16)} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -162,6 +163,37 @@ func TestSlurm(t *testing.T) {
 			}
 			if page := c.run(nil, plimsoll, "runs", e.ID); !strings.Contains(page.stdout, "Slurm has asked the job to end (SIGTERM)") {
 				c.t.Errorf("the first start does not tell why it was ended: %+v\n%s", e, page.stdout)
+			}
+		}
+	})
+
+	on("a preemption is told", func(c *slurmCluster) {
+		for _, name := range []string{"preempted", "placed-again"} {
+			again := name == "placed-again"
+			flags := []string{"--name", name, "--queue", "last", "--cpus", "8"}
+			if again {
+				flags = append(flags, "--retry", "1")
+			}
+			c.name(flags, "sh", "-c", `[ -n "$SLURM_RESTART_COUNT" ] && exit 0; `+until("first", "never"))
+			c.reaches(name, "running")
+			urgent := c.name([]string{"--queue", "urgent", "--cpus", "8"}, "sh", "-c", until("x", name+" has gone"))
+			c.reaches(urgent, "running")
+			if again {
+				c.reaches(name, "waiting")
+				c.slurm("scontrol", "update", "job", c.number(name), "StartTime=now")
+			} else if e := c.reaches(name, "signalled"); !strings.Contains(e.Reason, "slurm: PREEMPTED") {
+				c.t.Errorf("%+v", e)
+			}
+			told := slices.ContainsFunc(c.list(), func(e listedRun) bool {
+				return e.Job == name && e.Kind == "run" && strings.Contains(c.run(nil, plimsoll, "runs", e.ID).stdout, "Slurm has asked the job to end (SIGTERM)")
+			})
+			if !told {
+				c.t.Errorf("no run of %s tells who ended it: %+v", name, c.list())
+			}
+			touch(name + " has gone")
+			c.reaches(urgent, "ok")
+			if again {
+				c.reaches(name, "ok")
 			}
 		}
 	})

@@ -123,35 +123,55 @@ func (s *Store) shown() []*Run {
 	if len(s.placed.seen) == 0 {
 		return nil
 	}
-	const over, lives = 1, 2
-	found := map[string]int{}
+	type known struct {
+		lives bool
+		ended time.Time // of the run that ended last
+	}
+	found := map[string]known{}
+	add := func(e *Entry) {
+		k, ended := found[e.Job], e.Started
+		if e.Ended != nil {
+			ended = *e.Ended
+		}
+		k.lives = k.lives || e.Live()
+		if ended.After(k.ended) {
+			k.ended = ended
+		}
+		found[e.Job] = k
+	}
 	for _, e := range s.index {
-		found[e.Job] = max(found[e.Job], over)
+		add(e)
 	}
 	for id, t := range s.live {
 		if s.index[id] == nil && t.run.reporter != nil {
-			found[t.run.Job] = max(found[t.run.Job], map[bool]int{false: over, true: lives}[t.run.Live()])
+			add(&t.run.Entry)
 		}
 	}
 	var list []*Run
 	for id, j := range s.placed.seen {
-		if n := found[id]; n == 0 || n == over && j.run.Outcome == Waiting {
-			if j.run.Live() {
-				j.run.settleTime()
-			}
-			list = append(list, j.run)
+		k, has := found[id]
+		if has && (k.lives || j.run.Outcome != Waiting) {
+			continue
 		}
+		if j.run.Live() {
+			if k.ended.After(j.run.Started) { // it waits again since then
+				j.run.Started = k.ended
+			}
+			j.run.settleTime()
+		}
+		list = append(list, j.run)
 	}
 	return list
 }
 
-// mark adds to the entry of a run what is known of its job. Of a run that died with its plimsoll the engine may know why.
+// mark adds to the entry of a run what is known of its job. Of a run that died with its plimsoll, or was asked to end, the engine may know why.
 func (s *Store) mark(e *Entry) {
 	j := s.placed.seen[e.Job]
 	if j == nil || e.Kind == KindJob {
 		return
 	}
-	if e.Engine, e.Node = j.run.Engine, j.run.Node; e.Outcome == Died && j.run.Reason != "" {
+	e.Engine, e.Node = j.run.Engine, j.run.Node
+	if (e.Outcome == Died || e.Outcome == string(journal.OutcomeSignalled) && j.run.ended) && j.run.Reason != "" {
 		e.Reason = j.run.Reason
 	}
 }
