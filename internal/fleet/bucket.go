@@ -66,20 +66,14 @@ func (b *Bucket) open(ctx context.Context) (jetstream.KeyValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := b.fleet
-	f.mu.Lock()
-	kv := f.buckets[b.spec.Name]
-	f.mu.Unlock()
-	if kv != nil {
-		return kv, nil
+	if kv, ok := b.fleet.buckets.Load(b.spec.Name); ok {
+		return kv.(jetstream.KeyValue), nil
 	}
-	if kv, err = b.find(ctx, js); err != nil { // nobody waits for it longer than he has time
-		return nil, err
+	kv, err := b.find(ctx, js)
+	if err == nil {
+		b.fleet.buckets.Store(b.spec.Name, kv)
 	}
-	f.mu.Lock()
-	f.buckets[b.spec.Name] = kv
-	f.mu.Unlock()
-	return kv, nil
+	return kv, err
 }
 
 // find returns the bucket as it is at the server, or makes it: of three copies where the fleet has three servers.
@@ -89,7 +83,7 @@ func (b *Bucket) find(ctx context.Context, js jetstream.JetStream) (jetstream.Ke
 		Bucket: name, Description: b.spec.Doc, History: b.spec.Kept, TTL: b.spec.Age, MaxValueSize: b.spec.MaxValue, MaxBytes: b.spec.MaxBytes,
 		LimitMarkerTTL: time.Minute, Metadata: ours, Replicas: 1,
 	}
-	if len(b.fleet.conn.Servers()) >= 3 {
+	if len(js.Conn().Servers()) >= 3 {
 		config.Replicas = 3
 	}
 	kv, err := js.KeyValue(ctx, name)
@@ -195,7 +189,11 @@ func (b *Bucket) Values(ctx context.Context, key string) (all []Entry, err error
 
 // values asks any of the bucket's servers for all of a key in one request, of which nothing stays behind there as a consumer would.
 func (b *Bucket) values(ctx context.Context, key string) (all []Entry, err error) {
-	conn, stream, before := b.fleet.conn, "KV_plimsoll_"+b.spec.Name, "$KV.plimsoll_"+b.spec.Name+"."
+	js, err := b.fleet.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn, before := js.Conn(), "$KV.plimsoll_"+b.spec.Name+"."
 	inbox := conn.NewInbox()
 	sub, err := conn.SubscribeSync(inbox)
 	if err != nil {
@@ -203,7 +201,7 @@ func (b *Bucket) values(ctx context.Context, key string) (all []Entry, err error
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	ask := fmt.Sprintf(`{"seq":1,"batch":%d,"next_by_subj":%q}`, b.spec.Kept, before+key)
-	if err := conn.PublishRequest("$JS.API.DIRECT.GET."+stream, inbox, []byte(ask)); err != nil {
+	if err := conn.PublishRequest("$JS.API.DIRECT.GET.KV_plimsoll_"+b.spec.Name, inbox, []byte(ask)); err != nil {
 		return nil, err
 	}
 	for {
@@ -237,22 +235,22 @@ type Post struct {
 func (b *Bucket) Post(ctx context.Context, posts []Post) (done []bool, err error) {
 	done = make([]bool, len(posts))
 	err = b.use(ctx, func(ctx context.Context, _ jetstream.KeyValue) error {
-		js, failed := b.fleet.open(ctx)
-		if failed != nil {
-			return failed
+		js, err := b.fleet.open(ctx)
+		if err != nil {
+			return err
 		}
-		acks := make([]jetstream.PubAckFuture, len(posts))
-		for i, p := range posts {
+		var acks []jetstream.PubAckFuture
+		var failed error
+		for _, p := range posts {
 			m := &nats.Msg{Subject: "$KV.plimsoll_" + b.spec.Name + "." + p.Key, Data: p.Value}
-			if acks[i], err = js.PublishMsgAsync(m, jetstream.WithMsgID(p.ID), jetstream.WithRetryAttempts(1)); err != nil {
+			ack, err := js.PublishMsgAsync(m, jetstream.WithMsgID(p.ID), jetstream.WithRetryAttempts(1))
+			if err != nil {
 				failed = err
 				break
 			}
+			acks = append(acks, ack)
 		}
 		for i, ack := range acks {
-			if ack == nil {
-				break
-			}
 			select {
 			case <-ack.Ok():
 				done[i] = true
@@ -273,44 +271,22 @@ type Status struct {
 	Servers  int
 	Replicas int
 	Values   uint64
-	Bytes    uint64
-	MaxBytes int64
 }
 
 // Status asks for it.
 func (b *Bucket) Status(ctx context.Context) (s Status, err error) {
 	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
-		status, err := kv.Status(ctx)
+		js, err := b.fleet.open(ctx)
 		if err != nil {
 			return err
 		}
-		s = Status{
-			Server: b.fleet.conn.ConnectedServerVersion(), Servers: len(b.fleet.conn.Servers()), Values: status.Values(), Bytes: status.Bytes(),
-			Replicas: status.(*jetstream.KeyValueBucketStatus).StreamInfo().Config.Replicas, MaxBytes: b.spec.MaxBytes,
+		status, err := kv.Status(ctx)
+		if have, ok := status.(*jetstream.KeyValueBucketStatus); err == nil && ok {
+			s = Status{js.Conn().ConnectedServerVersion(), len(js.Conn().Servers()), have.StreamInfo().Config.Replicas, have.Values()}
 		}
-		return nil
+		return err
 	})
 	return s, err
-}
-
-// Keys returns the keys that have a value, at most limit of them, and whether there are more.
-func (b *Bucket) Keys(ctx context.Context, limit int) (keys []string, more bool, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
-		list, err := kv.ListKeys(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = list.Stop() }()
-		for key := range list.Keys() {
-			if len(keys) == limit {
-				more = true
-				break
-			}
-			keys = append(keys, key)
-		}
-		return ctx.Err()
-	})
-	return keys, more, err
 }
 
 // Put writes a value whatever was there, and returns its revision.
@@ -365,13 +341,14 @@ func (b *Bucket) Change(ctx context.Context, key string, change func(old []byte)
 	}
 }
 
-// Watch calls see with each value there is, then with ready true once, then with each change, until the context ends or the server refuses.
-func (b *Bucket) Watch(ctx context.Context, see func(e Entry, ready bool)) error {
-	return b.WatchKeys(ctx, ">", see)
-}
+const (
+	// probeEvery is the time between two questions of a watch whether the fleet answers, probeTime how long that may take.
+	probeEvery, probeTime = 4 * time.Second, 2 * time.Second
+)
 
-// WatchKeys watches the keys of a pattern: "host.>" for those whose first part is host.
-func (b *Bucket) WatchKeys(ctx context.Context, pattern string, see func(e Entry, ready bool)) error {
+// Watch calls see with each value there is under the keys of a pattern, such as "host.>" for those whose first part is host, then with ready
+// true once, then with each change. It returns nil when the context ends, and an error when the fleet does not answer.
+func (b *Bucket) Watch(ctx context.Context, pattern string, see func(e Entry, ready bool)) error {
 	kv, err := b.open(ctx)
 	if err != nil {
 		return err
@@ -381,10 +358,16 @@ func (b *Bucket) WatchKeys(ctx context.Context, pattern string, see func(e Entry
 		return b.told(err)
 	}
 	defer func() { _ = w.Stop() }()
+	probe := time.NewTicker(probeEvery)
+	defer probe.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-probe.C:
+			if err := b.probe(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
 		case e, ok := <-w.Updates():
 			switch {
 			case !ok && ctx.Err() != nil: // which closes it
@@ -398,6 +381,16 @@ func (b *Bucket) WatchKeys(ctx context.Context, pattern string, see func(e Entry
 			}
 		}
 	}
+}
+
+// probe asks for a key that nobody writes: an answer is all that counts.
+func (b *Bucket) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	if _, err := b.Get(ctx, "probe"); !errors.Is(err, ErrNone) {
+		return err
+	}
+	return nil
 }
 
 // Key joins parts to a key of a bucket. What a key may not have in it is written as =XX.

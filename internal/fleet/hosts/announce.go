@@ -47,16 +47,14 @@ type announcer struct {
 	dir     string
 	members *os.File // locked by all of them
 	speaker *os.File // locked by the one that speaks; nil for others
-	spent   spending
 	memory  *headroom.Reader
-	told    Run // the card as it was written last
+	ended   ended
 }
 
 // Announce tells the fleet of this host and of the run of this process until end is called. It takes no time of the caller's but at the end
 // of the host's last run, at most goodbyeTime.
 func Announce(o Options) (end func()) {
-	a := &announcer{Options: o, dir: filepath.Join(o.Runtime, o.Key.ID)}
-	a.spent = spending{o: &a.Options, size: -1}
+	a := &announcer{Options: o, dir: filepath.Join(o.Runtime, o.Key.ID), ended: ended{size: -1}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -120,39 +118,24 @@ func (a *announcer) speaks() bool {
 	return os.Chtimes(path, now, now) == nil
 }
 
-// writeCard writes what is to be told of the run of this process, or only that it still is so: the process waits beside other people's work.
+// writeCard writes what is to be told of the run of this process.
 func (a *announcer) writeCard() {
 	if a.Own == nil {
 		return
 	}
-	r, now := a.Own.now(), time.Now()
-	if path := a.card(r.ID); !r.near(&a.told) || os.Chtimes(path, now, now) != nil {
-		if text, err := json.Marshal(r); err == nil && len(text) <= maxCard && atomicfile.Write(path, text, 0o600, atomicfile.Volatile) == nil {
-			a.told = r
-		}
+	r := a.Own.now()
+	if text, err := json.Marshal(r); err == nil && len(text) <= maxCard {
+		_ = atomicfile.Write(a.card(r.ID), text, 0o600, atomicfile.Volatile)
 	}
 }
 
 func (a *announcer) card(id string) string { return filepath.Join(a.dir, id+cardEnd) }
 
-// near reports whether nobody would see the difference between two cards of a run.
-func (r *Run) near(before *Run) bool {
-	alike := func(x, y int64) bool { return max(x, y)-min(x, y) <= max(x, y)/64 }
-	same := *before
-	same.Memory, same.Peak, same.CPUMS = r.Memory, r.Peak, r.CPUMS
-	return same == *r && alike(r.Memory, before.Memory) && alike(r.Peak, before.Peak) && r.CPUMS-before.CPUMS < every.Milliseconds()/100
-}
-
 // cards reads what the runs of this host say, and removes what those have left behind that were killed.
 func (a *announcer) cards(now time.Time) (list []Run) {
-	dir, err := os.Open(a.dir)
-	if err != nil {
-		return nil
-	}
-	names, _ := dir.Readdirnames(4 * maxCards)
-	_ = dir.Close()
-	for _, name := range names {
-		path := filepath.Join(a.dir, name)
+	paths, _ := filepath.Glob(filepath.Join(a.dir, "*"))
+	for _, path := range paths {
+		name := filepath.Base(path)
 		info, err := os.Lstat(path)
 		switch {
 		case err != nil || name == "members" || name == "speaker":
@@ -177,7 +160,7 @@ func (a *announcer) cards(now time.Time) (list []Run) {
 func (a *announcer) speak(ctx context.Context, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, every-time.Second)
 	defer cancel()
-	h := Host{Name: a.Key.Name, ID: a.Key.ID, Time: now, Tokens: a.spent.tokens, Cost: a.spent.cost, Plan: a.spent.plan}
+	h := Host{Name: a.Key.Name, ID: a.Key.ID, Time: now, Used: a.ended.today}
 	list := a.cards(now)
 	for i := range list {
 		h.count(&list[i], dayOf(now))
@@ -195,20 +178,14 @@ func (a *announcer) speak(ctx context.Context, now time.Time) error {
 	if _, err := b.Put(ctx, a.Key.host(), about); err != nil {
 		return err
 	}
-	a.note(true)
-	_, err = b.Put(ctx, a.Key.runs(), value)
-	return errors.Join(err, a.spent.tell(ctx, now))
-}
-
-// note keeps for the processes after this one whether others have heard of this host, who then wait for its last word.
-func (a *announcer) note(heard bool) {
-	if heard && !a.heard() {
+	if !a.heard() {
 		_, _ = a.speaker.WriteAt([]byte("heard\n"), 0)
-	} else if !heard {
-		_ = a.speaker.Truncate(0)
 	}
+	_, err = b.Put(ctx, a.Key.runs(), value)
+	return errors.Join(err, a.tellSpent(ctx, now))
 }
 
+// heard reports whether others have heard of this host, who then wait for its last word. The file keeps it for the processes after this one.
 func (a *announcer) heard() bool {
 	info, err := a.speaker.Stat()
 	return err == nil && info.Size() > 0
@@ -226,7 +203,7 @@ func (h *Host) count(r *Run, today string) {
 		h.Running++
 	}
 	if dayOf(r.Started) == today {
-		h.Tokens, h.Cost, h.Plan = h.Tokens+r.Tokens, h.Cost+r.Cost, h.Plan+r.Plan
+		h.Used = Used{h.Tokens + r.Tokens, h.Cost + r.Cost, h.Plan + r.Plan}
 	}
 }
 
@@ -250,12 +227,12 @@ func (a *announcer) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbyeTime)
 	defer cancel()
 	about, err := json.Marshal(Host{Name: a.Key.Name, ID: a.Key.ID, Time: now, Left: true})
-	if err != nil || a.spent.tell(ctx, now) != nil {
+	if err != nil || a.tellSpent(ctx, now) != nil {
 		return
 	}
 	b := a.Fleet.Bucket(fleet.Hosts)
 	if _, err = b.Put(ctx, a.Key.host(), about); err == nil {
-		a.note(false)
+		_ = a.speaker.Truncate(0)
 		_ = b.Delete(ctx, a.Key.runs())
 	}
 }

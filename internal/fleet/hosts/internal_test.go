@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
 )
 
 // Pretend writes the values of a host with this many runs.
@@ -29,7 +30,7 @@ func pretended(k Key, many int, now time.Time) (about, list []byte) {
 	for i := range all {
 		all[i] = Run{
 			ID: fmt.Sprintf("%s%04d", k.ID[:8], i), Kind: "run", Tool: "claude", Project: "shop", PID: 1000 + i, State: "running", Started: now.Add(-time.Hour),
-			Memory: int64(i) << 20, Peak: 1 << 30, Limit: 4 << 30, Reservation: 2 << 30, CPUMS: 1000, Processes: 7, WindowTokens: 90_000, WindowLimit: 200_000, Tokens: 1000, Cost: 0.5,
+			Memory: int64(i) << 20, Peak: 1 << 30, Limit: 4 << 30, Reservation: 2 << 30, CPUMS: 1000, Processes: 7, WindowTokens: 90_000, WindowLimit: 200_000, Used: Used{Tokens: 1000, Cost: 0.5},
 		}
 	}
 	about, _ = json.Marshal(Host{Name: k.Name, ID: k.ID, Time: now, TotalBytes: 64 << 30, AvailableBytes: 8 << 30, Running: many})
@@ -100,29 +101,6 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// A card is written when there is something to see.
-func TestNearCards(t *testing.T) {
-	r := Run{ID: "a", State: "running", Memory: 100 << 20, Peak: 200 << 20, CPUMS: 1000}
-	for _, c := range []struct {
-		change func(*Run)
-		near   bool
-	}{
-		{func(*Run) {}, true},
-		{func(r *Run) { r.Memory += 1 << 20 }, true},
-		{func(r *Run) { r.CPUMS += 10 }, true},
-		{func(r *Run) { r.Memory += 3 << 20 }, false},
-		{func(r *Run) { r.CPUMS += 100 }, false},
-		{func(r *Run) { r.State = "idle" }, false},
-		{func(r *Run) { r.Kills++ }, false},
-		{func(r *Run) { r.Cost += 0.01 }, false},
-	} {
-		other := r
-		if c.change(&other); other.near(&r) != c.near {
-			t.Errorf("%+v", other)
-		}
-	}
-}
-
 // Runs beyond what is held are counted, and so are hosts.
 func TestBounds(t *testing.T) {
 	v := viewAt()
@@ -158,7 +136,7 @@ func TestBounds(t *testing.T) {
 	}
 	d := &Day{}
 	for i := range 200 {
-		d.row(Spent{Tool: fmt.Sprint(i)}).Runs++
+		d.row(fmt.Sprint(i), runs.Usage{}).Runs++
 	}
 	if n := len(d.Rows); n != maxRows+1 || d.Rows[n-1].Runs != 200-maxRows {
 		t.Errorf("%d rows: %+v", n, d.Rows[n-1])

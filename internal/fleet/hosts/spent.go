@@ -25,21 +25,11 @@ const (
 	other = "other"
 )
 
-// Spent sums what the runs of one tool used of one model on one day of one host. Input includes Cached and Written. With Plan nobody paid the Cost.
+// Spent sums what the runs of one tool used of one model on one day of one host.
 type Spent struct {
-	Tool      string  `json:"tool"`
-	Model     string  `json:"model"`
-	Upstream  string  `json:"upstream,omitempty"`
-	Plan      bool    `json:"plan,omitempty"`
-	Runs      int     `json:"runs"`
-	Input     int64   `json:"input_tokens"`
-	Cached    int64   `json:"cached_tokens,omitempty"`
-	Written   int64   `json:"written_tokens,omitempty"`
-	Output    int64   `json:"output_tokens"`
-	Reasoning int64   `json:"reasoning_tokens,omitempty"`
-	Guessed   int64   `json:"guessed_tokens,omitempty"`
-	Unpriced  int64   `json:"unpriced_tokens,omitempty"`
-	Cost      float64 `json:"cost_usd,omitempty"`
+	Tool string `json:"tool"`
+	Runs int    `json:"runs"`
+	runs.Usage
 }
 
 // Day has what the runs of one host that began on one day of its local time have used.
@@ -58,123 +48,108 @@ func (d *Day) add(e *runs.Entry) {
 			continue
 		}
 		asked = true
-		r := d.row(Spent{Tool: clean(e.Tool, maxName), Model: clean(u.Model, maxName), Upstream: clean(u.Upstream, maxName), Plan: u.Plan})
+		r := d.row(clean(e.Tool, maxName), runs.Usage{Model: clean(u.Model, maxName), Upstream: clean(u.Upstream, maxName), Plan: u.Plan})
 		r.Runs++
-		r.Input, r.Cached, r.Written, r.Output = r.Input+u.Input, r.Cached+u.Cached, r.Written+u.Written, r.Output+u.Output
-		r.Reasoning, r.Guessed, r.Unpriced, r.Cost = r.Reasoning+u.Reasoning, r.Guessed+u.Guessed, r.Unpriced+u.Unpriced, r.Cost+u.Cost
+		r.Add(&u)
 	}
 	if asked {
 		d.Runs++
 	}
 }
 
-func (d *Day) row(of Spent) *Spent {
+func (d *Day) row(tool string, u runs.Usage) *Spent {
 	for i := range d.Rows {
-		if r := &d.Rows[i]; r.Tool == of.Tool && r.Model == of.Model && r.Upstream == of.Upstream && r.Plan == of.Plan {
+		if r := &d.Rows[i]; r.Tool == tool && r.Model == u.Model && r.Upstream == u.Upstream && r.Plan == u.Plan {
 			return r
 		}
 	}
-	if len(d.Rows) >= maxRows && of.Tool != other {
-		return d.row(Spent{Tool: other, Model: other, Plan: of.Plan})
+	if len(d.Rows) >= maxRows && tool != other {
+		return d.row(other, runs.Usage{Model: other, Plan: u.Plan})
 	}
-	d.Rows = append(d.Rows, of)
+	d.Rows = append(d.Rows, Spent{Tool: tool, Usage: u})
 	return &d.Rows[len(d.Rows)-1]
 }
 
 func dayOf(t time.Time) string { return t.Local().Format(time.DateOnly) }
-
-// daysSince sums what ended since the beginning of a day, by the days on which the runs began, and returns the earliest of those. It reads nothing
-// while the size of the index is known.
-func daysSince(stateDir string, known int64, from time.Time) (days map[string]*Day, earliest time.Time, size int64, err error) {
-	days, earliest = map[string]*Day{}, from
-	size, err = runs.AskedSince(stateDir, known, from, func(e *runs.Entry) {
-		day := dayOf(e.Started)
-		if days[day] == nil {
-			days[day] = &Day{Day: day}
-		}
-		days[day].add(e)
-		if e.Started.Before(earliest) {
-			earliest = midnight(e.Started)
-		}
-	})
-	return days, earliest, size, err
-}
 
 func midnight(t time.Time) time.Time {
 	y, m, d := t.Local().Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, time.Local)
 }
 
-// spending tells the fleet what this host spent, day by day. The index of runs has it all, so what could not be told while the fleet was
-// away is told with the next one: a file has the day up to which all is.
-type spending struct {
-	o    *Options
-	size int64  // of the index when it was read last; -1 when it is to be read anyway
-	day  string // on which that was
-	// What the runs of that day that have ended used.
-	tokens     int64
-	cost, plan float64
+// ended has what the runs that have ended spent, as it was read last.
+type ended struct {
+	size  int64  // of the index of runs; -1 when it is to be read anyway
+	day   string // on which that was
+	today Used   // by the runs of that day
 }
 
-func (s *spending) file() string { return filepath.Join(s.o.State, "fleet", "spent") }
-
-// tell writes the days on which something has changed. After an error it is done again next time.
-func (s *spending) tell(ctx context.Context, now time.Time) error {
-	known := s.size
-	if s.day != dayOf(now) {
-		known = -1
-	}
-	text, _ := statefile.Read(s.file(), 64)
+// tellSpent tells the fleet what this host spent, on the days on which something has changed. The index of runs has it all, so what could not be told
+// while the fleet was away is told with the next one: a file has the day up to which all is.
+func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
+	file := filepath.Join(a.State, "fleet", "spent")
+	text, _ := statefile.Read(file, 64)
 	told := strings.TrimSpace(string(text))
 	oldest := midnight(now.AddDate(0, 0, -maxBack))
 	from, err := time.ParseInLocation(time.DateOnly, told, time.Local)
 	if err != nil || from.Before(oldest) {
 		from = oldest
 	}
-	days, earliest, size, err := daysSince(s.o.State, known, from)
-	if err != nil || size == known {
-		return err
+	known := a.ended.size
+	if a.ended.day != dayOf(now) {
+		known = -1
 	}
-	s.size = -1
-	if earliest.Before(from) && from.After(oldest) { // a run of days: the others of its day ended before
-		if from = earliest; from.Before(oldest) {
-			from = oldest
-		}
-		if days, _, size, err = daysSince(s.o.State, -1, from); err != nil {
+	var days map[string]*Day
+	var size int64
+	for {
+		first := from
+		days = map[string]*Day{}
+		size, err = runs.AskedSince(a.State, known, from, func(e *runs.Entry) {
+			day := dayOf(e.Started)
+			if days[day] == nil {
+				days[day] = &Day{Name: a.Key.Name, ID: a.Key.ID, Day: day}
+			}
+			days[day].add(e)
+			if e.Started.Before(first) {
+				first = midnight(e.Started)
+			}
+		})
+		if err != nil || size == known {
 			return err
 		}
+		if !first.Before(from) || !from.After(oldest) {
+			break
+		}
+		// A run of days: the others of its day ended before.
+		if from, known = first, -1; from.Before(oldest) {
+			from = oldest
+		}
 	}
-	s.day, s.tokens, s.cost, s.plan = dayOf(now), 0, 0, 0
-	if today := days[s.day]; today != nil {
-		for _, r := range today.Rows {
-			s.tokens += r.Input + r.Output
-			if r.Plan {
-				s.plan += r.Cost
-			} else {
-				s.cost += r.Cost
-			}
+	a.ended = ended{size: -1, day: dayOf(now)}
+	if today := days[a.ended.day]; today != nil {
+		for i := range today.Rows {
+			a.ended.today.add(&today.Rows[i].Usage)
 		}
 	}
 	for _, d := range days {
 		if d.Day < dayOf(from) || d.Runs == 0 { // not all of that day was read
 			continue
 		}
-		if err := s.write(ctx, d); err != nil {
+		if err := a.tellDay(ctx, d); err != nil {
 			return err
 		}
 	}
-	s.size = size
+	a.ended.size = size
 	if yesterday := dayOf(now.AddDate(0, 0, -1)); yesterday != told {
-		return atomicfile.Write(s.file(), []byte(yesterday+"\n"), 0o600, atomicfile.Volatile)
+		return atomicfile.Write(file, []byte(yesterday+"\n"), 0o600, atomicfile.Volatile)
 	}
 	return nil
 }
 
 var errKnown = errors.New("it is known")
 
-// write puts a day into its place, unless more is known of it: what is kept of runs here may have been removed.
-func (s *spending) write(ctx context.Context, d *Day) error {
-	d.Name, d.ID = s.o.Key.Name, s.o.Key.ID
+// tellDay puts a day into its place, unless more is known of it: what is kept of runs here may have been removed.
+func (a *announcer) tellDay(ctx context.Context, d *Day) error {
 	sorting.By(d.Rows, func(a, b Spent) int {
 		return cmp.Or(strings.Compare(a.Tool, b.Tool), strings.Compare(a.Model, b.Model), strings.Compare(a.Upstream, b.Upstream))
 	})
@@ -182,7 +157,7 @@ func (s *spending) write(ctx context.Context, d *Day) error {
 	if err != nil {
 		return err
 	}
-	err = s.o.Fleet.Bucket(fleet.Spent).Change(ctx, fleet.Key(d.Day, d.ID), func(old []byte) ([]byte, error) {
+	err = a.Fleet.Bucket(fleet.Spent).Change(ctx, fleet.Key(d.Day, d.ID), func(old []byte) ([]byte, error) {
 		var before Day
 		if json.Unmarshal(old, &before) == nil && (before.Runs > d.Runs || string(old) == string(value)) {
 			return nil, errKnown
@@ -200,7 +175,7 @@ func Days(ctx context.Context, f *fleet.Fleet, own Key, from string, give func(*
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := false
-	err := f.Bucket(fleet.Spent).Watch(ctx, func(e fleet.Entry, ready bool) {
+	err := f.Bucket(fleet.Spent).Watch(ctx, ">", func(e fleet.Entry, ready bool) {
 		if ready {
 			done = true
 			cancel()
@@ -229,7 +204,7 @@ func decodeDay(value []byte) (*Day, error) {
 	for i := range d.Rows {
 		r := &d.Rows[i]
 		r.Tool, r.Model, r.Upstream = clean(r.Tool, maxName), clean(r.Model, maxName), clean(r.Upstream, maxName)
-		for _, n := range []*int64{&r.Input, &r.Cached, &r.Written, &r.Output, &r.Reasoning, &r.Guessed, &r.Unpriced} {
+		for _, n := range []*int64{&r.Input, &r.Cached, &r.Written, &r.Hour, &r.Output, &r.Reasoning, &r.Guessed, &r.Unpriced} {
 			*n = max(0, *n)
 		}
 		r.Runs, r.Cost = max(0, r.Runs), max(0, r.Cost)

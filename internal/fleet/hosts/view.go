@@ -3,7 +3,6 @@ package hosts
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -20,8 +19,6 @@ const (
 	silent = 22 * time.Second
 	// goneFor is the time for which a host that is gone is told of.
 	goneFor = 15 * time.Minute
-	// probeEvery is the time between two questions whether the fleet answers, probeTime how long it may take.
-	probeEvery, probeTime = 4 * time.Second, 2 * time.Second
 	// again is the pause before the next attempt while the fleet is away.
 	again = 2 * time.Second
 )
@@ -42,6 +39,32 @@ type Now struct {
 	LeftOut int
 }
 
+// Sum has what the other hosts have together. Sizes are in bytes.
+type Sum struct {
+	Hosts          int   `json:"hosts"`
+	Running        int   `json:"running"`
+	Waiting        int   `json:"waiting"`
+	TotalBytes     int64 `json:"total_bytes"`
+	AvailableBytes int64 `json:"available_bytes"`
+	// OldestWait is the time at which the run began to wait that waits longest on any of them.
+	OldestWait time.Time `json:"oldest_wait,omitzero"`
+	// Cost is in US dollars, of the runs that began today.
+	Cost float64 `json:"cost_usd"`
+}
+
+// Sum sums them up.
+func (n *Now) Sum() Sum {
+	s := Sum{Hosts: len(n.Hosts)}
+	for _, h := range n.Hosts {
+		s.Running, s.Waiting, s.Cost = s.Running+h.Running, s.Waiting+h.Waiting, s.Cost+h.Cost
+		s.TotalBytes, s.AvailableBytes = s.TotalBytes+h.TotalBytes, s.AvailableBytes+h.AvailableBytes
+		if !h.Oldest.IsZero() && (s.OldestWait.IsZero() || h.Oldest.Before(s.OldestWait)) {
+			s.OldestWait = h.Oldest
+		}
+	}
+	return s
+}
+
 // View follows the hosts of a fleet. Its methods may be called from any goroutine, and none waits for the network.
 type View struct {
 	fleet *fleet.Fleet
@@ -56,6 +79,7 @@ type View struct {
 	leftOut map[string]bool
 	now     Now
 	changed bool
+	shown   sync.Once
 	ready   chan struct{} // closed once there is something to show
 }
 
@@ -160,105 +184,40 @@ func (v *View) drop(key string) {
 
 // follow watches the bucket until the context ends.
 func (v *View) follow(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := v.watch(ctx)
+	pattern := "host.>"
+	if v.runs {
+		pattern = ">"
+	}
+	for {
+		err := v.fleet.Bucket(fleet.Hosts).Watch(ctx, pattern, func(e fleet.Entry, ready bool) {
+			v.answered(nil, ready)
+			if !ready {
+				v.see(e, time.Now())
+			}
+		})
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil {
-			err = errors.New("it does not answer")
-		}
-		v.away(err)
+		v.answered(err, false)
 		select {
 		case <-ctx.Done():
+			return
 		case <-time.After(again):
 		}
 	}
 }
 
-// watch reads what comes until the fleet does not answer.
-func (v *View) watch(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	b := v.fleet.Bucket(fleet.Hosts)
-	if err := v.probe(ctx, b); err != nil {
-		return err
-	}
-	probed := make(chan struct{})
-	go func() {
-		defer close(probed)
-		tick := time.NewTicker(probeEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if err := v.probe(ctx, b); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		}
-	}()
-	defer func() { <-probed }()
-	defer cancel(nil)
-	pattern := "host.>"
-	if v.runs {
-		pattern = ">"
-	}
-	v.there(false)
-	err := b.WatchKeys(ctx, pattern, func(e fleet.Entry, ready bool) {
-		if ready {
-			v.there(true)
-			return
-		}
-		v.see(e, time.Now())
-	})
-	if cause := context.Cause(ctx); err == nil && cause != nil {
-		err = cause
-	}
-	return err
-}
-
-// probe asks for a key that nobody writes: an answer is all that counts.
-func (v *View) probe(ctx context.Context, b *fleet.Bucket) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	if _, err := b.Get(ctx, "probe"); err != nil && !errors.Is(err, fleet.ErrNone) {
-		return err
-	}
-	return nil
-}
-
-// there notes that the fleet answers, and with ready that all was read that there is. Who does not speak within silent from then on is gone.
-func (v *View) there(ready bool) {
+// answered notes that the fleet answers or why it does not, and with ready that all was read that there is. Who does not speak within silent
+// after it is back is gone.
+func (v *View) answered(err error, ready bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.now.Away != nil || v.now.Since.IsZero() {
-		v.now.Away, v.now.Since = nil, time.Now()
-	}
-	if v.now.Ready = ready; ready {
-		v.shown()
-	}
-}
-
-// away notes that the fleet does not answer.
-func (v *View) away(err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.now.Away == nil {
+	if v.now.Since.IsZero() || (err == nil) != (v.now.Away == nil) {
 		v.now.Since = time.Now()
 	}
-	v.now.Away, v.now.Ready = err, false
-	v.shown()
-}
-
-func (v *View) shown() {
-	select {
-	case <-v.ready:
-	default:
-		close(v.ready)
+	v.now.Away, v.now.Ready = err, err == nil && (ready || v.now.Ready)
+	if err != nil || ready {
+		v.shown.Do(func() { close(v.ready) })
 	}
 }
 

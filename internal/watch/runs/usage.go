@@ -37,10 +37,14 @@ func (o *Observed) use(u Usage) {
 	if u.Cost == 0 {
 		u.Unpriced = u.Input + u.Output
 	}
-	at := o.usage(&u)
-	at.Input, at.Cached, at.Written, at.Hour = at.Input+u.Input, at.Cached+u.Cached, at.Written+u.Written, at.Hour+u.Hour
-	at.Output, at.Reasoning, at.Guessed = at.Output+u.Output, at.Reasoning+u.Reasoning, at.Guessed+u.Guessed
-	at.Cost, at.Unpriced = at.Cost+u.Cost, at.Unpriced+u.Unpriced
+	o.usage(&u).Add(&u)
+}
+
+// Add adds the tokens and the cost of another one.
+func (u *Usage) Add(x *Usage) {
+	u.Input, u.Cached, u.Written, u.Hour = u.Input+x.Input, u.Cached+x.Cached, u.Written+x.Written, u.Hour+x.Hour
+	u.Output, u.Reasoning, u.Guessed = u.Output+x.Output, u.Reasoning+x.Reasoning, u.Guessed+x.Guessed
+	u.Cost, u.Unpriced = u.Cost+x.Cost, u.Unpriced+x.Unpriced
 }
 
 // usage returns the sum that u belongs to.
