@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
@@ -24,8 +23,6 @@ const (
 	lookTime = 2 * time.Second
 	// spendTime is that for what the other hosts spent.
 	spendTime = 5 * time.Second
-	// lookedAt is the time for which the runs of other hosts are followed after somebody looked at them.
-	lookedAt = time.Minute
 )
 
 // OpenHosts begins to follow the other hosts of a fleet, with their runs or without; nil where there is no fleet. The caller closes it.
@@ -49,16 +46,27 @@ func AwayWords(now hosts.Now) string {
 	return fmt.Sprintf("only this host is shown since %s: %v", now.Since.Local().Format("15:04:05"), now.Away)
 }
 
-// Fleet follows the other hosts for a daemon: their sums always, for metrics, and their runs while somebody looks at them. nil is no fleet.
+// look looks once at the other hosts and their runs; false where there is no fleet.
+func look(ctx context.Context, c *core.Core, s config.Settings) (hosts.Now, bool) {
+	v, err := OpenHosts(c, s, true)
+	if err != nil {
+		c.Warn(err.Error())
+	}
+	if v == nil {
+		return hosts.Now{}, false
+	}
+	defer v.Close()
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	v.Wait(ctx)
+	return v.Now(), true
+}
+
+// Fleet follows the other hosts for a daemon, without their runs. nil is no fleet.
 type Fleet struct {
 	core     *core.Core
 	settings config.Settings
 	sums     *hosts.View
-
-	mu     sync.Mutex
-	runs   *hosts.View // nil while nobody looks
-	unlook *time.Timer
-	closed bool
 }
 
 // OpenFleet begins to follow them.
@@ -70,71 +78,21 @@ func OpenFleet(c *core.Core, s config.Settings) *Fleet {
 	if sums == nil {
 		return nil
 	}
-	return &Fleet{core: c, settings: s, sums: sums}
+	return &Fleet{c, s, sums}
 }
 
 // Close ends it.
 func (f *Fleet) Close() {
-	if f == nil {
-		return
+	if f != nil {
+		f.sums.Close()
 	}
-	f.mu.Lock()
-	f.closed = true
-	f.mu.Unlock()
-	f.stopRuns()
-	f.sums.Close()
-}
-
-func (f *Fleet) stopRuns() {
-	f.mu.Lock()
-	v := f.runs
-	f.runs = nil
-	f.mu.Unlock()
-	if v != nil {
-		v.Close()
-	}
-}
-
-// look returns the other hosts with their runs. The first look waits for them, within ctx.
-func (f *Fleet) look(ctx context.Context) hosts.Now {
-	f.mu.Lock()
-	if f.runs == nil && !f.closed {
-		f.runs, _ = OpenHosts(f.core, f.settings, true) // that it opens is known from sums
-		f.unlook = time.AfterFunc(lookedAt, f.stopRuns)
-	}
-	v := f.runs
-	if v == nil {
-		f.mu.Unlock()
-		return f.sums.Now()
-	}
-	f.unlook.Reset(lookedAt)
-	f.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	v.Wait(ctx)
-	return v.Now()
 }
 
 // ShowFleet adds the other hosts to the metrics.
 func ShowFleet(all *metrics.Runs, f *Fleet) {
-	if f == nil {
-		return
+	if f != nil {
+		all.ShowFleet(f.sums.Now)
 	}
-	all.ShowFleet(func() metrics.Fleet {
-		now := f.sums.Now()
-		m := metrics.Fleet{Hosts: len(now.Hosts), Gone: len(now.Gone)}
-		if now.Away != nil {
-			m.Away = time.Since(now.Since)
-		}
-		for _, h := range now.Hosts {
-			m.Running, m.Waiting = m.Running+h.Running, m.Waiting+h.Waiting
-			m.TotalBytes, m.AvailableBytes = m.TotalBytes+h.TotalBytes, m.AvailableBytes+h.AvailableBytes
-			if !h.Oldest.IsZero() {
-				m.Oldest = max(m.Oldest, time.Since(h.Oldest))
-			}
-		}
-		return m
-	})
 }
 
 // oldQueue is the wait on another host after which an alert is given.
@@ -196,18 +154,10 @@ func ListEverywhere(ctx context.Context, c *core.Core, f Filter) ([]runs.Entry, 
 	if err != nil {
 		return nil, err
 	}
-	v, err := OpenHosts(c, s, true)
-	if v == nil {
-		if err != nil {
-			c.Warn(err.Error())
-		}
+	now, there := look(ctx, c, s)
+	if !there {
 		return list, nil
 	}
-	defer v.Close()
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	v.Wait(ctx)
-	now := v.Now()
 	if words := AwayWords(now); words != "" {
 		c.Warn(words)
 	}
@@ -247,29 +197,20 @@ func addOthers(ctx context.Context, c *core.Core, o SpendOptions, sums map[strin
 			name += "~" + d.ID[:4]
 		}
 		ids[name] = d.ID
-		counted := map[string]bool{}
+		counted := false
 		for i := range d.Rows {
 			r := &d.Rows[i]
 			if o.Tool != "" && r.Tool != o.Tool {
 				continue
 			}
-			at := map[string]string{"day": d.Day, "tool": r.Tool, "model": r.Model, "host": name}[o.By]
-			sum := sums[at]
-			if sum == nil {
-				sum = &Spent{Key: at}
-				sums[at] = sum
-			}
-			switch {
-			case o.By == "tool" || o.By == "model" || o.Tool != "":
+			sum := sumOf(sums, map[string]string{"day": d.Day, "tool": r.Tool, "model": r.Model, "host": name}[o.By])
+			sum.add(&r.Usage, price)
+			if o.By == "tool" || o.By == "model" || o.Tool != "" {
 				sum.Runs += r.Runs
-			case !counted[at]:
-				counted[at] = true
+			} else if !counted {
+				counted = true
 				sum.Runs += d.Runs
 			}
-			sum.add(&runs.Usage{
-				Model: r.Model, Upstream: r.Upstream, Plan: r.Plan, Input: r.Input, Cached: r.Cached, Written: r.Written, Output: r.Output,
-				Reasoning: r.Reasoning, Guessed: r.Guessed, Cost: r.Cost, Unpriced: r.Unpriced,
-			}, price)
 		}
 	})
 	switch {

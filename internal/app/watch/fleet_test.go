@@ -81,7 +81,7 @@ func TestAllHostsAreShown(t *testing.T) {
 	daemon := OpenFleet(here.Core, here.settings)
 	defer daemon.Close()
 	wait.Until(t, "the other host and its run are seen, and what it spent", func() bool {
-		now := daemon.look(t.Context())
+		now, _ := look(t.Context(), here.Core, here.settings)
 		return len(now.Hosts) == 1 && len(now.Hosts[0].Runs) == 1 && now.Hosts[0].Cost == 6
 	})
 

@@ -91,11 +91,7 @@ func sumsBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool)
 				continue
 			}
 			key := spendKey(e, &u, by)
-			s := sums[key]
-			if s == nil {
-				s = &Spent{Key: key}
-				sums[key] = s
-			}
+			s := sumOf(sums, key)
 			if !counted[key] {
 				counted[key] = true
 				s.Runs++
@@ -105,6 +101,13 @@ func sumsBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool)
 		}
 	}
 	return sums
+}
+
+func sumOf(sums map[string]*Spent, key string) *Spent {
+	if sums[key] == nil {
+		sums[key] = &Spent{Key: key}
+	}
+	return sums[key]
 }
 
 // sorted returns the sums in the order of by.
