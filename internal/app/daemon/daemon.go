@@ -256,9 +256,9 @@ var baseVariables = map[proxy.Provider]string{
 
 // openReplicas opens what replicas share of conversations; nil without a fleet, and, with a warning, without a token to seal it with.
 func openReplicas(ctx context.Context, app *core.Core, settings config.Settings, token string) (*windows.Logs, error) {
-	f, err := app.OpenFleet(settings)
-	if f == nil || err != nil {
-		return nil, err
+	f := app.OpenFleet(settings)
+	if f == nil {
+		return nil, nil
 	}
 	logs, err := windows.Open(ctx, f, windows.Options{Secret: token, Warn: app.Warn})
 	if errors.Is(err, windows.ErrNoSecret) { // alone it needs none, and the fleet does more than this

@@ -27,13 +27,12 @@ const (
 
 // OpenHosts begins to follow the other hosts of a fleet, with their runs or without; nil where there is no fleet. The caller closes it.
 func OpenHosts(c *core.Core, s config.Settings, withRuns bool) (*hosts.View, error) {
-	f, err := c.OpenFleet(s)
-	if f == nil || err != nil {
-		return nil, err
-	}
-	key, err := c.HostKey(s)
+	f, key, err := c.JoinFleet(s)
 	if err != nil {
 		return nil, fmt.Errorf("the other hosts are not shown: %w", err)
+	}
+	if f == nil {
+		return nil, nil
 	}
 	return hosts.Open(f, key, withRuns), nil
 }
@@ -64,7 +63,6 @@ func look(ctx context.Context, c *core.Core, s config.Settings) (hosts.Now, bool
 
 // Fleet follows the other hosts for a daemon, without their runs. nil is no fleet.
 type Fleet struct {
-	core     *core.Core
 	settings config.Settings
 	sums     *hosts.View
 }
@@ -78,7 +76,7 @@ func OpenFleet(c *core.Core, s config.Settings) *Fleet {
 	if sums == nil {
 		return nil
 	}
-	return &Fleet{c, s, sums}
+	return &Fleet{s, sums}
 }
 
 // Close ends it.
@@ -182,9 +180,8 @@ func addOthers(ctx context.Context, c *core.Core, o SpendOptions, sums map[strin
 		c.Warn("this is what runs of this host spent: other hosts tell what they spent by day, tool and model")
 		return
 	}
-	f, err := c.OpenFleet(s)
-	key, keyErr := c.HostKey(s)
-	if err := errors.Join(err, keyErr); err != nil {
+	f, key, err := c.JoinFleet(s)
+	if err != nil {
 		c.Warn("only what this host spent is shown: " + err.Error())
 		return
 	}
