@@ -36,7 +36,7 @@ var (
 	Rates   = Spec{Name: "rates", Doc: "what providers let through, by key", Kept: 1, Age: time.Hour, MaxValue: 64 << 10, MaxBytes: 64 << 20}
 	Windows = Spec{Name: "windows", Doc: "sealed decisions about conversations", Kept: 1, Age: 7 * 24 * time.Hour, MaxValue: 512 << 10, MaxBytes: 4 << 30}
 	Hosts   = Spec{Name: "hosts", Doc: "the hosts and their runs", Kept: 1, Age: 20 * time.Second, MaxValue: 512 << 10, MaxBytes: 512 << 20}
-	Spent   = Spec{Name: "spent", Doc: "what hosts spent, by day", Kept: 1, Age: 70 * 24 * time.Hour, MaxValue: 64 << 10, MaxBytes: 512 << 20}
+	Spent   = Spec{Name: "spent", Doc: "what hosts spent, by day", Kept: 1, Age: 70 * 24 * time.Hour, MaxValue: 512 << 10, MaxBytes: 512 << 20}
 )
 
 // ours marks a bucket as one of Plimsoll's, in the form that this version writes.

@@ -194,19 +194,10 @@ func addOthers(ctx context.Context, c *core.Core, o SpendOptions, sums map[strin
 			name += "~" + d.ID[:4]
 		}
 		ids[name] = d.ID
-		counted := false
-		for i := range d.Rows {
-			r := &d.Rows[i]
-			if o.Tool != "" && r.Tool != o.Tool {
-				continue
-			}
-			sum := sumOf(sums, map[string]string{"day": d.Day, "tool": r.Tool, "model": r.Model, "host": name}[o.By])
-			sum.add(&r.Usage, price)
-			if o.By == "tool" || o.By == "model" || o.Tool != "" {
-				sum.Runs += r.Runs
-			} else if !counted {
-				counted = true
-				sum.Runs += d.Runs
+		began, _ := time.ParseInLocation(time.DateOnly, d.Day, time.Local)
+		for tool, spent := range d.Tools {
+			if o.Tool == "" || o.Tool == tool {
+				addSpent(sums, &runs.Entry{Tool: tool, Host: name, Started: began, Observed: runs.Observed{Usage: spent.Usage}}, spent.Runs, o.By, price)
 			}
 		}
 	})

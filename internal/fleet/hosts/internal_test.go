@@ -134,12 +134,12 @@ func TestBounds(t *testing.T) {
 	if err != nil || len(value) > maxRunsValue || len(list)+left != 5000 || list[0].ID != "4999" || left == 0 {
 		t.Errorf("%d bytes, %d runs, %d left out, the first is %s, %v", len(value), len(list), left, list[0].ID, err)
 	}
-	d := &Day{}
+	d := &Day{Tools: map[string]*Spent{}}
 	for i := range 200 {
-		d.row(fmt.Sprint(i), runs.Usage{}).Runs++
+		d.add(&runs.Entry{Tool: fmt.Sprint(i), Observed: runs.Observed{Usage: []runs.Usage{{Model: "m", Input: 1}}}})
 	}
-	if n := len(d.Rows); n != maxRows+1 || d.Rows[n-1].Runs != 200-maxRows {
-		t.Errorf("%d rows: %+v", n, d.Rows[n-1])
+	if n := len(d.Tools); n != maxTools+1 || d.Tools[other].Runs != 200-maxTools || d.Runs != 200 {
+		t.Errorf("%d tools: %+v", n, d.Tools[other])
 	}
 }
 
@@ -171,7 +171,7 @@ func FuzzValues(f *testing.F) {
 	f.Add(list)
 	f.Add([]byte(`{"id":"aaaaaaaa","name":"\u001b]0;x\u0007\u202e","time":"2026-11-29T00:00:00Z","running":-1,"oldest_wait":"9999-01-01T00:00:00Z"}`))
 	f.Add([]byte(`{"time":"0001-01-02T00:00:00Z","runs":[{"id":"\u0000","tool":"` + strings.Repeat("ü", 300) + `","memory":-5}]}`))
-	f.Add([]byte(`{"id":"aaaaaaaa","day":"2026-11-29","rows":[{"tool":"\u001b[2J","cost_usd":-1}]}`))
+	f.Add([]byte(`{"id":"aaaaaaaa","day":"2026-11-29","tools":{"\u001b[2J":{"runs":-1,"usage":[{"model":"m","input_tokens":1,"cost_usd":-1}]},"x":null}}`))
 	now := time.Now()
 	f.Fuzz(func(t *testing.T, value []byte) {
 		text := func(s string, most int) {
@@ -200,11 +200,13 @@ func FuzzValues(f *testing.F) {
 			}
 		}
 		if d, err := decodeDay(value); err == nil {
-			for _, r := range d.Rows {
-				text(r.Tool, maxName)
-				text(r.Model, maxName)
-				if r.Cost < 0 || r.Input < 0 {
-					t.Errorf("%+v", r)
+			for name, tool := range d.Tools {
+				text(name, maxName)
+				for _, u := range tool.Usage {
+					text(u.Model, maxName)
+					if u.Cost < 0 || u.Input < 0 || tool.Runs < 0 {
+						t.Errorf("%+v", u)
+					}
 				}
 			}
 		}

@@ -11,63 +11,48 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/fleet"
-	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 )
 
 const (
-	// maxRows bounds the tools and models with a row of their own on a day; the others share one.
-	maxRows = 100
+	// maxTools bounds the tools that are told apart on a day; the others share one name.
+	maxTools = 100
+	other    = "other"
 	// maxBack bounds the days that are summed again when what has ended belongs to them.
 	maxBack = 30
-	// other is the tool and the model of the row that the others share.
-	other = "other"
 )
-
-// Spent sums what the runs of one tool used of one model on one day of one host.
-type Spent struct {
-	Tool string `json:"tool"`
-	Runs int    `json:"runs"`
-	runs.Usage
-}
 
 // Day has what the runs of one host that began on one day of its local time have used.
 type Day struct {
-	Name string  `json:"name"` // of the host
-	ID   string  `json:"id"`
-	Day  string  `json:"day"`
-	Runs int     `json:"runs"`
-	Rows []Spent `json:"rows"`
+	Name string `json:"name"` // of the host
+	ID   string `json:"id"`
+	Day  string `json:"day"`
+	// Runs counts those that asked a model.
+	Runs  int               `json:"runs"`
+	Tools map[string]*Spent `json:"tools"`
+}
+
+// Spent sums what the runs of one tool used: nothing but [runs.Observed.Usage] is told.
+type Spent struct {
+	Runs int `json:"runs"`
+	runs.Observed
 }
 
 func (d *Day) add(e *runs.Entry) {
-	asked := false
+	name := clean(e.Tool, maxName)
+	if d.Tools[name] == nil && len(d.Tools) >= maxTools {
+		name = other
+	}
+	tool := cmp.Or(d.Tools[name], &Spent{})
+	asked := 0
 	for _, u := range e.Usage {
-		if u.Through { // the outer run has it
-			continue
-		}
-		asked = true
-		r := d.row(clean(e.Tool, maxName), runs.Usage{Model: clean(u.Model, maxName), Upstream: clean(u.Upstream, maxName), Plan: u.Plan})
-		r.Runs++
-		r.Add(&u)
-	}
-	if asked {
-		d.Runs++
-	}
-}
-
-func (d *Day) row(tool string, u runs.Usage) *Spent {
-	for i := range d.Rows {
-		if r := &d.Rows[i]; r.Tool == tool && r.Model == u.Model && r.Upstream == u.Upstream && r.Plan == u.Plan {
-			return r
+		if !u.Through { // else the outer run has it
+			asked = 1
+			tool.Use(u)
 		}
 	}
-	if len(d.Rows) >= maxRows && tool != other {
-		return d.row(other, runs.Usage{Model: other, Plan: u.Plan})
-	}
-	d.Rows = append(d.Rows, Spent{Tool: tool, Usage: u})
-	return &d.Rows[len(d.Rows)-1]
+	d.Runs, tool.Runs, d.Tools[name] = d.Runs+asked, tool.Runs+asked, tool
 }
 
 func dayOf(t time.Time) string { return t.Local().Format(time.DateOnly) }
@@ -107,7 +92,7 @@ func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
 		size, err = runs.AskedSince(a.State, known, from, func(e *runs.Entry) {
 			day := dayOf(e.Started)
 			if days[day] == nil {
-				days[day] = &Day{Name: a.Key.Name, ID: a.Key.ID, Day: day}
+				days[day] = &Day{Name: a.Key.Name, ID: a.Key.ID, Day: day, Tools: map[string]*Spent{}}
 			}
 			days[day].add(e)
 			if e.Started.Before(first) {
@@ -127,8 +112,10 @@ func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
 	}
 	a.ended = ended{size: -1, day: dayOf(now)}
 	if today := days[a.ended.day]; today != nil {
-		for i := range today.Rows {
-			a.ended.today.add(&today.Rows[i].Usage)
+		for _, tool := range today.Tools {
+			for i := range tool.Usage {
+				a.ended.today.add(&tool.Usage[i])
+			}
 		}
 	}
 	for _, d := range days {
@@ -150,9 +137,6 @@ var errKnown = errors.New("it is known")
 
 // tellDay puts a day into its place, unless more is known of it: what is kept of runs here may have been removed.
 func (a *announcer) tellDay(ctx context.Context, d *Day) error {
-	sorting.By(d.Rows, func(a, b Spent) int {
-		return cmp.Or(strings.Compare(a.Tool, b.Tool), strings.Compare(a.Model, b.Model), strings.Compare(a.Upstream, b.Upstream))
-	})
 	value, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -199,15 +183,21 @@ func decodeDay(value []byte) (*Day, error) {
 	if _, err := time.Parse(time.DateOnly, d.Day); err != nil {
 		return nil, errNotOurs
 	}
-	d.Name, d.Runs = clean(d.Name, maxName), max(0, d.Runs)
-	d.Rows = d.Rows[:min(len(d.Rows), maxRows+2)]
-	for i := range d.Rows {
-		r := &d.Rows[i]
-		r.Tool, r.Model, r.Upstream = clean(r.Tool, maxName), clean(r.Model, maxName), clean(r.Upstream, maxName)
-		for _, n := range []*int64{&r.Input, &r.Cached, &r.Written, &r.Hour, &r.Output, &r.Reasoning, &r.Guessed, &r.Unpriced} {
-			*n = max(0, *n)
+	tools := d.Tools
+	d.Name, d.Runs, d.Tools = clean(d.Name, maxName), max(0, d.Runs), map[string]*Spent{}
+	for name, t := range tools {
+		if len(d.Tools) > maxTools || t == nil {
+			continue
 		}
-		r.Runs, r.Cost = max(0, r.Runs), max(0, r.Cost)
+		kept := &Spent{Runs: max(0, t.Runs)}
+		for _, u := range t.Usage {
+			u.Model, u.Upstream, u.Cost = clean(u.Model, maxName), clean(u.Upstream, maxName), max(0, u.Cost)
+			for _, n := range []*int64{&u.Input, &u.Cached, &u.Written, &u.Hour, &u.Output, &u.Reasoning, &u.Guessed, &u.Unpriced} {
+				*n = max(0, *n)
+			}
+			kept.Use(u)
+		}
+		d.Tools[clean(name, maxName)] = kept
 	}
 	return d, nil
 }

@@ -29,22 +29,18 @@ const maxUsage = 16
 // OtherModels is the name under which the models beyond maxUsage are counted together.
 const OtherModels = "other"
 
-// use adds tokens to those of a model.
-func (o *Observed) use(u Usage) {
+// Use adds tokens to those of a model.
+func (o *Observed) Use(u Usage) {
 	if u.Model == "" || u.Input == 0 && u.Output == 0 {
 		return
 	}
 	if u.Cost == 0 {
 		u.Unpriced = u.Input + u.Output
 	}
-	o.usage(&u).Add(&u)
-}
-
-// Add adds the tokens and the cost of another one.
-func (u *Usage) Add(x *Usage) {
-	u.Input, u.Cached, u.Written, u.Hour = u.Input+x.Input, u.Cached+x.Cached, u.Written+x.Written, u.Hour+x.Hour
-	u.Output, u.Reasoning, u.Guessed = u.Output+x.Output, u.Reasoning+x.Reasoning, u.Guessed+x.Guessed
-	u.Cost, u.Unpriced = u.Cost+x.Cost, u.Unpriced+x.Unpriced
+	at := o.usage(&u)
+	at.Input, at.Cached, at.Written, at.Hour = at.Input+u.Input, at.Cached+u.Cached, at.Written+u.Written, at.Hour+u.Hour
+	at.Output, at.Reasoning, at.Guessed = at.Output+u.Output, at.Reasoning+u.Reasoning, at.Guessed+u.Guessed
+	at.Cost, at.Unpriced = at.Cost+u.Cost, at.Unpriced+u.Unpriced
 }
 
 // usage returns the sum that u belongs to.
@@ -82,14 +78,14 @@ func (o *Observed) used(e journal.Event) {
 		if e.Status >= 300 {
 			return
 		}
-		o.use(Usage{
+		o.Use(Usage{
 			Model: e.Model, Upstream: e.Upstream, Plan: e.Plan, Through: o.through, Input: max(e.TokensIn, e.GuessIn), Cached: e.CacheRead, Written: e.CacheWrite, Hour: e.CacheHour,
 			Output: max(e.TokensOut, e.GuessOut), Reasoning: e.Reasoning, Guessed: max(e.GuessIn-e.TokensIn, 0) + max(e.GuessOut-e.TokensOut, 0), Cost: e.Cost,
 		})
 	case journal.AgentRequest:
 		o.model = e.Model
 	case journal.AgentQueryEnded:
-		o.use(Usage{Model: o.model, Through: o.through, Input: e.TokensIn, Cached: e.TokensCached, Output: e.TokensOut})
+		o.Use(Usage{Model: o.model, Through: o.through, Input: e.TokensIn, Cached: e.TokensCached, Output: e.TokensOut})
 	}
 }
 
@@ -97,7 +93,7 @@ func (o *Observed) used(e journal.Event) {
 func (o *Observed) abandon() {
 	for n, u := range o.asked {
 		delete(o.asked, n)
-		o.use(u)
+		o.Use(u)
 	}
 }
 
