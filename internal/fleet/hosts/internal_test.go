@@ -38,9 +38,7 @@ func pretended(k Key, many int, now time.Time) (about, list []byte) {
 	return about, list
 }
 
-func viewAt() *View {
-	return &View{own: Key{"ownownown", "own"}, runs: true, ready: make(chan struct{}), hosts: map[string]*Host{}, gone: map[string]*Host{}, leftOut: map[string]bool{}}
-}
+func viewAt() *View { return newView(nil, Key{"ownownown", "own"}, true) }
 
 func (v *View) told(k Key, value []byte, at time.Time) {
 	v.see(fleet.Entry{Key: k.host(), Value: value}, at)

@@ -3,7 +3,6 @@ package hosts
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -70,37 +69,40 @@ type View struct {
 	fleet *fleet.Fleet
 	own   Key
 	runs  bool
-	end   func()
+	end   context.CancelFunc
+	ended chan struct{}
 
 	mu      sync.Mutex
 	hosts   map[string]*Host // by the key of the host
 	gone    map[string]*Host
-	held    int // runs
-	leftOut map[string]bool
+	held    int             // runs
+	leftOut map[string]bool // hosts without room, and without room for their runs
 	now     Now
-	changed bool
 	shown   sync.Once
 	ready   chan struct{} // closed once there is something to show
 }
 
+func newView(f *fleet.Fleet, own Key, runs bool) *View {
+	return &View{
+		fleet: f, own: own, runs: runs, hosts: map[string]*Host{}, gone: map[string]*Host{}, leftOut: map[string]bool{},
+		ended: make(chan struct{}), ready: make(chan struct{}),
+	}
+}
+
 // Open begins to follow the other hosts, with their runs or without. Its owner closes it.
 func Open(f *fleet.Fleet, own Key, runs bool) *View {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	v := &View{fleet: f, own: own, runs: runs, ready: make(chan struct{}), hosts: map[string]*Host{}, gone: map[string]*Host{}, leftOut: map[string]bool{}}
-	v.end = func() {
-		cancel()
-		<-done
-	}
-	go func() {
-		defer close(done)
-		v.follow(ctx)
-	}()
+	v := newView(f, own, runs)
+	ctx, end := context.WithCancel(context.Background())
+	v.end = end
+	go v.follow(ctx)
 	return v
 }
 
 // Close ends it.
-func (v *View) Close() { v.end() }
+func (v *View) Close() {
+	v.end()
+	<-v.ended
+}
 
 // Wait waits until there is something to show, or it is known that the fleet is away, or the context ends.
 func (v *View) Wait(ctx context.Context) {
@@ -118,40 +120,33 @@ func (v *View) Now() Now {
 	if v.now.Away != nil { // what the others said last may not hold any more
 		return Now{Away: v.now.Away, Since: v.now.Since}
 	}
-	if v.now.Own != nil && (v.now.Own.Left || time.Since(v.now.Own.Time) > silent) {
-		v.now.Own = nil
+	now := v.now
+	if now.Own != nil && (now.Own.Left || time.Since(now.Own.Time) > silent) {
+		now.Own = nil
 	}
-	if !v.changed {
-		return v.now
-	}
-	v.changed = false
-	list := slices.Collect(maps.Values(v.hosts))
-	label(list)
-	slices.SortFunc(list, func(a, b *Host) int { return cmp.Or(strings.Compare(a.Label, b.Label), strings.Compare(a.ID, b.ID)) })
-	gone := slices.Collect(maps.Values(v.gone))
-	label(gone)
-	slices.SortFunc(gone, func(a, b *Host) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.ID, b.ID)) })
-	v.now.Hosts, v.now.Gone, v.now.LeftOut = list, gone, len(v.leftOut)
-	return v.now
+	now.Hosts = labelled(v.hosts)
+	slices.SortFunc(now.Hosts, func(a, b *Host) int { return cmp.Or(strings.Compare(a.Label, b.Label), strings.Compare(a.ID, b.ID)) })
+	now.Gone = labelled(v.gone)
+	slices.SortFunc(now.Gone, func(a, b *Host) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.ID, b.ID)) })
+	now.LeftOut = len(v.leftOut)
+	return now
 }
 
-// label tells hosts of one name apart by their IDs. Hosts are copied where that changes something, since somebody may look at them.
-func label(list []*Host) {
+// labelled returns hosts with labels: those of one name are told apart by their IDs. They are copied, since somebody may look at the others.
+func labelled(hosts map[string]*Host) []*Host {
 	named := map[string]int{}
-	for _, h := range list {
+	for _, h := range hosts {
 		named[h.Name]++
 	}
-	for i, h := range list {
-		text := h.Name
-		if named[h.Name] > 1 || text == "" {
-			text += "~" + h.ID[:min(4, len(h.ID))]
+	list := make([]*Host, 0, len(hosts))
+	for _, h := range hosts {
+		one := *h
+		if one.Label = h.Name; named[h.Name] > 1 || h.Name == "" {
+			one.Label += "~" + h.ID[:min(4, len(h.ID))]
 		}
-		if h.Label != text {
-			other := *h
-			other.Label = text
-			list[i] = &other
-		}
+		list = append(list, &one)
 	}
+	return list
 }
 
 // age moves hosts that have fallen silent to those that are gone. While the fleet is away, or was a moment ago, nobody can be heard.
@@ -167,7 +162,6 @@ func (v *View) age(now time.Time) {
 	for key, h := range v.gone {
 		if now.Sub(h.Time) > goneFor {
 			delete(v.gone, key)
-			v.changed = true
 		}
 	}
 }
@@ -177,13 +171,13 @@ func (v *View) drop(key string) {
 	if h := v.hosts[key]; h != nil {
 		v.held -= len(h.Runs)
 		delete(v.hosts, key)
-		v.changed = true
 	}
 	delete(v.leftOut, key)
 }
 
 // follow watches the bucket until the context ends.
 func (v *View) follow(ctx context.Context) {
+	defer close(v.ended)
 	pattern := "host.>"
 	if v.runs {
 		pattern = ">"
@@ -224,18 +218,14 @@ func (v *View) answered(err error, ready bool) {
 // see takes over a value.
 func (v *View) see(e fleet.Entry, now time.Time) {
 	kind, id, ok := strings.Cut(e.Key, ".")
-	if !ok {
+	if !ok || e.Gone { // one that has aged out is gone when it is silent
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	before := v.hosts[id]
 	switch {
-	case id == strings.TrimPrefix(v.own.host(), "host."):
-		if kind == "host" {
-			v.now.Own, _ = decodeHost(e.Value, now)
-		}
-	case kind == "runs" && before != nil && !e.Gone:
+	case kind == "runs" && before != nil:
 		list, told, err := decodeRuns(e.Value, now)
 		if err != nil {
 			return
@@ -248,27 +238,27 @@ func (v *View) see(e fleet.Entry, now time.Time) {
 		h := *before
 		v.held += len(list) - len(before.Runs)
 		h.Runs, h.told = list, told
-		v.hosts[id], v.changed = &h, true
-	case kind == "host" && !e.Gone: // one that has aged out is gone when it is silent
+		v.hosts[id] = &h
+	case kind == "host":
 		h, err := decodeHost(e.Value, now)
 		switch {
 		case err != nil:
-			return
+		case id == strings.TrimPrefix(v.own.host(), "host."):
+			v.now.Own = h
 		case h.Left:
 			v.drop(id)
 			delete(v.gone, id)
-			v.changed = true
-			return
 		case before == nil && len(v.hosts) >= maxHosts:
 			if len(v.leftOut) < maxHosts {
 				v.leftOut[id] = true
 			}
-			return
-		case before != nil:
-			h.Runs, h.told = before.Runs, before.told
+		default:
+			if before != nil {
+				h.Runs, h.told = before.Runs, before.told
+			}
+			delete(v.gone, id)
+			v.hosts[id] = h
 		}
-		delete(v.gone, id)
-		v.hosts[id], v.changed = h, true
 	}
 }
 
