@@ -311,11 +311,6 @@ func (b *Bucket) Write(ctx context.Context, key string, value []byte, revision u
 	return next, err
 }
 
-// Delete removes a key.
-func (b *Bucket) Delete(ctx context.Context, key string) error {
-	return b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error { return kv.Delete(ctx, key) })
-}
-
 // Change writes what change makes of the value, nil for none, and calls it again where another host was faster. An error of change ends it.
 // After [ErrAway] it may have been written: what is written has to be such that a caller can tell, and do it again.
 func (b *Bucket) Change(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error {

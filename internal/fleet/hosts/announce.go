@@ -133,17 +133,13 @@ func (a *announcer) card(id string) string { return filepath.Join(a.dir, id+card
 
 // cards reads what the runs of this host say, and removes what those have left behind that were killed.
 func (a *announcer) cards(now time.Time) (list []Run) {
-	paths, _ := filepath.Glob(filepath.Join(a.dir, "*"))
+	paths, _ := filepath.Glob(filepath.Join(a.dir, "*"+cardEnd+"*"))
 	for _, path := range paths {
-		name := filepath.Base(path)
-		info, err := os.Lstat(path)
-		switch {
-		case err != nil || name == "members" || name == "speaker":
-			continue
-		case now.Sub(info.ModTime()).Abs() > cardAge:
+		if info, err := os.Lstat(path); err == nil && now.Sub(info.ModTime()).Abs() > cardAge {
 			_ = os.Remove(path)
 			continue
-		case !strings.HasSuffix(name, cardEnd) || len(list) >= maxCards:
+		}
+		if !strings.HasSuffix(path, cardEnd) || len(list) >= maxCards {
 			continue
 		}
 		text, err := statefile.Read(path, maxCard)
@@ -160,7 +156,7 @@ func (a *announcer) cards(now time.Time) (list []Run) {
 func (a *announcer) speak(ctx context.Context, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, every-time.Second)
 	defer cancel()
-	h := Host{Name: a.Key.Name, ID: a.Key.ID, Time: now, Used: a.ended.today}
+	h := Host{Time: now, Used: a.ended.today}
 	list := a.cards(now)
 	for i := range list {
 		h.count(&list[i], dayOf(now))
@@ -170,19 +166,23 @@ func (a *announcer) speak(ctx context.Context, now time.Time) error {
 	}
 	value, leftOut := encodeRuns(list, now)
 	h.LeftOut = leftOut
-	about, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	b := a.Fleet.Bucket(fleet.Hosts)
-	if _, err := b.Put(ctx, a.Key.host(), about); err != nil {
+	if err := a.tell(ctx, h); err != nil {
 		return err
 	}
 	if !a.heard() {
 		_, _ = a.speaker.WriteAt([]byte("heard\n"), 0)
 	}
-	_, err = b.Put(ctx, a.Key.runs(), value)
+	_, err := a.Fleet.Bucket(fleet.Hosts).Put(ctx, a.Key.runs(), value)
 	return errors.Join(err, a.tellSpent(ctx, now))
+}
+
+func (a *announcer) tell(ctx context.Context, h Host) error {
+	h.Name, h.ID = a.Key.Name, a.Key.ID
+	about, err := json.Marshal(h)
+	if err == nil {
+		_, err = a.Fleet.Bucket(fleet.Hosts).Put(ctx, a.Key.host(), about)
+	}
+	return err
 }
 
 // heard reports whether others have heard of this host, who then wait for its last word. The file keeps it for the processes after this one.
@@ -209,31 +209,22 @@ func (h *Host) count(r *Run, today string) {
 
 // leave ends the part of this process. The last one says so for the host, and what was spent; else the next one speaks.
 func (a *announcer) leave() {
-	defer func() {
-		if a.speaker != nil {
-			_ = filelock.Release(a.speaker)
-		}
-	}()
 	spent := false
 	if a.Own != nil {
 		r := a.Own.now()
 		spent = r.Tokens > 0
 		_ = os.Remove(a.card(r.ID))
 	}
-	if !a.last() || !a.speaks() || !a.heard() && !spent {
-		return
+	if a.last() && a.speaks() && (a.heard() || spent) {
+		now := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), goodbyeTime)
+		defer cancel()
+		if a.tellSpent(ctx, now) == nil && a.tell(ctx, Host{Time: now, Left: true}) == nil {
+			_ = a.speaker.Truncate(0)
+		}
 	}
-	now := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), goodbyeTime)
-	defer cancel()
-	about, err := json.Marshal(Host{Name: a.Key.Name, ID: a.Key.ID, Time: now, Left: true})
-	if err != nil || a.tellSpent(ctx, now) != nil {
-		return
-	}
-	b := a.Fleet.Bucket(fleet.Hosts)
-	if _, err = b.Put(ctx, a.Key.host(), about); err == nil {
-		_ = a.speaker.Truncate(0)
-		_ = b.Delete(ctx, a.Key.runs())
+	if a.speaker != nil {
+		_ = filelock.Release(a.speaker)
 	}
 }
 
