@@ -61,19 +61,19 @@ type Entry struct {
 // Bucket returns a bucket. Nothing is opened before its first use.
 func (f *Fleet) Bucket(s Spec) *Bucket { return &Bucket{f, s} }
 
-func (b *Bucket) open(ctx context.Context) (jetstream.KeyValue, error) {
+func (b *Bucket) open(ctx context.Context) (jetstream.JetStream, jetstream.KeyValue, error) {
 	js, err := b.fleet.open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if kv, ok := b.fleet.buckets.Load(b.spec.Name); ok {
-		return kv.(jetstream.KeyValue), nil
+		return js, kv.(jetstream.KeyValue), nil
 	}
 	kv, err := b.find(ctx, js)
 	if err == nil {
 		b.fleet.buckets.Store(b.spec.Name, kv)
 	}
-	return kv, err
+	return js, kv, err
 }
 
 // find returns the bucket as it is at the server, or makes it: of three copies where the fleet has three servers.
@@ -152,19 +152,19 @@ func (b *Bucket) told(err error) error {
 }
 
 // use calls f with the bucket and a deadline.
-func (b *Bucket) use(ctx context.Context, f func(ctx context.Context, kv jetstream.KeyValue) error) error {
+func (b *Bucket) use(ctx context.Context, f func(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue) error) error {
 	ctx, cancel := context.WithTimeout(ctx, opTime)
 	defer cancel()
-	kv, err := b.open(ctx)
+	js, kv, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
-	return b.told(f(ctx, kv))
+	return b.told(f(ctx, js, kv))
 }
 
 // Get returns the newest value of a key, or [ErrNone]. It may be old where the server has no quorum.
 func (b *Bucket) Get(ctx context.Context, key string) (e Entry, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+	err = b.use(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
 		got, err := kv.Get(ctx, key)
 		if err == nil {
 			e = entryOf(got)
@@ -178,49 +178,40 @@ func entryOf(e jetstream.KeyValueEntry) Entry {
 	return Entry{Key: e.Key(), Value: e.Value(), Revision: e.Revision(), Time: e.Created(), Gone: e.Operation() != jetstream.KeyValuePut}
 }
 
-// Values returns the values kept of a key, oldest first; none is no error.
+// Values returns the values kept of a key, oldest first; none is no error. Any of the bucket's servers is asked for all in one request, of which
+// nothing stays behind there as a consumer would.
 func (b *Bucket) Values(ctx context.Context, key string) (all []Entry, err error) {
-	err = b.use(ctx, func(ctx context.Context, _ jetstream.KeyValue) error {
-		all, err = b.values(ctx, key)
-		return err
+	err = b.use(ctx, func(ctx context.Context, js jetstream.JetStream, _ jetstream.KeyValue) error {
+		before := "$KV.plimsoll_" + b.spec.Name + "."
+		inbox := js.Conn().NewInbox()
+		sub, err := js.Conn().SubscribeSync(inbox)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = sub.Unsubscribe() }()
+		ask := fmt.Appendf(nil, `{"seq":1,"batch":%d,"next_by_subj":%q}`, b.spec.Kept, before+key)
+		if err := js.Conn().PublishRequest("$JS.API.DIRECT.GET.KV_plimsoll_"+b.spec.Name, inbox, ask); err != nil {
+			return err
+		}
+		for {
+			m, err := sub.NextMsgWithContext(ctx)
+			if err != nil {
+				return err
+			}
+			switch status := m.Header.Get("Status"); {
+			case status == "204", status == "404":
+				return nil
+			case status != "" || len(all) == int(b.spec.Kept):
+				return fmt.Errorf("it answered %.40q %.80q", status, m.Header.Get("Description"))
+			}
+			e := Entry{Key: strings.TrimPrefix(m.Header.Get(jetstream.SubjectHeader), before), Value: m.Data}
+			e.Revision, _ = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
+			e.Time, _ = time.Parse(time.RFC3339Nano, m.Header.Get(jetstream.TimeStampHeaer))
+			e.Gone = m.Header.Get("KV-Operation") != "" || m.Header.Get(jetstream.MarkerReasonHeader) != ""
+			all = append(all, e)
+		}
 	})
 	return all, err
-}
-
-// values asks any of the bucket's servers for all of a key in one request, of which nothing stays behind there as a consumer would.
-func (b *Bucket) values(ctx context.Context, key string) (all []Entry, err error) {
-	js, err := b.fleet.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conn, before := js.Conn(), "$KV.plimsoll_"+b.spec.Name+"."
-	inbox := conn.NewInbox()
-	sub, err := conn.SubscribeSync(inbox)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	ask := fmt.Sprintf(`{"seq":1,"batch":%d,"next_by_subj":%q}`, b.spec.Kept, before+key)
-	if err := conn.PublishRequest("$JS.API.DIRECT.GET.KV_plimsoll_"+b.spec.Name, inbox, []byte(ask)); err != nil {
-		return nil, err
-	}
-	for {
-		m, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return nil, err
-		}
-		switch status := m.Header.Get("Status"); {
-		case status == "204", status == "404":
-			return all, nil
-		case status != "" || len(all) == int(b.spec.Kept):
-			return nil, fmt.Errorf("it answered %.40q %.80q", status, m.Header.Get("Description"))
-		}
-		e := Entry{Key: strings.TrimPrefix(m.Header.Get(jetstream.SubjectHeader), before), Value: m.Data}
-		e.Revision, _ = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
-		e.Time, _ = time.Parse(time.RFC3339Nano, m.Header.Get(jetstream.TimeStampHeaer))
-		e.Gone = m.Header.Get("KV-Operation") != "" || m.Header.Get(jetstream.MarkerReasonHeader) != ""
-		all = append(all, e)
-	}
 }
 
 // Post is a value to write whatever was there.
@@ -234,13 +225,8 @@ type Post struct {
 // Post writes values together and returns which of them are written; the error is about the first that is not.
 func (b *Bucket) Post(ctx context.Context, posts []Post) (done []bool, err error) {
 	done = make([]bool, len(posts))
-	err = b.use(ctx, func(ctx context.Context, _ jetstream.KeyValue) error {
-		js, err := b.fleet.open(ctx)
-		if err != nil {
-			return err
-		}
-		var acks []jetstream.PubAckFuture
-		var failed error
+	err = b.use(ctx, func(ctx context.Context, js jetstream.JetStream, _ jetstream.KeyValue) (failed error) {
+		acks := make([]jetstream.PubAckFuture, 0, len(posts))
 		for _, p := range posts {
 			m := &nats.Msg{Subject: "$KV.plimsoll_" + b.spec.Name + "." + p.Key, Data: p.Value}
 			ack, err := js.PublishMsgAsync(m, jetstream.WithMsgID(p.ID), jetstream.WithRetryAttempts(1))
@@ -275,11 +261,7 @@ type Status struct {
 
 // Status asks for it.
 func (b *Bucket) Status(ctx context.Context) (s Status, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
-		js, err := b.fleet.open(ctx)
-		if err != nil {
-			return err
-		}
+	err = b.use(ctx, func(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue) error {
 		status, err := kv.Status(ctx)
 		if have, ok := status.(*jetstream.KeyValueBucketStatus); err == nil && ok {
 			s = Status{js.Conn().ConnectedServerVersion(), len(js.Conn().Servers()), have.StreamInfo().Config.Replicas, have.Values()}
@@ -291,7 +273,7 @@ func (b *Bucket) Status(ctx context.Context) (s Status, err error) {
 
 // Put writes a value whatever was there, and returns its revision.
 func (b *Bucket) Put(ctx context.Context, key string, value []byte) (revision uint64, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+	err = b.use(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
 		revision, err = kv.Put(ctx, key, value)
 		return err
 	})
@@ -300,7 +282,7 @@ func (b *Bucket) Put(ctx context.Context, key string, value []byte) (revision ui
 
 // Write writes a value in the place of the one with a revision, 0 for none, and returns its own; [ErrConflict] where there is another one.
 func (b *Bucket) Write(ctx context.Context, key string, value []byte, revision uint64) (next uint64, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+	err = b.use(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
 		if revision == 0 {
 			next, err = kv.Create(ctx, key, value)
 		} else {
@@ -311,9 +293,9 @@ func (b *Bucket) Write(ctx context.Context, key string, value []byte, revision u
 	return next, err
 }
 
-// Change writes what change makes of the value, nil for none, and calls it again where another host was faster. An error of change ends it.
+// Change writes what change makes of the value, the zero Entry for none, and calls it again where another host was faster. An error of change ends it.
 // After [ErrAway] it may have been written: what is written has to be such that a caller can tell, and do it again.
-func (b *Bucket) Change(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error {
+func (b *Bucket) Change(ctx context.Context, key string, change func(old Entry) ([]byte, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, opTime)
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -321,7 +303,7 @@ func (b *Bucket) Change(ctx context.Context, key string, change func(old []byte)
 		if err != nil && !errors.Is(err, ErrNone) {
 			return err
 		}
-		value, err := change(e.Value)
+		value, err := change(e)
 		if err != nil {
 			return err
 		}
@@ -344,7 +326,7 @@ const (
 // Watch calls see with each value there is under the keys of a pattern, such as "host.>" for those whose first part is host, then with ready
 // true once, then with each change. It returns nil when the context ends, and an error when the fleet does not answer.
 func (b *Bucket) Watch(ctx context.Context, pattern string, see func(e Entry, ready bool)) error {
-	kv, err := b.open(ctx)
+	_, kv, err := b.open(ctx)
 	if err != nil {
 		return err
 	}

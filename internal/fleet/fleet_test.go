@@ -84,8 +84,8 @@ func TestChange(t *testing.T) {
 		b := open(t, fleet.Options{URL: s.URL}).Bucket(fleet.Budgets)
 		wg.Go(func() {
 			for range times {
-				err := b.Change(t.Context(), "sum", func(old []byte) ([]byte, error) {
-					n, _ := strconv.Atoi(string(old))
+				err := b.Change(t.Context(), "sum", func(old fleet.Entry) ([]byte, error) {
+					n, _ := strconv.Atoi(string(old.Value))
 					return []byte(strconv.Itoa(n + 1)), nil
 				})
 				if err != nil {

@@ -34,7 +34,7 @@ const (
 // Store keeps the values, as [fleet.Bucket] does.
 type Store interface {
 	Get(ctx context.Context, key string) (fleet.Entry, error)
-	Change(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error
+	Change(ctx context.Context, key string, change func(old fleet.Entry) ([]byte, error)) error
 }
 
 // Team is the division of budgets among the hosts of a fleet.
@@ -84,8 +84,8 @@ func (t *Team) Divide(ctx context.Context, c spend.Claim) (part spend.Part, err 
 		}
 		return part, err
 	}
-	err = t.store.Change(ctx, Key(c), func(old []byte) ([]byte, error) {
-		v, err := decode(old)
+	err = t.store.Change(ctx, Key(c), func(old fleet.Entry) ([]byte, error) {
+		v, err := decode(old.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (t *Team) Divide(ctx context.Context, c spend.Claim) (part spend.Part, err 
 		}
 		part = v.divide(c, t.name)
 		text, err := json.Marshal(v)
-		if err == nil && bytes.Equal(text, old) && part.Granted <= c.Keep {
+		if err == nil && bytes.Equal(text, old.Value) && part.Granted <= c.Keep {
 			err = errSame
 		}
 		return text, err

@@ -141,9 +141,9 @@ func (a *announcer) tellDay(ctx context.Context, d *Day) error {
 	if err != nil {
 		return err
 	}
-	err = a.Fleet.Bucket(fleet.Spent).Change(ctx, fleet.Key(d.Day, d.ID), func(old []byte) ([]byte, error) {
+	err = a.Fleet.Bucket(fleet.Spent).Change(ctx, fleet.Key(d.Day, d.ID), func(old fleet.Entry) ([]byte, error) {
 		var before Day
-		if json.Unmarshal(old, &before) == nil && (before.Runs > d.Runs || string(old) == string(value)) {
+		if json.Unmarshal(old.Value, &before) == nil && (before.Runs > d.Runs || string(old.Value) == string(value)) {
 			return nil, errKnown
 		}
 		return value, nil
