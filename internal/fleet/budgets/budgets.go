@@ -33,7 +33,6 @@ const (
 
 // Store keeps the values, as [fleet.Bucket] does.
 type Store interface {
-	Get(ctx context.Context, key string) (fleet.Entry, error)
 	Change(ctx context.Context, key string, change func(old fleet.Entry) ([]byte, error)) error
 }
 
@@ -73,28 +72,17 @@ func Key(c spend.Claim) string { return fleet.Key(c.Budget, c.Period, c.Project)
 
 // Divide implements [spend.Team].
 func (t *Team) Divide(ctx context.Context, c spend.Claim) (part spend.Part, err error) {
-	if c.Look {
-		e, err := t.store.Get(ctx, Key(c))
-		if err != nil && !errors.Is(err, fleet.ErrNone) {
-			return part, err
-		}
-		v, err := decode(e.Value)
-		if err == nil {
-			part = v.divide(c, t.name)
-		}
-		return part, err
-	}
 	err = t.store.Change(ctx, Key(c), func(old fleet.Entry) ([]byte, error) {
 		v, err := decode(old.Value)
 		if err != nil {
 			return nil, err
 		}
-		if _, known := v.Hosts[c.Host]; !known && !v.fold() {
+		if _, known := v.Hosts[c.Host]; !c.Look && !known && !v.fold() {
 			return nil, fmt.Errorf("%w: more than %d hosts hold a share of %s", fleet.ErrRefused, maxLines, c.Budget)
 		}
 		part = v.divide(c, t.name)
 		text, err := json.Marshal(v)
-		if err == nil && bytes.Equal(text, old.Value) && part.Granted <= c.Keep {
+		if err == nil && (c.Look || bytes.Equal(text, old.Value) && part.Granted <= c.Keep) {
 			err = errSame
 		}
 		return text, err
@@ -159,12 +147,12 @@ func (v *value) divide(c spend.Claim, name string) spend.Part {
 	p.Left = max(room-p.Published, 0)
 	mine.Granted = p.Published
 	v.Hosts[c.Host] = mine
-	p.Top = v.top(c)
+	p.Top = v.top()
 	return p
 }
 
-// top returns the hosts that have spent the most, where more than one has.
-func (v *value) top(c spend.Claim) []spend.HostSpent {
+// top returns the hosts that have spent the most.
+func (v *value) top() []spend.HostSpent {
 	byName := map[string]float64{}
 	for _, l := range v.Hosts {
 		if l.Spent > 0 {
@@ -175,9 +163,7 @@ func (v *value) top(c spend.Claim) []spend.HostSpent {
 	for name, spent := range byName {
 		all = append(all, spend.HostSpent{Host: name, Spent: spent})
 	}
-	sorting.By(all, func(a, b spend.HostSpent) int {
-		return cmp.Or(cmp.Compare(b.Spent, a.Spent), cmp.Compare(a.Host, b.Host))
-	})
+	sorting.By(all, func(a, b spend.HostSpent) int { return cmp.Or(cmp.Compare(b.Spent, a.Spent), cmp.Compare(a.Host, b.Host)) })
 	return slices.Clip(all[:min(len(all), mostSpenders)])
 }
 
