@@ -253,10 +253,10 @@ func (b *Bucket) Post(ctx context.Context, posts []Post) (done []bool, err error
 
 // Status says where a bucket is.
 type Status struct {
-	Server   string // its version
-	Servers  int
-	Replicas int
-	Values   uint64
+	Server   string `json:"server,omitempty"` // its version
+	Servers  int    `json:"servers,omitempty"`
+	Replicas int    `json:"replicas,omitempty"`
+	Values   uint64 `json:"-"`
 }
 
 // Status asks for it.

@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
@@ -52,7 +54,14 @@ func (a *app) elsewhere(p *decision, wait time.Duration) []estimate.Elsewhere {
 		return nil
 	}
 	imported := func() (project, others []estimate.Sample) {
-		return a.inputOfImported(usage.OpenImported(state, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }}), p)
+		h := usage.OpenImported(state, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
+		here, err := h.Variants(p.Project.Shared(), p.learnsAs())
+		all, allErr := h.ToolRuns(p.learnsAs())
+		if err = errors.Join(err, allErr); err != nil {
+			a.Warn("nothing of the imported history is used: " + err.Error())
+		}
+		all = slices.DeleteFunc(all, func(r usage.Run) bool { return r.Variant != p.Variant })
+		return estimate.FromRuns(here[p.Variant]), estimate.FromRuns(all)
 	}
 	fleets := func() (project, others []estimate.Sample) {
 		p.seen, err = a.ask(context.Background(), p, wait)
@@ -92,33 +101,12 @@ func Elsewhere(ctx context.Context, c *core.Core, command ...string) (list []usa
 	return list, nil
 }
 
-func (a *app) inputOfImported(imported *usage.History, p *decision) (project, others []estimate.Sample) {
-	off := func(err error) { a.Warn("nothing of the imported history is used: " + err.Error()) }
-	here, err := imported.Variants(p.Project.Shared(), p.learnsAs())
-	if err != nil {
-		off(err)
-	}
-	project = estimate.FromRuns(here[p.Variant])
-	runs, err := imported.ToolRuns(p.learnsAs())
-	if err != nil {
-		off(err)
-	}
-	for _, r := range runs {
-		if s, ok := estimate.FromRun(r); ok && r.Variant == p.Variant {
-			others = append(others, s)
-		}
-	}
-	return project, others
-}
-
 // FleetState says whether the fleet answers, and what waits for it here.
 type FleetState struct {
 	URL string `json:"url"`
 	// Why says why it does not answer, "" where it does.
-	Why      string `json:"why,omitempty"`
-	Server   string `json:"server,omitempty"`
-	Servers  int    `json:"servers,omitempty"`
-	Replicas int    `json:"replicas,omitempty"`
+	Why string `json:"why,omitempty"`
+	fleet.Status
 	// Waiting counts the runs of this host of which the fleet does not know yet, Dropped those that made room for newer ones.
 	Waiting int `json:"waiting"`
 	Dropped int `json:"dropped"`
@@ -134,13 +122,12 @@ func fleetState(ctx context.Context, c *core.Core, s config.Settings) *FleetStat
 	defer f.Close()
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	at, err := f.Bucket(fleet.History).Status(ctx)
-	state.Server, state.Servers, state.Replicas = at.Server, at.Servers, at.Replicas
+	var err error
+	if state.Status, err = f.Bucket(fleet.History).Status(ctx); err != nil {
+		state.Why = err.Error()
+	}
 	if dir, err := c.Dirs.State(); err == nil {
 		state.Waiting, state.Dropped, _, _ = fleethistory.New(f, dir).Waiting()
-	}
-	if err != nil {
-		state.Why = err.Error()
 	}
 	return state
 }

@@ -163,7 +163,9 @@ func (v *value) top() []spend.HostSpent {
 	for name, spent := range byName {
 		all = append(all, spend.HostSpent{Host: name, Spent: spent})
 	}
-	sorting.By(all, func(a, b spend.HostSpent) int { return cmp.Or(cmp.Compare(b.Spent, a.Spent), cmp.Compare(a.Host, b.Host)) })
+	sorting.By(all, func(a, b spend.HostSpent) int {
+		return cmp.Or(cmp.Compare(b.Spent, a.Spent), cmp.Compare(a.Host, b.Host))
+	})
 	return slices.Clip(all[:min(len(all), mostSpenders)])
 }
 

@@ -156,10 +156,11 @@ func (a *announcer) cards(now time.Time) (list []Run) {
 func (a *announcer) speak(ctx context.Context, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, every-time.Second)
 	defer cancel()
-	h := Host{Time: now, Used: a.ended.today}
+	h := Host{Time: now, Load: Load{Used: a.ended.today}}
 	list := a.cards(now)
 	for i := range list {
-		h.count(&list[i], dayOf(now))
+		load := loadOf(&list[i], dayOf(now))
+		h.plus(&load)
 	}
 	if r, err := a.memory.Read(); err == nil {
 		h.TotalBytes, h.AvailableBytes = int64(r.Capacity()), int64(r.Available(false).Physical)
@@ -191,20 +192,18 @@ func (a *announcer) heard() bool {
 	return err == nil && info.Size() > 0
 }
 
-// count adds a run that lives to the sums of its host.
-func (h *Host) count(r *Run, today string) {
+// loadOf returns the part of a run that lives in the load of its host.
+func loadOf(r *Run, today string) (l Load) {
 	switch {
 	case r.State == runs.Waiting:
-		h.Waiting++
-		if h.Oldest.IsZero() || r.Since.Before(h.Oldest) {
-			h.Oldest = r.Since
-		}
+		l.Waiting, l.Oldest = 1, r.Since
 	case r.Kind == runs.KindRun:
-		h.Running++
+		l.Running = 1
 	}
 	if dayOf(r.Started) == today {
-		h.Used = Used{h.Tokens + r.Tokens, h.Cost + r.Cost, h.Plan + r.Plan}
+		l.Used = r.Used
 	}
+	return l
 }
 
 // leave ends the part of this process. The last one says so for the host, and what was spent; else the next one speaks.

@@ -44,15 +44,8 @@ type Host struct {
 	// Time is the host's own at which it said this; of a host from a [View], ours at which we heard it.
 	Time time.Time `json:"time"`
 	// Left is true in the last word of a host on which nothing of Plimsoll runs any more.
-	Left           bool  `json:"left,omitempty"`
-	TotalBytes     int64 `json:"total_bytes"`
-	AvailableBytes int64 `json:"available_bytes"`
-	Running        int   `json:"running"`
-	Waiting        int   `json:"waiting"`
-	// Oldest is the time at which the run began to wait that waits longest; the zero time without one.
-	Oldest time.Time `json:"oldest_wait,omitzero"`
-	// Used is that by the runs that began today.
-	Used
+	Left bool `json:"left,omitempty"`
+	Load
 	// LeftOut counts the live runs that are not in Runs, for which there was no room.
 	LeftOut int `json:"left_out,omitempty"`
 	// Runs are the live ones, the largest first; they are in a value of their own.
@@ -61,6 +54,27 @@ type Host struct {
 	Label string `json:"-"`
 
 	told time.Time // its own, of Runs
+}
+
+// Load is what a host has and carries, or all hosts together. Sizes are in bytes.
+type Load struct {
+	Running        int   `json:"running"`
+	Waiting        int   `json:"waiting"`
+	TotalBytes     int64 `json:"total_bytes"`
+	AvailableBytes int64 `json:"available_bytes"`
+	// Oldest is the time at which the run began to wait that waits longest; the zero time without one.
+	Oldest time.Time `json:"oldest_wait,omitzero"`
+	// Used is that by the runs that began today.
+	Used
+}
+
+func (l *Load) plus(x *Load) {
+	l.Running, l.Waiting = l.Running+x.Running, l.Waiting+x.Waiting
+	l.TotalBytes, l.AvailableBytes = l.TotalBytes+x.TotalBytes, l.AvailableBytes+x.AvailableBytes
+	if !x.Oldest.IsZero() && (l.Oldest.IsZero() || x.Oldest.Before(l.Oldest)) {
+		l.Oldest = x.Oldest
+	}
+	l.Used = Used{l.Tokens + x.Tokens, l.Cost + x.Cost, l.Plan + x.Plan}
 }
 
 // Used counts tokens read and written, US dollars paid, and what the tokens of a subscription would have cost.

@@ -33,7 +33,7 @@ func pretended(k Key, many int, now time.Time) (about, list []byte) {
 			Memory: int64(i) << 20, Peak: 1 << 30, Limit: 4 << 30, Reservation: 2 << 30, CPUMS: 1000, Processes: 7, WindowTokens: 90_000, WindowLimit: 200_000, Used: Used{Tokens: 1000, Cost: 0.5},
 		}
 	}
-	about, _ = json.Marshal(Host{Name: k.Name, ID: k.ID, Time: now, TotalBytes: 64 << 30, AvailableBytes: 8 << 30, Running: many})
+	about, _ = json.Marshal(Host{Name: k.Name, ID: k.ID, Time: now, Load: Load{TotalBytes: 64 << 30, AvailableBytes: 8 << 30, Running: many}})
 	list, _ = encodeRuns(all, now)
 	return about, list
 }
@@ -145,7 +145,7 @@ func TestBounds(t *testing.T) {
 func TestClocks(t *testing.T) {
 	now := time.Now()
 	for _, off := range []time.Duration{-time.Hour, 0, time.Hour} {
-		about, err := json.Marshal(Host{Name: "a", ID: "aaaaaaaa", Time: now.Add(off), Oldest: now.Add(off - time.Minute)})
+		about, err := json.Marshal(Host{Name: "a", ID: "aaaaaaaa", Time: now.Add(off), Load: Load{Oldest: now.Add(off - time.Minute)}})
 		if err != nil {
 			t.Fatal(err)
 		}

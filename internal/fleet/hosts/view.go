@@ -38,30 +38,12 @@ type Now struct {
 	LeftOut int
 }
 
-// Sum has what the other hosts have together. Sizes are in bytes.
-type Sum struct {
-	Hosts          int   `json:"hosts"`
-	Running        int   `json:"running"`
-	Waiting        int   `json:"waiting"`
-	TotalBytes     int64 `json:"total_bytes"`
-	AvailableBytes int64 `json:"available_bytes"`
-	// OldestWait is the time at which the run began to wait that waits longest on any of them.
-	OldestWait time.Time `json:"oldest_wait,omitzero"`
-	// Cost is in US dollars, of the runs that began today.
-	Cost float64 `json:"cost_usd"`
-}
-
-// Sum sums them up.
-func (n *Now) Sum() Sum {
-	s := Sum{Hosts: len(n.Hosts)}
+// Sum returns what the others carry together.
+func (n *Now) Sum() (l Load) {
 	for _, h := range n.Hosts {
-		s.Running, s.Waiting, s.Cost = s.Running+h.Running, s.Waiting+h.Waiting, s.Cost+h.Cost
-		s.TotalBytes, s.AvailableBytes = s.TotalBytes+h.TotalBytes, s.AvailableBytes+h.AvailableBytes
-		if !h.Oldest.IsZero() && (s.OldestWait.IsZero() || h.Oldest.Before(s.OldestWait)) {
-			s.OldestWait = h.Oldest
-		}
+		l.plus(&h.Load)
 	}
-	return s
+	return l
 }
 
 // View follows the hosts of a fleet. Its methods may be called from any goroutine, and none waits for the network.

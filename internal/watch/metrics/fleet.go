@@ -19,12 +19,12 @@ func showFleet(all *instruments, now hosts.Now) {
 	if now.Away != nil {
 		away = max(1, math.Round(time.Since(now.Since).Seconds()))
 	}
-	if !sum.OldestWait.IsZero() {
-		oldest = math.Round(time.Since(sum.OldestWait).Seconds())
+	if !sum.Oldest.IsZero() {
+		oldest = math.Round(time.Since(sum.Oldest).Seconds())
 	}
 	all.gauge("plimsoll.fleet.away", "s", "How long the server of the fleet cannot be reached, 0 while it can.").put(away, nil)
 	heard := all.gauge("plimsoll.fleet.hosts", "{host}", "Other hosts: heard, and those that fell silent without a word in the last quarter of an hour.")
-	heard.set(int64(sum.Hosts), with(label{"state", "heard"}))
+	heard.set(int64(len(now.Hosts)), with(label{"state", "heard"}))
 	heard.set(int64(len(now.Gone)), with(label{"state", "gone"}))
 	live := all.gauge("plimsoll.fleet.runs", "{run}", "Runs that live on other hosts, by state.")
 	live.set(int64(sum.Running), with(label{"state", "running"}))

@@ -201,7 +201,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		return metrics.Traces{Sending: true, Sent: 5, Dropped: 4, Rejected: 3, Requests: 3, Failures: 1, QueuedBytes: 77}
 	})
 	all.ShowFleet(func() hosts.Now {
-		busy := &hosts.Host{Running: 7, Waiting: 2, Oldest: time.Now().Add(-time.Hour), TotalBytes: 64, AvailableBytes: 8}
+		busy := &hosts.Host{Load: hosts.Load{Running: 7, Waiting: 2, Oldest: time.Now().Add(-time.Hour), TotalBytes: 64, AvailableBytes: 8}}
 		return hosts.Now{Away: errors.New("no"), Since: time.Now().Add(-90 * time.Second), Hosts: []*hosts.Host{busy, {}, {}}, Gone: []*hosts.Host{{}}}
 	})
 	for _, want := range []string{

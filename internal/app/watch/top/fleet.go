@@ -22,7 +22,8 @@ type view interface {
 
 // Fleet sums up the other hosts.
 type Fleet struct {
-	hosts.Sum
+	Hosts int `json:"hosts"`
+	hosts.Load
 	// Gone are the names of those that fell silent without a word, the newest first, at most maxGone.
 	Gone []string `json:"gone,omitempty"`
 	// Away says since when only this host is shown, and why; "" while the fleet can be reached.
@@ -44,7 +45,7 @@ func (l *Live) others(want Want, now time.Time) (*Fleet, []Row) {
 		return nil, nil
 	}
 	seen := l.hosts.Now()
-	f := &Fleet{Sum: seen.Sum(), Away: watch.AwayWords(seen), reached: seen.Ready || seen.Away != nil}
+	f := &Fleet{Hosts: len(seen.Hosts), Load: seen.Sum(), Away: watch.AwayWords(seen), reached: seen.Ready || seen.Away != nil}
 	for _, h := range seen.Gone[:min(len(seen.Gone), maxGone)] {
 		f.Gone = append(f.Gone, h.Label)
 	}
@@ -113,8 +114,8 @@ func (f *Fleet) line(now time.Time, p painter) string {
 	if f.Hosts > 0 {
 		text += fmt.Sprintf("; %s free of %s; %d running, %d waiting", size(f.AvailableBytes), size(f.TotalBytes), f.Running, f.Waiting)
 	}
-	if !f.OldestWait.IsZero() {
-		text += " since " + shortTime(now.Sub(f.OldestWait))
+	if !f.Oldest.IsZero() {
+		text += " since " + shortTime(now.Sub(f.Oldest))
 	}
 	if f.Cost > 0 {
 		text += "; cost today " + limit.Dollars(f.Cost)
