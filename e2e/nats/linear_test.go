@@ -74,7 +74,7 @@ func (h *host) Change(ctx context.Context, key string, change func(fleet.Entry) 
 			return err
 		}
 		value, err := change(e)
-		if err != nil {
+		if err != nil || value == nil {
 			return err
 		}
 		// Each value is another one, also where a host asks for what it has.

@@ -293,7 +293,7 @@ func (b *Bucket) Write(ctx context.Context, key string, value []byte, revision u
 	return next, err
 }
 
-// Change writes what change makes of the value, the zero Entry for none, and calls it again where another host was faster. An error of change ends it.
+// Change writes what change makes of the value, the zero Entry for none, and calls it again where another host was faster. nil leaves it as it is; so does an error.
 // After [ErrAway] it may have been written: what is written has to be such that a caller can tell, and do it again.
 func (b *Bucket) Change(ctx context.Context, key string, change func(old Entry) ([]byte, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, opTime)
@@ -304,7 +304,7 @@ func (b *Bucket) Change(ctx context.Context, key string, change func(old Entry) 
 			return err
 		}
 		value, err := change(e)
-		if err != nil {
+		if err != nil || value == nil {
 			return err
 		}
 		if _, err = b.Write(ctx, key, value, e.Revision); !errors.Is(err, ErrConflict) {

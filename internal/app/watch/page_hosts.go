@@ -37,9 +37,6 @@ func hostsTable(now hosts.Now, here string) *dashboard.Table {
 		{Name: "Tokens today", Kind: dashboard.Tokens},
 		{Name: "Cost today"},
 	}}
-	if now.LeftOut > 0 {
-		t.Note = fmt.Sprintf("Not all are held: %s or the runs on them are left out.", limit.Count(now.LeftOut, "host"))
-	}
 	add := func(name, note, state string, h *hosts.Host) {
 		var oldest any
 		if !h.Oldest.IsZero() {
@@ -84,6 +81,9 @@ func otherRuns(now hosts.Now) *dashboard.Table {
 		{Name: "Age", Kind: dashboard.Duration},
 		{Name: "Cost"},
 	}}
+	if now.LeftOut > 0 {
+		t.Note = fmt.Sprintf("Not all are held: %s or the runs on them are left out.", limit.Count(now.LeftOut, "host"))
+	}
 	type of struct {
 		host *hosts.Host
 		run  *hosts.Run

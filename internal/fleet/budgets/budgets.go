@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -65,8 +64,6 @@ type line struct {
 // taken returns what the budget has less for the others because of this host.
 func (l line) taken() float64 { return max(l.Granted, l.Spent) - l.Gone }
 
-var errSame = errors.New("nothing has changed")
-
 // Key returns the key of a claim's budget.
 func Key(c spend.Claim) string { return fleet.Key(c.Budget, c.Period, c.Project) }
 
@@ -82,14 +79,11 @@ func (t *Team) Divide(ctx context.Context, c spend.Claim) (part spend.Part, err 
 		}
 		part = v.divide(c, t.name)
 		text, err := json.Marshal(v)
-		if err == nil && (c.Look || bytes.Equal(text, old.Value) && part.Granted <= c.Keep) {
-			err = errSame
+		if c.Look || bytes.Equal(text, old.Value) && part.Granted <= c.Keep {
+			return nil, err
 		}
 		return text, err
 	})
-	if errors.Is(err, errSame) {
-		err = nil
-	}
 	return part, err
 }
 

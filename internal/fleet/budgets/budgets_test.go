@@ -43,7 +43,7 @@ func (c *cell) Change(ctx context.Context, key string, change func(fleet.Entry) 
 			return err
 		}
 		value, err := change(e)
-		if err != nil {
+		if err != nil || value == nil {
 			return err
 		}
 		c.mu.Lock()

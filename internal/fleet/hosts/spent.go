@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -133,25 +132,19 @@ func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-var errKnown = errors.New("it is known")
-
 // tellDay puts a day into its place, unless more is known of it: what is kept of runs here may have been removed.
 func (a *announcer) tellDay(ctx context.Context, d *Day) error {
 	value, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
-	err = a.Fleet.Bucket(fleet.Spent).Change(ctx, fleet.Key(d.Day, d.ID), func(old fleet.Entry) ([]byte, error) {
+	return a.Fleet.Bucket(fleet.Spent).Change(ctx, fleet.Key(d.Day, d.ID), func(old fleet.Entry) ([]byte, error) {
 		var before Day
 		if json.Unmarshal(old.Value, &before) == nil && (before.Runs > d.Runs || string(old.Value) == string(value)) {
-			return nil, errKnown
+			return nil, nil // it is known
 		}
 		return value, nil
 	})
-	if errors.Is(err, errKnown) {
-		return nil
-	}
-	return err
 }
 
 // Days gives what the other hosts spent on days from one on, until all is read or the context ends. What they wrote is bounded and cleaned.
