@@ -56,7 +56,7 @@ type Host struct {
 	told time.Time // its own, of Runs
 }
 
-// Load is what a host has and carries, or all hosts together. Sizes are in bytes.
+// Load tells what a host has and carries, or all hosts together. Sizes are in bytes.
 type Load struct {
 	Running        int   `json:"running"`
 	Waiting        int   `json:"waiting"`
