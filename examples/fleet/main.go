@@ -104,16 +104,12 @@ func (f *fleet) plimsoll() string { return filepath.Join(f.dir, "plimsoll") }
 // serve builds Plimsoll and the server of the module e2e/nats, which it starts on a free port of this machine.
 func (f *fleet) serve() error {
 	fmt.Fprintln(os.Stderr, "fleet: building plimsoll and nats-server; the first time that takes some minutes")
-	root, err := f.output("go", "list", "-m", "-f", "{{.Dir}}", "github.com/plimsoll/plimsoll")
-	if err == nil {
-		_, err = f.output("go", "-C", root, "build", "-o", f.plimsoll(), "./cmd/plimsoll")
-	}
-	server := ""
-	if err == nil {
-		server, err = f.output("go", "-C", filepath.Join(root, "e2e", "nats"), "tool", "-n", "nats-server")
-	}
+	build := f.command("sh", "-c", `go build -o "$0" github.com/plimsoll/plimsoll/cmd/plimsoll &&
+		go -C "$(go list -m -f '{{.Dir}}' github.com/plimsoll/plimsoll)/e2e/nats" tool -n nats-server`, f.plimsoll())
+	build.Stderr, build.Env = os.Stderr, append(os.Environ(), "CGO_ENABLED=0")
+	server, err := build.Output()
 	if err != nil {
-		return err
+		return fmt.Errorf("the build: %w", err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -122,7 +118,7 @@ func (f *fleet) serve() error {
 	_ = l.Close()
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	f.url = "nats://" + l.Addr().String()
-	if err := f.start(f.command(server, "-js", "-sd", filepath.Join(f.dir, "jetstream"), "-a", host, "-p", port, "-l", filepath.Join(f.dir, "nats.log"))); err != nil {
+	if err := f.start(f.command(strings.TrimSpace(string(server)), "-js", "-sd", filepath.Join(f.dir, "jetstream"), "-a", host, "-p", port, "-l", filepath.Join(f.dir, "nats.log"))); err != nil {
 		return err
 	}
 	return f.await("nats-server answers", func() bool {
@@ -132,16 +128,6 @@ func (f *fleet) serve() error {
 		}
 		return err == nil
 	})
-}
-
-func (f *fleet) output(name string, args ...string) (string, error) {
-	cmd := f.command(name, args...)
-	cmd.Stderr, cmd.Env = os.Stderr, append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
-	}
-	return strings.TrimSpace(string(out)), err
 }
 
 // command returns a command that is asked to end when all does.

@@ -154,9 +154,11 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 		parts = append(parts, servers.Routes)
 		defer func() { err = errors.Join(err, servers.Close()) }()
 	}
-	fleet := watch.OpenFleet(app, settings)
+	fleet := watch.OpenHosts(app, settings, false)
 	defer fleet.Close()
-	watch.ShowFleet(all, fleet)
+	if fleet != nil {
+		all.ShowFleet(fleet.Now)
+	}
 	board, err := watch.NewDashboard(app, settings, token, o.Version, o.Ledger, fleet)
 	if err != nil {
 		return err

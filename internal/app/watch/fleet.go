@@ -13,7 +13,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/watch/dashboard"
-	"github.com/plimsoll/plimsoll/internal/watch/metrics"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -25,16 +24,18 @@ const (
 	spendTime = 5 * time.Second
 )
 
-// OpenHosts begins to follow the other hosts of a fleet, with their runs or without; nil where there is no fleet. The caller closes it.
-func OpenHosts(c *core.Core, s config.Settings, withRuns bool) (*hosts.View, error) {
+// OpenHosts begins to follow the other hosts of a fleet, with their runs or without; nil where there is no fleet, or with a warning. The caller closes
+// it.
+func OpenHosts(c *core.Core, s config.Settings, withRuns bool) *hosts.View {
 	f, key, err := c.JoinFleet(s)
 	if err != nil {
-		return nil, fmt.Errorf("the other hosts are not shown: %w", err)
+		c.Warn("the other hosts are not shown: " + err.Error())
+		return nil
 	}
 	if f == nil {
-		return nil, nil
+		return nil
 	}
-	return hosts.Open(f, key, withRuns), nil
+	return hosts.Open(f, key, withRuns)
 }
 
 // AwayWords says since when, and why, the fleet cannot be reached, "" while it can.
@@ -45,60 +46,28 @@ func AwayWords(now hosts.Now) string {
 	return fmt.Sprintf("only this host is shown since %s: %v", now.Since.Local().Format("15:04:05"), now.Away)
 }
 
-// look looks once at the other hosts and their runs; false where there is no fleet.
-func look(ctx context.Context, c *core.Core, s config.Settings) (hosts.Now, bool) {
-	v, err := OpenHosts(c, s, true)
+// look looks once at the other hosts and their runs.
+func look(ctx context.Context, c *core.Core) hosts.Now {
+	s, err := c.Config.For("")
 	if err != nil {
-		c.Warn(err.Error())
+		return hosts.Now{}
 	}
+	v := OpenHosts(c, s, true)
 	if v == nil {
-		return hosts.Now{}, false
+		return hosts.Now{}
 	}
 	defer v.Close()
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	v.Wait(ctx)
-	return v.Now(), true
-}
-
-// Fleet follows the other hosts for a daemon, without their runs. nil is no fleet.
-type Fleet struct {
-	settings config.Settings
-	sums     *hosts.View
-}
-
-// OpenFleet begins to follow them.
-func OpenFleet(c *core.Core, s config.Settings) *Fleet {
-	sums, err := OpenHosts(c, s, false)
-	if err != nil {
-		c.Warn(err.Error())
-	}
-	if sums == nil {
-		return nil
-	}
-	return &Fleet{s, sums}
-}
-
-// Close ends it.
-func (f *Fleet) Close() {
-	if f != nil {
-		f.sums.Close()
-	}
-}
-
-// ShowFleet adds the other hosts to the metrics.
-func ShowFleet(all *metrics.Runs, f *Fleet) {
-	if f != nil {
-		all.ShowFleet(f.sums.Now)
-	}
+	return v.Now()
 }
 
 // oldQueue is the wait on another host after which an alert is given.
 const oldQueue = 15 * time.Minute
 
-// alerts are those about the fleet, for the dashboard.
-func (f *Fleet) alerts(at time.Time) (list []dashboard.Alert) {
-	now := f.sums.Now()
+// alertsOf returns those about the fleet, for the dashboard.
+func alertsOf(now hosts.Now, at time.Time) (list []dashboard.Alert) {
 	if now.Away != nil {
 		return []dashboard.Alert{{Level: "warning", Tool: "The fleet", What: "fleet", Time: now.Since, Help: "plimsoll top", Text: AwayWords(now)}}
 	}
@@ -148,14 +117,7 @@ func ListEverywhere(ctx context.Context, c *core.Core, f Filter) ([]runs.Entry, 
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.Config.For("")
-	if err != nil {
-		return nil, err
-	}
-	now, there := look(ctx, c, s)
-	if !there {
-		return list, nil
-	}
+	now := look(ctx, c)
 	if words := AwayWords(now); words != "" {
 		c.Warn(words)
 	}

@@ -19,8 +19,7 @@ func init() { addPage(5, hostsPage) }
 // hostsPage returns the page with the hosts of a fleet and the runs on them; false where there is no fleet.
 func hostsPage(s source) (dashboard.Page, bool) {
 	return dashboard.TablesPage("hosts", "Hosts", func(ctx context.Context) ([]*dashboard.Table, error) {
-		seen, _ := look(ctx, s.core, s.fleet.settings)
-		return []*dashboard.Table{hostsTable(s.fleet.sums.Now(), hostName(s.core)), otherRuns(seen)}, nil
+		return []*dashboard.Table{hostsTable(s.fleet.Now(), hostName(s.core)), otherRuns(look(ctx, s.core))}, nil
 	}), s.fleet != nil
 }
 

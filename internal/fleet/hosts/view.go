@@ -80,10 +80,12 @@ func Open(f *fleet.Fleet, own Key, runs bool) *View {
 	return v
 }
 
-// Close ends it.
+// Close ends it; nil is none.
 func (v *View) Close() {
-	v.end()
-	<-v.ended
+	if v != nil {
+		v.end()
+		<-v.ended
+	}
 }
 
 // Wait waits until there is something to show, or it is known that the fleet is away, or the context ends.
