@@ -167,13 +167,13 @@ func (a *App) ImportHistory(ctx context.Context, from io.Reader, name string, dr
 	if err != nil {
 		return i, err
 	}
-	own := map[string]bool{}
+	known := map[string]bool{}
 	for s, err := range histories[0].Summaries() {
 		if err != nil {
 			return i, err
 		}
 		for _, o := range observations(s, 0) {
-			own[o.Run.ID] = true
+			known[o.Run.ID] = true
 		}
 	}
 	imported := histories[1]
@@ -185,14 +185,13 @@ func (a *App) ImportHistory(ctx context.Context, from io.Reader, name string, dr
 		if err != nil {
 			return i, err
 		}
-		known := map[string]bool{}
 		for _, s := range there {
 			for _, r := range s.Runs {
 				known[r.ID] = true
 			}
 		}
 		fresh := slices.DeleteFunc(projects[project], func(o usage.Observation) bool {
-			was := own[o.Run.ID] || known[o.Run.ID]
+			was := known[o.Run.ID]
 			known[o.Run.ID] = true
 			return was
 		})
