@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -78,9 +77,19 @@ has not run here yet is estimated from it. A file with a line that cannot be is 
 				if err != nil {
 					return err
 				}
-				if done = append(done, i); !asJSON {
-					printHistoryImported(out, i)
+				done = append(done, i)
+				if asJSON {
+					continue
 				}
+				would := ""
+				if dryRun {
+					would = "would be "
+				}
+				fmt.Fprintf(out, "%s: %s, %d %snew", i.File, limit.Count(i.Runs, "run"), i.New, would)
+				if i.NoRoom > 0 {
+					fmt.Fprintf(out, ", for %d older ones there is no room", i.NoRoom)
+				}
+				fmt.Fprintln(out)
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), done)
@@ -103,16 +112,4 @@ func importHistory(cmd *cobra.Command, a *app.App, name string, dryRun bool) (ap
 	}
 	defer file.Close()
 	return a.ImportHistory(cmd.Context(), file, name, dryRun)
-}
-
-func printHistoryImported(out io.Writer, i app.HistoryImported) {
-	would := ""
-	if i.DryRun {
-		would = "would be "
-	}
-	fmt.Fprintf(out, "%s: %s, %d %snew", i.File, limit.Count(i.Runs, "run"), i.New, would)
-	if i.NoRoom > 0 {
-		fmt.Fprintf(out, ", for %d older ones there is no room", i.NoRoom)
-	}
-	fmt.Fprintln(out)
 }

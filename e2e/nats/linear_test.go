@@ -67,14 +67,14 @@ func (h *host) Get(ctx context.Context, key string) (fleet.Entry, error) {
 	return h.bucket.Get(ctx, key)
 }
 
-func (h *host) Change(ctx context.Context, key string, change func([]byte) ([]byte, error)) error {
+func (h *host) Change(ctx context.Context, key string, change func(fleet.Entry) ([]byte, error)) error {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		e, err := h.bucket.Get(ctx, key)
 		if err != nil && !errors.Is(err, fleet.ErrNone) {
 			return err
 		}
-		value, err := change(e.Value)
-		if err != nil {
+		value, err := change(e)
+		if err != nil || value == nil {
 			return err
 		}
 		// Each value is another one, also where a host asks for what it has.

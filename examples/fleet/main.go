@@ -29,17 +29,19 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := try(ctx, *once || !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stdout.Fd())))
+	interrupted := ctx.Err() != nil
 	stop()
-	if err != nil && ctx.Err() == nil {
+	if err != nil && !interrupted {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
 		os.Exit(1)
 	}
 }
 
-// fleet holds what runs.
+// fleet holds what runs until ctx ends.
 type fleet struct {
-	dir, plimsoll, url string
-	running            []*exec.Cmd
+	ctx      context.Context
+	dir, url string
+	running  []*exec.Cmd
 }
 
 func try(ctx context.Context, once bool) (err error) {
@@ -47,94 +49,79 @@ func try(ctx context.Context, once bool) (err error) {
 	if err != nil {
 		return err
 	}
-	f := &fleet{dir: dir, plimsoll: filepath.Join(dir, "plimsoll")}
+	ctx, end := context.WithCancel(ctx)
+	f := &fleet{ctx: ctx, dir: dir}
 	defer func() {
-		f.end()
+		end()
+		for _, cmd := range f.running {
+			_ = cmd.Wait()
+		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
-	fmt.Fprintln(os.Stderr, "fleet: building plimsoll and nats-server; the first time that takes some minutes")
-	server, err := f.build(ctx)
-	if err != nil {
-		return err
-	}
-	if err := f.serve(ctx, server); err != nil {
+	if err := f.serve(); err != nil {
 		return err
 	}
 	// alpha works, with a process that outgrows its limit and is killed, and on what was submitted there; beta has a run inside another; on gamma one
 	// run goes at a time, so the second one waits.
-	eater := "sh -c 'while :; do head -c 400M /dev/zero | tail >/dev/null; sleep 5; done'"
-	for _, r := range []struct {
-		host, tool string
-		flags      []string
-		script     string
-	}{
-		{"alpha", "agent", []string{"--memory-max", "200M"}, eater},
-		{"alpha", "submitted", nil, "sleep 3600"},
-		{"beta", "agent", nil, f.plimsoll + " run --quiet --tool tests -- sleep 3600"},
-		{"gamma", "build", nil, "sleep 3600"},
-		{"gamma", "deploy", []string{"--wait"}, "sleep 3600"},
+	eater := "while :; do head -c 400M /dev/zero | tail >/dev/null; sleep 5; done"
+	for _, r := range []struct{ host, flags, script string }{
+		{"alpha", "run --quiet --tool agent --memory-max 200M", "sh -c '" + eater + "'"},
+		{"alpha", "submit --on local --wait --tool submitted", "sleep 3600"},
+		{"beta", "run --quiet --tool agent", f.plimsoll() + " run --quiet --tool tests -- sleep 3600"},
+		{"gamma", "run --quiet --tool build", "sleep 3600"},
+		{"gamma", "run --quiet --tool deploy --wait", "sleep 3600"},
 	} {
-		command := append([]string{"run", "--quiet", "--tool", r.tool}, r.flags...)
-		if r.tool == "submitted" {
-			command = []string{"submit", "--on", "local", "--wait", "--tool", r.tool}
-		}
-		if err := f.start(f.on(r.host, append(command, "--", "sh", "-c", r.script)...)); err != nil {
+		if err := f.start(f.on(r.host, append(strings.Fields(r.flags), "--", "sh", "-c", r.script)...)); err != nil {
 			return err
 		}
 		time.Sleep(300 * time.Millisecond) // so that gamma's second run is the second
 	}
 	fmt.Fprintf(os.Stderr, "fleet: %s, with the hosts alpha, beta and gamma\n", f.url)
-	if err := f.awaitRuns(ctx); err != nil {
-		return err
+	err = f.await("all hosts see each other", func() bool {
+		out, _ := f.on("alpha", "runs").Output()
+		text := string(out)
+		return strings.Contains(text, "tests") && strings.Contains(text, "deploy") && strings.Contains(text, "killed")
+	})
+	shown := [][]string{{"top"}}
+	if once {
+		shown = [][]string{{"top", "--once"}, {"runs"}}
 	}
-	if !once {
-		return f.show(ctx, "top")
-	}
-	for _, command := range [][]string{{"top", "--once"}, {"runs"}} {
-		fmt.Println("\n$ plimsoll " + strings.Join(command, " ") + "   # on alpha")
-		if err := f.show(ctx, command...); err != nil {
-			return err
+	for _, command := range shown {
+		if once {
+			fmt.Println("\n$ plimsoll " + strings.Join(command, " ") + "   # on alpha")
+		}
+		if err == nil {
+			cmd := f.on("alpha", command...)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+			err = cmd.Run()
 		}
 	}
-	return nil
+	return err
 }
 
-// build builds Plimsoll and the server of the module e2e/nats, and returns the path of that.
-func (f *fleet) build(ctx context.Context) (server string, err error) {
-	root, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Dir}}", "github.com/plimsoll/plimsoll")
-	if err == nil {
-		_, err = output(ctx, root, "go", "build", "-o", f.plimsoll, "./cmd/plimsoll")
-	}
-	if err == nil {
-		server, err = output(ctx, filepath.Join(root, "e2e", "nats"), "go", "tool", "-n", "nats-server")
-	}
-	return server, err
-}
+func (f *fleet) plimsoll() string { return filepath.Join(f.dir, "plimsoll") }
 
-func output(ctx context.Context, dir, name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Stderr, cmd.Env = dir, os.Stderr, append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.Output()
+// serve builds Plimsoll and the server of the module e2e/nats, which it starts on a free port of this machine.
+func (f *fleet) serve() error {
+	fmt.Fprintln(os.Stderr, "fleet: building plimsoll and nats-server; the first time that takes some minutes")
+	build := f.command("sh", "-c", `go build -o "$0" github.com/plimsoll/plimsoll/cmd/plimsoll &&
+		go -C "$(go list -m -f '{{.Dir}}' github.com/plimsoll/plimsoll)/e2e/nats" tool -n nats-server`, f.plimsoll())
+	build.Stderr, build.Env = os.Stderr, append(os.Environ(), "CGO_ENABLED=0")
+	server, err := build.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+		return fmt.Errorf("the build: %w", err)
 	}
-	return strings.TrimSpace(string(out)), nil
-}
-
-// serve starts the server on a free port of this machine.
-func (f *fleet) serve(ctx context.Context, server string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	f.url = fmt.Sprintf("nats://127.0.0.1:%d", port)
 	_ = l.Close()
-	cmd := exec.Command(server, "-js", "-sd", filepath.Join(f.dir, "jetstream"), "-a", "127.0.0.1", "-p", fmt.Sprint(port), "-l", filepath.Join(f.dir, "nats.log"))
-	if err := f.start(cmd); err != nil {
+	host, port, _ := net.SplitHostPort(l.Addr().String())
+	f.url = "nats://" + l.Addr().String()
+	if err := f.start(f.command(strings.TrimSpace(string(server)), "-js", "-sd", filepath.Join(f.dir, "jetstream"), "-a", host, "-p", port, "-l", filepath.Join(f.dir, "nats.log"))); err != nil {
 		return err
 	}
-	return await(ctx, "nats-server answers", func() bool {
+	return f.await("nats-server answers", func() bool {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err == nil {
 			_ = c.Close()
@@ -143,11 +130,19 @@ func (f *fleet) serve(ctx context.Context, server string) error {
 	})
 }
 
+// command returns a command that is asked to end when all does.
+func (f *fleet) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(f.ctx, name, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
 // on returns a command of Plimsoll on one of the hosts. What makes it another host are its state and its name.
 func (f *fleet) on(host string, args ...string) *exec.Cmd {
 	home := filepath.Join(f.dir, host)
 	_ = os.MkdirAll(filepath.Join(home, "shop"), 0o700)
-	cmd := exec.Command(f.plimsoll, args...)
+	cmd := f.command(f.plimsoll(), args...)
 	cmd.Dir = filepath.Join(home, "shop")
 	cmd.Env = append(os.Environ(), "HOME="+home, "PLIMSOLL_STATE_DIR="+filepath.Join(home, "state"), "PLIMSOLL_CONFIG=", "PLIMSOLL_FLEET_URL="+f.url, "PLIMSOLL_FLEET_HOST="+host)
 	if host == "gamma" {
@@ -157,27 +152,15 @@ func (f *fleet) on(host string, args ...string) *exec.Cmd {
 }
 
 func (f *fleet) start(cmd *exec.Cmd) error {
-	if err := cmd.Start(); err != nil {
-		return err
-	}
 	f.running = append(f.running, cmd)
-	return nil
+	return cmd.Start()
 }
 
-// awaitRuns waits until alpha sees the runs of the others.
-func (f *fleet) awaitRuns(ctx context.Context) error {
-	return await(ctx, "all hosts see each other", func() bool {
-		out, _ := f.on("alpha", "runs").Output()
-		text := string(out)
-		return strings.Contains(text, "tests") && strings.Contains(text, "deploy") && strings.Contains(text, "killed")
-	})
-}
-
-func await(ctx context.Context, what string, condition func() bool) error {
+func (f *fleet) await(what string, condition func() bool) error {
 	for end := time.Now().Add(time.Minute); !condition(); {
 		select {
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-f.ctx.Done():
+			return f.ctx.Err()
 		case <-time.After(200 * time.Millisecond):
 		}
 		if time.Now().After(end) {
@@ -185,33 +168,4 @@ func await(ctx context.Context, what string, condition func() bool) error {
 		}
 	}
 	return nil
-}
-
-// show runs a command on alpha in this terminal.
-func (f *fleet) show(ctx context.Context, args ...string) error {
-	cmd := f.on("alpha", args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil && ctx.Err() == nil {
-		return err
-	}
-	return nil
-}
-
-// end ends what runs, the server last.
-func (f *fleet) end() {
-	for i := len(f.running) - 1; i >= 0; i-- {
-		cmd := f.running[i]
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		done := make(chan struct{})
-		go func() {
-			_ = cmd.Wait()
-			close(done)
-		}()
-		select {
-		case <-done:
-		case <-time.After(10 * time.Second):
-			_ = cmd.Process.Kill()
-			<-done
-		}
-	}
 }

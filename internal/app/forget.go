@@ -27,22 +27,15 @@ func (a *App) Forgettable(ctx context.Context, o StatsOptions) ([]Forgotten, err
 	}
 	o.All = o.Project == ""
 	list := []Forgotten{}
-	add := func(s usage.Summary, from string) {
+	err := a.eachSummary(ctx, o, func(s usage.Summary, from string) error {
 		at := slices.IndexFunc(list, func(f Forgotten) bool { return f.Tool == s.Tool && f.ProjectKey == s.Project.Key && f.From == from })
 		if at < 0 {
 			list = append(list, Forgotten{Tool: s.Tool, ProjectKey: s.Project.Key, Path: s.Project.Path, From: from})
 			at = len(list) - 1
 		}
 		list[at].Runs += len(s.Runs)
-	}
-	err := a.eachSummary(ctx, o, func(s usage.Summary) error { add(s, ""); return nil })
-	if err != nil {
-		return nil, err
-	}
-	imported, err := a.importedOf(o)
-	for _, s := range imported {
-		add(s, fromImport)
-	}
+		return nil
+	})
 	return list, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -63,24 +62,13 @@ func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 	stats := []Stat{}
 	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
-	err := a.eachSummary(ctx, o, func(s usage.Summary) error {
-		row, err := a.stat(s, "", host)
+	err := a.eachSummary(ctx, o, func(s usage.Summary, from string) error {
+		row, err := a.stat(s, from, host)
 		stats = append(stats, row)
 		return err
 	})
 	if err != nil {
 		return nil, err
-	}
-	imported, err := a.importedOf(o)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range imported {
-		row, err := a.stat(s, fromImport, host)
-		if err != nil {
-			return nil, err
-		}
-		stats = append(stats, row)
 	}
 	return stats, nil
 }
@@ -120,37 +108,6 @@ func (a *App) stat(s usage.Summary, from string, host sizing.Host) (Stat, error)
 		row.MaxBytes = max(row.MaxBytes, int64(sample.Demand))
 	}
 	return row, nil
-}
-
-// importedOf returns the imported history of the project that o is about, or of all.
-func (a *App) importedOf(o StatsOptions) (list []usage.Summary, err error) {
-	histories, err := a.histories()
-	if err != nil {
-		return nil, err
-	}
-	tool := ""
-	if o.Tool != "" {
-		tool = a.Config.Tool([]string{o.Tool}).Tool
-	}
-	if !o.All {
-		if list, err = histories[1].Project(config.ProjectOf(o.Project).Shared()); err != nil {
-			return nil, err
-		}
-	} else {
-		for s, err := range histories[1].Summaries() {
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, s)
-		}
-	}
-	here := config.ProjectOf("")
-	for i := range list {
-		if list[i].Project.Key == here.Shared() {
-			list[i].Project.Path = here.Root
-		}
-	}
-	return slices.DeleteFunc(list, func(s usage.Summary) bool { return tool != "" && s.Tool != tool }), nil
 }
 
 // StatsOf lists the history of a command's tool, and says what the next run of the command in the project of the working directory will be
@@ -206,51 +163,66 @@ func (s *Stat) expect(next Prediction) {
 	s.EstimateBytes, s.Source, s.LimitBytes, s.ReservationBytes = next.EstimateBytes, next.Source, next.LimitBytes, next.ReservationBytes
 }
 
-// eachSummary calls visit with the part of the history that o selects. It makes no
+// eachSummary calls visit with the part of the history that o selects, and with what was imported for the same projects. It makes no
 // directory: who only looks leaves nothing behind.
-func (a *App) eachSummary(ctx context.Context, o StatsOptions, visit func(usage.Summary) error) error {
-	dir, err := a.Dirs.State()
+func (a *App) eachSummary(ctx context.Context, o StatsOptions, visit func(s usage.Summary, from string) error) error {
+	histories, err := a.histories()
 	if err != nil {
 		return err
 	}
-	history := usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
-	tool := ""
+	tool, here, found := "", config.ProjectOf(""), false
 	if o.Tool != "" {
 		tool = a.Config.Tool([]string{o.Tool}).Tool
 	}
-	wanted := func(s usage.Summary) bool { return tool == "" || s.Tool == tool }
-	if !o.All {
-		list, err := a.projectSummaries(history, o.Project)
-		if err != nil {
-			return err
-		}
-		found := false
-		for _, s := range list {
-			if wanted(s) {
-				found = true
-				if err := visit(s); err != nil {
-					return err
-				}
-			}
-		}
-		if found || o.Project != "" {
+	take := func(s usage.Summary, from string) error {
+		if tool != "" && s.Tool != tool {
 			return nil
 		}
+		if from != "" && s.Project.Key == here.Shared() {
+			s.Project.Path = here.Root
+		}
+		found = true
+		return visit(s, from)
 	}
-	for s, err := range history.Summaries() {
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if wanted(s) {
-			if err := visit(s); err != nil {
+	some := func(list []usage.Summary, from string) error {
+		for _, s := range list {
+			if err := take(s, from); err != nil {
 				return err
 			}
 		}
+		return nil
 	}
-	return nil
+	all := func(h *usage.History, from string) error {
+		for s, err := range h.Summaries() {
+			if err = errors.Join(err, ctx.Err()); err == nil {
+				err = take(s, from)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if o.All {
+		if err := all(histories[0], ""); err != nil {
+			return err
+		}
+		return all(histories[1], fromImport)
+	}
+	list, err := a.projectSummaries(histories[0], o.Project)
+	if err == nil {
+		err = some(list, "")
+	}
+	if err == nil && !found && o.Project == "" {
+		err = all(histories[0], "")
+	}
+	if err != nil {
+		return err
+	}
+	if list, err = histories[1].Project(config.ProjectOf(o.Project).Shared()); err != nil {
+		return err
+	}
+	return some(list, fromImport)
 }
 
 // projectSummaries finds a project by its directory, else by its key.

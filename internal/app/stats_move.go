@@ -51,27 +51,30 @@ func (a *App) ExportHistory(ctx context.Context, to io.Writer) (e HistoryExporte
 	if err != nil {
 		return e, err
 	}
-	each := func(visit func(usage.Summary) error) error {
+	all := func(yield func(usage.Summary, error) bool) {
 		for _, h := range histories {
 			for s, err := range h.Summaries() {
-				if err = errors.Join(err, ctx.Err()); err == nil {
-					err = visit(s)
-				}
-				if err != nil {
-					return err
+				if !yield(s, errors.Join(err, ctx.Err())) {
+					return
 				}
 			}
 		}
-		return nil
 	}
-	most, err := mostOfEach(each)
-	if err != nil {
-		return e, err
+	var counts []int
+	for s, err := range all {
+		if err != nil {
+			return e, err
+		}
+		counts = append(counts, len(s.Runs))
 	}
+	most := mostOfEach(counts)
 	out := bufio.NewWriter(to)
 	fmt.Fprintln(out, historyHead)
 	written := map[string]bool{}
-	err = each(func(s usage.Summary) error {
+	for s, err := range all {
+		if err != nil {
+			return e, err
+		}
 		from := max(0, len(s.Runs)-most)
 		e.LeftOut += from
 		for _, o := range observations(s, from) {
@@ -80,17 +83,14 @@ func (a *App) ExportHistory(ctx context.Context, to io.Writer) (e HistoryExporte
 			}
 			line, err := o.Encode()
 			if err != nil {
-				return err
+				return e, err
 			}
 			written[o.Run.ID] = true
 			e.Runs++
-			if _, err := out.Write(append(line, '\n')); err != nil {
-				return err
-			}
+			_, _ = out.Write(append(line, '\n')) // Flush says what came of it
 		}
-		return nil
-	})
-	return e, errors.Join(err, out.Flush())
+	}
+	return e, out.Flush()
 }
 
 // observations returns a history's runs from one on as other hosts are told of them.
@@ -116,18 +116,14 @@ func (a *App) histories() ([]*usage.History, error) {
 }
 
 // mostOfEach returns how many runs of each use of a tool fit into a file.
-func mostOfEach(each func(func(usage.Summary) error) error) (most int, err error) {
-	var counts []int
-	if err := each(func(s usage.Summary) error { counts = append(counts, len(s.Runs)); return nil }); err != nil {
-		return 0, err
-	}
-	for most = usage.KeptRuns; ; most /= 2 {
+func mostOfEach(counts []int) int {
+	for most := usage.KeptRuns; ; most /= 2 {
 		sum := 0
 		for _, n := range counts {
 			sum += min(n, most)
 		}
-		if sum <= maxMovedRuns || most == 0 {
-			return most, nil
+		if sum <= maxMovedRuns {
+			return most
 		}
 	}
 }
@@ -171,13 +167,13 @@ func (a *App) ImportHistory(ctx context.Context, from io.Reader, name string, dr
 	if err != nil {
 		return i, err
 	}
-	own := map[string]bool{}
+	known := map[string]bool{}
 	for s, err := range histories[0].Summaries() {
 		if err != nil {
 			return i, err
 		}
 		for _, o := range observations(s, 0) {
-			own[o.Run.ID] = true
+			known[o.Run.ID] = true
 		}
 	}
 	imported := histories[1]
@@ -189,14 +185,13 @@ func (a *App) ImportHistory(ctx context.Context, from io.Reader, name string, dr
 		if err != nil {
 			return i, err
 		}
-		known := map[string]bool{}
 		for _, s := range there {
 			for _, r := range s.Runs {
 				known[r.ID] = true
 			}
 		}
 		fresh := slices.DeleteFunc(projects[project], func(o usage.Observation) bool {
-			was := own[o.Run.ID] || known[o.Run.ID]
+			was := known[o.Run.ID]
 			known[o.Run.ID] = true
 			return was
 		})

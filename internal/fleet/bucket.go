@@ -36,7 +36,7 @@ var (
 	Rates   = Spec{Name: "rates", Doc: "what providers let through, by key", Kept: 1, Age: time.Hour, MaxValue: 64 << 10, MaxBytes: 64 << 20}
 	Windows = Spec{Name: "windows", Doc: "sealed decisions about conversations", Kept: 1, Age: 7 * 24 * time.Hour, MaxValue: 512 << 10, MaxBytes: 4 << 30}
 	Hosts   = Spec{Name: "hosts", Doc: "the hosts and their runs", Kept: 1, Age: 20 * time.Second, MaxValue: 512 << 10, MaxBytes: 512 << 20}
-	Spent   = Spec{Name: "spent", Doc: "what hosts spent, by day", Kept: 1, Age: 70 * 24 * time.Hour, MaxValue: 64 << 10, MaxBytes: 512 << 20}
+	Spent   = Spec{Name: "spent", Doc: "what hosts spent, by day", Kept: 1, Age: 70 * 24 * time.Hour, MaxValue: 512 << 10, MaxBytes: 512 << 20}
 )
 
 // ours marks a bucket as one of Plimsoll's, in the form that this version writes.
@@ -61,25 +61,19 @@ type Entry struct {
 // Bucket returns a bucket. Nothing is opened before its first use.
 func (f *Fleet) Bucket(s Spec) *Bucket { return &Bucket{f, s} }
 
-func (b *Bucket) open(ctx context.Context) (jetstream.KeyValue, error) {
+func (b *Bucket) open(ctx context.Context) (jetstream.JetStream, jetstream.KeyValue, error) {
 	js, err := b.fleet.open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f := b.fleet
-	f.mu.Lock()
-	kv := f.buckets[b.spec.Name]
-	f.mu.Unlock()
-	if kv != nil {
-		return kv, nil
+	if kv, ok := b.fleet.buckets.Load(b.spec.Name); ok {
+		return js, kv.(jetstream.KeyValue), nil
 	}
-	if kv, err = b.find(ctx, js); err != nil { // nobody waits for it longer than he has time
-		return nil, err
+	kv, err := b.find(ctx, js)
+	if err == nil {
+		b.fleet.buckets.Store(b.spec.Name, kv)
 	}
-	f.mu.Lock()
-	f.buckets[b.spec.Name] = kv
-	f.mu.Unlock()
-	return kv, nil
+	return js, kv, err
 }
 
 // find returns the bucket as it is at the server, or makes it: of three copies where the fleet has three servers.
@@ -89,7 +83,7 @@ func (b *Bucket) find(ctx context.Context, js jetstream.JetStream) (jetstream.Ke
 		Bucket: name, Description: b.spec.Doc, History: b.spec.Kept, TTL: b.spec.Age, MaxValueSize: b.spec.MaxValue, MaxBytes: b.spec.MaxBytes,
 		LimitMarkerTTL: time.Minute, Metadata: ours, Replicas: 1,
 	}
-	if len(b.fleet.conn.Servers()) >= 3 {
+	if len(js.Conn().Servers()) >= 3 {
 		config.Replicas = 3
 	}
 	kv, err := js.KeyValue(ctx, name)
@@ -158,19 +152,19 @@ func (b *Bucket) told(err error) error {
 }
 
 // use calls f with the bucket and a deadline.
-func (b *Bucket) use(ctx context.Context, f func(ctx context.Context, kv jetstream.KeyValue) error) error {
+func (b *Bucket) use(ctx context.Context, f func(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue) error) error {
 	ctx, cancel := context.WithTimeout(ctx, opTime)
 	defer cancel()
-	kv, err := b.open(ctx)
+	js, kv, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
-	return b.told(f(ctx, kv))
+	return b.told(f(ctx, js, kv))
 }
 
 // Get returns the newest value of a key, or [ErrNone]. It may be old where the server has no quorum.
 func (b *Bucket) Get(ctx context.Context, key string) (e Entry, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+	err = b.use(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
 		got, err := kv.Get(ctx, key)
 		if err == nil {
 			e = entryOf(got)
@@ -184,45 +178,40 @@ func entryOf(e jetstream.KeyValueEntry) Entry {
 	return Entry{Key: e.Key(), Value: e.Value(), Revision: e.Revision(), Time: e.Created(), Gone: e.Operation() != jetstream.KeyValuePut}
 }
 
-// Values returns the values kept of a key, oldest first; none is no error.
+// Values returns the values kept of a key, oldest first; none is no error. Any of the bucket's servers is asked for all in one request, of which
+// nothing stays behind there as a consumer would.
 func (b *Bucket) Values(ctx context.Context, key string) (all []Entry, err error) {
-	err = b.use(ctx, func(ctx context.Context, _ jetstream.KeyValue) error {
-		all, err = b.values(ctx, key)
-		return err
+	err = b.use(ctx, func(ctx context.Context, js jetstream.JetStream, _ jetstream.KeyValue) error {
+		before := "$KV.plimsoll_" + b.spec.Name + "."
+		inbox := js.Conn().NewInbox()
+		sub, err := js.Conn().SubscribeSync(inbox)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = sub.Unsubscribe() }()
+		ask := fmt.Appendf(nil, `{"seq":1,"batch":%d,"next_by_subj":%q}`, b.spec.Kept, before+key)
+		if err := js.Conn().PublishRequest("$JS.API.DIRECT.GET.KV_plimsoll_"+b.spec.Name, inbox, ask); err != nil {
+			return err
+		}
+		for {
+			m, err := sub.NextMsgWithContext(ctx)
+			if err != nil {
+				return err
+			}
+			switch status := m.Header.Get("Status"); {
+			case status == "204", status == "404":
+				return nil
+			case status != "" || len(all) == int(b.spec.Kept):
+				return fmt.Errorf("it answered %.40q %.80q", status, m.Header.Get("Description"))
+			}
+			e := Entry{Key: strings.TrimPrefix(m.Header.Get(jetstream.SubjectHeader), before), Value: m.Data}
+			e.Revision, _ = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
+			e.Time, _ = time.Parse(time.RFC3339Nano, m.Header.Get(jetstream.TimeStampHeaer))
+			e.Gone = m.Header.Get("KV-Operation") != "" || m.Header.Get(jetstream.MarkerReasonHeader) != ""
+			all = append(all, e)
+		}
 	})
 	return all, err
-}
-
-// values asks any of the bucket's servers for all of a key in one request, of which nothing stays behind there as a consumer would.
-func (b *Bucket) values(ctx context.Context, key string) (all []Entry, err error) {
-	conn, stream, before := b.fleet.conn, "KV_plimsoll_"+b.spec.Name, "$KV.plimsoll_"+b.spec.Name+"."
-	inbox := conn.NewInbox()
-	sub, err := conn.SubscribeSync(inbox)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	ask := fmt.Sprintf(`{"seq":1,"batch":%d,"next_by_subj":%q}`, b.spec.Kept, before+key)
-	if err := conn.PublishRequest("$JS.API.DIRECT.GET."+stream, inbox, []byte(ask)); err != nil {
-		return nil, err
-	}
-	for {
-		m, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return nil, err
-		}
-		switch status := m.Header.Get("Status"); {
-		case status == "204", status == "404":
-			return all, nil
-		case status != "" || len(all) == int(b.spec.Kept):
-			return nil, fmt.Errorf("it answered %.40q %.80q", status, m.Header.Get("Description"))
-		}
-		e := Entry{Key: strings.TrimPrefix(m.Header.Get(jetstream.SubjectHeader), before), Value: m.Data}
-		e.Revision, _ = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
-		e.Time, _ = time.Parse(time.RFC3339Nano, m.Header.Get(jetstream.TimeStampHeaer))
-		e.Gone = m.Header.Get("KV-Operation") != "" || m.Header.Get(jetstream.MarkerReasonHeader) != ""
-		all = append(all, e)
-	}
 }
 
 // Post is a value to write whatever was there.
@@ -236,23 +225,18 @@ type Post struct {
 // Post writes values together and returns which of them are written; the error is about the first that is not.
 func (b *Bucket) Post(ctx context.Context, posts []Post) (done []bool, err error) {
 	done = make([]bool, len(posts))
-	err = b.use(ctx, func(ctx context.Context, _ jetstream.KeyValue) error {
-		js, failed := b.fleet.open(ctx)
-		if failed != nil {
-			return failed
-		}
-		acks := make([]jetstream.PubAckFuture, len(posts))
-		for i, p := range posts {
+	err = b.use(ctx, func(ctx context.Context, js jetstream.JetStream, _ jetstream.KeyValue) (failed error) {
+		acks := make([]jetstream.PubAckFuture, 0, len(posts))
+		for _, p := range posts {
 			m := &nats.Msg{Subject: "$KV.plimsoll_" + b.spec.Name + "." + p.Key, Data: p.Value}
-			if acks[i], err = js.PublishMsgAsync(m, jetstream.WithMsgID(p.ID), jetstream.WithRetryAttempts(1)); err != nil {
+			ack, err := js.PublishMsgAsync(m, jetstream.WithMsgID(p.ID), jetstream.WithRetryAttempts(1))
+			if err != nil {
 				failed = err
 				break
 			}
+			acks = append(acks, ack)
 		}
 		for i, ack := range acks {
-			if ack == nil {
-				break
-			}
 			select {
 			case <-ack.Ok():
 				done[i] = true
@@ -269,53 +253,27 @@ func (b *Bucket) Post(ctx context.Context, posts []Post) (done []bool, err error
 
 // Status says where a bucket is.
 type Status struct {
-	Server   string // its version
-	Servers  int
-	Replicas int
-	Values   uint64
-	Bytes    uint64
-	MaxBytes int64
+	Server   string `json:"server,omitempty"` // its version
+	Servers  int    `json:"servers,omitempty"`
+	Replicas int    `json:"replicas,omitempty"`
+	Values   uint64 `json:"-"`
 }
 
 // Status asks for it.
 func (b *Bucket) Status(ctx context.Context) (s Status, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+	err = b.use(ctx, func(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue) error {
 		status, err := kv.Status(ctx)
-		if err != nil {
-			return err
+		if have, ok := status.(*jetstream.KeyValueBucketStatus); err == nil && ok {
+			s = Status{js.Conn().ConnectedServerVersion(), len(js.Conn().Servers()), have.StreamInfo().Config.Replicas, have.Values()}
 		}
-		s = Status{
-			Server: b.fleet.conn.ConnectedServerVersion(), Servers: len(b.fleet.conn.Servers()), Values: status.Values(), Bytes: status.Bytes(),
-			Replicas: status.(*jetstream.KeyValueBucketStatus).StreamInfo().Config.Replicas, MaxBytes: b.spec.MaxBytes,
-		}
-		return nil
+		return err
 	})
 	return s, err
 }
 
-// Keys returns the keys that have a value, at most limit of them, and whether there are more.
-func (b *Bucket) Keys(ctx context.Context, limit int) (keys []string, more bool, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
-		list, err := kv.ListKeys(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = list.Stop() }()
-		for key := range list.Keys() {
-			if len(keys) == limit {
-				more = true
-				break
-			}
-			keys = append(keys, key)
-		}
-		return ctx.Err()
-	})
-	return keys, more, err
-}
-
 // Put writes a value whatever was there, and returns its revision.
 func (b *Bucket) Put(ctx context.Context, key string, value []byte) (revision uint64, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+	err = b.use(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
 		revision, err = kv.Put(ctx, key, value)
 		return err
 	})
@@ -324,7 +282,7 @@ func (b *Bucket) Put(ctx context.Context, key string, value []byte) (revision ui
 
 // Write writes a value in the place of the one with a revision, 0 for none, and returns its own; [ErrConflict] where there is another one.
 func (b *Bucket) Write(ctx context.Context, key string, value []byte, revision uint64) (next uint64, err error) {
-	err = b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+	err = b.use(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
 		if revision == 0 {
 			next, err = kv.Create(ctx, key, value)
 		} else {
@@ -335,14 +293,9 @@ func (b *Bucket) Write(ctx context.Context, key string, value []byte, revision u
 	return next, err
 }
 
-// Delete removes a key.
-func (b *Bucket) Delete(ctx context.Context, key string) error {
-	return b.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error { return kv.Delete(ctx, key) })
-}
-
-// Change writes what change makes of the value, nil for none, and calls it again where another host was faster. An error of change ends it.
+// Change writes what change makes of the value, the zero Entry for none, and calls it again where another host was faster. nil leaves it as it is; so does an error.
 // After [ErrAway] it may have been written: what is written has to be such that a caller can tell, and do it again.
-func (b *Bucket) Change(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error {
+func (b *Bucket) Change(ctx context.Context, key string, change func(old Entry) ([]byte, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, opTime)
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -350,8 +303,8 @@ func (b *Bucket) Change(ctx context.Context, key string, change func(old []byte)
 		if err != nil && !errors.Is(err, ErrNone) {
 			return err
 		}
-		value, err := change(e.Value)
-		if err != nil {
+		value, err := change(e)
+		if err != nil || value == nil {
 			return err
 		}
 		if _, err = b.Write(ctx, key, value, e.Revision); !errors.Is(err, ErrConflict) {
@@ -365,14 +318,15 @@ func (b *Bucket) Change(ctx context.Context, key string, change func(old []byte)
 	}
 }
 
-// Watch calls see with each value there is, then with ready true once, then with each change, until the context ends or the server refuses.
-func (b *Bucket) Watch(ctx context.Context, see func(e Entry, ready bool)) error {
-	return b.WatchKeys(ctx, ">", see)
-}
+const (
+	// probeEvery is the time between two questions of a watch whether the fleet answers, probeTime how long that may take.
+	probeEvery, probeTime = 4 * time.Second, 2 * time.Second
+)
 
-// WatchKeys watches the keys of a pattern: "host.>" for those whose first part is host.
-func (b *Bucket) WatchKeys(ctx context.Context, pattern string, see func(e Entry, ready bool)) error {
-	kv, err := b.open(ctx)
+// Watch calls see with each value there is under the keys of a pattern, such as "host.>" for those whose first part is host, then with ready
+// true once, then with each change. It returns nil when the context ends, and an error when the fleet does not answer.
+func (b *Bucket) Watch(ctx context.Context, pattern string, see func(e Entry, ready bool)) error {
+	_, kv, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -381,10 +335,16 @@ func (b *Bucket) WatchKeys(ctx context.Context, pattern string, see func(e Entry
 		return b.told(err)
 	}
 	defer func() { _ = w.Stop() }()
+	probe := time.NewTicker(probeEvery)
+	defer probe.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-probe.C:
+			if err := b.probe(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
 		case e, ok := <-w.Updates():
 			switch {
 			case !ok && ctx.Err() != nil: // which closes it
@@ -398,6 +358,16 @@ func (b *Bucket) WatchKeys(ctx context.Context, pattern string, see func(e Entry
 			}
 		}
 	}
+}
+
+// probe asks for a key that nobody writes: an answer is all that counts.
+func (b *Bucket) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	if _, err := b.Get(ctx, "probe"); !errors.Is(err, ErrNone) {
+		return err
+	}
+	return nil
 }
 
 // Key joins parts to a key of a bucket. What a key may not have in it is written as =XX.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +14,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/mod/semver"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 const (
@@ -23,8 +26,8 @@ const (
 	rest = 15 * time.Second
 	// patience is the time after which whoever gives up on a server tells the others.
 	patience = 250 * time.Millisecond
-	// reconnectWait is the pause between attempts once there was a connection.
-	reconnectWait = time.Second
+	// dialTime bounds the first words with each server, and reconnectWait is the pause between attempts once there was a connection.
+	dialTime, reconnectWait = 3 * time.Second, time.Second
 	// opTime bounds an operation whose caller sets no earlier deadline: without a quorum a write fails only after 3 s.
 	opTime = 5 * time.Second
 
@@ -55,24 +58,20 @@ type Options struct {
 // Fleet is a connection to the server of a fleet, made at the first use. It is safe for concurrent use, and nil is one that is away.
 type Fleet struct {
 	options Options
+	buckets sync.Map // of names to [jetstream.KeyValue]
 
-	// life ends with Close.
-	life context.Context
-	end  context.CancelFunc
-
-	mu      sync.Mutex
-	conn    *nats.Conn
-	js      jetstream.JetStream
-	trying  *attempt
-	failed  error
-	until   time.Time // failed holds until then
-	buckets map[string]jetstream.KeyValue
+	mu     sync.Mutex
+	last   *attempt
+	closed bool
 }
 
 // An attempt to connect outlasts a caller who has no more time: the next one finds the connection.
 type attempt struct {
 	began time.Time
-	done  chan struct{}
+	done  chan struct{} // closed when the others are known
+	js    jetstream.JetStream
+	err   error
+	until time.Time // err holds until then
 }
 
 // New opens nothing. Without a URL it returns nil.
@@ -80,8 +79,7 @@ func New(o Options) *Fleet {
 	if o.URL == "" {
 		return nil
 	}
-	life, end := context.WithCancel(context.Background())
-	return &Fleet{options: o, life: life, end: end, buckets: map[string]jetstream.KeyValue{}}
+	return &Fleet{options: o}
 }
 
 // Close ends the connection.
@@ -89,11 +87,11 @@ func (f *Fleet) Close() {
 	if f == nil {
 		return
 	}
-	f.end()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.conn != nil {
-		f.conn.Close()
+	f.closed = true
+	if a := f.last; a != nil && a.over() && a.js != nil {
+		a.js.Conn().Close()
 	}
 }
 
@@ -103,79 +101,75 @@ func (f *Fleet) open(ctx context.Context) (jetstream.JetStream, error) {
 		return nil, ErrAway
 	}
 	f.mu.Lock()
-	a, js, err := f.attempt()
-	f.mu.Unlock()
-	if js != nil || err != nil {
-		return js, err
+	if f.last == nil || f.last.over() && f.last.err != nil && time.Now().After(f.last.until) {
+		f.begin()
 	}
+	a, closed := f.last, f.closed
+	f.mu.Unlock()
+	if !a.over() {
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			if time.Since(a.began) >= patience {
+				f.mark()
+			}
+			return nil, f.away(fmt.Errorf("no answer yet (%w)", ctx.Err()))
+		}
+	}
+	switch {
+	case closed:
+		return nil, f.away(nats.ErrConnectionClosed)
+	case a.err == nil && !a.js.Conn().IsConnected():
+		return nil, f.away(nats.ErrDisconnected)
+	}
+	return a.js, a.err
+}
+
+func (a *attempt) over() bool {
 	select {
 	case <-a.done:
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return f.js, f.failed
-	case <-ctx.Done():
-		if time.Since(a.began) >= patience {
-			f.mark()
-		}
-		return nil, f.away(fmt.Errorf("no answer yet (%w)", ctx.Err()))
+		return true
+	default:
+		return false
 	}
 }
 
-// attempt returns the attempt to connect that is under way, or how the last one ended. The caller holds f.mu.
-func (f *Fleet) attempt() (*attempt, jetstream.JetStream, error) {
-	switch {
-	case f.life.Err() != nil:
-		return nil, nil, f.away(nats.ErrConnectionClosed)
-	case f.js != nil && f.conn.IsConnected():
-		return nil, f.js, nil
-	case f.js != nil:
-		return nil, nil, f.away(nats.ErrDisconnected)
-	case f.trying != nil:
-		return f.trying, nil, nil
-	case f.failed != nil && time.Now().Before(f.until):
-		return nil, nil, f.failed
-	case f.failed == nil && f.marked():
-		f.failed, f.until = f.away(errors.New("it did not answer a run some seconds ago")), time.Now().Add(rest)
-		return nil, nil, f.failed
+// begin begins an attempt, the first one unless another process has just failed. The caller holds f.mu.
+func (f *Fleet) begin() {
+	first, a := f.last == nil, &attempt{began: time.Now(), done: make(chan struct{})}
+	f.last = a
+	if first && f.marked() {
+		a.err, a.until = f.away(errors.New("it did not answer a run some seconds ago")), time.Now().Add(rest)
+		close(a.done)
+		return
 	}
-	a := &attempt{began: time.Now(), done: make(chan struct{})}
-	f.trying = a
 	go func() {
-		js, err := f.connect(f.life)
+		js, err := f.connect()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		switch {
-		case errors.Is(err, ErrAway) && f.life.Err() == nil:
-			f.mark()
+		case err == nil && f.closed: // meanwhile
+			js.Conn().Close()
 		case err == nil:
 			f.unmark()
+		case errors.Is(err, ErrAway) && !f.closed:
+			f.mark()
 		}
-		f.js, f.failed, f.until, f.trying = js, err, time.Now().Add(rest), nil
-		if err == nil && f.life.Err() != nil { // closed meanwhile
-			f.conn.Close()
-		}
+		a.js, a.err, a.until = js, err, time.Now().Add(rest)
 		close(a.done)
 	}()
-	return a, nil, nil
 }
 
-func (f *Fleet) connect(ctx context.Context) (jetstream.JetStream, error) {
-	ctx, cancel := context.WithTimeout(ctx, opTime)
-	defer cancel()
-	left := opTime
-	if end, ok := ctx.Deadline(); ok {
-		left = max(time.Until(end), time.Millisecond)
-	}
+func (f *Fleet) connect() (jetstream.JetStream, error) {
 	login, err := f.login()
 	if err != nil {
 		return nil, err
 	}
 	host, _ := os.Hostname()
 	options := []nats.Option{
-		nats.Name("plimsoll on " + host), nats.Timeout(left), nats.NoEcho(), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
+		nats.Name("plimsoll on " + host), nats.Timeout(dialTime), nats.NoEcho(), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.ReconnectBufSize(-1), // what is written while it is away fails, and does not come later
-		nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2),
-		nats.SetCustomDialer(dialer{ctx}), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+		nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 	conn, err := nats.Connect(f.options.URL, append(options, login...)...)
 	switch {
@@ -184,38 +178,29 @@ func (f *Fleet) connect(ctx context.Context) (jetstream.JetStream, error) {
 	case err != nil:
 		return nil, f.away(err)
 	}
-	if got := "v" + conn.ConnectedServerVersion(); semver.Compare(got, minServer) < 0 {
+	js, err := f.check(conn)
+	if err != nil {
 		conn.Close()
+	}
+	return js, err
+}
+
+// check returns the JetStream of a server, unless it has none or one that is too old.
+func (f *Fleet) check(conn *nats.Conn) (jetstream.JetStream, error) {
+	if got := "v" + conn.ConnectedServerVersion(); semver.Compare(got, minServer) < 0 {
 		return nil, f.refused("its nats-server is %s; %s or a newer one is needed", got[1:], minServer[1:])
 	}
 	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(opTime))
 	if err == nil {
-		_, err = js.AccountInfo(ctx)
+		_, err = js.AccountInfo(context.Background()) // within opTime
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		err = f.refused("it has no JetStream; start it with nats-server -js")
+		return nil, f.refused("it has no JetStream; start it with nats-server -js")
 	case err != nil:
-		err = f.away(err)
+		return nil, f.away(err)
 	}
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	f.mu.Lock()
-	f.conn = conn
-	f.mu.Unlock()
 	return js, nil
-}
-
-// A dialer connects for the first time within a context; later it takes the time that the library gives.
-type dialer struct{ first context.Context }
-
-func (d dialer) Dial(network, address string) (net.Conn, error) {
-	if d.first.Err() == nil {
-		return new(net.Dialer).DialContext(d.first, network, address)
-	}
-	return net.DialTimeout(network, address, 2*time.Second)
 }
 
 // login reads the credentials. They are in no message.
@@ -224,16 +209,13 @@ func (f *Fleet) login() ([]nats.Option, error) {
 	if path == "" {
 		return nil, nil
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, f.refused("its credentials: %w", err)
-	case !info.Mode().IsRegular() || info.Size() > maxCredentials:
-		return nil, f.refused("%s is no file of credentials", path)
-	case exposed(info):
-		return nil, f.refused("%s can be read by others; chmod 600 it", path)
+	raw, err := statefile.ReadLinked(path, maxCredentials)
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = os.Stat(path); err == nil && exposed(info) {
+			return nil, f.refused("%s can be read by others; chmod 600 it", path)
+		}
 	}
-	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, f.refused("its credentials: %w", err)
 	}
@@ -266,11 +248,8 @@ func (f *Fleet) refused(format string, args ...any) error {
 func (f *Fleet) markPath() string { return filepath.Join(f.options.Dir, "away") }
 
 func (f *Fleet) marked() bool {
-	if f.options.Dir == "" {
-		return false
-	}
 	info, err := os.Lstat(f.markPath())
-	if err != nil {
+	if f.options.Dir == "" || err != nil {
 		return false
 	}
 	age := time.Since(info.ModTime())
@@ -278,14 +257,9 @@ func (f *Fleet) marked() bool {
 }
 
 func (f *Fleet) mark() {
-	if f.options.Dir == "" || os.MkdirAll(f.options.Dir, 0o700) != nil {
-		return
+	if f.options.Dir != "" && os.MkdirAll(f.options.Dir, 0o700) == nil {
+		_ = atomicfile.Write(f.markPath(), nil, 0o600, atomicfile.Volatile)
 	}
-	if file, err := os.OpenFile(f.markPath(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
-		_ = file.Close()
-	}
-	now := time.Now()
-	_ = os.Chtimes(f.markPath(), now, now)
 }
 
 func (f *Fleet) unmark() {

@@ -41,9 +41,7 @@ func TestPost(t *testing.T) {
 	if err != nil || len(all) != 30 || string(all[0].Value) != "3" || string(all[29].Value) != "293" || all[0].Key != "k.3" || all[0].Revision == 0 || time.Since(all[0].Time) > time.Hour {
 		t.Errorf("%d values of %+v, %v", len(all), all[:1], err)
 	}
-	if err := b.Delete(t.Context(), "k.3"); err != nil {
-		t.Fatal(err)
-	}
+	remove(t, s.URL, "k.3")
 	if all, err = b.Values(t.Context(), "k.3"); err != nil || len(all) != 31 || !all[30].Gone || all[29].Gone {
 		t.Errorf("%d values after it was deleted, %v", len(all), err)
 	}

@@ -24,13 +24,12 @@ func (c *Core) OpenBook(s config.Settings, project string) (*spend.Book, error) 
 		return nil, err
 	}
 	book := spend.OpenBook(filepath.Join(state, "spend"), project, spend.Budget(s.Budget))
-	shared, err := c.OpenFleet(s)
-	if err != nil || shared == nil {
-		return book, err
-	}
-	host, err := c.HostKey(s)
+	shared, host, err := c.JoinFleet(s)
 	if err != nil {
 		return nil, err
+	}
+	if shared == nil {
+		return book, nil
 	}
 	// The same project lies elsewhere on another host: its name is what they have in common.
 	name := project[:max(strings.LastIndexByte(project, '-'), 0)]

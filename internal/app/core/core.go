@@ -2,8 +2,10 @@ package core
 
 import (
 	"os"
+	"sync/atomic"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/fleet"
 	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/process/admission"
@@ -27,7 +29,7 @@ type Core struct {
 	Dirs   config.Dirs
 	Config *config.Loaded
 	warn   func(string)
-	fleet  *shared
+	fleet  *atomic.Pointer[fleet.Fleet]
 }
 
 // New loads the configuration. Its error is a *config.Error when a file, a variable or a
@@ -42,7 +44,7 @@ func New(o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Core{Dirs: dirs, Config: loaded, warn: o.Warn, fleet: &shared{}}, nil
+	return &Core{Dirs: dirs, Config: loaded, warn: o.Warn, fleet: &atomic.Pointer[fleet.Fleet]{}}, nil
 }
 
 // Getenv looks names up in an environment; the last entry counts, as for execve(2).

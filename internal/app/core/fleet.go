@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -16,44 +15,37 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// shared is the connection of a process, which everybody who has a [Core] of it uses.
-type shared struct {
-	mu    sync.Mutex
-	fleet *fleet.Fleet
-}
-
 // OpenFleet returns what hosts share; nil where [fleet] names no server. Nothing is opened before its first use. All callers get the same one, which
 // ends with the process.
-func (c *Core) OpenFleet(s config.Settings) (*fleet.Fleet, error) {
-	if s.Fleet.URL == "" {
-		return nil, nil
+func (c *Core) OpenFleet(s config.Settings) *fleet.Fleet {
+	if f := c.fleet.Load(); f != nil || s.Fleet.URL == "" {
+		return f
 	}
-	state, err := c.Dirs.State()
-	if err != nil {
-		return nil, err
+	o := fleet.Options{URL: s.Fleet.URL, Credentials: s.Fleet.Credentials}
+	if state, err := c.Dirs.State(); err == nil {
+		o.Dir = filepath.Join(state, "fleet")
 	}
-	c.fleet.mu.Lock()
-	defer c.fleet.mu.Unlock()
-	if c.fleet.fleet == nil {
-		c.fleet.fleet = fleet.New(fleet.Options{URL: s.Fleet.URL, Credentials: s.Fleet.Credentials, Dir: filepath.Join(state, "fleet")})
-	}
-	return c.fleet.fleet, nil
+	c.fleet.CompareAndSwap(nil, fleet.New(o))
+	return c.fleet.Load()
 }
 
-// HostKey returns how the fleet names this host: a name that people know, and an ID that nobody else has. It is that of the state
+// JoinFleet returns the same, and how the fleet names this host: a name that people know, and an ID that nobody else has. It is that of the state
 // directory, which nodes of a cluster may share: the name tells them apart.
-func (c *Core) HostKey(s config.Settings) (k hosts.Key, err error) {
+func (c *Core) JoinFleet(s config.Settings) (f *fleet.Fleet, k hosts.Key, err error) {
+	if f = c.OpenFleet(s); f == nil {
+		return nil, k, nil
+	}
 	state, err := c.Dirs.EnsureState()
 	if err != nil {
-		return k, err
+		return nil, k, err
 	}
 	if k.Name = s.Fleet.Host; k.Name == "" {
 		if k.Name, err = os.Hostname(); err != nil {
-			return k, err
+			return nil, k, err
 		}
 	}
 	k.ID, err = hostID(filepath.Join(state, "fleet"))
-	return k, err
+	return f, k, err
 }
 
 // hostID returns the ID in a directory's file, which it makes the first time. Of two processes that make it the first one's counts.
@@ -81,11 +73,10 @@ func hostID(dir string) (string, error) {
 
 // AnnounceHost tells the other hosts of this one and of the run of this process, nil for a daemon, until end is called. Without a fleet it does nothing.
 func (c *Core) AnnounceHost(s config.Settings, own *hosts.Own) (end func()) {
-	f, err := c.OpenFleet(s)
-	if err != nil || f == nil {
+	f, key, err := c.JoinFleet(s)
+	if f == nil && err == nil {
 		return func() {}
 	}
-	key, err := c.HostKey(s)
 	state, stateErr := c.Dirs.State()
 	runtime, runtimeErr := c.Dirs.EnsureRuntime()
 	if err := errors.Join(err, stateErr, runtimeErr); err != nil {

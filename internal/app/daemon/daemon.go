@@ -154,9 +154,11 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 		parts = append(parts, servers.Routes)
 		defer func() { err = errors.Join(err, servers.Close()) }()
 	}
-	fleet := watch.OpenFleet(app, settings)
+	fleet := watch.OpenHosts(app, settings, false)
 	defer fleet.Close()
-	watch.ShowFleet(all, fleet)
+	if fleet != nil {
+		all.ShowFleet(fleet.Now)
+	}
 	board, err := watch.NewDashboard(app, settings, token, o.Version, o.Ledger, fleet)
 	if err != nil {
 		return err
@@ -256,9 +258,9 @@ var baseVariables = map[proxy.Provider]string{
 
 // openReplicas opens what replicas share of conversations; nil without a fleet, and, with a warning, without a token to seal it with.
 func openReplicas(ctx context.Context, app *core.Core, settings config.Settings, token string) (*windows.Logs, error) {
-	f, err := app.OpenFleet(settings)
-	if f == nil || err != nil {
-		return nil, err
+	f := app.OpenFleet(settings)
+	if f == nil {
+		return nil, nil
 	}
 	logs, err := windows.Open(ctx, f, windows.Options{Secret: token, Warn: app.Warn})
 	if errors.Is(err, windows.ErrNoSecret) { // alone it needs none, and the fleet does more than this

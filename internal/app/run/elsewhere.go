@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
@@ -25,48 +27,53 @@ const (
 
 // openHistory returns what the hosts of the fleet remember together; nil without a fleet.
 func (a *app) openHistory(s config.Settings) (*fleethistory.History, error) {
-	f, err := a.OpenFleet(s)
-	if err != nil || f == nil {
-		return nil, err
+	f := a.OpenFleet(s)
+	if f == nil {
+		return nil, nil
 	}
 	state, err := a.Dirs.State()
-	if err != nil {
-		return nil, err
+	return fleethistory.New(f, state), err
+}
+
+// ask returns what the fleet has seen of the tool of p, nothing without a fleet, and waits so long at most.
+func (a *app) ask(ctx context.Context, p *decision, wait time.Duration) (seen fleethistory.Seen, err error) {
+	h, err := a.openHistory(p.Settings)
+	if h == nil || err != nil {
+		return seen, err
 	}
-	return fleethistory.New(f, state), nil
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return h.Read(ctx, p.Project.Shared(), p.learnsAs(), p.Variant)
 }
 
 // elsewhere returns the histories of other hosts for the estimate of p: what was imported, then the fleet's, for which it waits so long at
 // most. What goes wrong is in p.fleetNote afterwards.
-func (a *app) elsewhere(p *decision, wait time.Duration) (all []estimate.Elsewhere) {
+func (a *app) elsewhere(p *decision, wait time.Duration) []estimate.Elsewhere {
 	state, err := a.Dirs.State()
 	if err != nil {
 		return nil
 	}
-	all = append(all, estimate.Elsewhere{Source: estimate.SourceImport, Samples: func() (project, others []estimate.Sample) {
-		imported := usage.OpenImported(state, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
-		return a.inputOfImported(imported, p)
-	}})
-	h, err := a.openHistory(p.Settings)
-	if err != nil {
-		p.fleetNote = "the fleet is not asked: " + err.Error()
+	imported := func() (project, others []estimate.Sample) {
+		h := usage.OpenImported(state, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
+		here, err := h.Variants(p.Project.Shared(), p.learnsAs())
+		all, allErr := h.ToolRuns(p.learnsAs())
+		if err = errors.Join(err, allErr); err != nil {
+			a.Warn("nothing of the imported history is used: " + err.Error())
+		}
+		all = slices.DeleteFunc(all, func(r usage.Run) bool { return r.Variant != p.Variant })
+		return estimate.FromRuns(here[p.Variant]), estimate.FromRuns(all)
 	}
-	if h == nil {
-		return all
-	}
-	return append(all, estimate.Elsewhere{Source: estimate.SourceFleet, Samples: func() (project, others []estimate.Sample) {
-		ctx, cancel := context.WithTimeout(context.Background(), wait)
-		defer cancel()
-		seen, err := h.Read(ctx, p.Project.Shared(), p.learnsAs(), p.Variant)
+	fleets := func() (project, others []estimate.Sample) {
+		p.seen, err = a.ask(context.Background(), p, wait)
 		switch {
 		case err != nil:
 			p.fleetNote = "what other hosts needed is not known, it goes by what this one knows: " + err.Error()
-		case seen.LeftOut > 0:
-			p.fleetNote = fmt.Sprintf("%s of the fleet about this tool cannot be, and are left out", limit.Count(seen.LeftOut, "value"))
+		case p.seen.LeftOut > 0:
+			p.fleetNote = fmt.Sprintf("%s of the fleet about this tool cannot be, and are left out", limit.Count(p.seen.LeftOut, "value"))
 		}
-		p.seen = seen
-		return estimate.FromRuns(seen.Project), estimate.FromRuns(seen.All)
-	}})
+		return estimate.FromRuns(p.seen.Project), estimate.FromRuns(p.seen.All)
+	}
+	return []estimate.Elsewhere{{Source: estimate.SourceImport, Samples: imported}, {Source: estimate.SourceFleet, Samples: fleets}}
 }
 
 // Elsewhere returns what the fleet has seen of a command's tool: in the project of the working directory, and in all, whose key is "". Without a
@@ -77,13 +84,7 @@ func Elsewhere(ctx context.Context, c *core.Core, command ...string) (list []usa
 	if err := a.name(p, "", command); err != nil {
 		return nil, err
 	}
-	h, err := a.openHistory(p.Settings)
-	if h == nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, askWait)
-	defer cancel()
-	seen, err := h.Read(ctx, p.Project.Shared(), p.learnsAs(), p.Variant)
+	seen, err := a.ask(ctx, p, askWait)
 	if err != nil {
 		return nil, err
 	}
@@ -100,33 +101,12 @@ func Elsewhere(ctx context.Context, c *core.Core, command ...string) (list []usa
 	return list, nil
 }
 
-func (a *app) inputOfImported(imported *usage.History, p *decision) (project, others []estimate.Sample) {
-	off := func(err error) { a.Warn("nothing of the imported history is used: " + err.Error()) }
-	here, err := imported.Variants(p.Project.Shared(), p.learnsAs())
-	if err != nil {
-		off(err)
-	}
-	project = estimate.FromRuns(here[p.Variant])
-	runs, err := imported.ToolRuns(p.learnsAs())
-	if err != nil {
-		off(err)
-	}
-	for _, r := range runs {
-		if s, ok := estimate.FromRun(r); ok && r.Variant == p.Variant {
-			others = append(others, s)
-		}
-	}
-	return project, others
-}
-
 // FleetState says whether the fleet answers, and what waits for it here.
 type FleetState struct {
 	URL string `json:"url"`
 	// Why says why it does not answer, "" where it does.
-	Why      string `json:"why,omitempty"`
-	Server   string `json:"server,omitempty"`
-	Servers  int    `json:"servers,omitempty"`
-	Replicas int    `json:"replicas,omitempty"`
+	Why string `json:"why,omitempty"`
+	fleet.Status
 	// Waiting counts the runs of this host of which the fleet does not know yet, Dropped those that made room for newer ones.
 	Waiting int `json:"waiting"`
 	Dropped int `json:"dropped"`
@@ -142,13 +122,12 @@ func fleetState(ctx context.Context, c *core.Core, s config.Settings) *FleetStat
 	defer f.Close()
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	at, err := f.Bucket(fleet.History).Status(ctx)
-	state.Server, state.Servers, state.Replicas = at.Server, at.Servers, at.Replicas
+	var err error
+	if state.Status, err = f.Bucket(fleet.History).Status(ctx); err != nil {
+		state.Why = err.Error()
+	}
 	if dir, err := c.Dirs.State(); err == nil {
 		state.Waiting, state.Dropped, _, _ = fleethistory.New(f, dir).Waiting()
-	}
-	if err != nil {
-		state.Why = err.Error()
 	}
 	return state
 }

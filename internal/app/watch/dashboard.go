@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/submit"
 	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/systemd"
@@ -37,7 +38,7 @@ type Dashboard struct {
 }
 
 // NewDashboard returns the dashboard. token is that of the listener, "" makes one for this start; a nil ledger leaves its page out, and so does a nil fleet.
-func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger Ledger, fleet *Fleet) (*Dashboard, error) {
+func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger Ledger, fleet *hosts.View) (*Dashboard, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {
 		return nil, fmt.Errorf("the dashboard shows what is kept of runs: %w", err)
@@ -56,7 +57,7 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 		Cut: func(id string) (any, error) { return cutOf(c, id) },
 	}
 	if fleet != nil {
-		o.Alerts = fleet.alerts
+		o.Alerts = func(at time.Time) []dashboard.Alert { return alertsOf(fleet.Now(), at) }
 	}
 	d, err := dashboard.New(o)
 	return &Dashboard{d, c}, err
@@ -142,7 +143,7 @@ func Serve(ctx context.Context, c *core.Core, o Options) (err error) {
 	}
 	sender := SendTraces(c, settings, o.Version)
 	defer func() { err = errors.Join(err, sender.Close()) }()
-	fleet := OpenFleet(c, settings)
+	fleet := OpenHosts(c, settings, false)
 	defer fleet.Close()
 	d, err := NewDashboard(c, settings, token, o.Version, o.Ledger, fleet)
 	if err != nil {
@@ -164,7 +165,9 @@ func Serve(ctx context.Context, c *core.Core, o Options) (err error) {
 	}
 	defer all.Close()
 	ShowTraces(all, sender)
-	ShowFleet(all, fleet)
+	if fleet != nil {
+		all.ShowFleet(fleet.Now)
+	}
 	taking := make(chan struct{})
 	quiet := func() {}
 	if o.Notify {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
@@ -14,7 +13,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/watch/dashboard"
-	"github.com/plimsoll/plimsoll/internal/watch/metrics"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -24,21 +22,20 @@ const (
 	lookTime = 2 * time.Second
 	// spendTime is that for what the other hosts spent.
 	spendTime = 5 * time.Second
-	// lookedAt is the time for which the runs of other hosts are followed after somebody looked at them.
-	lookedAt = time.Minute
 )
 
-// OpenHosts begins to follow the other hosts of a fleet, with their runs or without; nil where there is no fleet. The caller closes it.
-func OpenHosts(c *core.Core, s config.Settings, withRuns bool) (*hosts.View, error) {
-	f, err := c.OpenFleet(s)
-	if f == nil || err != nil {
-		return nil, err
-	}
-	key, err := c.HostKey(s)
+// OpenHosts begins to follow the other hosts of a fleet, with their runs or without; nil where there is no fleet, or with a warning. The caller closes
+// it.
+func OpenHosts(c *core.Core, s config.Settings, withRuns bool) *hosts.View {
+	f, key, err := c.JoinFleet(s)
 	if err != nil {
-		return nil, fmt.Errorf("the other hosts are not shown: %w", err)
+		c.Warn("the other hosts are not shown: " + err.Error())
+		return nil
 	}
-	return hosts.Open(f, key, withRuns), nil
+	if f == nil {
+		return nil
+	}
+	return hosts.Open(f, key, withRuns)
 }
 
 // AwayWords says since when, and why, the fleet cannot be reached, "" while it can.
@@ -49,100 +46,28 @@ func AwayWords(now hosts.Now) string {
 	return fmt.Sprintf("only this host is shown since %s: %v", now.Since.Local().Format("15:04:05"), now.Away)
 }
 
-// Fleet follows the other hosts for a daemon: their sums always, for metrics, and their runs while somebody looks at them. nil is no fleet.
-type Fleet struct {
-	core     *core.Core
-	settings config.Settings
-	sums     *hosts.View
-
-	mu     sync.Mutex
-	runs   *hosts.View // nil while nobody looks
-	unlook *time.Timer
-	closed bool
-}
-
-// OpenFleet begins to follow them.
-func OpenFleet(c *core.Core, s config.Settings) *Fleet {
-	sums, err := OpenHosts(c, s, false)
+// look looks once at the other hosts and their runs.
+func look(ctx context.Context, c *core.Core) hosts.Now {
+	s, err := c.Config.For("")
 	if err != nil {
-		c.Warn(err.Error())
+		return hosts.Now{}
 	}
-	if sums == nil {
-		return nil
-	}
-	return &Fleet{core: c, settings: s, sums: sums}
-}
-
-// Close ends it.
-func (f *Fleet) Close() {
-	if f == nil {
-		return
-	}
-	f.mu.Lock()
-	f.closed = true
-	f.mu.Unlock()
-	f.stopRuns()
-	f.sums.Close()
-}
-
-func (f *Fleet) stopRuns() {
-	f.mu.Lock()
-	v := f.runs
-	f.runs = nil
-	f.mu.Unlock()
-	if v != nil {
-		v.Close()
-	}
-}
-
-// look returns the other hosts with their runs. The first look waits for them, within ctx.
-func (f *Fleet) look(ctx context.Context) hosts.Now {
-	f.mu.Lock()
-	if f.runs == nil && !f.closed {
-		f.runs, _ = OpenHosts(f.core, f.settings, true) // that it opens is known from sums
-		f.unlook = time.AfterFunc(lookedAt, f.stopRuns)
-	}
-	v := f.runs
+	v := OpenHosts(c, s, true)
 	if v == nil {
-		f.mu.Unlock()
-		return f.sums.Now()
+		return hosts.Now{}
 	}
-	f.unlook.Reset(lookedAt)
-	f.mu.Unlock()
+	defer v.Close()
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	v.Wait(ctx)
 	return v.Now()
 }
 
-// ShowFleet adds the other hosts to the metrics.
-func ShowFleet(all *metrics.Runs, f *Fleet) {
-	if f == nil {
-		return
-	}
-	all.ShowFleet(func() metrics.Fleet {
-		now := f.sums.Now()
-		m := metrics.Fleet{Hosts: len(now.Hosts), Gone: len(now.Gone)}
-		if now.Away != nil {
-			m.Away = time.Since(now.Since)
-		}
-		for _, h := range now.Hosts {
-			m.Running, m.Waiting = m.Running+h.Running, m.Waiting+h.Waiting
-			m.TotalBytes, m.AvailableBytes = m.TotalBytes+h.TotalBytes, m.AvailableBytes+h.AvailableBytes
-			if !h.Oldest.IsZero() {
-				m.Oldest = max(m.Oldest, time.Since(h.Oldest))
-			}
-		}
-		return m
-	})
-}
-
 // oldQueue is the wait on another host after which an alert is given.
 const oldQueue = 15 * time.Minute
 
-// alerts are those about the fleet, for the dashboard.
-func (f *Fleet) alerts(at time.Time) (list []dashboard.Alert) {
-	now := f.sums.Now()
+// alertsOf returns those about the fleet, for the dashboard.
+func alertsOf(now hosts.Now, at time.Time) (list []dashboard.Alert) {
 	if now.Away != nil {
 		return []dashboard.Alert{{Level: "warning", Tool: "The fleet", What: "fleet", Time: now.Since, Help: "plimsoll top", Text: AwayWords(now)}}
 	}
@@ -192,22 +117,7 @@ func ListEverywhere(ctx context.Context, c *core.Core, f Filter) ([]runs.Entry, 
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.Config.For("")
-	if err != nil {
-		return nil, err
-	}
-	v, err := OpenHosts(c, s, true)
-	if v == nil {
-		if err != nil {
-			c.Warn(err.Error())
-		}
-		return list, nil
-	}
-	defer v.Close()
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	v.Wait(ctx)
-	now := v.Now()
+	now := look(ctx, c)
 	if words := AwayWords(now); words != "" {
 		c.Warn(words)
 	}
@@ -232,9 +142,8 @@ func addOthers(ctx context.Context, c *core.Core, o SpendOptions, sums map[strin
 		c.Warn("this is what runs of this host spent: other hosts tell what they spent by day, tool and model")
 		return
 	}
-	f, err := c.OpenFleet(s)
-	key, keyErr := c.HostKey(s)
-	if err := errors.Join(err, keyErr); err != nil {
+	f, key, err := c.JoinFleet(s)
+	if err != nil {
 		c.Warn("only what this host spent is shown: " + err.Error())
 		return
 	}
@@ -247,29 +156,11 @@ func addOthers(ctx context.Context, c *core.Core, o SpendOptions, sums map[strin
 			name += "~" + d.ID[:4]
 		}
 		ids[name] = d.ID
-		counted := map[string]bool{}
-		for i := range d.Rows {
-			r := &d.Rows[i]
-			if o.Tool != "" && r.Tool != o.Tool {
-				continue
+		began, _ := time.ParseInLocation(time.DateOnly, d.Day, time.Local)
+		for tool, spent := range d.Tools {
+			if o.Tool == "" || o.Tool == tool {
+				addSpent(sums, &runs.Entry{Tool: tool, Host: name, Started: began, Observed: runs.Observed{Usage: spent.Usage}}, spent.Runs, o.By, price)
 			}
-			at := map[string]string{"day": d.Day, "tool": r.Tool, "model": r.Model, "host": name}[o.By]
-			sum := sums[at]
-			if sum == nil {
-				sum = &Spent{Key: at}
-				sums[at] = sum
-			}
-			switch {
-			case o.By == "tool" || o.By == "model" || o.Tool != "":
-				sum.Runs += r.Runs
-			case !counted[at]:
-				counted[at] = true
-				sum.Runs += d.Runs
-			}
-			sum.add(&runs.Usage{
-				Model: r.Model, Upstream: r.Upstream, Plan: r.Plan, Input: r.Input, Cached: r.Cached, Written: r.Written, Output: r.Output,
-				Reasoning: r.Reasoning, Guessed: r.Guessed, Cost: r.Cost, Unpriced: r.Unpriced,
-			}, price)
 		}
 	})
 	switch {

@@ -78,10 +78,10 @@ func TestAllHostsAreShown(t *testing.T) {
 	own.Observe(journal.Record{Time: time.Now().Add(-time.Hour), Event: journal.Waiting{Position: 1, Reason: "memory"}})
 	end := other.AnnounceHost(other.settings, own)
 	defer func() { end() }()
-	daemon := OpenFleet(here.Core, here.settings)
+	daemon := OpenHosts(here.Core, here.settings, false)
 	defer daemon.Close()
 	wait.Until(t, "the other host and its run are seen, and what it spent", func() bool {
-		now := daemon.look(t.Context())
+		now := look(t.Context(), here.Core)
 		return len(now.Hosts) == 1 && len(now.Hosts[0].Runs) == 1 && now.Hosts[0].Cost == 6
 	})
 
@@ -139,7 +139,7 @@ func TestAllHostsAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer all.Close()
-	ShowFleet(all, daemon)
+	all.ShowFleet(daemon.Now)
 	var scraped bytes.Buffer
 	if err := all.Write(&scraped); err != nil {
 		t.Fatal(err)
@@ -149,13 +149,13 @@ func TestAllHostsAreShown(t *testing.T) {
 			t.Errorf("no %q in\n%s", line, scraped.String())
 		}
 	}
-	alerts := daemon.alerts(time.Now())
+	alerts := alertsOf(daemon.Now(), time.Now())
 	if len(alerts) != 1 || alerts[0].Tool != "Host other" || alerts[0].What != "waiting" || !strings.Contains(alerts[0].Text, "1 wait there") {
 		t.Errorf("%+v", alerts)
 	}
 
 	s.Kill()
-	wait.Until(t, "the fleet is away", func() bool { return AwayWords(daemon.sums.Now()) != "" })
+	wait.Until(t, "the fleet is away", func() bool { return AwayWords(daemon.Now()) != "" })
 	if list, err = ListEverywhere(t.Context(), here.Core, Filter{}); err != nil || len(list) != 1 {
 		t.Errorf("%+v %v", list, err)
 	}
@@ -165,7 +165,7 @@ func TestAllHostsAreShown(t *testing.T) {
 	if got := sums(SpendOptions{By: "host"}); got != `["here",1,1000,1]` || !strings.Contains(here.warned(), "only what this host spent is shown: the fleet is away") {
 		t.Error(got)
 	}
-	if alerts = daemon.alerts(time.Now()); len(alerts) != 1 || alerts[0].What != "fleet" {
+	if alerts = alertsOf(daemon.Now(), time.Now()); len(alerts) != 1 || alerts[0].What != "fleet" {
 		t.Errorf("%+v", alerts)
 	}
 }
@@ -173,7 +173,7 @@ func TestAllHostsAreShown(t *testing.T) {
 // Without a fleet there is no page, and nothing is opened.
 func TestNoFleet(t *testing.T) {
 	m := newMachine(t, "here", "")
-	if f := OpenFleet(m.Core, m.settings); f != nil {
+	if f := OpenHosts(m.Core, m.settings, false); f != nil {
 		t.Error("a fleet")
 	}
 	if _, there := hostsPage(source{core: m.Core}); there {

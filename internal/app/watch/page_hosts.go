@@ -19,8 +19,7 @@ func init() { addPage(5, hostsPage) }
 // hostsPage returns the page with the hosts of a fleet and the runs on them; false where there is no fleet.
 func hostsPage(s source) (dashboard.Page, bool) {
 	return dashboard.TablesPage("hosts", "Hosts", func(ctx context.Context) ([]*dashboard.Table, error) {
-		now := s.fleet.look(ctx)
-		return []*dashboard.Table{hostsTable(now, hostName(s.core)), otherRuns(now)}, nil
+		return []*dashboard.Table{hostsTable(s.fleet.Now(), hostName(s.core)), otherRuns(look(ctx, s.core))}, nil
 	}), s.fleet != nil
 }
 
@@ -37,9 +36,6 @@ func hostsTable(now hosts.Now, here string) *dashboard.Table {
 		{Name: "Tokens today", Kind: dashboard.Tokens},
 		{Name: "Cost today"},
 	}}
-	if now.LeftOut > 0 {
-		t.Note = fmt.Sprintf("Not all are held: %s or the runs on them are left out.", limit.Count(now.LeftOut, "host"))
-	}
 	add := func(name, note, state string, h *hosts.Host) {
 		var oldest any
 		if !h.Oldest.IsZero() {
@@ -84,6 +80,9 @@ func otherRuns(now hosts.Now) *dashboard.Table {
 		{Name: "Age", Kind: dashboard.Duration},
 		{Name: "Cost"},
 	}}
+	if now.LeftOut > 0 {
+		t.Note = fmt.Sprintf("Not all are held: %s or the runs on them are left out.", limit.Count(now.LeftOut, "host"))
+	}
 	type of struct {
 		host *hosts.Host
 		run  *hosts.Run

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/watch/dashboard"
 )
@@ -12,8 +13,8 @@ import (
 // source is the input of pages.
 type source struct {
 	core   *core.Core
-	ledger Ledger // nil where nobody knows it
-	fleet  *Fleet // nil where there is none
+	ledger Ledger      // nil where nobody knows it
+	fleet  *hosts.View // nil where there is none
 }
 
 // makePage returns a page; false leaves it out.

@@ -84,27 +84,31 @@ func spentBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool
 func sumsBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool)) map[string]*Spent {
 	sums := map[string]*Spent{}
 	for i := range list {
-		e := &list[i]
-		counted := map[string]bool{}
-		for _, u := range e.Usage {
-			if u.Through && by != "run" { // the outer run has it
-				continue
-			}
-			key := spendKey(e, &u, by)
-			s := sums[key]
-			if s == nil {
-				s = &Spent{Key: key}
-				sums[key] = s
-			}
-			if !counted[key] {
-				counted[key] = true
-				s.Runs++
-				s.addPlans(e.Plans)
-			}
-			s.add(&u, price)
-		}
+		addSpent(sums, &list[i], 1, by, price)
 	}
 	return sums
+}
+
+// addSpent adds what one run has spent, or so many in one entry.
+func addSpent(sums map[string]*Spent, e *runs.Entry, times int, by string, price func(runs.Usage) (float64, bool)) {
+	counted := map[string]bool{}
+	for _, u := range e.Usage {
+		if u.Through && by != "run" { // the outer run has it
+			continue
+		}
+		key := spendKey(e, &u, by)
+		s := sums[key]
+		if s == nil {
+			s = &Spent{Key: key}
+			sums[key] = s
+		}
+		if !counted[key] {
+			counted[key] = true
+			s.Runs += times
+			s.addPlans(e.Plans)
+		}
+		s.add(&u, price)
+	}
 }
 
 // sorted returns the sums in the order of by.

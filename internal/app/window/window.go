@@ -183,7 +183,7 @@ func openRate(app *core.Core, s config.Settings, o Options) *rate.Share {
 		dir = filepath.Join(state, "window", "rate")
 	}
 	share := rate.Open(dir, func(err error) { o.Warn("window.rate_queue: " + err.Error()) })
-	if hosts, err := app.OpenFleet(s); err == nil && hosts != nil {
+	if hosts := app.OpenFleet(s); hosts != nil {
 		share.Join(rates.Of(hosts.Bucket(fleet.Rates)))
 	}
 	return share

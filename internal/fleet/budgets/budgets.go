@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -33,8 +32,7 @@ const (
 
 // Store keeps the values, as [fleet.Bucket] does.
 type Store interface {
-	Get(ctx context.Context, key string) (fleet.Entry, error)
-	Change(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error
+	Change(ctx context.Context, key string, change func(old fleet.Entry) ([]byte, error)) error
 }
 
 // Team is the division of budgets among the hosts of a fleet.
@@ -66,42 +64,26 @@ type line struct {
 // taken returns what the budget has less for the others because of this host.
 func (l line) taken() float64 { return max(l.Granted, l.Spent) - l.Gone }
 
-var errSame = errors.New("nothing has changed")
-
 // Key returns the key of a claim's budget.
 func Key(c spend.Claim) string { return fleet.Key(c.Budget, c.Period, c.Project) }
 
 // Divide implements [spend.Team].
 func (t *Team) Divide(ctx context.Context, c spend.Claim) (part spend.Part, err error) {
-	if c.Look {
-		e, err := t.store.Get(ctx, Key(c))
-		if err != nil && !errors.Is(err, fleet.ErrNone) {
-			return part, err
-		}
-		v, err := decode(e.Value)
-		if err == nil {
-			part = v.divide(c, t.name)
-		}
-		return part, err
-	}
-	err = t.store.Change(ctx, Key(c), func(old []byte) ([]byte, error) {
-		v, err := decode(old)
+	err = t.store.Change(ctx, Key(c), func(old fleet.Entry) ([]byte, error) {
+		v, err := decode(old.Value)
 		if err != nil {
 			return nil, err
 		}
-		if _, known := v.Hosts[c.Host]; !known && !v.fold() {
+		if _, known := v.Hosts[c.Host]; !c.Look && !known && !v.fold() {
 			return nil, fmt.Errorf("%w: more than %d hosts hold a share of %s", fleet.ErrRefused, maxLines, c.Budget)
 		}
 		part = v.divide(c, t.name)
 		text, err := json.Marshal(v)
-		if err == nil && bytes.Equal(text, old) && part.Granted <= c.Keep {
-			err = errSame
+		if c.Look || bytes.Equal(text, old.Value) && part.Granted <= c.Keep {
+			return nil, err
 		}
 		return text, err
 	})
-	if errors.Is(err, errSame) {
-		err = nil
-	}
 	return part, err
 }
 
@@ -159,12 +141,12 @@ func (v *value) divide(c spend.Claim, name string) spend.Part {
 	p.Left = max(room-p.Published, 0)
 	mine.Granted = p.Published
 	v.Hosts[c.Host] = mine
-	p.Top = v.top(c)
+	p.Top = v.top()
 	return p
 }
 
-// top returns the hosts that have spent the most, where more than one has.
-func (v *value) top(c spend.Claim) []spend.HostSpent {
+// top returns the hosts that have spent the most.
+func (v *value) top() []spend.HostSpent {
 	byName := map[string]float64{}
 	for _, l := range v.Hosts {
 		if l.Spent > 0 {

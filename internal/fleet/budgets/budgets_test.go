@@ -36,14 +36,14 @@ func (c *cell) Get(context.Context, string) (fleet.Entry, error) {
 	return fleet.Entry{Value: c.values[at], Revision: uint64(at + 1)}, nil
 }
 
-func (c *cell) Change(ctx context.Context, key string, change func([]byte) ([]byte, error)) error {
+func (c *cell) Change(ctx context.Context, key string, change func(fleet.Entry) ([]byte, error)) error {
 	for {
 		e, err := c.Get(ctx, key)
 		if err != nil && !errors.Is(err, fleet.ErrNone) {
 			return err
 		}
-		value, err := change(e.Value)
-		if err != nil {
+		value, err := change(e)
+		if err != nil || value == nil {
 			return err
 		}
 		c.mu.Lock()

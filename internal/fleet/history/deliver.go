@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/fleet"
@@ -30,40 +31,29 @@ func (h *History) Deliver(ctx context.Context) (left int, err error) {
 	if mine, err := filelock.Try(turn, filelock.Exclusive); err != nil || !mine {
 		return 0, err
 	}
+	var gone map[string]bool
+	var failed error
 	for {
 		var lines [][]byte
-		err := h.outbox.locked(func() (err error) {
-			lines, _, err = h.outbox.read()
-			if err == nil && len(lines) == 0 {
-				// Given up within the lock: whoever adds after it finds nobody at work, and delivers.
-				filelock.Unlock(turn)
-			}
-			return err
-		})
-		if err != nil || len(lines) == 0 {
-			return 0, err
-		}
-		gone, failed := h.send(ctx, lines[:min(batch, len(lines))])
-		err = h.outbox.locked(func() error {
-			lines, was, err := h.outbox.read()
+		err := h.outbox.locked(func() error {
+			all, dropped, err := h.outbox.read()
 			if err != nil {
 				return err
 			}
-			kept := lines[:0]
-			for _, line := range lines {
-				if !gone[string(line)] {
-					kept = append(kept, line)
-				}
+			lines = slices.DeleteFunc(all, func(line []byte) bool { return gone[string(line)] })
+			if len(lines) == 0 {
+				dropped = 0
+				// Given up within the lock: whoever adds after it finds nobody at work, and delivers.
+				filelock.Unlock(turn)
+			} else if len(gone) == 0 {
+				return nil
 			}
-			left = len(kept)
-			if left == 0 {
-				was = head{}
-			}
-			return h.outbox.write(kept, was)
+			return h.outbox.write(lines, dropped)
 		})
-		if err := errors.Join(failed, err); err != nil {
-			return left, err
+		if err := errors.Join(failed, err); err != nil || len(lines) == 0 {
+			return len(lines), err
 		}
+		gone, failed = h.send(ctx, lines[:min(batch, len(lines))])
 	}
 }
 

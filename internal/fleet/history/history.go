@@ -1,10 +1,12 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/fleet"
@@ -34,26 +36,22 @@ type Seen struct {
 
 // Read asks the fleet. It returns when ctx ends at the latest.
 func (h *History) Read(ctx context.Context, project, tool, variant string) (s Seen, err error) {
-	type answer struct {
-		runs    []usage.Run
-		leftOut int
-		err     error
+	ask := func(key, project string) (runs []usage.Run, leftOut int, err error) {
+		values, err := h.bucket.Values(ctx, key)
+		runs, leftOut = decode(values, project, tool, variant, time.Now())
+		return runs, leftOut, err
 	}
-	ask := func(key, project string) <-chan answer {
-		got := make(chan answer, 1)
-		go func() {
-			values, err := h.bucket.Values(ctx, key)
-			runs, leftOut := decode(values, project, tool, variant, time.Now())
-			got <- answer{runs, leftOut, err}
-		}()
-		return got
+	var leftOut int
+	var failed error
+	var other sync.WaitGroup
+	other.Go(func() { s.All, leftOut, failed = ask(toolKey(tool, variant), "") })
+	s.Project, s.LeftOut, err = ask(projectKey(project, tool, variant), project)
+	other.Wait()
+	if err = cmp.Or(err, failed); err != nil {
+		return Seen{}, err
 	}
-	one, all := ask(projectKey(project, tool, variant), project), ask(toolKey(tool, variant), "")
-	a, b := <-one, <-all
-	if a.err != nil {
-		return s, a.err
-	}
-	return Seen{Project: a.runs, All: b.runs, LeftOut: a.leftOut + b.leftOut}, b.err
+	s.LeftOut += leftOut
+	return s, nil
 }
 
 // An observation is written under two keys, so that a reader asks for two however many projects a tool has.

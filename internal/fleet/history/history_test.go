@@ -244,7 +244,7 @@ func TestKilledInMidDelivery(t *testing.T) {
 	} else if f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0); err != nil { // and another one was killed while it wrote
 		t.Error(err)
 	} else {
-		_, _ = f.WriteString(`{"project":"g1","tool":"to`)
+		_, _ = f.WriteString("\n" + `{"project":"g1","tool":"to`)
 		_ = f.Close()
 	}
 	late := observed("h", n)

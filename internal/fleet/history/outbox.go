@@ -23,19 +23,14 @@ const (
 	// MaxKept bounds the observations that wait for the fleet, and maxOutbox their bytes.
 	MaxKept   = 10_000
 	maxOutbox = 8 << 20
-	// dropped is the number of the oldest that make room at once.
-	dropped = 500
+	// makesRoom is the number of the oldest that make room at once.
+	makesRoom = 500
 	// lockWait bounds the wait for other processes of this host, which hold the lock for milliseconds.
 	lockWait = 10 * time.Second
 )
 
-// outbox is a file of observations that wait for the fleet, lines with a checksum. The first one is a [head] where some were dropped.
+// outbox is a file of observations that wait for the fleet: lines with a checksum, each behind a line feed. The first one is {"dropped":N} where some made room.
 type outbox struct{ path string }
-
-// A head counts what was dropped because the outbox was full.
-type head struct {
-	Dropped int `json:"dropped"`
-}
 
 func outboxBelow(stateDir string) outbox {
 	return outbox{filepath.Join(stateDir, "fleet", "outbox")}
@@ -52,8 +47,8 @@ func (h *History) Keep(o usage.Observation) error {
 
 // Waiting returns how many observations wait in the outbox, how many were dropped since it was last empty, and its path.
 func (h *History) Waiting() (n, dropped int, path string, err error) {
-	lines, was, err := h.outbox.read()
-	return len(lines), was.Dropped, h.outbox.path, err
+	lines, dropped, err := h.outbox.read()
+	return len(lines), dropped, h.outbox.path, err
 }
 
 func (b outbox) locked(do func() error) error {
@@ -70,7 +65,7 @@ func (b outbox) locked(do func() error) error {
 	return do()
 }
 
-// add appends a line. The caller holds the lock. A line that a killed process began is ended first, and left out by whoever reads it.
+// add appends a line. The caller holds the lock. The line feed before it ends one that a killed process began.
 func (b outbox) add(line []byte) error {
 	f, err := statefile.Open(b.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -82,98 +77,73 @@ func (b outbox) add(line []byte) error {
 		return err
 	}
 	// As long as it can't be full nobody counts: no observation has less than 100 bytes.
-	if size := info.Size() + int64(len(line)) + 1; size > MaxKept*100 || size > maxOutbox {
-		if n, err := countLines(f); err != nil {
-			return err
-		} else if n >= MaxKept || size > maxOutbox {
-			lines, was, err := b.read()
+	if size := info.Size() + int64(len(line)) + 1; size > MaxKept*100 {
+		n, part := 0, make([]byte, 64<<10)
+		for got := 1; got > 0 && n < MaxKept; {
+			got, _ = f.Read(part)
+			n += bytes.Count(part[:got], []byte{'\n'})
+		}
+		if n >= MaxKept || size > maxOutbox {
+			lines, dropped, err := b.read()
 			if err != nil {
 				return err
 			}
-			n := min(len(lines), max(dropped, len(lines)-MaxKept+1))
-			was.Dropped += n
+			n := min(len(lines), max(makesRoom, len(lines)-MaxKept+1))
 			_ = f.Close() // Windows replaces no open file
-			return b.write(append(lines[n:], line), was)
+			return b.write(append(lines[n:], line), dropped+n)
 		}
 	}
-	text := store.AppendLine(nil, line)
-	if info.Size() > 0 {
-		last := make([]byte, 1)
-		if _, err := f.ReadAt(last, info.Size()-1); err != nil {
-			return err
-		}
-		if last[0] != '\n' {
-			text = append([]byte{'\n'}, text...)
-		}
-	}
-	_, err = f.Write(text)
+	text := store.AppendLine([]byte{'\n'}, line)
+	_, err = f.Write(text[:len(text)-1])
 	return err
 }
 
-func countLines(f *os.File) (n int, err error) {
-	part := make([]byte, 64<<10)
-	for at := int64(0); ; {
-		got, err := f.ReadAt(part, at)
-		n += bytes.Count(part[:got], []byte{'\n'})
-		at += int64(got)
-		if errors.Is(err, io.EOF) || at > maxOutbox {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
-		}
-	}
-}
-
-// read returns the whole lines, without those that no observation can be.
-func (b outbox) read() (lines [][]byte, was head, err error) {
-	text, err := b.text()
-	lines, was = parse(text)
-	return lines, was, err
-}
-
-func (b outbox) text() ([]byte, error) {
+// read returns the whole lines, without those that no observation can be, and how many were dropped.
+func (b outbox) read() (lines [][]byte, dropped int, err error) {
 	f, err := statefile.Open(b.path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxOutbox+usage.MaxObservation))
+	text, err := io.ReadAll(io.LimitReader(f, maxOutbox+usage.MaxObservation))
+	lines, dropped = parse(text)
+	return lines, dropped, err
 }
 
-func parse(text []byte) (lines [][]byte, was head) {
+func parse(text []byte) (lines [][]byte, dropped int) {
 	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
 		line, err := store.Text(line)
 		if err != nil || len(line) == 0 || len(line) > usage.MaxObservation {
 			continue
 		}
-		if h := (head{}); bytes.HasPrefix(line, []byte(`{"dropped":`)) && json.Unmarshal(line, &h) == nil && h.Dropped > 0 {
-			was.Dropped += min(h.Dropped, 1<<40-was.Dropped)
+		var head struct{ Dropped int }
+		if bytes.HasPrefix(line, []byte(`{"dropped":`)) && json.Unmarshal(line, &head) == nil && head.Dropped > 0 {
+			dropped += min(head.Dropped, 1<<40-dropped)
 			continue
 		}
 		lines = append(lines, line)
 	}
-	return lines, was
+	return lines, dropped
 }
 
 // write replaces the outbox, and removes one that is empty. The caller holds the lock.
-func (b outbox) write(lines [][]byte, was head) error {
+func (b outbox) write(lines [][]byte, dropped int) error {
 	if len(lines) == 0 {
 		if err := os.Remove(b.path); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
 	}
-	var text []byte
-	if was.Dropped > 0 {
-		text = store.AppendLine(text, fmt.Appendf(nil, `{"dropped":%d}`, was.Dropped))
+	text := []byte{'\n'}
+	if dropped > 0 {
+		text = store.AppendLine(text, fmt.Appendf(nil, `{"dropped":%d}`, dropped))
 	}
 	for _, line := range lines {
 		text = store.AppendLine(text, line)
 	}
 	// A power cut may empty it: this host's own history has the same runs.
-	return atomicfile.Replacement{Name: b.path, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: b.path + ".tmp"}.Write(text)
+	return atomicfile.Replacement{Name: b.path, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: b.path + ".tmp"}.Write(text[:len(text)-1])
 }

@@ -47,16 +47,14 @@ type announcer struct {
 	dir     string
 	members *os.File // locked by all of them
 	speaker *os.File // locked by the one that speaks; nil for others
-	spent   spending
 	memory  *headroom.Reader
-	told    Run // the card as it was written last
+	ended   ended
 }
 
 // Announce tells the fleet of this host and of the run of this process until end is called. It takes no time of the caller's but at the end
 // of the host's last run, at most goodbyeTime.
 func Announce(o Options) (end func()) {
-	a := &announcer{Options: o, dir: filepath.Join(o.Runtime, o.Key.ID)}
-	a.spent = spending{o: &a.Options, size: -1}
+	a := &announcer{Options: o, dir: filepath.Join(o.Runtime, o.Key.ID), ended: ended{size: -1}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -120,47 +118,28 @@ func (a *announcer) speaks() bool {
 	return os.Chtimes(path, now, now) == nil
 }
 
-// writeCard writes what is to be told of the run of this process, or only that it still is so: the process waits beside other people's work.
+// writeCard writes what is to be told of the run of this process.
 func (a *announcer) writeCard() {
 	if a.Own == nil {
 		return
 	}
-	r, now := a.Own.now(), time.Now()
-	if path := a.card(r.ID); !r.near(&a.told) || os.Chtimes(path, now, now) != nil {
-		if text, err := json.Marshal(r); err == nil && len(text) <= maxCard && atomicfile.Write(path, text, 0o600, atomicfile.Volatile) == nil {
-			a.told = r
-		}
+	r := a.Own.now()
+	if text, err := json.Marshal(r); err == nil && len(text) <= maxCard {
+		_ = atomicfile.Write(a.card(r.ID), text, 0o600, atomicfile.Volatile)
 	}
 }
 
 func (a *announcer) card(id string) string { return filepath.Join(a.dir, id+cardEnd) }
 
-// near reports whether nobody would see the difference between two cards of a run.
-func (r *Run) near(before *Run) bool {
-	alike := func(x, y int64) bool { return max(x, y)-min(x, y) <= max(x, y)/64 }
-	same := *before
-	same.Memory, same.Peak, same.CPUMS = r.Memory, r.Peak, r.CPUMS
-	return same == *r && alike(r.Memory, before.Memory) && alike(r.Peak, before.Peak) && r.CPUMS-before.CPUMS < every.Milliseconds()/100
-}
-
 // cards reads what the runs of this host say, and removes what those have left behind that were killed.
 func (a *announcer) cards(now time.Time) (list []Run) {
-	dir, err := os.Open(a.dir)
-	if err != nil {
-		return nil
-	}
-	names, _ := dir.Readdirnames(4 * maxCards)
-	_ = dir.Close()
-	for _, name := range names {
-		path := filepath.Join(a.dir, name)
-		info, err := os.Lstat(path)
-		switch {
-		case err != nil || name == "members" || name == "speaker":
-			continue
-		case now.Sub(info.ModTime()).Abs() > cardAge:
+	paths, _ := filepath.Glob(filepath.Join(a.dir, "*"+cardEnd+"*"))
+	for _, path := range paths {
+		if info, err := os.Lstat(path); err == nil && now.Sub(info.ModTime()).Abs() > cardAge {
 			_ = os.Remove(path)
 			continue
-		case !strings.HasSuffix(name, cardEnd) || len(list) >= maxCards:
+		}
+		if !strings.HasSuffix(path, cardEnd) || len(list) >= maxCards {
 			continue
 		}
 		text, err := statefile.Read(path, maxCard)
@@ -177,86 +156,74 @@ func (a *announcer) cards(now time.Time) (list []Run) {
 func (a *announcer) speak(ctx context.Context, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, every-time.Second)
 	defer cancel()
-	h := Host{Name: a.Key.Name, ID: a.Key.ID, Time: now, Tokens: a.spent.tokens, Cost: a.spent.cost, Plan: a.spent.plan}
+	h := Host{Time: now, Load: Load{Used: a.ended.today}}
 	list := a.cards(now)
 	for i := range list {
-		h.count(&list[i], dayOf(now))
+		load := loadOf(&list[i], dayOf(now))
+		h.plus(&load)
 	}
 	if r, err := a.memory.Read(); err == nil {
 		h.TotalBytes, h.AvailableBytes = int64(r.Capacity()), int64(r.Available(false).Physical)
 	}
 	value, leftOut := encodeRuns(list, now)
 	h.LeftOut = leftOut
-	about, err := json.Marshal(h)
-	if err != nil {
+	if err := a.tell(ctx, h); err != nil {
 		return err
 	}
-	b := a.Fleet.Bucket(fleet.Hosts)
-	if _, err := b.Put(ctx, a.Key.host(), about); err != nil {
-		return err
-	}
-	a.note(true)
-	_, err = b.Put(ctx, a.Key.runs(), value)
-	return errors.Join(err, a.spent.tell(ctx, now))
-}
-
-// note keeps for the processes after this one whether others have heard of this host, who then wait for its last word.
-func (a *announcer) note(heard bool) {
-	if heard && !a.heard() {
+	if !a.heard() {
 		_, _ = a.speaker.WriteAt([]byte("heard\n"), 0)
-	} else if !heard {
-		_ = a.speaker.Truncate(0)
 	}
+	_, err := a.Fleet.Bucket(fleet.Hosts).Put(ctx, a.Key.runs(), value)
+	return errors.Join(err, a.tellSpent(ctx, now))
 }
 
+func (a *announcer) tell(ctx context.Context, h Host) error {
+	h.Name, h.ID = a.Key.Name, a.Key.ID
+	about, err := json.Marshal(h)
+	if err == nil {
+		_, err = a.Fleet.Bucket(fleet.Hosts).Put(ctx, a.Key.host(), about)
+	}
+	return err
+}
+
+// heard reports whether others have heard of this host, who then wait for its last word. The file keeps it for the processes after this one.
 func (a *announcer) heard() bool {
 	info, err := a.speaker.Stat()
 	return err == nil && info.Size() > 0
 }
 
-// count adds a run that lives to the sums of its host.
-func (h *Host) count(r *Run, today string) {
+// loadOf returns the part of a run that lives in the load of its host.
+func loadOf(r *Run, today string) (l Load) {
 	switch {
 	case r.State == runs.Waiting:
-		h.Waiting++
-		if h.Oldest.IsZero() || r.Since.Before(h.Oldest) {
-			h.Oldest = r.Since
-		}
+		l.Waiting, l.Oldest = 1, r.Since
 	case r.Kind == runs.KindRun:
-		h.Running++
+		l.Running = 1
 	}
 	if dayOf(r.Started) == today {
-		h.Tokens, h.Cost, h.Plan = h.Tokens+r.Tokens, h.Cost+r.Cost, h.Plan+r.Plan
+		l.Used = r.Used
 	}
+	return l
 }
 
 // leave ends the part of this process. The last one says so for the host, and what was spent; else the next one speaks.
 func (a *announcer) leave() {
-	defer func() {
-		if a.speaker != nil {
-			_ = filelock.Release(a.speaker)
-		}
-	}()
 	spent := false
 	if a.Own != nil {
 		r := a.Own.now()
 		spent = r.Tokens > 0
 		_ = os.Remove(a.card(r.ID))
 	}
-	if !a.last() || !a.speaks() || !a.heard() && !spent {
-		return
+	if a.last() && a.speaks() && (a.heard() || spent) {
+		now := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), goodbyeTime)
+		defer cancel()
+		if a.tellSpent(ctx, now) == nil && a.tell(ctx, Host{Time: now, Left: true}) == nil {
+			_ = a.speaker.Truncate(0)
+		}
 	}
-	now := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), goodbyeTime)
-	defer cancel()
-	about, err := json.Marshal(Host{Name: a.Key.Name, ID: a.Key.ID, Time: now, Left: true})
-	if err != nil || a.spent.tell(ctx, now) != nil {
-		return
-	}
-	b := a.Fleet.Bucket(fleet.Hosts)
-	if _, err = b.Put(ctx, a.Key.host(), about); err == nil {
-		a.note(false)
-		_ = b.Delete(ctx, a.Key.runs())
+	if a.speaker != nil {
+		_ = filelock.Release(a.speaker)
 	}
 }
 

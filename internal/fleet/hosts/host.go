@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/fleet"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -44,18 +44,8 @@ type Host struct {
 	// Time is the host's own at which it said this; of a host from a [View], ours at which we heard it.
 	Time time.Time `json:"time"`
 	// Left is true in the last word of a host on which nothing of Plimsoll runs any more.
-	Left           bool  `json:"left,omitempty"`
-	TotalBytes     int64 `json:"total_bytes"`
-	AvailableBytes int64 `json:"available_bytes"`
-	Running        int   `json:"running"`
-	Waiting        int   `json:"waiting"`
-	// Oldest is the time at which the run began to wait that waits longest; the zero time without one.
-	Oldest time.Time `json:"oldest_wait,omitzero"`
-	// Tokens, Cost and Plan are what the runs that began today have used: tokens read and written, US dollars paid, and what the tokens of a
-	// subscription would have cost.
-	Tokens int64   `json:"tokens"`
-	Cost   float64 `json:"cost_usd"`
-	Plan   float64 `json:"plan_usd,omitempty"`
+	Left bool `json:"left,omitempty"`
+	Load
 	// LeftOut counts the live runs that are not in Runs, for which there was no room.
 	LeftOut int `json:"left_out,omitempty"`
 	// Runs are the live ones, the largest first; they are in a value of their own.
@@ -65,6 +55,48 @@ type Host struct {
 
 	told time.Time // its own, of Runs
 }
+
+// Load tells what a host has and carries, or all hosts together. Sizes are in bytes.
+type Load struct {
+	Running        int   `json:"running"`
+	Waiting        int   `json:"waiting"`
+	TotalBytes     int64 `json:"total_bytes"`
+	AvailableBytes int64 `json:"available_bytes"`
+	// Oldest is the time at which the run began to wait that waits longest; the zero time without one.
+	Oldest time.Time `json:"oldest_wait,omitzero"`
+	// Used is that by the runs that began today.
+	Used
+}
+
+func (l *Load) plus(x *Load) {
+	l.Running, l.Waiting = l.Running+x.Running, l.Waiting+x.Waiting
+	l.TotalBytes, l.AvailableBytes = l.TotalBytes+x.TotalBytes, l.AvailableBytes+x.AvailableBytes
+	if !x.Oldest.IsZero() && (l.Oldest.IsZero() || x.Oldest.Before(l.Oldest)) {
+		l.Oldest = x.Oldest
+	}
+	l.Used = Used{l.Tokens + x.Tokens, l.Cost + x.Cost, l.Plan + x.Plan}
+}
+
+// Used counts tokens read and written, US dollars paid, and what the tokens of a subscription would have cost.
+type Used struct {
+	Tokens int64   `json:"tokens,omitempty"`
+	Cost   float64 `json:"cost_usd,omitempty"`
+	Plan   float64 `json:"plan_usd,omitempty"`
+}
+
+func (u *Used) add(x *runs.Usage) {
+	switch {
+	case x.Through: // the outer run has it
+		return
+	case x.Plan:
+		u.Plan += x.Cost
+	default:
+		u.Cost += x.Cost
+	}
+	u.Tokens += x.Input + x.Output
+}
+
+func (u *Used) tidy() { u.Tokens, u.Cost, u.Plan = max(0, u.Tokens), max(0, u.Cost), max(0, u.Plan) }
 
 // Run is a live run on a host. Sizes are in bytes.
 type Run struct {
@@ -93,10 +125,7 @@ type Run struct {
 	WindowLimit  int64 `json:"window_limit,omitempty"`
 	Compactions  int64 `json:"compactions,omitempty"`
 	Kills        int   `json:"kills,omitempty"`
-
-	Tokens int64   `json:"tokens,omitempty"`
-	Cost   float64 `json:"cost_usd,omitempty"`
-	Plan   float64 `json:"plan_usd,omitempty"`
+	Used
 }
 
 // told is the value with the runs of a host.
@@ -105,9 +134,8 @@ type told struct {
 	Runs []Run     `json:"runs"`
 }
 
-// encodeRuns returns the value with the largest runs that find room in it, and how many are left out.
+// encodeRuns returns the value with the largest runs that find room in it, which it sorts, and how many are left out.
 func encodeRuns(list []Run, now time.Time) (value []byte, leftOut int) {
-	list = slices.Clone(list)
 	sorting.By(list, func(a, b Run) int { return cmp.Or(cmp.Compare(b.Memory, a.Memory), strings.Compare(a.ID, b.ID)) })
 	all := len(list)
 	list = list[:min(all, maxRuns)]
@@ -129,9 +157,9 @@ func decodeHost(value []byte, now time.Time) (*Host, error) {
 		return nil, errNotOurs
 	}
 	h.Name = clean(h.Name, maxName)
-	h.TotalBytes, h.AvailableBytes, h.Tokens = max(0, h.TotalBytes), max(0, h.AvailableBytes), max(0, h.Tokens)
+	h.TotalBytes, h.AvailableBytes = max(0, h.TotalBytes), max(0, h.AvailableBytes)
 	h.Running, h.Waiting, h.LeftOut = max(0, h.Running), max(0, h.Waiting), max(0, h.LeftOut)
-	h.Cost, h.Plan = max(0, h.Cost), max(0, h.Plan)
+	h.Used.tidy()
 	h.Oldest = shift(h.Oldest, h.Time, now)
 	h.Time = now
 	return h, nil
@@ -155,10 +183,11 @@ func decodeRuns(value []byte, now time.Time) (list []Run, at time.Time, err erro
 func (r *Run) tidy() {
 	r.ID, r.Parent, r.Kind, r.State = clean(r.ID, maxID), clean(r.Parent, maxID), clean(r.Kind, maxID), clean(r.State, maxID)
 	r.Tool, r.Variant, r.Project, r.Reason = clean(r.Tool, maxName), clean(r.Variant, maxName), clean(r.Project, maxName), clean(r.Reason, maxReason)
-	for _, n := range []*int64{&r.Memory, &r.Peak, &r.Limit, &r.Reservation, &r.CPUMS, &r.WindowTokens, &r.WindowLimit, &r.Compactions, &r.Tokens} {
+	for _, n := range []*int64{&r.Memory, &r.Peak, &r.Limit, &r.Reservation, &r.CPUMS, &r.WindowTokens, &r.WindowLimit, &r.Compactions} {
 		*n = max(0, *n)
 	}
-	r.PID, r.Processes, r.Kills, r.Cost, r.Plan = max(0, r.PID), max(0, r.Processes), max(0, r.Kills), max(0, r.Cost), max(0, r.Plan)
+	r.PID, r.Processes, r.Kills = max(0, r.PID), max(0, r.Processes), max(0, r.Kills)
+	r.Used.tidy()
 }
 
 // clean returns a text of another host in at most so many bytes, without what moves a terminal or turns the direction of a page.

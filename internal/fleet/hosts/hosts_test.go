@@ -167,10 +167,10 @@ func TestSpent(t *testing.T) {
 	for range 2 {
 		announce()()
 		list := read(key("bbbb", "b"))
-		if len(list) != 1 || list[0].Day != today || list[0].Runs != 3 || len(list[0].Rows) != 2 {
+		if len(list) != 1 || list[0].Day != today || list[0].Runs != 3 || len(list[0].Tools) != 2 {
 			t.Fatalf("%+v", list)
 		}
-		if r := list[0].Rows[0]; r.Tool != "claude" || r.Runs != 2 || r.Input != 2000 || r.Cost != 0.75 {
+		if r := list[0].Tools["claude"]; r == nil || r.Runs != 2 || len(r.Usage) != 1 || r.Usage[0].Input != 2000 || r.Usage[0].Cost != 0.75 {
 			t.Errorf("%+v", r)
 		}
 	}

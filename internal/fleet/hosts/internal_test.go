@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
 )
 
 // Pretend writes the values of a host with this many runs.
@@ -29,17 +30,15 @@ func pretended(k Key, many int, now time.Time) (about, list []byte) {
 	for i := range all {
 		all[i] = Run{
 			ID: fmt.Sprintf("%s%04d", k.ID[:8], i), Kind: "run", Tool: "claude", Project: "shop", PID: 1000 + i, State: "running", Started: now.Add(-time.Hour),
-			Memory: int64(i) << 20, Peak: 1 << 30, Limit: 4 << 30, Reservation: 2 << 30, CPUMS: 1000, Processes: 7, WindowTokens: 90_000, WindowLimit: 200_000, Tokens: 1000, Cost: 0.5,
+			Memory: int64(i) << 20, Peak: 1 << 30, Limit: 4 << 30, Reservation: 2 << 30, CPUMS: 1000, Processes: 7, WindowTokens: 90_000, WindowLimit: 200_000, Used: Used{Tokens: 1000, Cost: 0.5},
 		}
 	}
-	about, _ = json.Marshal(Host{Name: k.Name, ID: k.ID, Time: now, TotalBytes: 64 << 30, AvailableBytes: 8 << 30, Running: many})
+	about, _ = json.Marshal(Host{Name: k.Name, ID: k.ID, Time: now, Load: Load{TotalBytes: 64 << 30, AvailableBytes: 8 << 30, Running: many}})
 	list, _ = encodeRuns(all, now)
 	return about, list
 }
 
-func viewAt() *View {
-	return &View{own: Key{"ownownown", "own"}, runs: true, ready: make(chan struct{}), hosts: map[string]*Host{}, gone: map[string]*Host{}, leftOut: map[string]bool{}}
-}
+func viewAt() *View { return newView(nil, Key{"ownownown", "own"}, true) }
 
 func (v *View) told(k Key, value []byte, at time.Time) {
 	v.see(fleet.Entry{Key: k.host(), Value: value}, at)
@@ -100,29 +99,6 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// A card is written when there is something to see.
-func TestNearCards(t *testing.T) {
-	r := Run{ID: "a", State: "running", Memory: 100 << 20, Peak: 200 << 20, CPUMS: 1000}
-	for _, c := range []struct {
-		change func(*Run)
-		near   bool
-	}{
-		{func(*Run) {}, true},
-		{func(r *Run) { r.Memory += 1 << 20 }, true},
-		{func(r *Run) { r.CPUMS += 10 }, true},
-		{func(r *Run) { r.Memory += 3 << 20 }, false},
-		{func(r *Run) { r.CPUMS += 100 }, false},
-		{func(r *Run) { r.State = "idle" }, false},
-		{func(r *Run) { r.Kills++ }, false},
-		{func(r *Run) { r.Cost += 0.01 }, false},
-	} {
-		other := r
-		if c.change(&other); other.near(&r) != c.near {
-			t.Errorf("%+v", other)
-		}
-	}
-}
-
 // Runs beyond what is held are counted, and so are hosts.
 func TestBounds(t *testing.T) {
 	v := viewAt()
@@ -156,12 +132,12 @@ func TestBounds(t *testing.T) {
 	if err != nil || len(value) > maxRunsValue || len(list)+left != 5000 || list[0].ID != "4999" || left == 0 {
 		t.Errorf("%d bytes, %d runs, %d left out, the first is %s, %v", len(value), len(list), left, list[0].ID, err)
 	}
-	d := &Day{}
+	d := &Day{Tools: map[string]*Spent{}}
 	for i := range 200 {
-		d.row(Spent{Tool: fmt.Sprint(i)}).Runs++
+		d.add(&runs.Entry{Tool: fmt.Sprint(i), Observed: runs.Observed{Usage: []runs.Usage{{Model: "m", Input: 1}}}})
 	}
-	if n := len(d.Rows); n != maxRows+1 || d.Rows[n-1].Runs != 200-maxRows {
-		t.Errorf("%d rows: %+v", n, d.Rows[n-1])
+	if n := len(d.Tools); n != maxTools+1 || d.Tools[other].Runs != 200-maxTools || d.Runs != 200 {
+		t.Errorf("%d tools: %+v", n, d.Tools[other])
 	}
 }
 
@@ -169,7 +145,7 @@ func TestBounds(t *testing.T) {
 func TestClocks(t *testing.T) {
 	now := time.Now()
 	for _, off := range []time.Duration{-time.Hour, 0, time.Hour} {
-		about, err := json.Marshal(Host{Name: "a", ID: "aaaaaaaa", Time: now.Add(off), Oldest: now.Add(off - time.Minute)})
+		about, err := json.Marshal(Host{Name: "a", ID: "aaaaaaaa", Time: now.Add(off), Load: Load{Oldest: now.Add(off - time.Minute)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +169,7 @@ func FuzzValues(f *testing.F) {
 	f.Add(list)
 	f.Add([]byte(`{"id":"aaaaaaaa","name":"\u001b]0;x\u0007\u202e","time":"2026-11-29T00:00:00Z","running":-1,"oldest_wait":"9999-01-01T00:00:00Z"}`))
 	f.Add([]byte(`{"time":"0001-01-02T00:00:00Z","runs":[{"id":"\u0000","tool":"` + strings.Repeat("ü", 300) + `","memory":-5}]}`))
-	f.Add([]byte(`{"id":"aaaaaaaa","day":"2026-11-29","rows":[{"tool":"\u001b[2J","cost_usd":-1}]}`))
+	f.Add([]byte(`{"id":"aaaaaaaa","day":"2026-11-29","tools":{"\u001b[2J":{"runs":-1,"usage":[{"model":"m","input_tokens":1,"cost_usd":-1}]},"x":null}}`))
 	now := time.Now()
 	f.Fuzz(func(t *testing.T, value []byte) {
 		text := func(s string, most int) {
@@ -222,11 +198,13 @@ func FuzzValues(f *testing.F) {
 			}
 		}
 		if d, err := decodeDay(value); err == nil {
-			for _, r := range d.Rows {
-				text(r.Tool, maxName)
-				text(r.Model, maxName)
-				if r.Cost < 0 || r.Input < 0 {
-					t.Errorf("%+v", r)
+			for name, tool := range d.Tools {
+				text(name, maxName)
+				for _, u := range tool.Usage {
+					text(u.Model, maxName)
+					if u.Cost < 0 || u.Input < 0 || tool.Runs < 0 {
+						t.Errorf("%+v", u)
+					}
 				}
 			}
 		}

@@ -62,16 +62,8 @@ func (o *Own) now() Run {
 	if c := o.run.Fullest(time.Now()); c.Tokens > 0 {
 		out.WindowTokens, out.WindowLimit = c.Tokens, c.Limit
 	}
-	for _, u := range r.Usage {
-		if u.Through { // the outer run has it
-			continue
-		}
-		out.Tokens += u.Input + u.Output
-		if u.Plan {
-			out.Plan += u.Cost
-		} else {
-			out.Cost += u.Cost
-		}
+	for i := range r.Usage {
+		out.add(&r.Usage[i])
 	}
 	return out
 }

@@ -3,8 +3,6 @@ package hosts
 import (
 	"cmp"
 	"context"
-	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,8 +18,6 @@ const (
 	silent = 22 * time.Second
 	// goneFor is the time for which a host that is gone is told of.
 	goneFor = 15 * time.Minute
-	// probeEvery is the time between two questions whether the fleet answers, probeTime how long it may take.
-	probeEvery, probeTime = 4 * time.Second, 2 * time.Second
 	// again is the pause before the next attempt while the fleet is away.
 	again = 2 * time.Second
 )
@@ -42,41 +38,55 @@ type Now struct {
 	LeftOut int
 }
 
+// Sum returns what the others carry together.
+func (n *Now) Sum() (l Load) {
+	for _, h := range n.Hosts {
+		l.plus(&h.Load)
+	}
+	return l
+}
+
 // View follows the hosts of a fleet. Its methods may be called from any goroutine, and none waits for the network.
 type View struct {
 	fleet *fleet.Fleet
 	own   Key
 	runs  bool
-	end   func()
+	end   context.CancelFunc
+	ended chan struct{}
 
 	mu      sync.Mutex
 	hosts   map[string]*Host // by the key of the host
 	gone    map[string]*Host
-	held    int // runs
-	leftOut map[string]bool
+	held    int             // runs
+	leftOut map[string]bool // hosts without room, and without room for their runs
 	now     Now
-	changed bool
+	shown   sync.Once
 	ready   chan struct{} // closed once there is something to show
+}
+
+func newView(f *fleet.Fleet, own Key, runs bool) *View {
+	return &View{
+		fleet: f, own: own, runs: runs, hosts: map[string]*Host{}, gone: map[string]*Host{}, leftOut: map[string]bool{},
+		ended: make(chan struct{}), ready: make(chan struct{}),
+	}
 }
 
 // Open begins to follow the other hosts, with their runs or without. Its owner closes it.
 func Open(f *fleet.Fleet, own Key, runs bool) *View {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	v := &View{fleet: f, own: own, runs: runs, ready: make(chan struct{}), hosts: map[string]*Host{}, gone: map[string]*Host{}, leftOut: map[string]bool{}}
-	v.end = func() {
-		cancel()
-		<-done
-	}
-	go func() {
-		defer close(done)
-		v.follow(ctx)
-	}()
+	v := newView(f, own, runs)
+	ctx, end := context.WithCancel(context.Background())
+	v.end = end
+	go v.follow(ctx)
 	return v
 }
 
-// Close ends it.
-func (v *View) Close() { v.end() }
+// Close ends it; nil is none.
+func (v *View) Close() {
+	if v != nil {
+		v.end()
+		<-v.ended
+	}
+}
 
 // Wait waits until there is something to show, or it is known that the fleet is away, or the context ends.
 func (v *View) Wait(ctx context.Context) {
@@ -94,40 +104,33 @@ func (v *View) Now() Now {
 	if v.now.Away != nil { // what the others said last may not hold any more
 		return Now{Away: v.now.Away, Since: v.now.Since}
 	}
-	if v.now.Own != nil && (v.now.Own.Left || time.Since(v.now.Own.Time) > silent) {
-		v.now.Own = nil
+	now := v.now
+	if now.Own != nil && (now.Own.Left || time.Since(now.Own.Time) > silent) {
+		now.Own = nil
 	}
-	if !v.changed {
-		return v.now
-	}
-	v.changed = false
-	list := slices.Collect(maps.Values(v.hosts))
-	label(list)
-	slices.SortFunc(list, func(a, b *Host) int { return cmp.Or(strings.Compare(a.Label, b.Label), strings.Compare(a.ID, b.ID)) })
-	gone := slices.Collect(maps.Values(v.gone))
-	label(gone)
-	slices.SortFunc(gone, func(a, b *Host) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.ID, b.ID)) })
-	v.now.Hosts, v.now.Gone, v.now.LeftOut = list, gone, len(v.leftOut)
-	return v.now
+	now.Hosts = labelled(v.hosts)
+	slices.SortFunc(now.Hosts, func(a, b *Host) int { return cmp.Or(strings.Compare(a.Label, b.Label), strings.Compare(a.ID, b.ID)) })
+	now.Gone = labelled(v.gone)
+	slices.SortFunc(now.Gone, func(a, b *Host) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.ID, b.ID)) })
+	now.LeftOut = len(v.leftOut)
+	return now
 }
 
-// label tells hosts of one name apart by their IDs. Hosts are copied where that changes something, since somebody may look at them.
-func label(list []*Host) {
+// labelled returns hosts with labels: those of one name are told apart by their IDs. They are copied, since somebody may look at the others.
+func labelled(hosts map[string]*Host) []*Host {
 	named := map[string]int{}
-	for _, h := range list {
+	for _, h := range hosts {
 		named[h.Name]++
 	}
-	for i, h := range list {
-		text := h.Name
-		if named[h.Name] > 1 || text == "" {
-			text += "~" + h.ID[:min(4, len(h.ID))]
+	list := make([]*Host, 0, len(hosts))
+	for _, h := range hosts {
+		one := *h
+		if one.Label = h.Name; named[h.Name] > 1 || h.Name == "" {
+			one.Label += "~" + h.ID[:min(4, len(h.ID))]
 		}
-		if h.Label != text {
-			other := *h
-			other.Label = text
-			list[i] = &other
-		}
+		list = append(list, &one)
 	}
+	return list
 }
 
 // age moves hosts that have fallen silent to those that are gone. While the fleet is away, or was a moment ago, nobody can be heard.
@@ -143,7 +146,6 @@ func (v *View) age(now time.Time) {
 	for key, h := range v.gone {
 		if now.Sub(h.Time) > goneFor {
 			delete(v.gone, key)
-			v.changed = true
 		}
 	}
 }
@@ -153,130 +155,61 @@ func (v *View) drop(key string) {
 	if h := v.hosts[key]; h != nil {
 		v.held -= len(h.Runs)
 		delete(v.hosts, key)
-		v.changed = true
 	}
 	delete(v.leftOut, key)
 }
 
 // follow watches the bucket until the context ends.
 func (v *View) follow(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := v.watch(ctx)
+	defer close(v.ended)
+	pattern := "host.>"
+	if v.runs {
+		pattern = ">"
+	}
+	for {
+		err := v.fleet.Bucket(fleet.Hosts).Watch(ctx, pattern, func(e fleet.Entry, ready bool) {
+			v.answered(nil, ready)
+			if !ready {
+				v.see(e, time.Now())
+			}
+		})
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil {
-			err = errors.New("it does not answer")
-		}
-		v.away(err)
+		v.answered(err, false)
 		select {
 		case <-ctx.Done():
+			return
 		case <-time.After(again):
 		}
 	}
 }
 
-// watch reads what comes until the fleet does not answer.
-func (v *View) watch(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	b := v.fleet.Bucket(fleet.Hosts)
-	if err := v.probe(ctx, b); err != nil {
-		return err
-	}
-	probed := make(chan struct{})
-	go func() {
-		defer close(probed)
-		tick := time.NewTicker(probeEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if err := v.probe(ctx, b); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		}
-	}()
-	defer func() { <-probed }()
-	defer cancel(nil)
-	pattern := "host.>"
-	if v.runs {
-		pattern = ">"
-	}
-	v.there(false)
-	err := b.WatchKeys(ctx, pattern, func(e fleet.Entry, ready bool) {
-		if ready {
-			v.there(true)
-			return
-		}
-		v.see(e, time.Now())
-	})
-	if cause := context.Cause(ctx); err == nil && cause != nil {
-		err = cause
-	}
-	return err
-}
-
-// probe asks for a key that nobody writes: an answer is all that counts.
-func (v *View) probe(ctx context.Context, b *fleet.Bucket) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	if _, err := b.Get(ctx, "probe"); err != nil && !errors.Is(err, fleet.ErrNone) {
-		return err
-	}
-	return nil
-}
-
-// there notes that the fleet answers, and with ready that all was read that there is. Who does not speak within silent from then on is gone.
-func (v *View) there(ready bool) {
+// answered notes that the fleet answers or why it does not, and with ready that all was read that there is. Who does not speak within silent
+// after it is back is gone.
+func (v *View) answered(err error, ready bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.now.Away != nil || v.now.Since.IsZero() {
-		v.now.Away, v.now.Since = nil, time.Now()
-	}
-	if v.now.Ready = ready; ready {
-		v.shown()
-	}
-}
-
-// away notes that the fleet does not answer.
-func (v *View) away(err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.now.Away == nil {
+	if v.now.Since.IsZero() || (err == nil) != (v.now.Away == nil) {
 		v.now.Since = time.Now()
 	}
-	v.now.Away, v.now.Ready = err, false
-	v.shown()
-}
-
-func (v *View) shown() {
-	select {
-	case <-v.ready:
-	default:
-		close(v.ready)
+	v.now.Away, v.now.Ready = err, err == nil && (ready || v.now.Ready)
+	if err != nil || ready {
+		v.shown.Do(func() { close(v.ready) })
 	}
 }
 
 // see takes over a value.
 func (v *View) see(e fleet.Entry, now time.Time) {
 	kind, id, ok := strings.Cut(e.Key, ".")
-	if !ok {
+	if !ok || e.Gone { // one that has aged out is gone when it is silent
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	before := v.hosts[id]
 	switch {
-	case id == strings.TrimPrefix(v.own.host(), "host."):
-		if kind == "host" {
-			v.now.Own, _ = decodeHost(e.Value, now)
-		}
-	case kind == "runs" && before != nil && !e.Gone:
+	case kind == "runs" && before != nil:
 		list, told, err := decodeRuns(e.Value, now)
 		if err != nil {
 			return
@@ -289,27 +222,27 @@ func (v *View) see(e fleet.Entry, now time.Time) {
 		h := *before
 		v.held += len(list) - len(before.Runs)
 		h.Runs, h.told = list, told
-		v.hosts[id], v.changed = &h, true
-	case kind == "host" && !e.Gone: // one that has aged out is gone when it is silent
+		v.hosts[id] = &h
+	case kind == "host":
 		h, err := decodeHost(e.Value, now)
 		switch {
 		case err != nil:
-			return
+		case id == strings.TrimPrefix(v.own.host(), "host."):
+			v.now.Own = h
 		case h.Left:
 			v.drop(id)
 			delete(v.gone, id)
-			v.changed = true
-			return
 		case before == nil && len(v.hosts) >= maxHosts:
 			if len(v.leftOut) < maxHosts {
 				v.leftOut[id] = true
 			}
-			return
-		case before != nil:
-			h.Runs, h.told = before.Runs, before.told
+		default:
+			if before != nil {
+				h.Runs, h.told = before.Runs, before.told
+			}
+			delete(v.gone, id)
+			v.hosts[id] = h
 		}
-		delete(v.gone, id)
-		v.hosts[id], v.changed = h, true
 	}
 }
 

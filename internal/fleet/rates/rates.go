@@ -3,7 +3,6 @@ package rates
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"time"
 
@@ -15,14 +14,11 @@ const (
 	silent = 10 * time.Second
 	// maxHosts bounds those of a key. More than that share without it, as if they were alone.
 	maxHosts = 500
-	// tries bounds the writes of one question: others wrote first.
-	tries = 5
 )
 
 // Store keeps the values, as [fleet.Bucket] does.
 type Store interface {
-	Get(ctx context.Context, key string) (fleet.Entry, error)
-	Write(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+	Change(ctx context.Context, key string, change func(old fleet.Entry) ([]byte, error)) error
 }
 
 // Team is the division of allowances among the hosts of a fleet.
@@ -48,12 +44,7 @@ type queue struct {
 
 // Part tells the others that so many runs of a host are in its queue for an allowance, and returns the host's part of all that are.
 func (t *Team) Part(ctx context.Context, allowance, host string, runs int) (part float64, err error) {
-	key := fleet.Key(allowance)
-	for range tries {
-		e, err := t.store.Get(ctx, key)
-		if err != nil && !errors.Is(err, fleet.ErrNone) {
-			return 0, err
-		}
+	err = t.store.Change(ctx, fleet.Key(allowance), func(e fleet.Entry) ([]byte, error) {
 		var v value
 		if json.Unmarshal(e.Value, &v) != nil || v.Hosts == nil { // nothing is lost by that which is not told again within a second
 			v.Hosts = map[string]queue{}
@@ -73,15 +64,8 @@ func (t *Team) Part(ctx context.Context, allowance, host string, runs int) (part
 		if len(v.Hosts) < maxHosts {
 			v.Hosts[host], v.By = queue{runs, e.Time.UnixMilli()}, host
 		}
-		text, err := json.Marshal(v)
-		if err != nil {
-			return 0, err
-		}
-		if _, err = t.store.Write(ctx, key, text, e.Revision); err == nil {
-			return float64(runs) / (float64(runs) + others), nil
-		} else if !errors.Is(err, fleet.ErrConflict) {
-			return 0, err
-		}
-	}
-	return 0, fleet.ErrConflict
+		part = float64(runs) / (float64(runs) + others)
+		return json.Marshal(v)
+	})
+	return part, err
 }

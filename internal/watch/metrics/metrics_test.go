@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/watch/metrics"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -198,8 +200,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 	all.ShowTraces(func() metrics.Traces {
 		return metrics.Traces{Sending: true, Sent: 5, Dropped: 4, Rejected: 3, Requests: 3, Failures: 1, QueuedBytes: 77}
 	})
-	all.ShowFleet(func() metrics.Fleet {
-		return metrics.Fleet{Away: 90 * time.Second, Hosts: 3, Gone: 1, Running: 7, Waiting: 2, Oldest: time.Hour, TotalBytes: 64, AvailableBytes: 8}
+	all.ShowFleet(func() hosts.Now {
+		busy := &hosts.Host{Load: hosts.Load{Running: 7, Waiting: 2, Oldest: time.Now().Add(-time.Hour), TotalBytes: 64, AvailableBytes: 8}}
+		return hosts.Now{Away: errors.New("no"), Since: time.Now().Add(-90 * time.Second), Hosts: []*hosts.Host{busy, {}, {}}, Gone: []*hosts.Host{{}}}
 	})
 	for _, want := range []string{
 		"plimsoll_fleet_away_seconds 90", `plimsoll_fleet_hosts{state="heard"} 3`, `plimsoll_fleet_hosts{state="gone"} 1`, `plimsoll_fleet_runs{state="running"} 7`,

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -39,8 +40,8 @@ type Runs struct {
 	host func() (Host, bool)
 
 	mu      sync.Mutex
-	traces  func() Traces // nil where none are sent
-	fleet   func() Fleet  // nil where there is none
+	traces  func() Traces    // nil where none are sent
+	fleet   func() hosts.Now // nil where there is none
 	store   *runs.Store
 	adopted time.Time
 }
@@ -78,8 +79,7 @@ func (r *Runs) show(all *instruments) {
 	traces, fleet := r.traces, r.fleet
 	r.mu.Unlock()
 	if fleet != nil {
-		now := fleet()
-		now.show(all)
+		showFleet(all, fleet())
 	}
 	if traces != nil {
 		now := traces()

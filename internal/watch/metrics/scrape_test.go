@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/plimsoll/plimsoll/internal/fleet/hosts"
 	"github.com/plimsoll/plimsoll/internal/watch/metrics"
 )
 
@@ -31,7 +32,7 @@ func daemon(t *testing.T) *metrics.Metrics {
 	all := metrics.NewRuns(used(t), host)
 	t.Cleanup(func() { all.Close() })
 	all.ShowTraces(func() metrics.Traces { return metrics.Traces{Sending: true, Sent: 5} })
-	all.ShowFleet(func() metrics.Fleet { return metrics.Fleet{Hosts: 3, Running: 7} })
+	all.ShowFleet(func() hosts.Now { return hosts.Now{Hosts: []*hosts.Host{{Load: hosts.Load{Running: 7}}}} })
 	m.Add(all)
 	m.ShowAgents(func() []metrics.Agent { return []metrics.Agent{{Name: "argocd", Memory: 20_000, Window: 0.5}} })
 	m.ShowMemory(func() metrics.Memory { return metrics.Memory{Records: 9, Facts: true} })

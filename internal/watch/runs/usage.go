@@ -29,8 +29,8 @@ const maxUsage = 16
 // OtherModels is the name under which the models beyond maxUsage are counted together.
 const OtherModels = "other"
 
-// use adds tokens to those of a model.
-func (o *Observed) use(u Usage) {
+// Use adds tokens to those of a model.
+func (o *Observed) Use(u Usage) {
 	if u.Model == "" || u.Input == 0 && u.Output == 0 {
 		return
 	}
@@ -78,14 +78,14 @@ func (o *Observed) used(e journal.Event) {
 		if e.Status >= 300 {
 			return
 		}
-		o.use(Usage{
+		o.Use(Usage{
 			Model: e.Model, Upstream: e.Upstream, Plan: e.Plan, Through: o.through, Input: max(e.TokensIn, e.GuessIn), Cached: e.CacheRead, Written: e.CacheWrite, Hour: e.CacheHour,
 			Output: max(e.TokensOut, e.GuessOut), Reasoning: e.Reasoning, Guessed: max(e.GuessIn-e.TokensIn, 0) + max(e.GuessOut-e.TokensOut, 0), Cost: e.Cost,
 		})
 	case journal.AgentRequest:
 		o.model = e.Model
 	case journal.AgentQueryEnded:
-		o.use(Usage{Model: o.model, Through: o.through, Input: e.TokensIn, Cached: e.TokensCached, Output: e.TokensOut})
+		o.Use(Usage{Model: o.model, Through: o.through, Input: e.TokensIn, Cached: e.TokensCached, Output: e.TokensOut})
 	}
 }
 
@@ -93,7 +93,7 @@ func (o *Observed) used(e journal.Event) {
 func (o *Observed) abandon() {
 	for n, u := range o.asked {
 		delete(o.asked, n)
-		o.use(u)
+		o.Use(u)
 	}
 }
 

@@ -20,19 +20,12 @@ type view interface {
 	Close()
 }
 
-// Fleet sums up the other hosts. Sizes are in bytes.
+// Fleet sums up the other hosts.
 type Fleet struct {
 	Hosts int `json:"hosts"`
+	hosts.Load
 	// Gone are the names of those that fell silent without a word, the newest first, at most maxGone.
-	Gone           []string `json:"gone,omitempty"`
-	Running        int      `json:"running"`
-	Waiting        int      `json:"waiting"`
-	TotalBytes     int64    `json:"total_bytes"`
-	AvailableBytes int64    `json:"available_bytes"`
-	// OldestWait is the time at which the run began to wait that waits longest on any of them.
-	OldestWait time.Time `json:"oldest_wait,omitzero"`
-	// Cost is in US dollars, of the runs that began today.
-	Cost float64 `json:"cost_usd"`
+	Gone []string `json:"gone,omitempty"`
 	// Away says since when only this host is shown, and why; "" while the fleet can be reached.
 	Away string `json:"away,omitempty"`
 	// LeftOut counts runs of other hosts that match and have no row.
@@ -52,52 +45,39 @@ func (l *Live) others(want Want, now time.Time) (*Fleet, []Row) {
 		return nil, nil
 	}
 	seen := l.hosts.Now()
-	f := &Fleet{Hosts: len(seen.Hosts), Away: watch.AwayWords(seen), reached: seen.Ready || seen.Away != nil}
+	f := &Fleet{Hosts: len(seen.Hosts), Load: seen.Sum(), Away: watch.AwayWords(seen), reached: seen.Ready || seen.Away != nil}
 	for _, h := range seen.Gone[:min(len(seen.Gone), maxGone)] {
 		f.Gone = append(f.Gone, h.Label)
 	}
 	var rows []Row
 	var worst *Row // of the first maxOthers so far, nil while there are fewer
+	first := func() {
+		if len(rows) > maxOthers {
+			rows = append([]Row{}, Arrange(rows, want.Sort, want.Reverse, "")[:maxOthers]...)
+			worst = &rows[maxOthers-1]
+		}
+	}
 	matched := 0
 	for _, h := range seen.Hosts {
-		f.Running, f.Waiting, f.Cost = f.Running+h.Running, f.Waiting+h.Waiting, f.Cost+h.Cost
-		f.TotalBytes, f.AvailableBytes = f.TotalBytes+h.TotalBytes, f.AvailableBytes+h.AvailableBytes
-		if !h.Oldest.IsZero() && (f.OldestWait.IsZero() || h.Oldest.Before(f.OldestWait)) {
-			f.OldestWait = h.Oldest
-		}
 		for i := range h.Runs {
 			r := otherRow(h, &h.Runs[i], now)
 			if !matches(&r, want.Filter) {
 				continue
 			}
 			matched++
-			if worst != nil && !want.before(&r, worst) {
-				continue
+			if worst != nil {
+				if c := compare(&r, worst, want.Sort); c >= 0 && !want.Reverse || c <= 0 && want.Reverse {
+					continue
+				}
 			}
 			if rows = append(rows, r); len(rows) >= 2*maxOthers {
-				rows = firstOthers(rows, want)
-				last := rows[len(rows)-1]
-				worst = &last
+				first()
 			}
 		}
 	}
-	rows = firstOthers(rows, want)
+	first()
 	f.LeftOut = matched - len(rows)
 	return f, rows
-}
-
-// before reports whether a row comes before another in the order that is wanted.
-func (w *Want) before(a, b *Row) bool {
-	c := compare(a, b, w.Sort)
-	return c < 0 && !w.Reverse || c > 0 && w.Reverse
-}
-
-// firstOthers returns the first rows in the order that is wanted.
-func firstOthers(rows []Row, want Want) []Row {
-	if len(rows) <= maxOthers {
-		return rows
-	}
-	return append([]Row{}, Arrange(rows, want.Sort, want.Reverse, "")[:maxOthers]...)
 }
 
 func otherRow(h *hosts.Host, r *hosts.Run, now time.Time) Row {
@@ -134,8 +114,8 @@ func (f *Fleet) line(now time.Time, p painter) string {
 	if f.Hosts > 0 {
 		text += fmt.Sprintf("; %s free of %s; %d running, %d waiting", size(f.AvailableBytes), size(f.TotalBytes), f.Running, f.Waiting)
 	}
-	if !f.OldestWait.IsZero() {
-		text += " since " + shortTime(now.Sub(f.OldestWait))
+	if !f.Oldest.IsZero() {
+		text += " since " + shortTime(now.Sub(f.Oldest))
 	}
 	if f.Cost > 0 {
 		text += "; cost today " + limit.Dollars(f.Cost)

@@ -24,11 +24,11 @@ func (k *known) Close()               {}
 func others(n, each int) []*hosts.Host {
 	var list []*hosts.Host
 	for i := range n {
-		h := &hosts.Host{Name: fmt.Sprint("node-", i), Label: fmt.Sprint("node-", i), ID: "aaaaaaaa", TotalBytes: 64 * gib, AvailableBytes: 8 * gib, Running: each, Cost: 1.5}
+		h := &hosts.Host{Name: fmt.Sprint("node-", i), Label: fmt.Sprint("node-", i), ID: "aaaaaaaa", Load: hosts.Load{TotalBytes: 64 * gib, AvailableBytes: 8 * gib, Running: each, Used: hosts.Used{Cost: 1.5}}}
 		for j := range each {
 			h.Runs = append(h.Runs, hosts.Run{
 				ID: fmt.Sprintf("run%05d", i*each+j), Kind: runs.KindRun, Tool: "claude", Project: "shop", State: runs.Running, Started: noon.Add(-time.Hour),
-				Memory: int64((i*each+j)*7919%(n*each)+1) * mib / 8, Peak: gib, Limit: 4 * gib, CPU: float64(j), WindowTokens: 90_000, WindowLimit: 200_000, Cost: 0.25,
+				Memory: int64((i*each+j)*7919%(n*each)+1) * mib / 8, Peak: gib, Limit: 4 * gib, CPU: float64(j), WindowTokens: 90_000, WindowLimit: 200_000, Used: hosts.Used{Cost: 0.25},
 			})
 		}
 		list = append(list, h)

@@ -81,11 +81,7 @@ func Open(c *core.Core) (*Live, error) {
 	}
 	if s, err := c.Config.For(""); err == nil {
 		l.minFree, l.countSwap = minFreeOf(s), s.CountSwap
-		v, err := watch.OpenHosts(c, s, true)
-		if err != nil {
-			c.Warn(err.Error())
-		}
-		if v != nil {
+		if v := watch.OpenHosts(c, s, true); v != nil {
 			l.hosts = v
 		}
 	}
