@@ -30,7 +30,7 @@ var roomLines = map[string]int{
 	"journal":          1860,
 	"limit":            400,
 	"memory":           16520, // with what tells statements from questions and orders (signs), and what records are named by
-	"process":          25920, // with the use of a run, what refusals name, and the rests of the watches over disks and trees
+	"process":          25950, // with the use of a run, what refusals name, and the rests of the watches over disks and trees
 	"tools":            31040,
 	"watch":            11060, // with what a fleet is measured by, what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
 	"window":           41440, // with what replicas share of conversations, the queue for what providers let through, loops of any agent, prices, and what each answer has cost
