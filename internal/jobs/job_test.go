@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -68,6 +70,17 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// engine is one whose answers are the test's.
+type engine struct {
+	Engine
+	status func() (Status, error)
+}
+
+func (e engine) Status(_ context.Context, refs []Ref) (map[string]Status, error) {
+	s, err := e.status()
+	return map[string]Status{refs[0].ID: s}, err
+}
+
 // Each write comes once and whole, whenever it is looked for, and what comes at the end too.
 func TestTail(t *testing.T) {
 	dir := t.TempDir()
@@ -80,26 +93,40 @@ func TestTail(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var out, errs bytes.Buffer
-	looks := 0
-	err := Tail(context.Background(), dir, &out, &errs, func(context.Context) (bool, error) {
-		switch looks++; looks {
-		case 2:
-			write(OutName, "one\n")
-		case 3:
-			write(OutName, "two\n")
-			write(ErrName, "oh\n")
-		case 5:
-			write(OutName, "last\x00\xff")
+	synctest.Test(t, func(t *testing.T) {
+		var out, errs bytes.Buffer
+		began, looks := time.Now(), 0
+		e := engine{status: func() (Status, error) {
+			switch looks++; looks {
+			case 2:
+				write(OutName, "one\n")
+			case 3:
+				write(OutName, "two\n")
+				write(ErrName, "oh\n")
+				return Status{}, errors.New("no answer")
+			case 8:
+				write(ReportName, "{}")
+			case 9:
+				write(OutName, "last\x00\xff")
+				return Status{Phase: Ended}, nil
+			}
+			return Status{Phase: Running}, nil
+		}}
+		err := Tail(t.Context(), e, Ref{ID: "a", Folder: dir}, &out, &errs)
+		if err != nil || out.String() != "one\ntwo\nlast\x00\xff" || errs.String() != "oh\n" {
+			t.Errorf("%q, %q, %v", out.String(), errs.String(), err)
 		}
-		return looks == 5, nil
+		if took := time.Since(began); took < 35*time.Second || took > 37*time.Second {
+			t.Errorf("it was asked nine times in %v: seldom at first, and at once when the report was there", took)
+		}
+		e.status = func() (Status, error) { return Status{}, errors.New("no answer") }
+		if err := Tail(t.Context(), e, Ref{ID: "a", Folder: dir}, &out, &errs); err == nil || err.Error() != "no answer" {
+			t.Errorf("%v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := Tail(ctx, e, Ref{ID: "a", Folder: dir}, &out, &errs); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
 	})
-	if err != nil || out.String() != "one\ntwo\nlast\x00\xff" || errs.String() != "oh\n" {
-		t.Errorf("%q, %q, %v", out.String(), errs.String(), err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := Tail(ctx, dir, &out, &errs, func(context.Context) (bool, error) { return false, nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
 }

@@ -12,30 +12,54 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// lookEvery is the time between two looks at files that grow.
-const lookEvery = 100 * time.Millisecond
+const (
+	// lookEvery is the time between two looks at files that grow.
+	lookEvery = 100 * time.Millisecond
+	// firstPause and lastPause lie between two questions whether a job is over.
+	firstPause, lastPause = 250 * time.Millisecond, 10 * time.Second
+	// askTime bounds one of them, and maxFailures how many in a row may stay without an answer: some five minutes.
+	askTime, maxFailures = 10 * time.Second, 30
+)
 
-// Tail copies what a job writes to the files [OutName] and [ErrName] in its folder, until over says that it has ended. Over is asked before
-// each look, ten times a second. A file that is not there has nothing yet.
-func Tail(ctx context.Context, folder string, out, errs io.Writer, over func(context.Context) (bool, error)) error {
-	files := []*tailed{{name: OutName, to: out}, {name: ErrName, to: errs}}
-	defer func() {
-		for _, f := range files {
-			f.close()
+// OpenOutput makes the files for what a job writes, which this user alone may read.
+func OpenOutput(folder string) (out, errs *os.File, err error) {
+	const flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if out, err = statefile.Open(filepath.Join(folder, OutName), flag, 0o600); err != nil {
+		return nil, nil, err
+	}
+	if errs, err = statefile.Open(filepath.Join(folder, ErrName), flag, 0o600); err != nil {
+		_ = out.Close()
+	}
+	return out, errs, err
+}
+
+// Tail copies what a job writes to the files [OutName] and [ErrName] in its folder, until the engine says that it has ended: for engines that
+// have it written there. It asks seldom at first, and often once the report is there.
+func Tail(ctx context.Context, e Engine, ref Ref, out, errs io.Writer) error {
+	var read [2]int64
+	asked, pause, failures := time.Now(), firstPause, 0
+	for over := false; !over; {
+		if _, err := os.Lstat(filepath.Join(ref.Folder, ReportName)); err == nil {
+			pause = firstPause
 		}
-	}()
-	for {
-		last, err := over(ctx)
-		if err != nil {
-			return err
-		}
-		for _, f := range files {
-			if err := f.copy(folder); err != nil {
+		if time.Since(asked) >= pause {
+			asking, cancel := context.WithTimeout(ctx, askTime)
+			answers, err := e.Status(asking, []Ref{ref})
+			cancel()
+			if failures++; err == nil {
+				failures = 0
+			} else if failures > maxFailures {
 				return err
 			}
+			at, known := answers[ref.ID]
+			over = err == nil && (!known || at.Phase.Over())
+			asked, pause = time.Now(), min(2*pause, lastPause)
 		}
-		if last {
-			return nil
+		for i, to := range []io.Writer{out, errs} {
+			n, err := copyFrom(filepath.Join(ref.Folder, []string{OutName, ErrName}[i]), read[i], to)
+			if read[i] += n; err != nil {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -43,46 +67,19 @@ func Tail(ctx context.Context, folder string, out, errs io.Writer, over func(con
 		case <-time.After(lookEvery):
 		}
 	}
+	return nil
 }
 
-// tailed is a file that grows. It is read through one handle: a file of another machine's is not seen to grow before it is opened again on
-// some file systems, so the handle is opened anew when there was nothing.
-type tailed struct {
-	name string
-	to   io.Writer
-	file *os.File
-	read int64
-}
-
-func (f *tailed) copy(folder string) error {
-	if f.file == nil {
-		file, err := statefile.Open(filepath.Join(folder, f.name), os.O_RDONLY, 0)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		f.file = file
+// copyFrom copies the rest of a file, which may not be there yet. It opens the file each time: on some file systems one that another machine
+// writes is not seen to grow otherwise.
+func copyFrom(path string, at int64, to io.Writer) (int64, error) {
+	f, err := statefile.Open(path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
 	}
-	n, err := io.Copy(f.to, io.NewSectionReader(f.file, f.read, 1<<62))
-	f.read += n
-	if n == 0 {
-		f.close()
+	if err != nil {
+		return 0, err
 	}
-	return err
-}
-
-func (f *tailed) close() {
-	if f.file != nil {
-		_ = f.file.Close()
-		f.file = nil
-	}
-}
-
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
+	defer f.Close()
+	return io.Copy(to, io.NewSectionReader(f, at, 1<<62))
 }

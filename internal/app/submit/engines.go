@@ -30,7 +30,7 @@ var engines = []struct {
 	open func(setting) (jobs.Engine, error)
 }{
 	{Local, openLocal},
-	{Slurm, func(s setting) (jobs.Engine, error) { return slurm.New(slurm.Options{Told: s.told}), nil }},
+	{Slurm, func(s setting) (jobs.Engine, error) { return slurm.New(s.told), nil }},
 	{Kubernetes, openKubernetes},
 }
 
