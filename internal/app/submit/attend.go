@@ -2,7 +2,6 @@ package submit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,8 +12,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/jobs"
 )
-
-var errSlow = errors.New("no answer within " + askTime.String())
 
 // askAgain is the time between two questions to an engine that does not answer a submitter who stays.
 const askAgain = 5 * time.Second
@@ -30,74 +27,56 @@ func Attend(ctx context.Context, c *core.Core, p *Plan, out, errs io.Writer, say
 	defer signal.Stop(signals)
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	ended := make(chan error, 1)
-	go func() {
-		err := p.engine.Output(ctx, p.record.Ref, out, errs)
-		if err != nil && ctx.Err() == nil {
-			say("its output is not shown any more: " + err.Error())
-		}
-		ended <- err
-	}()
-	cancelled := make(chan error, 1)
+	ended, cancelled := make(chan error, 1), make(chan error, 1)
+	go func() { ended <- p.engine.Output(ctx, p.record.Ref, out, errs) }()
+	var look <-chan time.Time // after its last output: the engine is asked until it says how the job has ended
+	pause, told := time.Second/4, ""
 	for asked := 0; ; {
 		select {
 		case s := <-signals:
-			if asked++; asked > 1 {
+			if asked++; asked == 1 && look == nil {
+				say(fmt.Sprintf("cancels %s; once more leaves it to itself", p.Name))
+				go func() { cancelled <- end(ctx, c, p.engine, p.record) }()
+				continue
+			}
+			if look == nil {
 				select { // it was to be cancelled all the same
 				case <-cancelled:
 				case <-signals:
 				case <-time.After(askTime):
 				}
-				say(fmt.Sprintf("left %s; plimsoll runs %[1]s shows what becomes of it", p.Name))
-				return 128 + int(s.(syscall.Signal))
 			}
-			say(fmt.Sprintf("cancels %s; once more leaves it to itself", p.Name))
-			go func() {
-				bounded, stop := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", p.Engine, handTime))
-				defer stop()
-				cancelled <- end(bounded, c, p.engine, p.record.Ref)
-			}()
+			say(fmt.Sprintf("left %s; plimsoll runs %[1]s shows what becomes of it", p.Name))
+			return 128 + int(s.(syscall.Signal))
 		case err := <-cancelled:
 			if err != nil {
 				say("it was not cancelled: " + err.Error())
 			}
-		case <-ended:
-			return p.result(ctx, c, signals, say)
-		}
-	}
-}
-
-// result waits until the engine says how a job ended, after its last output.
-func (p *Plan) result(ctx context.Context, c *core.Core, signals <-chan os.Signal, say func(string)) int {
-	told := ""
-	quiet := c.Telling(func(string) {})
-	for pause := time.Second / 4; ; pause = min(2*pause, askAgain) {
-		if err := Refresh(ctx, quiet, p.Name); err != nil {
-			say(err.Error())
-			return exitFailed
-		}
-		r, _, err := find(quiet, p.Name)
-		switch {
-		case err != nil:
-			say(err.Error())
-			return exitFailed
-		case r.Status.Phase == jobs.Lost:
-			say(fmt.Sprintf("%s is lost: %s", p.Name, r.Status.Words()))
-			return exitFailed
-		case r.Status.Phase == jobs.Ended:
-			if words := r.Status.Words(); r.Status.ExitCode != 0 && words != "" && words != "FAILED" {
-				say(fmt.Sprintf("%s ended: %s", p.Name, words))
+		case err := <-ended:
+			if err != nil && ctx.Err() == nil {
+				say("its output is not shown any more: " + err.Error())
 			}
-			return r.Status.ExitCode
-		case r.Unanswered != "" && told != r.Unanswered:
-			told = r.Unanswered
-			say(told + "; asks again until it does, Ctrl-C leaves it")
-		}
-		select {
-		case s := <-signals:
-			say(fmt.Sprintf("left %s; plimsoll runs %[1]s shows what becomes of it", p.Name))
-			return 128 + int(s.(syscall.Signal))
-		case <-time.After(pause):
+			look = time.After(0)
+		case <-look:
+			r, err := refreshed(ctx, c.Telling(func(string) {}), p.Name)
+			words := r.Status.Words()
+			switch {
+			case err != nil:
+				say(err.Error())
+				return exitFailed
+			case r.Status.Phase == jobs.Lost:
+				say(fmt.Sprintf("%s is lost: %s", p.Name, words))
+				return exitFailed
+			case r.Status.Phase == jobs.Ended:
+				if r.Status.ExitCode != 0 && words != "" && words != "FAILED" {
+					say(fmt.Sprintf("%s ended: %s", p.Name, words))
+				}
+				return r.Status.ExitCode
+			case r.Unanswered != "" && told != r.Unanswered:
+				told = r.Unanswered
+				say(told + "; asks again until it does, Ctrl-C leaves it")
+			}
+			look, pause = time.After(pause), min(2*pause, askAgain)
 		}
 	}
 }

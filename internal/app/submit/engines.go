@@ -1,11 +1,15 @@
 package submit
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/jobs"
+	"github.com/plimsoll/plimsoll/internal/jobs/kubeapi"
+	"github.com/plimsoll/plimsoll/internal/jobs/kubernetes"
 	"github.com/plimsoll/plimsoll/internal/jobs/slurm"
 )
 
@@ -16,41 +20,64 @@ const (
 	Kubernetes = "kubernetes"
 )
 
-// setting holds the options that an engine is opened with. Options is the zero value for who only asks about jobs.
-type setting struct {
-	core    *core.Core
-	options Options
-	// told is called with what the submitter should know.
-	told func(text string)
-}
+// Names lists all engines, as --on takes them.
+var Names = []string{Local, Slurm, Kubernetes}
 
-// engines by their names, as --on takes them.
-var engines = []struct {
-	name string
-	open func(setting) (jobs.Engine, error)
-}{
-	{Local, openLocal},
-	{Slurm, func(s setting) (jobs.Engine, error) { return slurm.New(s.told), nil }},
-	{Kubernetes, openKubernetes},
-}
-
-// Names returns the names of all engines.
-func Names() []string {
-	var list []string
-	for _, e := range engines {
-		list = append(list, e.name)
-	}
-	return list
-}
-
-func openEngine(name string, s setting) (jobs.Engine, error) {
-	if flag := s.options.ofKubernetes(); flag != "" && name != Kubernetes {
+// openEngine opens the engine of a name. Options is the zero value for who only asks about jobs.
+func openEngine(c *core.Core, name string, o Options) (jobs.Engine, error) {
+	if flag := o.ofKubernetes(); flag != "" && name != Kubernetes {
 		return nil, fmt.Errorf("%s is for jobs of Kubernetes; leave it out, or write --on kubernetes", flag)
 	}
-	for _, e := range engines {
-		if e.name == name {
-			return e.open(s)
-		}
+	switch name {
+	case Local:
+		return openLocal(c, o)
+	case Slurm:
+		return slurm.New(c.Warn), nil
+	case Kubernetes:
+		return openKubernetes(c, o)
 	}
-	return nil, fmt.Errorf("--on %s: nothing places runs there; write one of: %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("--on %s: nothing places runs there; write one of: %s", name, strings.Join(Names, ", "))
+}
+
+// ofKubernetes returns a flag that was given and means something for Kubernetes only, "" for none.
+func (o *Options) ofKubernetes() string {
+	switch {
+	case o.Image != "":
+		return "--image"
+	case o.Work != "":
+		return "--work"
+	case o.Priority != "":
+		return "--priority"
+	case len(o.Secrets) > 0:
+		return "--secret"
+	}
+	return ""
+}
+
+func openKubernetes(c *core.Core, o Options) (jobs.Engine, error) {
+	tool := o.Tool
+	if tool == "" && len(o.Command) > 0 {
+		tool = c.Config.Tool(o.Command).Tool
+	}
+	settings, err := c.Config.For(tool)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.New(kubernetes.Options{
+		Open:  func(context string) (*kubeapi.Cluster, error) { return OpenCluster(c, context, "") },
+		Image: cmp.Or(o.Image, settings.Submit.Image), Plimsoll: settings.Submit.PlimsollImage,
+		Priority: o.Priority, Secrets: o.Secrets, Work: o.Work, Hosts: settings.Submit.Hosts, Told: c.Warn,
+	}), nil
+}
+
+// OpenCluster opens the cluster that a kubeconfig and the configuration name. "" for context or namespace is the configuration's.
+func OpenCluster(c *core.Core, context, namespace string) (*kubeapi.Cluster, error) {
+	settings, err := c.Config.For("")
+	if err != nil {
+		return nil, err
+	}
+	home, _ := os.UserHomeDir()
+	return kubeapi.Open(kubeapi.Options{
+		Getenv: os.Getenv, Home: home, Context: cmp.Or(context, settings.Submit.Context), Namespace: cmp.Or(namespace, settings.Submit.Namespace),
+	})
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/jobs"
-	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 )
 
@@ -23,18 +22,14 @@ import (
 // runs. [jobs.Ref].At is its process.
 type local struct{ core *core.Core }
 
-func openLocal(s setting) (jobs.Engine, error) {
+func openLocal(c *core.Core, o Options) (jobs.Engine, error) {
 	switch {
-	case s.options.Retries > 0:
+	case o.Retries > 0:
 		return nil, errors.New("--retry is for engines that start a job again; on this host a run is started once")
-	case s.options.Queue != "":
+	case o.Queue != "":
 		return nil, errors.New("--queue names a queue of another engine; this host has one queue")
 	}
-	return &local{s.core}, nil
-}
-
-func (l *local) arguments(j *jobs.Job) []string {
-	return j.Run("--report="+filepath.Join(j.Folder, jobs.ReportName), "--quiet")
+	return &local{c}, nil
 }
 
 // Plan implements [jobs.Engine].
@@ -54,21 +49,14 @@ func (l *local) Submit(_ context.Context, j *jobs.Job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var files []*os.File
-	defer func() {
-		for _, f := range files {
-			_ = f.Close()
-		}
-	}()
-	for _, name := range []string{jobs.OutName, jobs.ErrName} {
-		f, err := statefile.Open(filepath.Join(j.Folder, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-		if err != nil {
-			return "", err
-		}
-		files = append(files, f)
+	out, errs, err := jobs.OpenOutput(j.Folder)
+	if err != nil {
+		return "", err
 	}
-	cmd := exec.Command(self, l.arguments(j)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = j.Dir, files[0], files[1], alone()
+	defer out.Close()
+	defer errs.Close()
+	cmd := exec.Command(self, j.Run("--report="+filepath.Join(j.Folder, jobs.ReportName), "--quiet")...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = j.Dir, out, errs, alone()
 	cmd.Env = append(os.Environ(), append(j.Env, runs.JobName+"="+j.ID)...)
 	if err := cmd.Start(); err != nil {
 		return "", err
@@ -103,18 +91,11 @@ func (l *local) Status(_ context.Context, refs []jobs.Ref) (map[string]jobs.Stat
 
 // runs returns the newest run of each job.
 func (l *local) runs() (map[string]runs.Entry, error) {
-	dir, err := l.core.Dirs.State()
-	if err != nil {
-		return nil, err
-	}
-	store, err := runs.Open(dir)
+	store, err := openRuns(l.core)
 	if err != nil {
 		return nil, err
 	}
 	defer store.Close()
-	if err := store.Poll(); err != nil {
-		return nil, err
-	}
 	byJob := map[string]runs.Entry{}
 	for _, e := range store.Entries() {
 		if _, newer := byJob[e.Job]; !newer && e.Kind == runs.KindRun && e.Job != "" {
@@ -124,31 +105,35 @@ func (l *local) runs() (map[string]runs.Entry, error) {
 	return byJob, nil
 }
 
-// lives reports whether there is a process of this number.
-func lives(pid string) bool {
-	n, err := strconv.Atoi(pid)
-	if err != nil || n <= 0 {
-		return false
-	}
-	p, err := os.FindProcess(n)
+// openRuns opens the store of runs and reads it.
+func openRuns(c *core.Core) (*runs.Store, error) {
+	dir, err := c.Dirs.State()
 	if err != nil {
+		return nil, err
+	}
+	store, err := runs.Open(dir)
+	if err == nil {
+		if err = store.Poll(); err != nil {
+			_ = store.Close()
+		}
+	}
+	return store, err
+}
+
+// lives reports whether there is a process of this number that is this user's.
+func lives(pid string) bool {
+	n, _ := strconv.Atoi(pid)
+	p, err := os.FindProcess(n)
+	if n <= 0 || err != nil {
 		return false
 	}
 	defer func() { _ = p.Release() }()
-	if runtime.GOOS == "windows" { // where only one that lives is found
-		return true
-	}
-	err = p.Signal(syscall.Signal(0))
-	return err == nil || errors.Is(err, os.ErrPermission)
+	return runtime.GOOS == "windows" || p.Signal(syscall.Signal(0)) == nil // there only one that lives is found
 }
 
 // Output implements [jobs.Engine].
 func (l *local) Output(ctx context.Context, ref jobs.Ref, out, errs io.Writer) error {
-	return jobs.Tail(ctx, ref.Folder, out, errs, func(ctx context.Context) (bool, error) {
-		answers, err := l.Status(ctx, []jobs.Ref{ref})
-		at, known := answers[ref.ID]
-		return err == nil && (!known || at.Phase.Over()), err
-	})
+	return jobs.Tail(ctx, l, ref, out, errs)
 }
 
 // Cancel implements [jobs.Engine]. The run is asked to end as by kill: what was started under its limits ends with it.
@@ -168,7 +153,12 @@ func (l *local) Cancel(_ context.Context, ref jobs.Ref) error {
 	if err != nil {
 		return nil
 	}
-	if err = endProcess(p); errors.Is(err, os.ErrProcessDone) {
+	if runtime.GOOS == "windows" { // a process without a console cannot be asked; the job object of the run ends what is in it
+		err = p.Kill()
+	} else {
+		err = p.Signal(syscall.SIGTERM)
+	}
+	if errors.Is(err, os.ErrProcessDone) {
 		return nil
 	}
 	return err

@@ -2,6 +2,7 @@ package submit
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -15,27 +16,41 @@ const (
 	handedAfter = time.Minute
 )
 
-// Refresh asks the engines about the jobs that have not ended, all or those that are named, and keeps the answers. An engine that does not answer is noted
-// at its jobs, and told.
-func Refresh(ctx context.Context, c *core.Core, names ...string) error {
+var errSlow = errors.New("no answer within " + askTime.String())
+
+// storeOf returns the store of jobs.
+func storeOf(c *core.Core) (*jobs.Store, error) {
 	state, err := c.Dirs.State()
+	return jobs.StoreIn(state), err
+}
+
+// Refresh asks the engines about the jobs that have not ended, and keeps the answers. An engine that does not answer is noted at its jobs, and
+// told.
+func Refresh(ctx context.Context, c *core.Core) error {
+	store, err := storeOf(c)
 	if err != nil {
 		return err
 	}
-	store := jobs.StoreIn(state)
-	var list []jobs.Record
-	if len(names) == 0 {
-		list, err = store.List()
-	}
-	for _, name := range names {
-		var r jobs.Record
-		if r, err = store.Get(name); err == nil {
-			list = append(list, r)
-		}
-	}
+	list, err := store.List()
+	refresh(ctx, c, store, list...)
+	return err
+}
+
+// refreshed does so for one job, and returns what is known of it then.
+func refreshed(ctx context.Context, c *core.Core, name string) (jobs.Record, error) {
+	store, err := storeOf(c)
 	if err != nil {
-		return err
+		return jobs.Record{}, err
 	}
+	r, err := store.Get(name)
+	if err != nil {
+		return r, err
+	}
+	refresh(ctx, c, store, r)
+	return store.Get(name)
+}
+
+func refresh(ctx context.Context, c *core.Core, store *jobs.Store, list ...jobs.Record) {
 	byEngine := map[string][]jobs.Record{}
 	for _, r := range list {
 		if !r.Status.Phase.Over() {
@@ -46,42 +61,34 @@ func Refresh(ctx context.Context, c *core.Core, names ...string) error {
 	defer cancel()
 	var asked sync.WaitGroup
 	for name, records := range byEngine {
-		asked.Go(func() { refresh(ctx, c, store, name, records) })
+		asked.Go(func() { ask(ctx, c, store, name, records) })
 	}
 	asked.Wait()
-	return nil
 }
 
-// Asker asks the engines again and again for who looks on. The zero value is not valid: see [NewAsker].
-type Asker struct {
-	core *core.Core
-	mu   sync.Mutex
-	busy bool
-	last time.Time
-}
-
-// NewAsker returns an asker. Nobody is told of engines that do not answer: that is at their jobs.
-func NewAsker(c *core.Core) *Asker { return &Asker{core: c.Telling(func(string) {})} }
-
-// Soon has the engines asked beside the caller, unless that was done within five seconds.
-func (a *Asker) Soon() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.busy || time.Since(a.last) < askAgain {
-		return
+// Asker returns a function that has the engines asked beside its caller, for who looks on: not while they are asked, and at most every five
+// seconds. Nobody is told of those that do not answer: that is at their jobs.
+func Asker(c *core.Core) (soon func()) {
+	c = c.Telling(func(string) {})
+	var asking sync.Mutex
+	var last time.Time
+	return func() {
+		if !asking.TryLock() {
+			return
+		}
+		go func() {
+			defer asking.Unlock()
+			if time.Since(last) >= askAgain {
+				_ = Refresh(context.Background(), c)
+				last = time.Now()
+			}
+		}()
 	}
-	a.busy = true
-	go func() {
-		_ = Refresh(context.Background(), a.core)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.busy, a.last = false, time.Now()
-	}()
 }
 
-// refresh brings the jobs of one engine up to date.
-func refresh(ctx context.Context, c *core.Core, store *jobs.Store, name string, records []jobs.Record) {
-	engine, err := openEngine(name, setting{core: c, told: c.Warn})
+// ask brings the jobs of one engine up to date.
+func ask(ctx context.Context, c *core.Core, store *jobs.Store, name string, records []jobs.Record) {
+	engine, err := openEngine(c, name, Options{})
 	var answers map[string]jobs.Status
 	if err == nil {
 		var refs []jobs.Ref
@@ -98,16 +105,15 @@ func refresh(ctx context.Context, c *core.Core, store *jobs.Store, name string, 
 		c.Warn(unanswered)
 	}
 	for _, r := range records {
-		next := r
-		next.Unanswered = unanswered
+		status := r.Status
 		if err == nil {
 			answer, known := answers[r.ID]
-			next.Status = settled(store, &r, answer, known, time.Now())
+			status = settled(store, &r, answer, known, time.Now())
 		}
-		if next.Unanswered == r.Unanswered && next.Status == r.Status {
+		if unanswered == r.Unanswered && status == r.Status {
 			continue
 		}
-		err := store.Update(r.ID, func(kept *jobs.Record) { kept.Unanswered, kept.Status = next.Unanswered, next.Status })
+		err := store.Update(r.ID, func(kept *jobs.Record) { kept.Unanswered, kept.Status = unanswered, status })
 		if err != nil {
 			c.Warn("what is known of job " + r.ID + " was not kept: " + err.Error())
 		}

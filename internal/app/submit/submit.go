@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/jobs"
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/internal/secrets"
-	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -122,7 +121,7 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 	if err := p.job.Check(); err != nil {
 		return nil, err
 	}
-	if p.engine, err = openEngine(on, setting{core: c, options: o, told: c.Warn}); err != nil {
+	if p.engine, err = openEngine(c, on, o); err != nil {
 		return nil, err
 	}
 	p.record = jobs.Record{
@@ -162,7 +161,7 @@ func variables(named []string) ([]string, error) {
 			value, given = os.LookupEnv(name)
 		}
 		switch {
-		case !isVariable(name):
+		case !variableName().MatchString(name):
 			return nil, fmt.Errorf("--env %s: a variable's name has letters, digits and _ only, and does not begin with a digit", limit.Short(name, 64))
 		case !given:
 			return nil, fmt.Errorf("--env %s: there is no such variable here; write --env %[1]s=VALUE to give it one", name)
@@ -172,14 +171,7 @@ func variables(named []string) ([]string, error) {
 	return env, nil
 }
 
-func isVariable(name string) bool {
-	for i, c := range name {
-		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return name != ""
-}
+var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Submit hands a job over. Of one that fails nothing is kept.
 func Submit(ctx context.Context, c *core.Core, p *Plan) error {
@@ -204,61 +196,40 @@ func Submit(ctx context.Context, c *core.Core, p *Plan) error {
 	})
 }
 
-// find returns the record of a job and its engine.
-func find(c *core.Core, name string) (jobs.Record, jobs.Engine, error) {
-	state, err := c.Dirs.State()
-	if err != nil {
-		return jobs.Record{}, nil, err
-	}
-	r, err := jobs.StoreIn(state).Get(name)
-	if err != nil {
-		return r, nil, err
-	}
-	e, err := openEngine(r.Engine, setting{core: c, told: c.Warn})
-	return r, e, err
-}
-
 // Cancel ends a job. It returns what the job was at.
 func Cancel(ctx context.Context, c *core.Core, name string) (jobs.Record, error) {
-	name = jobOf(c, name)
-	if err := Refresh(ctx, c, name); err != nil {
-		return jobs.Record{}, err
-	}
-	r, engine, err := find(c, name)
+	r, err := refreshed(ctx, c, jobOf(c, name))
 	if err != nil || r.Status.Phase.Over() {
 		return r, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", r.Engine, handTime))
-	defer cancel()
-	return r, end(ctx, c, engine, r.Ref)
+	engine, err := openEngine(c, r.Engine, Options{})
+	if err != nil {
+		return r, err
+	}
+	return r, end(ctx, c, engine, r)
 }
 
 // end cancels a job, and remembers that it was: some engines forget a job with that.
-func end(ctx context.Context, c *core.Core, engine jobs.Engine, ref jobs.Ref) error {
-	if err := engine.Cancel(ctx, ref); err != nil {
+func end(ctx context.Context, c *core.Core, engine jobs.Engine, r jobs.Record) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", r.Engine, handTime))
+	defer cancel()
+	if err := engine.Cancel(ctx, r.Ref); err != nil {
 		return err
 	}
-	state, err := c.Dirs.State()
+	store, err := storeOf(c)
 	if err != nil {
 		return err
 	}
-	return jobs.StoreIn(state).Update(ref.ID, func(r *jobs.Record) { r.Cancelled = true })
+	return store.Update(r.ID, func(r *jobs.Record) { r.Cancelled = true })
 }
 
 // jobOf returns the name of the job that a run is of, or name as it is.
 func jobOf(c *core.Core, name string) string {
-	dir, err := c.Dirs.State()
-	if err != nil {
-		return name
-	}
-	store, err := runs.Open(dir)
+	store, err := openRuns(c)
 	if err != nil {
 		return name
 	}
 	defer store.Close()
-	if store.Poll() != nil {
-		return name
-	}
 	if e, err := store.Find(name); err == nil && e.Job != "" && strings.HasPrefix(e.ID, name) {
 		return e.Job
 	}
@@ -266,16 +237,16 @@ func jobOf(c *core.Core, name string) string {
 }
 
 // Living returns the names of jobs that have not ended, for shell completion.
-func Living(c *core.Core) []string {
-	state, err := c.Dirs.State()
+func Living(c *core.Core) (names []string) {
+	store, err := storeOf(c)
 	if err != nil {
 		return nil
 	}
-	list, _ := jobs.StoreIn(state).List()
-	list = slices.DeleteFunc(list, func(r jobs.Record) bool { return r.Status.Phase.Over() })
-	var names []string
+	list, _ := store.List()
 	for _, r := range list {
-		names = append(names, r.ID+"\t"+r.Tool+" in "+r.Project+", "+string(r.Status.Phase))
+		if !r.Status.Phase.Over() {
+			names = append(names, r.ID+"\t"+r.Tool+" in "+r.Project+", "+string(r.Status.Phase))
+		}
 	}
 	return names
 }
