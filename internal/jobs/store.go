@@ -55,6 +55,9 @@ const (
 	StartName = "start"
 )
 
+// Local is the engine of the host's own queue, as a record names it.
+const Local = "local"
+
 const (
 	schema = 1
 	// MaxKept bounds the jobs that are kept. At the bound the oldest that have ended make room.

@@ -15,7 +15,7 @@ import (
 
 // Names of engines.
 const (
-	Local      = "local"
+	Local      = jobs.Local
 	Slurm      = "slurm"
 	Kubernetes = "kubernetes"
 )

@@ -36,6 +36,18 @@ func Refresh(ctx context.Context, c *core.Core) error {
 	return err
 }
 
+// Prune removes what is kept of jobs beyond the bounds of their store. Before that the engines are asked which have ended, unless dry.
+func Prune(ctx context.Context, c *core.Core, dry bool) ([]jobs.Removed, error) {
+	store, err := storeOf(c)
+	if err == nil && !dry {
+		err = Refresh(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return store.Prune(time.Now(), dry)
+}
+
 // refreshed does so for one job, and returns what is known of it then.
 func refreshed(ctx context.Context, c *core.Core, name string) (jobs.Record, error) {
 	store, err := storeOf(c)
