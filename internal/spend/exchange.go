@@ -1,11 +1,12 @@
 package spend
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
 	"os"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
@@ -14,9 +15,10 @@ import (
 // claim returns what this host claims of an account.
 func (t *teamwork) claim(b *Book, a *account) Claim {
 	c := Claim{
-		Budget: a.name, Period: a.period, Host: fmt.Sprintf("%016x", b.id.Load()), Max: a.max, Spent: a.spent, Held: a.held, Told: a.share.told, Keep: a.share.keep(b.now()),
+		Budget: a.name, Period: fmt.Sprint(cmp.Or(a.day, a.month)), Host: fmt.Sprintf("%016x", b.id.Load()),
+		Max: a.max, Spent: a.spent, Held: a.held, Told: a.share.Told, Keep: a.share.keep(b.now()),
 	}
-	if a.ofProject { // two of this host may have one name
+	if a.project != ofAll { // two of this host may have one name
 		c.Project = t.project
 		c.Host += hex.EncodeToString(b.project[:4])
 	}
@@ -38,11 +40,10 @@ func (t *teamwork) alone(ctx context.Context, b *Book, f func() error) error {
 	return f()
 }
 
-// exchange asks the team for what this host has too little of, and with whole also tells of all that has changed. Where nobody can be asked an
-// advance stands in.
-func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) error {
-	rest := int64(t.every()/time.Second) - 1
-	return t.alone(ctx, b, func() error {
+// exchange asks the team for what this host has too little of, and with whole also tells of what has changed, and now and then that nothing
+// has. Where nobody can be asked an advance stands in.
+func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) (asked bool, err error) {
+	err = t.alone(ctx, b, func() error {
 		accounts, err := b.fresh()
 		if err != nil {
 			return err
@@ -51,16 +52,18 @@ func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) error {
 		for i := range accounts {
 			a := &accounts[i]
 			c, now := t.claim(b, a), b.now()
-			short := a.spent+a.held+ahead*c.Want > a.share.granted && c.Want > 0 || a.total() >= a.max || a.share.max > a.max
-			age := now.Unix() - int64(a.share.at)
-			if !short && (!whole || age >= 0 && age < rest) {
-				continue // another process of this host may just have told
+			short := a.spent+a.held+ahead*c.Want > a.share.Granted && c.Want > 0 || a.total() >= a.max || a.share.Max > a.max
+			every := tellEvery * time.Duration(1+a.share.Hosts/100)
+			if a.spent == a.share.Told {
+				every *= 10
 			}
+			// Another process of this host may just have told.
+			if !short && (!whole || !since(a.share.At, every-time.Second, now) && now.Unix() >= int64(a.share.At)) {
+				continue
+			}
+			asked = true
 			if lost == nil {
-				var part Part
-				if part, lost = t.divide(ctx, c); lost == nil {
-					a.share.take(part, a.max, a.spent, now)
-				}
+				lost = t.divide(ctx, a, c, now)
 			}
 			if lost != nil && !a.share.lend(a.max, a.spent) {
 				continue
@@ -71,6 +74,7 @@ func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) error {
 		}
 		return lost
 	})
+	return asked || err != nil, err
 }
 
 // leave gives back what is left, unless another process of this host spends. What the others may have is taken from this host first.
@@ -82,72 +86,67 @@ func (t *teamwork) leave(ctx context.Context, b *Book) error {
 		}
 		first := t.claim(b, &accounts[0])
 		first.Look = true
-		if _, err := t.divide(ctx, first); err != nil {
+		if err := t.divide(ctx, &accounts[0], first, b.now()); err != nil {
 			return err // the share stays with this host for its next process
 		}
 		accounts = nil
 		b.mu.Lock()
 		err = b.locked(ctx, func(p *page) error {
-			if _, err := p.sweep(); err != nil {
+			_, err := p.sweep()
+			if err != nil || slices.ContainsFunc(p.records, func(r record) bool { return r.kind == recordOwn }) {
 				return err
 			}
-			for i := range p.records {
-				if p.records[i].kind == recordOwn {
-					return nil
-				}
-			}
-			accounts = b.accounts(p.records)
-			for i := range accounts {
-				a := &accounts[i]
-				if a.share.at == 0 {
+			for _, a := range b.accounts(p.records) {
+				if a.share.At == 0 {
 					continue
 				}
-				a.share.granted, a.share.flags = a.spent+a.held, shareReturned
-				if err := p.setShare(a); err != nil {
+				a.share.Granted, a.share.Returned = a.spent+a.held, true
+				if err := p.setShare(&a); err != nil {
 					return err
+				}
+				if a.share.Published != a.share.Granted || a.share.Told != a.spent {
+					accounts = append(accounts, a)
 				}
 			}
 			return nil
 		})
 		b.mu.Unlock()
-		if err != nil {
-			return err
-		}
 		for i := range accounts {
 			a := &accounts[i]
-			if a.share.at == 0 || a.share.published == a.share.granted && a.share.told == a.spent {
-				continue
+			c := t.claim(b, a)
+			c.Last, c.Want, c.Keep = true, 0, a.share.Granted
+			if err == nil {
+				err = t.divide(ctx, a, c, b.now())
 			}
-			c, now := t.claim(b, a), b.now()
-			c.Last, c.Want, c.Keep = true, 0, a.share.granted
-			part, err := t.divide(ctx, c)
-			if err != nil {
-				return err
-			}
-			a.share.take(part, a.max, a.spent, now)
-			a.share.flags = shareReturned
-			if err := b.keepShare(ctx, a); err != nil {
-				return err
+			if err == nil {
+				err = b.keepShare(ctx, a)
 			}
 		}
-		return nil
+		return err
 	})
 }
 
-func (t *teamwork) divide(ctx context.Context, c Claim) (Part, error) {
+// divide asks the team, and has the account's share be what it answers.
+func (t *teamwork) divide(ctx context.Context, a *account, c Claim, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, teamTime)
 	defer cancel()
 	part, err := t.team.Divide(ctx, c)
 	if err != nil {
-		return part, err
+		return err
+	}
+	if c.Look {
+		a.share.Others = part.Others
+	} else {
+		a.share.take(part, a.max, a.spent, now)
+		a.share.Returned = c.Last
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.top[c.Budget], t.hosts, t.denied[c.Budget] = part.Top, part.Hosts, 0
+	t.top[c.Budget], t.denied[c.Budget] = part.Top, 0
 	if part.Granted < c.Spent+c.Held+c.Want {
 		t.denied[c.Budget] = c.Want
 	}
-	return part, nil
+	return nil
 }
 
 // fresh returns the accounts as the book has them now.
@@ -172,33 +171,16 @@ func (b *Book) keepShare(ctx context.Context, a *account) error {
 	return b.locked(ctx, func(p *page) error { return p.setShare(a) })
 }
 
-func (p *page) setShare(a *account) error {
-	project := ofAll
-	if a.ofProject {
-		project = p.b.project
-	}
-	period, _ := strconv.ParseUint(a.period, 10, 32)
-	month, day := uint32(period), uint32(0)
-	if a.ofDay {
-		month, day = uint32(period)/100, uint32(period)
-	}
-	at := -1
-	for i := range p.records {
-		if r := &p.records[i]; r.kind == recordShare && r.project == project && r.month == month {
-			at = i
-		}
-	}
-	r := record{kind: recordShare, project: project, month: month}
+func (p *page) setShare(a *account) (err error) {
+	r := record{kind: recordShare, project: a.project, month: a.month}
+	at := slices.IndexFunc(p.records, func(o record) bool { return o.kind == r.kind && o.project == r.project && o.month == r.month })
 	if at >= 0 {
 		r = p.records[at]
-	} else {
-		var err error
-		if at, err = p.free(); err != nil {
-			return err
-		}
+	} else if at, err = p.free(); err != nil {
+		return err
 	}
-	if a.ofDay {
-		r.day, r.shares[0] = day, a.share
+	if a.day != 0 {
+		r.day, r.shares[0] = a.day, a.share
 	} else {
 		r.shares[1] = a.share
 	}
