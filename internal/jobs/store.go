@@ -110,7 +110,11 @@ func (s *Store) Create(r Record) error {
 func (s *Store) write(r Record) error {
 	r.Schema = schema
 	r.Command = slices.Clone(r.Command[:min(len(r.Command), maxCommand)])
-	for _, text := range r.texts() {
+	texts := []*string{&r.At, &r.Tool, &r.Variant, &r.Project, &r.Unanswered, &r.Status.Reason, &r.Status.Detail, &r.Status.Node, &r.Status.Signal}
+	for i := range r.Command {
+		texts = append(texts, &r.Command[i])
+	}
+	for _, text := range texts { // that others choose
 		*text = limit.Short(*text, maxText)
 	}
 	return s.put(r.ID, RecordName, r)
@@ -137,15 +141,6 @@ func (s *Store) get(id, name string, maxBytes int64, v any) error {
 		return err
 	}
 	return json.Unmarshal(text, v)
-}
-
-// texts are those of a record that others choose.
-func (r *Record) texts() []*string {
-	list := []*string{&r.At, &r.Tool, &r.Variant, &r.Project, &r.Unanswered, &r.Status.Reason, &r.Status.Detail, &r.Status.Node, &r.Status.Signal}
-	for i := range r.Command {
-		list = append(list, &r.Command[i])
-	}
-	return list
 }
 
 // Get returns what is kept of a job.

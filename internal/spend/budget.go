@@ -16,7 +16,7 @@ type account struct {
 
 	project    projectID // ofAll for the budgets over all projects
 	month, day uint32    // as 202611 and 20261129; of a month day is 0
-	share      share     // with a [Team]
+	share      share     // without a [Team] all of it
 }
 
 // total returns what all hosts have spent, as far as this one knows.
@@ -77,7 +77,9 @@ func (b *Book) accounts(records []record) []account {
 		{name: BudgetProjectMonth, max: b.budget.ProjectMonth, project: b.project, reset: next, soft: toldProjectMonth, hard: toldProjectMonthHard},
 	}
 	for j := range all {
-		all[j].month = month
+		if all[j].month = month; b.team == nil {
+			all[j].share.Granted = all[j].max
+		}
 	}
 	numbers := map[projectID]uint32{} // of the sums of this month
 	for i := range records {
@@ -225,18 +227,12 @@ func (b *Book) allows(want Amount, exact bool) (name string, err error) {
 	}
 	for i := range accounts {
 		a := &accounts[i]
-		if b.team != nil && b.asks(a, money) {
-			name, err = a.name, errWait
-			continue
-		}
-		most := a.max
-		if b.team != nil {
-			most = a.share.Granted
-		}
 		switch {
+		case b.team != nil && b.asks(a, money):
+			name, err = a.name, errWait
 		case a.total() >= a.max:
 			return a.name, &Over{Name: a.name, Used: a.total(), Max: a.max, Reset: a.reset, Hosts: b.spenders(a.name)}
-		case a.held > 0 && a.spent+a.held+money > most, b.team != nil && a.spent >= most:
+		case a.held > 0 && a.spent+a.held+money > a.share.Granted, a.spent >= a.share.Granted:
 			name, err = a.name, errWait
 		}
 	}

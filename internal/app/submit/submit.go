@@ -82,56 +82,52 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := c.Dirs.State()
+	store, err := storeOf(c)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{
-		Name: cmp.Or(o.Name, jobs.NewID(expected.Tool)), Engine: on, Tool: expected.Tool, Project: expected.Project, Because: expected.Because(),
-		Command:     secrets.Environ(os.Environ()).Argv(o.Command),
-		MemoryBytes: limit.Bytes(expected.ReservationBytes), LimitBytes: limit.Bytes(expected.LimitBytes), CPUs: settings.CPUs, Queue: o.Queue, Retries: o.Retries, Env: []string{},
+	j := jobs.Job{
+		ID: cmp.Or(o.Name, jobs.NewID(expected.Tool)), Tool: expected.Tool, Argv: o.Command, CPUs: settings.CPUs, Queue: o.Queue, Retries: o.Retries,
+		Memory: limit.Bytes(expected.ReservationBytes), MemoryLimit: limit.Bytes(expected.LimitBytes),
 	}
+	j.Folder = store.Folder(j.ID)
 	if on == Slurm { // which takes one figure
-		p.LimitBytes = limit.Bytes(expected.OneFigureBytes())
-		p.MemoryBytes = p.LimitBytes
-	}
-	env, err := variables(o.Env)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range env {
-		name, _, _ := strings.Cut(e, "=")
-		p.Env = append(p.Env, name)
+		j.MemoryLimit = limit.Bytes(expected.OneFigureBytes())
+		j.Memory = j.MemoryLimit
 	}
 	if settings.MaxConcurrent > 0 {
-		p.Slots = map[string]int{p.Tool: 1}
+		j.Slots = map[string]int{j.Tool: 1}
 	}
 	if settings.TimeMax > 0 {
-		p.TimeMS = (settings.TimeMax + settings.Grace).Milliseconds()
+		j.Time = settings.TimeMax + settings.Grace
 	}
-	dir, err := os.Getwd()
+	j.Flags = flagsOf(o, on, j.MemoryLimit)
+	names, env, err := variables(o.Env)
 	if err != nil {
 		return nil, err
 	}
-	p.job = jobs.Job{
-		ID: p.Name, Tool: p.Tool, Argv: o.Command, Flags: flagsOf(o, on, p.LimitBytes), Env: env, Dir: dir, Folder: jobs.StoreIn(state).Folder(p.Name),
-		Memory: p.MemoryBytes, MemoryLimit: p.LimitBytes, CPUs: p.CPUs, Time: time.Duration(p.TimeMS) * time.Millisecond, Slots: p.Slots,
-		Queue: o.Queue, Retries: o.Retries,
+	j.Env = env
+	if j.Dir, err = os.Getwd(); err == nil {
+		err = j.Check()
 	}
-	if err := p.job.Check(); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if p.engine, err = openEngine(c, on, o); err != nil {
+	engine, err := openEngine(c, on, o)
+	if err != nil {
 		return nil, err
 	}
-	p.record = jobs.Record{
-		Ref: jobs.Ref{ID: p.Name, Folder: p.job.Folder}, Engine: on, Tool: p.Tool, Variant: expected.Variant, Project: p.Project, Command: p.Command,
-		Memory: p.MemoryBytes, MemoryLimit: p.LimitBytes, Status: jobs.Status{Phase: jobs.Starting, Detail: "it is being handed over"},
-	}
-	shown := p.job
-	shown.Argv = p.Command
-	p.HandedOver, err = p.engine.Plan(&shown)
-	return p, err
+	shown := j
+	shown.Argv = secrets.Environ(os.Environ()).Argv(o.Command)
+	text, err := engine.Plan(&shown)
+	return &Plan{
+		Name: j.ID, Engine: on, Tool: j.Tool, Project: expected.Project, Command: shown.Argv, Because: expected.Because(), MemoryBytes: j.Memory, LimitBytes: j.MemoryLimit,
+		CPUs: j.CPUs, TimeMS: j.Time.Milliseconds(), Slots: j.Slots, Env: names, Queue: j.Queue, Retries: j.Retries, HandedOver: text, job: j, engine: engine,
+		record: jobs.Record{
+			Ref: jobs.Ref{ID: j.ID, Folder: j.Folder}, Engine: on, Tool: j.Tool, Variant: expected.Variant, Project: expected.Project, Command: shown.Argv,
+			Memory: j.Memory, MemoryLimit: j.MemoryLimit, Status: jobs.Status{Phase: jobs.Starting, Detail: "it is being handed over"},
+		},
+	}, err
 }
 
 // flagsOf returns the flags of the run there: the limits as they were given, and elsewhere the memory as it was decided here, where the history is.
@@ -152,9 +148,9 @@ func flagsOf(o Options, on string, memory limit.Bytes) []string {
 	return append(flags, "--wait")
 }
 
-// variables returns NAME=VALUE for what --env names.
-func variables(named []string) ([]string, error) {
-	var env []string
+// variables returns the names of what --env names, and each as NAME=VALUE.
+func variables(named []string) (names, env []string, err error) {
+	names = []string{}
 	for _, text := range named {
 		name, value, given := strings.Cut(text, "=")
 		if !given {
@@ -162,13 +158,13 @@ func variables(named []string) ([]string, error) {
 		}
 		switch {
 		case !variableName().MatchString(name):
-			return nil, fmt.Errorf("--env %s: a variable's name has letters, digits and _ only, and does not begin with a digit", limit.Short(name, 64))
+			return nil, nil, fmt.Errorf("--env %s: a variable's name has letters, digits and _ only, and does not begin with a digit", limit.Short(name, 64))
 		case !given:
-			return nil, fmt.Errorf("--env %s: there is no such variable here; write --env %[1]s=VALUE to give it one", name)
+			return nil, nil, fmt.Errorf("--env %s: there is no such variable here; write --env %[1]s=VALUE to give it one", name)
 		}
-		env = append(env, name+"="+value)
+		names, env = append(names, name), append(env, name+"="+value)
 	}
-	return env, nil
+	return names, env, nil
 }
 
 var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
