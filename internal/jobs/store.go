@@ -212,7 +212,7 @@ func (s *Store) List() ([]Record, error) {
 func (s *Store) Update(id string, change func(*Record)) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another plimsoll holds the list of jobs"))
 	defer cancel()
-	lock, err := filelock.Open(ctx, filepath.Join(s.dir, "lock"))
+	lock, err := filelock.Open(ctx, filepath.Join(s.dir, ".lock"))
 	if err != nil {
 		return err
 	}

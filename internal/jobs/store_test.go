@@ -102,6 +102,9 @@ func TestWhatHasEndedStays(t *testing.T) {
 	if err != nil || r.Status.Phase != Ended || r.Status.ExitCode != 3 {
 		t.Errorf("%+v, %v", r.Status, err)
 	}
+	if ids, err := s.IDs(); err != nil || len(ids) != 1 {
+		t.Errorf("what else is in the store is taken for a job: %v, %v", ids, err)
+	}
 	if report := s.Report("a"); report == nil || report.Tool != "make" {
 		t.Errorf("the report is %+v", report)
 	}

@@ -167,10 +167,7 @@ func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) (asked boo
 // leave gives back what is left, unless another process of this host spends. What the others may have is taken from this host first.
 func (t *teamwork) leave(ctx context.Context, b *Book) error {
 	return t.alone(ctx, b, func() error {
-		accounts, err := b.fresh()
-		if err != nil || len(accounts) == 0 {
-			return err
-		}
+		accounts := b.accounts(nil)
 		first := t.claim(b, &accounts[0])
 		first.Look = true
 		if err := t.divide(ctx, &accounts[0], first, b.now()); err != nil {
@@ -178,7 +175,7 @@ func (t *teamwork) leave(ctx context.Context, b *Book) error {
 		}
 		accounts = nil
 		b.mu.Lock()
-		err = b.locked(ctx, func(p *page) error {
+		err := b.locked(ctx, func(p *page) error {
 			_, err := p.sweep()
 			if err != nil || slices.ContainsFunc(p.records, func(r record) bool { return r.kind == recordOwn }) {
 				return err
