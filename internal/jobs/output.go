@@ -26,7 +26,7 @@ const (
 
 // OpenOutput makes the files for what a job writes, which this user alone may read.
 func OpenOutput(folder string) (out, errs *os.File, err error) {
-	const flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	const flag = os.O_RDWR | os.O_CREATE | os.O_APPEND
 	if out, err = statefile.Open(filepath.Join(folder, OutName), flag, 0o600); err != nil {
 		return nil, nil, err
 	}
@@ -93,7 +93,7 @@ const MaxOutput = 16 * limit.MiB
 // Bound keeps a file that others append to within Max bytes. Where it has more, its first and its last quarter stay. Who writes is never
 // kept waiting and notices nothing; what it writes in the microseconds between the last reading and the cut goes too.
 type Bound struct {
-	Path string
+	File *os.File // of [OpenOutput], or its heir
 	Max  limit.Bytes
 	// Cut counts the bytes that were cut out.
 	Cut limit.Bytes
@@ -101,33 +101,25 @@ type Bound struct {
 
 // Look cuts the file if it is too large.
 func (b *Bound) Look() error {
-	if info, err := os.Lstat(b.Path); err == nil && info.Size() <= int64(b.Max) || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	f, err := statefile.Open(b.Path, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
+	info, err := b.File.Stat()
+	if err != nil || info.Size() <= int64(b.Max) {
 		return err
 	}
 	quarter := int64(b.Max) / 4
-	last, err := io.ReadAll(io.NewSectionReader(f, size-quarter, 2*quarter)) // with what comes meanwhile
+	last, err := io.ReadAll(io.NewSectionReader(b.File, info.Size()-quarter, 2*quarter)) // with what comes meanwhile
 	if err != nil {
 		return err
 	}
 	if line := bytes.IndexByte(last, '\n'); line < len(last)/2 {
 		last = last[line+1:]
 	}
-	if size, err = f.Seek(0, io.SeekEnd); err == nil {
-		err = f.Truncate(quarter)
+	if info, err = b.File.Stat(); err == nil {
+		err = b.File.Truncate(quarter)
 	}
 	if err != nil {
 		return err
 	}
-	b.Cut += limit.Bytes(size - quarter - int64(len(last)))
-	_, err = f.Write(append(fmt.Appendf(nil, "\nplimsoll: %s of the output were left out here\n", b.Cut.Human()), last...))
+	b.Cut += limit.Bytes(info.Size() - quarter - int64(len(last)))
+	_, err = b.File.Write(append(fmt.Appendf(nil, "\nplimsoll: %s of the output were left out here\n", b.Cut.Human()), last...))
 	return err
 }

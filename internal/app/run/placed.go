@@ -29,9 +29,12 @@ func (x *process) boundOutput() (stop func()) {
 	if err != nil || job.Engine != jobs.Local {
 		return func() {}
 	}
-	files := []*jobs.Bound{}
-	for _, name := range []string{jobs.OutName, jobs.ErrName} {
-		files = append(files, &jobs.Bound{Path: filepath.Join(job.Folder, name), Max: jobs.MaxOutput})
+	var files []*jobs.Bound
+	for name, f := range map[string]*os.File{jobs.OutName: os.Stdout, jobs.ErrName: os.Stderr} {
+		ours, err := f.Stat()
+		if there, notThere := os.Lstat(filepath.Join(job.Folder, name)); err == nil && notThere == nil && os.SameFile(ours, there) {
+			files = append(files, &jobs.Bound{File: f, Max: jobs.MaxOutput})
+		}
 	}
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -57,7 +60,7 @@ func (x *process) boundOutput() (stop func()) {
 				x.report.warn("output", "what the job wrote is not bounded: "+err.Error())
 			}
 			if f.Cut > 0 {
-				x.report.warn("output", fmt.Sprintf("%s from the middle of what the job wrote were left out of %s, which is kept up to %s", f.Cut.Human(), f.Path, f.Max.Human()))
+				x.report.warn("output", fmt.Sprintf("%s from the middle of what the job wrote were left out of %s, of which at most %s are kept", f.Cut.Human(), job.Folder, f.Max.Human()))
 			}
 		}
 	}
