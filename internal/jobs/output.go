@@ -94,6 +94,7 @@ const MaxOutput = 16 * limit.MiB
 // kept waiting and notices nothing; what it writes in the microseconds between the last reading and the cut goes too.
 type Bound struct {
 	File *os.File // of [OpenOutput], or its heir
+	Path string
 	Max  limit.Bytes
 	// Cut counts the bytes that were cut out.
 	Cut limit.Bytes
@@ -113,11 +114,13 @@ func (b *Bound) Look() error {
 	if line := bytes.IndexByte(last, '\n'); line < len(last)/2 {
 		last = last[line+1:]
 	}
-	if info, err = b.File.Stat(); err == nil {
-		err = b.File.Truncate(quarter)
-	}
-	if err != nil {
+	if info, err = b.File.Stat(); err != nil {
 		return err
+	}
+	if b.File.Truncate(quarter) != nil { // on Windows who may append may not cut
+		if err := os.Truncate(b.Path, quarter); err != nil {
+			return err
+		}
 	}
 	b.Cut += limit.Bytes(info.Size() - quarter - int64(len(last)))
 	_, err = b.File.Write(append(fmt.Appendf(nil, "\nplimsoll: %s of the output were left out here\n", b.Cut.Human()), last...))

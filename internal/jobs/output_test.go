@@ -89,7 +89,7 @@ func TestBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer writer.Close()
-	b, written := Bound{File: f, Max: 1 << 20}, limit.Bytes(0)
+	b, written := Bound{File: f, Path: f.Name(), Max: 1 << 20}, limit.Bytes(0)
 	for i := range 200_000 {
 		n, err := fmt.Fprintf(writer, "line %d of many\n", i)
 		if err != nil {

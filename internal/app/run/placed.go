@@ -31,9 +31,10 @@ func (x *process) boundOutput() (stop func()) {
 	}
 	var files []*jobs.Bound
 	for name, f := range map[string]*os.File{jobs.OutName: os.Stdout, jobs.ErrName: os.Stderr} {
+		path := filepath.Join(job.Folder, name)
 		ours, err := f.Stat()
-		if there, notThere := os.Lstat(filepath.Join(job.Folder, name)); err == nil && notThere == nil && os.SameFile(ours, there) {
-			files = append(files, &jobs.Bound{File: f, Max: jobs.MaxOutput})
+		if there, notThere := os.Lstat(path); err == nil && notThere == nil && os.SameFile(ours, there) {
+			files = append(files, &jobs.Bound{File: f, Path: path, Max: jobs.MaxOutput})
 		}
 	}
 	over, ended := make(chan struct{}), make(chan struct{})
