@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -149,7 +148,7 @@ func newCancelCommand(open opener) *cobra.Command {
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return slices.Clone(a.LivingJobs()), cobra.ShellCompDirectiveNoFileComp
+			return a.LivingJobs(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }

@@ -21,18 +21,12 @@ import (
 // Options are the flags of `plimsoll submit`.
 type Options struct {
 	Command []string
-	// On is the engine; "" goes by the configuration.
-	On string
-	// Name names the job; "" makes a name.
-	Name string
-	// Tool is that of a run.
-	Tool string
+	// On is the engine and Queue its queue, Name the job's and Tool that of a run; "" leaves each to the configuration, the engine and the command.
+	On, Queue, Name, Tool string
 	// Env are the variables that go with it, NAME or NAME=VALUE.
-	Env []string
-	// Queue is the engine's queue, "" for its own.
-	Queue   string
+	Env     []string
 	Retries int
-	// Image, Work, Secrets and Priority are for Kubernetes.
+	// Image, Work, Priority and Secrets are for Kubernetes.
 	Image, Work, Priority string
 	Secrets               []string
 	// Limits are the flags of limits as they were given, for the run there.
