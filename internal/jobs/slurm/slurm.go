@@ -246,7 +246,7 @@ func of(cluster string) []string {
 	return []string{"--clusters=" + cluster}
 }
 
-// unknownJob is what Slurm's commands say of a job that they do not know.
+// unknownJob stands in the error of a command for a job that Slurm does not know.
 const unknownJob = "Invalid job id"
 
 // Cancel implements [jobs.Engine]. The job gets SIGTERM, and after Slurm's KillWait SIGKILL.
