@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -80,7 +79,7 @@ Of this environment nothing goes with it but what --env names; a job of this hos
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.StringVar(&o.On, "on", "", "who places it: "+strings.Join(app.SubmitEngines(), ", ")+" (default: submit.on)")
+	f.StringVar(&o.On, "on", "", "who places it: "+strings.Join(app.SubmitEngines, ", ")+" (default: submit.on)")
 	f.BoolVar(&o.Attended, "wait", false, "stay: print its output as it comes, and exit as it does")
 	f.StringVar(&o.Name, "name", "", "the job's name; there is only one of a name (default: the tool's with letters behind it)")
 	f.StringVar(&o.Tool, "tool", "", "count the command as this tool (default: by its name)")
@@ -94,7 +93,7 @@ Of this environment nothing goes with it but what --env names; a job of this hos
 	f.BoolVarP(&dryRun, "dry-run", "n", false, "print what would be handed over, and hand nothing over")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	addLimitFlags(cmd, "wait")
-	_ = cmd.RegisterFlagCompletionFunc("on", cobra.FixedCompletions(app.SubmitEngines(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("on", cobra.FixedCompletions(app.SubmitEngines, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -149,7 +148,7 @@ func newCancelCommand(open opener) *cobra.Command {
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return slices.Clone(a.LivingJobs()), cobra.ShellCompDirectiveNoFileComp
+			return a.LivingJobs(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/demo"
 	"github.com/plimsoll/plimsoll/internal/app/memories"
+	"github.com/plimsoll/plimsoll/internal/app/submit"
 	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
@@ -30,7 +31,7 @@ type GCOptions struct {
 
 // Garbage is one thing that a supervisor which was killed has left behind.
 type Garbage struct {
-	// Kind is "claim", "group", "ledger", "file", "run", "memory", "conversation" or "result".
+	// Kind is "claim", "group", "ledger", "file", "run", "job", "memory", "conversation" or "result".
 	Kind string `json:"kind"`
 	// Name is the claim's ID, the group's or file's path.
 	Name string `json:"name"`
@@ -63,6 +64,7 @@ func (a *App) GC(ctx context.Context, o GCOptions) (Collection, error) {
 		c.temporaries(a),
 		c.demos(),
 		c.runs(a),
+		c.jobs(ctx, a),
 		c.memory(ctx, a),
 	)
 	return c, err
@@ -245,6 +247,15 @@ func (c *Collection) runs(a *App) error {
 	removed, err := runs.Prune(dir, runs.Keep{}, time.Now(), c.DryRun)
 	for _, r := range removed {
 		c.remove("run", r.ID, fmt.Sprintf("of %s, %s, over the bound of %s", r.Day, limit.Bytes(r.Bytes).Human(), r.Why))
+	}
+	return err
+}
+
+// jobs removes what is kept of submitted jobs beyond the bounds of their store, and what was never finished there.
+func (c *Collection) jobs(ctx context.Context, a *App) error {
+	removed, err := submit.Prune(ctx, a.Core, c.DryRun)
+	for _, r := range removed {
+		c.remove("job", r.ID, r.Bytes.Human()+", "+r.Why)
 	}
 	return err
 }

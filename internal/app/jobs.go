@@ -20,7 +20,7 @@ type (
 	JobRecord     = jobs.Record
 )
 
-// SubmitEngines returns the names of all engines.
+// SubmitEngines lists the names of all engines.
 var SubmitEngines = submit.Names
 
 // PlanSubmit returns what would be handed over.

@@ -1,11 +1,6 @@
 package jobs
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -68,38 +63,38 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// Each write comes once and whole, whenever it is looked for, and what comes at the end too.
-func TestTail(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err == nil {
-			_, err = f.WriteString(text)
+// However long a report is, it fits behind what was said, and its figures arrive.
+func TestMessage(t *testing.T) {
+	r := journal.Report{Schema: journal.ReportSchema, Tool: "claude", Command: []string{"claude", "-p"}, Outcome: journal.OutcomeFailed, ExitCode: 3, PeakBytes: 7}
+	for _, grow := range []func(){
+		func() {},
+		func() { r.Window.NoProxy = strings.Repeat("x", 4000) },
+		func() { r.Warnings = []string{strings.Repeat("x", 4000)} },
+		func() { r.KilledChildren = make([]journal.Process, 500) },
+		func() { r.Command = append(r.Command, strings.Repeat("x", 100<<10)) },
+		func() { r.Command[0], r.Project = strings.Repeat("x", 100<<10), strings.Repeat("y", 5000) },
+	} {
+		grow()
+		text := Message(&r)
+		if len(text) > maxMessage || strings.Count(string(text), "\n") != 1 {
+			t.Fatalf("%d bytes: %.80q", len(text), text)
 		}
-		if err := errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
+		for _, before := range []string{"", "plimsoll: killed for memory\n", "{\"schema\": 1}\n"} {
+			said, got := ParseMessage(before + string(text))
+			if said != before || got == nil || got.ExitCode != 3 || got.PeakBytes != 7 || got.Outcome != journal.OutcomeFailed {
+				t.Errorf("%q, %+v", said, got)
+			}
 		}
 	}
-	var out, errs bytes.Buffer
-	looks := 0
-	err := Tail(context.Background(), dir, &out, &errs, func(context.Context) (bool, error) {
-		switch looks++; looks {
-		case 2:
-			write(OutName, "one\n")
-		case 3:
-			write(OutName, "two\n")
-			write(ErrName, "oh\n")
-		case 5:
-			write(OutName, "last\x00\xff")
+}
+
+func FuzzParseMessage(f *testing.F) {
+	f.Add("plimsoll: x\n{\"schema\":1}\n")
+	f.Add("{\"schema\":1")
+	f.Add("null\n{null")
+	f.Fuzz(func(t *testing.T, message string) {
+		if said, r := ParseMessage(message); !strings.HasPrefix(message, said) || r == nil && said != message {
+			t.Errorf("%q, %v", said, r)
 		}
-		return looks == 5, nil
 	})
-	if err != nil || out.String() != "one\ntwo\nlast\x00\xff" || errs.String() != "oh\n" {
-		t.Errorf("%q, %q, %v", out.String(), errs.String(), err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := Tail(ctx, dir, &out, &errs, func(context.Context) (bool, error) { return false, nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -54,10 +55,17 @@ const (
 	StartName = "start"
 )
 
+// Local is the engine of the host's own queue, as a record names it.
+const Local = "local"
+
 const (
 	schema = 1
 	// MaxKept bounds the jobs that are kept. At the bound the oldest that have ended make room.
 	MaxKept = 2000
+	// keptAge and keptBytes bound those that have ended, by [Store.Prune]. One without a record is left alone for the time that it may be in the making.
+	keptAge       = 30 * 24 * time.Hour
+	keptBytes     = 1 * limit.GiB
+	unfinishedAge = time.Hour
 	// maxRecord and maxReport bound what is read, in bytes, maxCommand the words of the command that are kept, and maxText one of them.
 	maxRecord  = 64 << 10
 	maxReport  = 1 << 20
@@ -86,86 +94,75 @@ func (s *Store) Create(r Record) error {
 	if err := s.makeRoom(); err != nil {
 		return err
 	}
+	err := os.Mkdir(s.Folder(r.ID), 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("a job %s %w: plimsoll runs %[1]s shows it; choose another --name", r.ID, ErrTaken)
+	}
+	if err == nil {
+		if err = s.write(r); err != nil {
+			_ = s.Remove(r.ID)
+		}
+	}
+	return err
+}
+
+// write keeps a record, with its texts cut.
+func (s *Store) write(r Record) error {
+	r.Schema = schema
+	r.Command = slices.Clone(r.Command[:min(len(r.Command), maxCommand)])
+	texts := []*string{&r.At, &r.Tool, &r.Variant, &r.Project, &r.Unanswered, &r.Status.Reason, &r.Status.Detail, &r.Status.Node, &r.Status.Signal}
+	for i := range r.Command {
+		texts = append(texts, &r.Command[i])
+	}
+	for _, text := range texts { // that others choose
+		*text = limit.Short(*text, maxText)
+	}
+	return s.put(r.ID, RecordName, r)
+}
+
+// put writes a file of a job.
+func (s *Store) put(id, name string, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
 	root, err := statefile.OpenRoot(s.dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	err = root.Mkdir(r.ID, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("a job %s %w: plimsoll runs %[1]s shows it; choose another --name", r.ID, ErrTaken)
-	}
+	return atomicfile.Replacement{Root: root, Name: id + "/" + name, Perm: 0o600, Kept: atomicfile.Durable}.Write(append(body, '\n'))
+}
+
+// get reads a file of a job.
+func (s *Store) get(id, name string, maxBytes int64, v any) error {
+	text, err := statefile.Read(filepath.Join(s.dir, id, name), maxBytes)
 	if err != nil {
 		return err
 	}
-	if err = write(root, &r); err != nil {
-		_ = root.RemoveAll(r.ID)
-	}
-	return err
-}
-
-func write(root *os.Root, r *Record) error {
-	r.Schema = schema
-	r.Command = slices.Clone(r.Command[:min(len(r.Command), maxCommand)])
-	for _, text := range r.texts() {
-		*text = limit.Short(*text, maxText)
-	}
-	body, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return atomicfile.Replacement{Root: root, Name: r.ID + "/" + RecordName, Perm: 0o600, Kept: atomicfile.Durable}.Write(append(body, '\n'))
-}
-
-// texts are those of a record that others choose.
-func (r *Record) texts() []*string {
-	list := []*string{&r.At, &r.Tool, &r.Variant, &r.Project, &r.Unanswered, &r.Status.Reason, &r.Status.Detail, &r.Status.Node, &r.Status.Signal}
-	for i := range r.Command {
-		list = append(list, &r.Command[i])
-	}
-	return list
-}
-
-// UnknownError is that of a name that no job has.
-type UnknownError struct{ ID string }
-
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("there is no job %q; plimsoll runs lists them", e.ID)
+	return json.Unmarshal(text, v)
 }
 
 // Get returns what is kept of a job.
-func (s *Store) Get(id string) (Record, error) {
+func (s *Store) Get(id string) (r Record, err error) {
 	if err := CheckID(id); err != nil {
-		return Record{}, err
+		return r, err
 	}
-	text, err := statefile.Read(filepath.Join(s.dir, id, RecordName), maxRecord)
+	err = s.get(id, RecordName, maxRecord, &r)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Record{}, &UnknownError{id}
+		return r, fmt.Errorf("there is no job %q; plimsoll runs lists them", id)
 	}
 	if err != nil {
-		return Record{}, err
-	}
-	r, err := parse(text)
-	if err != nil {
-		return Record{}, fmt.Errorf("what is kept of job %s cannot be read: %w", id, err)
+		return r, fmt.Errorf("what is kept of job %s cannot be read: %w", id, err)
 	}
 	r.ID, r.Folder = id, s.Folder(id)
 	return r, nil
 }
 
-func parse(text []byte) (r Record, err error) {
-	err = json.Unmarshal(text, &r)
-	return r, err
-}
-
 // Report returns the report that a job has left, nil for none yet, or none that can be read.
 func (s *Store) Report(id string) *journal.Report {
-	text, err := statefile.Read(filepath.Join(s.dir, id, ReportName), maxReport)
-	if err != nil {
-		return nil
-	}
 	var r journal.Report
-	if json.Unmarshal(text, &r) != nil {
+	if s.get(id, ReportName, maxReport, &r) != nil {
 		return nil
 	}
 	return &r
@@ -187,12 +184,12 @@ func (s *Store) IDs() ([]string, error) {
 	}
 	defer d.Close()
 	names, err := d.Readdirnames(2 * MaxKept)
-	names = slices.DeleteFunc(names, func(name string) bool { return CheckID(name) != nil })
-	if len(names) > 0 {
-		err = nil // else the end of an empty directory
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return CheckID(name) != nil })
 	slices.Sort(names)
-	return names, ignoreEOF(err)
+	return names, nil
 }
 
 // List returns all records that can be read, the oldest first.
@@ -213,47 +210,27 @@ func (s *Store) List() ([]Record, error) {
 
 // Update changes what is kept of a job, under a lock. What has ended stays as it is.
 func (s *Store) Update(id string, change func(*Record)) error {
-	unlock, err := s.lock()
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another plimsoll holds the list of jobs"))
+	defer cancel()
+	lock, err := filelock.Open(ctx, filepath.Join(s.dir, ".lock"))
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer func() { _ = filelock.Release(lock) }()
 	r, err := s.Get(id)
 	if err != nil || r.Status.Phase.Over() {
 		return err
 	}
-	before, _ := json.Marshal(r)
 	change(&r)
-	root, err := statefile.OpenRoot(s.dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
 	if report := r.Status.Report; report != nil && s.Report(id) == nil {
-		if body, err := json.Marshal(report); err == nil {
-			err = atomicfile.Replacement{Root: root, Name: id + "/" + ReportName, Perm: 0o600, Kept: atomicfile.Durable}.Write(body)
-			if err != nil {
-				return err
-			}
+		if err := s.put(id, ReportName, report); err != nil {
+			return err
 		}
 	}
 	if r.Status.Phase.Over() {
-		_ = root.Remove(id + "/" + StartName) // may not be there
+		_ = os.Remove(filepath.Join(s.Folder(id), StartName)) // may not be there
 	}
-	if after, _ := json.Marshal(r); string(before) == string(after) {
-		return nil
-	}
-	return write(root, &r)
-}
-
-func (s *Store) lock() (unlock func(), err error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another plimsoll holds the list of jobs"))
-	defer cancel()
-	f, err := filelock.Open(ctx, filepath.Join(s.dir, "lock"))
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = filelock.Release(f) }, nil
+	return s.write(r)
 }
 
 // Remove removes all that is kept of a job.
@@ -275,21 +252,73 @@ func (s *Store) makeRoom() error {
 	if err != nil || len(ids) < MaxKept {
 		return err
 	}
-	list, err := s.List()
+	removed, err := s.prune(MaxKept-MaxKept/10, time.Now(), false)
+	if err == nil && len(removed) == 0 {
+		err = fmt.Errorf("%d jobs wait or run, and no more are kept: wait until some have ended", len(ids))
+	}
+	return err
+}
+
+// Removed is a job of which nothing is kept any more, or would be.
+type Removed struct {
+	ID    string
+	Bytes limit.Bytes
+	Why   string
+}
+
+// Prune removes what is beyond the bounds of the store, the oldest first and nothing of a job that has not ended, and returns that. With dry
+// it removes nothing.
+func (s *Store) Prune(now time.Time, dry bool) ([]Removed, error) { return s.prune(MaxKept, now, dry) }
+
+func (s *Store) prune(most int, now time.Time, dry bool) (removed []Removed, err error) {
+	ids, err := s.IDs()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ended := slices.DeleteFunc(list, func(r Record) bool { return !r.Status.Phase.Over() })
-	if len(ended) == 0 {
-		return fmt.Errorf("%d jobs wait or run, and no more are kept: wait until some have ended", len(ids))
+	var over []Record // with what cannot be read
+	size, all := map[string]limit.Bytes{}, limit.Bytes(0)
+	for _, id := range ids {
+		for _, name := range []string{OutName, ErrName, ReportName} {
+			if info, err := os.Lstat(filepath.Join(s.Folder(id), name)); err == nil {
+				size[id] += limit.Bytes(info.Size())
+			}
+		}
+		all += size[id]
+		r, err := s.Get(id)
+		if err != nil { // it is being made, or was not finished
+			r = Record{Ref: Ref{ID: id}}
+			if info, err := os.Lstat(s.Folder(id)); err != nil || now.Sub(info.ModTime()) < unfinishedAge {
+				continue
+			}
+		} else if !r.Status.Phase.Over() {
+			continue
+		}
+		over = append(over, r)
 	}
-	sorting.By(ended, func(a, b Record) int {
+	sorting.By(over, func(a, b Record) int {
 		return cmp.Or(a.Status.Ended.Compare(b.Status.Ended), a.Submitted.Compare(b.Submitted))
 	})
-	for _, r := range ended[:min(len(ended), MaxKept/10)] {
-		if err := s.Remove(r.ID); err != nil {
-			return err
+	count := len(ids)
+	for _, r := range over {
+		gone := Removed{ID: r.ID, Bytes: size[r.ID]}
+		switch {
+		case r.Status.Phase == "":
+			gone.Why = "without a record that can be read"
+		case now.Sub(r.Status.Ended) > keptAge:
+			gone.Why = "over the bound of age"
+		case count > most:
+			gone.Why = "over the bound of count"
+		case all > keptBytes:
+			gone.Why = "over the bound of bytes"
+		default:
+			continue
 		}
+		if !dry {
+			if err := s.Remove(r.ID); err != nil {
+				return removed, err
+			}
+		}
+		count, all, removed = count-1, all-gone.Bytes, append(removed, gone)
 	}
-	return nil
+	return removed, nil
 }

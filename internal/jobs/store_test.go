@@ -102,6 +102,9 @@ func TestWhatHasEndedStays(t *testing.T) {
 	if err != nil || r.Status.Phase != Ended || r.Status.ExitCode != 3 {
 		t.Errorf("%+v, %v", r.Status, err)
 	}
+	if ids, err := s.IDs(); err != nil || len(ids) != 1 {
+		t.Errorf("what else is in the store is taken for a job: %v, %v", ids, err)
+	}
 	if report := s.Report("a"); report == nil || report.Tool != "make" {
 		t.Errorf("the report is %+v", report)
 	}
@@ -114,7 +117,7 @@ func TestTheOldestThatHaveEndedMakeRoom(t *testing.T) {
 	s := StoreIn(t.TempDir())
 	for i := range MaxKept {
 		r := record(fmt.Sprintf("j%d", i))
-		if r.Submitted = r.Submitted.Add(time.Duration(i) * time.Second); i < MaxKept/2 {
+		if r.Submitted = time.Now().Add(time.Duration(i) * time.Second); i < MaxKept/2 {
 			r.Status = Status{Phase: Ended, Ended: r.Submitted}
 		}
 		folder := s.Folder(r.ID)
@@ -166,20 +169,60 @@ func TestTextsOfOthersAreBounded(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+// A clean-up removes what ended long ago, the oldest where the output of all is too large, and what was never finished; nothing that goes on.
+func TestPrune(t *testing.T) {
+	s, now := StoreIn(t.TempDir()), time.Now().UTC()
+	for id, ended := range map[string]time.Duration{"old": 31 * 24 * time.Hour, "large": 3 * time.Hour, "larger": 2 * time.Hour, "new": time.Hour, "waits": 0} {
+		r := record(id)
+		if r.Submitted = now.Add(-40 * 24 * time.Hour); ended > 0 {
+			r.Status = Status{Phase: Ended, Ended: now.Add(-ended)}
+		}
+		if err := s.Create(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, made := range map[string]time.Time{"half": now.Add(-2 * time.Hour), "making": now} {
+		if err := errors.Join(os.Mkdir(s.Folder(id), 0o700), os.Chtimes(s.Folder(id), made, made)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"large", "larger", "waits"} {
+		name := filepath.Join(s.Folder(id), OutName)
+		if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, int64(keptBytes)*2/5)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dry := range []bool{true, false} {
+		removed, err := s.Prune(now, dry)
+		var said []string
+		for _, r := range removed {
+			said = append(said, r.ID+" "+r.Why)
+		}
+		left, _ := s.IDs()
+		want := "half without a record that can be read, old over the bound of age, large over the bound of bytes"
+		if got := strings.Join(said, ", "); err != nil || got != want || len(left) != map[bool]int{true: 7, false: 4}[dry] {
+			t.Errorf("dry: %v: %s, %v; %v are left", dry, got, err, left)
+		}
+	}
+	if removed, err := s.Prune(now, false); len(removed) > 0 || err != nil {
+		t.Errorf("again: %v, %v", removed, err)
+	}
+}
+
+func FuzzRecord(f *testing.F) {
 	body, _ := json.Marshal(record("a"))
 	for _, text := range []string{string(body), "", "{}", `{"status":{"started":1}}`, `{"command":[`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := parse(text)
-		if err != nil {
-			return
+		s := StoreIn(t.TempDir())
+		create(t, s, "a")
+		if err := os.WriteFile(filepath.Join(s.Folder("a"), RecordName), text, 0o600); err != nil {
+			t.Fatal(err)
 		}
-		dir := t.TempDir()
-		s := StoreIn(dir)
-		if r.ID = "a"; s.Create(r) != nil {
-			return // a year that JSON cannot write
+		r, err := s.Get("a")
+		if err != nil || s.write(r) != nil { // or a year that JSON cannot write
+			return
 		}
 		if _, err := s.Get("a"); err != nil {
 			t.Errorf("what was written cannot be read: %v", err)

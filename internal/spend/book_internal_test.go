@@ -285,7 +285,7 @@ func FuzzBook(f *testing.F) {
 	}
 	b.team = &teamwork{} // so that shares count
 	if err := b.locked(f.Context(), func(p *page) error {
-		return p.setShare(&account{period: "20261129", ofDay: true, share: share{granted: 3, published: 4, told: 1, others: 2, max: 5, left: 1, hosts: 2, flags: 1, at: 9, lowered: 8}})
+		return p.setShare(&account{month: 202611, day: 20261129, share: share{Granted: 3, Published: 4, Told: 1, Others: 2, Max: 5, Left: 1, Hosts: 2, Returned: true, At: 9, Lowered: 8}})
 	}); err != nil {
 		f.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func FuzzBook(f *testing.F) {
 			return
 		}
 		for _, a := range b.accounts(records) {
-			if !(a.spent >= 0 && a.held >= 0 && a.share.granted >= 0 && a.share.others >= 0) {
+			if !(a.spent >= 0 && a.held >= 0 && a.share.Granted >= 0 && a.share.Others >= 0) {
 				t.Errorf("%+v", a)
 			}
 		}

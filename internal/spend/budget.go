@@ -3,7 +3,6 @@ package spend
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 )
 
@@ -15,13 +14,13 @@ type account struct {
 	reset       time.Time
 	soft, hard  uint32 // bits of record.told
 
-	ofProject, ofDay bool
-	period           string // as 20261129 or 202611
-	share            share  // with a [Team]
+	project    projectID // ofAll for the budgets over all projects
+	month, day uint32    // as 202611 and 20261129; of a month day is 0
+	share      share     // without a [Team] all of it
 }
 
 // total returns what all hosts have spent, as far as this one knows.
-func (a *account) total() float64 { return a.spent + a.share.others }
+func (a *account) total() float64 { return a.spent + a.share.Others }
 
 // The bits of record.told. Those of the budgets over all projects may stand in any sum of the month, since there is none of all.
 const (
@@ -72,16 +71,14 @@ func (b *Book) accounts(records []record) []account {
 	y, m, d := b.now().Local().Date()
 	tomorrow, next := time.Date(y, m, d+1, 0, 0, 0, 0, time.Local), time.Date(y, m+1, 1, 0, 0, 0, 0, time.Local)
 	all := []account{
-		{name: BudgetDay, max: b.budget.Day, reset: tomorrow, soft: toldDay, hard: toldDayHard},
+		{name: BudgetDay, max: b.budget.Day, day: day, reset: tomorrow, soft: toldDay, hard: toldDayHard},
 		{name: BudgetMonth, max: b.budget.Month, reset: next, soft: toldMonth, hard: toldMonthHard},
-		{name: BudgetProjectDay, max: b.budget.ProjectDay, reset: tomorrow, soft: toldProjectDay, hard: toldProjectDayHard},
-		{name: BudgetProjectMonth, max: b.budget.ProjectMonth, reset: next, soft: toldProjectMonth, hard: toldProjectMonthHard},
+		{name: BudgetProjectDay, max: b.budget.ProjectDay, project: b.project, day: day, reset: tomorrow, soft: toldProjectDay, hard: toldProjectDayHard},
+		{name: BudgetProjectMonth, max: b.budget.ProjectMonth, project: b.project, reset: next, soft: toldProjectMonth, hard: toldProjectMonthHard},
 	}
 	for j := range all {
-		a := &all[j]
-		a.ofProject, a.ofDay, a.period = j >= 2, j%2 == 0, strconv.FormatUint(uint64(month), 10)
-		if a.ofDay {
-			a.period = strconv.FormatUint(uint64(day), 10)
+		if all[j].month = month; b.team == nil {
+			all[j].share.Granted = all[j].max
 		}
 	}
 	numbers := map[projectID]uint32{} // of the sums of this month
@@ -92,11 +89,10 @@ func (b *Book) accounts(records []record) []account {
 	}
 	for i := range records {
 		r := &records[i]
-		if r.kind == recordShare && r.month == month && b.team != nil {
-			for j := range all {
-				if a := &all[j]; (r.project == ofAll) != a.ofProject && (!a.ofProject || r.project == b.project) && (!a.ofDay || r.day == day) {
-					a.share = r.shares[j%2]
-				}
+		for j := range all {
+			a := &all[j]
+			if r.kind == recordShare && r.month == month && b.team != nil && r.project == a.project && (a.day == 0 || r.day == day) {
+				a.share = r.shares[j%2]
 			}
 		}
 		if r.kind == recordFree || r.kind == recordShare || r.month != month && r.held == (Amount{}) {
@@ -113,14 +109,14 @@ func (b *Book) accounts(records []record) []account {
 			today, whole = 0, 0
 		}
 		for j := range all {
-			if j >= 2 && r.project != b.project {
+			a := &all[j]
+			if a.project != ofAll && r.project != b.project {
 				continue
 			}
-			all[j].held += held
-			if j%2 == 0 {
-				all[j].spent += today
+			if a.held += held; a.day != 0 {
+				a.spent += today
 			} else {
-				all[j].spent += whole
+				a.spent += whole
 			}
 		}
 	}
@@ -143,7 +139,7 @@ func (b *Book) look(want float64, exact bool) ([]account, error) {
 		b.seen.addTo(own)
 		for i := range own {
 			a := &own[i]
-			far = far && a.total()+a.held+want < a.max*(1-nearLine) && (b.team == nil || a.spent+a.held+ahead*want <= a.share.granted)
+			far = far && a.total()+a.held+want < a.max*(1-nearLine) && (b.team == nil || a.spent+a.held+ahead*want <= a.share.Granted)
 		}
 		if far {
 			return own, nil
@@ -231,18 +227,12 @@ func (b *Book) allows(want Amount, exact bool) (name string, err error) {
 	}
 	for i := range accounts {
 		a := &accounts[i]
-		if b.team != nil && b.asks(a, money) {
-			name, err = a.name, errWait
-			continue
-		}
-		most := a.max
-		if b.team != nil {
-			most = a.share.granted
-		}
 		switch {
+		case b.team != nil && b.asks(a, money):
+			name, err = a.name, errWait
 		case a.total() >= a.max:
 			return a.name, &Over{Name: a.name, Used: a.total(), Max: a.max, Reset: a.reset, Hosts: b.spenders(a.name)}
-		case a.held > 0 && a.spent+a.held+money > most, b.team != nil && a.spent >= most:
+		case a.held > 0 && a.spent+a.held+money > a.share.Granted, a.spent >= a.share.Granted:
 			name, err = a.name, errWait
 		}
 	}

@@ -98,7 +98,7 @@ func (m *Meter) Hold(ctx context.Context, r Request) (*Hold, error) {
 	want := m.answers.expect(r)
 	var late <-chan time.Time
 	for {
-		answer := m.o.Book.changed()
+		answer, _ := m.o.Book.heard()
 		m.mu.Lock()
 		h, name, err := m.try(ctx, r, want)
 		changed := m.changed
@@ -122,7 +122,7 @@ func (m *Meter) Hold(ctx context.Context, r Request) (*Hold, error) {
 		case <-late:
 			busy := &Busy{Name: name}
 			if name != LimitTokens && name != LimitCost {
-				busy.Away = m.o.Book.lost()
+				_, busy.Away = m.o.Book.heard()
 			}
 			return nil, busy
 		case <-ctx.Done():

@@ -84,7 +84,9 @@ func (r *record) encode(to []byte) {
 	le.PutUint64(to[120:], r.boot)
 	le.PutUint64(to[128:], r.since)
 	for i := range r.shares {
-		r.shares[i].encode(to[136+shareSize*i:])
+		if r.kind == recordShare {
+			r.shares[i].encode(to[136+shareSize*i:])
+		}
 	}
 	le.PutUint32(to[recordSize-4:], crc32.ChecksumIEEE(to[:recordSize-4]))
 }
@@ -110,7 +112,7 @@ func decodeRecord(from []byte) (record, error) {
 		}
 	}
 	for i := range r.shares {
-		if !r.shares[i].decode(from[136+shareSize*i:]) {
+		if r.kind == recordShare && !r.shares[i].decode(from[136+shareSize*i:]) {
 			return record{}, fmt.Errorf("%w: a share of %+v", errDamaged, r.shares[i])
 		}
 	}

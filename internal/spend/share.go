@@ -1,55 +1,50 @@
 package spend
 
 import (
+	"cmp"
+	"context"
 	"encoding/binary"
+	"encoding/hex"
+	"fmt"
 	"math"
+	"os"
+	"slices"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
-// share is the part of a budget that this host may spend. All amounts are sums since the period began.
+// share is the part of a budget that this host may spend, as a book has it. All amounts are sums since the period began.
 type share struct {
-	// granted bounds this host's spending, and published the same as the others were last told. It is never less than granted
+	// Granted bounds this host's spending, and Published the same as the others were last told. It is never less than Granted
 	// but for an advance: a share is made smaller here first, and for the others once no process goes by the old one.
-	granted, published float64
-	told               float64 // this host's spending, as the others were last told
-	others             float64 // theirs
-	max                float64 // the budget then
-	left               float32 // of the budget, of what nobody was granted
-	hosts              uint16  // that hold some of it
-	flags              uint16
-	at, lowered        uint32 // when the others were last asked, and since when granted is below published, in seconds of the epoch
+	Granted, Published float64
+	Told               float64 // this host's spending, as the others were last told
+	Others             float64 // theirs
+	Max                float64 // the budget then
+	Left               float32 // of the budget, of what nobody was granted
+	Hosts              uint16  // that hold some of it
+	Returned           bool    // when the last process ended
+	_                  byte
+	At, Lowered        uint32 // when the others were last asked, and since when Granted is below Published, in seconds of the epoch
 }
 
-const (
-	shareSize = 56
-	// shareReturned marks one that was given back when the last process ended.
-	shareReturned = 1
-)
+// shareSize is that of its encoding.
+const shareSize = 56
 
-func (s *share) encode(to []byte) {
-	le := binary.LittleEndian
-	for i, v := range []float64{s.granted, s.published, s.told, s.others, s.max} {
-		le.PutUint64(to[8*i:], math.Float64bits(v))
-	}
-	le.PutUint32(to[40:], math.Float32bits(s.left))
-	le.PutUint16(to[44:], s.hosts)
-	le.PutUint16(to[46:], s.flags)
-	le.PutUint32(to[48:], s.at)
-	le.PutUint32(to[52:], s.lowered)
-}
+func (s *share) encode(to []byte) { _, _ = binary.Encode(to, binary.LittleEndian, s) }
 
 // decode returns false for numbers that no share has.
 func (s *share) decode(from []byte) bool {
-	le := binary.LittleEndian
-	for i, v := range []*float64{&s.granted, &s.published, &s.told, &s.others, &s.max} {
-		if *v = math.Float64frombits(le.Uint64(from[8*i:])); !(*v >= 0) || math.IsInf(*v, 0) {
+	if _, err := binary.Decode(from, binary.LittleEndian, s); err != nil {
+		return false
+	}
+	for _, v := range []float64{s.Granted, s.Published, s.Told, s.Others, s.Max, float64(s.Left)} {
+		if !(v >= 0) || math.IsInf(v, 0) {
 			return false
 		}
 	}
-	s.left = math.Float32frombits(le.Uint32(from[40:]))
-	s.hosts, s.flags = le.Uint16(from[44:]), le.Uint16(from[46:])
-	s.at, s.lowered = le.Uint32(from[48:]), le.Uint32(from[52:])
-	return s.left >= 0 && !math.IsInf(float64(s.left), 0)
+	return true
 }
 
 // lowerRest is the time after which no process goes by a share that was made smaller: longer than each keeps what it has read.
@@ -62,23 +57,23 @@ func since(second uint32, d time.Duration, now time.Time) bool {
 
 // keep returns the least that the others have to be told that this host may spend.
 func (s *share) keep(now time.Time) float64 {
-	if s.lowered != 0 && !since(s.lowered, lowerRest, now) {
-		return max(s.published, s.granted)
+	if s.Lowered != 0 && !since(s.Lowered, lowerRest, now) {
+		return max(s.Published, s.Granted)
 	}
-	return s.granted
+	return s.Granted
 }
 
 // take makes it what a [Team] has answered.
 func (s *share) take(p Part, budget, spent float64, now time.Time) {
-	lower := p.Granted < s.granted
-	s.granted, s.published, s.told, s.others = p.Granted, p.Published, spent, p.Others
-	s.left, s.hosts, s.at = float32(min(max(p.Left, 0), math.MaxFloat32)), uint16(min(p.Hosts, math.MaxUint16)), uint32(now.Unix())
-	s.flags, s.max = 0, budget
+	lower := p.Granted < s.Granted
+	s.Granted, s.Published, s.Told, s.Others = p.Granted, p.Published, spent, p.Others
+	s.Left, s.Hosts, s.At = float32(min(max(p.Left, 0), math.MaxFloat32)), uint16(min(p.Hosts, math.MaxUint16)), uint32(now.Unix())
+	s.Max = budget
 	switch {
-	case s.granted >= s.published:
-		s.lowered = 0
-	case lower || s.lowered == 0 || now.Unix() < int64(s.lowered):
-		s.lowered = uint32(now.Unix())
+	case s.Granted >= s.Published:
+		s.Lowered = 0
+	case lower || s.Lowered == 0 || now.Unix() < int64(s.Lowered):
+		s.Lowered = uint32(now.Unix())
 	}
 }
 
@@ -92,14 +87,186 @@ const (
 // lend gives a host that holds no share of a budget an advance, once until the others have answered: of what was left of it no more than
 // half is lent, if all that were known do so.
 func (s *share) lend(budget, spent float64) bool {
-	if s.at != 0 && s.flags&shareReturned == 0 {
+	if s.At != 0 && !s.Returned {
 		return false
 	}
 	most := advance * budget
-	if s.at != 0 {
-		most = min(most, float64(s.left)/2/float64(s.hosts+1))
+	if s.At != 0 {
+		most = min(most, float64(s.Left)/2/float64(s.Hosts+1))
 	}
-	s.at, s.flags = max(s.at, 1), 0
-	s.granted = max(s.granted, spent+most)
+	s.At, s.Returned = max(s.At, 1), false
+	s.Granted = max(s.Granted, spent+most)
 	return true
+}
+
+// claim returns what this host claims of an account.
+func (t *teamwork) claim(b *Book, a *account) Claim {
+	c := Claim{
+		Budget: a.name, Period: fmt.Sprint(cmp.Or(a.day, a.month)), Host: fmt.Sprintf("%016x", b.id.Load()),
+		Max: a.max, Spent: a.spent, Held: a.held, Told: a.share.Told, Keep: a.share.keep(b.now()),
+	}
+	if a.project != ofAll { // two of this host may have one name
+		c.Project = t.project
+		c.Host += hex.EncodeToString(b.project[:4])
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.Want = t.want[a.name]
+	return c
+}
+
+// alone calls f while no other process of this host asks the team.
+func (t *teamwork) alone(ctx context.Context, b *Book, f func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, teamRest)
+	defer cancel()
+	lock, err := filelock.Open(ctx, b.path+".team.lock")
+	if err != nil {
+		return fmt.Errorf("another process of this host does not end asking: %w", err)
+	}
+	defer func() { _ = filelock.Release(lock) }()
+	return f()
+}
+
+// exchange asks the team for what this host has too little of, and with whole also tells of what has changed, and now and then that nothing
+// has. Where nobody can be asked an advance stands in.
+func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) (asked bool, err error) {
+	err = t.alone(ctx, b, func() error {
+		accounts, err := b.fresh()
+		if err != nil {
+			return err
+		}
+		var lost error
+		for i := range accounts {
+			a := &accounts[i]
+			c, now := t.claim(b, a), b.now()
+			short := a.spent+a.held+ahead*c.Want > a.share.Granted && c.Want > 0 || a.total() >= a.max || a.share.Max > a.max
+			every := tellEvery * time.Duration(1+a.share.Hosts/100)
+			if a.spent == a.share.Told {
+				every *= 10
+			}
+			// Another process of this host may just have told.
+			if !short && (!whole || !since(a.share.At, every-time.Second, now) && now.Unix() >= int64(a.share.At)) {
+				continue
+			}
+			asked = true
+			if lost == nil {
+				lost = t.divide(ctx, a, c, now)
+			}
+			if lost != nil && !a.share.lend(a.max, a.spent) {
+				continue
+			}
+			if err := b.keepShare(ctx, a); err != nil {
+				return err
+			}
+		}
+		return lost
+	})
+	return asked || err != nil, err
+}
+
+// leave gives back what is left, unless another process of this host spends. What the others may have is taken from this host first.
+func (t *teamwork) leave(ctx context.Context, b *Book) error {
+	return t.alone(ctx, b, func() error {
+		accounts := b.accounts(nil)
+		first := t.claim(b, &accounts[0])
+		first.Look = true
+		if err := t.divide(ctx, &accounts[0], first, b.now()); err != nil {
+			return err // the share stays with this host for its next process
+		}
+		accounts = nil
+		b.mu.Lock()
+		err := b.locked(ctx, func(p *page) error {
+			_, err := p.sweep()
+			if err != nil || slices.ContainsFunc(p.records, func(r record) bool { return r.kind == recordOwn }) {
+				return err
+			}
+			for _, a := range b.accounts(p.records) {
+				if a.share.At == 0 {
+					continue
+				}
+				a.share.Granted, a.share.Returned = a.spent+a.held, true
+				if err := p.setShare(&a); err != nil {
+					return err
+				}
+				if a.share.Published != a.share.Granted || a.share.Told != a.spent {
+					accounts = append(accounts, a)
+				}
+			}
+			return nil
+		})
+		b.mu.Unlock()
+		for i := range accounts {
+			a := &accounts[i]
+			c := t.claim(b, a)
+			c.Last, c.Want, c.Keep = true, 0, a.share.Granted
+			if err == nil {
+				err = t.divide(ctx, a, c, b.now())
+			}
+			if err == nil {
+				err = b.keepShare(ctx, a)
+			}
+		}
+		return err
+	})
+}
+
+// divide asks the team, and has the account's share be what it answers.
+func (t *teamwork) divide(ctx context.Context, a *account, c Claim, now time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, teamTime)
+	defer cancel()
+	part, err := t.team.Divide(ctx, c)
+	if err != nil {
+		return err
+	}
+	if c.Look {
+		a.share.Others = part.Others
+	} else {
+		a.share.take(part, a.max, a.spent, now)
+		a.share.Returned = c.Last
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.top[c.Budget], t.denied[c.Budget] = part.Top, 0
+	if part.Granted < c.Spent+c.Held+c.Want {
+		t.denied[c.Budget] = c.Want
+	}
+	return nil
+}
+
+// fresh returns the accounts as the book has them now.
+func (b *Book) fresh() ([]account, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.file == nil {
+		return nil, os.ErrClosed
+	}
+	records, err := b.read()
+	if err != nil {
+		return nil, err
+	}
+	return b.accounts(records), nil
+}
+
+// keepShare stores the share of an account.
+func (b *Book) keepShare(ctx context.Context, a *account) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen.at = time.Time{}
+	return b.locked(ctx, func(p *page) error { return p.setShare(a) })
+}
+
+func (p *page) setShare(a *account) (err error) {
+	r := record{kind: recordShare, project: a.project, month: a.month}
+	at := slices.IndexFunc(p.records, func(o record) bool { return o.kind == r.kind && o.project == r.project && o.month == r.month })
+	if at >= 0 {
+		r = p.records[at]
+	} else if at, err = p.free(); err != nil {
+		return err
+	}
+	if a.day != 0 {
+		r.day, r.shares[0] = a.day, a.share
+	} else {
+		r.shares[1] = a.share
+	}
+	return p.write(at, r)
 }

@@ -22,7 +22,7 @@ func TestShareIsLoweredHereFirst(t *testing.T) {
 		t.Errorf("%v is kept of a new one", s.keep(now))
 	}
 	s.take(Part{Granted: 4, Published: s.keep(now)}, 100, 1, now)
-	if s.granted != 4 || s.keep(now.Add(time.Second)) != 10 || s.keep(now.Add(-time.Hour)) != 10 || s.keep(now.Add(lowerRest)) != 4 {
+	if s.Granted != 4 || s.keep(now.Add(time.Second)) != 10 || s.keep(now.Add(-time.Hour)) != 10 || s.keep(now.Add(lowerRest)) != 4 {
 		t.Errorf("%+v", s)
 	}
 	// Lower again: the time begins anew.
@@ -32,22 +32,22 @@ func TestShareIsLoweredHereFirst(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s.take(Part{Granted: 2, Published: 2}, 100, 1, later)
-	if s.lowered != 0 || s.keep(later) != 2 {
+	if s.Lowered != 0 || s.keep(later) != 2 {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestAdvance(t *testing.T) {
 	var s share
-	if !s.lend(100, 5) || s.granted != 7 || s.lend(100, 7) {
+	if !s.lend(100, 5) || s.Granted != 7 || s.lend(100, 7) {
 		t.Errorf("a host that nobody knows: %+v", s)
 	}
 	s.take(Part{Granted: 8, Published: 8, Left: 3, Hosts: 2}, 100, 8, time.Now())
 	if s.lend(100, 8) {
 		t.Error("one that holds a share is lent something")
 	}
-	s.flags = shareReturned
-	if !s.lend(100, 8) || s.granted != 8.5 {
+	s.Returned = true
+	if !s.lend(100, 8) || s.Granted != 8.5 {
 		t.Errorf("half of what is left, for three hosts: %+v", s)
 	}
 }

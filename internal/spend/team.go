@@ -74,9 +74,7 @@ type teamwork struct {
 	answered chan struct{}          // closed when the team has answered, or could not be asked
 	tried    time.Time
 	failed   error // of the last try
-	told     bool
-	hosts    int
-	active   bool // since the last report
+	told     sync.Once
 }
 
 // Join makes the book one of several hosts' that share its budgets, before its first use. Projects of one name are one budget. away is told
@@ -88,24 +86,14 @@ func (b *Book) Join(team Team, project string, away func(error)) {
 	}
 }
 
-// changed returns a channel that is closed at the next answer of the team; nil where there is none.
-func (b *Book) changed() <-chan struct{} {
+// heard returns a channel that is closed at the next answer of the team, and why it could not be asked the last time; nil without one.
+func (b *Book) heard() (next <-chan struct{}, lost error) {
 	if b == nil || b.team == nil {
-		return nil
+		return nil, nil
 	}
 	b.team.mu.Lock()
 	defer b.team.mu.Unlock()
-	return b.team.answered
-}
-
-// lost returns why the team could not be asked the last time.
-func (b *Book) lost() error {
-	if b == nil || b.team == nil {
-		return nil
-	}
-	b.team.mu.Lock()
-	defer b.team.mu.Unlock()
-	return b.team.failed
+	return b.team.answered, b.team.failed
 }
 
 // need asks for a share with room for an amount, and reports whether the answer is still to come. What was denied just now is not asked for
@@ -138,9 +126,9 @@ func (b *Book) asks(a *account, money float64) bool {
 	switch {
 	case a.total() >= a.max:
 		return b.spenders(a.name) == nil && b.team.need(a.name, money)
-	case a.spent+a.held+money > a.share.granted, a.share.max > a.max: // or of a larger budget
+	case a.spent+a.held+money > a.share.Granted, a.share.Max > a.max: // or of a larger budget
 		return b.team.need(a.name, money)
-	case a.spent+a.held+ahead*money > a.share.granted:
+	case a.spent+a.held+ahead*money > a.share.Granted:
 		b.team.need(a.name, money)
 	}
 	return false
@@ -160,39 +148,21 @@ func (b *Book) spenders(budget string) []HostSpent {
 func (t *teamwork) look(ctx context.Context, b *Book, a *account) {
 	c := t.claim(b, a)
 	c.Look = true
-	part, err := t.divide(ctx, c)
-	if err == nil {
-		a.share.others = part.Others
-	}
-	t.done(ctx, err)
+	t.done(ctx, t.divide(ctx, a, c, b.now()))
 }
 
-// touch notes that something is spent, and starts the work.
+// touch starts the work, once something is spent.
 func (t *teamwork) touch(b *Book) {
 	t.start.Do(func() {
 		ctx, stop := context.WithCancel(context.Background())
 		t.stop = stop
 		go t.run(ctx, b)
 	})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.active = true
-}
-
-// every is the time between two reports.
-func (t *teamwork) every() time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	every := tellEvery * time.Duration(1+t.hosts/100)
-	if !t.active && t.failed == nil {
-		every *= 10
-	}
-	return every
 }
 
 func (t *teamwork) run(ctx context.Context, b *Book) {
 	defer close(t.ended)
-	report := time.NewTimer(t.every())
+	report := time.NewTicker(tellEvery)
 	defer report.Stop()
 	for {
 		whole := false
@@ -203,12 +173,8 @@ func (t *teamwork) run(ctx context.Context, b *Book) {
 		case <-report.C:
 			whole = true
 		}
-		t.done(ctx, t.exchange(ctx, b, whole))
-		if whole {
-			report.Reset(t.every())
-			t.mu.Lock()
-			t.active = false
-			t.mu.Unlock()
+		if asked, err := t.exchange(ctx, b, whole); asked || !whole {
+			t.done(ctx, err)
 		}
 	}
 }
@@ -219,14 +185,12 @@ func (t *teamwork) done(ctx context.Context, err error) {
 		return
 	}
 	t.mu.Lock()
-	tell := err != nil && !t.told
-	t.told = t.told || tell
 	t.tried, t.failed = time.Now(), err
 	close(t.answered)
 	t.answered = make(chan struct{})
 	t.mu.Unlock()
-	if tell && t.away != nil {
-		t.away(err)
+	if err != nil && t.away != nil {
+		t.told.Do(func() { t.away(err) })
 	}
 }
 
@@ -237,7 +201,7 @@ func (t *teamwork) close(b *Book, entered bool) {
 		t.stop()
 	}
 	<-t.ended
-	if entered && b.lost() == nil {
+	if _, lost := b.heard(); entered && lost == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), teamTime)
 		defer cancel()
 		_ = t.leave(ctx, b)

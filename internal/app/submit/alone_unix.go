@@ -2,12 +2,7 @@
 
 package submit
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
 // alone returns how a process is started that outlives this one and its terminal.
 func alone() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
-
-func endProcess(p *os.Process) error { return p.Signal(syscall.SIGTERM) }

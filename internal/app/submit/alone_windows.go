@@ -1,7 +1,6 @@
 package submit
 
 import (
-	"os"
 	"syscall"
 
 	"golang.org/x/sys/windows"
@@ -11,6 +10,3 @@ import (
 func alone() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.DETACHED_PROCESS | windows.CREATE_NEW_PROCESS_GROUP}
 }
-
-// endProcess kills: a process without a console cannot be asked. The job object of the run ends what is in it.
-func endProcess(p *os.Process) error { return p.Kill() }

@@ -4,6 +4,6 @@
 //	status, err := submit.Attend(ctx, c, placed)
 //	err = submit.Refresh(ctx, c)
 //
-// A new engine is one line in [engines]. What is kept of a job, and shown by `plimsoll runs`, is its engine's word, asked for at most two
+// A new engine is one case in [openEngine]. What is kept of a job, and shown by `plimsoll runs`, is its engine's word, asked for at most two
 // seconds: one that does not answer is said, and its jobs stay as they were.
 package submit

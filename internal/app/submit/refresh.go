@@ -2,7 +2,13 @@ package submit
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
@@ -15,27 +21,53 @@ const (
 	handedAfter = time.Minute
 )
 
-// Refresh asks the engines about the jobs that have not ended, all or those that are named, and keeps the answers. An engine that does not answer is noted
-// at its jobs, and told.
-func Refresh(ctx context.Context, c *core.Core, names ...string) error {
+var errSlow = errors.New("no answer within " + askTime.String())
+
+// storeOf returns the store of jobs.
+func storeOf(c *core.Core) (*jobs.Store, error) {
 	state, err := c.Dirs.State()
+	return jobs.StoreIn(state), err
+}
+
+// Refresh asks the engines about the jobs that have not ended, and keeps the answers. An engine that does not answer is noted at its jobs, and
+// told.
+func Refresh(ctx context.Context, c *core.Core) error {
+	store, err := storeOf(c)
 	if err != nil {
 		return err
 	}
-	store := jobs.StoreIn(state)
-	var list []jobs.Record
-	if len(names) == 0 {
-		list, err = store.List()
-	}
-	for _, name := range names {
-		var r jobs.Record
-		if r, err = store.Get(name); err == nil {
-			list = append(list, r)
-		}
+	list, err := store.List()
+	refresh(ctx, c, store, list...)
+	return err
+}
+
+// Prune removes what is kept of jobs beyond the bounds of their store. Before that the engines are asked which have ended, unless dry.
+func Prune(ctx context.Context, c *core.Core, dry bool) ([]jobs.Removed, error) {
+	store, err := storeOf(c)
+	if err == nil && !dry {
+		err = Refresh(ctx, c)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return store.Prune(time.Now(), dry)
+}
+
+// refreshed does so for one job, and returns what is known of it then.
+func refreshed(ctx context.Context, c *core.Core, name string) (jobs.Record, error) {
+	store, err := storeOf(c)
+	if err != nil {
+		return jobs.Record{}, err
+	}
+	r, err := store.Get(name)
+	if err != nil {
+		return r, err
+	}
+	refresh(ctx, c, store, r)
+	return store.Get(name)
+}
+
+func refresh(ctx context.Context, c *core.Core, store *jobs.Store, list ...jobs.Record) {
 	byEngine := map[string][]jobs.Record{}
 	for _, r := range list {
 		if !r.Status.Phase.Over() {
@@ -46,42 +78,34 @@ func Refresh(ctx context.Context, c *core.Core, names ...string) error {
 	defer cancel()
 	var asked sync.WaitGroup
 	for name, records := range byEngine {
-		asked.Go(func() { refresh(ctx, c, store, name, records) })
+		asked.Go(func() { ask(ctx, c, store, name, records) })
 	}
 	asked.Wait()
-	return nil
 }
 
-// Asker asks the engines again and again for who looks on. The zero value is not valid: see [NewAsker].
-type Asker struct {
-	core *core.Core
-	mu   sync.Mutex
-	busy bool
-	last time.Time
-}
-
-// NewAsker returns an asker. Nobody is told of engines that do not answer: that is at their jobs.
-func NewAsker(c *core.Core) *Asker { return &Asker{core: c.Telling(func(string) {})} }
-
-// Soon has the engines asked beside the caller, unless that was done within five seconds.
-func (a *Asker) Soon() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.busy || time.Since(a.last) < askAgain {
-		return
+// Asker returns a function that has the engines asked beside its caller, for who looks on: not while they are asked, and at most every five
+// seconds. Nobody is told of those that do not answer: that is at their jobs.
+func Asker(c *core.Core) (soon func()) {
+	c = c.Telling(func(string) {})
+	var asking sync.Mutex
+	var last time.Time
+	return func() {
+		if !asking.TryLock() {
+			return
+		}
+		go func() {
+			defer asking.Unlock()
+			if time.Since(last) >= askAgain {
+				_ = Refresh(context.Background(), c)
+				last = time.Now()
+			}
+		}()
 	}
-	a.busy = true
-	go func() {
-		_ = Refresh(context.Background(), a.core)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.busy, a.last = false, time.Now()
-	}()
 }
 
-// refresh brings the jobs of one engine up to date.
-func refresh(ctx context.Context, c *core.Core, store *jobs.Store, name string, records []jobs.Record) {
-	engine, err := openEngine(name, setting{core: c, told: c.Warn})
+// ask brings the jobs of one engine up to date.
+func ask(ctx context.Context, c *core.Core, store *jobs.Store, name string, records []jobs.Record) {
+	engine, err := openEngine(c, name, Options{})
 	var answers map[string]jobs.Status
 	if err == nil {
 		var refs []jobs.Ref
@@ -98,16 +122,15 @@ func refresh(ctx context.Context, c *core.Core, store *jobs.Store, name string, 
 		c.Warn(unanswered)
 	}
 	for _, r := range records {
-		next := r
-		next.Unanswered = unanswered
+		status := r.Status
 		if err == nil {
 			answer, known := answers[r.ID]
-			next.Status = settled(store, &r, answer, known, time.Now())
+			status = settled(store, &r, answer, known, time.Now())
 		}
-		if next.Unanswered == r.Unanswered && next.Status == r.Status {
+		if unanswered == r.Unanswered && status == r.Status {
 			continue
 		}
-		err := store.Update(r.ID, func(kept *jobs.Record) { kept.Unanswered, kept.Status = next.Unanswered, next.Status })
+		err := store.Update(r.ID, func(kept *jobs.Record) { kept.Unanswered, kept.Status = unanswered, status })
 		if err != nil {
 			c.Warn("what is known of job " + r.ID + " was not kept: " + err.Error())
 		}
@@ -144,4 +167,72 @@ func settled(store *jobs.Store, r *jobs.Record, answer jobs.Status, known bool, 
 		answer.Ended = now.UTC()
 	}
 	return answer
+}
+
+// askAgain is the time between two questions to an engine that does not answer a submitter who stays.
+const askAgain = 5 * time.Second
+
+// exitFailed is the status of Plimsoll's own failures.
+const exitFailed = 125
+
+// Attend copies what a job writes until it has ended, and returns its exit status. Ctrl-C, or a request to end, cancels the job; a second one
+// leaves it. say is called with what a person should know.
+func Attend(ctx context.Context, c *core.Core, p *Plan, out, errs io.Writer, say func(string)) (status int) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	ended, cancelled := make(chan error, 1), make(chan error, 1)
+	go func() { ended <- p.engine.Output(ctx, p.record.Ref, out, errs) }()
+	var look <-chan time.Time // after its last output: the engine is asked until it says how the job has ended
+	pause, told := time.Second/4, ""
+	for asked := 0; ; {
+		select {
+		case s := <-signals:
+			if asked++; asked == 1 && look == nil {
+				say(fmt.Sprintf("cancels %s; once more leaves it to itself", p.Name))
+				go func() { cancelled <- end(ctx, c, p.engine, p.record) }()
+				continue
+			}
+			if look == nil {
+				select { // it was to be cancelled all the same
+				case <-cancelled:
+				case <-signals:
+				case <-time.After(askTime):
+				}
+			}
+			say(fmt.Sprintf("left %s; plimsoll runs %[1]s shows what becomes of it", p.Name))
+			return 128 + int(s.(syscall.Signal))
+		case err := <-cancelled:
+			if err != nil {
+				say("it was not cancelled: " + err.Error())
+			}
+		case err := <-ended:
+			if err != nil && ctx.Err() == nil {
+				say("its output is not shown any more: " + err.Error())
+			}
+			look = time.After(0)
+		case <-look:
+			r, err := refreshed(ctx, c.Telling(func(string) {}), p.Name)
+			words := r.Status.Words()
+			switch {
+			case err != nil:
+				say(err.Error())
+				return exitFailed
+			case r.Status.Phase == jobs.Lost:
+				say(fmt.Sprintf("%s is lost: %s", p.Name, words))
+				return exitFailed
+			case r.Status.Phase == jobs.Ended:
+				if r.Status.ExitCode != 0 && words != "" && words != "FAILED" {
+					say(fmt.Sprintf("%s ended: %s", p.Name, words))
+				}
+				return r.Status.ExitCode
+			case r.Unanswered != "" && told != r.Unanswered:
+				told = r.Unanswered
+				say(told + "; asks again until it does, Ctrl-C leaves it")
+			}
+			look, pause = time.After(pause), min(2*pause, askAgain)
+		}
+	}
 }

@@ -74,12 +74,12 @@ func TestCancelledIsNotLost(t *testing.T) {
 
 func TestVariables(t *testing.T) {
 	t.Setenv("NAMED", "a=b")
-	got, err := variables([]string{"NAMED", "OTHER=", "X=1=2"})
-	if err != nil || len(got) != 3 || got[0] != "NAMED=a=b" || got[1] != "OTHER=" || got[2] != "X=1=2" {
+	names, got, err := variables([]string{"NAMED", "OTHER=", "X=1=2"})
+	if err != nil || len(names) != 3 || names[0] != "NAMED" || len(got) != 3 || got[0] != "NAMED=a=b" || got[1] != "OTHER=" || got[2] != "X=1=2" {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, bad := range []string{"", "A-B", "1A", "A B=c", "$(id)", "NOT_THERE_AT_ALL", "=x"} {
-		if got, err := variables([]string{bad}); err == nil {
+		if _, got, err := variables([]string{bad}); err == nil {
 			t.Errorf("%q gives %q", bad, got)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,26 +13,20 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/jobs"
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/internal/secrets"
-	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Options are the flags of `plimsoll submit`.
 type Options struct {
 	Command []string
-	// On is the engine; "" goes by the configuration.
-	On string
-	// Name names the job; "" makes a name.
-	Name string
-	// Tool is that of a run.
-	Tool string
+	// On is the engine and Queue its queue, Name the job's and Tool that of a run; "" leaves each to the configuration, the engine and the command.
+	On, Queue, Name, Tool string
 	// Env are the variables that go with it, NAME or NAME=VALUE.
-	Env []string
-	// Queue is the engine's queue, "" for its own.
-	Queue   string
+	Env     []string
 	Retries int
-	// Image, Work, Secrets and Priority are for Kubernetes.
+	// Image, Work, Priority and Secrets are for Kubernetes.
 	Image, Work, Priority string
 	Secrets               []string
 	// Limits are the flags of limits as they were given, for the run there.
@@ -83,56 +76,52 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := c.Dirs.State()
+	store, err := storeOf(c)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{
-		Name: cmp.Or(o.Name, jobs.NewID(expected.Tool)), Engine: on, Tool: expected.Tool, Project: expected.Project, Because: expected.Because(),
-		Command:     secrets.Environ(os.Environ()).Argv(o.Command),
-		MemoryBytes: limit.Bytes(expected.ReservationBytes), LimitBytes: limit.Bytes(expected.LimitBytes), CPUs: settings.CPUs, Queue: o.Queue, Retries: o.Retries, Env: []string{},
+	j := jobs.Job{
+		ID: cmp.Or(o.Name, jobs.NewID(expected.Tool)), Tool: expected.Tool, Argv: o.Command, CPUs: settings.CPUs, Queue: o.Queue, Retries: o.Retries,
+		Memory: limit.Bytes(expected.ReservationBytes), MemoryLimit: limit.Bytes(expected.LimitBytes),
 	}
+	j.Folder = store.Folder(j.ID)
 	if on == Slurm { // which takes one figure
-		p.LimitBytes = limit.Bytes(expected.OneFigureBytes())
-		p.MemoryBytes = p.LimitBytes
-	}
-	env, err := variables(o.Env)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range env {
-		name, _, _ := strings.Cut(e, "=")
-		p.Env = append(p.Env, name)
+		j.MemoryLimit = limit.Bytes(expected.OneFigureBytes())
+		j.Memory = j.MemoryLimit
 	}
 	if settings.MaxConcurrent > 0 {
-		p.Slots = map[string]int{p.Tool: 1}
+		j.Slots = map[string]int{j.Tool: 1}
 	}
 	if settings.TimeMax > 0 {
-		p.TimeMS = (settings.TimeMax + settings.Grace).Milliseconds()
+		j.Time = settings.TimeMax + settings.Grace
 	}
-	dir, err := os.Getwd()
+	j.Flags = flagsOf(o, on, j.MemoryLimit)
+	names, env, err := variables(o.Env)
 	if err != nil {
 		return nil, err
 	}
-	p.job = jobs.Job{
-		ID: p.Name, Tool: p.Tool, Argv: o.Command, Flags: flagsOf(o, on, p.LimitBytes), Env: env, Dir: dir, Folder: jobs.StoreIn(state).Folder(p.Name),
-		Memory: p.MemoryBytes, MemoryLimit: p.LimitBytes, CPUs: p.CPUs, Time: time.Duration(p.TimeMS) * time.Millisecond, Slots: p.Slots,
-		Queue: o.Queue, Retries: o.Retries,
+	j.Env = env
+	if j.Dir, err = os.Getwd(); err == nil {
+		err = j.Check()
 	}
-	if err := p.job.Check(); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if p.engine, err = openEngine(on, setting{core: c, options: o, told: c.Warn}); err != nil {
+	engine, err := openEngine(c, on, o)
+	if err != nil {
 		return nil, err
 	}
-	p.record = jobs.Record{
-		Ref: jobs.Ref{ID: p.Name, Folder: p.job.Folder}, Engine: on, Tool: p.Tool, Variant: expected.Variant, Project: p.Project, Command: p.Command,
-		Memory: p.MemoryBytes, MemoryLimit: p.LimitBytes, Status: jobs.Status{Phase: jobs.Starting, Detail: "it is being handed over"},
-	}
-	shown := p.job
-	shown.Argv = p.Command
-	p.HandedOver, err = p.engine.Plan(&shown)
-	return p, err
+	shown := j
+	shown.Argv = secrets.Environ(os.Environ()).Argv(o.Command)
+	text, err := engine.Plan(&shown)
+	return &Plan{
+		Name: j.ID, Engine: on, Tool: j.Tool, Project: expected.Project, Command: shown.Argv, Because: expected.Because(), MemoryBytes: j.Memory, LimitBytes: j.MemoryLimit,
+		CPUs: j.CPUs, TimeMS: j.Time.Milliseconds(), Slots: j.Slots, Env: names, Queue: j.Queue, Retries: j.Retries, HandedOver: text, job: j, engine: engine,
+		record: jobs.Record{
+			Ref: jobs.Ref{ID: j.ID, Folder: j.Folder}, Engine: on, Tool: j.Tool, Variant: expected.Variant, Project: expected.Project, Command: shown.Argv,
+			Memory: j.Memory, MemoryLimit: j.MemoryLimit, Status: jobs.Status{Phase: jobs.Starting, Detail: "it is being handed over"},
+		},
+	}, err
 }
 
 // flagsOf returns the flags of the run there: the limits as they were given, and elsewhere the memory as it was decided here, where the history is.
@@ -153,33 +142,26 @@ func flagsOf(o Options, on string, memory limit.Bytes) []string {
 	return append(flags, "--wait")
 }
 
-// variables returns NAME=VALUE for what --env names.
-func variables(named []string) ([]string, error) {
-	var env []string
+// variables returns the names of what --env names, and each as NAME=VALUE.
+func variables(named []string) (names, env []string, err error) {
+	names = []string{}
 	for _, text := range named {
 		name, value, given := strings.Cut(text, "=")
 		if !given {
 			value, given = os.LookupEnv(name)
 		}
 		switch {
-		case !isVariable(name):
-			return nil, fmt.Errorf("--env %s: a variable's name has letters, digits and _ only, and does not begin with a digit", limit.Short(name, 64))
+		case !variableName().MatchString(name):
+			return nil, nil, fmt.Errorf("--env %s: a variable's name has letters, digits and _ only, and does not begin with a digit", limit.Short(name, 64))
 		case !given:
-			return nil, fmt.Errorf("--env %s: there is no such variable here; write --env %[1]s=VALUE to give it one", name)
+			return nil, nil, fmt.Errorf("--env %s: there is no such variable here; write --env %[1]s=VALUE to give it one", name)
 		}
-		env = append(env, name+"="+value)
+		names, env = append(names, name), append(env, name+"="+value)
 	}
-	return env, nil
+	return names, env, nil
 }
 
-func isVariable(name string) bool {
-	for i, c := range name {
-		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return name != ""
-}
+var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Submit hands a job over. Of one that fails nothing is kept.
 func Submit(ctx context.Context, c *core.Core, p *Plan) error {
@@ -204,61 +186,40 @@ func Submit(ctx context.Context, c *core.Core, p *Plan) error {
 	})
 }
 
-// find returns the record of a job and its engine.
-func find(c *core.Core, name string) (jobs.Record, jobs.Engine, error) {
-	state, err := c.Dirs.State()
-	if err != nil {
-		return jobs.Record{}, nil, err
-	}
-	r, err := jobs.StoreIn(state).Get(name)
-	if err != nil {
-		return r, nil, err
-	}
-	e, err := openEngine(r.Engine, setting{core: c, told: c.Warn})
-	return r, e, err
-}
-
 // Cancel ends a job. It returns what the job was at.
 func Cancel(ctx context.Context, c *core.Core, name string) (jobs.Record, error) {
-	name = jobOf(c, name)
-	if err := Refresh(ctx, c, name); err != nil {
-		return jobs.Record{}, err
-	}
-	r, engine, err := find(c, name)
+	r, err := refreshed(ctx, c, jobOf(c, name))
 	if err != nil || r.Status.Phase.Over() {
 		return r, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", r.Engine, handTime))
-	defer cancel()
-	return r, end(ctx, c, engine, r.Ref)
+	engine, err := openEngine(c, r.Engine, Options{})
+	if err != nil {
+		return r, err
+	}
+	return r, end(ctx, c, engine, r)
 }
 
 // end cancels a job, and remembers that it was: some engines forget a job with that.
-func end(ctx context.Context, c *core.Core, engine jobs.Engine, ref jobs.Ref) error {
-	if err := engine.Cancel(ctx, ref); err != nil {
+func end(ctx context.Context, c *core.Core, engine jobs.Engine, r jobs.Record) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", r.Engine, handTime))
+	defer cancel()
+	if err := engine.Cancel(ctx, r.Ref); err != nil {
 		return err
 	}
-	state, err := c.Dirs.State()
+	store, err := storeOf(c)
 	if err != nil {
 		return err
 	}
-	return jobs.StoreIn(state).Update(ref.ID, func(r *jobs.Record) { r.Cancelled = true })
+	return store.Update(r.ID, func(r *jobs.Record) { r.Cancelled = true })
 }
 
 // jobOf returns the name of the job that a run is of, or name as it is.
 func jobOf(c *core.Core, name string) string {
-	dir, err := c.Dirs.State()
-	if err != nil {
-		return name
-	}
-	store, err := runs.Open(dir)
+	store, err := openRuns(c)
 	if err != nil {
 		return name
 	}
 	defer store.Close()
-	if store.Poll() != nil {
-		return name
-	}
 	if e, err := store.Find(name); err == nil && e.Job != "" && strings.HasPrefix(e.ID, name) {
 		return e.Job
 	}
@@ -266,16 +227,16 @@ func jobOf(c *core.Core, name string) string {
 }
 
 // Living returns the names of jobs that have not ended, for shell completion.
-func Living(c *core.Core) []string {
-	state, err := c.Dirs.State()
+func Living(c *core.Core) (names []string) {
+	store, err := storeOf(c)
 	if err != nil {
 		return nil
 	}
-	list, _ := jobs.StoreIn(state).List()
-	list = slices.DeleteFunc(list, func(r jobs.Record) bool { return r.Status.Phase.Over() })
-	var names []string
+	list, _ := store.List()
 	for _, r := range list {
-		names = append(names, r.ID+"\t"+r.Tool+" in "+r.Project+", "+string(r.Status.Phase))
+		if !r.Status.Phase.Over() {
+			names = append(names, r.ID+"\t"+r.Tool+" in "+r.Project+", "+string(r.Status.Phase))
+		}
 	}
 	return names
 }

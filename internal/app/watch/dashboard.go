@@ -43,9 +43,9 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 	if err != nil {
 		return nil, fmt.Errorf("the dashboard shows what is kept of runs: %w", err)
 	}
-	asker := submit.NewAsker(c)
+	ask := submit.Asker(c)
 	host := func() (dashboard.Host, bool) { // asked for as long as somebody looks
-		asker.Soon()
+		ask()
 		return hostNow()
 	}
 	o := dashboard.Options{

@@ -155,9 +155,9 @@ func Follow(ctx context.Context, c *core.Core, id string, give func(journal.Reco
 	if err != nil {
 		return Details{}, err
 	}
-	last, asker := uint64(0), submit.NewAsker(c)
+	last, ask := uint64(0), submit.Asker(c)
 	for {
-		asker.Soon()
+		ask()
 		r, err := s.Run(first.ID)
 		if err != nil {
 			return Details{}, err

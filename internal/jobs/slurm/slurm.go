@@ -11,35 +11,22 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/jobs"
-	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Options of an engine.
-type Options struct {
-	// Told is called with what the submitter should know; nil drops it.
-	Told func(text string)
-	// Program is the path of plimsoll on the nodes; "" is that of this process.
-	Program string
-}
-
 // Engine is a Slurm, the one that its commands find here. It implements [jobs.Engine].
-type Engine struct{ o Options }
-
-// New returns an engine, which asks nothing yet.
-func New(o Options) *Engine {
-	if o.Told == nil {
-		o.Told = func(string) {}
-	}
-	return &Engine{o}
+type Engine struct {
+	told func(text string)
 }
+
+// New returns an engine, which asks nothing yet. told is called with what the submitter should know.
+func New(told func(text string)) *Engine { return &Engine{told} }
 
 const (
 	// maxAnswer bounds what is read of a command's output, in bytes; maxSaid what is told of its errors.
@@ -67,17 +54,17 @@ func call(ctx context.Context, input, name string, args ...string) (string, erro
 	said := strings.Join(strings.Fields(strings.ReplaceAll(errs.kept.String(), name+": error: ", "")), " ")
 	switch {
 	case err == nil && out.cut:
-		return "", fmt.Errorf("%s answered more than %s", name, limit.Bytes(maxAnswer).Human())
+		err = fmt.Errorf("it answered more than %s", limit.Bytes(maxAnswer).Human())
 	case err == nil:
 		return out.kept.String(), nil
-	case ctx.Err() != nil && said != "":
-		return "", fmt.Errorf("%s: %w; it said: %s", name, context.Cause(ctx), said)
-	case ctx.Err() != nil:
-		return "", fmt.Errorf("%s: %w", name, context.Cause(ctx))
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fmt.Errorf("%s is not in PATH: Slurm's commands have to be installed where plimsoll submits", name)
+	case ctx.Err() != nil && said != "":
+		err = fmt.Errorf("%w; it said: %s", context.Cause(ctx), said)
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
 	case said != "":
-		return "", fmt.Errorf("%s: %s", name, said)
+		err = errors.New(said)
 	}
 	return "", fmt.Errorf("%s: %w", name, err)
 }
@@ -96,20 +83,18 @@ func (c *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// chosen are Slurm's variables by which a submitter chooses where jobs go; others of Slurm's would change what is asked for, or travel.
-var chosen = []string{
-	"SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT", "SBATCH_PARTITION", "SBATCH_ACCOUNT", "SBATCH_QOS", "SBATCH_RESERVATION", "SBATCH_CONSTRAINT", "SBATCH_CLUSTERS",
-}
+// ofSlurm are Slurm's variables. Those that are chosen say where jobs go; the others would change what is asked for, or travel.
+var (
+	ofSlurm = lazy.Regexp(`^(SLURM|SBATCH|SQUEUE|SCANCEL|SACCT)_`)
+	chosen  = lazy.Regexp(`^(SLURM_(CONF|CLUSTERS|JWT)|SBATCH_(PARTITION|ACCOUNT|QOS|RESERVATION|CONSTRAINT|CLUSTERS))=`)
+)
 
 func environ(all []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(e string) bool {
-		name, _, _ := strings.Cut(e, "=")
-		return !slices.Contains(chosen, name) && slices.ContainsFunc([]string{"SLURM", "SBATCH", "SQUEUE", "SCANCEL", "SACCT"}, func(p string) bool { return strings.HasPrefix(name, p+"_") })
-	})
+	return slices.DeleteFunc(slices.Clone(all), func(e string) bool { return ofSlurm().MatchString(e) && !chosen().MatchString(e) })
 }
 
 // arguments returns those of sbatch.
-func (e *Engine) arguments(j *jobs.Job) []string {
+func arguments(j *jobs.Job) []string {
 	args := []string{
 		"--parsable", "--job-name=" + j.ID, "--export=NONE", "--nodes=1", "--ntasks=1", "--chdir=" + j.Dir, "--open-mode=append",
 		"--output=" + pattern(filepath.Join(j.Folder, jobs.OutName)), "--error=" + pattern(filepath.Join(j.Folder, jobs.ErrName)),
@@ -142,7 +127,7 @@ func pattern(path string) string { return strings.ReplaceAll(path, "%", "%%") }
 
 // Plan implements [jobs.Engine].
 func (e *Engine) Plan(j *jobs.Job) (string, error) {
-	return "sbatch " + strings.Join(append(e.arguments(j), "…", "plimsoll", strings.Join(j.Run(), " ")), " "), nil
+	return "sbatch " + strings.Join(append(arguments(j), "…", "plimsoll", strings.Join(j.Run(), " ")), " "), nil
 }
 
 // script returns the file by which a job starts. Slurm starts a job again after a node has died, a preemption or scontrol requeue, and
@@ -168,38 +153,33 @@ func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\'
 
 // Submit implements [jobs.Engine].
 func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
-	program := e.o.Program
-	if program == "" {
-		var err error
-		if program, err = os.Executable(); err != nil {
-			return "", err
-		}
+	program, err := os.Executable() // it is under the same path there
+	if err != nil {
+		return "", err
 	}
 	start := filepath.Join(j.Folder, jobs.StartName)
-	if strings.Contains(start, "\n") || strings.Contains(start, `\`) {
+	if strings.ContainsAny(start, "\n\\") {
 		return "", fmt.Errorf("the folder %q has a line break or a backslash in its name, which sbatch does not take: set PLIMSOLL_STATE_DIR", j.Folder)
 	}
 	placed := *j
-	var err error
 	if placed.Slots, err = e.licensed(ctx, j.Slots); err != nil {
 		return "", err
 	}
 	if err := atomicfile.Write(start, []byte(script(j, program)), 0o600, atomicfile.DurableContent); err != nil {
 		return "", err
 	}
-	for _, name := range []string{jobs.OutName, jobs.ErrName} { // slurmd would let everybody read them
-		f, err := statefile.Open(filepath.Join(j.Folder, name), os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
-			return "", err
-		}
-		_ = f.Close()
+	out, errs, err := jobs.OpenOutput(j.Folder) // slurmd would let everybody read them
+	if err != nil {
+		return "", err
 	}
-	answer, err := call(ctx, "#!/bin/sh\nexec /bin/sh "+quote(start)+"\n", "sbatch", e.arguments(&placed)...)
-	if err == nil {
-		if at := strings.TrimSpace(answer); isNumber(at) {
-			return at, nil
-		}
-		err = fmt.Errorf("sbatch has answered %q, which is no number of a job", limit.Short(strings.TrimSpace(answer), 80))
+	_, _ = out.Close(), errs.Close()
+	answer, err := call(ctx, "#!/bin/sh\nexec /bin/sh "+quote(start)+"\n", "sbatch", arguments(&placed)...)
+	at := strings.TrimSpace(answer)
+	switch {
+	case err == nil && numbered().MatchString(at):
+		return at, nil
+	case err == nil:
+		err = fmt.Errorf("sbatch has answered %q, which is no number of a job", limit.Short(at, 80))
 	}
 	// It may have been queued all the same, by an sbatch that has no answer yet.
 	if ctx.Err() != nil || answer != "" {
@@ -209,16 +189,12 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 			err = fmt.Errorf("%w; it may be queued all the same: squeue --name=%s", err, j.ID)
 		}
 	}
-	return "", withNextStep(err)
-}
-
-// isNumber reports whether a text is the number of a job, with the cluster that has it where there are several.
-func isNumber(at string) bool {
-	number, cluster, named := strings.Cut(at, ";")
-	_, err := strconv.ParseUint(number, 10, 32)
-	return err == nil && named == (cluster != "") && len(cluster) <= 64 && !strings.ContainsFunc(cluster, func(c rune) bool {
-		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_.-", c)
-	})
+	for _, n := range nextSteps {
+		if strings.Contains(err.Error(), n.said) {
+			return "", fmt.Errorf("%w; %s", err, n.next)
+		}
+	}
+	return "", err
 }
 
 // nextSteps tell what to do about what sbatch says.
@@ -229,15 +205,6 @@ var nextSteps = []struct{ said, next string }{
 	{"Memory specification", "--memory-max sets what is asked for"},
 	{"Unable to contact", "is slurmctld running, and does SLURM_CONF name its configuration?"},
 	{"accounting/QOS policy", "the account or the QOS bounds what may be queued: sacctmgr show assoc shows it"},
-}
-
-func withNextStep(err error) error {
-	for _, n := range nextSteps {
-		if strings.Contains(err.Error(), n.said) {
-			return fmt.Errorf("%w; %s", err, n.next)
-		}
-	}
-	return err
 }
 
 // licensed returns the slots for which Slurm has a licence of that name. The others are counted by each node for itself, which is said.
@@ -255,62 +222,45 @@ func (e *Engine) licensed(ctx context.Context, slots map[string]int) (map[string
 			known[name] = n
 			continue
 		}
-		e.o.Told(fmt.Sprintf("Slurm has no licence %s, so each node counts how many run at once (max_concurrent): Licenses=%[1]s:3 in slurm.conf counts them over all", name))
+		e.told(fmt.Sprintf("Slurm has no licence %s, so each node counts how many run at once (max_concurrent): Licenses=%[1]s:3 in slurm.conf counts them over all", name))
 	}
 	return known, nil
 }
+
+// numbered is an answer of sbatch: the number of a job, with the cluster that has it where there are several.
+var numbered = lazy.Regexp(`^(\d{1,10})(?:;([\w.-]{1,64}))?$`)
+
+// split returns the number of a job and its cluster, "" for the only one.
+func split(at string) (number, cluster string) {
+	if m := numbered().FindStringSubmatch(at); m != nil {
+		return m[1], m[2]
+	}
+	return "0", ""
+}
+
+// of returns the option that names a cluster.
+func of(cluster string) []string {
+	if cluster == "" {
+		return nil
+	}
+	return []string{"--clusters=" + cluster}
+}
+
+// unknownJob stands in the error of a command for a job that Slurm does not know.
+const unknownJob = "Invalid job id"
 
 // Cancel implements [jobs.Engine]. The job gets SIGTERM, and after Slurm's KillWait SIGKILL.
 func (e *Engine) Cancel(ctx context.Context, ref jobs.Ref) error {
 	number, cluster := split(ref.At)
 	// By both: a number that another cluster of the same name has given to somebody else's job is left alone.
-	args := append(cluster, "--name="+ref.ID, strconv.Itoa(number))
-	_, err := call(ctx, "", "scancel", args...)
-	if err != nil && strings.Contains(err.Error(), "Invalid job id") {
+	_, err := call(ctx, "", "scancel", append(of(cluster), "--name="+ref.ID, number)...)
+	if err != nil && strings.Contains(err.Error(), unknownJob) {
 		return nil
 	}
 	return err
 }
 
-// split returns the number of a job, and the option that names its cluster.
-func split(at string) (number int, cluster []string) {
-	text, name, named := strings.Cut(at, ";")
-	number, _ = strconv.Atoi(text)
-	if named {
-		cluster = []string{"--clusters=" + name}
-	}
-	return number, cluster
-}
-
-// Output implements [jobs.Engine]. That the job is over is asked seldom at first and more often once its report is there.
+// Output implements [jobs.Engine].
 func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, errs io.Writer) error {
-	pause, next, failures := firstPause, time.Now(), 0
-	report := filepath.Join(ref.Folder, jobs.ReportName)
-	return jobs.Tail(ctx, ref.Folder, out, errs, func(ctx context.Context) (bool, error) {
-		if _, err := os.Lstat(report); err == nil {
-			pause = firstPause
-		} else if time.Now().Before(next) {
-			return false, nil
-		}
-		next, pause = time.Now().Add(pause), min(2*pause, lastPause)
-		asked, cancel := context.WithTimeout(ctx, cleanTime)
-		defer cancel()
-		answers, err := e.Status(asked, []jobs.Ref{ref})
-		if err != nil {
-			if failures++; failures > maxFailures {
-				return false, err
-			}
-			return false, nil
-		}
-		failures = 0
-		at, known := answers[ref.ID]
-		return !known || at.Phase.Over(), nil
-	})
+	return jobs.Tail(ctx, e, ref, out, errs)
 }
-
-// Between two questions whether a job is over, and how many of them in a row Slurm may leave without an answer: some five minutes.
-const (
-	firstPause  = 500 * time.Millisecond
-	lastPause   = 10 * time.Second
-	maxFailures = 30
-)

@@ -17,10 +17,10 @@ import (
 
 // Lines of squeue 22.05.8, as it writes them.
 const (
-	licences = "4                   c1                                                          PENDING             0           0                                                                                       N/A                 N/A                 Licenses                                                                                            "
-	running  = "1                   j1                                                          RUNNING             0           2       n0                                                                              2026-11-29T15:39:02 2027-11-29T15:39:02 None                                                                                                "
-	failed   = "3                   j3                                                          FAILED              768         0       n1                                                                              2026-11-29T15:39:02 2026-11-29T15:39:08 NonZeroExitCode                                                                                     "
-	killed   = "5                   j5                                                          TIMEOUT             15          0       n[0-1]                                                                          2026-11-29T15:39:02 2026-11-29T15:39:08 TimeLimit                                                                                           "
+	licences = "4                   |c1                                                          |PENDING             |0           |                                                                                |N/A                 |N/A                 |0       |Licenses                                                                                            "
+	running  = "1                   |j1                                                          |RUNNING             |0           |n0                                                                              |2026-11-29T15:39:02 |2027-11-29T15:39:02 |2       |None                                                                                                "
+	failed   = "3                   |j3                                                          |FAILED              |768         |n1                                                                              |2026-11-29T15:39:02 |2026-11-29T15:39:08 |0       |NonZeroExitCode                                                                                     "
+	killed   = "5                   |j5                                                          |TIMEOUT             |15          |n[0-1]                                                                          |2026-11-29T15:39:02 |2026-11-29T15:39:08 |0       |TimeLimit                                                                                           "
 )
 
 func at(text string) time.Time {
@@ -28,38 +28,28 @@ func at(text string) time.Time {
 	return t.UTC()
 }
 
-func TestRowsOfSqueue(t *testing.T) {
+func TestLinesOfSlurm(t *testing.T) {
+	began, ended := at("2026-11-29 15:39:02"), at("2026-11-29 15:39:08")
 	for line, want := range map[string]jobs.Status{
 		licences: {Phase: jobs.Queued, Reason: "Licenses"},
-		running:  {Phase: jobs.Running, Node: "n0", Detail: restarted(2), Started: at("2026-11-29 15:39:02")},
-		failed:   {Phase: jobs.Ended, Node: "n1", Reason: "FAILED", ExitCode: 3, Started: at("2026-11-29 15:39:02"), Ended: at("2026-11-29 15:39:08")},
-		killed:   {Phase: jobs.Ended, Node: "n[0-1]", Reason: "TIMEOUT", ExitCode: 143, Started: at("2026-11-29 15:39:02"), Ended: at("2026-11-29 15:39:08")},
-	} {
-		r, ok := parseRow(line)
-		if got := r.status(); !ok || got != want {
-			t.Errorf("%s\n%+v\nwant %+v", line, got, want)
-		}
-	}
-	for _, line := range []string{"", "CLUSTER: one", "x", strings.Repeat(" ", 400)} {
-		if r, ok := parseRow(line); ok {
-			t.Errorf("%q is %v", line, r)
-		}
-	}
-}
-
-func TestLinesOfSacct(t *testing.T) {
-	for line, want := range map[string]jobs.Status{
-		"7|j7|CANCELLED by 1000|0:15|n2|2026-11-29T15:39:02|2026-11-29T15:39:08": {Phase: jobs.Ended, Reason: "CANCELLED", ExitCode: 143, Node: "n2", Started: at("2026-11-29 15:39:02"), Ended: at("2026-11-29 15:39:08")},
+		running:  {Phase: jobs.Running, Node: "n0", Detail: "Slurm has started it again, 2 times so far", Started: began},
+		failed:   {Phase: jobs.Ended, Node: "n1", Reason: "FAILED", ExitCode: 3, Started: began, Ended: ended},
+		killed:   {Phase: jobs.Ended, Node: "n[0-1]", Reason: "TIMEOUT", ExitCode: 143, Started: began, Ended: ended},
+		// of sacct
+		"7|j7|CANCELLED by 1000|0:15|n2|2026-11-29T15:39:02|2026-11-29T15:39:08": {Phase: jobs.Ended, Reason: "CANCELLED", ExitCode: 143, Node: "n2", Started: began, Ended: ended},
 		"7|j7|OUT_OF_MEMORY|0:0|n2|Unknown|Unknown":                              {Phase: jobs.Ended, Reason: "OUT_OF_MEMORY", ExitCode: 1, Node: "n2"},
+		"7|j7|FAILED|3:0|n2|Unknown|Unknown":                                     {Phase: jobs.Ended, Reason: "FAILED", ExitCode: 3, Node: "n2"},
 		"7|j7|PENDING|0:0|None assigned|Unknown|Unknown":                         {Phase: jobs.Queued, Reason: "PENDING", Node: "None assigned"},
 	} {
-		id, name, got, ok := parseAccount(line)
-		if !ok || id != "7" || name != "j7" || got != want {
-			t.Errorf("%s\n%+v\nwant %+v", line, got, want)
+		number, name, got, ok := parse(line)
+		if !ok || got != want || name != "j"+number && name != "c1" {
+			t.Errorf("%s: %s %s\n%+v\nwant %+v", line, number, name, got, want)
 		}
 	}
-	if _, _, _, ok := parseAccount("7|j7|COMPLETED"); ok {
-		t.Error("a line that is too short is taken")
+	for _, line := range []string{"", "CLUSTER: one", "x", strings.Repeat(" ", 400), strings.Repeat("|", 8), "7|j7|COMPLETED"} {
+		if _, _, s, ok := parse(line); ok {
+			t.Errorf("%q is %+v", line, s)
+		}
 	}
 }
 
@@ -68,7 +58,7 @@ func TestArgumentsOfSbatch(t *testing.T) {
 		ID: "make-1", Dir: "/home/u/web", Folder: "/home/u/100%/jobs/make-1", MemoryLimit: 300 * limit.MiB, CPUs: 1.5, Time: 2*time.Hour + time.Second,
 		Slots: map[string]int{"codex": 2, "claude": 1}, Queue: "long", Retries: 1,
 	}
-	got := New(Options{}).arguments(&j)
+	got := arguments(&j)
 	for _, want := range []string{
 		"--export=NONE", "--mem=364M", "--cpus-per-task=2", "--time=122", "--licenses=claude:1,codex:2", "--partition=long", "--requeue",
 		"--output=/home/u/100%%/jobs/make-1/out",
@@ -77,7 +67,7 @@ func TestArgumentsOfSbatch(t *testing.T) {
 			t.Errorf("%s is missing: %v", want, got)
 		}
 	}
-	bare := New(Options{}).arguments(&jobs.Job{ID: "a"})
+	bare := arguments(&jobs.Job{ID: "a"})
 	if slices.ContainsFunc(bare, func(a string) bool {
 		return strings.HasPrefix(a, "--mem") || strings.HasPrefix(a, "--time") || strings.HasPrefix(a, "--lic")
 	}) || !slices.Contains(bare, "--no-requeue") {
@@ -123,7 +113,7 @@ func TestASlurmThatDoesNotAnswer(t *testing.T) {
 	commands(t, map[string]string{"sbatch": "echo retrying >&2; exec sleep 60", "squeue": "exec sleep 60", "scancel": "echo $* >" + cancelled})
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("too slow"))
 	defer cancel()
-	e := New(Options{})
+	e := New(nil)
 	if _, err := e.Submit(ctx, folder(t)); err == nil || !strings.Contains(err.Error(), "sbatch: too slow") {
 		t.Errorf("%v", err)
 	}
@@ -140,7 +130,7 @@ func TestAnswersOfSbatch(t *testing.T) {
 		"12": "12", "12;east": "12;east", "Submitted batch job 12": "", "": "", "12;a b": "", "-1": "", "12; rm": "",
 	} {
 		commands(t, map[string]string{"sbatch": "cat >/dev/null; echo '" + answer + "'", "scancel": "exit 0"})
-		at, err := New(Options{}).Submit(t.Context(), folder(t))
+		at, err := New(nil).Submit(t.Context(), folder(t))
 		if at != want || (err == nil) != (want != "") {
 			t.Errorf("%q is %q, %v", answer, at, err)
 		}
@@ -155,16 +145,16 @@ cat <<'E'
 ` + licences + "\n" + running + "\nE\n",
 		"sacct": "echo 'Slurm accounting storage is disabled' >&2; exit 1",
 	})
-	got, err := New(Options{}).Status(t.Context(), refs)
+	got, err := New(nil).Status(t.Context(), refs)
 	if err != nil || len(got) != 1 || got["c1"].Reason != "Licenses" { // number 1 has another name: it is somebody else's
 		t.Errorf("%+v, %v", got, err)
 	}
 	commands(t, map[string]string{"squeue": "head -c 5000000 /dev/zero"})
-	if _, err := New(Options{}).Status(t.Context(), refs[:1]); err == nil || !strings.Contains(err.Error(), "more than 4 MiB") {
+	if _, err := New(nil).Status(t.Context(), refs[:1]); err == nil || !strings.Contains(err.Error(), "more than 4 MiB") {
 		t.Errorf("an answer without an end: %v", err)
 	}
 	commands(t, map[string]string{"squeue": "echo 'squeue: error: 500' >&2; exit 1"})
-	if _, err := New(Options{}).Status(t.Context(), refs[:1]); err == nil || err.Error() != "squeue: 500" {
+	if _, err := New(nil).Status(t.Context(), refs[:1]); err == nil || err.Error() != "squeue: 500" {
 		t.Errorf("%v", err)
 	}
 }
@@ -177,7 +167,10 @@ func TestNothingInACommandIsTheShells(t *testing.T) {
 	j := folder(t)
 	j.Argv, j.Env = words, []string{"ODD=v'a\nl $x"}
 	commands(t, map[string]string{"sbatch": "cat >" + j.Folder + "/script; echo 7"})
-	if _, err := New(Options{Program: self}).Submit(t.Context(), j); err != nil {
+	if _, err := New(nil).Submit(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(j.Folder, jobs.StartName), []byte(script(j, self)), 0); err != nil { // in the place of this test
 		t.Fatal(err)
 	}
 	out, err := call(t.Context(), "", "/bin/sh", filepath.Join(j.Folder, "script"))
@@ -194,23 +187,12 @@ func TestNothingInACommandIsTheShells(t *testing.T) {
 	}
 }
 
-func FuzzParseRow(f *testing.F) {
-	for _, line := range []string{licences, running, failed, killed, "", "1"} {
+func FuzzParse(f *testing.F) {
+	for _, line := range []string{licences, running, failed, killed, "", "1", "7|j7|CANCELLED by 1000|0:15|n2|2026-11-29T15:39:02|Unknown"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		if r, ok := parseRow(line); ok {
-			if s := r.status(); s.Phase == "" || s.Phase == jobs.Lost || len(s.Reason) > len(line) {
-				t.Errorf("%+v", s)
-			}
-		}
-	})
-}
-
-func FuzzParseAccount(f *testing.F) {
-	f.Add("7|j7|CANCELLED by 1000|0:15|n2|2026-11-29T15:39:02|Unknown")
-	f.Fuzz(func(t *testing.T, line string) {
-		if _, _, s, ok := parseAccount(line); ok && (s.Phase == "" || s.Phase == jobs.Ended && s.Reason != "COMPLETED" && s.ExitCode == 0) {
+		if _, _, s, ok := parse(line); ok && (s.Phase == "" || s.Phase == jobs.Lost || len(s.Reason) > len(line) || s.Phase == jobs.Ended && s.Reason != "COMPLETED" && s.ExitCode == 0) {
 			t.Errorf("%+v", s)
 		}
 	})

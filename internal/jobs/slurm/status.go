@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,26 +12,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jobs"
 )
 
-// columns lists the fields that squeue prints, with their widths. A value that is wider is cut by it.
-var columns = []struct {
-	name  string
-	width int
-}{{"JobID", 20}, {"Name", 60}, {"State", 20}, {"exit_code", 12}, {"RestartCnt", 8}, {"NodeList", 80}, {"StartTime", 20}, {"EndTime", 20}, {"Reason", 100}}
-
-// row is a line of squeue by the names of the columns.
-type row map[string]string
-
-// parseRow reads a line; ok is false for one that is too short.
-func parseRow(line string) (r row, ok bool) {
-	r = row{}
-	for _, c := range columns {
-		text := line[:min(len(line), c.width)]
-		line = line[len(text):]
-		r[c.name] = strings.TrimSpace(text)
-	}
-	_, err := strconv.Atoi(r["JobID"])
-	return r, err == nil && r["State"] != ""
-}
+// What squeue and sacct are asked for: seven fields that both have, and two of squeue's own. A value of squeue's is cut at its width.
+const (
+	ofQueue      = "JobID:20|,Name:60|,State:20|,exit_code:12|,NodeList:80|,StartTime:20|,EndTime:20|,RestartCnt:8|,Reason:100"
+	ofAccounting = "JobIDRaw,JobName,State,ExitCode,NodeList,Start,End"
+)
 
 // phases are Slurm's states. What is not listed has ended.
 var phases = map[string]jobs.Phase{
@@ -40,46 +26,58 @@ var phases = map[string]jobs.Phase{
 	"RESIZING": jobs.Running, "STAGE_OUT": jobs.Running,
 }
 
-// status returns what a row says. Its words are Slurm's: the reason while a job waits, the state afterwards.
-func (r row) status() jobs.Status {
-	s := jobs.Status{Phase: jobs.Ended, Node: r["NodeList"], Started: parseTime(r["StartTime"]), Reason: r["State"]}
-	if phase, going := phases[r["State"]]; going {
+// parse reads a line of either. The words of the status are Slurm's: the reason while a job waits, the state afterwards.
+func parse(line string) (number, name string, s jobs.Status, ok bool) {
+	f := strings.SplitN(line, "|", 9)
+	for i := range f {
+		f[i] = strings.TrimSpace(f[i])
+	}
+	if _, err := strconv.Atoi(f[0]); err != nil || len(f) < 7 || f[2] == "" {
+		return "", "", s, false
+	}
+	state, _, _ := strings.Cut(f[2], " ") // "CANCELLED by 1000"
+	s = jobs.Status{Phase: jobs.Ended, Reason: state, Node: f[4], Started: parseTime(f[5])}
+	if phase, going := phases[state]; going {
 		s.Phase = phase
 	}
-	switch s.Phase {
-	case jobs.Queued:
+	restarts, why := 0, "None"
+	if len(f) == 9 {
+		restarts, _ = strconv.Atoi(f[7])
+		why = f[8]
+	}
+	switch {
+	case s.Phase == jobs.Queued:
 		s.Started = time.Time{} // when it is expected to start
-		if r["Reason"] != "None" {
-			s.Reason = r["Reason"]
+		if why != "None" {
+			s.Reason = why
 		}
-	case jobs.Starting:
-	case jobs.Running:
-		if s.Reason == "RUNNING" {
-			s.Reason = ""
+	case state == "RUNNING":
+		s.Reason = ""
+	case s.Phase == jobs.Ended:
+		s.Ended, s.ExitCode = parseTime(f[6]), exitCode(f[3])
+		if s.ExitCode == 0 && state != "COMPLETED" { // Slurm has ended it, by a limit of time, say
+			s.ExitCode = 1
 		}
-	default:
-		s.Ended = parseTime(r["EndTime"])
-		status, _ := strconv.Atoi(r["exit_code"]) // as wait(2) has it
-		setExit(&s, status>>8&0xff, status&0x7f)
 	}
-	if n, _ := strconv.Atoi(r["RestartCnt"]); n > 0 {
-		s.Detail = restarted(n)
+	if restarts > 0 {
+		s.Detail = fmt.Sprintf("Slurm has started it again, %d times so far", restarts)
 	}
-	return s
+	return f[0], f[1], s, true
 }
 
-// setExit sets how a job ended. One that Slurm has ended, by a limit of time, say, has failed also where its status is 0.
-func setExit(s *jobs.Status, code, signal int) {
-	s.ExitCode = code
+// exitCode returns an exit status of squeue's, which is as wait(2) has it, or of sacct's, with the signal behind a colon.
+func exitCode(text string) int {
+	first, second, apart := strings.Cut(text, ":")
+	code, _ := strconv.Atoi(first)
+	signal, _ := strconv.Atoi(second)
+	if !apart {
+		code, signal = code>>8&0xff, code&0x7f
+	}
 	if signal > 0 {
-		s.ExitCode = 128 + signal
+		return 128 + signal
 	}
-	if s.ExitCode == 0 && s.Reason != "COMPLETED" {
-		s.ExitCode = 1
-	}
+	return code
 }
-
-func restarted(n int) string { return fmt.Sprintf("Slurm has started it again, %d times so far", n) }
 
 // parseTime reads a time of Slurm's, the zero time for none.
 func parseTime(text string) time.Time {
@@ -93,87 +91,32 @@ func parseTime(text string) time.Time {
 // Status implements [jobs.Engine]. A job of the same number that has another name is another cluster's, and not known.
 func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.Status, error) {
 	answers := map[string]jobs.Status{}
-	byCluster := map[string][]jobs.Ref{}
+	byCluster := map[string]map[string]string{} // numbers by names
 	for _, ref := range refs {
-		_, cluster, _ := strings.Cut(ref.At, ";")
-		byCluster[cluster] = append(byCluster[cluster], ref)
+		number, cluster := split(ref.At)
+		if byCluster[cluster] == nil {
+			byCluster[cluster] = map[string]string{}
+		}
+		byCluster[cluster][ref.ID] = number
 	}
-	for _, refs := range byCluster {
-		if err := e.ask(ctx, refs, answers); err != nil {
+	for cluster, numbers := range byCluster {
+		ask := func(command string, args ...string) error {
+			args = append(of(cluster), append(args, "--noheader", "--jobs="+strings.Join(slices.Sorted(maps.Values(numbers)), ","))...)
+			answer, err := call(ctx, "", command, args...)
+			for line := range strings.Lines(answer) {
+				if number, name, s, ok := parse(line); ok && numbers[name] == number {
+					answers[name] = s
+					delete(numbers, name)
+				}
+			}
+			return err
+		}
+		if err := ask("squeue", "--states=all", "--Format="+ofQueue); err != nil && !strings.Contains(err.Error(), unknownJob) {
 			return nil, err
+		}
+		if len(numbers) > 0 { // without accounting it fails, and the report has to say how they ended
+			_ = ask("sacct", "--parsable2", "--allocations", "--format="+ofAccounting)
 		}
 	}
 	return answers, nil
-}
-
-// ask asks one cluster, and its accounting for what it no longer knows.
-func (e *Engine) ask(ctx context.Context, refs []jobs.Ref, answers map[string]jobs.Status) error {
-	_, cluster := split(refs[0].At)
-	var format []string
-	for _, c := range columns {
-		format = append(format, c.name+":"+strconv.Itoa(c.width))
-	}
-	answer, err := call(ctx, "", "squeue", append(cluster, "--noheader", "--states=all", "--Format="+strings.Join(format, ","), "--jobs="+numbers(refs))...)
-	if err != nil && !strings.Contains(err.Error(), "Invalid job id") {
-		return err
-	}
-	take := func(at, name string, s jobs.Status) {
-		for _, ref := range refs {
-			if number, _ := split(ref.At); strconv.Itoa(number) == at && ref.ID == name {
-				answers[ref.ID] = s
-			}
-		}
-	}
-	for line := range strings.Lines(answer) {
-		if r, ok := parseRow(strings.TrimRight(line, "\n")); ok {
-			take(r["JobID"], r["Name"], r.status())
-		}
-	}
-	missing := slices.DeleteFunc(slices.Clone(refs), func(r jobs.Ref) bool { _, known := answers[r.ID]; return known })
-	if len(missing) == 0 {
-		return nil
-	}
-	// Without accounting sacct fails, and the report has to say how it ended.
-	answer, err = call(ctx, "", "sacct", append(cluster, "--noheader", "--parsable2", "--allocations",
-		"--format=JobIDRaw,JobName,State,ExitCode,NodeList,Start,End", "--jobs="+numbers(missing))...)
-	if err != nil {
-		return nil
-	}
-	for line := range strings.Lines(answer) {
-		if at, name, s, ok := parseAccount(strings.TrimRight(line, "\n")); ok {
-			take(at, name, s)
-		}
-	}
-	return nil
-}
-
-// numbers lists jobs for an option.
-func numbers(refs []jobs.Ref) string {
-	var list []string
-	for _, ref := range refs {
-		number, _ := split(ref.At)
-		list = append(list, strconv.Itoa(number))
-	}
-	return strings.Join(list, ",")
-}
-
-// parseAccount reads a line of sacct.
-func parseAccount(line string) (at, name string, s jobs.Status, ok bool) {
-	fields := strings.Split(line, "|")
-	if len(fields) != 7 {
-		return "", "", s, false
-	}
-	state, _, _ := strings.Cut(fields[2], " ") // "CANCELLED by 1000"
-	phase, going := phases[state]
-	if !going {
-		phase = jobs.Ended
-	}
-	s = jobs.Status{Phase: phase, Reason: state, Node: fields[4], Started: parseTime(fields[5]), Ended: parseTime(fields[6])}
-	if phase == jobs.Ended {
-		code, signal, _ := strings.Cut(fields[3], ":")
-		c, _ := strconv.Atoi(code)
-		n, _ := strconv.Atoi(signal)
-		setExit(&s, c, n)
-	}
-	return fields[0], fields[1], s, true
 }

@@ -33,7 +33,7 @@ type Live struct {
 	cpu      map[string]cpuReading
 	now      func() time.Time
 	core     *core.Core
-	asker    *submit.Asker
+	ask      func() // the engines, soon
 	price    price
 	hosts    view // nil where there is no fleet
 }
@@ -68,7 +68,7 @@ func Open(c *core.Core) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{store: store, holders: map[string]admission.Holder{}, cpu: map[string]cpuReading{}, now: time.Now, core: c, asker: submit.NewAsker(c), price: priceOf(c)}
+	l := &Live{store: store, holders: map[string]admission.Holder{}, cpu: map[string]cpuReading{}, now: time.Now, core: c, ask: submit.Asker(c), price: priceOf(c)}
 	told := map[string]bool{} // each look has the same ones
 	l.ledger, l.noLedger = c.OpenLedger(func(w admission.Warning) {
 		if !told[w.Text] && len(told) < maxWarnings {
@@ -128,7 +128,7 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	l.asker.Soon()
+	l.ask()
 	snap := Snapshot{Host: Host{Time: now, Waiting: []Waiter{}}, Runs: []Row{}}
 	if err := l.store.Poll(); err != nil {
 		return snap, err
