@@ -25,7 +25,7 @@ var roomLines = map[string]int{
 	"examples":         720,   // with three hosts of a fleet
 	"fleet":            2620,  // what hosts share: buckets, history, budgets, rates, sealed windows, and which hosts there are
 	"internal":         12890, // with the limits of spending, the wrapping of lines, and lines and damaged files of all stores
-	"jobs":             3320,  // the engines that place runs: Slurm, and Kubernetes by a client of our own
+	"jobs":             3280,  // the engines that place runs: Slurm, and Kubernetes by a client of our own
 	"internal/testing": 9420,
 	"journal":          1860,
 	"limit":            400,

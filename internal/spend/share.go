@@ -84,17 +84,22 @@ const (
 	ahead = 4
 )
 
-// lend gives a host that holds no share of a budget an advance, once until the others have answered: of what was left of it no more than
-// half is lent, if all that were known do so.
-func (s *share) lend(budget, spent float64) bool {
+// lend makes the best of it that the others have not answered. A host that holds no share of a budget is lent an advance, once until they do: of
+// what was left of it no more than half is lent, if all that were known do so. A share of a larger budget than today's says nothing of what today's
+// has left: of that nothing more is spent.
+func (s *share) lend(budget, spent, held float64, now time.Time) bool {
 	if s.At != 0 && !s.Returned {
-		return false
+		if s.Max <= budget {
+			return false
+		}
+		s.Granted, s.Max, s.Lowered = min(s.Granted, spent+held), budget, uint32(now.Unix())
+		return true
 	}
 	most := advance * budget
 	if s.At != 0 {
 		most = min(most, float64(s.Left)/2/float64(s.Hosts+1))
 	}
-	s.At, s.Returned = max(s.At, 1), false
+	s.At, s.Returned, s.Max = max(s.At, 1), false, budget
 	s.Granted = max(s.Granted, spent+most)
 	return true
 }
@@ -152,7 +157,7 @@ func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) (asked boo
 			if lost == nil {
 				lost = t.divide(ctx, a, c, now)
 			}
-			if lost != nil && !a.share.lend(a.max, a.spent) {
+			if lost != nil && !a.share.lend(a.max, a.spent, a.held, now) {
 				continue
 			}
 			if err := b.keepShare(ctx, a); err != nil {

@@ -39,16 +39,21 @@ func TestShareIsLoweredHereFirst(t *testing.T) {
 
 func TestAdvance(t *testing.T) {
 	var s share
-	if !s.lend(100, 5) || s.Granted != 7 || s.lend(100, 7) {
+	now := time.Now()
+	if !s.lend(100, 5, 0, now) || s.Granted != 7 || s.lend(100, 7, 0, now) {
 		t.Errorf("a host that nobody knows: %+v", s)
 	}
-	s.take(Part{Granted: 8, Published: 8, Left: 3, Hosts: 2}, 100, 8, time.Now())
-	if s.lend(100, 8) {
+	s.take(Part{Granted: 8, Published: 8, Left: 3, Hosts: 2}, 100, 8, now)
+	if s.lend(100, 8, 0, now) {
 		t.Error("one that holds a share is lent something")
 	}
 	s.Returned = true
-	if !s.lend(100, 8) || s.Granted != 8.5 {
+	if !s.lend(100, 8, 0, now) || s.Granted != 8.5 {
 		t.Errorf("half of what is left, for three hosts: %+v", s)
+	}
+	s.take(Part{Granted: 60, Published: 60}, 100, 8, now)
+	if !s.lend(50, 8, 1, now) || s.Granted != 9 || s.keep(now) != 60 || s.lend(50, 8, 1, now) {
+		t.Errorf("the share of a larger budget: %+v", s)
 	}
 }
 
@@ -129,5 +134,15 @@ func TestASmallerBudgetOfATeam(t *testing.T) {
 	_, err = second.Hold(t.Context(), Request{MaxOutput: 1000, Price: dollar, Priced: true, Patience: time.Millisecond})
 	if _, busy := errors.AsType[*Busy](err); !busy {
 		t.Error(err)
+	}
+
+	// Nor with the team away: what a host held of the larger budget is no part of the smaller one.
+	team.answer = func(Claim) (Part, error) { return Part{}, errors.New("away") }
+	third := open(10)
+	defer third.Close()
+	if _, err := third.Hold(t.Context(), Request{MaxOutput: 1000, Price: dollar, Priced: true, Patience: time.Second}); err == nil {
+		t.Error("a share of a budget of 100 is spent of one of 10")
+	} else {
+		t.Log(err)
 	}
 }
