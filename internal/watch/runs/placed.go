@@ -3,6 +3,7 @@ package runs
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ func runOfJob(r *jobs.Record) *Run {
 	default:
 		e.Outcome = Waiting
 	}
-	if words := s.Words(); words != "" && (s.Phase != jobs.Ended || !plain[s.Reason] || s.Detail != "") {
+	if words := s.Words(); words != "" && !slices.Contains(reasons, words) && (s.Phase != jobs.Ended || !plain[s.Reason] || s.Detail != "") {
 		reasons = append(reasons, r.Engine+": "+words)
 	}
 	reasons = append(reasons, r.Unanswered)
