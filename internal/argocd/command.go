@@ -1,7 +1,6 @@
 package argocd
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -85,7 +85,7 @@ func (c *tokenCommand) run(ctx context.Context) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
 	cmd.WaitDelay = time.Second // a child of it may hold the pipes
-	printed, said := &head{most: maxToken + 1}, &head{most: commandWords}
+	printed, said := &capture.Head{Max: maxToken + 1}, &capture.Head{Max: commandWords}
 	cmd.Stdout, cmd.Stderr = printed, said
 	err := cmd.Run()
 	switch token := bearer(printed.String()); {
@@ -104,18 +104,6 @@ func (c *tokenCommand) run(ctx context.Context) (string, error) {
 		}
 		return token, nil
 	}
-}
-
-// head keeps the first most bytes of what is written.
-type head struct {
-	bytes.Buffer
-
-	most int
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	h.Buffer.Write(p[:min(len(p), h.most-h.Len())])
-	return len(p), nil
 }
 
 // expiry returns the expiry time of a JWT; ok is false if there is none. The token is not verified: the server does that.

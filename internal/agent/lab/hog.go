@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
@@ -81,7 +82,7 @@ func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.
 	cmd.Args[0] = buildName // the child shows itself under it: see [Hog]
 	cmd.Env = h.env
 	cmd.WaitDelay = 5 * time.Second // for pipes that something else holds open
-	said := &tail{}
+	said := &capture.Head{Max: maxSaid}
 	cmd.Stderr = said
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -114,9 +115,9 @@ func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case taken < in.MiB:
-		return nil, fmt.Errorf("the build (process %d) had taken %d of %d MiB when it ended: %s%s", cmd.Process.Pid, taken, in.MiB, exitReason(err), said)
+		return nil, fmt.Errorf("the build (process %d) had taken %d of %d MiB when it ended: %s%s", cmd.Process.Pid, taken, in.MiB, exitReason(err), saying(said.Bytes()))
 	case err != nil:
-		return nil, fmt.Errorf("the build (process %d) had taken all %d MiB and then ended: %w%s", cmd.Process.Pid, in.MiB, err, said)
+		return nil, fmt.Errorf("the build (process %d) had taken all %d MiB and then ended: %w%s", cmd.Process.Pid, in.MiB, err, saying(said.Bytes()))
 	}
 	return &builtin.Result{Text: fmt.Sprintf("A build (process %d) took %d MiB, touched all of it and gave it back.", cmd.Process.Pid, in.MiB)}, nil
 }
@@ -142,16 +143,9 @@ func follow(r io.Reader, all int, tell func(mib int)) int {
 	return taken
 }
 
-// tail keeps the beginning of what a child says on its standard error.
-type tail struct{ b []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.b = append(t.b, p[:min(len(p), maxSaid-len(t.b))]...)
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	if text := strings.ToValidUTF8(strings.TrimSpace(string(t.b)), "\uFFFD"); text != "" {
+// saying puts what a child said on its standard error behind a sentence.
+func saying(text []byte) string {
+	if text := strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"); text != "" {
 		return "; it said: " + text
 	}
 	return ""

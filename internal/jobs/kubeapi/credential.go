@@ -1,7 +1,6 @@
 package kubeapi
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -15,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/internal/statefile"
@@ -243,27 +243,12 @@ func (e *execEntry) ask(ctx context.Context, env []string) (got proof, err error
 
 // Output runs a program and returns what it prints, of at most so many bytes, and the beginning of what it says on its standard error.
 func Output(cmd *exec.Cmd, most int) (printed []byte, said string, err error) {
-	out, errs := &head{most: most}, &head{most: 4 * maxSaid}
+	out, errs := &capture.Head{Max: most}, &capture.Head{Max: 4 * maxSaid}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, time.Second // a child of it may hold the pipes
-	if err = cmd.Run(); err == nil && out.cut {
+	if err = cmd.Run(); err == nil && out.Cut() {
 		err = ErrTooMuch
 	}
 	return out.Bytes(), clean(errs.String(), maxSaid), err
-}
-
-// head keeps the first most bytes of what is written.
-type head struct {
-	bytes.Buffer
-
-	most int
-	cut  bool
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	n := min(len(p), h.most-h.Len())
-	h.cut = h.cut || n < len(p)
-	h.Buffer.Write(p[:n])
-	return len(p), nil
 }
 
 // clean makes text of others one line that may be shown, without what may be a credential.

@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/limit"
@@ -48,15 +48,15 @@ func call(ctx context.Context, input, name string, args ...string) (string, erro
 	cmd.Env = environ(os.Environ())
 	cmd.Stdin = strings.NewReader(input)
 	cmd.WaitDelay = time.Second
-	out, errs := capped{most: maxAnswer}, capped{most: maxSaid}
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	out, errs := &capture.Head{Max: maxAnswer}, &capture.Head{Max: maxSaid}
+	cmd.Stdout, cmd.Stderr = out, errs
 	err := cmd.Run()
-	said := strings.Join(strings.Fields(strings.ReplaceAll(errs.kept.String(), name+": error: ", "")), " ")
+	said := strings.Join(strings.Fields(strings.ReplaceAll(errs.String(), name+": error: ", "")), " ")
 	switch {
-	case err == nil && out.cut:
+	case err == nil && out.Cut():
 		err = fmt.Errorf("it answered more than %s", limit.Bytes(maxAnswer).Human())
 	case err == nil:
-		return out.kept.String(), nil
+		return out.String(), nil
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fmt.Errorf("%s is not in PATH: Slurm's commands have to be installed where plimsoll submits", name)
 	case ctx.Err() != nil && said != "":
@@ -67,20 +67,6 @@ func call(ctx context.Context, input, name string, args ...string) (string, erro
 		err = errors.New(said)
 	}
 	return "", fmt.Errorf("%s: %w", name, err)
-}
-
-// capped keeps the first bytes that are written to it.
-type capped struct {
-	kept bytes.Buffer
-	most int
-	cut  bool
-}
-
-func (c *capped) Write(p []byte) (int, error) {
-	room := c.most - c.kept.Len()
-	c.cut = c.cut || len(p) > room
-	c.kept.Write(p[:min(len(p), room)])
-	return len(p), nil
 }
 
 // ofSlurm are Slurm's variables. Those that are chosen say where jobs go; the others would change what is asked for, or travel.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -70,7 +71,7 @@ const (
 // is killed. The error has the last line that it printed.
 func execute(ctx context.Context, argv, environ []string, in []byte) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	out := &head{max: maxOutput}
+	out := &capture.Head{Max: maxOutput}
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environ, bytes.NewReader(in), out, out
 	cmd.WaitDelay = outputWait
 	cmd.Dir = homeDir()
@@ -112,17 +113,4 @@ func homeDir() string {
 func lastLine(text []byte) string {
 	text = bytes.TrimSpace(text)
 	return clean(string(text[bytes.LastIndexByte(text, '\n')+1:]), 200)
-}
-
-// head keeps the first max bytes of what is written to it.
-type head struct {
-	bytes.Buffer
-	max int
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	if room := h.max - h.Len(); room > 0 {
-		h.Buffer.Write(p[:min(len(p), room)])
-	}
-	return len(p), nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -48,7 +49,7 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	cmd.Env = []string{}
 	cmd.Stdin = io.MultiReader(bytes.NewReader(append(first, '\n')), r.Document)
 	// One byte more than the bound, for the newline of a value that fills it.
-	out, report := &head{max: r.MaxBytes + 1}, &head{max: maxReport}
+	out, report := &capture.Head{Max: r.MaxBytes + 1}, &capture.Head{Max: maxReport}
 	cmd.Stdout, cmd.Stderr = out, report
 	cmd.WaitDelay = Grace // so a document that does not end does not delay the answer
 	err = cmd.Run()
@@ -75,22 +76,9 @@ func awaitSlot(ctx context.Context, longest time.Duration) error {
 // maxReport bounds what is read from the child's standard error, in bytes: a report, or the first lines of the runtime's message.
 const maxReport = 16 << 10
 
-// head is a writer that keeps the first max bytes and drops the rest.
-type head struct {
-	bytes.Buffer
-	max int
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	if room := h.max - h.Len(); room > 0 {
-		h.Buffer.Write(p[:min(len(p), room)])
-	}
-	return len(p), nil
-}
-
 // read returns the answer that the child's output and report give; failed is the error of running it, and late means that it was killed for
 // its time.
-func read(r Request, out, said *head, failed error, late bool) (Answer, error) {
+func read(r Request, out, said *capture.Head, failed error, late bool) (Answer, error) {
 	var end report
 	answer := Answer{Output: out.Bytes()}
 	if err := json.Unmarshal(said.Bytes(), &end); err == nil {
