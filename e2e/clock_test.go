@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +20,11 @@ const clockOff = "PLIMSOLL_TEST_CLOCK_OFF"
 func plimsollWithClock(t *testing.T) (built func() string) {
 	t.Helper()
 	dir := t.TempDir()
-	library := filepath.Join(runtime.GOROOT(), "src", "time", "time.go")
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
 	source, err := os.ReadFile(library)
 	if err != nil {
 		t.Fatal(err)
