@@ -105,7 +105,7 @@ func TestDamagedFilesAreSetAsideAndNamed(t *testing.T) {
 			}
 			return files[0]
 		}
-		contains(t, name, o.stderr, histories[0], filepath.Base(kept("history/*.corrupt-*")), kept("run/ledger/*/ledger*.damaged-*"))
+		contains(t, name, o.stderr, histories[0], filepath.Base(kept("history/*.damaged-*")), kept("run/ledger/*/ledger*.damaged-*"))
 		if o := s.plimsoll("run", "--", "true"); o.code != 0 || o.stderr != "" {
 			t.Errorf("%s: the run after that: %+v", name, o)
 		}

@@ -18,17 +18,29 @@ const (
 	KeptDamaged = 16
 	// damaged stands in the name of each, before the time.
 	damaged = ".damaged-"
+	// damagedTime is the form of that.
+	damagedTime = "20060102T150405.000000000"
+	// damagedRandom is the number of random letters behind it.
+	damagedRandom = 6
 	// maxNames bounds the names of a directory that are looked at.
 	maxNames = 1 << 16
 )
 
 // DamagedName returns the name under which the damaged file of a name is kept.
 func DamagedName(name string) string {
-	return name + damaged + time.Now().UTC().Format("20060102T150405.000000000") + "-" + rand.Text()[:6]
+	return name + damaged + time.Now().UTC().Format(damagedTime) + "-" + rand.Text()[:damagedRandom]
 }
 
-// IsDamaged reports whether a file was set aside.
-func IsDamaged(name string) bool { return strings.Contains(name, damaged) }
+// IsDamaged reports whether a file was set aside. Other names may have those letters in them too.
+func IsDamaged(name string) bool {
+	i := strings.LastIndex(name, damaged)
+	if i < 0 {
+		return false
+	}
+	at, random, _ := strings.Cut(name[i+len(damaged):], "-")
+	_, err := time.Parse(damagedTime, at)
+	return err == nil && len(random) == damagedRandom && !strings.Contains(random, ".")
+}
 
 // SetAside renames a damaged file and returns its new name, which stays in the directory. The oldest of those there beyond [KeptDamaged] are
 // removed.

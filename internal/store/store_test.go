@@ -75,7 +75,7 @@ func TestSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if err := os.MkdirAll(filepath.Join(dir, "a.damaged-0", "kept"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "a.damaged-20000101T000000.000000000-ABCDEF", "kept"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for i := range store.KeptDamaged + 5 {
@@ -98,7 +98,7 @@ func TestSetAside(t *testing.T) {
 	if newest, _ := filepath.Glob(filepath.Join(dir, fmt.Sprintf("file%d.damaged-*", store.KeptDamaged+4))); len(newest) != 1 {
 		t.Error("the newest is gone")
 	}
-	if _, err := os.Stat(filepath.Join(dir, "a.damaged-0", "kept")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "a.damaged-20000101T000000.000000000-ABCDEF", "kept")); err != nil {
 		t.Error("what is in a folder is gone: ", err)
 	}
 	if _, err := store.SetAside(root, "none"); !errors.Is(err, os.ErrNotExist) {

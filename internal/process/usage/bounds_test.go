@@ -88,7 +88,7 @@ func TestWhatCannotBeRecordedIsRefused(t *testing.T) {
 func TestKeysThatLookLikeOurOwnFilesAreSafe(t *testing.T) {
 	t.Parallel()
 	h, w := open(t)
-	keys := []string{"a", "a.tmp-x", "a.json", "a.json.corrupt-x", "a.lock"}
+	keys := []string{"a", "a.tmp-x", "a.json", "a.json.damaged-x", "a.damaged-20261129T200000.000000000-ABCDEF", "a.lock"}
 	for range 21 { // beyond a sweep
 		for _, key := range keys {
 			mustAppend(t, h, usage.Project{Key: key}, "claude", usage.Run{Peak: 1})

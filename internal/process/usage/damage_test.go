@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 func TestDamageIsSetAsideAndTold(t *testing.T) {
@@ -62,27 +63,18 @@ func TestDamageIsSetAsideAndTold(t *testing.T) {
 
 func TestDamagedFilesDoNotPileUp(t *testing.T) {
 	t.Parallel()
-	h, w := open(t)
+	h, _ := open(t)
 	path := filepath.Join(h.Directory(), web.Key+".json")
-	for range usage.KeptCorrupt + 3 {
+	for range store.KeptDamaged + 3 {
 		mustAppend(t, h, web, "claude", usage.Run{Peak: 1})
 		if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	mustAppend(t, h, web, "claude", usage.Run{Peak: 1})
-	kept, err := filepath.Glob(path + ".corrupt-*")
-	if err != nil || len(kept) != usage.KeptCorrupt {
-		t.Errorf("%d damaged files are kept, want %d: %v", len(kept), usage.KeptCorrupt, err)
-	}
-	removed := 0
-	for _, warning := range w.list {
-		if warning.Kind == usage.CorruptRemoved {
-			removed += warning.Count
-		}
-	}
-	if removed != 3 {
-		t.Errorf("%d removals were told, want 3", removed)
+	kept, err := filepath.Glob(path + ".damaged-*")
+	if err != nil || len(kept) != store.KeptDamaged {
+		t.Errorf("%d damaged files are kept, want %d: %v", len(kept), store.KeptDamaged, err)
 	}
 }
 

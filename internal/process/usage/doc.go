@@ -27,15 +27,15 @@
 // A history is a convenience: a run must go on without it. What keeps it from working (a
 // read-only or full disk, a lock that does not come free, a file of a newer Plimsoll) is an
 // [OffError], whose text begins "history is off". A file that is damaged is renamed to
-// NAME.corrupt-TIME and a new one begun; that, and whatever a bound has dropped, is told through
+// NAME.damaged-TIME and a new one begun; that, and whatever a bound has dropped, is told through
 // [Options.Warn].
 //
 // # Bounds
 //
 // [KeptRuns] runs per tool, [MaxTools] tools per project (the one unused for longest makes
 // room), [MaxFileBytes] per file, [MaxProjects] project files in a listing (the most recently
-// written), [MaxToolProjects] of them for one tool's runs, [KeptCorrupt] damaged files per
-// project. Files are 0600, directories 0700.
+// written), [MaxToolProjects] of them for one tool's runs, [store.KeptDamaged] damaged files.
+// Files are 0600, directories 0700.
 //
 // # How it is tested
 //

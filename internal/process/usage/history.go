@@ -32,8 +32,6 @@ const (
 	// MaxToolProjects bounds the projects written last that [History.ToolRuns] reads:
 	// it runs before every first run in a project and must take milliseconds.
 	MaxToolProjects = 32
-	// KeptCorrupt is the number of damaged files kept per project.
-	KeptCorrupt = 3
 
 	maxEntries = 8192 // of the directory, seen by a listing
 	staleAfter = 10 * time.Minute

@@ -14,9 +14,6 @@ const (
 	CorruptSetAside WarningKind = "corrupt_set_aside"
 	// CorruptFound: a reader met a damaged file and left it for the next run to set aside.
 	CorruptFound WarningKind = "corrupt_found"
-	// CorruptRemoved: the oldest damaged files of a project were removed to keep at most
-	// [KeptCorrupt].
-	CorruptRemoved WarningKind = "corrupt_removed"
 	// ToolEvicted: a project used more than [MaxTools] tools and forgot one.
 	ToolEvicted WarningKind = "tool_evicted"
 	// NewerSchema: a listing left out a file of a newer Plimsoll.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/agent/a2a/tasklog"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // Tasks with the words go while a daemon has the folder open; one that runs there is told of, and goes when it has ended.
@@ -23,7 +24,7 @@ func TestForget(t *testing.T) {
 	} {
 		create(t, s, task)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "x.damaged-1"), []byte("torn amber lantern"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, store.DamagedName("x")), []byte("torn amber lantern"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	holds := func(text []byte) bool { return bytes.Contains(text, []byte("amber lantern")) }
