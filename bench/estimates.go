@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 )
@@ -48,27 +46,25 @@ var prices = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
 
 // benchEstimates chooses, for each workflow in turn, the constants that do best on the others, and
 // counts what they do on it. No constant has seen the workflow it is judged by.
-func benchEstimates(ctx context.Context, o *Out, args []string) error {
+func benchEstimates(o *Out, args []string) {
 	flags := flag.NewFlagSet("estimates", flag.ContinueOnError)
 	dir := flags.String("traces", "", "directory of Nextflow traces (*.csv, *.tsv, *.txt), one workflow each")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	check(flags.Parse(args))
 	if *dir == "" {
 		o.Note("not run: it needs --traces DIR, for example data/ of github.com/dos-group/sizey")
-		return nil
+		return
 	}
-	workflows, err := readWorkflows(*dir)
-	if err != nil {
-		return err
-	}
+	workflows := readWorkflows(*dir)
 	if len(workflows) < 2 {
-		return fmt.Errorf("%s has %d traces; leaving one out takes two", *dir, len(workflows))
+		o.Fatalf("%s has %d traces; leaving one out takes two", *dir, len(workflows))
 	}
 	list := candidates()
-	if err := play(ctx, workflows, list); err != nil {
-		return err
-	}
+	o.twoAtOnce(len(list), func(i int) {
+		e := estimate.Family(list[i].family, list[i].params)
+		for _, w := range workflows {
+			list[i].scores = append(list[i].scores, estimate.Replay(w.Tasks, e))
+		}
+	})
 	for _, family := range []string{"bound", "tail"} {
 		for _, keep := range []int{0, 20, 50} {
 			for _, price := range prices {
@@ -77,24 +73,6 @@ func benchEstimates(ctx context.Context, o *Out, args []string) error {
 		}
 	}
 	o.Note("each row: constants fitted on all other workflows at that price of one percent under-reserved, counted on the workflow left out, added up")
-	return nil
-}
-
-// play replays every workflow with every candidate.
-func play(ctx context.Context, workflows []estimate.Workflow, list []candidate) error {
-	var wg sync.WaitGroup
-	for half := range 2 {
-		wg.Go(func() {
-			for i := half; i < len(list) && ctx.Err() == nil; i += 2 {
-				e := estimate.Family(list[i].family, list[i].params)
-				for _, w := range workflows {
-					list[i].scores = append(list[i].scores, estimate.Replay(w.Tasks, e))
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return ctx.Err()
 }
 
 // held leaves each workflow out in turn and reports the sum of what the constants of the others did on it.

@@ -11,6 +11,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,6 +21,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"testing"
 	"text/tabwriter"
 )
 
@@ -35,13 +38,70 @@ type Row struct {
 	Ratio         float64 `json:"ratio"`
 }
 
-// Out takes the rows and the remarks of a benchmark.
+// Out is to a benchmark what testing.B is to one of Go's: it takes its rows and notes, and cleans up behind it. What is made for tests takes
+// it for a test.
 type Out struct {
-	name   string
-	asJSON bool
-	rows   []Row
-	w      io.Writer
-	notes  []string
+	testing.TB // for the methods that nothing here calls
+
+	name     string
+	asJSON   bool
+	rows     []Row
+	w        io.Writer
+	notes    []string
+	ctx      context.Context
+	cleanups []func()
+}
+
+// stopped is the panic of a benchmark that ends with an error.
+type stopped struct{ error }
+
+// check ends the benchmark where there is an error, as Fatal ends a test. It is for the benchmark's own goroutine.
+func check(err error) {
+	if err != nil {
+		panic(stopped{err})
+	}
+}
+
+// must returns a value that came without an error.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+func (o *Out) Fatal(args ...any)                 { check(errors.New(fmt.Sprint(args...))) }
+func (o *Out) Fatalf(format string, args ...any) { check(fmt.Errorf(format, args...)) }
+func (o *Out) Skip(args ...any)                  { o.Fatal(args...) }
+func (o *Out) Helper()                           {}
+func (o *Out) Context() context.Context          { return o.ctx }
+
+// Cleanup calls f when the benchmark has ended.
+func (o *Out) Cleanup(f func()) { o.cleanups = append(o.cleanups, f) }
+
+// TempDir makes a folder that goes when the benchmark has ended.
+func (o *Out) TempDir() string {
+	dir := must(os.MkdirTemp("", "plimsoll-bench-"))
+	o.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// measure runs a benchmark and returns the error that it ended with.
+func (o *Out) measure(run func(*Out, []string), args []string) (err error) {
+	defer func() {
+		for _, f := range slices.Backward(o.cleanups) {
+			f()
+		}
+	}()
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case stopped:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	run(o, args)
+	return o.ctx.Err()
 }
 
 // Add reports one figure beside its baseline; a baseline of 0 has no ratio.
@@ -86,13 +146,13 @@ func (o *Out) flush() {
 // benchmark measures something. args are the arguments behind its name.
 type benchmark struct {
 	name, about string
-	run         func(ctx context.Context, o *Out, args []string) error
+	run         func(o *Out, args []string)
 }
 
 // benchmarks are filled by the init functions of the other files.
 var benchmarks []benchmark
 
-func register(name, about string, run func(context.Context, *Out, []string) error) {
+func register(name, about string, run func(*Out, []string)) {
 	benchmarks = append(benchmarks, benchmark{name, about, run})
 }
 
@@ -114,8 +174,8 @@ func main() {
 		}
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()
-		o := &Out{name: b.name, asJSON: *asJSON, w: os.Stdout}
-		err := b.run(ctx, o, args[1:])
+		o := &Out{name: b.name, asJSON: *asJSON, w: os.Stdout, ctx: ctx}
+		err := o.measure(b.run, args[1:])
 		o.flush()
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "bench %s: %v\n", b.name, err)
@@ -130,27 +190,40 @@ func main() {
 
 func printUsage() {
 	fmt.Fprintln(os.Stderr, "usage: go run ./bench [-json] NAME [ARG...]")
-	slices.SortFunc(benchmarks, func(a, b benchmark) int {
-		if a.name < b.name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(benchmarks, func(a, b benchmark) int { return strings.Compare(a.name, b.name) })
 	for _, b := range benchmarks {
 		fmt.Fprintf(os.Stderr, "  %-10s %s\n", b.name, b.about)
 	}
 }
 
-// builtBinary returns the program, built into dir unless the environment names one: a machine without Go has one built elsewhere.
-func builtBinary(ctx context.Context, dir string) (string, error) {
-	if binary := os.Getenv("PLIMSOLL_BENCH_BINARY"); binary != "" {
-		return binary, nil
+// count returns the number that is a benchmark's only argument, or another one without it.
+func count(args []string, otherwise int) int {
+	if len(args) == 0 {
+		return otherwise
 	}
-	binary := filepath.Join(dir, "plimsoll")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/plimsoll/plimsoll/cmd/plimsoll")
+	n, err := strconv.Atoi(args[0])
+	if err != nil || n < 1 {
+		check(fmt.Errorf("%q is no positive number", args[0]))
+	}
+	return n
+}
+
+// build builds programs of this module and returns their folder.
+func (o *Out) build(packages ...string) (dir string) {
+	dir = o.TempDir()
+	build := exec.CommandContext(o.ctx, "go", "build", "-o", dir+"/")
+	for _, p := range packages {
+		build.Args = append(build.Args, "github.com/plimsoll/plimsoll/"+p)
+	}
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build plimsoll: %w\n%s", err, out)
+	must(timed(build))
+	return dir
+}
+
+// binary returns the program, built unless the environment names one: a machine without Go has one built elsewhere.
+func (o *Out) binary() string {
+	if binary := os.Getenv("PLIMSOLL_BENCH_BINARY"); binary != "" {
+		return binary
 	}
-	return binary, nil
+	return filepath.Join(o.build("cmd/plimsoll"), "plimsoll")
 }

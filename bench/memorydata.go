@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,11 +45,7 @@ var locomoID = regexp.MustCompile(`D:?(\d+):(\d+)`)
 
 // readLoCoMo reads data/locomo10.json of the repository snap-research/LoCoMo. Questions without evidence that is there are left out; bad is
 // how many ids of the key name no turn.
-func readLoCoMo(file string) (all []dialogue, bad int, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, 0, err
-	}
+func readLoCoMo(file string) (all []dialogue, bad int) {
 	var samples []struct {
 		ID           string                     `json:"sample_id"`
 		Conversation map[string]json.RawMessage `json:"conversation"`
@@ -60,19 +55,13 @@ func readLoCoMo(file string) (all []dialogue, bad int, err error) {
 			Evidence []string `json:"evidence"`
 		} `json:"qa"`
 	}
-	if err := json.Unmarshal(text, &samples); err != nil {
-		return nil, 0, fmt.Errorf("%s is not LoCoMo's locomo10.json: %w", file, err)
-	}
+	readJSON(file, &samples)
 	for _, s := range samples {
 		d := dialogue{name: s.ID}
-		there := map[string]bool{}
-		for n := 1; ; n++ {
-			session := "session_" + strconv.Itoa(n)
+		for n := range 100 {
+			session := "session_" + strconv.Itoa(n+1)
 			raw, ok := s.Conversation[session]
 			if !ok {
-				if n > 100 {
-					break
-				}
 				continue
 			}
 			var turns []struct {
@@ -80,55 +69,49 @@ func readLoCoMo(file string) (all []dialogue, bad int, err error) {
 				ID      string `json:"dia_id"`
 				Text    string `json:"text"`
 			}
-			if err := json.Unmarshal(raw, &turns); err != nil {
-				return nil, 0, fmt.Errorf("%s: %s of %s: %w", file, session, s.ID, err)
-			}
+			check(json.Unmarshal(raw, &turns))
 			var date string // of the session
-			if err := json.Unmarshal(s.Conversation[session+"_date_time"], &date); err != nil {
-				return nil, 0, fmt.Errorf("%s: the date of %s of %s: %w", file, session, s.ID, err)
-			}
-			said, err := time.Parse("3:04 pm on 2 January, 2006", date)
-			if err != nil {
-				return nil, 0, fmt.Errorf("%s: the date of %s of %s: %w", file, session, s.ID, err)
-			}
+			check(json.Unmarshal(s.Conversation[session+"_date_time"], &date))
+			said := must(time.Parse("3:04 pm on 2 January, 2006", date))
 			for i, t := range turns {
-				there[t.ID] = true
 				// Both speak as people do with each other: both are the user's side of a conversation.
 				d.turns = append(d.turns, dialogueTurn{t.ID, session, i + 1, t.Speaker, memory.OriginUser, t.Text, said})
 			}
 		}
 		for _, q := range s.QA {
-			one := dialogueQuestion{text: q.Question, category: locomoCategories[q.Category]}
-			for _, e := range q.Evidence {
-				for _, m := range locomoID.FindAllStringSubmatch(e, -1) {
-					page, _ := strconv.Atoi(m[1])
-					line, _ := strconv.Atoi(m[2])
-					id := fmt.Sprintf("D%d:%d", page, line)
-					switch {
-					case !there[id]:
-						bad++
-					case !slices.Contains(one.evidence, id):
-						one.evidence = append(one.evidence, id)
-					}
-				}
+			var evidence []string
+			for _, m := range locomoID.FindAllStringSubmatch(strings.Join(q.Evidence, " "), -1) {
+				evidence = append(evidence, fmt.Sprintf("D%d:%d", must(strconv.Atoi(m[1])), must(strconv.Atoi(m[2]))))
 			}
-			if len(one.evidence) > 0 {
-				d.questions = append(d.questions, one)
-			}
+			bad += d.ask(q.Question, locomoCategories[q.Category], evidence)
 		}
 		all = append(all, d)
 	}
-	if len(all) == 0 {
-		return nil, 0, errors.New("no conversation in " + file)
+	return all, bad
+}
+
+// ask adds a question, unless no turn is its evidence. It returns how many of the ids name no turn.
+func (d *dialogue) ask(text, category string, ids []string) (bad int) {
+	q := dialogueQuestion{text: text, category: category}
+	for _, id := range ids {
+		switch {
+		case !slices.ContainsFunc(d.turns, func(t dialogueTurn) bool { return t.id == id }):
+			bad++
+		case !slices.Contains(q.evidence, id):
+			q.evidence = append(q.evidence, id)
+		}
 	}
-	return all, bad, nil
+	if len(q.evidence) > 0 {
+		d.questions = append(d.questions, q)
+	}
+	return bad
 }
 
 // readBEAM reads the chats of one size below the folder chats of the repository mohammadtavakoli78/BEAM.
-func readBEAM(dir, size string) ([]dialogue, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "chats", size, "*", "chat.json"))
-	if err != nil || len(files) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("no chats of %s in %s", size, dir))
+func readBEAM(dir, size string) []dialogue {
+	files := must(filepath.Glob(filepath.Join(dir, "chats", size, "*", "chat.json")))
+	if len(files) == 0 {
+		check(fmt.Errorf("no chats of %s in %s", size, dir))
 	}
 	var all []dialogue
 	for _, file := range files {
@@ -140,11 +123,8 @@ func readBEAM(dir, size string) ([]dialogue, error) {
 				Anchor  string `json:"time_anchor"` // the date of this message and those behind it
 			} `json:"turns"`
 		}
-		if err := readJSON(file, &batches); err != nil {
-			return nil, err
-		}
+		readJSON(file, &batches)
 		d := dialogue{name: size + "/" + filepath.Base(filepath.Dir(file))}
-		there := map[string]bool{}
 		var said time.Time
 		for b, batch := range batches {
 			number := 0
@@ -155,13 +135,11 @@ func readBEAM(dir, size string) ([]dialogue, error) {
 						origin = memory.OriginUser
 					}
 					text, _, _ := strings.Cut(m.Content, "->->") // a mark of the generator
-					id := strconv.Itoa(m.ID)
-					there[id] = true
 					number++
 					if date, err := time.Parse("January-02-2006", m.Anchor); err == nil {
 						said = date
 					}
-					d.turns = append(d.turns, dialogueTurn{id, "batch_" + strconv.Itoa(b), number, "", origin, text, said})
+					d.turns = append(d.turns, dialogueTurn{strconv.Itoa(m.ID), "batch_" + strconv.Itoa(b), number, "", origin, text, said})
 				}
 			}
 		}
@@ -169,42 +147,24 @@ func readBEAM(dir, size string) ([]dialogue, error) {
 			Question string          `json:"question"`
 			Sources  json.RawMessage `json:"source_chat_ids"`
 		}
-		if err := readJSON(filepath.Join(filepath.Dir(file), "probing_questions", "probing_questions.json"), &probes); err != nil {
-			return nil, err
-		}
+		readJSON(filepath.Join(filepath.Dir(file), "probing_questions", "probing_questions.json"), &probes)
 		for category, questions := range probes {
 			for _, q := range questions {
-				one := dialogueQuestion{text: q.Question, category: category}
-				for _, id := range numbers(q.Sources) {
-					if there[id] && !slices.Contains(one.evidence, id) {
-						one.evidence = append(one.evidence, id)
-					}
-				}
-				if len(one.evidence) > 0 {
-					d.questions = append(d.questions, one)
-				}
+				d.ask(q.Question, category, digits.FindAllString(string(q.Sources), -1)) // whose keys have none
 			}
 		}
 		all = append(all, d)
 	}
-	return all, nil
+	return all
 }
 
-func readJSON(file string, v any) error {
-	text, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(text, v)
+func readJSON(file string, v any) {
+	if err := json.Unmarshal(must(os.ReadFile(file)), v); err != nil {
+		check(fmt.Errorf("%s: %w", file, err))
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return nil
 }
 
 var digits = regexp.MustCompile(`\d+`)
-
-// numbers returns all numbers in some JSON, whose keys have none.
-func numbers(raw json.RawMessage) []string { return digits.FindAllString(string(raw), -1) }
 
 // passages cuts a message into what fits a record, at white space.
 func passages(text string) []string {
@@ -254,4 +214,13 @@ func (d *dialogue) records() (records []memory.Record, turnOf []int) {
 		}
 	}
 	return records, turnOf
+}
+
+// passages returns the texts of the records.
+func (d *dialogue) passages() (texts []string, turnOf []int) {
+	records, turnOf := d.records()
+	for _, r := range records {
+		texts = append(texts, r.Text)
+	}
+	return texts, turnOf
 }

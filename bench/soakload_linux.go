@@ -24,7 +24,7 @@ type soakLoad struct {
 
 	mu    sync.Mutex
 	kinds []soakCount
-	lost  []string
+	lost  []error
 	left  []string // tasks whose client went away
 	// died are the moments at which a tool server crashed, the last few.
 	died []time.Time
@@ -53,7 +53,7 @@ func (l *soakLoad) count(name string, err error) {
 	if err == nil {
 		l.kinds[i].well++
 	} else if len(l.lost) < maxSoakLost {
-		l.lost = append(l.lost, name+": "+err.Error())
+		l.lost = append(l.lost, fmt.Errorf("%s: %w", name, err))
 	}
 }
 

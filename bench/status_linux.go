@@ -1,11 +1,10 @@
 package main
 
 import (
-	"context"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -24,75 +23,35 @@ const (
 )
 
 // status times the whole command, which a status line starts again and again. args[0] is the number of turns (100).
-func status(ctx context.Context, o *Out, args []string) error {
-	turns := 100
-	if len(args) > 0 {
-		n, err := strconv.Atoi(args[0])
-		if err != nil || n < 1 {
-			return fmt.Errorf("the number of turns is %q, want a positive number", args[0])
-		}
-		turns = n
-	}
-	dir, err := os.MkdirTemp("", "plimsoll-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	binary, err := builtBinary(ctx, dir)
-	if err != nil {
-		return err
-	}
-	state := filepath.Join(dir, "state")
-	if err := os.Setenv("PLIMSOLL_STATE_DIR", state); err != nil {
-		return err
-	}
+func status(o *Out, args []string) {
+	turns := count(args, 100)
+	binary, state := o.binary(), filepath.Join(o.TempDir(), "state")
+	check(os.Setenv("PLIMSOLL_STATE_DIR", state))
 	for id, requests := range map[string]int{"small": 10, "full": 20_000} {
 		w := writeRun(state, id, requests)
 		defer func() { _ = w.End(journal.Report{}) }()
 	}
-	if err := longList(state); err != nil {
-		return err
+	longList(state)
+	took := func(args ...string) float64 {
+		return ms(median(o.inTurn(turns, o.command("", args[0], args[1:]...))[""]))
 	}
-	base, err := timeCommand(ctx, turns, "/bin/true")
-	if err != nil {
-		return err
+	base := took("/bin/true")
+	add := func(name string, args ...string) {
+		took := took(append([]string{binary}, args...)...)
+		o.Add(Row{Case: name, Metric: "median", Value: took, Unit: "ms", Baseline: "goal", BaselineValue: statusGoal})
+		o.Add(Row{Case: name, Metric: "median", Value: took, Unit: "ms", Baseline: "true", BaselineValue: base})
 	}
-	add := func(name string, took time.Duration) {
-		o.Add(Row{Case: name, Metric: "median", Value: ms(took), Unit: "ms", Baseline: "goal", BaselineValue: statusGoal})
-		o.Add(Row{Case: name, Metric: "median", Value: ms(took), Unit: "ms", Baseline: "true", BaselineValue: ms(base)})
-	}
-	version, err := timeCommand(ctx, turns, binary, "version")
-	if err != nil {
-		return err
-	}
-	add("plimsoll version, for the start alone", version)
-	hook, err := timeCommand(ctx, turns, binary, "shellenv", "--shell", "bash")
-	if err != nil {
-		return err
-	}
-	add("plimsoll shellenv, which each new shell waits for", hook)
-	for _, inside := range []string{"small", "full", ""} {
-		if err := os.Setenv(sandbox.CookieName, inside); err != nil {
-			return err
-		}
-		took, err := timeCommand(ctx, turns, binary, "status", "--line")
-		if err != nil {
-			return err
-		}
-		name := "status --line, in a run with a " + inside + " file"
-		if inside == "" {
-			name = "status --line, outside of a run"
-		}
-		add(name, took)
+	add("plimsoll version, for the start alone", "version")
+	add("plimsoll shellenv, which each new shell waits for", "shellenv", "--shell", "bash")
+	for _, inside := range []string{"small", "full"} {
+		check(os.Setenv(sandbox.CookieName, inside))
+		add("status --line, in a run with a "+inside+" file", "status", "--line")
 		began := time.Now()
-		if inside != "" {
-			if _, err := runs.Look(state, inside); err != nil {
-				return err
-			}
-			o.Add(Row{Case: "reading the " + inside + " file", Metric: "once", Value: ms(time.Since(began)), Unit: "ms"})
-		}
+		must(runs.Look(state, inside))
+		o.Add(Row{Case: "reading the " + inside + " file", Metric: "once", Value: ms(time.Since(began)), Unit: "ms"})
 	}
-	return nil
+	check(os.Setenv(sandbox.CookieName, ""))
+	add("status --line, outside of a run", "status", "--line")
 }
 
 // writeRun begins a run with this many requests to a model, or as many of them as its file takes.
@@ -116,17 +75,12 @@ func writeRun(state, id string, requests int) *runs.Writer {
 }
 
 // longList makes the index as long as it gets.
-func longList(state string) error {
-	f, err := os.OpenFile(filepath.Join(state, runs.Dir, "index.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+func longList(state string) {
+	var list bytes.Buffer
 	for i := range statusRuns {
-		_, err = fmt.Fprintf(f, `{"id":"r%d","kind":"run","tool":"claude","project":"p%d","started":"2026-11-24T00:00:00Z","ended":"2026-11-24T00:00:01Z","outcome":"ok","day":"2026-11-24"}`+"\n", i, i)
-		if err != nil {
-			return err
-		}
+		fmt.Fprintf(&list, `{"id":"r%d","kind":"run","tool":"claude","project":"p%d","started":"2026-11-24T00:00:00Z","ended":"2026-11-24T00:00:01Z","outcome":"ok","day":"2026-11-24"}`+"\n", i, i)
 	}
-	return nil
+	f := must(os.OpenFile(filepath.Join(state, runs.Dir, "index.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600))
+	must(list.WriteTo(f))
+	check(f.Close())
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+)
+
+// A child is a process that is spoken with over its standard streams. Its input is its leash: it ends when that closes.
+type child struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	log bytes.Buffer // its standard error, where that goes nowhere else
+}
+
+func start(cmd *exec.Cmd) *child {
+	c := &child{cmd: cmd}
+	if cmd.Stderr == nil {
+		cmd.Stderr = &c.log
+	}
+	c.in = must(cmd.StdinPipe())
+	c.out = bufio.NewReaderSize(must(cmd.StdoutPipe()), 1<<20)
+	check(cmd.Start())
+	return c
+}
+
+func (c *child) stop() {
+	_ = c.in.Close()
+	_, _ = io.Copy(io.Discard, c.out)
+	_ = c.cmd.Wait()
+}
+
+// role starts this program in another role, until the benchmark ends.
+func (o *Out) role(args ...string) *child {
+	cmd := exec.CommandContext(o.ctx, must(os.Executable()), args...)
+	cmd.Stderr = os.Stderr
+	c := start(cmd)
+	o.Cleanup(c.stop)
+	return c
+}
