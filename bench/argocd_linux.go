@@ -18,10 +18,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/argocd/simulator"
 )
 
-func init() {
-	register("argocd", "the Argo CD tools against argocd-mcp of npm, on one simulated installation (Linux; 1 min; argument: APPS,PROJECTS,APPSETS,CLUSTERS)", argocdBench)
-}
-
 // argocdTask is the same question to both. A task with walk reads all pages.
 type argocdTask struct {
 	name         string

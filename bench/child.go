@@ -3,7 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"encoding/json"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 )
@@ -40,4 +43,25 @@ func (o *Out) role(args ...string) *child {
 	c := start(cmd)
 	o.Cleanup(c.stop)
 	return c
+}
+
+// post sends JSON.
+func post(ctx context.Context, url string, header map[string]string, body any) (*http.Response, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	return postBytes(ctx, http.DefaultClient, url, header, text)
+}
+
+func postBytes(ctx context.Context, client *http.Client, url string, header map[string]string, body []byte) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for name, value := range header {
+		r.Header.Set(name, value)
+	}
+	return client.Do(r)
 }

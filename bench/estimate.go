@@ -13,10 +13,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 )
 
-func init() {
-	register("estimate", "back-test of the estimators; --trace FILE (repeat it) replays Nextflow traces, --history your own history", benchEstimate)
-}
-
 // benchEstimate replays traces with every estimator; the baseline of each is the 95th percentile
 // of the last 20 on the same tasks. Without a trace it takes the generated one of the tests.
 func benchEstimate(o *Out, args []string) {

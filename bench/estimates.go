@@ -9,10 +9,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 )
 
-func init() {
-	register("estimates", "the constants of the estimators, fitted on all workflows but one and held against that one; --traces DIR has the Nextflow traces", benchEstimates)
-}
-
 // candidate is an estimator with constants, and how it did on each workflow.
 type candidate struct {
 	family string

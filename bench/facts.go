@@ -14,10 +14,6 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-func init() {
-	register("facts", "what sessions must not lose: how much of it survives a compaction, and many in a small window, against dropping and masking at the same tokens", benchFacts)
-}
-
 // heldoutPercent is the share of a session's tokens that is left where a claim is made, in percent.
 const heldoutPercent = 15
 

@@ -8,10 +8,6 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-func init() {
-	register("fleet", "a simulation of 1,000 hosts and 100,000 agents: learned requests against the traces' own and against VPA's; --traces DIR has Nextflow traces (5 min)", fleetBench)
-}
-
 // fleetBench plays agents with the needs and times of Nextflow tasks on hosts, with each way to size requests. Every workflow is played
 // alone, then all together, each with every seed. Nothing here is fitted to what comes out: a claim that does not hold is printed as that.
 func fleetBench(o *Out, args []string) {

@@ -20,10 +20,6 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-func init() {
-	register("fleet-history", "a start that asks the fleet, there and away, against one without; 1,000 observations a second into three servers", fleetHistory)
-}
-
 const (
 	historyTurns = 40
 	historyRate  = 1000 // observations a second

@@ -12,10 +12,6 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-func init() {
-	register("launch", "start and stop of /bin/true in each layer, against bare fork and exec", launch)
-}
-
 // launch reports the medians of every layer and of the bare baseline. args[0] is the number of turns (100).
 func launch(o *Out, args []string) {
 	turns := count(args, 100)

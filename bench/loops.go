@@ -13,10 +13,6 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-func init() {
-	register("loops", "loops of any agent: what is found in the requests of whole sessions, and what a look takes; --dir DIR has DIALECT-NAME.json each", benchLoops)
-}
-
 // benchLoops looks for loops in every request by which a client came to a session: in made ones of 60 turns, or in those of a folder.
 func benchLoops(o *Out, args []string) {
 	flags := flag.NewFlagSet("loops", flag.ContinueOnError)

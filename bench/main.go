@@ -149,11 +149,18 @@ type benchmark struct {
 	run         func(o *Out, args []string)
 }
 
-// benchmarks are filled by the init functions of the other files.
-var benchmarks []benchmark
-
-func register(name, about string, run func(*Out, []string)) {
-	benchmarks = append(benchmarks, benchmark{name, about, run})
+// benchmarks are those of every system; benchmarks_linux.go adds its own.
+var benchmarks = []benchmark{
+	{"estimate", "back-test of the estimators; --trace FILE (repeat it) replays Nextflow traces, --history your own history", benchEstimate},
+	{"estimates", "the constants of the estimators, fitted on all workflows but one and held against that one; --traces DIR has the Nextflow traces", benchEstimates},
+	{"facts", "what sessions must not lose: how much of it survives a compaction, and many in a small window, against dropping and masking at the same tokens", benchFacts},
+	{"fleet", "a simulation of 1,000 hosts and 100,000 agents: learned requests against the traces' own and against VPA's; --traces DIR has Nextflow traces (5 min)", fleetBench},
+	{"loops", "loops of any agent: what is found in the requests of whole sessions, and what a look takes; --dir DIR has DIALECT-NAME.json each", benchLoops},
+	{"memory", "search in memory: recall of the turns that answer a question; --locomo FILE, --beam DIR (data of others, read from there)", benchMemory},
+	{"rate", "40 agents at a provider with strict rates: failures, use of what it allows, fairness; with us, without, and through LiteLLM", rateBench},
+	{"spool", "the spool of results: write, page and search against cat and grep; --size 256M", benchSpool},
+	{"stress", "what overwhelms Argo CD's servers, played against `plimsoll mcp argocd`: requests, times, memory, largest answer (1 min; --server, --context or --instance names a real Argo CD, which is only read; --simulator SIZE, --faults FAULTS, --queries N)", stressBench},
+	{"tokens", "counting tokens (MB/s, allocations per MB) against tiktoken-go", benchTokens},
 }
 
 func main() {
@@ -161,9 +168,6 @@ func main() {
 	flag.Usage = printUsage
 	flag.Parse()
 	args := flag.Args()
-	if i := slices.IndexFunc(args, func(a string) bool { return a == "-json" || a == "--json" }); i >= 0 {
-		*asJSON, args = true, slices.Delete(args, i, i+1)
-	}
 	if len(args) == 0 {
 		printUsage()
 		os.Exit(2)

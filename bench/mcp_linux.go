@@ -16,10 +16,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func init() {
-	register("mcp", "the MCP gateway over standard streams against the bare server and a proxy of the official SDK (Linux; 30 s)", mcpBench)
-}
-
 // sdkProxyRole makes this program the baseline: what one writes in an hour with the
 // official library to stand between a client and a server.
 const sdkProxyRole = "child-sdk-proxy"

@@ -15,11 +15,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/memory/index"
 )
 
-func init() {
-	register("memory", "search in memory: recall of the turns that answer a question; --locomo FILE, --beam DIR (data of others, read from there)",
-		benchMemory)
-}
-
 // promptSets is the folder of our own sets of prompts, from the module's root.
 const promptSets = "internal/memory/recall/testdata"
 

@@ -25,10 +25,6 @@ var memorySizes = []struct {
 	{int(64 * limit.MiB / 650), 650, 40 * limit.MiB, 5 * time.Millisecond},
 }
 
-func init() {
-	register("memory-size", "full namespaces of memory: disk, heap, cold open, search; --beam DIR takes words from there, else from the sources of Go", sizeMemory)
-}
-
 // sizeMemory measures what full namespaces take and how long a search in one is.
 func sizeMemory(o *Out, args []string) {
 	flags := flag.NewFlagSet("memory-size", flag.ContinueOnError)

@@ -18,10 +18,6 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-func init() {
-	register("monitor", "CPU of watching a tree of 200 processes, against reading smaps_rollup of each", monitor)
-}
-
 const (
 	treeSize = 200
 	settling = 2 * time.Second

@@ -14,10 +14,6 @@ import (
 	"time"
 )
 
-func init() {
-	register("proxy", "CPU, latency, memory and streams of the model proxy, against httputil.ReverseProxy", proxyBench)
-}
-
 // proxyBench runs three children: a provider that answers at once, the proxy under test and
 // httputil.ReverseProxy, both pinned to one core of their own and asked in turns, so that a
 // slow moment of the machine hits both. CPU is user and system time of the child between
@@ -90,14 +86,7 @@ func (s *server) cost() (used cost) {
 
 // post sends a body as a Chat request and reads the whole answer.
 func (b *proxyRun) post(s *server, mark string, body []byte) error {
-	req, err := http.NewRequestWithContext(b.ctx, http.MethodPost, s.url+"/v1/chat/completions", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer bench")
-	req.Header.Set("X-Bench", mark)
-	res, err := s.client.Do(req)
+	res, err := postBytes(b.ctx, s.client, s.url+"/v1/chat/completions", map[string]string{"Authorization": "Bearer bench", "X-Bench": mark}, body)
 	if err != nil {
 		return err
 	}

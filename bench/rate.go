@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,10 +21,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/internal/window/rate"
 )
-
-func init() {
-	register("rate", "40 agents at a provider with strict rates: failures, use of what it allows, fairness; with us, without, and through LiteLLM", rateBench)
-}
 
 // What the agents ask for, and what the provider lets through in a minute.
 const (
@@ -135,24 +130,18 @@ func (o *Out) rateAgent(url, share, fleetURL, number string) {
 }
 
 // rateBody is the i-th request of an agent, of 200 to 2,000 tokens.
-func rateBody(agent, i int) []byte {
+func rateBody(agent, i int) any {
 	words := 200 + (agent*7919+i*104729)%1800
-	return must(json.Marshal(map[string]any{
+	return map[string]any{
 		"model": rateModelsName, "max_tokens": 16,
 		"messages": []map[string]string{{"role": "user", "content": fmt.Sprint(agent, " ", i, strings.Repeat(" and", words))}},
-	}))
+	}
 }
 
 // rateAsk asks once, and again after a 429 as the libraries do: when they are told to, else after half a second and a second.
-func rateAsk(ctx context.Context, url string, body []byte) error {
+func rateAsk(ctx context.Context, url string, body any) error {
 	for try := 0; ; try++ {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Authorization", "Bearer sk-bench")
-		res, err := http.DefaultClient.Do(req)
+		res, err := post(ctx, url+"/v1/chat/completions", map[string]string{"Authorization": "Bearer sk-bench"}, body)
 		if err != nil {
 			return err
 		}

@@ -9,10 +9,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/testing/natsserver"
 )
 
-func init() {
-	register("replicas", "what a request waits for when its conversation goes through two replicas and a store, against one proxy alone", replicasBench)
-}
-
 // replicasBench lets conversations go to two replicas in turn, and to one proxy without a store, request by request.
 func replicasBench(o *Out, args []string) {
 	store := natsserver.Start(o).URL

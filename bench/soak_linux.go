@@ -20,10 +20,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
-func init() {
-	register("soak", "days of an agent and of the daemon in little: clients that leave, tools and models that fail; what is lost, and whether memory levels off (Linux; DURATION, 2m)", soakBench)
-}
-
 const (
 	// soakSample is the time between two looks at a server.
 	soakSample = 2 * time.Second
@@ -96,7 +92,7 @@ func soakBench(o *Out, args []string) {
 	load.settle(ctx)
 	http.DefaultClient.CloseIdleConnections()
 	time.Sleep(soakSample)
-	for _, c := range load.counts() {
+	for _, c := range load.kinds {
 		o.Add(Row{Case: c.name, Metric: "ended as they should", Value: float64(c.well), Unit: "of them", Baseline: "begun", BaselineValue: float64(c.begun)})
 	}
 	var problems []error

@@ -10,10 +10,6 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-func init() {
-	register("spend", "limits of what runs may spend: the price of a request with them, 200 runs that settle at once, 100 sub-agents at one limit", spendBench)
-}
-
 // spendBench compares the proxy with limits to the one without, as [proxyBench] does; args: "quick" does a tenth of the requests.
 func spendBench(o *Out, args []string) {
 	b := o.proxyRun(args)

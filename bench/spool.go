@@ -15,10 +15,6 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-func init() {
-	register("spool", "the spool of results: write, page and search against cat and grep; --size 256M", benchSpool)
-}
-
 // spoolCase is one kind of document.
 type spoolCase struct {
 	name    string

@@ -12,10 +12,6 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-func init() {
-	register("status", "`plimsoll status --line` on a run with a small file and with a full one, beside 10,000 runs, and `plimsoll shellenv`, against /bin/true", status)
-}
-
 const (
 	// statusRuns is the number of runs in the list: as many as are kept.
 	statusRuns = 10_000

@@ -17,10 +17,6 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-func init() {
-	register("stress", "what overwhelms Argo CD's servers, played against `plimsoll mcp argocd`: requests, times, memory, largest answer (1 min; --server, --context or --instance names a real Argo CD, which is only read; --simulator SIZE, --faults FAULTS, --queries N)", stressBench)
-}
-
 // stressMemory bounds the server's memory under stress, in bytes: the budget that holds for
 // an installation of 100,000 applications.
 const stressMemory = 32 * limit.MiB

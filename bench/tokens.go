@@ -22,10 +22,6 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-func init() {
-	register("tokens", "counting tokens (MB/s, allocations per MB) against tiktoken-go", benchTokens)
-}
-
 // The library takes half a second for a megabyte; on a text of one letter it needs
 // quadratic time, so it gets the first few kilobytes of those.
 const (
