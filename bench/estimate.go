@@ -16,26 +16,15 @@ import (
 // benchEstimate replays traces with every estimator; the baseline of each is the 95th percentile
 // of the last 20 on the same tasks. Without a trace it takes the generated one of the tests.
 func benchEstimate(o *Out, args []string) {
-	var files []string
 	flags := flag.NewFlagSet("estimate", flag.ContinueOnError)
-	flags.Func("trace", "Nextflow trace, TSV or CSV; may be repeated", func(name string) error {
-		files = append(files, name)
-		return nil
-	})
+	dir := flags.String("traces", "", tracesUsage)
 	history := flags.Bool("history", false, "replay the history of this user's runs")
 	check(flags.Parse(args))
 	var workflows []estimate.Workflow
 	if *history {
 		workflows = ownHistory()
-	} else if len(files) == 0 {
-		files = []string{generatedTrace()}
-		o.Note("replayed: a generated trace of a workflow that never ran; give --trace FILE for a real one")
-	}
-	for _, name := range files {
-		w, count := readTrace(name)
-		workflows = append(workflows, w)
-		o.Note("%s: %d tasks of %d rows (%d did not complete, %d without a peak, %d without a time)",
-			w.Name, len(w.Tasks), count.Rows, count.NotCompleted, count.NoPeak, count.NoTime)
+	} else {
+		workflows = readWorkflows(o, *dir)
 	}
 	rows := estimate.Backtest(workflows, estimate.Estimators())
 	baseline := map[string]estimate.Row{}
@@ -68,34 +57,29 @@ func ownHistory() (workflows []estimate.Workflow) {
 	return workflows
 }
 
-func readTrace(name string) (estimate.Workflow, estimate.TraceCount) {
-	f := must(os.Open(name))
-	defer f.Close()
-	tasks, count, err := estimate.ReadTrace(f, name)
-	check(err)
-	base := filepath.Base(name)
-	return estimate.Workflow{Name: strings.TrimSuffix(base, filepath.Ext(base)), Tasks: tasks}, count
-}
+const tracesUsage = "directory of Nextflow traces (*.csv, *.tsv, *.txt), one workflow each"
 
-// readWorkflows reads the Nextflow traces in dir.
-func readWorkflows(dir string) (workflows []estimate.Workflow) {
-	for _, pattern := range []string{"*.csv", "*.tsv", "*.txt"} {
-		for _, name := range must(filepath.Glob(filepath.Join(dir, pattern))) {
-			w, _ := readTrace(name)
+// readWorkflows reads the Nextflow traces in dir, and without one the trace of the tests, from the module's root or this package.
+func readWorkflows(o *Out, dir string) (workflows []estimate.Workflow) {
+	patterns := []string{filepath.Join(dir, "*.csv"), filepath.Join(dir, "*.tsv"), filepath.Join(dir, "*.txt")}
+	if dir == "" {
+		o.Note("no --traces DIR: this is a synthetic set, tasks of a workflow that never ran; real ones are, for example, in data/ of github.com/dos-group/sizey")
+		generated := filepath.Join("internal", "process", "estimate", "testdata", "generated.tsv")
+		patterns = []string{generated, filepath.Join("..", generated)}
+	}
+	for _, pattern := range patterns {
+		for _, name := range must(filepath.Glob(pattern)) {
+			f := must(os.Open(name))
+			tasks, n, err := estimate.ReadTrace(f, name)
+			_ = f.Close()
+			check(err)
+			w := estimate.Workflow{Name: strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)), Tasks: tasks}
+			o.Note("%s: %d tasks of %d rows (%d did not complete, %d without a peak, %d without a time)", w.Name, len(tasks), n.Rows, n.NotCompleted, n.NoPeak, n.NoTime)
 			workflows = append(workflows, w)
 		}
 	}
 	if len(workflows) == 0 {
-		check(fmt.Errorf("%s has no traces (*.csv, *.tsv, *.txt)", dir))
+		o.Fatalf("there are no traces: %v", patterns)
 	}
 	return workflows
-}
-
-// generatedTrace finds the trace of the tests, from the module's root or this package.
-func generatedTrace() string {
-	name := filepath.Join("internal", "process", "estimate", "testdata", "generated.tsv")
-	if _, err := os.Stat(name); err != nil {
-		name = filepath.Join("..", name)
-	}
-	return name
 }

@@ -44,13 +44,13 @@ var prices = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
 // counts what they do on it. No constant has seen the workflow it is judged by.
 func benchEstimates(o *Out, args []string) {
 	flags := flag.NewFlagSet("estimates", flag.ContinueOnError)
-	dir := flags.String("traces", "", "directory of Nextflow traces (*.csv, *.tsv, *.txt), one workflow each")
+	dir := flags.String("traces", "", tracesUsage)
 	check(flags.Parse(args))
 	if *dir == "" {
 		o.Note("not run: it needs --traces DIR, for example data/ of github.com/dos-group/sizey")
 		return
 	}
-	workflows := readWorkflows(*dir)
+	workflows := readWorkflows(o, *dir)
 	if len(workflows) < 2 {
 		o.Fatalf("%s has %d traces; leaving one out takes two", *dir, len(workflows))
 	}

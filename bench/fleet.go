@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/limit"
@@ -13,7 +14,7 @@ import (
 func fleetBench(o *Out, args []string) {
 	f := cluster{hostMemory: 64 * limit.GiB}
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
-	dir := flags.String("traces", "", "directory of Nextflow traces (*.csv, *.tsv, *.txt), one workflow each")
+	dir := flags.String("traces", "", tracesUsage)
 	flags.IntVar(&f.hosts, "hosts", 1000, "hosts of 64 GiB")
 	flags.IntVar(&f.agents, "agents", 100_000, "agents")
 	seeds := flags.Int("seeds", 3, "seeds, from 1 on")
@@ -21,7 +22,12 @@ func fleetBench(o *Out, args []string) {
 	if f.hosts < 1 || f.agents < 1 || *seeds < 1 {
 		o.Fatalf("%d hosts, %d agents and %d seeds: one of each is the least", f.hosts, f.agents, *seeds)
 	}
-	workflows := fleetWorkflows(o, *dir)
+	workflows := readWorkflows(o, *dir)
+	if *dir == "" {
+		workflows[0].Name = "synthetic"
+	} else {
+		o.Note("the constants of the estimator were chosen with these workflows in sight, if they are those of docs/estimates.md, which says what that is worth")
+	}
 	var playable []estimate.Workflow
 	var games []fleetGame
 	for _, w := range workflows {
@@ -46,23 +52,11 @@ func fleetBench(o *Out, args []string) {
 			games[i].results[s.name] = f.play(o.ctx, games[i].workflows, s.make(f), games[i].seed)
 		}
 	})
-	o.fleetRows(games)
+	o.fleetRows(games, *seeds)
 	o.Note("an agent takes its peak from its first moment, dies at the end of its time when that is above its limit, and is tried again with twice the request; memory alone counts, not processors")
 	o.Note("a team runs a random half of one workflow's tasks in the order of the trace and learns from its own runs only; a process that it has not run yet gets the trace's request, with VPA too")
 	o.Note("\"held\" is for an engine that enforces the request itself, as Slurm may; else a run has its own limit, above it; where one task takes longer than all others, the makespan says how it fared")
 	o.Note("a trace holds tasks that completed with what they had requested, and few that died of it: its own requests look better than they were")
-}
-
-// fleetWorkflows reads the traces in dir, and without one the trace that the tests generate.
-func fleetWorkflows(o *Out, dir string) []estimate.Workflow {
-	if dir != "" {
-		o.Note("the constants of the estimator were chosen with these workflows in sight, if they are those of docs/estimates.md, which says what that is worth")
-		return readWorkflows(dir)
-	}
-	w, _ := readTrace(generatedTrace())
-	w.Name = "synthetic"
-	o.Note("no --traces DIR: this is a synthetic set, tasks of a workflow that never ran; real ones are, for example, in data/ of github.com/dos-group/sizey")
-	return []estimate.Workflow{w}
 }
 
 // fleetGame is a set of workflows with one seed, and its results by the name of a sizing.
@@ -93,26 +87,21 @@ var fleetClaims = []struct {
 }
 
 // fleetRows adds the figures of each set and sizing, the mean of the seeds, and in how many games each claim holds.
-func (o *Out) fleetRows(games []fleetGame) {
-	for start := 0; start < len(games); {
-		end := start
-		for end < len(games) && games[end].set == games[start].set {
-			end++
-		}
-		base, n := sumOf(games[start:end], "requested"), float64(end-start)
+func (o *Out) fleetRows(games []fleetGame, seeds int) {
+	for set := range slices.Chunk(games, seeds) {
+		base, n := sumOf(set, "requested"), float64(seeds)
 		for _, s := range fleetSizings {
-			r := sumOf(games[start:end], s.name)
+			r := sumOf(set, s.name)
 			for _, row := range []Row{
 				{Metric: "agents killed", Value: float64(r.killed) / n, BaselineValue: float64(base.killed) / n},
 				{Metric: "makespan", Unit: "h", Value: r.makespan.Hours() / n, BaselineValue: base.makespan.Hours() / n},
 				{Metric: "until 99 % ended", Unit: "h", Value: r.most.Hours() / n, BaselineValue: base.most.Hours() / n},
 				{Metric: "reserved / used", Value: r.reserved / r.used, BaselineValue: base.reserved / base.used},
 			} {
-				row.Case, row.Baseline = games[start].set+" "+s.name, "requested"
+				row.Case, row.Baseline = set[0].set+" "+s.name, "requested"
 				o.Add(row)
 			}
 		}
-		start = end
 	}
 	for _, c := range fleetClaims {
 		held, missed := 0, ""

@@ -151,7 +151,7 @@ type benchmark struct {
 
 // benchmarks are those of every system; benchmarks_linux.go adds its own.
 var benchmarks = []benchmark{
-	{"estimate", "back-test of the estimators; --trace FILE (repeat it) replays Nextflow traces, --history your own history", benchEstimate},
+	{"estimate", "back-test of the estimators; --traces DIR replays Nextflow traces, --history your own history", benchEstimate},
 	{"estimates", "the constants of the estimators, fitted on all workflows but one and held against that one; --traces DIR has the Nextflow traces", benchEstimates},
 	{"facts", "what sessions must not lose: how much of it survives a compaction, and many in a small window, against dropping and masking at the same tokens", benchFacts},
 	{"fleet", "a simulation of 1,000 hosts and 100,000 agents: learned requests against the traces' own and against VPA's; --traces DIR has Nextflow traces (5 min)", fleetBench},

@@ -227,26 +227,15 @@ func (m *monitored) readGroup(membersEvery int) (percent float64, ok bool) {
 			check(err)
 		}
 		if turn++; turn%membersEvery == 0 {
-			members = bytes.Count(buf[:must(readWhole(procs, buf))], []byte{10})
+			n, err := io.ReadFull(io.NewSectionReader(procs, 0, int64(len(buf))), buf) // the kernel hands them out in pages
+			if err != io.ErrUnexpectedEOF {
+				check(err)
+			}
+			members = bytes.Count(buf[:n], []byte{10})
 		}
 	})
 	if members < treeSize {
 		m.Fatalf("%s lists %d of %d processes", dir, members, treeSize)
 	}
 	return percent, true
-}
-
-// readWhole reads a file of the kernel from its start; it hands them out in pages.
-func readWhole(f *os.File, buf []byte) (n int, err error) {
-	for n < len(buf) {
-		more, err := f.ReadAt(buf[n:], int64(n))
-		n += more
-		if err == io.EOF {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, nil
 }

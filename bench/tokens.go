@@ -249,8 +249,9 @@ func tokenCases(code, prose []byte) []tokenCase {
 
 // tokenSources returns Go source, and the English of its comments joined to paragraphs.
 func tokenSources() (code, prose []byte) {
+	dir := goSources()
 	for _, folder := range []string{"net/http", "go/types", "crypto/tls", "runtime", "os", "reflect", "encoding/json", "time"} {
-		for _, name := range must(filepath.Glob(filepath.Join(goSources(), folder, "*.go"))) {
+		for _, name := range must(filepath.Glob(filepath.Join(dir, folder, "*.go"))) {
 			text := must(os.ReadFile(name))
 			if len(code) < tokenText {
 				code = append(code, text[:min(len(text), 64<<10)]...)
