@@ -72,7 +72,6 @@ func (o *Out) Fatal(args ...any)                 { check(errors.New(fmt.Sprint(a
 func (o *Out) Fatalf(format string, args ...any) { check(fmt.Errorf(format, args...)) }
 func (o *Out) Skip(args ...any)                  { o.Fatal(args...) }
 func (o *Out) Helper()                           {}
-func (o *Out) Context() context.Context          { return o.ctx }
 
 // Cleanup calls f when the benchmark has ended.
 func (o *Out) Cleanup(f func()) { o.cleanups = append(o.cleanups, f) }

@@ -40,6 +40,7 @@ func (c *child) stop() {
 func (o *Out) role(args ...string) *child {
 	cmd := exec.CommandContext(o.ctx, must(os.Executable()), args...)
 	cmd.Stderr = os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it has folders to remove
 	c := start(cmd)
 	o.Cleanup(c.stop)
 	return c
