@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -83,3 +85,116 @@ func readWorkflows(o *Out, dir string) (workflows []estimate.Workflow) {
 	}
 	return workflows
 }
+
+// candidate is an estimator with constants, and how it did on each workflow.
+type candidate struct {
+	family string
+	params estimate.Params
+	scores []estimate.Score
+}
+
+// candidates returns the grid that constants are chosen from.
+func candidates() []candidate {
+	var list []candidate
+	for _, fade := range [][2]int{{0, 0}, {20, 20}, {50, 25}} {
+		for _, peak := range []float64{0.3, 0.6, 1, 1.5, 2.5} {
+			for _, fall := range []float64{0.2, 0.3, 0.5, 0.8} {
+				for _, base := range []float64{1.02, 1.05, 1.1} {
+					p := estimate.Params{Base: base, Cap: peak, Fall: fall, Keep: fade[0], Half: fade[1]}
+					list = append(list, candidate{family: "bound", params: p})
+					for _, factor := range []float64{2, 4, 6, 8, 12} {
+						p.Factor = factor
+						list = append(list, candidate{family: "tail", params: p})
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// prices of one percent under-reserved in units of waste: the higher, the more careful. Each is
+// one point of the frontier.
+var prices = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
+
+// benchEstimates chooses, for each workflow in turn, the constants that do best on the others, and
+// counts what they do on it. No constant has seen the workflow it is judged by.
+func benchEstimates(o *Out, args []string) {
+	flags := flag.NewFlagSet("estimates", flag.ContinueOnError)
+	dir := flags.String("traces", "", tracesUsage)
+	check(flags.Parse(args))
+	if *dir == "" {
+		o.Note("not run: it needs --traces DIR, for example data/ of github.com/dos-group/sizey")
+		return
+	}
+	workflows := readWorkflows(o, *dir)
+	if len(workflows) < 2 {
+		o.Fatalf("%s has %d traces; leaving one out takes two", *dir, len(workflows))
+	}
+	list := candidates()
+	o.twoAtOnce(len(list), func(i int) {
+		e := estimate.Family(list[i].family, list[i].params)
+		for _, w := range workflows {
+			list[i].scores = append(list[i].scores, estimate.Replay(w.Tasks, e))
+		}
+	})
+	for _, family := range []string{"bound", "tail"} {
+		for _, keep := range []int{0, 20, 50} {
+			for _, price := range prices {
+				held(o, workflows, list, family, keep, price)
+			}
+		}
+	}
+	o.Note("each row: constants fitted on all other workflows at that price of one percent under-reserved, counted on the workflow left out, added up")
+}
+
+// held leaves each workflow out in turn and reports the sum of what the constants of the others did on it.
+func held(o *Out, workflows []estimate.Workflow, list []candidate, family string, keep int, price float64) {
+	var total sum
+	chosen := map[estimate.Params]int{}
+	for left := range workflows {
+		best, least := -1, math.Inf(1)
+		for i, c := range list {
+			if c.family != family || c.params.Keep != keep {
+				continue
+			}
+			var others sum
+			for w, s := range c.scores {
+				if w != left {
+					others.add(s)
+				}
+			}
+			if cost := others.waste() + price*others.under(); cost < least {
+				best, least = i, cost
+			}
+		}
+		total.add(list[best].scores[left])
+		chosen[list[best].params]++
+	}
+	name := fmt.Sprintf("%s price %.2f", family, price)
+	if keep > 0 {
+		name += fmt.Sprintf(" fading after %d", keep)
+	}
+	o.Add(Row{Case: name, Metric: "under-reserved", Value: total.under(), Unit: "%"})
+	o.Add(Row{Case: name, Metric: "waste", Value: total.waste(), Unit: "GBh/GBh"})
+	var most estimate.Params
+	for p, n := range chosen {
+		if n > chosen[most] || n == chosen[most] && slices.Compare([]float64{p.Base, p.Cap, p.Fall}, []float64{most.Base, most.Cap, most.Fall}) < 0 {
+			most = p
+		}
+	}
+	o.Note("%s: mostly %+v (%d of %d)", name, most, chosen[most], len(workflows))
+}
+
+// sum adds up scores.
+type sum struct{ tasks, underReserved, wasted, used float64 }
+
+func (s *sum) add(o estimate.Score) {
+	s.tasks += float64(o.Tasks)
+	s.underReserved += float64(o.Under)
+	s.wasted += o.Waste
+	s.used += o.Used
+}
+
+func (s *sum) under() float64 { return 100 * s.underReserved / s.tasks }
+func (s *sum) waste() float64 { return s.wasted / s.used }

@@ -51,7 +51,7 @@ type way struct {
 	run  func() error
 }
 
-// warmUps is how many turns do not count.
+// warmUps is the number of turns that do not count.
 const warmUps = 3
 
 // inTurn goes all ways in turn, so that a slow moment of the machine hits all of them, and returns how long each of them took.
