@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,10 +13,6 @@ import (
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
-
-func init() {
-	register("facts", "what sessions must not lose: how much of it survives a compaction, and many in a small window, against dropping and masking at the same tokens", benchFacts)
-}
 
 // heldoutPercent is the share of a session's tokens that is left where a claim is made, in percent.
 const heldoutPercent = 15
@@ -33,8 +28,7 @@ const prose = "prose"
 
 // benchFacts scores sessions that were written by somebody who had not read the extractor, and four that its author wrote. Nothing is to
 // be tuned on them: the figures are what is claimed.
-func benchFacts(ctx context.Context, o *Out, _ []string) error {
-	measure := o200k()
+func benchFacts(o *Out, _ []string) {
 	grown := newTally()
 	for _, set := range []struct{ title, name string }{
 		{"held out, first set (looked at since)", "first"},
@@ -58,20 +52,13 @@ func benchFacts(ctx context.Context, o *Out, _ []string) error {
 		{"held out, Czech, small (looked at once)", "czech"},
 		{"held out, Tamil, small (looked at once)", "tamil"},
 	} {
-		sessions, err := heldout.Sessions(set.name)
-		if err != nil {
-			return err
-		}
-		if err := heldoutSet(ctx, o, measure, set.title, sessions, grown); err != nil {
-			return err
-		}
+		heldoutSet(o, set.title, must(heldout.Sessions(set.name)), grown)
 	}
 	grown.report(o, fmt.Sprintf("all of them, grown in a window of %d", grownWindow))
-	return nil
 }
 
 // heldoutSet reports what one set keeps, and adds to grown what it keeps when it is played through a small window.
-func heldoutSet(ctx context.Context, o *Out, measure compact.Measure, name string, sessions []heldout.Session, grown *tally) error {
+func heldoutSet(o *Out, name string, sessions []heldout.Session, grown *tally) {
 	author := "They were written by somebody who had not read how the extractor finds what they plant."
 	switch {
 	case strings.HasPrefix(name, read):
@@ -82,15 +69,13 @@ func heldoutSet(ctx context.Context, o *Out, measure compact.Measure, name strin
 	o.Note("%s: %d sessions at %d %% of their tokens. %s", name, len(sessions), heldoutPercent, author)
 	total := newTally()
 	for i := range sessions {
-		if err := total.compact(ctx, &sessions[i], measure, heldoutPercent); err != nil {
-			return err
-		}
-		if err := grown.growing(ctx, &sessions[i], measure, grownWindow); err != nil {
-			return err
-		}
+		s := &sessions[i]
+		r := must(wire.Parse(s.Dialect, s.Body))
+		target := o200k(r).Total * heldoutPercent / 100
+		total.count(s, r, total.compact(o, compact.New(compact.Options{}), r, compact.Goal{Target: target, Limit: 2 * target}))
+		grown.count(s, r, grown.grow(o, r))
 	}
 	total.report(o, name)
-	return nil
 }
 
 // A tally counts facts by kind, in what was compacted and in what the baselines left.
@@ -104,51 +89,25 @@ func newTally() *tally {
 	return &tally{all: map[string]int{}, kept: map[string]int{}, dropped: map[string]int{}, masked: map[string]int{}}
 }
 
-// compact brings a session to a part of its tokens, once, and counts.
-func (t *tally) compact(ctx context.Context, s *heldout.Session, measure compact.Measure, percent int) error {
-	r, err := wire.Parse(s.Dialect, s.Body)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.Name, err)
-	}
-	v, err := compact.Replay(r, nil)
-	if err != nil {
-		return err
-	}
-	target := measure(r).Total * percent / 100
+// compact compacts a request, and counts how long that takes.
+func (t *tally) compact(o *Out, c *compact.Compactor, r *wire.Request, goal compact.Goal) *wire.Request {
+	v := must(compact.Replay(r, nil))
 	start := time.Now()
-	res, err := compact.New(compact.Options{}).Compact(ctx, v, measure, compact.Goal{Target: target, Limit: 2 * target})
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.Name, err)
-	}
-	return t.count(s, r, res.Request, measure, time.Since(start))
+	res := must(c.Compact(o.ctx, v, o200k, goal))
+	t.took += time.Since(start)
+	return res.Request
 }
 
-// growing plays a session message by message through a window, as an agent lives it: what is
-// left at the end has been compacted many times.
-func (t *tally) growing(ctx context.Context, s *heldout.Session, measure compact.Measure, window int) error {
-	whole, err := wire.Parse(s.Dialect, s.Body)
-	if err != nil {
-		return err
-	}
-	kept, took, err := grown(ctx, compact.New(compact.Options{}), whole, measure, window)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.Name, err)
-	}
-	return t.count(s, whole, kept, measure, took)
-}
-
-// grown adds unit after unit, and compacts what is over four fifths of the window to half of it.
-func grown(ctx context.Context, c *compact.Compactor, whole *wire.Request, measure compact.Measure, window int) (*wire.Request, time.Duration, error) {
-	var took time.Duration
-	sizes := measure(whole)
+// grow plays a session message by message through a window, as an agent lives it: unit after unit, and what is over four fifths of the
+// window is compacted to half of it. What is left at the end has been compacted many times.
+func (t *tally) grow(o *Out, whole *wire.Request) *wire.Request {
+	c := compact.New(compact.Options{})
+	sizes := o200k(whole)
 	units := whole.Units()
 	d := whole.Draft()
 	d.DropMessages(units[0].To, len(whole.Messages))
-	now, err := d.Build()
-	if err != nil {
-		return nil, 0, err
-	}
-	total := measure(now).Total
+	now := must(d.Build())
+	total := o200k(now).Total
 	for _, u := range units[1:] {
 		d := now.Draft()
 		var raw [][]byte
@@ -157,41 +116,20 @@ func grown(ctx context.Context, c *compact.Compactor, whole *wire.Request, measu
 			total += sizes.Messages[i]
 		}
 		d.InsertMessages(len(now.Messages), raw...)
-		if now, err = d.Build(); err != nil {
-			return nil, 0, err
+		now = must(d.Build())
+		if total > grownWindow*4/5 {
+			now = t.compact(o, c, now, compact.Goal{Target: grownWindow / 2, Limit: grownWindow})
+			total = o200k(now).Total
 		}
-		if total <= window*4/5 {
-			continue
-		}
-		v, err := compact.Replay(now, nil)
-		if err != nil {
-			return nil, 0, err
-		}
-		start := time.Now()
-		res, err := c.Compact(ctx, v, measure, compact.Goal{Target: window / 2, Limit: window})
-		if err != nil {
-			return nil, 0, err
-		}
-		took += time.Since(start)
-		now, total = res.Request, res.After
 	}
-	return now, took, nil
+	return now
 }
 
 // count compares what is left of a session with the two baselines at the same tokens.
-func (t *tally) count(s *heldout.Session, r, got *wire.Request, measure compact.Measure, took time.Duration) error {
-	budget := measure(got).Total
-	dropped, err := plainly(r, measure, budget)
-	if err != nil {
-		return err
-	}
-	masked, err := masked(r, measure, budget)
-	if err != nil {
-		return err
-	}
+func (t *tally) count(s *heldout.Session, r, got *wire.Request) {
+	budget := o200k(got).Total
 	t.tokens += budget
-	t.took += took
-	for list, into := range map[*wire.Request]map[string]int{got: t.kept, dropped: t.dropped, masked: t.masked} {
+	for list, into := range map[*wire.Request]map[string]int{got: t.kept, plainly(r, budget): t.dropped, masked(r, budget): t.masked} {
 		text := texts(list.Body)
 		for _, f := range s.Facts {
 			if slices.ContainsFunc(f.AnyOf, func(key string) bool { return strings.Contains(text, key) }) {
@@ -202,7 +140,6 @@ func (t *tally) count(s *heldout.Session, r, got *wire.Request, measure compact.
 	for _, f := range s.Facts {
 		t.all[f.Kind]++
 	}
-	return nil
 }
 
 func (t *tally) report(o *Out, name string) {
@@ -217,9 +154,9 @@ func (t *tally) report(o *Out, name string) {
 
 // masked puts a short line in place of the oldest results until what is left fits, and drops the
 // oldest units when that is not enough.
-func masked(r *wire.Request, measure compact.Measure, budget int) (*wire.Request, error) {
-	total := measure(r).Total
-	sizes := measure(r)
+func masked(r *wire.Request, budget int) *wire.Request {
+	sizes := o200k(r)
+	total := sizes.Total
 	d := r.Draft()
 	const mask = "[old result left out]"
 	for i := 0; i < len(r.Messages) && total > budget; i++ {
@@ -232,17 +169,17 @@ func masked(r *wire.Request, measure compact.Measure, budget int) (*wire.Request
 			total -= sizes.Messages[i] * (p.Span.Len() - 100) / r.Messages[i].Span.Len()
 		}
 	}
-	next, err := d.Build()
-	if err != nil || measure(next).Total <= budget {
-		return next, err
+	next := must(d.Build())
+	if o200k(next).Total > budget {
+		return plainly(next, budget)
 	}
-	return plainly(next, measure, budget)
+	return next
 }
 
 // plainly keeps the task and as many of the newest units as fit: what most agents do.
-func plainly(r *wire.Request, measure compact.Measure, budget int) (*wire.Request, error) {
+func plainly(r *wire.Request, budget int) *wire.Request {
 	units := r.Units()
-	sizes := measure(r)
+	sizes := o200k(r)
 	total := sizes.Total
 	n := 1
 	for ; n < len(units)-1 && total > budget; n++ {
@@ -252,20 +189,17 @@ func plainly(r *wire.Request, measure compact.Measure, budget int) (*wire.Reques
 	}
 	d := r.Draft()
 	d.DropMessages(1, units[n].From)
-	return d.Build()
+	return must(d.Build())
 }
 
 // o200k measures with a tokenizer, so that budgets mean what they say.
-func o200k() compact.Measure {
-	encoding := tokens.O200K()
-	return func(r *wire.Request) (s compact.Sizes) {
-		s.Messages = make([]int, len(r.Messages))
-		for i, m := range r.Messages {
-			s.Messages[i] = encoding.Count(r.Raw(m.Span)) + 1
-			s.Total += s.Messages[i]
-		}
-		return s
+func o200k(r *wire.Request) (s compact.Sizes) {
+	s.Messages = make([]int, len(r.Messages))
+	for i, m := range r.Messages {
+		s.Messages[i] = tokens.O200K().Count(r.Raw(m.Span)) + 1
+		s.Total += s.Messages[i]
 	}
+	return s
 }
 
 // texts returns all the texts of a JSON body, decoded, each on a line of its own. Texts that are

@@ -1,38 +1,32 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
-	"path/filepath"
-	"sync"
+	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-func init() {
-	register("fleet", "a simulation of 1,000 hosts and 100,000 agents: learned requests against the traces' own and against VPA's; --traces DIR has Nextflow traces (5 min)", fleetBench)
-}
-
 // fleetBench plays agents with the needs and times of Nextflow tasks on hosts, with each way to size requests. Every workflow is played
 // alone, then all together, each with every seed. Nothing here is fitted to what comes out: a claim that does not hold is printed as that.
-func fleetBench(ctx context.Context, o *Out, args []string) error {
+func fleetBench(o *Out, args []string) {
 	f := cluster{hostMemory: 64 * limit.GiB}
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
-	dir := flags.String("traces", "", "directory of Nextflow traces (*.csv, *.tsv, *.txt), one workflow each")
+	dir := flags.String("traces", "", tracesUsage)
 	flags.IntVar(&f.hosts, "hosts", 1000, "hosts of 64 GiB")
 	flags.IntVar(&f.agents, "agents", 100_000, "agents")
 	seeds := flags.Int("seeds", 3, "seeds, from 1 on")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	check(flags.Parse(args))
 	if f.hosts < 1 || f.agents < 1 || *seeds < 1 {
-		return fmt.Errorf("%d hosts, %d agents and %d seeds: one of each is the least", f.hosts, f.agents, *seeds)
+		o.Fatalf("%d hosts, %d agents and %d seeds: one of each is the least", f.hosts, f.agents, *seeds)
 	}
-	workflows, err := fleetWorkflows(o, *dir)
-	if err != nil {
-		return err
+	workflows := readWorkflows(o, *dir)
+	if *dir == "" {
+		workflows[0].Name = "synthetic"
+	} else {
+		o.Note("the constants of the estimator were chosen with these workflows in sight, if they are those of docs/estimates.md, which says what that is worth")
 	}
 	var playable []estimate.Workflow
 	var games []fleetGame
@@ -48,57 +42,21 @@ func fleetBench(ctx context.Context, o *Out, args []string) error {
 	}
 	switch len(playable) {
 	case 0:
-		return fmt.Errorf("no task of %d traces has a request of its own: the traces need the column memory", len(workflows))
+		o.Fatalf("no task of %d traces has a request of its own: the traces need the column memory", len(workflows))
 	case 1: // is all that there is
 	default:
 		games = append(games, fleetGames("all", playable, *seeds)...)
 	}
-	if err := f.playAll(ctx, games); err != nil {
-		return err
-	}
-	o.fleetRows(games)
+	o.twoAtOnce(len(games), func(i int) {
+		for _, s := range fleetSizings {
+			games[i].results[s.name] = f.play(o.ctx, games[i].workflows, s.make(f), games[i].seed)
+		}
+	})
+	o.fleetRows(games, *seeds)
 	o.Note("an agent takes its peak from its first moment, dies at the end of its time when that is above its limit, and is tried again with twice the request; memory alone counts, not processors")
 	o.Note("a team runs a random half of one workflow's tasks in the order of the trace and learns from its own runs only; a process that it has not run yet gets the trace's request, with VPA too")
 	o.Note("\"held\" is for an engine that enforces the request itself, as Slurm may; else a run has its own limit, above it; where one task takes longer than all others, the makespan says how it fared")
 	o.Note("a trace holds tasks that completed with what they had requested, and few that died of it: its own requests look better than they were")
-	return nil
-}
-
-// fleetWorkflows reads the traces in dir, and without one the trace that the tests generate.
-func fleetWorkflows(o *Out, dir string) ([]estimate.Workflow, error) {
-	if dir != "" {
-		o.Note("the constants of the estimator were chosen with these workflows in sight, if they are those of docs/estimates.md, which says what that is worth")
-		return readWorkflows(dir)
-	}
-	made, err := generatedTrace()
-	if err != nil {
-		return nil, err
-	}
-	w, _, err := readTrace(made)
-	w.Name = "synthetic"
-	o.Note("no --traces DIR: this is a synthetic set, tasks of a workflow that never ran; real ones are, for example, in data/ of github.com/dos-group/sizey")
-	return []estimate.Workflow{w}, err
-}
-
-// readWorkflows reads the Nextflow traces in dir.
-func readWorkflows(dir string) (workflows []estimate.Workflow, err error) {
-	for _, pattern := range []string{"*.csv", "*.tsv", "*.txt"} {
-		names, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			w, _, err := readTrace(name)
-			if err != nil {
-				return nil, err
-			}
-			workflows = append(workflows, w)
-		}
-	}
-	if len(workflows) == 0 {
-		return nil, fmt.Errorf("%s has no traces (*.csv, *.tsv, *.txt)", dir)
-	}
-	return workflows, nil
 }
 
 // fleetGame is a set of workflows with one seed, and its results by the name of a sizing.
@@ -117,27 +75,6 @@ func fleetGames(set string, workflows []estimate.Workflow, seeds int) []fleetGam
 	return games
 }
 
-// playAll plays every game with every sizing, two games at a time.
-func (f cluster) playAll(ctx context.Context, games []fleetGame) error {
-	var wait sync.WaitGroup
-	next := make(chan fleetGame)
-	for range 2 {
-		wait.Go(func() {
-			for g := range next {
-				for _, s := range fleetSizings {
-					g.results[s.name] = f.play(ctx, g.workflows, s.make(f), g.seed)
-				}
-			}
-		})
-	}
-	for _, g := range games {
-		next <- g
-	}
-	close(next)
-	wait.Wait()
-	return ctx.Err()
-}
-
 // fleetClaims list what learned requests are said to be worth.
 var fleetClaims = []struct {
 	text, sizing, than string
@@ -150,26 +87,21 @@ var fleetClaims = []struct {
 }
 
 // fleetRows adds the figures of each set and sizing, the mean of the seeds, and in how many games each claim holds.
-func (o *Out) fleetRows(games []fleetGame) {
-	for start := 0; start < len(games); {
-		end := start
-		for end < len(games) && games[end].set == games[start].set {
-			end++
-		}
-		base, n := sumOf(games[start:end], "requested"), float64(end-start)
+func (o *Out) fleetRows(games []fleetGame, seeds int) {
+	for set := range slices.Chunk(games, seeds) {
+		base, n := sumOf(set, "requested"), float64(seeds)
 		for _, s := range fleetSizings {
-			r := sumOf(games[start:end], s.name)
+			r := sumOf(set, s.name)
 			for _, row := range []Row{
 				{Metric: "agents killed", Value: float64(r.killed) / n, BaselineValue: float64(base.killed) / n},
 				{Metric: "makespan", Unit: "h", Value: r.makespan.Hours() / n, BaselineValue: base.makespan.Hours() / n},
 				{Metric: "until 99 % ended", Unit: "h", Value: r.most.Hours() / n, BaselineValue: base.most.Hours() / n},
 				{Metric: "reserved / used", Value: r.reserved / r.used, BaselineValue: base.reserved / base.used},
 			} {
-				row.Case, row.Baseline = games[start].set+" "+s.name, "requested"
+				row.Case, row.Baseline = set[0].set+" "+s.name, "requested"
 				o.Add(row)
 			}
 		}
-		start = end
 	}
 	for _, c := range fleetClaims {
 		held, missed := 0, ""

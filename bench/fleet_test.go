@@ -32,7 +32,8 @@ func TestFleetIsTheSameForTheSameSeeds(t *testing.T) {
 	play := func(args ...string) (rows []Row) {
 		t.Helper()
 		var text bytes.Buffer
-		if err := fleetBench(t.Context(), &Out{name: "fleet", asJSON: true, w: &text}, append(args, "-hosts", "3", "-agents", "1500", "-seeds", "2")); err != nil {
+		o := &Out{name: "fleet", asJSON: true, w: &text, ctx: t.Context()}
+		if err := o.measure(fleetBench, append(args, "-hosts", "3", "-agents", "1500", "-seeds", "2")); err != nil {
 			t.Fatal(err)
 		}
 		for dec := json.NewDecoder(&text); dec.More(); {
@@ -54,7 +55,7 @@ func TestFleetIsTheSameForTheSameSeeds(t *testing.T) {
 	if rows := play(); len(rows) == 0 || !strings.HasPrefix(rows[0].Case, "synthetic ") {
 		t.Errorf("without traces: %+v, want a set that is called synthetic", rows)
 	}
-	if err := fleetBench(t.Context(), &Out{}, []string{"-traces", t.TempDir()}); err == nil {
+	if err := (&Out{ctx: t.Context()}).measure(fleetBench, []string{"-traces", t.TempDir()}); err == nil {
 		t.Error("a directory without traces is no error")
 	}
 }

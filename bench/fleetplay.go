@@ -1,7 +1,7 @@
 package main
 
 import (
-	"container/heap"
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -81,7 +81,8 @@ func (f cluster) play(ctx context.Context, workflows []estimate.Workflow, s size
 			g.submit(arriving[0])
 			arriving = arriving[1:]
 		}
-		a := heap.Pop(&g.running).(*agent)
+		a := g.running[0]
+		g.running = g.running[1:]
 		g.now = a.ends
 		g.leave(a)
 		seconds := a.task.Runtime.Seconds()
@@ -139,7 +140,7 @@ type fleetGround struct {
 	sizer
 	hosts   []fleetHost
 	queue   []*agent
-	running agentHeap
+	running []*agent // the one that ends next in front; of equal ends the one that came first
 	now     time.Duration
 }
 
@@ -185,7 +186,10 @@ func (g *fleetGround) start(a *agent, h *fleetHost) {
 	a.claim.Current = min(a.task.Sample.Demand, a.limit)
 	a.killed = a.task.Sample.Demand > a.limit
 	h.running = append(h.running, a)
-	heap.Push(&g.running, a)
+	next, _ := slices.BinarySearchFunc(g.running, a, func(b, a *agent) int {
+		return cmp.Or(cmp.Compare(b.ends, a.ends), cmp.Compare(b.number, a.number))
+	})
+	g.running = slices.Insert(g.running, next, a)
 	h.available -= a.claim.Current
 	h.unused += a.claim.Unused()
 	for h.available < 0 {
@@ -215,19 +219,4 @@ func (a *agent) record(now time.Duration) usage.Run {
 		r.Outcome, r.OOMKills = journal.OutcomeOOM, 1
 	}
 	return r
-}
-
-// agentHeap has the agent that ends next in front; of equal ends the one that came first.
-type agentHeap []*agent
-
-func (h agentHeap) Len() int { return len(h) }
-func (h agentHeap) Less(i, j int) bool {
-	return h[i].ends < h[j].ends || h[i].ends == h[j].ends && h[i].number < h[j].number
-}
-func (h agentHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *agentHeap) Push(a any)   { *h = append(*h, a.(*agent)) }
-func (h *agentHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
 }

@@ -1,74 +1,36 @@
 package main
 
 import (
-	"context"
-	"errors"
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-func init() {
-	register("launch", "start and stop of /bin/true in each layer, against bare fork and exec", launch)
-}
-
-// launch takes turns between every layer and the bare baseline, so that a slow moment of
-// the machine hits all of them; medians are reported. args[0] is the number of turns (100).
-func launch(ctx context.Context, o *Out, args []string) error {
-	turns := 100
-	if len(args) > 0 {
-		n, err := strconv.Atoi(args[0])
-		if err != nil || n < 1 {
-			return fmt.Errorf("the number of turns is %q, want a positive number", args[0])
-		}
-		turns = n
-	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
+// launch reports the medians of every layer and of the bare baseline. args[0] is the number of turns (100).
+func launch(o *Out, args []string) {
+	turns := count(args, 100)
+	null := must(os.OpenFile(os.DevNull, os.O_RDWR, 0))
 	defer null.Close()
-	var layers []sandbox.Layer
-	for _, c := range sandbox.Probe(ctx, false) {
-		if c.Available {
-			layers = append(layers, c.Name)
-		} else {
-			o.Note("layer %s is not here: %s", c.Name, c.Why)
-		}
+	layers := o.layers()
+	ways := []way{{"bare", func() error { return bare(null) }}}
+	started := 0
+	for _, layer := range layers {
+		ways = append(ways, way{string(layer), func() error {
+			started++
+			return o.inLayer(layer, fmt.Sprintf("bench-%d-%d", os.Getpid(), started), null)
+		}})
 	}
-	times := map[string][]time.Duration{}
-	for turn := range turns + 3 { // the first three warm up
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		measure := func(name string, f func() error) error {
-			began := time.Now()
-			if err := f(); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			if turn >= 3 {
-				times[name] = append(times[name], time.Since(began))
-			}
-			return nil
-		}
-		if err := measure("bare", func() error { return bare(null) }); err != nil {
-			return err
-		}
-		for i, layer := range layers {
-			id := fmt.Sprintf("bench-%d-%d-%d", os.Getpid(), turn, i)
-			if err := measure(string(layer), func() error { return inLayer(ctx, layer, id, null) }); err != nil {
-				return err
-			}
-		}
-	}
+	times := o.inTurn(turns, ways...)
 	base := median(times["bare"])
 	o.Add(Row{Case: "bare fork and exec", Metric: "median", Value: ms(base), Unit: "ms"})
 	for _, layer := range layers {
@@ -76,7 +38,19 @@ func launch(ctx context.Context, o *Out, args []string) error {
 		o.Add(Row{Case: string(layer), Metric: "median", Value: ms(m), Unit: "ms", Baseline: "bare", BaselineValue: ms(base)})
 		o.Add(Row{Case: string(layer), Metric: "added", Value: ms(m - base), Unit: "ms", Baseline: "goal", BaselineValue: 3})
 	}
-	return wholeCommand(ctx, o, layers, min(turns, 50))
+	o.wholeCommand(layers, min(turns, 50))
+}
+
+// layers returns the layers that are here.
+func (o *Out) layers() (here []sandbox.Layer) {
+	for _, c := range sandbox.Probe(o.ctx, false) {
+		if c.Available {
+			here = append(here, c.Name)
+		} else {
+			o.Note("layer %s is not here: %s", c.Name, c.Why)
+		}
+	}
+	return here
 }
 
 func bare(null *os.File) error {
@@ -91,8 +65,8 @@ func bare(null *os.File) error {
 	return err
 }
 
-func inLayer(ctx context.Context, layer sandbox.Layer, id string, null *os.File) error {
-	run, err := sandbox.Start(ctx, sandbox.Spec{
+func (o *Out) inLayer(layer sandbox.Layer, id string, null *os.File) error {
+	run, err := sandbox.Start(o.ctx, sandbox.Spec{
 		ID: id, Path: "/bin/true", Args: []string{"true"}, Files: []*os.File{null, null, null},
 		Limits: sandbox.Limits{Memory: 4 * limit.GiB, Pids: 256}, Layers: []sandbox.Layer{layer},
 		Detach: true, Subreaper: true,
@@ -105,99 +79,124 @@ func inLayer(ctx context.Context, layer sandbox.Layer, id string, null *os.File)
 }
 
 // wholeCommand times `plimsoll run -- true` as a process of its own.
-func wholeCommand(ctx context.Context, o *Out, layers []sandbox.Layer, turns int) error {
-	dir, err := os.MkdirTemp("", "plimsoll-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	binary, err := builtBinary(ctx, dir)
-	if err != nil {
-		return err
-	}
-	if err := os.Setenv("PLIMSOLL_STATE_DIR", filepath.Join(dir, "state")); err != nil {
-		return err
-	}
-	base, err := timeCommand(ctx, turns, "/bin/true")
-	if err != nil {
-		return err
-	}
-	whole, err := timeCommand(ctx, turns, binary, "run", "--quiet", "--", "/bin/true")
-	if err != nil {
-		return err
-	}
-	o.Add(Row{Case: "plimsoll run -- true", Metric: "median", Value: ms(whole), Unit: "ms", Baseline: "goal", BaselineValue: 20})
-	o.Add(Row{Case: "plimsoll run -- true", Metric: "median", Value: ms(whole), Unit: "ms", Baseline: "true", BaselineValue: ms(base)})
+func (o *Out) wholeCommand(layers []sandbox.Layer, turns int) {
+	binary := o.binary()
+	check(os.Setenv("PLIMSOLL_STATE_DIR", filepath.Join(o.TempDir(), "state")))
+	const whole = "plimsoll run -- true"
+	times := o.inTurn(turns, o.command("true", "/bin/true"), o.command(whole, binary, "run", "--quiet", "--", "/bin/true"))
+	took := ms(median(times[whole]))
+	o.Add(Row{Case: whole, Metric: "median", Value: took, Unit: "ms", Baseline: "goal", BaselineValue: 20})
+	o.Add(Row{Case: whole, Metric: "median", Value: took, Unit: "ms", Baseline: "true", BaselineValue: ms(median(times["true"]))})
 	if !slices.Contains(layers, sandbox.Systemd) {
 		o.Note("systemd-run was not measured: no service manager answers")
-		return nil
+		return
 	}
-	return besideSystemdRun(ctx, o, binary, turns)
+	o.besideSystemdRun(binary, turns)
 }
 
-// besideSystemdRun compares with what most people would type instead. The two take turns, and both make a scope of the same
-// service manager.
-func besideSystemdRun(ctx context.Context, o *Out, binary string, turns int) error {
+// besideSystemdRun compares with what most people would type instead. Both make a scope of the same service manager.
+func (o *Out) besideSystemdRun(binary string, turns int) {
 	path, err := exec.LookPath("systemd-run")
 	if err != nil {
 		o.Note("systemd-run was not measured: it is not installed")
-		return nil
+		return
 	}
 	scope := []string{"--scope", "--quiet", "--collect", "-p", "MemoryMax=4G", "-p", "TasksMax=256", "/bin/true"}
 	if os.Geteuid() != 0 {
 		scope = slices.Insert(scope, 0, "--user")
 	}
-	var ours, theirs []time.Duration
-	for turn := range turns + 3 {
-		run := exec.CommandContext(ctx, binary, "run", "--quiet", "--memory-max", "4G", "--", "/bin/true")
-		run.Env = append(os.Environ(), "PLIMSOLL_SANDBOX_LAYERS="+string(sandbox.Systemd))
-		our, err := timed(run)
-		if err != nil {
-			return err
-		}
-		their, err := timed(exec.CommandContext(ctx, path, scope...))
-		if err != nil {
-			o.Note("systemd-run was not measured: %v", err)
-			return nil
-		}
-		if turn >= 3 {
-			ours, theirs = append(ours, our), append(theirs, their)
-		}
+	theirs := o.command("systemd-run --scope", path, scope...)
+	if err := theirs.run(); err != nil {
+		o.Note("systemd-run was not measured: %v", err)
+		return
 	}
-	o.Add(Row{Case: "plimsoll run -- true in a scope", Metric: "median", Value: ms(median(ours)), Unit: "ms", Baseline: "systemd-run --scope", BaselineValue: ms(median(theirs))})
-	return nil
+	check(os.Setenv("PLIMSOLL_SANDBOX_LAYERS", string(sandbox.Systemd)))
+	ours := o.command("plimsoll run -- true in a scope", binary, "run", "--quiet", "--memory-max", "4G", "--", "/bin/true")
+	times := o.inTurn(turns, ours, theirs)
+	o.Add(Row{Case: ours.name, Metric: "median", Value: ms(median(times[ours.name])), Unit: "ms", Baseline: theirs.name, BaselineValue: ms(median(times[theirs.name]))})
 }
 
-// timed runs a command that must succeed.
-func timed(c *exec.Cmd) (time.Duration, error) {
-	began := time.Now()
-	out, err := c.CombinedOutput()
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w: %s", c.Path, err, out)
+const (
+	// statusRuns is the number of runs in the list: as many as are kept.
+	statusRuns = 10_000
+	statusGoal = 10 // ms
+)
+
+// status times the whole command, which a status line starts again and again. args[0] is the number of turns (100).
+func status(o *Out, args []string) {
+	turns := count(args, 100)
+	binary, state := o.binary(), filepath.Join(o.TempDir(), "state")
+	check(os.Setenv("PLIMSOLL_STATE_DIR", state))
+	for id, requests := range map[string]int{"small": 10, "full": 20_000} {
+		w := writeRun(state, id, requests)
+		defer func() { _ = w.End(journal.Report{}) }()
 	}
-	return time.Since(began), nil
+	longList(state)
+	took := func(args ...string) float64 {
+		return ms(median(o.inTurn(turns, o.command("", args[0], args[1:]...))[""]))
+	}
+	base := took("/bin/true")
+	add := func(name string, args ...string) {
+		took := took(append([]string{binary}, args...)...)
+		o.Add(Row{Case: name, Metric: "median", Value: took, Unit: "ms", Baseline: "goal", BaselineValue: statusGoal})
+		o.Add(Row{Case: name, Metric: "median", Value: took, Unit: "ms", Baseline: "true", BaselineValue: base})
+	}
+	add("plimsoll version, for the start alone", "version")
+	add("plimsoll shellenv, which each new shell waits for", "shellenv", "--shell", "bash")
+	for _, inside := range []string{"small", "full"} {
+		check(os.Setenv(sandbox.CookieName, inside))
+		add("status --line, in a run with a "+inside+" file", "status", "--line")
+		began := time.Now()
+		must(runs.Look(state, inside))
+		o.Add(Row{Case: "reading the " + inside + " file", Metric: "once", Value: ms(time.Since(began)), Unit: "ms"})
+	}
+	check(os.Setenv(sandbox.CookieName, ""))
+	add("status --line, outside of a run", "status", "--line")
 }
 
-func timeCommand(ctx context.Context, turns int, name string, args ...string) (time.Duration, error) {
-	var took []time.Duration
-	for turn := range turns + 3 {
-		d, err := timed(exec.CommandContext(ctx, name, args...))
-		if err != nil {
-			return 0, errors.Join(err, ctx.Err())
+// writeRun begins a run with this many requests to a model, or as many of them as its file takes.
+func writeRun(state, id string, requests int) *runs.Writer {
+	w := runs.Begin(runs.Options{Dir: state}, runs.Header{ID: id, Kind: runs.KindRun, Report: journal.Report{Tool: "claude", Project: "shop", LimitBytes: 4 << 30}})
+	j := journal.New(journal.Options{Observers: []journal.Observer{w}})
+	j.Append(journal.RunStarted{PID: 1, LimitBytes: 4 << 30})
+	for i := range requests {
+		j.Append(journal.WindowRequest{
+			Upstream: "anthropic", Dialect: "anthropic.messages", Model: "claude-opus-5-5-20261001", Conversation: "0123456789ab", Messages: i, Tokens: 120_000, Low: 110_000, High: 130_000,
+			Counted: "usage", LimitTokens: 200_000, LimitSource: "catalogue", ReceivedBytes: 500_000, ForwardedBytes: 480_000, Overhead: time.Millisecond,
+		})
+		w.Sample(runs.Sample{Working: int64(i%1000) << 20, Charged: int64(i%1000) << 21, Processes: 3})
+		if i%200 == 0 { // what waits is bounded
+			time.Sleep(210 * time.Millisecond)
 		}
-		if turn >= 3 {
-			took = append(took, d)
-		}
 	}
-	return median(took), nil
+	j.Append(journal.WindowCompacted{Model: "claude-opus-5-5-20261001", Reason: "trigger", Before: 160_000, After: 99_000})
+	time.Sleep(300 * time.Millisecond)
+	return w
 }
 
-func median(d []time.Duration) time.Duration {
-	if len(d) == 0 {
-		return 0
+// longList makes the index as long as it gets.
+func longList(state string) {
+	var list bytes.Buffer
+	for i := range statusRuns {
+		fmt.Fprintf(&list, `{"id":"r%d","kind":"run","tool":"claude","project":"p%d","started":"2026-11-24T00:00:00Z","ended":"2026-11-24T00:00:01Z","outcome":"ok","day":"2026-11-24"}`+"\n", i, i)
 	}
-	s := slices.Sorted(slices.Values(d))
-	return s[len(s)/2]
+	f := must(os.OpenFile(filepath.Join(state, runs.Dir, "index.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600))
+	must(list.WriteTo(f))
+	check(f.Close())
 }
 
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+func init() {
+	benchmarks = append(benchmarks, []benchmark{
+		{"argocd", "the Argo CD tools against argocd-mcp of npm, on one simulated installation (Linux; 1 min; argument: APPS,PROJECTS,APPSETS,CLUSTERS)", argocdBench},
+		{"fleet-history", "a start that asks the fleet, there and away, against one without; 1,000 observations a second into three servers", fleetHistory},
+		{"launch", "start and stop of /bin/true in each layer, against bare fork and exec", launch},
+		{"mcp", "the MCP gateway over standard streams against the bare server and a proxy of the official SDK (Linux; 30 s)", mcpBench},
+		{"memory-size", "full namespaces of memory: disk, heap, cold open, search; --beam DIR takes words from there, else from the sources of Go", sizeMemory},
+		{"monitor", "CPU of watching a tree of 200 processes, against reading smaps_rollup of each", monitor},
+		{"proxy", "CPU, latency, memory and streams of the model proxy, against httputil.ReverseProxy", proxyBench},
+		{"replicas", "what a request waits for when its conversation goes through two replicas and a store, against one proxy alone", replicasBench},
+		{"soak", "days of an agent and of the daemon in little: clients that leave, tools and models that fail; what is lost, and whether memory levels off (Linux; DURATION, 2m)", soakBench},
+		{"spend", "limits of what runs may spend: the price of a request with them, 200 runs that settle at once, 100 sub-agents at one limit", spendBench},
+		{"status", "`plimsoll status --line` on a run with a small file and with a full one, beside 10,000 runs, and `plimsoll shellenv`, against /bin/true", status},
+	}...)
+}

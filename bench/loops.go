@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -14,47 +13,31 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-func init() {
-	register("loops", "loops of any agent: what is found in the requests of whole sessions, and what a look takes; --dir DIR has DIALECT-NAME.json each", benchLoops)
-}
-
 // benchLoops looks for loops in every request by which a client came to a session: in made ones of 60 turns, or in those of a folder.
-func benchLoops(_ context.Context, o *Out, args []string) error {
+func benchLoops(o *Out, args []string) {
 	flags := flag.NewFlagSet("loops", flag.ContinueOnError)
 	dir := flags.String("dir", "", "the folder with the sessions")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	check(flags.Parse(args))
 	b := loopBench{o: o}
 	if *dir == "" {
 		for d := range wire.Dialects {
 			s := transcripts.NewSession(transcripts.SessionOptions{Dialect: d, Seed: 1, Parallel: 3})
-			if err := b.session(d, d.String(), s.Request(60)); err != nil {
-				return err
+			b.session(d, d.String(), s.Request(60))
+		}
+	} else {
+		for _, file := range must(filepath.Glob(filepath.Join(*dir, "*.json"))) {
+			name := filepath.Base(file)
+			of, _, _ := strings.Cut(name, "-")
+			d, ok := wire.ParseDialect(of)
+			if !ok {
+				o.Fatalf("%s begins with no dialect", name)
 			}
-		}
-		return b.end()
-	}
-	files, err := filepath.Glob(filepath.Join(*dir, "*.json"))
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		name := filepath.Base(file)
-		of, _, _ := strings.Cut(name, "-")
-		d, ok := wire.ParseDialect(of)
-		if !ok {
-			return fmt.Errorf("%s begins with no dialect", name)
-		}
-		body, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if err := b.session(d, name, body); err != nil {
-			return err
+			b.session(d, name, must(os.ReadFile(file)))
 		}
 	}
-	return b.end()
+	of := fmt.Sprintf("%d sessions, %d requests", b.sessions, b.requests)
+	o.Add(Row{Case: of, Metric: "loops", Value: float64(b.found)})
+	o.Add(Row{Case: of, Metric: "a look", Value: us(b.took) / float64(max(1, b.requests)), Unit: "µs"})
 }
 
 // loopBench counts what is found.
@@ -64,11 +47,8 @@ type loopBench struct {
 	took                      time.Duration
 }
 
-func (b *loopBench) session(d wire.Dialect, name string, body []byte) error {
-	r, err := wire.Parse(d, body)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
+func (b *loopBench) session(d wire.Dialect, name string, body []byte) {
+	r := must(wire.Parse(d, body))
 	b.sessions++
 	for request := range transcripts.Growth(r) {
 		b.requests++
@@ -80,12 +60,4 @@ func (b *loopBench) session(d wire.Dialect, name string, body []byte) error {
 			b.o.Note("%s, %d messages: %s: %s", name, len(request.Messages), l.Kind, l.Detail)
 		}
 	}
-	return nil
-}
-
-func (b *loopBench) end() error {
-	of := fmt.Sprintf("%d sessions, %d requests", b.sessions, b.requests)
-	b.o.Add(Row{Case: of, Metric: "loops", Value: float64(b.found)})
-	b.o.Add(Row{Case: of, Metric: "a look", Value: float64(b.took.Microseconds()) / float64(max(1, b.requests)), Unit: "µs"})
-	return nil
 }

@@ -10,94 +10,63 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func init() {
-	register("mcp", "the MCP gateway over standard streams against the bare server and a proxy of the official SDK (Linux; 30 s)", mcpBench)
-}
-
 // sdkProxyRole makes this program the baseline: what one writes in an hour with the
 // official library to stand between a client and a server.
 const sdkProxyRole = "child-sdk-proxy"
 
-func mcpBench(ctx context.Context, o *Out, args []string) error {
+func mcpBench(o *Out, args []string) {
 	if len(args) > 1 && args[0] == sdkProxyRole {
-		return sdkProxy(ctx, args[1:])
+		sdkProxy(o.ctx, args[1:])
+		return
 	}
-	dir, err := os.MkdirTemp("", "plimsoll-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	build := exec.CommandContext(ctx, "go", "build", "-o", dir+"/", "./cmd/plimsoll", "./internal/testing/toolserver/standalone")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%v: %w\n%s", build.Args, err, out)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
+	dir := o.build("cmd/plimsoll", "internal/testing/toolserver/standalone")
 	server := filepath.Join(dir, "standalone")
-	ways := []struct {
-		name string
-		argv []string
-	}{
-		{"bare server", []string{server}},
-		{"SDK proxy", []string{self, "mcp", sdkProxyRole, server}},
-		{"plimsoll", []string{filepath.Join(dir, "plimsoll"), "mcp", "--quiet", "--", server}},
-	}
-	measured := map[string]*mcpFigures{}
-	for _, way := range ways {
-		measured[way.name] = &mcpFigures{}
-	}
+	none := &mcpFigures{name: "bare server", argv: []string{server}}
+	sdk := &mcpFigures{name: "SDK proxy", argv: []string{must(os.Executable()), "mcp", sdkProxyRole, server}}
+	ours := &mcpFigures{name: "plimsoll", argv: []string{filepath.Join(dir, "plimsoll"), "mcp", "--quiet", "--", server}}
 	// In turn, so that what else the machine does meets all of them.
 	const rounds = 4
 	for range rounds {
-		for _, way := range ways {
-			if err := measured[way.name].small(ctx, dir, way.argv); err != nil {
-				return fmt.Errorf("%s: %w", way.name, err)
-			}
+		for _, f := range []*mcpFigures{none, sdk, ours} {
+			f.small(o, dir)
 		}
 	}
-	for _, way := range ways[1:] {
+	for _, f := range []*mcpFigures{sdk, ours} {
 		for _, size := range largeResults {
-			if err := measured[way.name].large(ctx, dir, way.argv, size); err != nil {
-				return fmt.Errorf("%s: %w", way.name, err)
-			}
+			f.large(o, dir, size)
 		}
 	}
-	ours, sdk, none := measured["plimsoll"], measured["SDK proxy"], measured["bare server"]
-	for _, base := range []struct {
-		name string
-		f    *mcpFigures
-	}{{"bare server", none}, {"SDK proxy", sdk}} {
-		o.Add(Row{Case: "1 KB result", Metric: "latency p50", Value: us(median(ours.latency)), Unit: "us", Baseline: base.name, BaselineValue: us(median(base.f.latency))})
-		o.Add(Row{Case: "1 KB result", Metric: "latency p99", Value: us(quantile(ours.latency, 0.99)), Unit: "us", Baseline: base.name, BaselineValue: us(quantile(base.f.latency, 0.99))})
-		o.Add(Row{Case: "1 KB result", Metric: "throughput", Value: ours.rate(), Unit: "calls/s", Baseline: base.name, BaselineValue: base.f.rate()})
+	for _, base := range []*mcpFigures{none, sdk} {
+		for _, q := range quantiles {
+			o.Add(Row{Case: "1 KB result", Metric: "latency " + q.name, Value: us(quantile(ours.latency, q.part)), Unit: "us", Baseline: base.name, BaselineValue: us(quantile(base.latency, q.part))})
+		}
+		o.Add(Row{Case: "1 KB result", Metric: "throughput", Value: ours.rate(), Unit: "calls/s", Baseline: base.name, BaselineValue: base.rate()})
 	}
-	o.Add(Row{Case: "1 KB result", Metric: "cpu per call", Value: us(ours.cpu / time.Duration(ours.calls)), Unit: "us", Baseline: "SDK proxy", BaselineValue: us(sdk.cpu / time.Duration(sdk.calls))})
+	o.Add(Row{Case: "1 KB result", Metric: "cpu per call", Value: us(ours.cpu / time.Duration(ours.calls)), Unit: "us", Baseline: sdk.name, BaselineValue: us(sdk.cpu / time.Duration(sdk.calls))})
 	for i, size := range largeResults {
 		name := fmt.Sprintf("%d MiB result", size>>20)
-		us, them := ours.results[i], sdk.results[i]
-		o.Add(Row{Case: name, Metric: "time", Value: ms(us.took), Unit: "ms", Baseline: "SDK proxy", BaselineValue: ms(them.took)})
-		o.Add(Row{Case: name, Metric: "RssAnon peak", Value: float64(us.anon) / (1 << 20), Unit: "MiB", Baseline: "SDK proxy", BaselineValue: float64(them.anon) / (1 << 20)})
-		for who, r := range map[string]largeResult{"plimsoll": us, "SDK proxy": them} {
-			if r.broke != "" {
-				o.Note("%s, %s: it failed: %s", who, name, r.broke)
+		our, their := ours.results[i], sdk.results[i]
+		o.Add(Row{Case: name, Metric: "time", Value: ms(our.took), Unit: "ms", Baseline: sdk.name, BaselineValue: ms(their.took)})
+		o.Add(Row{Case: name, Metric: "RssAnon peak", Value: mib(our.anon), Unit: "MiB", Baseline: sdk.name, BaselineValue: mib(their.anon)})
+		for _, f := range []*mcpFigures{ours, sdk} {
+			if err := f.results[i].err; err != nil {
+				o.Note("%s, %s: it failed: %v", f.name, name, err)
 			}
 		}
 	}
 	o.Note("Large results: the SDK proxy hands the client all of it; plimsoll keeps it on disk and hands out the first page.")
-	return nil
 }
 
+// mcpFigures are of one way to the server.
 type mcpFigures struct {
+	name    string
+	argv    []string
 	latency []time.Duration
 	calls   int           // of the measure of throughput
 	took    time.Duration // for them
@@ -110,118 +79,75 @@ type mcpFigures struct {
 var largeResults = []int{12 << 20, 64 << 20}
 
 type largeResult struct {
-	took  time.Duration
-	anon  int64 // the highest RssAnon that was seen
-	broke string
+	took time.Duration
+	anon int64 // the highest RssAnon that was seen
+	err  error
 }
 
 func (f *mcpFigures) rate() float64 { return float64(f.calls) / f.took.Seconds() }
 
+// mcpHead is as much of an answer as is looked at.
+const mcpHead = 256
+
 // small calls echo with 1 KB, one after the other and then 32 at a time.
-func (f *mcpFigures) small(ctx context.Context, dir string, argv []string) error {
-	c, err := startRaw(ctx, dir, argv)
-	if err != nil {
-		return err
-	}
+func (f *mcpFigures) small(o *Out, dir string) {
+	c := o.startRaw(dir, f.argv)
 	defer c.stop()
-	text := strings.Repeat("0123456789abcdef", 64)
+	args := map[string]any{"text": strings.Repeat("0123456789abcdef", 64)}
 	for i := range 600 {
 		begin := time.Now()
-		if _, err := c.call("echo", map[string]any{"text": text}); err != nil {
-			return err
-		}
+		check(c.send("echo", args))
+		must(c.answer(mcpHead))
 		if i >= 100 { // the first ones warm up
 			f.latency = append(f.latency, time.Since(begin))
 		}
 	}
 	const calls, ahead = 4000, 32
-	cpu := c.cpu()
+	cpu := cpuOf(c.cmd.Process.Pid)
 	begin := time.Now()
 	for i := range calls + ahead {
 		if i < calls {
-			if err := c.send("echo", map[string]any{"text": text}); err != nil {
-				return err
-			}
+			check(c.send("echo", args))
 		}
 		if i >= ahead {
-			if _, err := c.answer(); err != nil {
-				return err
-			}
+			must(c.answer(mcpHead))
 		}
 	}
 	f.took += time.Since(begin)
-	f.cpu += c.cpu() - cpu
+	f.cpu += cpuOf(c.cmd.Process.Pid) - cpu
 	f.calls += calls
-	return nil
 }
 
 // large asks once for a large text and watches the memory of the process between.
-func (f *mcpFigures) large(ctx context.Context, dir string, argv []string, size int) error {
-	c, err := startRaw(ctx, dir, argv)
-	if err != nil {
-		return err
-	}
+func (f *mcpFigures) large(o *Out, dir string, size int) {
+	c := o.startRaw(dir, f.argv)
 	defer c.stop()
-	var peak atomic.Int64
-	end, watched := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(watched)
-		for {
-			peak.Store(max(peak.Load(), anonOf(c.cmd.Process.Pid)))
-			select {
-			case <-end:
-				return
-			case <-time.After(2 * time.Millisecond):
-			}
-		}
-	}()
+	stop := watchPeaks(c.cmd.Process.Pid)
 	begin := time.Now()
-	_, err = c.call("big", map[string]any{"bytes": size, "kind": "lines"})
-	r := largeResult{took: time.Since(begin)}
-	close(end)
-	<-watched
-	if r.anon = peak.Load(); err != nil {
-		r.broke = err.Error()
+	err := c.send("big", map[string]any{"bytes": size, "kind": "lines"})
+	if err == nil {
+		_, err = c.answer(mcpHead)
 	}
+	r := largeResult{took: time.Since(begin), err: err}
+	r.anon, _ = stop()
 	f.results = append(f.results, r)
-	return nil
 }
 
 // rawClient speaks MCP over a child's standard streams with as little work as can be.
 type rawClient struct {
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	out   *bufio.Reader
+	*child
 	wrote int
-	log   bytes.Buffer
 }
 
-func startRaw(ctx context.Context, dir string, argv []string, env ...string) (*rawClient, error) {
-	c := &rawClient{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...)}
-	c.cmd.Env = append(os.Environ(), "PLIMSOLL_STATE_DIR="+filepath.Join(dir, "state"), "PLIMSOLL_CACHE_DIR="+filepath.Join(dir, "cache"), "PLIMSOLL_CONFIG="+filepath.Join(dir, "none.toml"))
-	c.cmd.Env = append(c.cmd.Env, env...)
-	c.cmd.Stderr = &c.log
-	var err error
-	if c.in, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.out = bufio.NewReaderSize(out, 1<<20)
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	if err := c.write("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`); err != nil {
-		return nil, err
-	}
-	if _, err := c.answer(); err != nil {
-		c.stop()
-		return nil, err
-	}
-	_, err = io.WriteString(c.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
-	return c, err
+func (o *Out) startRaw(dir string, argv []string, env ...string) *rawClient {
+	cmd := exec.CommandContext(o.ctx, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "PLIMSOLL_STATE_DIR="+filepath.Join(dir, "state"), "PLIMSOLL_CACHE_DIR="+filepath.Join(dir, "cache"), "PLIMSOLL_CONFIG="+filepath.Join(dir, "none.toml"))
+	cmd.Env = append(cmd.Env, env...)
+	c := &rawClient{child: start(cmd)}
+	check(c.write("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`))
+	must(c.answer(mcpHead))
+	must(io.WriteString(c.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"))
+	return c
 }
 
 func (c *rawClient) write(method, params string) error {
@@ -231,83 +157,40 @@ func (c *rawClient) write(method, params string) error {
 }
 
 func (c *rawClient) send(tool string, args map[string]any) error {
-	data, err := json.Marshal(map[string]any{"name": tool, "arguments": args})
-	if err != nil {
-		return err
-	}
-	return c.write("tools/call", string(data))
+	return c.write("tools/call", string(must(json.Marshal(map[string]any{"name": tool, "arguments": args}))))
 }
 
-// answer reads lines until one is a response; it tells its size.
-func (c *rawClient) answer() (int, error) {
+// answer reads lines until one is a response, and returns the head of it: at most so many bytes.
+func (c *rawClient) answer(most int) (head []byte, err error) {
 	for {
-		size, head := 0, []byte(nil)
-		for {
+		head = head[:0]
+		for more := true; more; {
 			part, err := c.out.ReadSlice('\n')
-			size += len(part)
-			if head == nil {
-				head = bytes.Clone(part[:min(len(part), 256)])
+			head = append(head, part[:min(len(part), most-len(head))]...)
+			if more = err == bufio.ErrBufferFull; err != nil && !more {
+				return nil, fmt.Errorf("%w: %.300s", err, bytes.TrimSpace(c.log.Bytes()))
 			}
-			if err == bufio.ErrBufferFull {
-				continue
-			}
-			if err != nil {
-				return size, fmt.Errorf("%w: %s", err, bytes.TrimSpace(c.log.Bytes()[:min(c.log.Len(), 300)]))
-			}
-			break
 		}
-		if bytes.Contains(head, []byte(`"error"`)) {
-			return size, fmt.Errorf("%.200s", head)
-		}
-		if bytes.Contains(head, []byte(`"id"`)) && !bytes.Contains(head, []byte(`"method"`)) {
-			return size, nil
+		switch start := head[:min(len(head), mcpHead)]; {
+		case bytes.Contains(start, []byte(`"error"`)):
+			return nil, fmt.Errorf("%.200s", head)
+		case !bytes.Contains(start, []byte(`"method"`)): // some have their id behind the result
+			return head, nil
 		}
 	}
 }
-
-func (c *rawClient) call(tool string, args map[string]any) (int, error) {
-	if err := c.send(tool, args); err != nil {
-		return 0, err
-	}
-	return c.answer()
-}
-
-func (c *rawClient) stop() {
-	_ = c.in.Close()
-	_, _ = io.Copy(io.Discard, c.out)
-	_ = c.cmd.Wait()
-}
-
-// cpu returns what the child itself has used, without its children.
-func (c *rawClient) cpu() time.Duration {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * 10 * time.Millisecond
-}
-
-func anonOf(pid int) int64 { return statusOf(pid, "RssAnon:") }
 
 // sdkProxy lists the server's tools and passes calls on, with the official library.
-func sdkProxy(ctx context.Context, argv []string) error {
+func sdkProxy(ctx context.Context, argv []string) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "proxy", Version: "1"}, nil)
-	up, err := client.Connect(ctx, &mcp.CommandTransport{Command: exec.CommandContext(ctx, argv[0], argv[1:]...)}, nil)
-	if err != nil {
-		return err
-	}
+	up := must(client.Connect(ctx, &mcp.CommandTransport{Command: exec.CommandContext(ctx, argv[0], argv[1:]...)}, nil))
 	defer up.Close()
 	server := mcp.NewServer(&mcp.Implementation{Name: "proxy", Version: "1"}, nil)
 	for tool, err := range up.Tools(ctx, nil) {
-		if err != nil {
-			return err
-		}
+		check(err)
 		server.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
 		})
 	}
-	return server.Run(ctx, &mcp.StdioTransport{})
+	check(server.Run(ctx, &mcp.StdioTransport{}))
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"errors"
+	_ "embed"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -17,27 +17,19 @@ import (
 	"github.com/plimsoll/plimsoll/internal/memory/index"
 )
 
-func init() {
-	register("memory", "search in memory: recall of the turns that answer a question; --locomo FILE, --beam DIR (data of others, read from there)",
-		benchMemory)
-}
-
 // promptSets is the folder of our own sets of prompts, from the module's root.
 const promptSets = "internal/memory/recall/testdata"
 
 // A searcher ranks the turns of a dialogue for a question: at most n of them, the best first.
-type searcher interface {
-	search(question string, n int) ([]int, error)
-	close()
-}
+type searcher func(question string, n int) []int
 
-// An engine makes a searcher of a dialogue.
+// An engine makes a searcher of a dialogue; close is called when nothing is asked any more.
 type engine struct {
 	name string
-	open func(ctx context.Context, d *dialogue) (searcher, error)
+	open func(o *Out, d *dialogue) (s searcher, close func())
 }
 
-func benchMemory(ctx context.Context, o *Out, args []string) error {
+func benchMemory(o *Out, args []string) {
 	flags := flag.NewFlagSet("memory", flag.ContinueOnError)
 	locomo := flags.String("locomo", "", "LoCoMo's locomo10.json")
 	beam := flags.String("beam", "", "a folder with chats/100K and chats/500K of BEAM")
@@ -47,127 +39,85 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 	precision := flags.String("precision", "", "a checkout of PrecisionMemBench (tenurehq/precisionMemBench): what its prompts, and our own sets of them, are given")
 	sets := flags.String("sets", promptSets, "with --precision: the folder with store.tsv, prompts.tsv and heldout.tsv")
 	why := flags.Bool("why", false, "with --precision: what went wrong in the sets that the constants were fitted on, and why")
-	unscoped := flags.Bool("unscoped", false, "with --precision: search all scopes, and leave out those of other scopes afterwards")
 	first := flags.Bool("fitted", false, "only what the constants were fitted on")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	check(flags.Parse(args))
 	if *precision != "" {
-		if err := comparePrompts(ctx, o, *sets, "prompts.tsv", *why); err != nil {
-			return err
-		}
-		if err := comparePrompts(ctx, o, *sets, "heldout.tsv", false); err != nil {
-			return err
-		}
-		return compareGiven(ctx, o, *precision, *why, !*unscoped)
+		comparePrompts(o, *sets, "prompts.tsv", *why)
+		comparePrompts(o, *sets, "heldout.tsv", false)
+		compareGiven(o, *precision, *why)
+		return
 	}
 	engines := []engine{rawBM25, plimsollMemory, substring}
-	if err := hasFTS5(ctx); err != nil {
+	if _, err := timed(exec.Command("python3", "-c", `import sqlite3; sqlite3.connect(":memory:").execute("create virtual table t using fts5(x)")`)); err != nil {
 		o.Note("SQLite FTS5 is not compared: python3 with it is not here (%v).", err)
 	} else {
 		engines = append(engines, fts5("AND", ""), fts5("OR", ""), fts5("OR", "porter"), fts5("OR", "trigram"))
 	}
 	if *address != "" {
-		client, err := embed.NewClient(embed.ClientOptions{URL: *address, Model: *model, Timeout: 5 * time.Minute})
-		if err != nil {
-			return err
-		}
+		client := must(embed.NewClient(embed.ClientOptions{URL: *address, Model: *model, Timeout: 5 * time.Minute}))
 		defer client.Close()
 		engines = append(engines, withEmbeddings(client))
 	}
 	o.Note("R@k: the share of the turns that answer a question among the first k that are found, neighbours counted as any other; mean over questions. plimsoll is the query that the product makes by itself, over all lanes. Turns have the dates of their sessions, and questions are asked a day after the last.")
 	if !*first {
 		o.Note("Paraphrases: questions that share next to no words with what answers them, written here, and nothing was fitted on them.")
-		if err := compareRecall(ctx, o, "paraphrases", paraphrases(), engines); err != nil {
-			return err
-		}
+		compareRecall(o, "paraphrases", paraphrases(), engines)
 	}
 	if *locomo == "" && *beam == "" {
 		o.Note("A small synthetic set: figures to quote come from --locomo and --beam.")
-		return compareRecall(ctx, o, "synthetic", syntheticDialogues(), engines)
+		compareRecall(o, "synthetic", syntheticDialogues(), engines)
+		return
 	}
 	if *locomo != "" {
-		all, bad, err := readLoCoMo(*locomo)
-		if err != nil {
-			return err
-		}
+		all, bad := readLoCoMo(*locomo)
 		if len(all) < 10 {
-			return fmt.Errorf("%s has %d conversations, not LoCoMo's ten", *locomo, len(all))
+			o.Fatalf("%s has %d conversations, not LoCoMo's ten", *locomo, len(all))
 		}
 		o.Note("LoCoMo: constants were fitted on conversations 1 to 5; 6 to 10 are the claim. %d references of the key name no turn and are left out; about 6.4 %% of the key are known to be wrong and stay in.", bad)
-		for _, set := range []struct {
-			name string
-			of   []dialogue
-		}{{"LoCoMo 1-5 (fitted on)", all[:5]}, {"LoCoMo 6-10", all[5:]}} {
-			if err := compareRecall(ctx, o, set.name, set.of, engines); err != nil || *first {
-				return err
-			}
+		compareRecall(o, "LoCoMo 1-5 (fitted on)", all[:5], engines)
+		if *first {
+			return
 		}
+		compareRecall(o, "LoCoMo 6-10", all[5:], engines)
 	}
 	if *beam == "" {
-		return nil
+		return
 	}
 	o.Note("BEAM: nothing was fitted on it. A message of more than %d bytes is several passages; the best of a turn counts.", memory.MaxEpisode)
 	for size := range strings.SplitSeq(*sizes, ",") {
-		all, err := readBEAM(*beam, size)
-		if err != nil {
-			return err
-		}
-		if err := compareRecall(ctx, o, "BEAM "+size, all, engines); err != nil {
-			return err
-		}
+		compareRecall(o, "BEAM "+size, readBEAM(*beam, size), engines)
 	}
-	return nil
 }
 
-// recallScore is the mean share of a question's evidence among the first turns, by category.
-type recallScore struct {
-	n                       map[string]int
-	at5, at10, session, any map[string]float64
+// recallSums adds up the questions of a category, by metric.
+type recallSums struct {
+	n    int
+	sums map[string]float64
 }
 
-func newRecallScore() *recallScore {
-	return &recallScore{map[string]int{}, map[string]float64{}, map[string]float64{}, map[string]float64{}, map[string]float64{}}
-}
+// recallMetrics are the shares that are counted, those of sessions for the whole set alone: of a question's evidence among the first turns,
+// of its sessions among those of the first, and whether any of these is there.
+var recallMetrics = []string{"R@5", "R@10", "session R@10", "session any@10"}
 
 const wholeSet = "all"
 
-func (r *recallScore) add(category string, at5, at10, session, any float64) {
-	for _, c := range []string{wholeSet, category} {
-		r.n[c]++
-		r.at5[c] += at5
-		r.at10[c] += at10
-		r.session[c] += session
-		r.any[c] += any
-	}
+func (r *recallSums) percent(metric string) float64 {
+	return 100 * r.sums[metric] / float64(max(r.n, 1))
 }
 
-func percent(m map[string]float64, r *recallScore, category string) float64 {
-	return 100 * m[category] / float64(max(r.n[category], 1))
-}
-
-// measureRecall asks an engine all questions.
-func measureRecall(ctx context.Context, all []dialogue, e engine) (*recallScore, error) {
-	r := newRecallScore()
+// measureRecall asks an engine all questions and returns the sums by category.
+func measureRecall(o *Out, all []dialogue, e engine) map[string]*recallSums {
+	total := map[string]*recallSums{}
 	for i := range all {
 		d := &all[i]
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		s, err := e.open(ctx, d)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", e.name, d.name, err)
-		}
+		check(o.ctx.Err())
+		search, done := e.open(o, d)
 		place := map[string]int{}
 		for i, t := range d.turns {
 			place[t.id] = i
 		}
 		for _, q := range d.questions {
-			found, err := s.search(q.text, memory.MaxLimit)
-			if err != nil {
-				s.close()
-				return nil, fmt.Errorf("%s: %s: %w", e.name, d.name, err)
-			}
+			found := search(q.text, memory.MaxLimit)
 			share := func(k int) float64 {
 				hit := 0
 				for _, id := range q.evidence {
@@ -187,65 +137,54 @@ func measureRecall(ctx context.Context, all []dialogue, e engine) (*recallScore,
 			for _, id := range q.evidence {
 				wanted[d.turns[place[id]].session] = true
 			}
-			hit, any := 0, 0.0
+			hit := 0
 			for session := range wanted {
 				if sessions[session] {
 					hit++
-					any = 1
 				}
 			}
-			r.add(q.category, share(5), share(10), float64(hit)/float64(len(wanted)), any)
+			shares := []float64{share(5), share(10), float64(hit) / float64(len(wanted)), float64(min(hit, 1))}
+			for _, c := range []string{wholeSet, q.category} {
+				if total[c] == nil {
+					total[c] = &recallSums{sums: map[string]float64{}}
+				}
+				total[c].n++
+				for i, metric := range recallMetrics {
+					total[c].sums[metric] += shares[i]
+				}
+			}
 		}
-		s.close()
+		done()
 	}
-	return r, nil
+	return total
 }
 
 // compareRecall prints the recall of all engines beside that of the first.
-func compareRecall(ctx context.Context, o *Out, name string, all []dialogue, engines []engine) error {
-	var base *recallScore
-	for i, e := range engines {
-		r, err := measureRecall(ctx, all, e)
-		if err != nil {
-			return err
-		}
-		if i == 0 {
+func compareRecall(o *Out, name string, all []dialogue, engines []engine) {
+	var base map[string]*recallSums
+	for _, e := range engines {
+		r := measureRecall(o, all, e)
+		if base == nil {
 			base = r
 		}
-		for _, c := range slices.SortedFunc(maps.Keys(r.n), func(a, b string) int {
-			return cmp.Or(cmp.Compare(btoi(b == wholeSet), btoi(a == wholeSet)), cmp.Compare(a, b))
-		}) {
-			label := fmt.Sprintf("%s, %s", name, e.name)
-			if c != wholeSet {
-				label += ": " + c
+		add := func(category, label string, metrics []string) {
+			label = fmt.Sprintf("%s, %s%s (%d)", name, e.name, label, r[category].n)
+			for _, m := range metrics {
+				o.Add(Row{Case: label, Metric: m, Value: r[category].percent(m), Unit: "%", Baseline: engines[0].name, BaselineValue: base[category].percent(m)})
 			}
-			label += fmt.Sprintf(" (%d)", r.n[c])
-			o.Add(Row{Case: label, Metric: "R@5", Value: percent(r.at5, r, c), Unit: "%", Baseline: engines[0].name, BaselineValue: percent(base.at5, base, c)})
-			o.Add(Row{Case: label, Metric: "R@10", Value: percent(r.at10, r, c), Unit: "%", Baseline: engines[0].name, BaselineValue: percent(base.at10, base, c)})
-			if c == wholeSet {
-				o.Add(Row{Case: label, Metric: "session R@10", Value: percent(r.session, r, c), Unit: "%", Baseline: engines[0].name, BaselineValue: percent(base.session, base, c)})
-				o.Add(Row{Case: label, Metric: "session any@10", Value: percent(r.any, r, c), Unit: "%", Baseline: engines[0].name, BaselineValue: percent(base.any, base, c)})
+		}
+		add(wholeSet, "", recallMetrics)
+		for _, c := range slices.Sorted(maps.Keys(r)) {
+			if c != wholeSet {
+				add(c, ": "+c, recallMetrics[:2])
 			}
 		}
 	}
-	return nil
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// indexed is a searcher on an index alone.
-type indexed struct {
-	x      *index.Index
-	turnOf []int
-}
-
-func openIndex(d *dialogue, p index.Params) *indexed {
-	x := index.New(p)
+// rawBM25 is the baseline: an index alone, of words as they stand, each turn alone.
+var rawBM25 = engine{"raw BM25", func(_ *Out, d *dialogue) (searcher, func()) {
+	x := index.New(index.RawBM25())
 	records, turnOf := d.records()
 	sessions := map[string]uint64{}
 	for _, r := range records {
@@ -258,91 +197,108 @@ func openIndex(d *dialogue, p index.Params) *indexed {
 		}
 		x.Add(index.Doc{Lane: lane, Text: r.Text, Conversation: sessions[r.Source.Conversation], Turn: r.Source.Turn, Speaker: r.Source.Speaker})
 	}
-	return &indexed{x, turnOf}
-}
-
-func (s *indexed) search(question string, n int) ([]int, error) {
-	hits, _ := s.x.Search(index.Query{Text: question, Limit: n})
-	var out []int
-	for _, h := range hits {
-		out = append(out, s.turnOf[h.Doc])
-	}
-	return out, nil
-}
-
-func (s *indexed) close() {}
-
-// rawBM25 is the baseline: words as they stand, each turn alone.
-var rawBM25 = engine{"raw BM25", func(_ context.Context, d *dialogue) (searcher, error) {
-	return openIndex(d, index.RawBM25()), nil
+	return func(question string, n int) (turns []int) {
+		hits, _ := x.Search(index.Query{Text: question, Limit: n})
+		for _, h := range hits {
+			turns = append(turns, turnOf[h.Doc])
+		}
+		return turns
+	}, func() {}
 }}
 
-// stored is a searcher on a store, with the query that the product makes when nothing else is said.
-type stored struct {
-	dir    string
-	s      *memory.Store
-	turnOf map[string]int
-}
-
-var plimsollMemory = engine{"plimsoll", func(ctx context.Context, d *dialogue) (searcher, error) {
-	return openStored(ctx, d, nil)
+// plimsollMemory is a store, with the query that the product makes when nothing else is said.
+var plimsollMemory = engine{"plimsoll", func(o *Out, d *dialogue) (searcher, func()) {
+	return openStored(o, d, nil)
 }}
 
 // withEmbeddings searches by words and by meaning.
 func withEmbeddings(client *embed.Client) engine {
-	return engine{"plimsoll and " + client.Model(), func(ctx context.Context, d *dialogue) (searcher, error) {
-		s, err := openStored(ctx, d, client)
-		if err != nil {
-			return nil, err
-		}
-		if made, err := s.s.MakeVectors(ctx); err != nil || made.Missing+made.Refused > 0 {
-			s.close()
-			return nil, errors.Join(err, fmt.Errorf("%d records have no vector", made.Missing+made.Refused))
-		}
-		return s, nil
+	return engine{"plimsoll and " + client.Model(), func(o *Out, d *dialogue) (searcher, func()) {
+		return openStored(o, d, client)
 	}}
 }
 
-func openStored(ctx context.Context, d *dialogue, client *embed.Client) (*stored, error) {
-	dir, err := os.MkdirTemp("", "bench-memory-")
-	if err != nil {
-		return nil, err
-	}
-	out := &stored{dir: dir, turnOf: map[string]int{}}
-	if out.s, err = memory.Open(memory.Options{Dir: dir, Embed: client, EmbedWait: time.Minute, Clock: d.asked}); err != nil {
-		_ = os.RemoveAll(dir)
-		return nil, err
-	}
+func openStored(o *Out, d *dialogue, client *embed.Client) (search searcher, done func()) {
 	records, turnOf := d.records()
-	added, err := out.s.Add(ctx, records...)
-	if err != nil {
-		out.close()
-		return nil, err
-	}
-	for i, id := range added.IDs {
-		if _, taken := out.turnOf[id]; !taken { // a passage that came twice is one record
-			out.turnOf[id] = turnOf[i]
+	s, ids, done := openMemory(o, memory.Options{Embed: client, EmbedWait: time.Minute, Clock: d.asked}, records)
+	if client != nil {
+		if made := must(s.MakeVectors(o.ctx)); made.Missing+made.Refused > 0 {
+			o.Fatalf("%s: %d records have no vector", d.name, made.Missing+made.Refused)
 		}
 	}
-	return out, nil
+	turns := map[string]int{}
+	for i, id := range ids {
+		if _, taken := turns[id]; !taken { // a passage that came twice is one record
+			turns[id] = turnOf[i]
+		}
+	}
+	return func(question string, n int) (out []int) {
+		found := must(s.Search(o.ctx, memory.Query{Text: question, Limit: n}))
+		if found.WordsOnly != "" {
+			o.Fatal(found.WordsOnly)
+		}
+		for _, it := range found.Items {
+			out = append(out, turns[it.ID])
+		}
+		return out
+	}, done
 }
 
-func (s *stored) search(question string, n int) ([]int, error) {
-	found, err := s.s.Search(context.Background(), memory.Query{Text: question, Limit: n})
-	if err == nil && found.WordsOnly != "" {
-		err = errors.New(found.WordsOnly)
+// openMemory returns a store with records, and their IDs. A benchmark opens many, and so closes each as soon as it can.
+func openMemory(o *Out, options memory.Options, records []memory.Record) (s *memory.Store, ids []string, done func()) {
+	options.Dir = o.TempDir()
+	s = must(memory.Open(options))
+	added := must(s.Add(o.ctx, records...))
+	return s, added.IDs, func() {
+		_ = s.Close()
+		_ = os.RemoveAll(options.Dir)
 	}
-	if err != nil {
-		return nil, err
-	}
-	var out []int
-	for _, it := range found.Items {
-		out = append(out, s.turnOf[it.ID])
-	}
-	return out, nil
 }
 
-func (s *stored) close() {
-	_ = s.s.Close()
-	_ = os.RemoveAll(s.dir)
+// ftsScript answers questions from an index of SQLite FTS5; python3 brings SQLite, so that no binary of ours does.
+//
+//go:embed memoryfts.py
+var ftsScript string
+
+// fts5 returns SQLite's full-text search with its own ranking (bm25); all words of a question, or any of them. The tokenizer is "porter",
+// "trigram", or SQLite's own (unicode61) for "".
+func fts5(operator, tokenizer string) engine {
+	return engine{strings.TrimSpace("SQLite FTS5, " + operator + " " + tokenizer), func(o *Out, d *dialogue) (searcher, func()) {
+		c := start(exec.CommandContext(o.ctx, "python3", "-c", ftsScript, operator, tokenizer))
+		texts, turnOf := d.passages()
+		check(json.NewEncoder(c.in).Encode(texts))
+		return func(question string, n int) (turns []int) {
+			check(json.NewEncoder(c.in).Encode(map[string]any{"q": question, "n": n}))
+			line, err := c.out.ReadBytes('\n')
+			if err != nil {
+				check(fmt.Errorf("%w: %s", err, c.log.Bytes()))
+			}
+			var docs []int
+			check(json.Unmarshal(line, &docs))
+			for _, doc := range docs {
+				if turn := turnOf[doc]; !slices.Contains(turns, turn) { // the best passage of each, as elsewhere
+					turns = append(turns, turn)
+				}
+			}
+			return turns
+		}, c.stop
+	}}
 }
+
+// substring is the search of the official memory server (@modelcontextprotocol/server-memory 2026.8.31, searchNodes), made again here: an entity
+// is found when the whole query stands in its name or in one of its observations, in lower case, and what is found comes in the order in which it was
+// stored. Here each passage is the one observation of an entity.
+var substring = engine{"server-memory's search", func(_ *Out, d *dialogue) (searcher, func()) {
+	texts, turnOf := d.passages()
+	for i := range texts {
+		texts[i] = strings.ToLower(texts[i])
+	}
+	return func(question string, n int) (turns []int) {
+		for i, text := range texts {
+			if len(turns) < n && strings.Contains(text, strings.ToLower(question)) {
+				turns = append(turns, turnOf[i])
+			}
+		}
+		return turns
+	}, func() {}
+}}

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
-	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +15,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/memory/recall"
 )
 
-// giver adds texts to a store, and tells what a prompt is given of them.
+// giver tells what a prompt is given of the texts in a store.
 type giver struct {
-	dir   string
+	*Out
 	store *memory.Store
 	name  map[string]string // of a record, by its id
 }
@@ -29,52 +28,46 @@ type said struct {
 	at                    time.Time
 }
 
-func openGiver(ctx context.Context, all []said) (*giver, error) {
-	dir, err := os.MkdirTemp("", "bench-given-")
-	if err != nil {
-		return nil, err
-	}
-	g := &giver{dir: dir, name: map[string]string{}}
-	if g.store, err = memory.Open(memory.Options{Dir: dir}); err != nil {
-		_ = os.RemoveAll(dir)
-		return nil, err
-	}
+func openGiver(o *Out, all []said) *giver {
 	records := make([]memory.Record, len(all))
 	for i, s := range all {
 		records[i] = memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: s.namespace, Text: s.text, Said: s.at}
 	}
-	added, err := g.store.Add(ctx, records...)
-	if err != nil {
-		g.close()
-		return nil, err
-	}
-	for i, id := range added.IDs {
+	store, ids, done := openMemory(o, memory.Options{}, records)
+	o.Cleanup(done)
+	g := &giver{o, store, map[string]string{}}
+	for i, id := range ids {
 		g.name[id] = all[i].name
 	}
-	return g, nil
-}
-
-func (g *giver) close() {
-	_ = g.store.Close()
-	_ = os.RemoveAll(g.dir)
+	return g
 }
 
 // give returns the names of what a prompt is given, and the decision.
-func (g *giver) give(ctx context.Context, text string, namespaces []string) ([]string, recall.Decision, error) {
+func (g *giver) give(text string, namespaces []string) ([]string, recall.Decision) {
 	p := recall.Read(text)
 	var found memory.Results
 	if p.Why == "" {
-		var err error
-		if found, err = g.store.Search(ctx, memory.Query{Text: p.Query, Namespaces: namespaces, Limit: recall.Candidates, Loose: true}); err != nil {
-			return nil, recall.Decision{}, err
-		}
+		found = must(g.store.Search(g.ctx, memory.Query{Text: p.Query, Namespaces: namespaces, Limit: recall.Candidates, Loose: true}))
 	}
 	d := recall.Decide(p, found, time.Now())
 	var names []string
 	for _, l := range d.Given {
 		names = append(names, g.name[l.ID])
 	}
-	return names, d, nil
+	return names, d
+}
+
+// explain notes why a prompt was given what it was, which was not what was wanted.
+func (g *giver) explain(prompt string, names []string, wanted any, d recall.Decision) {
+	g.Note("%s | given %v, wanted %v; %s", prompt, names, wanted, d.Why)
+	for _, m := range d.Missed {
+		if m.Score > 0.3 {
+			g.Note("      %s %.2f %s", g.name[m.ID], m.Score, m.Why)
+		}
+	}
+	for _, l := range d.Given {
+		g.Note("      GIVEN %s %.2f %v", g.name[l.ID], l.Score, l.Words)
+	}
 }
 
 // belief is one of PrecisionMemBench.
@@ -117,15 +110,9 @@ type precisionExpect struct {
 
 // compareGiven prints the precision and recall of what PrecisionMemBench's prompts are given. Its user's records lie in a namespace for each scope. As its
 // own judge does, it leaves out what is pinned, and adds what a relation is about. Beliefs that were replaced or resolved are wrong when they are given.
-func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool) error {
+func compareGiven(o *Out, dir string, verbose bool) {
 	var beliefs []belief
 	var cases []precisionCase
-	if err := readJSON(filepath.Join(dir, "fixtures", "beliefs.seed.json"), &beliefs); err != nil {
-		return err
-	}
-	if err := readJSON(filepath.Join(dir, "fixtures", "retrieval.cases.json"), &cases); err != nil {
-		return err
-	}
 	var sessions []struct {
 		Turns []struct {
 			Scope   []string        `json:"scope"`
@@ -133,52 +120,45 @@ func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool)
 			Expect  precisionExpect `json:"expect"`
 		} `json:"turns"`
 	}
-	if err := readJSON(filepath.Join(dir, "fixtures", "session-retrieval.cases.json"), &sessions); err != nil {
-		return err
+	for name, v := range map[string]any{"beliefs.seed": &beliefs, "retrieval.cases": &cases, "session-retrieval.cases": &sessions} {
+		readJSON(filepath.Join(dir, "fixtures", name+".json"), v)
 	}
-	for _, form := range []string{"content", "name, aliases and content", "the same in one line"} {
+	of := map[string]*belief{}
+	for i := range beliefs {
+		of[beliefs[i].ID] = &beliefs[i]
+	}
+	space := func(user, scope string) string { return "project/" + strings.ReplaceAll(user+"-"+scope, ":", "-") }
+	for _, form := range []struct {
+		name string
+		text func(b *belief) string
+	}{
+		{"content", func(b *belief) string { return b.Content }},
+		{"name, aliases and content", func(b *belief) string { return b.whole("\n") }},
+		{"the same in one line", func(b *belief) string { return b.whole(" ") }},
+	} {
 		var all []said
-		of := map[string]*belief{}
 		for i := range beliefs {
 			b := &beliefs[i]
-			of[b.ID] = b
-			text := b.Content
-			whole := append(append([]string{b.Name}, b.Aliases...), b.Content)
-			switch form {
-			case "name, aliases and content":
-				text = strings.Join(whole, "\n")
-			case "the same in one line":
-				text = strings.Join(whole, " ")
-			}
 			at, _ := time.Parse(time.RFC3339, b.Said)
-			all = append(all, said{b.ID, "project/" + strings.NewReplacer(":", "-").Replace(b.User+"-"+b.Scope[0]), text, at})
+			all = append(all, said{b.ID, space(b.User, b.Scope[0]), form.text(b), at})
 		}
-		g, err := openGiver(ctx, all)
-		if err != nil {
-			return err
-		}
-		give := func(user string, scope []string, query string, most int) ([]string, recall.Decision, error) {
+		g := openGiver(o, all)
+		give := func(user string, scope []string, query string, most int) ([]string, recall.Decision) {
 			var spaces []string
 			for _, s := range scope {
-				spaces = append(spaces, "project/"+strings.NewReplacer(":", "-").Replace(user+"-"+s))
+				spaces = append(spaces, space(user, s))
 			}
-			if !scoped {
-				spaces = nil
-			}
-			names, d, err := g.give(ctx, query, spaces)
-			names = slices.DeleteFunc(names, func(n string) bool {
-				b := of[n]
-				return b.User != user || b.Pinned || !inScope(b, scope)
-			})
+			names, d := g.give(query, spaces)
+			there := func(b *belief) bool { return b != nil && b.User == user && !b.Pinned && inScope(b, scope) }
+			names = slices.DeleteFunc(names, func(n string) bool { return !there(of[n]) })
 			for _, n := range names { // its own judge adds what a relation is about, whatever was searched with
 				for _, with := range of[n].With {
-					b := of[with]
-					if of[n].Type == "relation" && b != nil && b.User == user && !b.Pinned && !slices.Contains(names, with) && inScope(b, scope) {
+					if of[n].Type == "relation" && there(of[with]) && !slices.Contains(names, with) {
 						names = append(names, with)
 					}
 				}
 			}
-			return names[:min(len(names), most)], d, err
+			return names[:min(len(names), most)], d
 		}
 		for _, odd := range []bool{true, false} {
 			var s precisionScore
@@ -186,10 +166,7 @@ func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool)
 				if i%2 == 1 != odd {
 					continue
 				}
-				user, most := c.User, 20
-				if user == "" {
-					user = "test-user"
-				}
+				user, most := cmp.Or(c.User, "test-user"), 20
 				if c.Budget != nil && c.Budget.Most != nil {
 					pinned := 0
 					for _, b := range beliefs {
@@ -199,59 +176,35 @@ func compareGiven(ctx context.Context, o *Out, dir string, verbose, scoped bool)
 					}
 					most = max(*c.Budget.Most-pinned, 0)
 				}
-				names, d, err := give(user, c.Scope, c.Query, most)
-				if err != nil {
-					g.close()
-					return err
-				}
-				wrong := s.add(c.Expect, names)
-				if verbose && odd && wrong {
-					o.Note("%s | %s | given %v, wanted %v; %s", form, c.Query, names, append(c.Expect.Beliefs.Must, *cmp.Or(c.Expect.Beliefs.Only, &[]string{})...), d.Why)
-					for _, m := range d.Missed {
-						if m.Score > 0.3 {
-							o.Note("      %s %.2f %s", g.name[m.ID], m.Score, m.Why)
-						}
-					}
-					for _, l := range d.Given {
-						o.Note("      GIVEN %s %.2f %v", g.name[l.ID], l.Score, l.Words)
-					}
+				names, d := give(user, c.Scope, c.Query, most)
+				if wrong := s.add(c.Expect, names); wrong && verbose && odd {
+					g.explain(form.name+" | "+c.Query, names, append(c.Expect.Beliefs.Must, *cmp.Or(c.Expect.Beliefs.Only, &[]string{})...), d)
 				}
 			}
-			s.print(o, "PrecisionMemBench "+map[bool]string{true: "odd (fitted on)", false: "even"}[odd]+", "+form)
+			s.print(o, "PrecisionMemBench "+map[bool]string{true: "odd (fitted on)", false: "even"}[odd]+", "+form.name)
 		}
 		drift, turns, right := 0, 0, 0
 		for i, session := range sessions {
 			for _, t := range session.Turns {
-				names, d, err := give("test-user", t.Scope, t.Message, 20)
-				if err != nil {
-					g.close()
-					return err
-				}
+				names, d := give("test-user", t.Scope, t.Message, 20)
 				var s precisionScore
-				if s.add(t.Expect, names) {
-					if verbose {
-						o.Note("session %d %.60s | given %v, wanted %v", i, t.Message, names, t.Expect.Beliefs)
-						for _, m := range d.Missed {
-							if m.Score > 0.3 {
-								o.Note("      %s %.2f %s", g.name[m.ID], m.Score, m.Why)
-							}
-						}
-						for _, l := range d.Given {
-							o.Note("      GIVEN %s %.2f %v", g.name[l.ID], l.Score, l.Words)
-						}
-					}
-				} else {
+				if wrong := s.add(t.Expect, names); !wrong {
 					right++
+				} else if verbose {
+					g.explain(fmt.Sprintf("session %d %.60s", i, t.Message), names, t.Expect.Beliefs, d)
 				}
 				turns++
 				drift += s.wrong
 			}
 		}
-		o.Add(Row{Case: "PrecisionMemBench sessions, " + form, Metric: "wrong lines", Value: float64(drift), Unit: "lines"})
-		o.Add(Row{Case: "PrecisionMemBench sessions, " + form, Metric: fmt.Sprintf("turns right of %d", turns), Value: float64(right), Unit: "turns"})
-		g.close()
+		o.Add(Row{Case: "PrecisionMemBench sessions, " + form.name, Metric: "wrong lines", Value: float64(drift), Unit: "lines"})
+		o.Add(Row{Case: "PrecisionMemBench sessions, " + form.name, Metric: fmt.Sprintf("turns right of %d", turns), Value: float64(right), Unit: "turns"})
 	}
-	return nil
+}
+
+// whole returns the text of a belief with all its names.
+func (b *belief) whole(separator string) string {
+	return strings.Join(append(append([]string{b.Name}, b.Aliases...), b.Content), separator)
 }
 
 // precisionScore counts cases as PrecisionMemBench does.
@@ -312,79 +265,52 @@ func (s *precisionScore) print(o *Out, name string) {
 }
 
 // comparePrompts prints how many of the prompts that want nothing get something, and how many of the others get what they want.
-func comparePrompts(ctx context.Context, o *Out, dir, name string, verbose bool) error {
+func comparePrompts(o *Out, dir, name string, verbose bool) {
 	var all []said
-	if err := eachLine(filepath.Join(dir, "store.tsv"), func(f []string) error {
-		days, err := strconv.Atoi(f[1])
-		all = append(all, said{f[0], "user", f[2], time.Now().AddDate(0, 0, -days)})
-		return err
-	}); err != nil {
-		return err
+	for f := range fieldsOf(filepath.Join(dir, "store.tsv")) {
+		all = append(all, said{f[0], "user", f[2], time.Now().AddDate(0, 0, -must(strconv.Atoi(f[1])))})
 	}
-	g, err := openGiver(ctx, all)
-	if err != nil {
-		return err
-	}
-	defer g.close()
+	g := openGiver(o, all)
 	nothing, given, want, right, lines, wrong := 0, 0, 0, 0, 0, 0
-	if err := eachLine(filepath.Join(dir, name), func(f []string) error {
-		names, d, err := g.give(ctx, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(f[2]), nil)
-		if err != nil {
-			return err
-		}
-		bad := false
-		if lines += len(names); f[1] == "-" {
-			nothing++
-			wrong += len(names)
-			if bad = len(names) > 0; bad {
-				given++
+	for f := range fieldsOf(filepath.Join(dir, name)) {
+		names, d := g.give(strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(f[2]), nil)
+		lines += len(names)
+		for _, n := range names {
+			if n != f[1] {
+				wrong++
 			}
+		}
+		var wanted []string
+		if f[1] == "-" {
+			nothing++
+			given += min(len(names), 1)
 		} else {
 			want++
-			for _, n := range names {
-				if n != f[1] {
-					wrong++
-				}
-			}
+			wanted = f[1:2]
 			if slices.Contains(names, f[1]) {
 				right++
 			}
-			bad = !slices.Equal(names, []string{f[1]})
 		}
-		if verbose && bad {
-			o.Note("%s | given %v, wanted %s; %s", f[2], names, f[1], d.Why)
-			for _, m := range d.Missed[:min(len(d.Missed), 3)] {
-				o.Note("      %s %.2f %s", g.name[m.ID], m.Score, m.Why)
-			}
-			for _, l := range d.Given {
-				o.Note("      GIVEN %s %.2f %v", g.name[l.ID], l.Score, l.Words)
-			}
+		if verbose && !slices.Equal(names, wanted) {
+			g.explain(f[2], names, f[1], d)
 		}
-		return nil
-	}); err != nil {
-		return err
 	}
 	o.Add(Row{Case: name, Metric: fmt.Sprintf("of %d that want nothing get something", nothing), Value: 100 * float64(given) / float64(nothing), Unit: "%"})
 	o.Add(Row{Case: name, Metric: fmt.Sprintf("of %d that want something get it", want), Value: 100 * float64(right) / float64(want), Unit: "%"})
 	o.Add(Row{Case: name, Metric: fmt.Sprintf("of %d lines are wrong", lines), Value: 100 * float64(wrong) / float64(max(lines, 1)), Unit: "%"})
-	return nil
 }
 
-// eachLine calls f with the three fields of each line of a file.
-func eachLine(file string, f func(fields []string) error) error {
-	in, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		fields := strings.SplitN(lines.Text(), "\t", 3)
-		if len(fields) < 3 {
-			return fmt.Errorf("%s: a line has %d fields, not three: %q", file, len(fields), lines.Text())
-		}
-		if err := f(fields); err != nil {
-			return err
+// fieldsOf returns the three fields of each line of a file.
+func fieldsOf(file string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(string(must(os.ReadFile(file)))) {
+			fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+			if len(fields) < 3 {
+				check(fmt.Errorf("%s: a line has %d fields, not three: %q", file, len(fields), line))
+			}
+			if !yield(fields) {
+				return
+			}
 		}
 	}
-	return nil
 }

@@ -1,142 +1,94 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-)
 
-func init() {
-	register("proxy", "CPU, latency, memory and streams of the model proxy, against httputil.ReverseProxy", proxyBench)
-}
+	"github.com/plimsoll/plimsoll/internal/testing/natsserver"
+)
 
 // proxyBench runs three children: a provider that answers at once, the proxy under test and
 // httputil.ReverseProxy, both pinned to one core of their own and asked in turns, so that a
 // slow moment of the machine hits both. CPU is user and system time of the child between
 // two questions, by getrusage. args: "quick" does a tenth of the requests.
-func proxyBench(ctx context.Context, o *Out, args []string) error {
+func proxyBench(o *Out, args []string) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "child-") {
-		return proxyChild(args[0], args[1:])
+		proxyChild(o, args[0], args[1:])
+		return
 	}
-	b := &proxyRun{ctx: ctx, o: o, scale: 10}
-	if slices.Contains(args, "quick") {
-		b.scale = 1
-	}
-	defer b.stop()
-	var err error
-	if b.provider, err = b.child("child-provider"); err != nil {
-		return err
-	}
-	if b.ours, err = b.child("child-plimsoll", b.provider.url); err != nil {
-		return err
-	}
-	if b.theirs, err = b.child("child-reverse", b.provider.url); err != nil {
-		return err
-	}
-	b.o.Note("the proxies are pinned to core %d, provider and clients to the others; medians over rounds taken in turns", proxyCore)
-	for _, step := range []func() error{b.small, b.seen, b.unseen, b.latency, b.stream, b.flight} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
+	b := o.proxyRun(args)
+	b.ours, b.theirs = b.proxy("child-plimsoll"), b.proxy("child-reverse")
+	o.Note("the proxies are pinned to core %d, provider and clients to the others; medians over rounds taken in turns", proxyCore)
+	b.requests()
+	b.latency()
+	b.stream()
+	b.flight()
 }
 
 type proxyRun struct {
-	ctx                    context.Context
-	o                      *Out
-	scale                  int
-	provider, ours, theirs *benchChild
-	children               []*benchChild
+	*Out
+	scale        int
+	provider     *server
+	ours, theirs *server
 }
 
-// A benchChild is this binary in another role. Its standard input is its leash: it ends
-// when that closes.
-type benchChild struct {
-	cmd     *exec.Cmd
-	leash   io.Closer
-	url     string // where it serves
-	control string // where it tells its rusage
-	client  *http.Client
+// proxyRun starts a provider. args: "quick" does a tenth of the requests.
+func (o *Out) proxyRun(args []string) *proxyRun {
+	b := &proxyRun{Out: o, scale: 10}
+	if slices.Contains(args, "quick") {
+		b.scale = 1
+	}
+	b.provider = b.server("child-provider")
+	return b
 }
 
-func (b *proxyRun) child(role string, args ...string) (*benchChild, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	c := &benchChild{cmd: exec.Command(self, append([]string{"proxy", role}, args...)...)}
-	c.cmd.Stderr = os.Stderr
-	leash, err := c.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	c.leash = leash
-	b.children = append(b.children, c)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		return nil, fmt.Errorf("%s did not start: %w", role, err)
-	}
-	if _, err := fmt.Sscan(line, &c.url, &c.control); err != nil {
-		return nil, fmt.Errorf("%s said %q: %w", role, line, err)
-	}
-	c.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128, DisableCompression: true}}
-	return c, nil
+// A server is a child that serves at a URL and tells what it has used.
+type server struct {
+	*child
+	url    string
+	client *http.Client
 }
 
-func (b *proxyRun) stop() {
-	for _, c := range b.children {
-		_ = c.leash.Close()
-		_ = c.cmd.Wait()
+func (b *proxyRun) server(args ...string) *server {
+	s := &server{child: b.role(append([]string{"proxy"}, args...)...)}
+	line, err := s.out.ReadString('\n')
+	if err != nil {
+		b.Fatalf("%s did not start: %w", args[0], err)
 	}
+	s.url = strings.TrimSpace(line)
+	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128, DisableCompression: true}}
+	return s
+}
+
+// proxy starts a proxy in front of the provider.
+func (b *proxyRun) proxy(role string, args ...string) *server {
+	return b.server(append([]string{role, b.provider.url}, args...)...)
 }
 
 // A cost is the processor time and memory that a child has used so far.
 type cost struct {
 	CPU  time.Duration `json:"cpu"`
 	Peak int64         `json:"peak"` // VmHWM in bytes
-	Anon int64         `json:"anon"` // RssAnon now
 }
 
-func (c *benchChild) cost() (cost, error) {
-	res, err := c.client.Get(c.control)
-	if err != nil {
-		return cost{}, err
-	}
-	defer res.Body.Close()
-	var used cost
-	return used, json.NewDecoder(res.Body).Decode(&used)
+func (s *server) cost() (used cost) {
+	must(io.WriteString(s.in, "\n"))
+	check(json.Unmarshal(must(s.out.ReadBytes('\n')), &used))
+	return used
 }
 
 // post sends a body as a Chat request and reads the whole answer.
-func (b *proxyRun) post(c *benchChild, mark string, body []byte) error {
-	req, err := http.NewRequestWithContext(b.ctx, http.MethodPost, c.url+"/v1/chat/completions", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer bench")
-	req.Header.Set("X-Bench", mark)
-	res, err := c.client.Do(req)
+func (b *proxyRun) post(s *server, mark string, body []byte) error {
+	res, err := postBytes(b.ctx, s.client, s.url+"/v1/chat/completions", map[string]string{"Authorization": "Bearer bench", "X-Bench": mark}, body)
 	if err != nil {
 		return err
 	}
@@ -145,82 +97,66 @@ func (b *proxyRun) post(c *benchChild, mark string, body []byte) error {
 		return err
 	}
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answered %s", c.url, res.Status)
+		return fmt.Errorf("%s answered %s", s.url, res.Status)
 	}
 	return nil
 }
 
-// perRequest returns the median CPU per request of both, over rounds taken in turns.
-func (b *proxyRun) perRequest(rounds, requests int, body func(i int) []byte) (ours, theirs time.Duration, err error) {
+// timedPost posts, and returns how long that took.
+func (b *proxyRun) timedPost(s *server, body []byte) time.Duration {
+	began := time.Now()
+	check(b.post(s, "", body))
+	return time.Since(began)
+}
+
+// perRequest returns the median CPU per request of both in µs, over rounds taken in turns.
+func (b *proxyRun) perRequest(rounds, requests int, body func(i int) []byte) (ours, theirs float64) {
 	var used [2][]time.Duration
 	next := 0
 	for round := range rounds + 1 { // the first warms up
-		for side, c := range []*benchChild{b.ours, b.theirs} {
+		for side, s := range []*server{b.ours, b.theirs} {
 			bodies := make([][]byte, requests)
 			for i := range bodies {
 				bodies[i] = body(next)
 				next++
 			}
-			before, err := c.cost()
-			if err != nil {
-				return 0, 0, err
-			}
+			before := s.cost()
 			for _, body := range bodies {
-				if err := b.post(c, "", body); err != nil {
-					return 0, 0, err
-				}
+				check(b.post(s, "", body))
 			}
-			after, err := c.cost()
-			if err != nil {
-				return 0, 0, err
-			}
-			if round > 0 {
+			if after := s.cost(); round > 0 {
 				used[side] = append(used[side], (after.CPU-before.CPU)/time.Duration(requests))
 			}
 		}
 	}
-	return median(used[0]), median(used[1]), nil
+	return us(median(used[0])), us(median(used[1]))
 }
 
-func us(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
-
-func (b *proxyRun) small() error {
-	body := benchHistory(1000, 1)
-	ours, theirs, err := b.perRequest(9, 200*b.scale, func(int) []byte { return body })
-	if err != nil {
-		return err
+// requests asks with bodies that are small, that were seen before but for one message, and that were never seen.
+func (b *proxyRun) requests() {
+	small, long := benchHistory(1000, 1), benchHistory(300_000, 2)
+	open := slices.Clip(long[:len(long)-len("]}")])
+	for _, c := range []struct {
+		name             string
+		rounds, requests int
+		body             func(i int) []byte
+		goal             string
+		times, plus      float64 // of ReverseProxy's, and µs
+	}{
+		{"1 KB", 9, 200, func(int) []byte { return small }, "1.5 × ReverseProxy", 1.5, 0},
+		{"300 KB, seen but one message", 7, 40, func(i int) []byte {
+			return fmt.Appendf(open, `,{"role":"user","content":"and now step %d of the plan, please"}]}`, i)
+		}, "4 × ReverseProxy", 4, 0},
+		{"300 KB, never seen", 7, 4, func(i int) []byte { return benchHistory(300_000, i+1000) }, "10 ms", 0, 10_000},
+	} {
+		ours, theirs := b.perRequest(c.rounds, c.requests*b.scale, c.body)
+		b.Add(Row{Case: c.name, Metric: "CPU per request", Value: ours, Unit: "µs", Baseline: "ReverseProxy", BaselineValue: theirs})
+		b.Add(Row{Case: c.name, Metric: "goal", Value: ours, Unit: "µs", Baseline: c.goal, BaselineValue: c.times*theirs + c.plus})
 	}
-	b.o.Add(Row{Case: "1 KB", Metric: "CPU per request", Value: us(ours), Unit: "µs", Baseline: "ReverseProxy", BaselineValue: us(theirs)})
-	b.o.Add(Row{Case: "1 KB", Metric: "goal", Value: us(ours), Unit: "µs", Baseline: "1.5 × ReverseProxy", BaselineValue: 1.5 * us(theirs)})
-	return nil
-}
-
-func (b *proxyRun) seen() error {
-	body := benchHistory(300_000, 2)
-	open := body[:len(body)-len("]}")]
-	ours, theirs, err := b.perRequest(7, 40*b.scale, func(i int) []byte {
-		return fmt.Appendf(slices.Clip(open), `,{"role":"user","content":"and now step %d of the plan, please"}]}`, i)
-	})
-	if err != nil {
-		return err
-	}
-	b.o.Add(Row{Case: "300 KB, seen but one message", Metric: "CPU per request", Value: us(ours), Unit: "µs", Baseline: "ReverseProxy", BaselineValue: us(theirs)})
-	b.o.Add(Row{Case: "300 KB, seen but one message", Metric: "goal", Value: us(ours), Unit: "µs", Baseline: "4 × ReverseProxy", BaselineValue: 4 * us(theirs)})
-	return nil
-}
-
-func (b *proxyRun) unseen() error {
-	ours, theirs, err := b.perRequest(7, 4*b.scale, func(i int) []byte { return benchHistory(300_000, i+1000) })
-	if err != nil {
-		return err
-	}
-	b.o.Add(Row{Case: "300 KB, never seen", Metric: "CPU per request", Value: us(ours), Unit: "µs", Baseline: "ReverseProxy", BaselineValue: us(theirs)})
-	b.o.Add(Row{Case: "300 KB, never seen", Metric: "goal", Value: us(ours), Unit: "µs", Baseline: "10 ms", BaselineValue: 10_000})
-	return nil
 }
 
 // latency asks both at a fixed modest rate, so that no queue forms.
-func (b *proxyRun) latency() error {
+func (b *proxyRun) latency() {
 	for _, c := range []struct {
 		name string
 		size int
@@ -229,106 +165,69 @@ func (b *proxyRun) latency() error {
 		body := benchHistory(c.size, 3)
 		var took [2][]time.Duration
 		tick := time.NewTicker(time.Second / time.Duration(c.rate))
+		defer tick.Stop()
 		for range c.rate * b.scale / 2 {
-			for side, child := range []*benchChild{b.ours, b.theirs} {
+			for side, s := range []*server{b.ours, b.theirs} {
 				<-tick.C
-				began := time.Now()
-				if err := b.post(child, "", body); err != nil {
-					tick.Stop()
-					return err
-				}
-				took[side] = append(took[side], time.Since(began))
+				took[side] = append(took[side], b.timedPost(s, body))
 			}
 		}
-		tick.Stop()
-		for _, q := range []struct {
-			name string
-			part float64
-		}{{"p50", 0.50}, {"p99", 0.99}} {
+		for _, q := range quantiles {
 			ours, theirs := quantile(took[0], q.part), quantile(took[1], q.part)
-			b.o.Add(Row{Case: c.name, Metric: q.name, Value: us(ours), Unit: "µs", Baseline: "ReverseProxy", BaselineValue: us(theirs)})
-			b.o.Add(Row{Case: c.name, Metric: "added " + q.name, Value: us(ours - theirs), Unit: "µs"})
+			b.Add(Row{Case: c.name, Metric: q.name, Value: us(ours), Unit: "µs", Baseline: "ReverseProxy", BaselineValue: us(theirs)})
+			b.Add(Row{Case: c.name, Metric: "added " + q.name, Value: us(ours - theirs), Unit: "µs"})
 		}
 	}
-	return nil
-}
-
-func quantile(d []time.Duration, part float64) time.Duration {
-	s := slices.Sorted(slices.Values(d))
-	return s[min(int(part*float64(len(s))), len(s)-1)]
 }
 
 // stream reads a long stream of small events, each flushed by the provider by itself.
-func (b *proxyRun) stream() error {
-	const events = 5000
+func (b *proxyRun) stream() {
+	events := 5000 * b.scale
 	body := []byte(`{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"go"}]}`)
 	cut := 0
 	for _, c := range []struct{ name, mark string }{{"SSE, flushed one by one", "events"}, {"SSE, as fast as it goes", "bulk"}} {
 		var rate, cpu [2][]float64
 		for round := range 8 {
-			for side, child := range []*benchChild{b.ours, b.theirs} {
-				before, err := child.cost()
-				if err != nil {
-					return err
-				}
-				began := time.Now()
-				if err := b.post(child, fmt.Sprintf("%s %d", c.mark, events*b.scale), body); err != nil {
+			for side, s := range []*server{b.ours, b.theirs} {
+				before, began := s.cost(), time.Now()
+				if err := b.post(s, fmt.Sprintf("%s %d", c.mark, events), body); err != nil {
 					// Connections have been seen to break on a busy machine: that round does not count.
 					if cut++; cut > 2 || b.ctx.Err() != nil {
-						return err
+						check(err)
 					}
-					b.o.Note("%s: a stream broke off (%v), that round is left out", child.url, err)
+					b.Note("%s: a stream broke off (%v), that round is left out", s.url, err)
 					continue
 				}
-				took := time.Since(began)
-				after, err := child.cost()
-				if err != nil {
-					return err
-				}
+				took, after := time.Since(began), s.cost()
 				if round > 0 {
-					rate[side] = append(rate[side], float64(events*b.scale)/took.Seconds())
-					cpu[side] = append(cpu[side], us(after.CPU-before.CPU)/float64(events*b.scale))
+					rate[side] = append(rate[side], float64(events)/took.Seconds())
+					cpu[side] = append(cpu[side], us(after.CPU-before.CPU)/float64(events))
 				}
 			}
 		}
-		mid := func(v []float64) float64 { return slices.Sorted(slices.Values(v))[len(v)/2] }
-		b.o.Add(Row{Case: c.name, Metric: "events per second", Value: mid(rate[0]), Unit: "1/s", Baseline: "ReverseProxy", BaselineValue: mid(rate[1])})
-		b.o.Add(Row{Case: c.name, Metric: "CPU per event", Value: mid(cpu[0]), Unit: "µs", Baseline: "ReverseProxy", BaselineValue: mid(cpu[1])})
+		b.Add(Row{Case: c.name, Metric: "events per second", Value: median(rate[0]), Unit: "1/s", Baseline: "ReverseProxy", BaselineValue: median(rate[1])})
+		b.Add(Row{Case: c.name, Metric: "CPU per event", Value: median(cpu[0]), Unit: "µs", Baseline: "ReverseProxy", BaselineValue: median(cpu[1])})
 	}
-	return nil
 }
 
 // flight holds 64 requests of 300 KB, each a history of its own, at the provider until all
 // of them have arrived.
-func (b *proxyRun) flight() error {
+func (b *proxyRun) flight() {
 	const requests = 64
-	bodies := make([][]byte, requests)
-	for i := range bodies {
-		bodies[i] = benchHistory(300_000, 5000+i)
-	}
-	var used [2]cost
-	for side, child := range []*benchChild{b.ours, b.theirs} {
+	var peak [2]int64
+	for side, s := range []*server{b.ours, b.theirs} {
 		var all sync.WaitGroup
-		errs := make(chan error, requests)
-		for _, body := range bodies {
-			all.Go(func() { errs <- b.post(child, fmt.Sprintf("together %d", requests), body) })
+		errs := make([]error, requests)
+		for i := range errs {
+			body := benchHistory(300_000, 5000+i)
+			all.Go(func() { errs[i] = b.post(s, fmt.Sprintf("together %d", requests), body) })
 		}
 		all.Wait()
-		close(errs)
-		for err := range errs {
-			if err != nil {
-				return err
-			}
-		}
-		var err error
-		if used[side], err = child.cost(); err != nil {
-			return err
-		}
+		check(errors.Join(errs...))
+		peak[side] = s.cost().Peak
 	}
-	mb := func(n int64) float64 { return float64(n) / (1 << 20) }
-	b.o.Add(Row{Case: "64 × 300 KB in flight", Metric: "peak RSS", Value: mb(used[0].Peak), Unit: "MiB", Baseline: "ReverseProxy", BaselineValue: mb(used[1].Peak)})
-	b.o.Add(Row{Case: "64 × 300 KB in flight", Metric: "goal", Value: float64(used[0].Peak) / 1e6, Unit: "MB", Baseline: "100 MB", BaselineValue: 100})
-	return nil
+	b.Add(Row{Case: "64 × 300 KB in flight", Metric: "peak RSS", Value: mib(peak[0]), Unit: "MiB", Baseline: "ReverseProxy", BaselineValue: mib(peak[1])})
+	b.Add(Row{Case: "64 × 300 KB in flight", Metric: "goal", Value: float64(peak[0]) / 1e6, Unit: "MB", Baseline: "100 MB", BaselineValue: 100})
 }
 
 // benchHistory returns a Chat history of about size bytes, as an agent has it: prose, JSON and
@@ -384,5 +283,33 @@ var (
 	}
 )
 
-// listenBench opens a loopback port for a child.
-func listenBench() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+// replicasBench lets conversations go to two replicas in turn, and to one proxy without a store, request by request.
+func replicasBench(o *Out, args []string) {
+	store := natsserver.Start(o).URL
+	b := o.proxyRun(args)
+	single := b.proxy("child-replica", "")
+	replicas := []*server{b.proxy("child-replica", store), b.proxy("child-replica", store)}
+	for _, c := range []struct {
+		name   string
+		result int
+	}{{"nothing is decided", 500}, {"a result is bounded in every request", 6000}} {
+		var alone, shared []time.Duration
+		for talk := range 2 * b.scale {
+			messages := []any{map[string]any{"role": "user", "content": fmt.Sprintf("task %d of %s", talk, c.name)}}
+			for turn := range 40 {
+				id := fmt.Sprint("call_", turn)
+				messages = append(messages,
+					map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"id": id, "type": "function", "function": map[string]any{"name": "shell", "arguments": `{"cmd":"ls"}`}}}},
+					map[string]any{"role": "tool", "tool_call_id": id, "content": strings.Repeat(fmt.Sprintf("line of turn %d\n", turn), c.result/16)})
+				body := must(json.Marshal(map[string]any{"model": "gpt-4o", "messages": messages}))
+				alone = append(alone, b.timedPost(single, body))
+				shared = append(shared, b.timedPost(replicas[turn%2], body))
+			}
+		}
+		for _, q := range quantiles {
+			without, with := quantile(alone, q.part), quantile(shared, q.part)
+			o.Add(Row{Case: c.name, Metric: q.name, Value: us(with), Unit: "µs", Baseline: "one proxy, no store", BaselineValue: us(without)})
+			o.Add(Row{Case: c.name, Metric: "added " + q.name, Value: us(with-without) / 1000, Unit: "ms", Baseline: "goal", BaselineValue: 5})
+		}
+	}
+}

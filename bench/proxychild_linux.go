@@ -1,20 +1,19 @@
 package main
 
 import (
-	"context"
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -32,14 +31,11 @@ import (
 // proxyCore is the core of the proxies; everything else keeps off it.
 const proxyCore = 0
 
-// proxyChild serves in one role until standard input ends. It prints the URL it serves at
-// and the one that reports what it has used.
-func proxyChild(role string, args []string) error {
+// proxyChild serves in one role until standard input ends. It prints the URL it serves at, and for each line that comes what it has used.
+func proxyChild(o *Out, role string, args []string) {
 	var cores unix.CPUSet
 	if role == "child-provider" {
-		if err := unix.SchedGetaffinity(0, &cores); err != nil {
-			return err
-		}
+		check(unix.SchedGetaffinity(0, &cores))
 		if cores.Count() > 1 {
 			cores.Clear(proxyCore)
 		}
@@ -47,100 +43,52 @@ func proxyChild(role string, args []string) error {
 		cores.Set(proxyCore)
 	}
 	// Threads that exist already have an affinity of their own.
-	threads, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return err
+	for _, t := range must(os.ReadDir("/proc/self/task")) {
+		check(unix.SchedSetaffinity(must(strconv.Atoi(t.Name())), &cores))
 	}
-	for _, t := range threads {
-		id, err := strconv.Atoi(t.Name())
-		if err == nil {
-			err = unix.SchedSetaffinity(id, &cores)
-		}
-		if err != nil {
-			return fmt.Errorf("pin to a core: %w", err)
-		}
+	fmt.Println(o.serve(role, args))
+	for asked := bufio.NewScanner(os.Stdin); asked.Scan(); {
+		check(json.NewEncoder(os.Stdout).Encode(cost{CPU: selfCPU(), Peak: statusOf(os.Getpid(), "VmHWM")}))
 	}
-	serve, err := benchRole(role, args)
-	if err != nil {
-		return err
-	}
-	ln, err := listenBench()
-	if err != nil {
-		return err
-	}
-	go func() { _ = http.Serve(ln, http.HandlerFunc(tellCost)) }()
-	fmt.Println(serve, "http://"+ln.Addr().String())
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	benchCleanup()
-	return nil
 }
 
-// benchCleanup removes what a role has left on the disk.
-var benchCleanup = func() {}
-
-// benchRole starts to serve and returns the base URL of a client.
-func benchRole(role string, args []string) (string, error) {
-	if slices.Contains([]string{"child-plimsoll", "child-limited", "child-budget", "child-queue", "child-replica"}, role) {
-		upstreams := []proxy.Upstream{{Name: "openai", URL: args[0] + "/v1"}}
-		dir, err := os.MkdirTemp("", "plimsoll-bench-")
-		if err != nil {
-			return "", err
-		}
-		benchCleanup = func() { _ = os.RemoveAll(dir) }
-		j := journal.New(journal.Options{})
-		store, err := checkpoint.Open(checkpoint.Options{Dir: dir, Journal: j})
-		if err != nil {
-			return "", err
-		}
-		o := proxy.Options{Upstreams: upstreams, Journal: j, Store: store, Price: models.LookupPrice}
-		switch role {
-		case "child-replica":
-			o.Compactor = compact.New(compact.Options{ResultBytes: 4000})
-			if args[1] != "" {
-				shared := hosts.New(hosts.Options{URL: args[1]})
-				if o.Replicas, err = windows.Open(context.Background(), shared, windows.Options{Secret: "the token of the benchmark", Warn: func(text string) { fmt.Fprintln(os.Stderr, text) }}); err != nil {
-					return "", err
-				}
-			}
-		case "child-queue":
-			o.Rate = proxy.Rate{Share: rate.Open(filepath.Join(dir, "rate"), nil), Run: "bench"}
-		case "child-limited", "child-budget":
-			limits := spend.Options{Limits: spend.Limits{Tokens: 1e12, Cost: 1e6}}
-			if role == "child-budget" {
-				limits.Book = spend.OpenBook(dir, "bench", spend.Budget{Day: 1e6, Month: 1e6, ProjectDay: 1e6})
-			}
-			o.Spend = spend.New(limits)
-		}
-		p, err := proxy.New(o)
-		if err != nil {
-			return "", err
-		}
-		s, err := p.Listen(proxy.ListenOptions{})
-		if err != nil {
-			return "", err
-		}
-		return s.URL() + "/openai", nil
-	}
-	ln, err := listenBench()
-	if err != nil {
-		return "", err
-	}
-	var h http.Handler = http.HandlerFunc(benchProvider)
-	if role == "child-reverse" {
-		target, err := url.Parse(args[0])
-		if err != nil {
-			return "", err
-		}
+// serve begins to serve and returns the base URL of a client.
+func (o *Out) serve(role string, args []string) string {
+	switch role {
+	case "child-provider":
+		return httptest.NewServer(http.HandlerFunc(benchProvider)).URL
+	case "child-reverse":
+		target := must(url.Parse(args[0]))
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost = 128 // both keep their connections
-		h = &httputil.ReverseProxy{
+		return httptest.NewServer(&httputil.ReverseProxy{
 			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 			Transport:     transport,
 			FlushInterval: -1,
-		}
+		}).URL
 	}
-	go func() { _ = http.Serve(ln, h) }()
-	return "http://" + ln.Addr().String(), nil
+	dir, j := o.TempDir(), journal.New(journal.Options{})
+	options := proxy.Options{
+		Upstreams: []proxy.Upstream{{Name: "openai", URL: args[0] + "/v1"}}, Journal: j, Price: models.LookupPrice,
+		Store: must(checkpoint.Open(checkpoint.Options{Dir: dir, Journal: j})),
+	}
+	limits := spend.Options{Limits: spend.Limits{Tokens: 1e12, Cost: 1e6}}
+	switch role {
+	case "child-replica":
+		options.Compactor = compact.New(compact.Options{ResultBytes: 4000})
+		if args[1] != "" {
+			warn := func(text string) { fmt.Fprintln(os.Stderr, text) }
+			options.Replicas = must(windows.Open(o.ctx, hosts.New(hosts.Options{URL: args[1]}), windows.Options{Secret: "the token of the benchmark", Warn: warn}))
+		}
+	case "child-queue":
+		options.Rate = proxy.Rate{Share: rate.Open(filepath.Join(dir, "rate"), nil), Run: "bench"}
+	case "child-limited":
+		options.Spend = spend.New(limits)
+	case "child-budget":
+		limits.Book = spend.OpenBook(dir, "bench", spend.Budget{Day: 1e6, Month: 1e6, ProjectDay: 1e6})
+		options.Spend = spend.New(limits)
+	}
+	return must(must(proxy.New(options)).Listen(proxy.ListenOptions{})).URL() + "/openai"
 }
 
 var together struct {
@@ -186,30 +134,4 @@ func benchProvider(w http.ResponseWriter, r *http.Request) {
 		h.Set("X-Ratelimit-Reset-"+unit, "2ms")
 	}
 	_, _ = io.WriteString(w, `{"id":"chatcmpl-1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"`+strings.Repeat("done ", 150)+`"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":150,"total_tokens":250}}`)
-}
-
-func tellCost(w http.ResponseWriter, _ *http.Request) {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	used := cost{CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	for line := range strings.Lines(string(status)) {
-		name, value, _ := strings.Cut(line, ":")
-		var kb int64
-		_, _ = fmt.Sscan(value, &kb)
-		switch name {
-		case "VmHWM":
-			used.Peak = kb << 10
-		case "RssAnon":
-			used.Anon = kb << 10
-		}
-	}
-	_ = json.NewEncoder(w).Encode(used)
 }

@@ -1,16 +1,20 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // A strictProvider has a bucket of requests and one of tokens, which fill all the time, and says so in OpenAI's words.
@@ -36,15 +40,6 @@ func (p *strictProvider) fill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left, p.at, p.asked, p.refused, p.taken = strictLimits, time.Now(), 0, 0, [2]float64{}
-}
-
-func (p *strictProvider) listen() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	go func() { _ = http.Serve(ln, p) }()
-	return "http://" + ln.Addr().String(), nil
 }
 
 func (p *strictProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -94,19 +89,13 @@ func (p *strictProvider) report(o *Out, name string, results []rateResult, began
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	failed, worst := 0, ""
-	var end time.Time
+	var took time.Duration
 	for _, r := range results {
-		failed += r.Failed
-		if r.Worst != "" {
-			worst = r.Worst
-		}
+		failed, worst = failed+r.Failed, cmp.Or(r.Worst, worst)
 		for _, at := range r.Done {
-			if at.After(end) {
-				end = at
-			}
+			took = max(took, at.Sub(began))
 		}
 	}
-	took := end.Sub(began)
 	var got []float64
 	for _, r := range results {
 		n := 0.0
@@ -148,11 +137,7 @@ func jain(x []float64) float64 {
 }
 
 // liteLLM starts its proxy in front of a provider, with the provider's rates, retries and waits as its own guide has them.
-func liteLLM(ctx context.Context, provider string) (url string, stop func(), err error) {
-	dir, err := os.MkdirTemp("", "plimsoll-bench-")
-	if err != nil {
-		return "", nil, err
-	}
+func (o *Out) liteLLM(provider string) (url string) {
 	config := fmt.Sprintf(`model_list:
   - model_name: %[1]s
     litellm_params: {model: openai/%[1]s, api_base: %[2]s/v1, api_key: sk-bench, rpm: %[3]d, tpm: %[4]d}
@@ -160,42 +145,24 @@ router_settings: {routing_strategy: usage-based-routing-v2, num_retries: 5, time
 litellm_settings: {num_retries: 5, request_timeout: 60}
 general_settings: {master_key: sk-bench}
 `, rateModelsName, provider, rateLimit, rateTokens)
-	file := dir + "/config.yaml"
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		return "", nil, err
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	port := ln.Addr().(*net.TCPAddr).Port
-	_ = ln.Close()
-	cmd := exec.CommandContext(ctx, os.Getenv(liteLLMBinary), "--config", file, "--host", "127.0.0.1", "--port", strconv.Itoa(port))
-	log, err := os.Create(dir + "/log")
-	if err != nil {
-		return "", nil, err
-	}
+	file := filepath.Join(o.TempDir(), "config.yaml")
+	check(os.WriteFile(file, []byte(config), 0o600))
+	free := httptest.NewServer(nil)
+	free.Close()
+	_, port, _ := strings.Cut(strings.TrimPrefix(free.URL, "http://"), ":")
+	cmd := exec.CommandContext(o.ctx, os.Getenv(liteLLMBinary), "--config", file, "--host", "127.0.0.1", "--port", port)
+	log := must(os.Create(file + ".log"))
+	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = log.Close(); _ = os.RemoveAll(dir) }
-	url = fmt.Sprintf("http://127.0.0.1:%d", port)
-	for range 240 {
-		if res, err := http.Get(url + "/health/liveliness"); err == nil {
-			_ = res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return url, stop, nil
-			}
+	check(cmd.Start())
+	o.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	wait.Within(o, 2*time.Minute, "LiteLLM comes up", func() bool {
+		res, err := http.Get(free.URL + "/health/liveliness")
+		if err != nil {
+			return o.ctx.Err() != nil
 		}
-		select {
-		case <-ctx.Done():
-			stop()
-			return "", nil, ctx.Err()
-		case <-time.After(500 * time.Millisecond):
-		}
-	}
-	text, _ := os.ReadFile(dir + "/log")
-	stop()
-	return "", nil, fmt.Errorf("it did not come up: %.500s", text[max(len(text)-500, 0):])
+		_ = res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	}, func() string { return string(must(os.ReadFile(log.Name()))) })
+	return free.URL
 }

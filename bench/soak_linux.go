@@ -17,11 +17,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
-
-func init() {
-	register("soak", "days of an agent and of the daemon in little: clients that leave, tools and models that fail; what is lost, and whether memory levels off (Linux; DURATION, 2m)", soakBench)
-}
 
 const (
 	// soakSample is the time between two looks at a server.
@@ -34,24 +31,15 @@ const (
 
 // soakBench puts the load of many users on `agent serve` and `serve` for a time, and reports what was lost and how much was held in the
 // first and in the last third of the time.
-func soakBench(ctx context.Context, o *Out, args []string) error {
+func soakBench(o *Out, args []string) {
 	duration := 2 * time.Minute
 	if len(args) > 0 {
 		var err error
 		if duration, err = time.ParseDuration(args[0]); err != nil || duration < 10*time.Second {
-			return fmt.Errorf("want a time of 10s or more, as 20m: %q", args[0])
+			o.Fatalf("want a time of 10s or more, as 20m: %q", args[0])
 		}
 	}
-	dir, err := os.MkdirTemp("", "plimsoll-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	build := exec.CommandContext(ctx, "go", "build", "-o", dir+"/", "./cmd/plimsoll", "./internal/testing/toolserver/standalone")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%v: %w\n%s", build.Args, err, out)
-	}
+	dir := o.build("cmd/plimsoll", "internal/testing/toolserver/standalone")
 	var asked atomic.Int64
 	provider := httptest.NewServer(scripted.New(scripted.Options{
 		Lenient: true, Window: 100_000, Script: scripted.Shells("The task is done."),
@@ -67,21 +55,14 @@ func soakBench(ctx context.Context, o *Out, args []string) error {
 	}))
 	defer provider.Close()
 
-	agent, err := startSoaked(ctx, dir, "agent", "[mcp]\nargocd_simulator = \"on\"\n", "agent", "serve", "--lab", "--model", "standin")
-	if err != nil {
-		return err
-	}
-	defer agent.stop()
+	agent := o.startSoaked(dir, "agent", "[mcp]\nargocd_simulator = \"on\"\n", "agent", "serve", "--lab", "--model", "standin")
 	tools := fmt.Sprintf("[%q]", filepath.Join(dir, "standalone"))
-	daemon, err := startSoaked(ctx, dir, "daemon",
+	daemon := o.startSoaked(dir, "daemon",
 		"[mcp.servers.steady]\ncommand = "+tools+"\n[mcp.servers.crashes]\ncommand = "+tools+
 			fmt.Sprintf("\n[upstream]\nopenai = %q\nanthropic = %q\ngemini = %q\n", provider.URL+"/v1", provider.URL, provider.URL), "serve")
-	if err != nil {
-		return err
-	}
-	defer daemon.stop()
 
 	load := &soakLoad{agent: agent.url, daemon: daemon.url}
+	ctx := o.ctx
 	loading, enough := context.WithTimeout(ctx, duration)
 	defer enough()
 	go func() {
@@ -107,13 +88,11 @@ func soakBench(ctx context.Context, o *Out, args []string) error {
 	}
 	all.Go(func() { load.crashes(ctx, loading) })
 	all.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+	check(ctx.Err())
 	load.settle(ctx)
 	http.DefaultClient.CloseIdleConnections()
 	time.Sleep(soakSample)
-	for _, c := range load.counts() {
+	for _, c := range load.kinds {
 		o.Add(Row{Case: c.name, Metric: "ended as they should", Value: float64(c.well), Unit: "of them", Baseline: "begun", BaselineValue: float64(c.begun)})
 	}
 	var problems []error
@@ -122,11 +101,8 @@ func soakBench(ctx context.Context, o *Out, args []string) error {
 	}
 	load.mu.Lock()
 	defer load.mu.Unlock()
-	for _, l := range load.lost {
-		problems = append(problems, errors.New(l))
-	}
 	o.Note("%s of load; RssAnon is the most that was seen in the last third of it, beside the first third.", duration)
-	return errors.Join(problems...)
+	check(errors.Join(append(problems, load.lost...)...))
 }
 
 // soaked is a server under load.
@@ -137,67 +113,48 @@ type soaked struct {
 	seen             []soakLook
 }
 
-// soakLook holds the resources that a server held at one moment.
-type soakLook struct{ anon, fds, goroutines, files, bytes float64 }
+// soakHeld names the resources that a server is looked at for, and the unit of each.
+var soakHeld = []struct{ name, unit string }{{"RssAnon", "MiB"}, {"open files", ""}, {"goroutines", ""}, {"files of state", ""}, {"bytes of state", "MiB"}}
+
+// The places of the two in soakHeld that must be given back.
+const soakFiles, soakGoroutines = 1, 2
+
+// soakLook holds the resources that a server held at one moment, as soakHeld names them.
+type soakLook [5]float64
 
 // startSoaked starts plimsoll with a home, a state and settings of its own, and waits until it listens.
-func startSoaked(ctx context.Context, dir, name, settings string, args ...string) (*soaked, error) {
+func (o *Out) startSoaked(dir, name, settings string, args ...string) *soaked {
 	home := filepath.Join(dir, name)
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, err
-	}
+	check(os.MkdirAll(home, 0o700))
 	config, ready := filepath.Join(home, "config.toml"), filepath.Join(home, "ready")
-	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
-		return nil, err
-	}
+	check(os.WriteFile(config, []byte(settings), 0o600))
 	s := &soaked{name: name, state: filepath.Join(home, "state")}
-	s.cmd = exec.CommandContext(ctx, filepath.Join(dir, "plimsoll"), append(args, "--listen", "127.0.0.1:0", "--ready-file", ready, "--quiet")...)
+	s.cmd = exec.CommandContext(o.ctx, filepath.Join(dir, "plimsoll"), append(args, "--listen", "127.0.0.1:0", "--ready-file", ready, "--quiet")...)
 	s.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "PLIMSOLL_CONFIG=" + config, "PLIMSOLL_STATE_DIR=" + s.state}
-	said, err := os.Create(filepath.Join(home, "said"))
-	if err != nil {
-		return nil, err
-	}
+	said := must(os.Create(filepath.Join(home, "said")))
 	defer said.Close()
 	s.cmd.Stdout, s.cmd.Stderr = said, said
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	for end := time.Now().Add(soakPatience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if text, err := os.ReadFile(ready); err == nil && strings.HasSuffix(string(text), "\n") {
-			s.url = strings.TrimSpace(string(text))
-			return s, nil
-		}
-	}
-	s.stop()
-	text, _ := os.ReadFile(said.Name())
-	return nil, fmt.Errorf("plimsoll %s is not ready: %s", args[0], text)
-}
-
-func (s *soaked) stop() {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
-	_ = s.cmd.Wait()
+	check(s.cmd.Start())
+	o.Cleanup(func() {
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		_ = s.cmd.Wait()
+	})
+	wait.Within(o, soakPatience, "plimsoll "+name+" listens", func() bool {
+		text, err := os.ReadFile(ready)
+		s.url = strings.TrimSpace(string(text))
+		return err == nil && strings.HasSuffix(string(text), "\n")
+	}, func() string { return string(must(os.ReadFile(said.Name()))) })
+	return s
 }
 
 // look measures what the server holds now.
 func (s *soaked) look() {
-	l := soakLook{anon: float64(anonOf(s.cmd.Process.Pid))}
-	if open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid)); err == nil {
-		l.fds = float64(len(open))
-	}
-	l.goroutines = soakMetric(s.url, "go_goroutines")
-	_ = filepath.WalkDir(s.state, func(_ string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil
-		}
-		l.files++
-		if info, err := e.Info(); err == nil {
-			l.bytes += float64(info.Size())
-		}
-		return nil
-	})
+	open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
+	files, size := heldIn(s.state)
+	l := soakLook{mib(anonOf(s.cmd.Process.Pid)), float64(len(open)), soakMetric(s.url, "go_goroutines"), float64(files), mib(size)}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.seen = append(s.seen, l)
-	s.mu.Unlock()
 }
 
 // tell adds the rows of a server. What it must have given back when nobody asks it any more is an error where it has not.
@@ -208,37 +165,29 @@ func (s *soaked) tell(o *Out) error {
 	if len(seen) < 3 {
 		return fmt.Errorf("%s was looked at %d times", s.name, len(seen))
 	}
-	most := func(looks []soakLook, of func(soakLook) float64) (most float64) {
+	most := func(looks []soakLook, i int) (most float64) {
 		for _, l := range looks {
-			most = max(most, of(l))
+			most = max(most, l[i])
 		}
 		return most
 	}
 	first, last := seen[:len(seen)/3], seen[len(seen)-len(seen)/3:]
-	const mib = 1 << 20
-	for _, m := range []struct {
-		name, unit string
-		of         func(soakLook) float64
-	}{
-		{"RssAnon", "MiB", func(l soakLook) float64 { return l.anon / mib }},
-		{"open files", "", func(l soakLook) float64 { return l.fds }},
-		{"goroutines", "", func(l soakLook) float64 { return l.goroutines }},
-		{"files of state", "", func(l soakLook) float64 { return l.files }},
-		{"bytes of state", "MiB", func(l soakLook) float64 { return l.bytes / mib }},
-	} {
-		o.Add(Row{Case: s.name, Metric: m.name, Value: most(last, m.of), Unit: m.unit, Baseline: "first third", BaselineValue: most(first, m.of)})
+	for i, held := range soakHeld {
+		o.Add(Row{Case: s.name, Metric: held.name, Value: most(last, i), Unit: held.unit, Baseline: "first third", BaselineValue: most(first, i)})
 	}
 	s.look() // nobody asks it any more
 	s.mu.Lock()
-	idle := s.seen[len(s.seen)-1]
+	begin, idle := s.seen[0], s.seen[len(s.seen)-1]
 	s.mu.Unlock()
-	begin := seen[0]
-	o.Add(Row{Case: s.name, Metric: "goroutines, idle again", Value: idle.goroutines, Baseline: "at the start", BaselineValue: begin.goroutines})
-	o.Add(Row{Case: s.name, Metric: "open files, idle again", Value: idle.fds, Baseline: "at the start", BaselineValue: begin.fds})
 	// A server keeps a few connections and processes of MCP servers for the next question.
 	const kept = 40
-	if idle.goroutines > begin.goroutines+kept || idle.fds > begin.fds+kept {
-		return fmt.Errorf("%s keeps %.0f goroutines and %.0f open files when nobody asks it; it began with %.0f and %.0f", s.name, idle.goroutines, idle.fds, begin.goroutines, begin.fds)
+	var err error
+	for _, i := range []int{soakGoroutines, soakFiles} {
+		name := soakHeld[i].name
+		o.Add(Row{Case: s.name, Metric: name + ", idle again", Value: idle[i], Baseline: "at the start", BaselineValue: begin[i]})
+		if idle[i] > begin[i]+kept {
+			err = errors.Join(err, fmt.Errorf("%s keeps %.0f %s when nobody asks it; it began with %.0f", s.name, idle[i], name, begin[i]))
+		}
 	}
-	return nil
+	return err
 }

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +24,7 @@ type soakLoad struct {
 
 	mu    sync.Mutex
 	kinds []soakCount
-	lost  []string
+	lost  []error
 	left  []string // tasks whose client went away
 	// died are the moments at which a tool server crashed, the last few.
 	died []time.Time
@@ -42,25 +42,16 @@ const maxSoakLost, maxSoakLeft = 20, 200
 func (l *soakLoad) count(name string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := 0
-	for i < len(l.kinds) && l.kinds[i].name != name {
-		i++
-	}
-	if i == len(l.kinds) {
-		l.kinds = append(l.kinds, soakCount{name: name})
+	i := slices.IndexFunc(l.kinds, func(c soakCount) bool { return c.name == name })
+	if i < 0 {
+		i, l.kinds = len(l.kinds), append(l.kinds, soakCount{name: name})
 	}
 	l.kinds[i].begun++
 	if err == nil {
 		l.kinds[i].well++
 	} else if len(l.lost) < maxSoakLost {
-		l.lost = append(l.lost, name+": "+err.Error())
+		l.lost = append(l.lost, fmt.Errorf("%s: %w", name, err))
 	}
-}
-
-func (l *soakLoad) counts() []soakCount {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.kinds
 }
 
 // soakQuestions are the questions that each of the users asks the agent in turn.
@@ -91,7 +82,7 @@ func (l *soakLoad) questions(ctx, loading context.Context, user int) {
 		case err != nil:
 		case q.cancels:
 			time.Sleep(200 * time.Millisecond)
-			if _, err = soakCall(ctx, l.agent, "CancelTask", map[string]any{"id": task}); err == nil {
+			if _, err = l.call(ctx, "CancelTask", map[string]any{"id": task}); err == nil {
 				err = l.over(ctx, task)
 			}
 		case q.returns:
@@ -118,7 +109,7 @@ var (
 func (l *soakLoad) stream(ctx context.Context, method string, params any, first bool) (task string, ended bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, soakPatience)
 	defer cancel()
-	answer, err := soakPost(ctx, l.agent+"/a2a/argocd", map[string]string{"A2A-Version": "1.0"}, map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	answer, err := l.ask(ctx, method, params)
 	if err != nil {
 		return "", false, err
 	}
@@ -149,7 +140,7 @@ func (l *soakLoad) over(ctx context.Context, task string) error {
 	var body []byte
 	for end := time.Now().Add(soakPatience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		var err error
-		if body, err = soakCall(ctx, l.agent, "GetTask", map[string]any{"id": task}); err != nil {
+		if body, err = l.call(ctx, "GetTask", map[string]any{"id": task}); err != nil {
 			return err
 		}
 		if soakOver.Match(body) || bytes.Contains(body, []byte("-32001")) { // not found: only those that have ended make room
@@ -169,10 +160,10 @@ func (l *soakLoad) settle(ctx context.Context) {
 	}
 }
 
-func soakCall(ctx context.Context, url, method string, params any) ([]byte, error) {
+func (l *soakLoad) call(ctx context.Context, method string, params any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, soakPatience)
 	defer cancel()
-	answer, err := soakPost(ctx, url+"/a2a/argocd", map[string]string{"A2A-Version": "1.0"}, map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	answer, err := l.ask(ctx, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -180,20 +171,9 @@ func soakCall(ctx context.Context, url, method string, params any) ([]byte, erro
 	return io.ReadAll(answer.Body)
 }
 
-func soakPost(ctx context.Context, url string, header map[string]string, body any) (*http.Response, error) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	for name, value := range header {
-		r.Header.Set(name, value)
-	}
-	return http.DefaultClient.Do(r)
+// ask sends the agent a request of A2A.
+func (l *soakLoad) ask(ctx context.Context, method string, params any) (*http.Response, error) {
+	return post(ctx, l.agent+"/a2a/argocd", map[string]string{"A2A-Version": "1.0"}, map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 
 // soakMetric returns a figure that a server tells of itself, 0 where it tells none.
@@ -215,24 +195,18 @@ func soakMetric(url, name string) (value float64) {
 // models asks models through the daemon: a conversation that grows, in each dialect, streamed. Answers break off or are refused: the client
 // sees that, and asks again.
 func (l *soakLoad) models(ctx, loading context.Context, user int) {
-	asks := []struct {
-		path, member, model string
-		more                map[string]any
-	}{
-		{"/openai/v1/chat/completions", "messages", "gpt-4o", nil},
-		{"/anthropic/v1/messages", "messages", "claude-sonnet-4-5", map[string]any{"max_tokens": 1000}},
+	path, body := "/openai/v1/chat/completions", map[string]any{"model": "gpt-4o", "stream": true}
+	if user%2 == 1 {
+		path, body = "/anthropic/v1/messages", map[string]any{"model": "claude-sonnet-4-5", "stream": true, "max_tokens": 1000}
 	}
-	a := asks[user%len(asks)]
 	var said []any
 	for n := 0; loading.Err() == nil; n++ {
 		if len(said) > 60 {
 			said = nil
 		}
 		said = append(said, map[string]any{"role": "user", "content": fmt.Sprintf("question %d of %d: %s", n, user, strings.Repeat("and so on, ", 400))})
-		body := map[string]any{"model": a.model, "stream": true, a.member: said}
-		maps.Copy(body, a.more)
-		err := l.model(ctx, a.path, body, n%9 == 8)
-		l.count("request to a model", err)
+		body["messages"] = said
+		l.count("request to a model", l.model(ctx, path, body, n%9 == 8))
 		said = append(said, map[string]any{"role": "assistant", "content": "The task is done."})
 	}
 }
@@ -240,7 +214,7 @@ func (l *soakLoad) models(ctx, loading context.Context, user int) {
 func (l *soakLoad) model(ctx context.Context, path string, body map[string]any, leaves bool) error {
 	ctx, cancel := context.WithTimeout(ctx, soakPatience)
 	defer cancel()
-	answer, err := soakPost(ctx, l.daemon+path, map[string]string{"Authorization": "Bearer soak", "X-Api-Key": "soak", "Anthropic-Version": "2023-06-01"}, body)
+	answer, err := post(ctx, l.daemon+path, map[string]string{"Authorization": "Bearer soak", "X-Api-Key": "soak", "Anthropic-Version": "2023-06-01"}, body)
 	if err != nil {
 		return err
 	}
@@ -282,14 +256,13 @@ func (l *soakLoad) tools(ctx, loading context.Context, server string, user int) 
 			call = &mcp.CallToolParams{Name: "slow", Arguments: map[string]any{"ms": 300, "steps": 3}}
 		}
 		began := time.Now()
-		calling, cancel := context.WithTimeout(ctx, soakPatience)
-		result, err := session.CallTool(calling, call)
-		cancel()
-		if failed := err != nil || result.IsError && call.Name != "error"; failed && l.crashed(began) && server == "crashes" {
-			err = nil // it was in the server when that crashed
-		} else if failed && err == nil {
+		result, err := callTool(ctx, session, call)
+		if err == nil && result.IsError && call.Name != "error" {
 			text, _ := json.Marshal(result.Content)
 			err = fmt.Errorf("%s: %.300s", call.Name, text)
+		}
+		if server == "crashes" && l.crashed(began) {
+			err = nil // it was in the server when that crashed
 		}
 		l.count("call to the "+server+" server", err)
 		if err != nil || n%40 == 39 {
@@ -307,16 +280,17 @@ func (l *soakLoad) session(ctx context.Context, server string) (*mcp.ClientSessi
 	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: l.daemon + "/mcp/" + server}, nil)
 }
 
+func callTool(ctx context.Context, session *mcp.ClientSession, call *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, soakPatience)
+	defer cancel()
+	return session.CallTool(ctx, call)
+}
+
 // crashed reports whether the server has crashed since a call began, or just before.
 func (l *soakLoad) crashed(since time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, t := range l.died {
-		if t.After(since.Add(-time.Second)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.died, func(t time.Time) bool { return t.After(since.Add(-time.Second)) })
 }
 
 // crashing notes that the server crashes about now.
@@ -340,15 +314,12 @@ func (l *soakLoad) crashes(ctx, loading context.Context) {
 			continue
 		}
 		l.crashing()
-		calling, cancel := context.WithTimeout(ctx, soakPatience)
-		_, err = session.CallTool(calling, &mcp.CallToolParams{Name: "die"})
-		cancel()
+		_, err = callTool(ctx, session, &mcp.CallToolParams{Name: "die"})
 		l.crashing()
-		if errors.Is(err, context.DeadlineExceeded) {
-			l.count("crash", err)
-		} else {
-			l.count("crash", nil)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			err = nil // the call ends with the server
 		}
+		l.count("crash", err)
 		_ = session.Close()
 	}
 }

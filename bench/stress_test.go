@@ -13,11 +13,9 @@ import (
 // The Argo CD server holds against what overwhelms others; and where it does not, as with a named Argo CD whose lists break off, that is
 // found.
 func TestStress(t *testing.T) {
-	binary, err := builtBinary(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PLIMSOLL_BENCH_BINARY", binary)
+	built := &Out{ctx: t.Context()}
+	t.Cleanup(func() { _ = built.measure(func(*Out, []string) {}, nil) }) // which cleans up
+	t.Setenv("PLIMSOLL_BENCH_BINARY", built.binary())
 	t.Setenv("PLIMSOLL_STATE_DIR", t.TempDir())
 	t.Setenv("PLIMSOLL_CACHE_DIR", t.TempDir())
 	named, err := mcp.Simulate(t.Context(), mcp.SimulatorOptions{Size: "50", Faults: "cut=9000"})
@@ -34,8 +32,8 @@ func TestStress(t *testing.T) {
 		"named":     {args: []string{"--queries", "10", "--server", named.URL}, fails: "broke off"},
 	} {
 		var text bytes.Buffer
-		o := &Out{name: "stress", asJSON: true, w: &text}
-		err := stressBench(t.Context(), o, c.args)
+		o := &Out{name: "stress", asJSON: true, w: &text, ctx: t.Context()}
+		err := o.measure(stressBench, c.args)
 		if c.fails != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fails) {
 				t.Errorf("%s: %v, want an error with %q", name, err, c.fails)

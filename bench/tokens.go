@@ -2,16 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -24,10 +21,6 @@ import (
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
-
-func init() {
-	register("tokens", "counting tokens (MB/s, allocations per MB) against tiktoken-go", benchTokens)
-}
 
 // The library takes half a second for a megabyte; on a text of one letter it needs
 // quadratic time, so it gets the first few kilobytes of those.
@@ -45,11 +38,8 @@ type tokenCase struct {
 	hostile bool
 }
 
-func benchTokens(ctx context.Context, o *Out, args []string) error {
-	only := ""
-	if len(args) > 0 {
-		only = args[0]
-	}
+func benchTokens(o *Out, args []string) {
+	only := strings.Join(args, " ")
 	live := liveHeap()
 	encodings := []*tokens.Encoding{tokens.O200K(), tokens.CL100K()}
 	for _, e := range encodings {
@@ -59,26 +49,18 @@ func benchTokens(ctx context.Context, o *Out, args []string) error {
 	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
 	libraries := map[string]*tiktoken.Tiktoken{}
 	for _, e := range encodings {
-		lib, err := tiktoken.GetEncoding(e.Name())
-		if err != nil {
-			return err
-		}
-		libraries[e.Name()] = lib
+		libraries[e.Name()] = must(tiktoken.GetEncoding(e.Name()))
 	}
 	o.Add(Row{
 		Case: "both encodings", Metric: "live heap after first use", Value: float64(after - live), Unit: "B",
 		Baseline: "tiktoken-go", BaselineValue: float64(liveHeap() - after),
 	})
-	cases, err := tokenCases(ctx)
-	if err != nil {
-		return err
-	}
+	code, prose := tokenSources()
+	cases := tokenCases(code, prose)
 	for _, e := range encodings {
 		lib := libraries[e.Name()]
 		for _, c := range cases {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+			check(o.ctx.Err())
 			if !strings.Contains(c.name, only) {
 				continue
 			}
@@ -88,7 +70,7 @@ func benchTokens(ctx context.Context, o *Out, args []string) error {
 			}
 			base = bytes.ToValidUTF8(base, nil)
 			if got, want := e.Count(base), len(lib.EncodeOrdinary(string(base))); got != want {
-				return fmt.Errorf("%s %s: %d tokens, tiktoken-go has %d", e.Name(), c.name, got, want)
+				o.Fatalf("%s %s: %d tokens, tiktoken-go has %d", e.Name(), c.name, got, want)
 			}
 			ours, oursAllocs := tokenSpeed(c.text, func(text []byte) { e.Count(text) })
 			theirs, theirsAllocs := tokenSpeed(base, func(text []byte) { lib.EncodeOrdinary(string(text)) })
@@ -98,34 +80,23 @@ func benchTokens(ctx context.Context, o *Out, args []string) error {
 			if c.hostile {
 				continue
 			}
-			literal, err := json.Marshal(string(c.text))
-			if err != nil {
-				return err
-			}
+			literal := must(json.Marshal(string(c.text)))
 			speed, allocs := tokenSpeed(literal, func(text []byte) { e.CountLiteral(text) })
 			o.Add(Row{Case: name + " (literal)", Metric: "speed", Value: speed, Unit: "MB/s"})
 			o.Add(Row{Case: name + " (literal)", Metric: "allocations", Value: allocs, Unit: "per MB"})
 		}
 	}
-	if err := benchTally(o, only); err != nil {
-		return err
+	if strings.Contains("300 KB request", only) {
+		benchTally(o, code, prose)
 	}
 	o.Note("Both count the same text on one core in turn, best of %d rounds; every figure was checked for the same number of tokens.", tokenRounds)
 	o.Note("The library gets the first %d KB of a text, and %d KB of a hostile one, for which its merging is quadratic.", tokenBaseline>>10, tokenHostile>>10)
-	return nil
 }
 
 // benchTally times a whole request of 300 KB: never seen, and seen before with one new
 // message. The baseline is hashing the body once.
-func benchTally(o *Out, only string) error {
-	if !strings.Contains("300 KB request", only) {
-		return nil
-	}
-	code, prose, err := tokenSources(context.Background())
-	if err != nil {
-		return err
-	}
-	request := func(size int) (*wire.Request, error) {
+func benchTally(o *Out, code, prose []byte) {
+	request := func(size int) *wire.Request {
 		var messages []map[string]any
 		for at := 0; at < size; at += 3000 {
 			id := fmt.Sprint("call_", at)
@@ -135,45 +106,29 @@ func benchTally(o *Out, only string) error {
 				}}},
 				map[string]any{"role": "tool", "tool_call_id": id, "content": string(code[at : at+2200])})
 		}
-		body, err := json.Marshal(map[string]any{"model": "gpt-4o", "messages": messages})
-		if err != nil {
-			return nil, err
-		}
-		return wire.Parse(wire.Chat, body)
+		return must(wire.Parse(wire.Chat, must(json.Marshal(map[string]any{"model": "gpt-4o", "messages": messages}))))
 	}
-	seen, err := request(300 << 10)
-	if err != nil {
-		return err
-	}
-	longer, err := request(303 << 10)
-	if err != nil {
-		return err
-	}
+	seen, longer := request(300<<10), request(303<<10)
 	seed := maphash.MakeSeed()
-	hashing := least(func() { maphash.Bytes(seed, longer.Body) }, nil)
+	hashing := least(func() {}, func() { maphash.Bytes(seed, longer.Body) })
 	for _, f := range []tokens.Family{tokens.FamilyO200K, tokens.FamilyClaude} {
 		var c *tokens.Counter
 		add := func(metric string, took time.Duration) {
-			o.Add(Row{
-				Case: "300 KB request, " + f.String(), Metric: metric, Value: float64(took.Nanoseconds()) / 1e6, Unit: "ms",
-				Baseline: "maphash", BaselineValue: float64(hashing.Nanoseconds()) / 1e6,
-			})
+			o.Add(Row{Case: "300 KB request, " + f.String(), Metric: metric, Value: us(took) / 1000, Unit: "ms", Baseline: "maphash", BaselineValue: us(hashing) / 1000})
 		}
 		fresh := func() { c = tokens.NewCounter(tokens.Options{}) }
-		add("never seen", least(func() { c.Tally(longer, f) }, fresh))
-		add("seen, one new turn", least(func() { c.Tally(longer, f) }, func() { fresh(); c.Tally(seen, f) }))
-		add("seen", least(func() { c.Tally(longer, f) }, nil))
+		tally := func() { c.Tally(longer, f) }
+		add("never seen", least(fresh, tally))
+		add("seen, one new turn", least(func() { fresh(); c.Tally(seen, f) }, tally))
+		add("seen", least(func() {}, tally))
 	}
-	return nil
 }
 
 // least returns the shortest of many runs, each after prepare.
-func least(run, prepare func()) time.Duration {
+func least(prepare, run func()) time.Duration {
 	shortest := time.Hour
 	for range 60 {
-		if prepare != nil {
-			prepare()
-		}
+		prepare()
 		start := time.Now()
 		run()
 		shortest = min(shortest, time.Since(start))
@@ -200,14 +155,6 @@ func tokenSpeed(text []byte, count func([]byte)) (speed, allocations float64) {
 	return speed, float64(after.Mallocs-before.Mallocs) / (float64(done*len(text)) / 1e6)
 }
 
-func liveHeap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 // letterBetween picks letters of a range.
 func letterBetween(rng *rand.Rand, from, to rune) func() rune {
 	return func() rune {
@@ -219,29 +166,21 @@ func letterBetween(rng *rand.Rand, from, to rune) func() rune {
 	}
 }
 
-func tokenCases(ctx context.Context) ([]tokenCase, error) {
+func tokenCases(code, prose []byte) []tokenCase {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var cases []tokenCase
 	add := func(name string, text []byte) {
 		cases = append(cases, tokenCase{name: name, text: bytes.ToValidUTF8(text[:min(len(text), tokenText)], nil)})
 	}
-	code, prose, err := tokenSources(ctx)
-	if err != nil {
-		return nil, err
-	}
 	add("english", prose)
 	add("go", code)
 	var b bytes.Buffer
 	for b.Len() < tokenText {
-		line, err := json.MarshalIndent(map[string]any{
+		b.Write(must(json.MarshalIndent(map[string]any{
 			"id": rng.IntN(1e9), "name": fmt.Sprintf("pod-%x", rng.Uint32()), "ready": rng.IntN(2) == 0, "ratio": rng.Float64(),
 			"labels": map[string]any{"app.kubernetes.io/name": "guestbook", "tier": []string{"frontend", "web"}}, "phase": "Running",
 			"message": fmt.Sprintf("back-off %ds restarting failed container=web-%d", rng.IntN(300), rng.IntN(99)), "at": "2026-11-20T18:15:23Z",
-		}, "", "  ")
-		if err != nil {
-			return nil, err
-		}
-		b.Write(line)
+		}, "", "  ")))
 		b.WriteByte('\n')
 	}
 	add("json", b.Bytes())
@@ -305,26 +244,15 @@ func tokenCases(ctx context.Context) ([]tokenCase, error) {
 	} {
 		cases = append(cases, tokenCase{name: h.name, text: []byte(strings.Repeat(h.unit, tokenText/len(h.unit))), hostile: true})
 	}
-	return cases, nil
+	return cases
 }
 
 // tokenSources returns Go source, and the English of its comments joined to paragraphs.
-func tokenSources(ctx context.Context) (code, prose []byte, err error) {
-	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
-	if err != nil {
-		return nil, nil, fmt.Errorf("the texts are Go's own sources: go env GOROOT: %w", err)
-	}
-	dir := filepath.Join(strings.TrimSpace(string(root)), "src")
+func tokenSources() (code, prose []byte) {
+	dir := goSources()
 	for _, folder := range []string{"net/http", "go/types", "crypto/tls", "runtime", "os", "reflect", "encoding/json", "time"} {
-		names, err := filepath.Glob(filepath.Join(dir, folder, "*.go"))
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				return nil, nil, err
-			}
+		for _, name := range must(filepath.Glob(filepath.Join(dir, folder, "*.go"))) {
+			text := must(os.ReadFile(name))
 			if len(code) < tokenText {
 				code = append(code, text[:min(len(text), 64<<10)]...)
 			}
@@ -337,8 +265,5 @@ func tokenSources(ctx context.Context) (code, prose []byte, err error) {
 			}
 		}
 	}
-	if len(code) == 0 {
-		return nil, nil, errors.New("there are no Go sources under GOROOT to count")
-	}
-	return code, prose, nil
+	return code, prose
 }
