@@ -52,6 +52,17 @@ func (d *dice) intn(n int) int {
 // chance returns true n times of a thousand.
 func (d *dice) chance(n int) bool { return d.intn(1000) < n }
 
+// below returns the first of the limits that a random number below 1000 is below, or how many there are.
+func (d *dice) below(limits ...int) int {
+	k := d.intn(1000)
+	for i, limit := range limits {
+		if k < limit {
+			return i
+		}
+	}
+	return len(limits)
+}
+
 func (d *dice) of(words []string) string { return words[d.intn(len(words))] }
 
 // hash returns a git commit's 40 digits.

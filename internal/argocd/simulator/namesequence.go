@@ -6,18 +6,20 @@ import (
 )
 
 // nameSequence gives n distinct names in the order of their bytes, and finds the number of a
-// name again, without holding any of them: names are triples of words, spread evenly over
-// all triples; where there are more names than triples each gets copies, "-02", "-03".
+// name again, without holding any of them: a name has a word of each list, and names are spread evenly over
+// all that can be made; where there are more, each gets copies, "-02", "-03".
 type nameSequence struct {
-	first, second, third []string
-	n, copies, slots     int
-	digits               int
+	words            [][]string
+	n, copies, slots int
+	digits           int
 }
 
-func newNameSequence(n int, first, second, third []string) nameSequence {
-	l := nameSequence{first: first, second: second, third: third, n: n}
-	base := len(first) * len(second) * max(len(third), 1)
-	l.copies = max((n+base-1)/base, 1)
+func newNameSequence(n int, words ...[]string) nameSequence {
+	base := 1
+	for _, list := range words {
+		base *= len(list)
+	}
+	l := nameSequence{words: words, n: n, copies: max((n+base-1)/base, 1)}
 	l.slots = base * l.copies
 	l.digits = max(len(strconv.Itoa(l.copies)), 2)
 	return l
@@ -31,29 +33,29 @@ func (l *nameSequence) from(slot int) int {
 	return int((int64(slot)*int64(l.n) + int64(l.slots) - 1) / int64(l.slots))
 }
 
-// triple returns the words that name i consists of, and its copy, 0 for the first.
-func (l *nameSequence) triple(i int) (a, b, c, copied int) {
+// parts returns the words that name i consists of, and its copy, 0 for the first.
+func (l *nameSequence) parts(i int) (at [3]int, copied int) {
 	s := l.slot(i)
 	copied = s % l.copies
 	s /= l.copies
-	if k := len(l.third); k > 0 {
-		c = s % k
-		s /= k
+	for k := len(l.words) - 1; k >= 0; k-- {
+		at[k] = s % len(l.words[k])
+		s /= len(l.words[k])
 	}
-	return s / len(l.second), s % len(l.second), c, copied
+	return at, copied
 }
 
 // span returns the names with the first word a.
 func (l *nameSequence) span(a int) (from, to int) {
-	each := l.slots / len(l.first)
+	each := l.slots / len(l.words[0])
 	return l.from(a * each), l.from((a + 1) * each)
 }
 
 func (l *nameSequence) name(i int) string {
-	a, b, c, copied := l.triple(i)
-	name := l.first[a] + "-" + l.second[b]
-	if len(l.third) > 0 {
-		name += "-" + l.third[c]
+	at, copied := l.parts(i)
+	name := l.words[0][at[0]]
+	for k, list := range l.words[1:] {
+		name += "-" + list[at[k+1]]
 	}
 	if copied > 0 {
 		n := strconv.Itoa(copied + 1)
@@ -64,21 +66,13 @@ func (l *nameSequence) name(i int) string {
 
 // find returns the number of a name.
 func (l *nameSequence) find(name string) (int, bool) {
-	a, rest, ok := leading(l.first, name)
-	if !ok {
-		return 0, false
-	}
-	b, rest, ok := leading(l.second, rest)
-	if !ok {
-		return 0, false
-	}
-	slot := a*len(l.second) + b
-	if len(l.third) > 0 {
-		var c int
-		if c, rest, ok = leading(l.third, rest); !ok {
+	slot, rest := 0, name
+	for _, list := range l.words {
+		i, behind, ok := leading(list, rest)
+		if !ok {
 			return 0, false
 		}
-		slot = slot*len(l.third) + c
+		slot, rest = slot*len(list)+i, behind
 	}
 	copied := 1
 	if rest != "" {
@@ -98,15 +92,11 @@ func (l *nameSequence) find(name string) (int, bool) {
 func leading(words []string, name string) (index int, rest string, ok bool) {
 	longest := -1
 	for i, w := range words {
-		if len(w) <= longest || !strings.HasPrefix(name, w) {
+		behind, begins := strings.CutPrefix(name, w)
+		if !begins || len(w) <= longest || behind != "" && (behind[0] != '-' || len(behind) == 1) {
 			continue
 		}
-		switch behind := name[len(w):]; {
-		case behind == "":
-			index, rest, longest = i, "", len(w)
-		case behind[0] == '-' && len(behind) > 1:
-			index, rest, longest = i, behind[1:], len(w)
-		}
+		index, rest, longest = i, strings.TrimPrefix(behind, "-"), len(w)
 	}
 	return index, rest, longest >= 0
 }

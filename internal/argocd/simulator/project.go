@@ -1,53 +1,13 @@
 package simulator
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
-// catalogue holds the projects: names made of domains and teams, and "default" at its place in
-// the order of names.
-type catalogue struct {
-	nameSequence
-
-	total int
-	plain int // the number of "default"
-}
-
-func newCatalogue(n int, first, second []string) catalogue {
-	c := catalogue{nameSequence: newNameSequence(max(n-1, 0), first, second, nil), total: n}
-	if c.n > 0 {
-		for i, domain := range first {
-			if domain > "default" {
-				c.plain, _ = c.span(i)
-				break
-			}
-		}
-	}
-	return c
-}
-
-// title returns the name of project i of all.
-func (c *catalogue) title(i int) string {
-	switch {
-	case i == c.plain:
-		return "default"
-	case i > c.plain:
-		i--
-	}
-	return c.name(i)
-}
-
-func (c *catalogue) lookup(name string) (int, bool) {
-	if name == "default" {
-		return c.plain, c.total > 0
-	}
-	i, ok := c.find(name)
-	if i >= c.plain {
-		i++
-	}
-	return i, ok
-}
-
-// project describes a generated project.
+// project describes a generated project, or "default", which every installation has.
 type project struct {
+	sim                   *Simulator
 	index, version        int
 	name, domain, created string
 	byDefault, clusters   bool
@@ -60,37 +20,52 @@ type role struct {
 	expires       bool
 }
 
-func (s *Simulator) project(i int) project {
-	p := project{index: i, name: s.projects.title(i)}
-	if domain, _, ok := leading(s.projects.first, p.name); ok {
-		p.domain = s.projects.first[domain]
-	}
-	return p
+func (p *project) roll(i int) {
+	s := p.sim
+	at, _ := s.names[projects].parts(i)
+	*p = project{sim: s, index: i, name: s.names[projects].name(i), domain: s.words.Domains[at[0]]}
 }
 
-func (s *Simulator) writeProject(b []byte, p project) []byte {
-	p.byDefault, p.clusters = p.name == "default", s.clusters > 0
-	p.created, p.version = created(p.index), 57+p.index
+func (p *project) head(h *head) { *h = head{name: p.name, namespace: "argocd", project: p.name} }
+
+func (p *project) write(b []byte) []byte {
+	p.byDefault, p.clusters = p.name == "default", p.sim.clusters > 0
+	p.created, p.version, p.roles = created(p.index), 57+p.index, nil
 	actions := []string{"get", "sync", "update", "override", "action/*", "delete/*/Pod/*"}
 	for i, name := range []string{"admin", "ci", "deployer", "read-only"} {
 		p.roles = append(p.roles, role{name, p.name, slices.Concat(actions[i:], actions[:i]), i%2 == 0})
 	}
-	return s.render(b, "project", &p, p.index, roll(s.seed, partProject, uint64(p.index)))
+	return p.sim.render(b, "project", p, p.index, roll(p.sim.seed, partProject, uint64(p.index)))
 }
 
-// writeDetailed writes the answer of /detailed: the project, its repositories and clusters.
-func (s *Simulator) writeDetailed(b, body []byte, name string) []byte {
-	b = append(append(b, `{"project":`...), body...)
-	b = append(b, `,"repositories":[`...)
-	none := len(b)
-	for _, r := range s.repositories() {
-		if r.project == name {
-			b = append(s.writeRepository(b, r), ',')
+// detailed is a project with its repositories.
+type detailed struct {
+	body         []byte
+	repositories []repository
+}
+
+func getDetailed(c *call) error {
+	f, err := c.object(projects)
+	if err != nil {
+		return err
+	}
+	v := detailed{body: f.write(nil)}
+	for _, r := range c.repositories() {
+		if r.project == f.name {
+			v.repositories = append(v.repositories, r)
 		}
 	}
-	if len(b) == none {
-		return append(b[:none-len(`,"repositories":[`)], '}')
+	return c.answer(c.render(nil, "detailed", &v, 0, dice{}))
+}
+
+// windows returns the sync windows of a project.
+func (s *Simulator) windows(name string) []obj {
+	var p struct {
+		Spec struct{ SyncWindows []obj }
 	}
-	b[len(b)-1] = ']'
-	return append(b, '}')
+	f, ok := s.find(projects, "argocd", name)
+	if !ok || json.Unmarshal(f.write(nil), &p) != nil {
+		return nil // a project somebody stored with something else there has none
+	}
+	return p.Spec.SyncWindows
 }

@@ -9,7 +9,7 @@ type repository struct {
 // repositories returns 24, as in the recorded installation.
 func (s *Simulator) repositories() []repository {
 	var all []repository
-	for i, domain := range s.apps.first[:24] {
+	for i, domain := range s.words.Domains[:24] {
 		r := repository{kind: "git", failed: true, insecure: i%4 == 3}
 		switch i % 4 {
 		case 0:
@@ -21,14 +21,10 @@ func (s *Simulator) repositories() []repository {
 		default:
 			r.url, r.kind, r.oci, r.failed = "registry.corp.example.net/charts/"+domain, "helm", true, false
 		}
-		if i%6 == 4 && s.projects.n > 0 {
-			r.project = s.projects.name(i * s.projects.n / 24)
+		if i%6 == 4 && s.names[projects].n > 0 {
+			r.project = s.names[projects].name(i * s.names[projects].n / 24)
 		}
 		all = append(all, r)
 	}
 	return all
-}
-
-func (s *Simulator) writeRepository(b []byte, r repository) []byte {
-	return s.render(b, "repository", &r, 0, dice{})
 }

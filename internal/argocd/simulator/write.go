@@ -2,46 +2,25 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
+	"net/http"
+	"slices"
 	"strconv"
 	"time"
-)
 
-func writes() []written {
-	return []written{
-		{"POST /api/v1/applications", createApplication},
-		{"PATCH /api/v1/applications/{}", patchApplication},
-		{"DELETE /api/v1/applications/{}", deleteApplication},
-		{"PUT /api/v1/applications/{}/spec", updateSpec},
-		{"POST /api/v1/applications/{}/sync", syncApplication},
-		{"POST /api/v1/applications/{}/rollback", rollback},
-		{"DELETE /api/v1/applications/{}/operation", terminate},
-		{"POST /api/v1/applications/{}/resource/actions", runAction},
-		{"POST /api/v1/applications/{}/resource/actions/v2", runAction},
-		{"POST /api/v1/projects", createProject},
-		{"PUT /api/v1/projects/{}", updateProject},
-		{"DELETE /api/v1/projects/{}", deleteProject},
-		{"POST /api/v1/applicationsets", createSet},
-		{"DELETE /api/v1/applicationsets/{}", deleteSet},
-		{"POST /api/v1/applicationsets/generate", generateSet},
-	}
-}
+	"github.com/plimsoll/plimsoll/internal/lazy"
+)
 
 // obj is a JSON object that is being changed; numbers are json.Number.
 type obj = map[string]any
 
-func parse(body []byte) (obj, error) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	var m obj
-	if err := dec.Decode(&m); err != nil {
-		return nil, err
-	}
-	if m == nil {
+func parse(body []byte) (m obj, err error) {
+	if err = decode(body, &m); m == nil {
 		m = obj{}
 	}
-	return m, nil
+	return m, err
 }
 
 // ensureObject returns the object below the keys and makes what is missing on the way.
@@ -75,64 +54,98 @@ func text(m obj, keys ...string) string {
 	return s
 }
 
+func list(m obj, keys ...string) []any {
+	all, _ := lookup(m, keys...).([]any)
+	return all
+}
+
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// store stores an object as a write left it and returns its bytes.
-func (s *Simulator) store(k kind, m obj, generated bool) ([]byte, error) {
-	number := s.revision.Add(1)
-	ensureObject(m, "metadata")["resourceVersion"] = strconv.FormatInt(number, 10)
-	body := marshal(m)
-	h := headOf(body)
-	e := &entry{head: h, key: h.namespace + "/" + h.name, body: body}
-	if err := s.stored[k].put(e, generated); err != nil {
-		return nil, err
-	}
-	return body, nil
+// open reads the object, so that it can be changed.
+func (f *found) open() (err error) {
+	f.m, err = parse(f.write(nil))
+	return err
 }
 
-// target is an object that a call is about to change. The simulator's writing lock is held
-// until done.
-type target struct {
-	found
-
-	m obj
-}
-
-// forWriting finds the application and locks it, with all others, against other writes.
-func (c *call) forWriting(namespace, project, action string) (t *target, done func(), err error) {
-	c.writing.Lock()
-	if namespace == "" {
-		namespace = c.query.Get("appNamespace")
-	}
-	if project == "" {
-		project = c.query.Get("project")
-	}
-	f, err := c.application(namespace, project)
-	if err == nil && !c.canChange(f.project) {
-		err = c.permissionDenied("applications", action, f.project+"/"+f.name)
-	}
-	t = &target{found: f}
-	if err == nil {
-		t.m, err = parse(c.bodyOf(f))
-	}
-	if err != nil {
-		c.writing.Unlock()
-		return nil, nil, err
-	}
-	return t, c.writing.Unlock, nil
-}
-
-func (c *call) save(t *target) ([]byte, error) {
-	return c.store(t.kind, t.m, t.index >= 0)
+// save stores an object as a write left it.
+func (s *Simulator) save(f *found) error {
+	ensureObject(f.m, "metadata")["resourceVersion"] = strconv.FormatInt(s.revision.Add(1), 10)
+	body := marshal(f.m)
+	return s.stored[f.kind].put(&found{head: headOf(body), kind: f.kind, index: f.index, body: body})
 }
 
 // saved saves and answers with the object.
-func (c *call) saved(t *target) error {
-	body, err := c.save(t)
-	if err != nil {
+func (c *call) saved(f *found) error {
+	if err := c.save(f); err != nil {
 		return err
 	}
-	return c.answer(body)
+	return c.answer(marshal(f.m))
+}
+
+// done saves and answers with nothing.
+func (c *call) done(f *found) error {
+	if err := c.save(f); err != nil {
+		return err
+	}
+	return c.answer([]byte(`{}`))
+}
+
+// request is the body of a write of an application; each call has some of it.
+type request struct {
+	AppNamespace, Project string
+
+	Revision      string
+	DryRun, Prune bool
+	Strategy      obj
+	Resources     []struct{ Group, Kind, Name, Namespace string }
+	SyncOptions   *struct{ Items []string }
+	ID            json.Number
+
+	Patch, PatchType string
+
+	Group, Kind, Namespace, ResourceName, Action string
+
+	spec obj
+}
+
+// readRequest reads what a write of an application asks for. Two calls have another body: the specification, and an action alone with
+// the rest in the query.
+func (c *call) readRequest(action string) (q request, err error) {
+	switch {
+	case c.r.Method == http.MethodPut:
+		q.spec = obj{}
+		err = c.read(&q.spec)
+	case action == "action" && json.Unmarshal(c.sent, &q.Action) == nil:
+		q.Group, q.Kind, q.Namespace, q.ResourceName = c.query.Get("group"), c.query.Get("kind"), c.query.Get("namespace"), c.query.Get("resourceName")
+	case c.r.Method != http.MethodDelete:
+		err = c.read(&q)
+	}
+	return q, err
+}
+
+// changing finds the application that a write is about, and refuses those who may not change it.
+func changing(action string, change func(c *call, f *found, q *request) error) func(*call) error {
+	return func(c *call) error {
+		q, err := c.readRequest(action)
+		if err != nil {
+			return err
+		}
+		f, err := c.application(cmp.Or(q.AppNamespace, c.query.Get("appNamespace")), cmp.Or(q.Project, c.query.Get("project")))
+		if err != nil {
+			return err
+		}
+		if !c.canChange(f.project) {
+			asked := action
+			if q.Action != "" {
+				asked += "/" + q.Group + "/" + q.Kind + "/" + q.Action
+			}
+			return c.permissionDenied("applications", asked, f.project+"/"+f.name)
+		}
+		if err := f.open(); err != nil {
+			return err
+		}
+		return change(c, &f, &q)
+	}
 }
 
 // refresh compares an application anew, which nothing but its times shows.
@@ -143,12 +156,11 @@ func (c *call) refresh(f found) (found, error) {
 	if !ok {
 		return f, denied()
 	}
-	m, err := parse(c.bodyOf(f))
-	if err != nil {
+	if err := f.open(); err != nil {
 		return f, err
 	}
-	ensureObject(m, "status")["reconciledAt"] = now()
-	_, err = c.save(&target{f, m})
+	ensureObject(f.m, "status")["reconciledAt"] = now()
+	err := c.save(&f)
 	f, _ = c.find(applications, f.namespace, f.name)
 	return f, err
 }
@@ -159,34 +171,25 @@ func (c *call) create(k kind, m obj, upsert bool, different string) error {
 	f, exists := c.find(k, space(text(m, "metadata", "namespace")), text(m, "metadata", "name"))
 	if !exists {
 		c.fillMetadata(m)
-		return c.saved(&target{f, m})
+		f.m = m
+		return c.saved(&f)
 	}
-	old, err := parse(c.bodyOf(f))
-	if err != nil {
+	if err := f.open(); err != nil {
 		return err
 	}
-	if !same(old["spec"], m["spec"]) {
+	if !same(f.m["spec"], m["spec"]) {
 		if !upsert {
 			return refuse(invalidArgument, "%s", different)
 		}
-		merge(old, m)
+		merge(f.m, m)
 	}
-	return c.saved(&target{f, old})
-}
-
-// update merges what a request says into an object, unless it means an older one.
-func (c *call) update(t *target, m obj, plural string) error {
-	if want := text(m, "metadata", "resourceVersion"); want != "" && want != text(t.m, "metadata", "resourceVersion") {
-		return refuse(aborted, "Operation cannot be fulfilled on %s.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", plural, t.name)
-	}
-	merge(t.m, m)
-	return c.saved(t)
+	return c.saved(&f)
 }
 
 // remove deletes an object and says so.
-func (c *call) remove(f found) error {
+func (c *call) remove(f *found) error {
 	c.revision.Add(1)
-	if err := c.stored[f.kind].put(&entry{head: f.head, key: f.namespace + "/" + f.name}, f.index >= 0); err != nil {
+	if err := c.stored[f.kind].put(&found{head: f.head, kind: f.kind, index: f.index}); err != nil {
 		return err
 	}
 	return c.answer([]byte(`{}`))
@@ -194,62 +197,48 @@ func (c *call) remove(f found) error {
 
 // valid checks an application as the server does before it stores one.
 func (c *call) valid(m obj) error {
-	name, project := text(m, "metadata", "name"), text(m, "spec", "project")
-	if project == "" {
-		project = "default"
-	}
-	if !c.exists(projects, project) {
-		return refuse(invalidArgument, "app is not allowed in project %q, or the project does not exist", project)
-	}
-	if name == "" {
-		return refuse(unknown, "error while validating and normalizing app: resource name may not be empty")
-	}
-	if !dnsName(name) {
-		return refuse(invalidArgument, "error while validating and normalizing app: Application.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", name, name)
+	name, project := text(m, "metadata", "name"), cmp.Or(text(m, "spec", "project"), "default")
+	invalid := func(format string, args ...any) error {
+		return refuse(invalidArgument, "application "+format, args...)
 	}
 	server, cluster := text(m, "spec", "destination", "server"), text(m, "spec", "destination", "name")
 	switch {
+	case !c.exists(projects, project):
+		return refuse(invalidArgument, "app is not allowed in project %q, or the project does not exist", project)
+	case name == "":
+		return refuse(unknown, "error while validating and normalizing app: resource name may not be empty")
+	case !dnsName(name):
+		return refuse(invalidArgument, "error while validating and normalizing app: Application.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", name, name)
 	case server == "" && cluster == "":
-		return refuse(invalidArgument, "application destination spec for %s is invalid: Destination server missing from app spec", name)
+		return invalid("destination spec for %s is invalid: Destination server missing from app spec", name)
 	case server != "" && cluster != "":
-		return refuse(invalidArgument, "application destination spec for %s is invalid: application destination can't have both name and server defined: %s %s", name, cluster, server)
+		return invalid("destination spec for %s is invalid: application destination can't have both name and server defined: %s %s", name, cluster, server)
 	}
 	if _, ok := c.findCluster(cluster, server); !ok {
 		if server != "" {
-			return refuse(invalidArgument, "application destination spec for %s is invalid: error getting cluster by server %q: rpc error: code = NotFound desc = cluster %q not found", name, server, server)
+			return invalid("destination spec for %s is invalid: error getting cluster by server %q: rpc error: code = NotFound desc = cluster %q not found", name, server, server)
 		}
-		return refuse(invalidArgument, "application destination spec for %s is invalid: unable to find destination server: there are no clusters with this name: %s", name, cluster)
+		return invalid("destination spec for %s is invalid: unable to find destination server: there are no clusters with this name: %s", name, cluster)
 	}
-	sources, _ := lookup(m, "spec", "sources").([]any)
+	sources := list(m, "spec", "sources")
 	if source, ok := lookup(m, "spec", "source").(obj); ok {
 		sources = append(sources, source)
 	}
-	if len(sources) == 0 {
-		return refuse(invalidArgument, "application spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
-	}
-	for _, source := range sources {
+	incomplete := func(source any) bool {
 		src, _ := source.(obj)
-		if text(src, "repoURL") == "" || text(src, "path") == "" && text(src, "chart") == "" && text(src, "ref") == "" {
-			return refuse(invalidArgument, "application spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
-		}
+		return text(src, "repoURL") == "" || text(src, "path")+text(src, "chart")+text(src, "ref") == ""
+	}
+	if len(sources) == 0 || slices.ContainsFunc(sources, incomplete) {
+		return invalid("spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
 	}
 	ensureObject(m, "spec")["project"] = project
 	return nil
 }
 
 // dnsName reports whether Kubernetes takes a name for an object.
-func dnsName(name string) bool {
-	if len(name) == 0 || len(name) > 253 {
-		return false
-	}
-	for i := range len(name) {
-		ok := name[i] >= 'a' && name[i] <= 'z' || name[i] >= '0' && name[i] <= '9'
-		if !ok && (i == 0 || i == len(name)-1 || name[i] != '-' && name[i] != '.') {
-			return false
-		}
-	}
-	return true
-}
+func dnsName(name string) bool { return len(name) <= 253 && dnsNames().MatchString(name) }
+
+var dnsNames = lazy.Regexp(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 
 // fillMetadata adds the metadata that the API server of Kubernetes adds to a new object.
 func (s *Simulator) fillMetadata(m obj) {
@@ -276,12 +265,7 @@ func createApplication(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	project := text(m, "spec", "project")
-	if project == "" {
-		project = "default"
-	}
+	project := cmp.Or(text(m, "spec", "project"), "default")
 	if !c.canChange(project) {
 		return c.permissionDenied("applications", "create", project+"/"+text(m, "metadata", "name"))
 	}
@@ -309,46 +293,60 @@ func merge(old, m obj) {
 	}
 }
 
-func updateSpec(c *call) error {
-	spec := obj{}
-	if err := c.read(&spec); err != nil {
-		return err
-	}
-	t, done, err := c.forWriting("", "", "update")
-	if err != nil {
-		return err
-	}
-	defer done()
-	t.m["spec"] = spec
-	if err := c.valid(t.m); err != nil {
-		return err
-	}
-	if _, err := c.save(t); err != nil {
-		return err
-	}
-	return c.answer(marshal(spec))
-}
-
-func deleteApplication(c *call) error {
-	cascade, policy := true, c.query.Get("propagationPolicy")
-	if c.query.Get("cascade") != "" {
-		var err error
-		if cascade, err = c.flag("cascade"); err != nil {
-			return err
+// mergePatch applies RFC 7396.
+func mergePatch(m, patch obj) {
+	for key, value := range patch {
+		switch v := value.(type) {
+		case nil:
+			delete(m, key)
+		case obj:
+			mergePatch(ensureObject(m, key), v)
+		default:
+			m[key] = v
 		}
 	}
-	t, done, err := c.forWriting("", "", "delete")
+}
+
+func patchApplication(c *call, f *found, q *request) error {
+	if q.PatchType != "merge" {
+		return refuse(invalidArgument, "Patch type '%s' is not supported", q.PatchType)
+	}
+	patch, err := parse([]byte(q.Patch))
+	if err != nil {
+		return refuse(unknown, "error calculating merge patch: Invalid JSON Patch")
+	}
+	mergePatch(f.m, patch)
+	meta := ensureObject(f.m, "metadata")
+	meta["name"], meta["namespace"] = f.name, f.namespace
+	if err := c.valid(f.m); err != nil {
+		return err
+	}
+	return c.saved(f)
+}
+
+func updateSpec(c *call, f *found, q *request) error {
+	f.m["spec"] = q.spec
+	if err := c.valid(f.m); err != nil {
+		return err
+	}
+	if err := c.save(f); err != nil {
+		return err
+	}
+	return c.answer(marshal(q.spec))
+}
+
+func deleteApplication(c *call, f *found, _ *request) error {
+	policy := c.query.Get("propagationPolicy")
+	cascade, err := c.flag("cascade")
 	if err != nil {
 		return err
 	}
-	defer done()
-	if !cascade && policy != "" {
+	if !cascade && c.query.Get("cascade") != "" && policy != "" {
 		return refuse(invalidArgument, "cannot set propagation policy when cascading is disabled")
 	}
 	switch policy {
 	case "", "foreground", "background", "orphan":
-	default:
-		return refuse(invalidArgument, "invalid propagation policy: %s", policy)
+		return c.remove(f)
 	}
-	return c.remove(t.found)
+	return refuse(invalidArgument, "invalid propagation policy: %s", policy)
 }

@@ -23,8 +23,6 @@ func createProject(c *call) error {
 	if !dnsName(name) {
 		return refuse(invalidArgument, "AppProject.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'", name, name)
 	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
 	ensureObject(q.Project, "metadata")["namespace"] = "argocd"
 	ensureObject(q.Project, "status")
 	return c.create(projects, q.Project, q.Upsert, `existing project spec is different; use upsert flag to force update; difference in keys "spec"`)
@@ -38,8 +36,6 @@ func updateProject(c *call) error {
 	if q.Project == nil {
 		return refuse(invalidArgument, "missing payload 'project' in request")
 	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
 	f, err := c.object(projects)
 	if err != nil {
 		return err
@@ -47,31 +43,31 @@ func updateProject(c *call) error {
 	if !c.canChange(f.name) {
 		return c.permissionDenied("projects", "update", f.name)
 	}
-	old, err := parse(c.bodyOf(f))
-	if err != nil {
+	if err := f.open(); err != nil {
 		return err
 	}
-	return c.update(&target{f, old}, q.Project, "appprojects")
+	if want := text(q.Project, "metadata", "resourceVersion"); want != "" && want != text(f.m, "metadata", "resourceVersion") {
+		return refuse(aborted, "Operation cannot be fulfilled on appprojects.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", f.name)
+	}
+	merge(f.m, q.Project)
+	return c.saved(&f)
 }
 
 func deleteProject(c *call) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
 	f, err := c.object(projects)
 	if err != nil {
 		return err
 	}
-	name := f.name
 	if c.user != nil {
-		return c.permissionDenied("projects", "delete", name)
+		return c.permissionDenied("projects", "delete", f.name)
 	}
-	if name == "default" {
-		return refuse(invalidArgument, "name '%s' is reserved and cannot be deleted", name)
+	if f.name == "default" {
+		return refuse(invalidArgument, "name '%s' is reserved and cannot be deleted", f.name)
 	}
-	if n := c.Counts().ByProject[name]; n > 0 {
+	if n := c.Counts().ByProject[f.name]; n > 0 {
 		return refuse(invalidArgument, "project is referenced by %d applications", n)
 	}
-	return c.remove(f)
+	return c.remove(&f)
 }
 
 func (c *call) validSet(m obj) error {
@@ -104,8 +100,6 @@ func createSet(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
 	if err := c.validSet(m); err != nil {
 		return err
 	}
@@ -126,8 +120,6 @@ func createSet(c *call) error {
 }
 
 func deleteSet(c *call) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
 	f, ok := c.find(applicationsets, space(c.query.Get("appsetNamespace")), c.args[0])
 	if !ok {
 		return refuse(notFound, "error getting ApplicationSets: applicationsets.argoproj.io %q not found", c.args[0])
@@ -135,7 +127,7 @@ func deleteSet(c *call) error {
 	if !c.canChange(f.project) {
 		return c.permissionDenied("applicationsets", "delete", f.project+"/"+f.name)
 	}
-	return c.remove(f)
+	return c.remove(&f)
 }
 
 // maxGenerated bounds what one set may become.
@@ -144,7 +136,7 @@ const maxGenerated = 1000
 // generate makes the applications of a set with list and clusters generators; others would
 // ask a repository or a code host, which there is none of.
 func (c *call) generate(m obj) ([]obj, error) {
-	generators, _ := lookup(m, "spec", "generators").([]any)
+	generators := list(m, "spec", "generators")
 	if len(generators) == 0 {
 		return nil, refuse(unknown, "unable to generate Applications of ApplicationSet: no generators in the spec")
 	}
@@ -159,7 +151,7 @@ func (c *call) generate(m obj) ([]obj, error) {
 		for _, row := range rows {
 			var pairs []string
 			for key, value := range row {
-				plain := quoted(fmt.Sprint(value))
+				plain := string(appendQuoted(nil, fmt.Sprint(value)))
 				pairs = append(pairs, "{{"+key+"}}", plain, "{{ "+key+" }}", plain, "{{."+key+"}}", plain, "{{ ."+key+" }}", plain)
 			}
 			app, err := parse([]byte(strings.NewReplacer(pairs...).Replace(string(marshal(template)))))
@@ -178,9 +170,8 @@ func (c *call) generate(m obj) ([]obj, error) {
 
 func (c *call) parameters(generator obj) ([]obj, error) {
 	var rows []obj
-	if list, ok := generator["list"].(obj); ok {
-		elements, _ := list["elements"].([]any)
-		for _, e := range elements {
+	if fixed, ok := generator["list"].(obj); ok {
+		for _, e := range list(fixed, "elements") {
 			if row, ok := e.(obj); ok {
 				rows = append(rows, row)
 			}
@@ -191,8 +182,8 @@ func (c *call) parameters(generator obj) ([]obj, error) {
 		labels, _ := lookup(selected, "selector", "matchLabels").(obj)
 		for i := range min(c.clusters, maxGenerated) {
 			cl := c.cluster(i)
-			if env, has := labels["env"]; !has || env == cl.env {
-				rows = append(rows, obj{"name": cl.name, "server": cl.server, "url": cl.server, "env": cl.env, "cluster": cl.name})
+			if env, has := labels["env"]; !has || env == cl.Env {
+				rows = append(rows, obj{"name": cl.Name, "server": cl.Server, "url": cl.Server, "env": cl.Env, "cluster": cl.Name})
 			}
 		}
 		return rows, nil
