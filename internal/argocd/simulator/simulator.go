@@ -51,7 +51,7 @@ type Access struct {
 type Faults struct {
 	Latency     time.Duration // before the first byte of every answer
 	PerItem     time.Duration // before every object of a list
-	CutAfter    int         // bytes of a list, uncompressed; then the connection is closed
+	CutAfter    int           // bytes of a list, uncompressed; then the connection is closed
 	Status      int           // answer of everything below /api/v1: 401, 403, 500, 502, …
 	HalfStarted int           // so many lists answer null and no version first
 	HTML        bool          // a login page in place of every answer
