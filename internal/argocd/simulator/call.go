@@ -30,7 +30,7 @@ type call struct {
 
 // authenticate finds out who asks. What the server says of a token that is no JWT differs
 // from what it says of one with a wrong signature.
-func (c *call) authenticate() error {
+func (c *call) authenticate() *refusal {
 	token, bearer := strings.CutPrefix(c.r.Header.Get("Authorization"), "Bearer ")
 	if !bearer {
 		token = ""
@@ -73,50 +73,48 @@ func (c *call) username() string {
 	return c.user.Name
 }
 
-// permissionDenied returns the long form of "permission denied" that the calls about projects return.
-func (c *call) permissionDenied(resource, action, object string) error {
-	return refuse(permissionDenied, "permission denied: %s, %s, %s, sub: %s, iat: 2026-11-20T09:53:47Z", resource, action, object, c.username())
+// deny refuses with the long form of "permission denied" that the calls about projects have.
+func (c *call) deny(resource, action, object string) {
+	fail(permissionDenied, "permission denied: %s, %s, %s, sub: %s, iat: 2026-11-20T09:53:47Z", resource, action, object, c.username())
 }
 
 // parameter reads a parameter as the gateway does; the zero value stands for one that is not there.
-func parameter[T any](c *call, name string, parse func(string) (T, error)) (v T, err error) {
-	text := c.query.Get(name)
-	if text == "" {
-		return v, nil
+func parameter[T any](c *call, name string, parse func(string) (T, error)) (v T) {
+	if text := c.query.Get(name); text != "" {
+		var err error
+		if v, err = parse(text); err != nil {
+			panic(&refusal{code: invalidArgument, message: err.Error(), early: true})
+		}
 	}
-	if v, err = parse(text); err != nil {
-		return v, malformed(err)
-	}
-	return v, nil
+	return v
 }
 
-func (c *call) flag(name string) (bool, error) { return parameter(c, name, strconv.ParseBool) }
+func (c *call) flag(name string) bool { return parameter(c, name, strconv.ParseBool) }
 
 // maxBody bounds what a request may send; the server's own bound for messages is larger.
 const maxBody = 4 * limit.MiB
 
 // receive reads the body of a request.
-func (c *call) receive() (err error) {
-	c.sent, err = io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, int64(maxBody)))
+func (c *call) receive() {
+	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, int64(maxBody)))
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return refuse(resourceExhausted, "grpc: received message larger than max (more than %d)", large.Limit)
+		fail(resourceExhausted, "grpc: received message larger than max (more than %d)", large.Limit)
 	}
 	if err != nil {
-		return refuse(invalidArgument, "unexpected EOF")
+		fail(invalidArgument, "unexpected EOF")
 	}
-	return nil
+	c.sent = body
 }
 
 // read decodes a request's body, with the errors of encoding/json as the server tells them.
-func (c *call) read(v any) error {
+func (c *call) read(v any) {
 	if len(bytes.TrimSpace(c.sent)) == 0 {
-		return nil
+		return
 	}
 	if err := decode(c.sent, v); err != nil {
-		return refuse(invalidArgument, "%v", err)
+		fail(invalidArgument, "%v", err)
 	}
-	return nil
 }
 
 // decode reads the JSON that text begins with; numbers stay as they are written.

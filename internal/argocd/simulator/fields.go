@@ -35,8 +35,8 @@ func (c *call) selectFields(query string) (s selection, ok bool) {
 }
 
 // write writes the selected paths of an application.
-func (s selection) write(b []byte, f *found) ([]byte, error) {
-	leaf, err := s.leaf(f)
+func (s selection) write(b []byte, f *found) []byte {
+	leaf := s.leaf(f)
 	b = append(b, '{')
 	var open []string
 	for _, path := range s {
@@ -63,7 +63,7 @@ func (s selection) write(b []byte, f *found) ([]byte, error) {
 	for range open {
 		b = append(b, '}')
 	}
-	return append(b, '}'), err
+	return append(b, '}')
 }
 
 func comma(b []byte) []byte {
@@ -74,17 +74,17 @@ func comma(b []byte) []byte {
 }
 
 // leaf returns the function that appends the value of a path, or nothing where the field is left out.
-func (s selection) leaf(f *found) (func(b []byte, path []string) []byte, error) {
+func (s selection) leaf(f *found) func(b []byte, path []string) []byte {
 	if a, ok := f.made.(*application); ok {
 		if s.filled() {
 			a.fill()
 		}
 		return func(b []byte, path []string) []byte {
 			return a.sim.render(b, fieldSection+strings.Join(path, "."), a, int(a.index), dice{})
-		}, nil
+		}
 	}
-	m, err := parse(f.body)
-	return func(b []byte, path []string) []byte { return leafOf(b, m, path) }, err
+	m := f.parsed()
+	return func(b []byte, path []string) []byte { return leafOf(b, m, path) }
 }
 
 // filled reports whether one of the fields is made of what only fill rolls.
@@ -143,13 +143,10 @@ func (p pruning) prune(path string, v any) {
 }
 
 // write writes what is kept of a project.
-func (p pruning) write(b []byte, f *found) ([]byte, error) {
-	m, err := parse(f.write(nil))
-	if err != nil {
-		return b, err
-	}
+func (p pruning) write(b []byte, f *found) []byte {
+	m := f.parsed()
 	if _, whole := p.keep("items"); !whole {
 		p.prune("items", m)
 	}
-	return append(b, marshal(m)...), nil
+	return append(b, marshal(m)...)
 }

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,22 +16,21 @@ type filter struct {
 }
 
 // wants reads the parameters that the server honours for a kind; it ignores all others.
-func (c *call) wants(k kind) (f filter, err error) {
+func (c *call) wants(k kind) (f filter) {
 	switch k {
 	case projects:
-		return f, nil
+		return f
 	case applications:
 		f.name, f.repo, f.space = c.query.Get("name"), c.query.Get("repo"), c.query.Get("appNamespace")
 	case applicationsets:
-		if f.space = c.query.Get("appsetNamespace"); f.space == "" {
-			f.space = c.query.Get("appSetNamespace")
-		}
+		f.space = cmp.Or(c.query.Get("appsetNamespace"), c.query.Get("appSetNamespace"))
 	}
 	f.projects = append(slices.Clone(c.query["projects"]), c.query["project"]...)
+	var err error
 	if f.labels, err = parseSelector(c.query.Get("selector")); err != nil {
-		return f, refuse(unknown, "error parsing the selector: %v", err)
+		fail(unknown, "error parsing the selector: %v", err)
 	}
-	return f, nil
+	return f
 }
 
 func (f *filter) takes(h *head) bool {
@@ -43,7 +43,7 @@ func (f *filter) takes(h *head) bool {
 
 // list writes the frame of a list around the objects that all writes: "items" is null when
 // there are none. With metaLast the metadata follows, as where fields were selected.
-func (c *call) list(k kind, meta string, metaLast bool, all func(s *sink)) error {
+func (c *call) list(k kind, meta string, metaLast bool, all func(s *sink)) {
 	c.lists[k].Add(1)
 	s := c.sink()
 	s.list = true
@@ -65,33 +65,29 @@ func (c *call) list(k kind, meta string, metaLast bool, all func(s *sink)) error
 		s.b = cat(s.b, `,"metadata":`, meta)
 	}
 	s.b = append(s.b, '}')
-	return s.end()
+	s.flush()
 }
 
 func (c *call) meta() string {
 	return `{"resourceVersion":"` + strconv.FormatInt(c.revision.Load(), 10) + `"}`
 }
 
-func listObjects(k kind) func(*call) error {
-	return func(c *call) error {
-		f, err := c.wants(k)
-		if err != nil {
-			return err
-		}
-		write, meta := func(b []byte, o *found) ([]byte, error) { return o.write(b), nil }, c.meta()
-		fields := c.query.Get("fields")
+func listObjects(k kind) func(*call) {
+	return func(c *call) {
+		f, meta, fields, write := c.wants(k), c.meta(), c.query.Get("fields"), (*found).write
 		switch {
 		case fields == "" || k == applicationsets:
 			fields = ""
 		case k == applications:
 			chosen, ok := c.selectFields(fields)
 			if !ok {
-				return c.failFields()
+				c.failFields()
+				return
 			}
-			write = chosen.write
+			write = func(o *found, b []byte) []byte { return chosen.write(b, o) }
 		default:
 			p := pruning(strings.Split(fields, ","))
-			write = p.write
+			write = func(o *found, b []byte) []byte { return p.write(b, o) }
 			if keep, _ := p.keep("metadata"); !keep {
 				meta = ""
 			}
@@ -100,35 +96,33 @@ func listObjects(k kind) func(*call) error {
 				if meta != "" {
 					meta = `"metadata":` + meta
 				}
-				return c.answer([]byte(`{` + meta + `}`))
+				c.answer([]byte(`{` + meta + `}`))
+				return
 			}
 		}
-		return c.list(k, meta, fields != "", func(s *sink) {
-			c.walk(k, func(o *found) bool {
-				if !c.canRead(o.project) || !f.takes(&o.head) {
-					return true
+		c.list(k, meta, fields != "", func(s *sink) {
+			c.walk(k, func(o *found) {
+				if c.canRead(o.project) && f.takes(&o.head) {
+					s.item()
+					s.b = write(o, s.b)
 				}
-				if s.item() {
-					s.b, s.err = write(s.b, o)
-				}
-				return s.err == nil
 			})
 		})
 	}
 }
 
 // failFields answers a list of applications as 3.5.1 does where it fails to build the answer.
-func (c *call) failFields() error {
+func (c *call) failFields() {
 	c.lists[applications].Add(1)
 	s := c.sink()
 	c.w.WriteHeader(http.StatusInternalServerError)
 	s.b = append(s.b, `{"error": "failed to marshal error message"}`...)
-	return s.end()
+	s.flush()
 }
 
-func listClusters(c *call) error {
+func listClusters(c *call) {
 	name, server := c.query.Get("name"), c.query.Get("server")
-	return c.list(clusters, "{}", false, func(s *sink) {
+	c.list(clusters, "{}", false, func(s *sink) {
 		if c.user != nil {
 			return
 		}
@@ -137,15 +131,13 @@ func listClusters(c *call) error {
 			if name != "" && cl.Name != name || server != "" && cl.Server != server {
 				continue
 			}
-			if !s.item() {
-				return
-			}
+			s.item()
 			s.b = c.writeCluster(s.b, cl)
 		}
 	})
 }
 
-func listRepositories(c *call) error {
+func listRepositories(c *call) {
 	s := c.sink()
 	s.b = append(s.b, `{"metadata":{},"items":`...)
 	s.array(func() {
@@ -153,12 +145,10 @@ func listRepositories(c *call) error {
 			return
 		}
 		for _, r := range c.repositories() {
-			if !s.item() {
-				return
-			}
+			s.item()
 			s.b = c.render(s.b, "repository", &r, 0, dice{})
 		}
 	})
 	s.b = append(s.b, '}')
-	return s.end()
+	s.flush()
 }

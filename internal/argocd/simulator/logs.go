@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,26 +33,20 @@ type logQuery struct {
 	follow, previous   bool
 }
 
-func (c *call) logQuery() (q logQuery, err error) {
-	q.container = c.query.Get("container")
-	q.filter, q.inverse = strings.CutPrefix(c.query.Get("filter"), "!")
+func (c *call) logQuery() logQuery {
 	whole := func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
-	for name, into := range map[string]*int64{"tailLines": &q.tail, "sinceSeconds": &q.since} {
-		if *into, err = parameter(c, name, whole); err != nil {
-			return q, err
-		}
+	q := logQuery{
+		container: cmp.Or(c.query.Get("container"), "app"), tail: parameter(c, "tailLines", whole), since: parameter(c, "sinceSeconds", whole),
+		follow: c.flag("follow"), previous: c.flag("previous"), matchCase: c.flag("matchCase"),
 	}
-	for name, into := range map[string]*bool{"follow": &q.follow, "previous": &q.previous, "matchCase": &q.matchCase} {
-		if *into, err = c.flag(name); err != nil {
-			return q, err
-		}
-	}
+	q.filter, q.inverse = strings.CutPrefix(c.query.Get("filter"), "!")
 	if text := c.query.Get("untilTime"); text != "" {
+		var err error
 		if q.until, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return q, refuse(invalidArgument, "invalid untilTime parameter value: %v", err)
+			fail(invalidArgument, "invalid untilTime parameter value: %v", err)
 		}
 	}
-	return q, nil
+	return q
 }
 
 func (q *logQuery) takes(text string) bool {
@@ -68,15 +63,9 @@ func (q *logQuery) takes(text string) bool {
 // maxLogPods is the server's bound on pods in one call.
 const maxLogPods = 10
 
-func getLogs(c *call) error {
-	q, err := c.logQuery()
-	if err != nil {
-		return err
-	}
-	_, t, err := c.content()
-	if err != nil {
-		return err
-	}
+func getLogs(c *call) {
+	q := c.logQuery()
+	_, t := c.content()
 	name, ofPods := c.query.Get("podName"), c.query.Get("kind") == "Pod"
 	var pods []string
 	for _, o := range t.objects {
@@ -89,24 +78,21 @@ func getLogs(c *call) error {
 			}
 		}
 	}
-	if q.container == "" {
-		q.container = "app"
-	}
 	switch {
 	case len(pods) > maxLogPods:
-		return refuse(invalidArgument, "max pods to view logs are reached. Please provide more granular query")
+		fail(invalidArgument, "max pods to view logs are reached. Please provide more granular query")
 	case len(pods) == 0 && name != "":
-		return refuse(invalidArgument, "pod %s not found as part of application %s", name, t.name)
+		fail(invalidArgument, "pod %s not found as part of application %s", name, t.name)
 	case len(pods) > 0 && q.container != "app" && q.container != "proxy":
-		return refuse(invalidArgument, "container %s is not valid for pod %s", q.container, pods[0])
+		fail(invalidArgument, "container %s is not valid for pod %s", q.container, pods[0])
 	case len(pods) > 0 && q.previous:
-		return refuse(invalidArgument, "previous terminated container %q in pod %q not found", q.container, pods[0])
+		fail(invalidArgument, "previous terminated container %q in pod %q not found", q.container, pods[0])
 	}
-	return c.tail(pods, q)
+	c.tail(pods, q)
 }
 
 // tail writes the lines of the pods in the order of time, and then follows.
-func (c *call) tail(pods []string, q logQuery) error {
+func (c *call) tail(pods []string, q logQuery) {
 	s := c.sink()
 	lengths := make([]int, len(pods))
 	var lines []line
@@ -129,11 +115,9 @@ func (c *call) tail(pods []string, q logQuery) error {
 		lines = slices.DeleteFunc(lines, func(l line) bool { return l.at.After(q.until) })
 	}
 	c.tell(s, q, lines)
-	for q.follow && len(pods) > 0 && s.err == nil {
+	for q.follow && len(pods) > 0 {
 		s.push()
-		if !wait(c.r.Context(), c.logEvery) {
-			return c.r.Context().Err()
-		}
+		pause(c.r.Context(), c.logEvery)
 		lines = lines[:0]
 		for i, pod := range pods {
 			lines = append(lines, line{pod: pod, number: lengths[i], at: time.Now()})
@@ -142,7 +126,7 @@ func (c *call) tail(pods []string, q logQuery) error {
 		c.tell(s, q, lines)
 	}
 	c.tell(s, logQuery{}, []line{{at: time.Now(), last: true}})
-	return s.end()
+	s.flush()
 }
 
 // tell writes those of the lines that a query takes, each as an event. Only their text is made.

@@ -34,11 +34,8 @@ type compared struct {
 }
 
 // getManaged compares live and target of each resource. The query may name one.
-func getManaged(c *call) error {
-	_, t, err := c.content()
-	if err != nil {
-		return err
-	}
+func getManaged(c *call) {
+	_, t := c.content()
 	s := c.sink()
 	s.b = append(s.b, `{"items":`...)
 	s.array(func() {
@@ -46,9 +43,7 @@ func getManaged(c *call) error {
 			if !c.asked(&o, "name") {
 				continue
 			}
-			if !s.item() {
-				return
-			}
+			s.item()
 			v := compared{group: o.Group, kind: o.Kind, namespace: o.Namespace, name: o.Name, modified: o.Status == "OutOfSync"}
 			v.target, v.predicted = c.manifest(t.name, &o, false, false), c.manifest(t.name, &o, true, false)
 			v.live = c.manifest(t.name, &o, true, v.modified && !o.RequiresPruning)
@@ -65,7 +60,7 @@ func getManaged(c *call) error {
 		s.b = append(s.b[:0], '{')
 	}
 	s.b = append(s.b, '}')
-	return s.end()
+	s.flush()
 }
 
 // asked reports whether the query names an object, or nothing at all. name is the parameter that has its name.
@@ -78,42 +73,33 @@ func (c *call) asked(o *object, name string) bool {
 	return true
 }
 
-func getManifests(c *call) error {
-	_, t, err := c.content()
-	if err != nil {
-		return err
-	}
+func getManifests(c *call) {
+	_, t := c.content()
 	var manifests []string
 	for _, o := range t.objects {
 		manifests = append(manifests, c.manifest(t.name, &o, false, false))
 	}
 	d := c.diceOf(t.name, &object{Kind: "Manifests"})
-	return c.answer(cat(nil, `{"manifests":`, string(marshal(manifests)), `,"revision":"`, d.commit(), `","sourceType":"Helm"}`))
+	c.answer(cat(nil, `{"manifests":`, string(marshal(manifests)), `,"revision":"`, d.commit(), `","sourceType":"Helm"}`))
 }
 
 // resourceNamed finds the resource, or pod below one, that the query names.
-func (c *call) resourceNamed() (app string, o object, err error) {
-	_, t, err := c.content()
-	if err != nil {
-		return "", o, err
-	}
+func (c *call) resourceNamed() (app string, o object) {
+	_, t := c.content()
 	name, kind := c.query.Get("resourceName"), c.query.Get("kind")
 	for _, o := range t.objects {
 		for _, member := range c.family(t.name, &o) {
 			if member.Name == name && member.Kind == kind && c.asked(&member, "resourceName") {
-				return t.name, member, nil
+				return t.name, member
 			}
 		}
 	}
-	return "", o, refuse(invalidArgument, "%s %s %s not found as part of application %s", kind, c.query.Get("group"), name, t.name)
+	panic(refuse(invalidArgument, "%s %s %s not found as part of application %s", kind, c.query.Get("group"), name, t.name))
 }
 
-func getResource(c *call) error {
-	app, o, err := c.resourceNamed()
-	if err != nil {
-		return err
-	}
-	return c.answer(marshal(obj{"manifest": c.manifest(app, &o, true, o.Status == "OutOfSync")}))
+func getResource(c *call) {
+	app, o := c.resourceNamed()
+	c.answer(marshal(obj{"manifest": c.manifest(app, &o, true, o.Status == "OutOfSync")}))
 }
 
 type action struct {
@@ -133,14 +119,11 @@ func actions(kind string) []string {
 	}[kind])
 }
 
-func getActions(c *call) error {
-	app, o, err := c.resourceNamed()
-	if err != nil {
-		return err
-	}
+func getActions(c *call) {
+	app, o := c.resourceNamed()
 	v := c.shown(app, &o)
 	for _, name := range actions(o.Kind) {
 		v.actions = append(v.actions, action{name, strings.ToUpper(name[:1]) + name[1:], name == "scale"})
 	}
-	return c.answer(c.render(nil, "actions", &v, 0, dice{}))
+	c.answer(c.render(nil, "actions", &v, 0, dice{}))
 }

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -66,37 +67,6 @@ func (l *nameSequence) name(i int) string {
 
 // find returns the number of a name.
 func (l *nameSequence) find(name string) (int, bool) {
-	slot, rest := 0, name
-	for _, list := range l.words {
-		i, behind, ok := leading(list, rest)
-		if !ok {
-			return 0, false
-		}
-		slot, rest = slot*len(list)+i, behind
-	}
-	copied := 1
-	if rest != "" {
-		n, err := strconv.Atoi(rest)
-		if err != nil || len(rest) != l.digits || n < 2 || n > l.copies {
-			return 0, false
-		}
-		copied = n
-	}
-	slot = slot*l.copies + copied - 1
-	i := l.from(slot)
-	return i, i < l.n && l.slot(i) == slot
-}
-
-// leading cuts the longest of the words from the front of a name; what is left begins
-// behind the "-".
-func leading(words []string, name string) (index int, rest string, ok bool) {
-	longest := -1
-	for i, w := range words {
-		behind, begins := strings.CutPrefix(name, w)
-		if !begins || len(w) <= longest || behind != "" && (behind[0] != '-' || len(behind) == 1) {
-			continue
-		}
-		index, rest, longest = i, strings.TrimPrefix(behind, "-"), len(w)
-	}
-	return index, rest, longest >= 0
+	i := sort.Search(l.n, func(i int) bool { return l.name(i) >= name })
+	return i, i < l.n && l.name(i) == name
 }

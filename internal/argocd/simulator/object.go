@@ -1,10 +1,9 @@
 package simulator
 
 import (
-	"encoding/json"
-	"strings"
-
-	"github.com/plimsoll/plimsoll/internal/sorting"
+	"cmp"
+	"maps"
+	"slices"
 )
 
 // head holds the fields of an object that filters and counts need.
@@ -85,138 +84,98 @@ func (s *Simulator) exists(k kind, name string) bool {
 }
 
 // walk gives all objects of a kind in the order of their names. What it gives is valid during yield and not to be changed.
-func (s *Simulator) walk(k kind, yield func(f *found) bool) {
-	names := &s.names[k]
+func (s *Simulator) walk(k kind, yield func(f *found)) {
 	changed, added := s.stored[k].list()
 	made := found{kind: k, made: s.generator(k)}
-	for i := range names.n {
-		if len(changed) > 0 {
-			name := names.name(i)
-			for len(added) > 0 && added[0].name < name {
-				if !yield(added[0]) {
-					return
-				}
-				added = added[1:]
-			}
-			if f := changed["argocd/"+name]; f != nil {
-				if f.body != nil && !yield(f) {
-					return
-				}
-				continue
-			}
+	for i := range s.names[k].n {
+		if len(changed) == 0 {
+			made.roll(i)
+			yield(&made)
+			continue
 		}
-		if made.roll(i); !yield(&made) {
-			return
+		name := s.names[k].name(i)
+		for len(added) > 0 && added[0].name < name {
+			yield(added[0])
+			added = added[1:]
+		}
+		f := changed["argocd/"+name]
+		if f == nil {
+			made.roll(i)
+			f = &made
+		}
+		if f.made != nil || f.body != nil {
+			yield(f)
 		}
 	}
 	for _, f := range added {
-		if !yield(f) {
-			return
-		}
+		yield(f)
 	}
 }
 
-// headOf reads what filters need from an object's bytes.
-func headOf(body []byte) head {
-	type source struct {
-		RepoURL string `json:"repoURL"`
-	}
-	var o struct {
-		Metadata struct {
-			Name, Namespace string
-			Labels          map[string]string
-		}
-		Spec struct {
-			Project  string
-			Source   source
-			Sources  []source
-			Template struct{ Spec struct{ Project string } }
-		}
-		Status struct {
-			Health struct{ Status string }
-			Sync   struct{ Status string }
-		}
-	}
-	// What does not fit has a type that no filter knows: it stays empty.
-	_ = json.Unmarshal(body, &o)
+// headOf reads what filters need from an object. What has another type than that, no filter knows.
+func headOf(m obj) head {
 	h := head{
-		name: o.Metadata.Name, namespace: o.Metadata.Namespace, project: o.Spec.Project,
-		health: o.Status.Health.Status, sync: o.Status.Sync.Status,
+		name: text(m, "metadata", "name"), namespace: text(m, "metadata", "namespace"),
+		project: cmp.Or(text(m, "spec", "project"), text(m, "spec", "template", "spec", "project")),
+		health:  text(m, "status", "health", "status"), sync: text(m, "status", "sync", "status"),
 	}
-	if h.project == "" {
-		h.project = o.Spec.Template.Spec.Project
+	labels, _ := lookup(m, "metadata", "labels").(obj)
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		h.labels = append(h.labels, label{key, text(labels, key)})
 	}
-	for k, v := range o.Metadata.Labels {
-		h.labels = append(h.labels, label{k, v})
-	}
-	sorting.By(h.labels, func(x, y label) int { return strings.Compare(x.key, y.key) })
-	for _, src := range append(o.Spec.Sources, o.Spec.Source) { // these count before that
-		if src.RepoURL != "" {
-			h.repos = append(h.repos, src.RepoURL)
+	for _, v := range append(slices.Clone(list(m, "spec", "sources")), lookup(m, "spec", "source")) { // these count before that
+		source, _ := v.(obj)
+		if repo := text(source, "repoURL"); repo != "" {
+			h.repos = append(h.repos, repo)
 		}
 	}
 	return h
 }
 
 // object finds the application, project or application set that a path names, for who may see it.
-func (c *call) object(k kind) (found, error) {
+func (c *call) object(k kind) found {
 	name := c.args[0]
-	switch k {
-	case projects:
-		if !c.canRead(name) {
-			return found{}, c.permissionDenied("projects", "get", name)
-		}
-		f, ok := c.find(projects, "argocd", name)
-		if !ok {
-			return f, refuse(notFound, "appprojects.argoproj.io %q not found", name)
-		}
-		return f, nil
-	case applicationsets:
-		f, ok := c.find(applicationsets, space(c.query.Get("appsetNamespace")), name)
-		if !ok {
-			return f, refuse(notFound, "error getting ApplicationSet: applicationset.argoproj.io %q not found", name)
-		}
-		if !c.canRead(f.project) {
-			return f, c.permissionDenied("applicationsets", "get", f.project+"/"+name)
-		}
-		return f, nil
+	if k == applications {
+		return c.application(c.query.Get("appNamespace"), c.query.Get("project"))
 	}
-	return c.application(c.query.Get("appNamespace"), c.query.Get("project"))
+	if k == projects && !c.canRead(name) {
+		c.deny("projects", "get", name)
+	}
+	f, ok := c.find(k, space(c.query.Get("appsetNamespace")), name)
+	switch {
+	case k == projects && !ok:
+		fail(notFound, "appprojects.argoproj.io %q not found", name)
+	case !ok:
+		fail(notFound, "error getting ApplicationSet: applicationset.argoproj.io %q not found", name)
+	case !c.canRead(f.project):
+		c.deny("applicationsets", "get", f.project+"/"+name)
+	}
+	return f
 }
 
 // application finds the one a path names. What the server says of one that is missing
 // depends on whether the request names a project: without it nobody is told what exists.
-func (c *call) application(namespace, project string) (found, error) {
-	name := c.args[0]
-	f, ok := c.find(applications, space(namespace), name)
-	switch {
-	case ok && c.canRead(f.project) && (project == "" || f.project == project):
-		return f, nil
-	case project != "" && c.canRead(project) && (!ok || f.project != project):
-		return found{}, refuse(notFound, "applications.argoproj.io %q not found", name)
+func (c *call) application(namespace, project string) found {
+	f, ok := c.find(applications, space(namespace), c.args[0])
+	elsewhere := project != "" && (!ok || f.project != project)
+	if elsewhere && c.canRead(project) {
+		fail(notFound, "applications.argoproj.io %q not found", c.args[0])
 	}
-	return found{}, denied()
+	if elsewhere || !ok || !c.canRead(f.project) {
+		panic(denied())
+	}
+	return f
 }
 
 // space returns the namespace that a name means.
-func space(name string) string {
-	if name == "" {
-		return "argocd"
-	}
-	return name
-}
+func space(name string) string { return cmp.Or(name, "argocd") }
 
-func getObject(k kind) func(*call) error {
-	return func(c *call) error {
-		f, err := c.object(k)
-		if err != nil {
-			return err
-		}
+func getObject(k kind) func(*call) {
+	return func(c *call) {
+		f := c.object(k)
 		if how := c.query.Get("refresh"); k == applications && (how == "normal" || how == "hard") {
-			if f, err = c.refresh(f); err != nil {
-				return err
-			}
+			f = c.refresh(f)
 		}
-		return c.answer(f.write(nil))
+		c.answer(f.write(nil))
 	}
 }

@@ -44,18 +44,15 @@ type detailed struct {
 	repositories []repository
 }
 
-func getDetailed(c *call) error {
-	f, err := c.object(projects)
-	if err != nil {
-		return err
-	}
+func getDetailed(c *call) {
+	f := c.object(projects)
 	v := detailed{body: f.write(nil)}
 	for _, r := range c.repositories() {
 		if r.project == f.name {
 			v.repositories = append(v.repositories, r)
 		}
 	}
-	return c.answer(c.render(nil, "detailed", &v, 0, dice{}))
+	c.answer(c.render(nil, "detailed", &v, 0, dice{}))
 }
 
 // windows returns the sync windows of a project.

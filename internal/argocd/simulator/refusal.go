@@ -17,22 +17,32 @@ const (
 	unauthenticated    = 16
 )
 
-// refusal is an error as the server tells it.
+// refusal is an error as the server tells it. A call panics with it where it finds the reason, and try takes it: every call can be
+// refused in many places, and in none of them goes on.
 type refusal struct {
 	code    int
 	message string
 	early   bool // told by the gateway, before a stream is one
 }
 
-func (r *refusal) Error() string { return r.message }
-
 func refuse(code int, format string, args ...any) *refusal {
 	return &refusal{code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// malformed returns what the gateway says of a parameter it cannot read.
-func malformed(err error) *refusal {
-	return &refusal{code: invalidArgument, message: err.Error(), early: true}
+func fail(code int, format string, args ...any) { panic(refuse(code, format, args...)) }
+
+// try makes a call and returns what it was refused for.
+func (c *call) try(handle func(*call)) (told *refusal) {
+	defer func() {
+		reason := recover()
+		if r, ok := reason.(*refusal); ok {
+			told = r
+		} else if reason != nil {
+			panic(reason)
+		}
+	}()
+	handle(c)
+	return nil
 }
 
 func denied() *refusal { return refuse(permissionDenied, "permission denied") }

@@ -155,9 +155,7 @@ func New(o Options) (*Simulator, error) {
 		p := project{sim: s, name: "default"}
 		f := found{kind: projects, index: -1, body: p.write(nil)}
 		p.head(&f.head)
-		if err := s.stored[projects].put(&f); err != nil {
-			return nil, err
-		}
+		_ = s.stored[projects].put(&f) // an empty store takes it
 	}
 	return s, nil
 }
@@ -185,19 +183,14 @@ func (s *Simulator) Requests(kind string) int64 {
 // Counts returns the totals of what the simulator shows to its administrator now.
 func (s *Simulator) Counts() Counts {
 	c := Counts{Health: map[string]int{}, Sync: map[string]int{}, ByProject: map[string]int{}, Clusters: s.clusters}
-	s.walk(applications, func(f *found) bool {
+	s.walk(applications, func(f *found) {
 		c.Applications++
 		c.Health[f.health]++
 		c.Sync[f.sync]++
 		c.ByProject[f.project]++
-		return true
 	})
-	for k, n := range map[kind]*int{projects: &c.Projects, applicationsets: &c.ApplicationSets} {
-		s.walk(k, func(*found) bool {
-			*n++
-			return true
-		})
-	}
+	s.walk(projects, func(*found) { c.Projects++ })
+	s.walk(applicationsets, func(*found) { c.ApplicationSets++ })
 	return c
 }
 
@@ -222,8 +215,6 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
 	}
-	if !wait(r.Context(), f.Latency) {
-		panic(http.ErrAbortHandler)
-	}
+	pause(r.Context(), f.Latency)
 	s.serve(w, r, f)
 }

@@ -12,7 +12,6 @@ type sink struct {
 	sent  int
 	items int
 	list  bool // faults of lists are played
-	err   error
 }
 
 const full = 64 << 10
@@ -35,7 +34,7 @@ func (s *sink) array(all func()) {
 }
 
 // item begins an object of a list: it waits and writes out what is full.
-func (s *sink) item() bool {
+func (s *sink) item() {
 	if s.items > 0 {
 		s.b = append(s.b, ',')
 	}
@@ -43,19 +42,14 @@ func (s *sink) item() bool {
 	if len(s.b) >= full {
 		s.flush()
 	}
-	if s.c.faults.PerItem > 0 && s.err == nil {
+	if s.c.faults.PerItem > 0 {
 		s.push()
-		if !wait(s.c.r.Context(), s.c.faults.PerItem) {
-			s.err = s.c.r.Context().Err()
-		}
+		pause(s.c.r.Context(), s.c.faults.PerItem)
 	}
-	return s.err == nil
 }
 
+// flush writes out what there is. When the client has gone, or a fault cuts the connection, the request ends here.
 func (s *sink) flush() {
-	if s.err != nil {
-		return
-	}
 	cut := s.c.faults.CutAfter
 	if s.list && cut > 0 && s.sent+len(s.b) > cut {
 		_, _ = s.c.w.Write(s.b[:max(cut-s.sent, 0)]) // the connection is closed anyway
@@ -63,8 +57,11 @@ func (s *sink) flush() {
 		panic(http.ErrAbortHandler)
 	}
 	n, err := s.c.w.Write(s.b)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
 	s.sent += n
-	s.b, s.err = s.b[:0], err
+	s.b = s.b[:0]
 }
 
 // push gets what there is to the client.
@@ -74,17 +71,11 @@ func (s *sink) push() {
 	_ = http.NewResponseController(s.c.w).Flush()
 }
 
-// end writes the rest.
-func (s *sink) end() error {
-	s.flush()
-	return s.err
-}
-
 // answer writes one whole answer.
-func (c *call) answer(body []byte) error {
+func (c *call) answer(body []byte) {
 	s := c.sink()
 	s.b = append(s.b, body...)
-	return s.end()
+	s.flush()
 }
 
 // compressed is a writer that begins to compress with the first byte, so that an error before is plain.
@@ -113,11 +104,4 @@ func (c *compressed) FlushError() error {
 		}
 	}
 	return http.NewResponseController(c.ResponseWriter).Flush()
-}
-
-func (c *compressed) close() error {
-	if c.z == nil {
-		return nil
-	}
-	return c.z.Close()
 }

@@ -52,7 +52,7 @@ func (o *store) list() (all map[string]*found, added []*found) {
 }
 
 // put keeps an object, or with a nil body that it is gone.
-func (o *store) put(f *found) error {
+func (o *store) put(f *found) *refusal {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	old := o.objects[f.key()]

@@ -3,6 +3,7 @@ package simulator
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -15,32 +16,28 @@ func automated(m obj) bool {
 
 func busy(m obj) bool { return m["operation"] != nil }
 
-// ready refuses an operation on an application that is being deleted, or has one already; against is a reason of the call's own, nil for none.
-func ready(m obj, against error) error {
+// ready refuses an operation on an application that is being deleted, or has one already; against is a reason of the call's own, "" for none.
+func ready(m obj, against string) {
 	switch {
 	case lookup(m, "metadata", "deletionTimestamp") != nil:
-		return refuse(failedPrecondition, "application is deleting")
-	case against != nil:
-		return against
+		fail(failedPrecondition, "application is deleting")
+	case against != "":
+		fail(failedPrecondition, "%s", against)
 	case busy(m):
-		return refuse(failedPrecondition, "another operation is already in progress")
+		fail(failedPrecondition, "another operation is already in progress")
 	}
-	return nil
 }
 
-func syncApplication(c *call, f *found, q *request) error {
-	revision, wanted := q.Revision, text(f.m, "spec", "source", "targetRevision")
-	var against error
+func syncApplication(c *call, f *found, q *request) {
+	revision, wanted, against := q.Revision, text(f.m, "spec", "source", "targetRevision"), ""
 	if revision != "" && revision != wanted && automated(f.m) && !q.DryRun {
-		against = refuse(failedPrecondition, "Cannot sync to %s: auto-sync currently set to %s", revision, wanted)
+		against = fmt.Sprintf("Cannot sync to %s: auto-sync currently set to %s", revision, wanted)
 	}
-	if err := ready(f.m, against); err != nil {
-		return err
-	}
+	ready(f.m, against)
 	if revision == "" || revision == wanted || len(revision) != 40 && lookup(f.m, "spec", "source", "chart") == nil {
 		revision = c.resolve(f, revision)
 	}
-	return c.start(f, q, revision, nil)
+	c.start(f, q, revision, nil)
 }
 
 // resolve returns the commit that a branch or tag points to now; for a chart, its version.
@@ -56,25 +53,24 @@ func (c *call) resolve(f *found, name string) string {
 	return d.commit()
 }
 
-func rollback(c *call, f *found, q *request) error {
-	var against error
+func rollback(c *call, f *found, q *request) {
+	against := ""
 	if automated(f.m) {
-		against = refuse(failedPrecondition, "rollback cannot be initiated when auto-sync is enabled")
+		against = "rollback cannot be initiated when auto-sync is enabled"
 	}
-	if err := ready(f.m, against); err != nil {
-		return err
-	}
+	ready(f.m, against)
 	for _, h := range list(f.m, "status", "history") {
 		entry, _ := h.(obj)
 		if id, _ := lookup(entry, "id").(json.Number); id != "" && id == q.ID {
-			return c.start(f, q, text(entry, "revision"), entry)
+			c.start(f, q, text(entry, "revision"), entry)
+			return
 		}
 	}
-	return refuse(invalidArgument, "application %s/%s does not have deployment with id %s", f.namespace, f.name, cmp.Or(q.ID, "0"))
+	fail(invalidArgument, "application %s/%s does not have deployment with id %s", f.namespace, f.name, cmp.Or(q.ID, "0"))
 }
 
 // start begins an operation: it shows as running until the time of one has passed.
-func (c *call) start(f *found, q *request, revision string, from obj) error {
+func (c *call) start(f *found, q *request, revision string, from obj) {
 	ask := obj{}
 	for key, value := range map[string]any{"revision": revision, "prune": q.Prune, "dryRun": q.DryRun} {
 		if value != "" && value != false {
@@ -108,12 +104,10 @@ func (c *call) start(f *found, q *request, revision string, from obj) error {
 		"operation": operation, "phase": "Running", "message": "waiting for completion of the sync", "startedAt": now(),
 		"syncResult": obj{"revision": revision, kept: source},
 	}
-	if err := c.save(f); err != nil {
-		return err
-	}
+	c.save(f)
 	s, started := c.Simulator, text(f.m, "metadata", "resourceVersion")
 	time.AfterFunc(s.syncTakes, func() { s.finish(f, started, q, revision) })
-	return c.answer(marshal(f.m))
+	c.answer(marshal(f.m))
 }
 
 // ended writes how an operation ended.
@@ -129,7 +123,10 @@ func (s *Simulator) finish(of *found, started string, q *request, revision strin
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	f, ok := s.find(applications, of.namespace, of.name)
-	if !ok || f.open() != nil || f.m["operation"] == nil || text(f.m, "metadata", "resourceVersion") != started {
+	if !ok || f.body == nil {
+		return
+	}
+	if f.m = f.parsed(); f.m["operation"] == nil || text(f.m, "metadata", "resourceVersion") != started {
 		return
 	}
 	state := ended(f.m, "Succeeded", "successfully synced (all tasks run)")
@@ -172,7 +169,7 @@ func (s *Simulator) finish(of *found, started string, q *request, revision strin
 		settle(f.m, status, q, revision, behind)
 	}
 	// A full store leaves the operation running, as a full etcd would.
-	_ = s.save(&f)
+	_ = s.put(&f)
 }
 
 // settle writes what a sync that was no dry run changes besides the resources.
@@ -230,24 +227,24 @@ func (q *request) takes(o obj) bool {
 	})
 }
 
-func terminate(c *call, f *found, _ *request) error {
+func terminate(c *call, f *found, _ *request) {
 	if !busy(f.m) || lookup(f.m, "status", "operationState") == nil {
-		return refuse(invalidArgument, "Unable to terminate operation. No operation is in progress")
+		fail(invalidArgument, "Unable to terminate operation. No operation is in progress")
 	}
 	ended(f.m, "Failed", "Operation terminated")
-	return c.done(f)
+	c.done(f)
 }
 
-func runAction(c *call, f *found, q *request) error {
+func runAction(c *call, f *found, q *request) {
 	at := slices.IndexFunc(list(f.m, "status", "resources"), func(r any) bool {
 		o, _ := r.(obj)
 		return text(o, "kind") == q.Kind && text(o, "name") == q.ResourceName && text(o, "group") == q.Group && (q.Namespace == "" || text(o, "namespace") == q.Namespace)
 	})
 	if at < 0 {
-		return refuse(invalidArgument, "%s %s %s not found as part of application %s", q.Kind, q.Group, q.ResourceName, f.name)
+		fail(invalidArgument, "%s %s %s not found as part of application %s", q.Kind, q.Group, q.ResourceName, f.name)
 	}
 	if !slices.Contains(actions(q.Kind), q.Action) {
-		return refuse(unknown, "error getting Lua resource action: built-in script does not exist")
+		fail(unknown, "error getting Lua resource action: built-in script does not exist")
 	}
 	health := "Healthy"
 	if q.Action == "suspend" {
@@ -257,5 +254,5 @@ func runAction(c *call, f *found, q *request) error {
 		o["health"] = obj{"status": health}
 	}
 	ensureObject(f.m, "status")["reconciledAt"] = now()
-	return c.done(f)
+	c.done(f)
 }

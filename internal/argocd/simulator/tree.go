@@ -24,11 +24,8 @@ type content struct {
 	images  []string
 }
 
-func (c *call) content() (found, content, error) {
-	f, err := c.object(applications)
-	if err != nil {
-		return f, content{}, err
-	}
+func (c *call) content() (found, content) {
+	f := c.object(applications)
 	var app struct {
 		Status struct {
 			Resources  []object
@@ -44,7 +41,7 @@ func (c *call) content() (found, content, error) {
 			t.orphans = 3
 		}
 	}
-	return f, t, nil
+	return f, t
 }
 
 // diceOf returns the dice of one object, the same in every call.
@@ -126,11 +123,8 @@ type tree struct {
 	hosts          bool
 }
 
-func getTree(c *call) error {
-	_, content, err := c.content()
-	if err != nil {
-		return err
-	}
+func getTree(c *call) {
+	_, content := c.content()
 	var t tree
 	for _, o := range content.objects {
 		if o.missing() {
@@ -160,7 +154,7 @@ func getTree(c *call) error {
 			t.orphans = append(t.orphans, c.shown(content.name, &object{Version: "v1", Kind: "ConfigMap", Namespace: content.objects[0].Namespace, Name: "orphan-" + strconv.Itoa(i)}))
 		}
 	}
-	return c.answer(c.render(nil, "tree", &t, 0, dice{}))
+	c.answer(c.render(nil, "tree", &t, 0, dice{}))
 }
 
 // event describes something that happened to an object.
@@ -171,11 +165,8 @@ type event struct {
 }
 
 // getEvents tells of the application, or of the resource the query names.
-func getEvents(c *call) error {
-	f, t, err := c.content()
-	if err != nil {
-		return err
-	}
+func getEvents(c *call) {
+	f, t := c.content()
 	about := object{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application", Namespace: f.namespace, Name: f.name}
 	if name := c.query.Get("resourceName"); name != "" {
 		about = object{}
@@ -187,7 +178,7 @@ func getEvents(c *call) error {
 			}
 		}
 		if about.Name == "" {
-			return refuse(invalidArgument, "%s not found as part of application %s", name, f.name)
+			fail(invalidArgument, "%s not found as part of application %s", name, f.name)
 		}
 	}
 	v := c.shown(t.name, &about)
@@ -202,15 +193,12 @@ func getEvents(c *call) error {
 		e.revision, e.from, e.to = 2700+i, stamped(0, 7*3600+i*60), stamped(0, 7*3600+i*60+30)
 	}
 	b := cat(nil, `{"metadata":`, c.meta(), `,"items":`)
-	return c.answer(append(c.render(b, "events", &v, 0, c.diceOf(t.name, &about)), '}'))
+	c.answer(append(c.render(b, "events", &v, 0, c.diceOf(t.name, &about)), '}'))
 }
 
 // getWindows tells of the windows of the application's project that mean it.
-func getWindows(c *call) error {
-	f, err := c.object(applications)
-	if err != nil {
-		return err
-	}
+func getWindows(c *call) {
+	f := c.object(applications)
 	answer := obj{"canSync": true}
 	var assigned []obj
 	for _, w := range c.windows(f.project) {
@@ -224,5 +212,5 @@ func getWindows(c *call) error {
 			}
 		}
 	}
-	return c.answer(marshal(answer))
+	c.answer(marshal(answer))
 }

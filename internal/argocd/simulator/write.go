@@ -61,33 +61,37 @@ func list(m obj, keys ...string) []any {
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// open reads the object, so that it can be changed.
-func (f *found) open() (err error) {
-	f.m, err = parse(f.write(nil))
-	return err
+// parsed reads the object.
+func (f *found) parsed() obj {
+	m, err := parse(f.write(nil))
+	if err != nil {
+		panic(err) // what is generated or was stored is JSON
+	}
+	return m
 }
 
-// save stores an object as a write left it.
-func (s *Simulator) save(f *found) error {
+// put stores an object as a write left it.
+func (s *Simulator) put(f *found) *refusal {
 	ensureObject(f.m, "metadata")["resourceVersion"] = strconv.FormatInt(s.revision.Add(1), 10)
-	body := marshal(f.m)
-	return s.stored[f.kind].put(&found{head: headOf(body), kind: f.kind, index: f.index, body: body})
+	return s.stored[f.kind].put(&found{head: headOf(f.m), kind: f.kind, index: f.index, body: marshal(f.m)})
+}
+
+func (c *call) save(f *found) {
+	if err := c.put(f); err != nil {
+		panic(err)
+	}
 }
 
 // saved saves and answers with the object.
-func (c *call) saved(f *found) error {
-	if err := c.save(f); err != nil {
-		return err
-	}
-	return c.answer(marshal(f.m))
+func (c *call) saved(f *found) {
+	c.save(f)
+	c.answer(marshal(f.m))
 }
 
 // done saves and answers with nothing.
-func (c *call) done(f *found) error {
-	if err := c.save(f); err != nil {
-		return err
-	}
-	return c.answer([]byte(`{}`))
+func (c *call) done(f *found) {
+	c.save(f)
+	c.answer([]byte(`{}`))
 }
 
 // request is the body of a write of an application; each call has some of it.
@@ -110,115 +114,99 @@ type request struct {
 
 // readRequest reads what a write of an application asks for. Two calls have another body: the specification, and an action alone with
 // the rest in the query.
-func (c *call) readRequest(action string) (q request, err error) {
+func (c *call) readRequest(action string) (q request) {
 	switch {
 	case c.r.Method == http.MethodPut:
 		q.spec = obj{}
-		err = c.read(&q.spec)
+		c.read(&q.spec)
 	case action == "action" && json.Unmarshal(c.sent, &q.Action) == nil:
 		q.Group, q.Kind, q.Namespace, q.ResourceName = c.query.Get("group"), c.query.Get("kind"), c.query.Get("namespace"), c.query.Get("resourceName")
 	case c.r.Method != http.MethodDelete:
-		err = c.read(&q)
+		c.read(&q)
 	}
-	return q, err
+	return q
 }
 
 // changing finds the application that a write is about, and refuses those who may not change it.
-func changing(action string, change func(c *call, f *found, q *request) error) func(*call) error {
-	return func(c *call) error {
-		q, err := c.readRequest(action)
-		if err != nil {
-			return err
-		}
-		f, err := c.application(cmp.Or(q.AppNamespace, c.query.Get("appNamespace")), cmp.Or(q.Project, c.query.Get("project")))
-		if err != nil {
-			return err
-		}
+func changing(action string, change func(c *call, f *found, q *request)) func(*call) {
+	return func(c *call) {
+		q := c.readRequest(action)
+		f := c.application(cmp.Or(q.AppNamespace, c.query.Get("appNamespace")), cmp.Or(q.Project, c.query.Get("project")))
 		if !c.canChange(f.project) {
 			asked := action
 			if q.Action != "" {
 				asked += "/" + q.Group + "/" + q.Kind + "/" + q.Action
 			}
-			return c.permissionDenied("applications", asked, f.project+"/"+f.name)
+			c.deny("applications", asked, f.project+"/"+f.name)
 		}
-		if err := f.open(); err != nil {
-			return err
-		}
-		return change(c, &f, &q)
+		f.m = f.parsed()
+		change(c, &f, &q)
 	}
 }
 
 // refresh compares an application anew, which nothing but its times shows.
-func (c *call) refresh(f found) (found, error) {
+func (c *call) refresh(f found) found {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	f, ok := c.find(applications, f.namespace, f.name)
 	if !ok {
-		return f, denied()
+		panic(denied())
 	}
-	if err := f.open(); err != nil {
-		return f, err
-	}
+	f.m = f.parsed()
 	ensureObject(f.m, "status")["reconciledAt"] = now()
-	err := c.save(&f)
+	c.save(&f)
 	f, _ = c.find(applications, f.namespace, f.name)
-	return f, err
+	return f
 }
 
 // create stores a new object, or changes the one of its name if upsert allows it. different
 // is what the server says where it does not.
-func (c *call) create(k kind, m obj, upsert bool, different string) error {
+func (c *call) create(k kind, m obj, upsert bool, different string) {
 	f, exists := c.find(k, space(text(m, "metadata", "namespace")), text(m, "metadata", "name"))
 	if !exists {
 		c.fillMetadata(m)
 		f.m = m
-		return c.saved(&f)
-	}
-	if err := f.open(); err != nil {
-		return err
-	}
-	if !same(f.m["spec"], m["spec"]) {
+	} else if f.m = f.parsed(); !same(f.m["spec"], m["spec"]) {
 		if !upsert {
-			return refuse(invalidArgument, "%s", different)
+			fail(invalidArgument, "%s", different)
 		}
 		merge(f.m, m)
 	}
-	return c.saved(&f)
+	c.saved(&f)
 }
 
 // remove deletes an object and says so.
-func (c *call) remove(f *found) error {
+func (c *call) remove(f *found) {
 	c.revision.Add(1)
 	if err := c.stored[f.kind].put(&found{head: f.head, kind: f.kind, index: f.index}); err != nil {
-		return err
+		panic(err)
 	}
-	return c.answer([]byte(`{}`))
+	c.answer([]byte(`{}`))
 }
 
 // valid checks an application as the server does before it stores one.
-func (c *call) valid(m obj) error {
+func (c *call) valid(m obj) {
 	name, project := text(m, "metadata", "name"), cmp.Or(text(m, "spec", "project"), "default")
-	invalid := func(format string, args ...any) error {
-		return refuse(invalidArgument, "application "+format, args...)
+	invalid := func(format string, args ...any) {
+		fail(invalidArgument, "application "+format, args...)
 	}
 	server, cluster := text(m, "spec", "destination", "server"), text(m, "spec", "destination", "name")
 	switch {
 	case !c.exists(projects, project):
-		return refuse(invalidArgument, "app is not allowed in project %q, or the project does not exist", project)
+		fail(invalidArgument, "app is not allowed in project %q, or the project does not exist", project)
 	case name == "":
-		return refuse(unknown, "error while validating and normalizing app: resource name may not be empty")
+		fail(unknown, "error while validating and normalizing app: resource name may not be empty")
 	case !dnsName(name):
-		return refuse(invalidArgument, "error while validating and normalizing app: Application.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", name, name)
+		fail(invalidArgument, "error while validating and normalizing app: Application.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", name, name)
 	case server == "" && cluster == "":
-		return invalid("destination spec for %s is invalid: Destination server missing from app spec", name)
+		invalid("destination spec for %s is invalid: Destination server missing from app spec", name)
 	case server != "" && cluster != "":
-		return invalid("destination spec for %s is invalid: application destination can't have both name and server defined: %s %s", name, cluster, server)
+		invalid("destination spec for %s is invalid: application destination can't have both name and server defined: %s %s", name, cluster, server)
 	}
-	if _, ok := c.findCluster(cluster, server); !ok {
-		if server != "" {
-			return invalid("destination spec for %s is invalid: error getting cluster by server %q: rpc error: code = NotFound desc = cluster %q not found", name, server, server)
-		}
-		return invalid("destination spec for %s is invalid: unable to find destination server: there are no clusters with this name: %s", name, cluster)
+	if _, ok := c.findCluster(cluster, server); !ok && server != "" {
+		invalid("destination spec for %s is invalid: error getting cluster by server %q: rpc error: code = NotFound desc = cluster %q not found", name, server, server)
+	} else if !ok {
+		invalid("destination spec for %s is invalid: unable to find destination server: there are no clusters with this name: %s", name, cluster)
 	}
 	sources := list(m, "spec", "sources")
 	if source, ok := lookup(m, "spec", "source").(obj); ok {
@@ -229,10 +217,9 @@ func (c *call) valid(m obj) error {
 		return text(src, "repoURL") == "" || text(src, "path")+text(src, "chart")+text(src, "ref") == ""
 	}
 	if len(sources) == 0 || slices.ContainsFunc(sources, incomplete) {
-		return invalid("spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
+		invalid("spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
 	}
 	ensureObject(m, "spec")["project"] = project
-	return nil
 }
 
 // dnsName reports whether Kubernetes takes a name for an object.
@@ -256,27 +243,20 @@ func (s *Simulator) fillMetadata(m obj) {
 // same reports whether two specs are equal.
 func same(a, b any) bool { return bytes.Equal(marshal(a), marshal(b)) }
 
-func createApplication(c *call) error {
+func createApplication(c *call) {
 	m := obj{}
-	if err := c.read(&m); err != nil {
-		return err
-	}
-	upsert, err := c.flag("upsert")
-	if err != nil {
-		return err
-	}
+	c.read(&m)
+	upsert := c.flag("upsert")
 	project := cmp.Or(text(m, "spec", "project"), "default")
 	if !c.canChange(project) {
-		return c.permissionDenied("applications", "create", project+"/"+text(m, "metadata", "name"))
+		c.deny("applications", "create", project+"/"+text(m, "metadata", "name"))
 	}
-	if err := c.valid(m); err != nil {
-		return err
-	}
+	c.valid(m)
 	m["status"] = obj{
 		"sync":   obj{"status": "", "comparedTo": obj{"source": obj{"repoURL": ""}, "destination": obj{}}},
 		"health": obj{}, "summary": obj{}, "sourceHydrator": obj{},
 	}
-	return c.create(applications, m, upsert, "existing application spec is different, use upsert flag to force update")
+	c.create(applications, m, upsert, "existing application spec is different, use upsert flag to force update")
 }
 
 // merge takes over what an update changes: the spec, and labels and annotations beside
@@ -307,46 +287,35 @@ func mergePatch(m, patch obj) {
 	}
 }
 
-func patchApplication(c *call, f *found, q *request) error {
+func patchApplication(c *call, f *found, q *request) {
 	if q.PatchType != "merge" {
-		return refuse(invalidArgument, "Patch type '%s' is not supported", q.PatchType)
+		fail(invalidArgument, "Patch type '%s' is not supported", q.PatchType)
 	}
 	patch, err := parse([]byte(q.Patch))
 	if err != nil {
-		return refuse(unknown, "error calculating merge patch: Invalid JSON Patch")
+		fail(unknown, "error calculating merge patch: Invalid JSON Patch")
 	}
 	mergePatch(f.m, patch)
 	meta := ensureObject(f.m, "metadata")
 	meta["name"], meta["namespace"] = f.name, f.namespace
-	if err := c.valid(f.m); err != nil {
-		return err
-	}
-	return c.saved(f)
+	c.valid(f.m)
+	c.saved(f)
 }
 
-func updateSpec(c *call, f *found, q *request) error {
+func updateSpec(c *call, f *found, q *request) {
 	f.m["spec"] = q.spec
-	if err := c.valid(f.m); err != nil {
-		return err
-	}
-	if err := c.save(f); err != nil {
-		return err
-	}
-	return c.answer(marshal(q.spec))
+	c.valid(f.m)
+	c.save(f)
+	c.answer(marshal(q.spec))
 }
 
-func deleteApplication(c *call, f *found, _ *request) error {
+func deleteApplication(c *call, f *found, _ *request) {
 	policy := c.query.Get("propagationPolicy")
-	cascade, err := c.flag("cascade")
-	if err != nil {
-		return err
+	if cascade := c.flag("cascade"); !cascade && c.query.Get("cascade") != "" && policy != "" {
+		fail(invalidArgument, "cannot set propagation policy when cascading is disabled")
 	}
-	if !cascade && c.query.Get("cascade") != "" && policy != "" {
-		return refuse(invalidArgument, "cannot set propagation policy when cascading is disabled")
+	if !slices.Contains([]string{"", "foreground", "background", "orphan"}, policy) {
+		fail(invalidArgument, "invalid propagation policy: %s", policy)
 	}
-	switch policy {
-	case "", "foreground", "background", "orphan":
-		return c.remove(f)
-	}
-	return refuse(invalidArgument, "invalid propagation policy: %s", policy)
+	c.remove(f)
 }
