@@ -9,21 +9,15 @@ func (s *Simulator) manifest(app string, o *object, live, drifted bool) string {
 	v.live = live
 	e := roll(s.diceOf(app, o).state, partTree, 2)
 	v.replicas, v.image = 1+e.intn(5), version(&e, "v", "")
+	v.edited = drifted
 	if drifted {
 		v.replicas++
 	}
-	switch o.Kind {
-	case "Deployment", "StatefulSet", "Rollout":
-		v.workload = true
-	case "ConfigMap":
-		v.config = true
-	case "Secret": // the server itself hides the values, util/argo/diff of Argo CD
-		v.secret = true
-	case "Service":
-		v.service = true
-	default:
-		v.edited = drifted
+	kind := "manifest/" + o.Kind
+	if s.sections[kind] == nil {
+		kind = "manifest/other"
 	}
+	v.rest = s.render(nil, kind, &v, 0, dice{})
 	return string(s.render(nil, "manifest", &v, 0, dice{}))
 }
 

@@ -74,12 +74,12 @@ type shown struct {
 	degraded               bool
 	images                 []string
 
-	image                                           string
-	live, workload, config, secret, service, edited bool
-	replicas                                        int
+	image        string
+	live, edited bool
+	replicas     int
+	rest         []byte // of a manifest, by kind
 
 	actions []action
-	events  []event
 }
 
 func (s *Simulator) shown(app string, o *object) shown {
@@ -157,13 +157,6 @@ func getTree(c *call) {
 	c.answer(c.render(nil, "tree", &t, 0, dice{}))
 }
 
-// event describes something that happened to an object.
-type event struct {
-	reason, message, level, from, to string
-	begins                           bool
-	revision                         int
-}
-
 // getEvents tells of the application, or of the resource the query names.
 func getEvents(c *call) {
 	f, t := c.content()
@@ -182,16 +175,6 @@ func getEvents(c *call) {
 		}
 	}
 	v := c.shown(t.name, &about)
-	v.events = []event{
-		{reason: "OperationStarted", message: "Initiated automated sync to '", level: "Normal", begins: true},
-		{reason: "ResourceUpdated", message: "Updated sync status: OutOfSync -> Synced", level: "Normal"},
-		{reason: "OperationCompleted", message: "Sync operation succeeded", level: "Normal"},
-		{reason: "Unhealthy", message: "Readiness probe failed: HTTP probe failed with statuscode: 503", level: "Warning"},
-	}
-	for i := range v.events {
-		e := &v.events[i]
-		e.revision, e.from, e.to = 2700+i, stamped(0, 7*3600+i*60), stamped(0, 7*3600+i*60+30)
-	}
 	b := cat(nil, `{"metadata":`, c.meta(), `,"items":`)
 	c.answer(append(c.render(b, "events", &v, 0, c.diceOf(t.name, &about)), '}'))
 }
