@@ -6,7 +6,7 @@ import (
 )
 
 func getVersion(c *call) {
-	text := c.version
+	text := c.options.Version
 	if !strings.Contains(text, "+") {
 		text += "+109ca7c"
 	}

@@ -37,7 +37,8 @@ type application struct {
 	alerts, generate, ownerMail, external bool
 	updater, applied, refresh, annotated  bool
 	deleting                              bool
-	conditions, generation                int
+	conditions                            []struct{}
+	generation                            int
 	created, sourceType                   string
 
 	resources, results                     []resource
@@ -69,7 +70,7 @@ func (a *application) roll(i int) {
 	st := s.state(&d)
 	a.health, a.sync, a.never = st.Health, st.Sync, st.Sync == ""
 	a.toServer = "https://kubernetes.default.svc"
-	if n := s.clusters; n > 0 {
+	if n := s.options.Clusters; n > 0 {
 		if c := s.cluster(d.intn(n)); d.chance(300) {
 			a.toServer, a.toCluster = "", c.Name
 		} else {
@@ -115,7 +116,7 @@ func (a *application) roll(i int) {
 	if a.deployed = [...]int{0, 1, 5, 10}[d.below(220, 780, 880)]; a.deployed == 1 {
 		a.deployed += d.intn(3)
 	}
-	a.conditions = [...]int{1, 2, 0}[d.below(90, 162)]
+	a.conditions = make([]struct{}, [...]int{1, 2, 0}[d.below(90, 162)])
 }
 
 // rollSource decides where the manifests come from.
@@ -123,37 +124,18 @@ func (a *application) rollSource(d *dice) {
 	a.multi, a.third = d.chance(160), d.chance(400)
 	k := d.intn(1000)
 	a.helm, a.kustomize, a.directory = k < 280 || k >= 500 && k < 700, k >= 280 && k < 500, k >= 895
-	a.sourceType = "Directory"
-	switch {
-	case a.helm:
+	if a.sourceType = "Directory"; a.helm {
 		a.sourceType = "Helm"
-	case a.kustomize:
+	} else if a.kustomize {
 		a.sourceType = "Kustomize"
 	}
 	if a.helm && k >= 500 {
 		a.repo = d.of([]string{"oci://registry.corp.example.net/charts", "https://charts.corp.example.net", "https://grafana.github.io/helm-charts"})
 		a.chart = d.of(a.sim.words.Charts)
 	} else {
-		switch d.below(350, 750) {
-		case 0:
-			a.repo = "https://git.corp.example.net/" + a.domain + "/deploy"
-		case 1:
-			a.repo = "https://git.corp.example.net/" + a.domain + "/" + a.team + ".git"
-		default:
-			a.repo = "git@git.corp.example.net:" + a.domain + "/" + a.team + ".git"
-		}
-		switch d.below(200, 400, 620, 800) {
-		case 0:
-			a.path = "."
-		case 1:
-			a.path = "chart"
-		case 2:
-			a.path = "deploy/overlays/" + a.env
-		case 3:
-			a.path = "envs/" + a.env + "/" + a.region
-		default:
-			a.path = "apps/" + a.component
-		}
+		own := a.domain + "/" + a.team + ".git"
+		a.repo = [...]string{"https://git.corp.example.net/" + a.domain + "/deploy", "https://git.corp.example.net/" + own, "git@git.corp.example.net:" + own}[d.below(350, 750)]
+		a.path = [...]string{".", "chart", "deploy/overlays/" + a.env, "envs/" + a.env + "/" + a.region, "apps/" + a.component}[d.below(200, 400, 620, 800)]
 	}
 	switch k := d.below(370, 560, 730, 900, 960); {
 	case a.chart != "":

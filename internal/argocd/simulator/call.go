@@ -38,13 +38,13 @@ func (c *call) authenticate() *refusal {
 			token = cookie.Value
 		}
 	}
-	open := c.token == "" && len(c.users) == 0
-	user, known := c.users[token]
+	open := c.options.Token == "" && len(c.options.Tokens) == 0
+	user, known := c.options.Tokens[token]
 	why := "no session information"
 	switch {
 	case token != "" && c.faults.Expired:
 		why = "invalid session: token has invalid claims: token is expired"
-	case token != "" && token == c.token, open && !c.faults.Expired:
+	case token != "" && token == c.options.Token, open && !c.faults.Expired:
 		return nil
 	case token != "" && known:
 		c.user = &user

@@ -39,7 +39,7 @@ func (s *Simulator) cluster(i int) cluster {
 
 // findCluster finds a cluster by its name or server.
 func (s *Simulator) findCluster(name, server string) (cluster, bool) {
-	for i := range s.clusters {
+	for i := range s.options.Clusters {
 		c := s.cluster(i)
 		if (name == "" || c.Name == name) && (server == "" || c.Server == server) {
 			return c, true
@@ -50,10 +50,10 @@ func (s *Simulator) findCluster(name, server string) (cluster, bool) {
 
 // anyCluster rolls a cluster.
 func (s *Simulator) anyCluster(d *dice) cluster {
-	if s.clusters == 0 {
+	if s.options.Clusters == 0 {
 		return cluster{Name: "in-cluster", Server: "https://kubernetes.default.svc"}
 	}
-	return s.cluster(d.intn(s.clusters))
+	return s.cluster(d.intn(s.options.Clusters))
 }
 
 func (s *Simulator) writeCluster(b []byte, c cluster) []byte {
@@ -77,4 +77,21 @@ func getCluster(c *call) {
 		panic(denied())
 	}
 	c.answer(c.writeCluster(nil, found))
+}
+
+func listClusters(c *call) {
+	name, server := c.query.Get("name"), c.query.Get("server")
+	c.list(clusters, "{}", false, func(s *sink) {
+		if c.user != nil {
+			return
+		}
+		for i := range c.options.Clusters {
+			cl := c.cluster(i)
+			if name != "" && cl.Name != name || server != "" && cl.Server != server {
+				continue
+			}
+			s.item()
+			s.b = c.writeCluster(s.b, cl)
+		}
+	})
 }

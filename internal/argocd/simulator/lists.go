@@ -119,36 +119,3 @@ func (c *call) failFields() {
 	s.b = append(s.b, `{"error": "failed to marshal error message"}`...)
 	s.flush()
 }
-
-func listClusters(c *call) {
-	name, server := c.query.Get("name"), c.query.Get("server")
-	c.list(clusters, "{}", false, func(s *sink) {
-		if c.user != nil {
-			return
-		}
-		for i := range c.clusters {
-			cl := c.cluster(i)
-			if name != "" && cl.Name != name || server != "" && cl.Server != server {
-				continue
-			}
-			s.item()
-			s.b = c.writeCluster(s.b, cl)
-		}
-	})
-}
-
-func listRepositories(c *call) {
-	s := c.sink()
-	s.b = append(s.b, `{"metadata":{},"items":`...)
-	s.array(func() {
-		if c.user != nil {
-			return
-		}
-		for _, r := range c.repositories() {
-			s.item()
-			s.b = c.render(s.b, "repository", &r, 0, dice{})
-		}
-	})
-	s.b = append(s.b, '}')
-	s.flush()
-}

@@ -117,7 +117,7 @@ func (c *call) tail(pods []string, q logQuery) {
 	c.tell(s, q, lines)
 	for q.follow && len(pods) > 0 {
 		s.push()
-		pause(c.r.Context(), c.logEvery)
+		pause(c.r.Context(), c.options.LogEvery)
 		lines = lines[:0]
 		for i, pod := range pods {
 			lines = append(lines, line{pod: pod, number: lengths[i], at: time.Now()})

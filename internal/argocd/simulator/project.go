@@ -29,7 +29,7 @@ func (p *project) roll(i int) {
 func (p *project) head(h *head) { *h = head{name: p.name, namespace: "argocd", project: p.name} }
 
 func (p *project) write(b []byte) []byte {
-	p.byDefault, p.clusters = p.name == "default", p.sim.clusters > 0
+	p.byDefault, p.clusters = p.name == "default", p.sim.options.Clusters > 0
 	p.created, p.version, p.roles = created(p.index), 57+p.index, nil
 	actions := []string{"get", "sync", "update", "override", "action/*", "delete/*/Pod/*"}
 	for i, name := range []string{"admin", "ci", "deployer", "read-only"} {
@@ -65,4 +65,49 @@ func (s *Simulator) windows(name string) []obj {
 		return nil // a project somebody stored with something else there has none
 	}
 	return p.Spec.SyncWindows
+}
+
+// repository is a configured repository.
+type repository struct {
+	url, kind, name, project string
+	insecure, oci, failed    bool
+}
+
+// repositories returns 24, as in the recorded installation.
+func (s *Simulator) repositories() []repository {
+	var all []repository
+	for i, domain := range s.words.Domains[:24] {
+		r := repository{kind: "git", failed: true, insecure: i%4 == 3}
+		switch i % 4 {
+		case 0:
+			r.url = "git@git.corp.example.net:" + domain + "/" + domain + "-core.git"
+		case 1:
+			r.url, r.kind, r.name = "https://charts.corp.example.net/"+domain, "helm", domain+"-charts"
+		case 2:
+			r.url = "https://git.corp.example.net/" + domain + "/" + domain + "-platform.git"
+		default:
+			r.url, r.kind, r.oci, r.failed = "registry.corp.example.net/charts/"+domain, "helm", true, false
+		}
+		if i%6 == 4 && s.names[projects].n > 0 {
+			r.project = s.names[projects].name(i * s.names[projects].n / 24)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func listRepositories(c *call) {
+	s := c.sink()
+	s.b = append(s.b, `{"metadata":{},"items":`...)
+	s.array(func() {
+		if c.user != nil {
+			return
+		}
+		for _, r := range c.repositories() {
+			s.item()
+			s.b = c.render(s.b, "repository", &r, 0, dice{})
+		}
+	})
+	s.b = append(s.b, '}')
+	s.flush()
 }

@@ -184,14 +184,15 @@ func (s *Simulator) route(r *http.Request) (found *route, args []string, status 
 
 // failAll answers as a broken server or a proxy before it does.
 func failAll(w http.ResponseWriter, status int) {
-	switch status {
-	case http.StatusUnauthorized:
-		refuse(unauthenticated, "no session information").write(w, false)
-	case http.StatusForbidden:
-		denied().write(w, false)
-	case http.StatusInternalServerError:
-		refuse(unknown, "rpc error: code = Unknown desc = connection error").write(w, false)
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	told := map[int]*refusal{
+		http.StatusUnauthorized:        refuse(unauthenticated, "no session information"),
+		http.StatusForbidden:           denied(),
+		http.StatusInternalServerError: refuse(unknown, "rpc error: code = Unknown desc = connection error"),
+	}[status]
+	switch {
+	case told != nil:
+		told.write(w, false)
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, http.StatusText(status), status)
 	default:

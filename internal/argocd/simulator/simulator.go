@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -71,14 +72,9 @@ type Counts struct {
 // Simulator is an http.Handler that plays Argo CD. All methods may be called from any
 // goroutine.
 type Simulator struct {
+	options  Options // but for faults, which change
 	seed     uint64
-	version  string
-	token    string
-	users    map[string]Access
-	logEvery time.Duration
-
 	names    [kinds]nameSequence // of what is generated
-	clusters int
 	words    word
 	weight   int // of all states
 	routes   []route
@@ -86,8 +82,7 @@ type Simulator struct {
 
 	stored [kinds]store
 
-	writing   sync.Mutex // one write at a time
-	syncTakes time.Duration
+	writing sync.Mutex // one write at a time
 
 	mu     sync.Mutex // of faults
 	faults Faults
@@ -122,30 +117,18 @@ func New(o Options) (*Simulator, error) {
 			return nil, fmt.Errorf("simulator: %d %s: not between 0 and %d", *size.n, size.name, Max)
 		}
 	}
-	if o.Version == "" {
-		o.Version = DefaultVersion
-	}
-	if !version3().MatchString(o.Version) {
+	if o.Version = cmp.Or(o.Version, DefaultVersion); !version3().MatchString(o.Version) {
 		return nil, fmt.Errorf("simulator: version %q: not like %s", o.Version, DefaultVersion)
 	}
 	if _, twice := o.Tokens[o.Token]; twice || o.Tokens[""].Name != "" {
 		return nil, fmt.Errorf("simulator: the token of user %q is the administrator's or empty", o.Tokens[o.Token].Name)
 	}
-	s := &Simulator{
-		seed: o.Seed, version: o.Version, token: o.Token, users: o.Tokens, faults: o.Faults,
-		logEvery: o.LogEvery, syncTakes: o.SyncTakes,
-		clusters: o.Clusters, words: words(), routes: routes(),
-	}
+	o.LogEvery, o.SyncTakes = cmp.Or(o.LogEvery, time.Second), cmp.Or(o.SyncTakes, time.Second)
+	s := &Simulator{options: o, seed: o.Seed, faults: o.Faults, words: words(), routes: routes()}
 	w := &s.words
 	s.names[applications] = newNameSequence(o.Applications, w.Domains, w.Components, w.Places)
 	s.names[projects] = newNameSequence(max(o.Projects-1, 0), w.Domains, w.Teams)
 	s.names[applicationsets] = newNameSequence(o.ApplicationSets, w.Domains, w.Components, w.Fleets)
-	if s.logEvery <= 0 {
-		s.logEvery = time.Second
-	}
-	if s.syncTakes <= 0 {
-		s.syncTakes = time.Second
-	}
 	for _, st := range w.States {
 		s.weight += st.Weight
 	}
@@ -182,7 +165,7 @@ func (s *Simulator) Requests(kind string) int64 {
 
 // Counts returns the totals of what the simulator shows to its administrator now.
 func (s *Simulator) Counts() Counts {
-	c := Counts{Health: map[string]int{}, Sync: map[string]int{}, ByProject: map[string]int{}, Clusters: s.clusters}
+	c := Counts{Health: map[string]int{}, Sync: map[string]int{}, ByProject: map[string]int{}, Clusters: s.options.Clusters}
 	s.walk(applications, func(f *found) {
 		c.Applications++
 		c.Health[f.health]++

@@ -69,27 +69,27 @@ func rollback(c *call, f *found, q *request) {
 	fail(invalidArgument, "application %s/%s does not have deployment with id %s", f.namespace, f.name, cmp.Or(q.ID, "0"))
 }
 
+// operation is what an application shows of a sync that was asked for.
+type operation struct {
+	Revision    string   `json:"revision,omitempty"`
+	Prune       bool     `json:"prune,omitempty"`
+	DryRun      bool     `json:"dryRun,omitempty"`
+	Strategy    obj      `json:"syncStrategy,omitempty"`
+	SyncOptions []string `json:"syncOptions,omitempty"`
+	Resources   []wanted `json:"resources,omitempty"`
+}
+
+// wanted names a resource.
+type wanted struct {
+	Group     string `json:"group"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
 // start begins an operation: it shows as running until the time of one has passed.
 func (c *call) start(f *found, q *request, revision string, from obj) {
-	ask := obj{}
-	for key, value := range map[string]any{"revision": revision, "prune": q.Prune, "dryRun": q.DryRun} {
-		if value != "" && value != false {
-			ask[key] = value
-		}
-	}
-	if q.Strategy != nil {
-		ask["syncStrategy"] = q.Strategy
-	}
-	if q.SyncOptions != nil {
-		ask["syncOptions"] = q.SyncOptions.Items
-	}
-	var some []any
-	for _, r := range q.Resources {
-		some = append(some, obj{"group": r.Group, "kind": r.Kind, "name": r.Name, "namespace": r.Namespace})
-	}
-	if some != nil {
-		ask["resources"] = some
-	}
+	ask := operation{Revision: revision, Prune: q.Prune, DryRun: q.DryRun, Strategy: q.Strategy, Resources: q.Resources, SyncOptions: q.SyncOptions.Items}
 	operation := obj{"sync": ask, "initiatedBy": obj{"username": c.username()}, "retry": obj{}}
 	f.m["operation"] = operation
 	kept := "source"
@@ -106,7 +106,7 @@ func (c *call) start(f *found, q *request, revision string, from obj) {
 	}
 	c.save(f)
 	s, started := c.Simulator, text(f.m, "metadata", "resourceVersion")
-	time.AfterFunc(s.syncTakes, func() { s.finish(f, started, q, revision) })
+	time.AfterFunc(s.options.SyncTakes, func() { s.finish(f, started, q, revision) })
 	c.answer(marshal(f.m))
 }
 
@@ -222,7 +222,7 @@ func wholeOf(m obj, keys ...string) (int64, bool) {
 
 // takes reports whether a sync is about a resource: about all, unless some are named.
 func (q *request) takes(o obj) bool {
-	return len(q.Resources) == 0 || slices.ContainsFunc(q.Resources, func(r struct{ Group, Kind, Name, Namespace string }) bool {
+	return len(q.Resources) == 0 || slices.ContainsFunc(q.Resources, func(r wanted) bool {
 		return r.Kind == text(o, "kind") && r.Name == text(o, "name") && r.Group == text(o, "group") && (r.Namespace == "" || r.Namespace == text(o, "namespace"))
 	})
 }

@@ -101,8 +101,8 @@ type request struct {
 	Revision      string
 	DryRun, Prune bool
 	Strategy      obj
-	Resources     []struct{ Group, Kind, Name, Namespace string }
-	SyncOptions   *struct{ Items []string }
+	Resources     []wanted
+	SyncOptions   struct{ Items []string }
 	ID            json.Number
 
 	Patch, PatchType string

@@ -153,7 +153,7 @@ func (c *call) parameters(generator obj) (rows []obj, why string) {
 	}
 	if selected, ok := generator["clusters"].(obj); ok {
 		labels, _ := lookup(selected, "selector", "matchLabels").(obj)
-		for i := range min(c.clusters, maxGenerated) {
+		for i := range min(c.options.Clusters, maxGenerated) {
 			cl := c.cluster(i)
 			if env, has := labels["env"]; !has || env == cl.Env {
 				rows = append(rows, obj{"name": cl.Name, "server": cl.Server, "url": cl.Server, "env": cl.Env, "cluster": cl.Name})
