@@ -28,7 +28,7 @@ type application struct {
 	never                                 bool // was never reconciled
 	tree                                  bool // health of resources is kept apart
 	phase                                 string
-	running, failed                       bool
+	running, failed, succeeded            bool
 	count                                 int // of resources
 	deployed                              int // entries of the history
 	options                               []string
@@ -41,9 +41,9 @@ type application struct {
 	generation                            int
 	created, sourceType                   string
 
-	resources, results                     []resource
-	history                                []deployment
-	reconciled, message, started, finished string
+	resources, results            []resource
+	history                       []deployment
+	reconciled, started, finished string
 }
 
 // roll decides about the application of a number.
@@ -110,7 +110,7 @@ func (a *application) roll(i int) {
 		a.generation = 3
 	}
 	a.phase = [...]string{"Running", "Failed", "Error", "Succeeded", ""}[d.below(25, 100, 116, 944)]
-	a.running, a.failed = a.phase == "Running", a.phase == "Failed"
+	a.running, a.failed, a.succeeded = a.phase == "Running", a.phase == "Failed", a.phase == "Succeeded"
 	sizes := [...][2]int{{1, 9}, {8, 16}, {30, 46}}[d.below(620, 930)]
 	a.count = sizes[0] + d.intn(sizes[1])
 	if a.deployed = [...]int{0, 1, 5, 10}[d.below(220, 780, 880)]; a.deployed == 1 {

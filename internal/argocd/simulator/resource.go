@@ -14,8 +14,8 @@ type resource struct {
 	hook, pruned, pods      bool
 	wave                    int
 
-	outcome string
-	refused bool
+	lower, outcome string
+	refused        bool
 }
 
 // deployment is an entry of the history.
@@ -120,12 +120,6 @@ func (a *application) rollHistory() {
 
 // rollOperation rolls the last operation and what became of it.
 func (a *application) rollOperation() {
-	a.message = map[string]string{
-		"Succeeded": "successfully synced (all tasks run)",
-		"Running":   "waiting for completion of hook batch/Job/" + a.component + "-migrate",
-		"Error":     "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
-		"Failed":    `one or more objects failed to apply, reason: error validating data: ValidationError(Deployment.spec): unknown field "replica" in io.k8s.api.apps.v1.DeploymentSpec (retried 2 times).`,
-	}[a.phase]
 	d := roll(a.sim.seed, partOperation, a.index+1<<40)
 	day, second := d.intn(60), d.intn(86000)
 	a.started = stamped(day, second)
@@ -135,14 +129,7 @@ func (a *application) rollOperation() {
 	a.results = a.resources[:min(len(a.resources), 6)]
 	for i := range a.results {
 		r := &a.results[i]
-		if r.refused = i == 0 && a.failed; r.refused {
-			r.outcome = r.kind + ` "` + r.name + `" is invalid: spec.template.spec.containers[0].image: Required value`
-			continue
-		}
-		r.outcome = strings.ToLower(r.kind)
-		if r.group != "" {
-			r.outcome += "." + r.group
-		}
-		r.outcome += "/" + r.name + [...]string{" unchanged", " configured", " serverside-applied", " created"}[(i+len(a.name))%4]
+		r.refused, r.lower = i == 0 && a.failed, strings.ToLower(r.kind)
+		r.outcome = [...]string{"unchanged", "configured", "serverside-applied", "created"}[(i+len(a.name))%4]
 	}
 }

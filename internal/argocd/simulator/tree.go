@@ -3,6 +3,7 @@ package simulator
 import (
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,15 +54,6 @@ func (s *Simulator) diceOf(app string, o *object) dice {
 	return roll(s.seed, partTree, h.Sum64())
 }
 
-func (o *object) known(kinds []resourceKind) resourceKind {
-	for _, k := range kinds {
-		if k.Kind == o.Kind && k.Group == o.Group {
-			return k
-		}
-	}
-	return resourceKind{}
-}
-
 // shown is an object as one of the calls below an application shows it.
 type shown struct {
 	app, group, version, kind, namespace, name, api string
@@ -93,12 +85,19 @@ func (s *Simulator) shown(app string, o *object) shown {
 	return v
 }
 
+func (s *Simulator) known(o *object) (k resourceKind) {
+	if at := slices.IndexFunc(s.words.Kinds, func(k resourceKind) bool { return k.Kind == o.Kind && k.Group == o.Group }); at >= 0 {
+		k = s.words.Kinds[at]
+	}
+	return k
+}
+
 func (o *object) missing() bool { return o.Health != nil && o.Health.Status == "Missing" }
 
 // family returns an object with its replica set, where it has one, and its pods: each is above what follows it, but pods are beside each other.
 func (s *Simulator) family(app string, o *object) []object {
 	all := []object{*o}
-	if !o.known(s.words.Kinds).Pods || o.missing() {
+	if !s.known(o).Pods || o.missing() {
 		return all
 	}
 	d := roll(s.diceOf(app, o).state, partTree, 1)
@@ -133,7 +132,7 @@ func getTree(c *call) {
 		health, message := "", ""
 		if o.Health != nil {
 			health, message = o.Health.Status, o.Health.Message
-		} else if o.known(c.words.Kinds).Healthy {
+		} else if c.known(&o).Healthy {
 			health = "Healthy"
 		}
 		var above []shown

@@ -105,15 +105,15 @@ func (l *nameSequence) span(a int) (from, to int) {
 
 func (l *nameSequence) name(i int) string {
 	at, copied := l.parts(i)
-	name := l.words[0][at[0]]
-	for k, list := range l.words[1:] {
-		name += "-" + list[at[k+1]]
+	words := make([]string, 0, 4)
+	for k, list := range l.words {
+		words = append(words, list[at[k]])
 	}
 	if copied > 0 {
 		n := strconv.Itoa(copied + 1)
-		name += "-" + strings.Repeat("0", l.digits-len(n)) + n
+		words = append(words, strings.Repeat("0", l.digits-len(n))+n)
 	}
-	return name
+	return strings.Join(words, "-")
 }
 
 // find returns the number of a name.
