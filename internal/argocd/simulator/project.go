@@ -111,3 +111,56 @@ func listRepositories(c *call) {
 	s.b = append(s.b, '}')
 	s.flush()
 }
+
+func createProject(c *call) {
+	var q struct {
+		Project obj
+		Upsert  bool
+	}
+	c.read(&q)
+	if q.Project == nil {
+		fail(invalidArgument, "missing payload 'project' in request")
+	}
+	if c.user != nil {
+		c.deny("projects", "create", text(q.Project, "metadata", "name"))
+	}
+	name := text(q.Project, "metadata", "name")
+	if !dnsName(name) {
+		fail(invalidArgument, "AppProject.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'", name, name)
+	}
+	ensureObject(q.Project, "metadata")["namespace"] = "argocd"
+	ensureObject(q.Project, "status")
+	c.create(projects, q.Project, q.Upsert, `existing project spec is different; use upsert flag to force update; difference in keys "spec"`)
+}
+
+func updateProject(c *call) {
+	var q struct{ Project obj }
+	c.read(&q)
+	if q.Project == nil {
+		fail(invalidArgument, "missing payload 'project' in request")
+	}
+	f := c.object(projects)
+	if !c.canChange(f.name) {
+		c.deny("projects", "update", f.name)
+	}
+	f.m = f.parsed()
+	if want := text(q.Project, "metadata", "resourceVersion"); want != "" && want != text(f.m, "metadata", "resourceVersion") {
+		fail(aborted, "Operation cannot be fulfilled on appprojects.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", f.name)
+	}
+	merge(f.m, q.Project)
+	c.saved(&f)
+}
+
+func deleteProject(c *call) {
+	f := c.object(projects)
+	if c.user != nil {
+		c.deny("projects", "delete", f.name)
+	}
+	if f.name == "default" {
+		fail(invalidArgument, "name '%s' is reserved and cannot be deleted", f.name)
+	}
+	if n := c.Counts().ByProject[f.name]; n > 0 {
+		fail(invalidArgument, "project is referenced by %d applications", n)
+	}
+	c.remove(&f)
+}
