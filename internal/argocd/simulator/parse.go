@@ -63,7 +63,7 @@ func ParseSize(text string) (Options, error) {
 	return o, nil
 }
 
-// fault is what a word of [ParseFaults] sets.
+// fault describes a word of [ParseFaults].
 type fault struct {
 	otherwise string // the value of the word alone
 	meant     string
@@ -85,8 +85,8 @@ func (f *Faults) words() map[string]fault {
 			return err == nil && n >= least && n <= most
 		}
 	}
-	on := func(into *bool) fault {
-		return fault{"true", "true or false, or nothing", func(value string) bool {
+	on := func(word string, into *bool) fault {
+		return fault{"true", "true or false, or nothing, as " + word, func(value string) bool {
 			is, err := strconv.ParseBool(value)
 			*into = is
 			return err == nil
@@ -98,9 +98,9 @@ func (f *Faults) words() map[string]fault {
 		"cut":          {"", "a number of bytes above 0, as cut=100000", whole(&f.CutAfter, 1, math.MaxInt)},
 		"status":       {"", "the status of an error, 400 to 599, as status=503", whole(&f.Status, 400, 599)},
 		"half-started": {"1", "a number of lists above 0, as half-started=2", whole(&f.HalfStarted, 1, math.MaxInt)},
-		"html":         on(&f.HTML),
-		"silent":       on(&f.Silent),
-		"expired":      on(&f.Expired),
+		"html":         on("html", &f.HTML),
+		"silent":       on("silent", &f.Silent),
+		"expired":      on("expired", &f.Expired),
 	}
 }
 

@@ -69,7 +69,7 @@ func rollback(c *call, f *found, q *request) {
 	fail(invalidArgument, "application %s/%s does not have deployment with id %s", f.namespace, f.name, cmp.Or(q.ID, "0"))
 }
 
-// operation is what an application shows of a sync that was asked for.
+// operation holds the part of an application that tells of a sync somebody asked for.
 type operation struct {
 	Revision    string   `json:"revision,omitempty"`
 	Prune       bool     `json:"prune,omitempty"`

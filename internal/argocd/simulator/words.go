@@ -10,7 +10,7 @@ import (
 
 // files are the templates and words of the recorded installation. The order of words and states is part of what a seed means. Each list of
 // names is sorted in the order of name+"-", and no entry with a "-" behind it begins another: so names in the order of their parts are in
-// the order of their bytes, and a name can be taken apart again.
+// the order of their bytes, and a name is found by bisection.
 //
 //go:embed templates words.json
 var files embed.FS
