@@ -1,9 +1,14 @@
 package simulator
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // set describes a generated application set.
 type set struct {
+	sim                          *Simulator
 	index                        int
 	name, short, domain, project string
 	failed, template             bool
@@ -19,40 +24,164 @@ type child struct {
 	health     []byte
 }
 
-func (s *Simulator) set(i int) set {
+func (p *set) roll(i int) {
+	s := p.sim
 	d := roll(s.seed, partSet, uint64(i))
-	first, _, _, _ := s.sets.triple(i)
-	p := set{index: i, name: s.sets.name(i), domain: s.sets.first[first], project: "default", open: "{{", closed: "}}"}
-	if from, to := s.projects.span(first); to > from {
-		p.project = s.projects.name(from + d.intn(to-from))
+	at, _ := s.names[applicationsets].parts(i)
+	*p = set{sim: s, index: i, name: s.names[applicationsets].name(i), domain: s.words.Domains[at[0]], project: "default", open: "{{", closed: "}}"}
+	if from, to := s.names[projects].span(at[0]); to > from {
+		p.project = s.names[projects].name(from + d.intn(to-from))
 	}
 	p.failed, p.template = d.chance(105), d.chance(800)
 	if p.template {
 		p.open, p.closed = "{{ .", " }}"
 	}
-	return p
 }
 
-func (p *set) labels(into []label) []label {
-	return append(into[:0], label{"app.kubernetes.io/managed-by", "bootstrap"}, label{"corp.example.net/domain", p.domain})
+func (p *set) head(h *head) {
+	labels := append(h.labels[:0], label{"app.kubernetes.io/managed-by", "bootstrap"}, label{"corp.example.net/domain", p.domain})
+	*h = head{name: p.name, namespace: "argocd", project: p.project, labels: labels}
 }
 
-func (s *Simulator) writeSet(b []byte, p *set) []byte {
+func (p *set) write(b []byte) []byte {
 	p.short = p.name[:min(len(p.name), 20)]
 	p.created, p.version = created(p.index), 480+p.index
-	d := roll(s.seed, partSet, uint64(p.index)+1<<40)
-	if s.apps.n > 0 && d.chance(750) {
+	d := roll(p.sim.seed, partSet, uint64(p.index)+1<<40)
+	if n := p.sim.names[applications].n; n > 0 && d.chance(750) {
 		var all []int
 		for range 1 + d.intn(6) {
-			all = append(all, d.intn(s.apps.n))
+			all = append(all, d.intn(n))
 		}
 		slices.Sort(all)
-		var a application
+		a := application{sim: p.sim}
 		for _, i := range slices.Compact(all) {
-			s.application(i, &a)
-			p.children = append(p.children, child{a.name, a.sync, s.render(nil, "health", &a, i, dice{})})
+			a.roll(i)
+			p.children = append(p.children, child{a.name, a.sync, p.sim.render(nil, "health", &a, i, dice{})})
 		}
 	}
 	p.count = len(p.children)
-	return s.render(b, "set", p, p.index, roll(s.seed, partSet, uint64(p.index)+1<<41))
+	return p.sim.render(b, "set", p, p.index, roll(p.sim.seed, partSet, uint64(p.index)+1<<41))
+}
+
+func (c *call) validSet(m obj) {
+	name, project := text(m, "metadata", "name"), text(m, "spec", "template", "spec", "project")
+	switch {
+	case strings.Contains(project, "{{"):
+		fail(unknown, "error validating ApplicationSets: the Argo CD API does not currently support creating ApplicationSets with templated `project` fields")
+	case !c.exists(projects, project):
+		fail(invalidArgument, "ApplicationSet references project %s which does not exist", project)
+	case !dnsName(name):
+		fail(unknown, "error creating ApplicationSet: ApplicationSet.argoproj.io %q is invalid: metadata.name: Invalid value: %q", name, name)
+	case !c.canChange(project):
+		c.deny("applicationsets", "create", project+"/"+name)
+	}
+}
+
+func createSet(c *call) {
+	m := obj{}
+	c.read(&m)
+	upsert, dry := c.flag("upsert"), c.flag("dryRun")
+	c.validSet(m)
+	if dry {
+		var resources []any
+		for _, a := range c.generate(m) {
+			resources = append(resources, obj{"group": "argoproj.io", "version": "v1alpha1", "kind": "Application", "namespace": space(text(m, "metadata", "namespace")), "name": text(a, "metadata", "name")})
+		}
+		ensureObject(m, "status")["resources"] = resources
+		c.answer(marshal(m))
+		return
+	}
+	ensureObject(m, "status")
+	c.create(applicationsets, m, upsert, "existing ApplicationSet spec is different, use upsert flag to force update")
+}
+
+func deleteSet(c *call) {
+	f, ok := c.find(applicationsets, space(c.query.Get("appsetNamespace")), c.args[0])
+	if !ok {
+		fail(notFound, "error getting ApplicationSets: applicationsets.argoproj.io %q not found", c.args[0])
+	}
+	if !c.canChange(f.project) {
+		c.deny("applicationsets", "delete", f.project+"/"+f.name)
+	}
+	c.remove(&f)
+}
+
+// maxGenerated bounds what one set may become.
+const maxGenerated = 1000
+
+// generate makes the applications of a set with list and clusters generators; others would
+// ask a repository or a code host, which there is none of.
+func (c *call) generate(m obj) (all []obj) {
+	broken := func(format string, args ...any) {
+		fail(unknown, "unable to generate Applications of ApplicationSet: "+format, args...)
+	}
+	generators := list(m, "spec", "generators")
+	if len(generators) == 0 {
+		broken("no generators in the spec")
+	}
+	template, _ := lookup(m, "spec", "template").(obj)
+	for _, g := range generators {
+		generator, _ := g.(obj)
+		rows, why := c.parameters(generator)
+		if why != "" {
+			broken("%s", why)
+		}
+		for _, row := range rows {
+			var pairs []string
+			for key, value := range row {
+				plain := string(appendQuoted(nil, fmt.Sprint(value)))
+				pairs = append(pairs, "{{"+key+"}}", plain, "{{ "+key+" }}", plain, "{{."+key+"}}", plain, "{{ ."+key+" }}", plain)
+			}
+			app, err := parse([]byte(strings.NewReplacer(pairs...).Replace(string(marshal(template)))))
+			if err != nil {
+				broken("%v", err)
+			}
+			ensureObject(app, "metadata")["namespace"] = "argocd"
+			ensureObject(app, "status")
+			if all = append(all, app); len(all) > maxGenerated {
+				fail(resourceExhausted, "unable to generate Applications of ApplicationSet: more than %d", maxGenerated)
+			}
+		}
+	}
+	return all
+}
+
+// parameters returns a generator's rows, or why it has none.
+func (c *call) parameters(generator obj) (rows []obj, why string) {
+	if fixed, ok := generator["list"].(obj); ok {
+		for _, e := range list(fixed, "elements") {
+			if row, ok := e.(obj); ok {
+				rows = append(rows, row)
+			}
+		}
+		return rows, ""
+	}
+	if selected, ok := generator["clusters"].(obj); ok {
+		labels, _ := lookup(selected, "selector", "matchLabels").(obj)
+		for i := range min(c.options.Clusters, maxGenerated) {
+			cl := c.cluster(i)
+			if env, has := labels["env"]; !has || env == cl.Env {
+				rows = append(rows, obj{"name": cl.Name, "server": cl.Server, "url": cl.Server, "env": cl.Env, "cluster": cl.Name})
+			}
+		}
+		return rows, ""
+	}
+	for kind := range generator {
+		return nil, "error generating params from " + kind + ": no repository is reachable"
+	}
+	return nil, "an empty generator"
+}
+
+func generateSet(c *call) {
+	var q struct{ ApplicationSet obj }
+	c.read(&q)
+	if q.ApplicationSet == nil {
+		fail(unknown, "set ApplicationSets is nil in request")
+	}
+	c.validSet(q.ApplicationSet)
+	answer := obj{}
+	if apps := c.generate(q.ApplicationSet); len(apps) > 0 {
+		answer["applications"] = apps
+	}
+	c.answer(marshal(answer))
 }

@@ -3,6 +3,7 @@ package simulator
 import (
 	"math/bits"
 	"strconv"
+	"time"
 )
 
 // dice is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
@@ -52,6 +53,17 @@ func (d *dice) intn(n int) int {
 // chance returns true n times of a thousand.
 func (d *dice) chance(n int) bool { return d.intn(1000) < n }
 
+// below returns the first of the limits that a random number below 1000 is below, or how many there are.
+func (d *dice) below(limits ...int) int {
+	k := d.intn(1000)
+	for i, limit := range limits {
+		if k < limit {
+			return i
+		}
+	}
+	return len(limits)
+}
+
 func (d *dice) of(words []string) string { return words[d.intn(len(words))] }
 
 // hash returns a git commit's 40 digits.
@@ -72,44 +84,21 @@ func (d *dice) uid(b []byte) []byte {
 	return hex(b, y, 12)
 }
 
-// stamp returns a moment of the months before the recorded one, between from and to days
-// before 20 November 2026.
+// stamp appends a moment of the months before the recorded one, from to to days before 20 November 2026.
 func (d *dice) stamp(b []byte, from, to int) []byte {
-	days := from + d.intn(to-from+1)
-	second := d.intn(86400)
-	return moment(b, days, second)
+	return moment(b, from+d.intn(to-from+1), d.intn(86400))
 }
 
-// moment writes a second of a day of a year of 30-day months that ends on 20 November 2026:
-// valid, in order, and cheaper than package time.
+// moment appends a second of a day before 20 November 2026.
 func moment(b []byte, daysAgo, second int) []byte {
-	day := 10*30 + 19 - daysAgo
-	year := 2026
-	for day < 0 {
-		day += 360
-		year--
-	}
-	b = strconv.AppendInt(b, int64(year), 10)
-	b = append(b, '-')
-	b = two(b, min(day/30+1, 12))
-	b = append(b, '-')
-	b = two(b, min(day%30+1, 28))
-	b = append(b, 'T')
-	b = two(b, second/3600)
-	b = append(b, ':')
-	b = two(b, second/60%60)
-	b = append(b, ':')
-	b = two(b, second%60)
-	return append(b, 'Z')
+	return time.Date(2026, 11, 20-daysAgo, 0, 0, second, 0, time.UTC).AppendFormat(b, time.RFC3339)
 }
 
-// stamped returns a moment as text.
 func stamped(daysAgo, second int) string {
-	var b [len("2026-11-20T10:03:39Z")]byte
+	var b [len(time.RFC3339)]byte
 	return string(moment(b[:0], daysAgo, second))
 }
 
-// commit returns a hash as text.
 func (d *dice) commit() string {
 	var b [40]byte
 	return string(d.hash(b[:0]))
@@ -117,8 +106,6 @@ func (d *dice) commit() string {
 
 // created returns when an object was made.
 func created(index int) string { return stamped(0, 10*3600+3*60+index%60) }
-
-func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 func hex(b []byte, x uint64, digits int) []byte {
 	for range digits {

@@ -1,8 +1,6 @@
 package simulator
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -15,32 +13,30 @@ type selection [][]string
 
 // selectFields reads fields=. ok is false where 3.5.1 fails to build the answer: an
 // exclusion, or a path together with one below it.
-func (c *call) selectFields(query string) (s selection, all, ok bool) {
-	if query == "" {
-		return nil, true, true
-	}
+func (c *call) selectFields(query string) (s selection, ok bool) {
 	if strings.HasPrefix(query, "-") {
-		return nil, false, false
+		return nil, false
 	}
 	asked := strings.Split(query, ",")
 	slices.Sort(asked)
+	whole := false
 	for _, f := range slices.Compact(asked) {
 		path, below := strings.CutPrefix(f, "items.")
-		if below && c.sections[fieldSection+path] != nil {
-			s = append(s, strings.Split(path, "."))
+		if !below || c.sections[fieldSection+path] == nil {
+			continue
 		}
-	}
-	for _, f := range s {
-		if len(f) > 1 && f[0] == "spec" && slices.ContainsFunc(s, func(x []string) bool { return len(x) == 1 && x[0] == "spec" }) {
-			return nil, false, false
+		if whole && strings.HasPrefix(path, "spec.") {
+			return nil, false
 		}
+		whole = whole || path == "spec"
+		s = append(s, strings.Split(path, "."))
 	}
-	return s, false, true
+	return s, true
 }
 
-// write writes an object of the selected paths; leaf writes the value of one, false if there
-// is none.
-func (s selection) write(b []byte, leaf func(b []byte, path string) ([]byte, bool)) []byte {
+// write writes the selected paths of an application.
+func (s selection) write(b []byte, f *found) []byte {
+	leaf := s.leaf(f)
 	b = append(b, '{')
 	var open []string
 	for _, path := range s {
@@ -57,8 +53,8 @@ func (s selection) write(b []byte, leaf func(b []byte, path string) ([]byte, boo
 			b = cat(comma(b), `"`, key, `":{`)
 		}
 		b = cat(comma(b), `"`, path[len(path)-1], `":`)
-		var ok bool
-		if b, ok = leaf(b, strings.Join(path, ".")); !ok {
+		before := len(b)
+		if b = leaf(b, path); len(b) == before {
 			b = b[:mark]
 			continue
 		}
@@ -77,6 +73,20 @@ func comma(b []byte) []byte {
 	return b
 }
 
+// leaf returns the function that appends the value of a path, or nothing where the field is left out.
+func (s selection) leaf(f *found) func(b []byte, path []string) []byte {
+	if a, ok := f.made.(*application); ok {
+		if s.filled() {
+			a.fill()
+		}
+		return func(b []byte, path []string) []byte {
+			return a.sim.render(b, fieldSection+strings.Join(path, "."), a, int(a.index), dice{})
+		}
+	}
+	m := f.parsed()
+	return func(b []byte, path []string) []byte { return leafOf(b, m, path) }
+}
+
 // filled reports whether one of the fields is made of what only fill rolls.
 func (s selection) filled() bool {
 	return slices.ContainsFunc(s, func(path []string) bool {
@@ -84,73 +94,40 @@ func (s selection) filled() bool {
 	})
 }
 
-// leaf writes one field of a generated application.
-func (s *Simulator) leaf(a *application, chosen selection) func(b []byte, path string) ([]byte, bool) {
-	if chosen.filled() {
-		a.fill(s.kinds)
+// leafOf appends a field of an application that was stored by a write.
+func leafOf(b []byte, m obj, path []string) []byte {
+	dotted := strings.Join(path, ".")
+	if dotted == "status.operationState.operation.sync" {
+		path = []string{"status", "operationState", "syncResult"}
 	}
-	return func(b []byte, path string) ([]byte, bool) {
-		before := len(b)
-		b = s.render(b, fieldSection+path, a, int(a.index), dice{})
-		return b, len(b) > before
+	value := lookup(m, path...)
+	switch {
+	case value != nil:
+		return append(b, marshal(value)...)
+	case path[0] == "operation" && m["operation"] == nil, dotted == "status.resources",
+		len(path) > 2 && path[1] == "operationState" && lookup(m, "status", "operationState") == nil:
+		return b
+	case path[0] == "status" && path[1] == "sync":
+		return append(b, `""`...)
+	case dotted == "status.health", dotted == "status.summary", dotted == "status.sourceHydrator":
+		return append(b, "{}"...)
 	}
-}
-
-// leafOf writes fields of an object that was stored by a write.
-func leafOf(body []byte) func(b []byte, path string) ([]byte, bool) {
-	return func(b []byte, path string) ([]byte, bool) {
-		if path == "status.operationState.operation.sync" {
-			path = "status.operationState.syncResult"
-		}
-		at := json.RawMessage(body)
-		parts := strings.Split(path, ".")
-		for i, key := range parts {
-			var fields map[string]json.RawMessage
-			if json.Unmarshal(at, &fields) != nil {
-				return b, false
-			}
-			next, ok := fields[key]
-			if !ok {
-				switch {
-				case i < len(parts)-1 && (parts[0] == "operation" || key == "operationState"), path == "status.resources":
-					return b, false
-				case path == "status.sync.revision", path == "status.sync.status":
-					return append(b, `""`...), true
-				case path == "status.health", path == "status.summary", path == "status.sourceHydrator":
-					return append(b, "{}"...), true
-				}
-				return append(b, "null"...), true
-			}
-			at = next
-		}
-		return append(b, at...), true
-	}
+	return append(b, "null"...)
 }
 
 // pruning lists the fields that a query asks for of a list of projects, grpc/http/forwarders.go of argoproj/pkg.
-type pruning struct{ fields []string }
-
-func prunes(query string) *pruning {
-	if query == "" {
-		return nil
-	}
-	return &pruning{strings.Split(query, ",")}
-}
+type pruning []string
 
 // keep reports whether a path is kept, and whether whole or with what is below it pruned.
-func (p *pruning) keep(path string) (keep, whole bool) {
-	named := slices.Contains(p.fields, path)
-	return named || slices.ContainsFunc(p.fields, func(f string) bool { return strings.HasPrefix(f, path) }), named
+func (p pruning) keep(path string) (keep, whole bool) {
+	return slices.ContainsFunc(p, func(f string) bool { return strings.HasPrefix(f, path) }), slices.Contains(p, path)
 }
 
-func (p *pruning) prune(path string, v any) {
+func (p pruning) prune(path string, v any) {
 	switch v := v.(type) {
-	case map[string]any:
+	case obj:
 		for key, below := range v {
-			at := key
-			if path != "" {
-				at = path + "." + key
-			}
+			at := path + "." + key
 			keep, whole := p.keep(at)
 			if !keep {
 				delete(v, key)
@@ -165,16 +142,11 @@ func (p *pruning) prune(path string, v any) {
 	}
 }
 
-// apply prunes one object that stands at a path.
-func (p *pruning) apply(path string, body []byte) ([]byte, error) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
+// write writes what is kept of a project.
+func (p pruning) write(b []byte, f *found) []byte {
+	m := f.parsed()
+	if _, whole := p.keep("items"); !whole {
+		p.prune("items", m)
 	}
-	if _, whole := p.keep(path); path == "" || !whole {
-		p.prune(path, v)
-	}
-	return json.Marshal(v)
+	return append(b, marshal(m)...)
 }

@@ -1,9 +1,11 @@
 package simulator
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // filter holds the conditions in the query of a list.
@@ -13,21 +15,22 @@ type filter struct {
 	labels            selector
 }
 
-// wants reads the parameters that the server honours; it ignores all others.
-func (c *call) wants() (filter, error) {
-	f := filter{
-		projects: append(slices.Clone(c.query["projects"]), c.query["project"]...),
-		name:     c.query.Get("name"),
-		repo:     c.query.Get("repo"),
-		space:    c.query.Get("appNamespace"),
+// wants reads the parameters that the server honours for a kind; it ignores all others.
+func (c *call) wants(k kind) (f filter) {
+	switch k {
+	case projects:
+		return f
+	case applications:
+		f.name, f.repo, f.space = c.query.Get("name"), c.query.Get("repo"), c.query.Get("appNamespace")
+	case applicationsets:
+		f.space = cmp.Or(c.query.Get("appsetNamespace"), c.query.Get("appSetNamespace"))
 	}
-	if text := c.query.Get("selector"); text != "" {
-		var err error
-		if f.labels, err = parseSelector(text); err != nil {
-			return f, refuse(unknown, "error parsing the selector: %v", err)
-		}
+	f.projects = append(slices.Clone(c.query["projects"]), c.query["project"]...)
+	var err error
+	if f.labels, err = parseSelector(c.query.Get("selector")); err != nil {
+		fail(unknown, "error parsing the selector: %v", err)
 	}
-	return f, nil
+	return f
 }
 
 func (f *filter) takes(h *head) bool {
@@ -40,7 +43,7 @@ func (f *filter) takes(h *head) bool {
 
 // list writes the frame of a list around the objects that all writes: "items" is null when
 // there are none. With metaLast the metadata follows, as where fields were selected.
-func (c *call) list(k kind, meta string, metaLast bool, all func(s *sink)) error {
+func (c *call) list(k kind, meta string, metaLast bool, all func(s *sink)) {
 	c.lists[k].Add(1)
 	s := c.sink()
 	s.list = true
@@ -48,173 +51,71 @@ func (c *call) list(k kind, meta string, metaLast bool, all func(s *sink)) error
 	if unread && meta != "" {
 		meta = "{}" // no version before the cache is filled
 	}
+	s.b = append(s.b, '{')
 	if meta != "" && !metaLast {
-		s.b = cat(s.b, `{"metadata":`, meta, `,"items":[`)
-	} else {
-		s.b = append(s.b, `{"items":[`...)
+		s.b = cat(s.b, `"metadata":`, meta, `,`)
 	}
-	if !unread {
-		all(s)
-	}
-	if s.items == 0 {
-		s.b = append(s.b[:len(s.b)-1], "null"...)
-	} else {
-		s.b = append(s.b, ']')
-	}
-	if metaLast && meta != "" {
+	s.b = append(s.b, `"items":`...)
+	s.array(func() {
+		if !unread {
+			all(s)
+		}
+	})
+	if meta != "" && metaLast {
 		s.b = cat(s.b, `,"metadata":`, meta)
 	}
 	s.b = append(s.b, '}')
-	return s.end()
+	s.flush()
 }
 
 func (c *call) meta() string {
 	return `{"resourceVersion":"` + strconv.FormatInt(c.revision.Load(), 10) + `"}`
 }
 
-func listApplications(c *call) error {
-	f, err := c.wants()
-	if err != nil {
-		return err
-	}
-	chosen, whole, ok := c.selectFields(c.query.Get("fields"))
-	if !ok {
-		c.lists[applications].Add(1)
-		c.w.Header().Set("Content-Type", "application/json")
-		c.w.Header().Set("Grpc-Metadata-Content-Type", "application/grpc")
-		c.w.WriteHeader(http.StatusInternalServerError)
-		_, err := c.w.Write([]byte(`{"error": "failed to marshal error message"}`))
-		return err
-	}
-	return c.list(applications, c.meta(), !whole, func(s *sink) {
-		var a application
-		c.eachApplication(&a, func(h *head, e *entry) bool {
-			if !c.canRead(h.project) || !f.takes(h) {
-				return true
-			}
-			if !s.item() {
-				return false
-			}
-			switch {
-			case whole && e == nil:
-				s.b = c.writeApplication(s.b, &a)
-			case whole:
-				s.b = append(s.b, e.body...)
-			case e == nil:
-				s.b = chosen.write(s.b, c.leaf(&a, chosen))
-			default:
-				s.b = chosen.write(s.b, leafOf(e.body))
-			}
-			return true
-		})
-	})
-}
-
-func listProjects(c *call) error {
-	p := prunes(c.query.Get("fields"))
-	meta := c.meta()
-	if p != nil {
-		if keep, _ := p.keep("metadata"); !keep {
-			meta = ""
-		}
-		if keep, _ := p.keep("items"); !keep {
-			c.lists[projects].Add(1)
-			if meta != "" {
-				meta = `"metadata":` + meta
-			}
-			return c.answer([]byte(`{` + meta + `}`))
-		}
-	}
-	return c.list(projects, meta, p != nil, func(s *sink) {
-		var h head
-		c.walk(projects, func(i int, e *entry) bool {
-			if !c.canRead(c.headAt(projects, i, e, &h).name) {
-				return true
-			}
-			if !s.item() {
-				return false
-			}
-			body := c.bodyOf(found{kind: projects, index: i, entry: e})
-			if p == nil {
-				s.b = append(s.b, body...)
-				return true
-			}
-			pruned, err := p.apply("items", body)
-			s.b = append(s.b, pruned...)
-			s.err = err
-			return err == nil
-		})
-	})
-}
-
-func listSets(c *call) error {
-	f, err := c.wants()
-	if err != nil {
-		return err
-	}
-	f.name, f.repo = "", ""
-	if f.space = c.query.Get("appsetNamespace"); f.space == "" {
-		f.space = c.query.Get("appSetNamespace")
-	}
-	return c.list(applicationsets, c.meta(), false, func(s *sink) {
-		var kept head
-		c.walk(applicationsets, func(i int, e *entry) bool {
-			h := c.headAt(applicationsets, i, e, &kept)
-			if !c.canRead(h.project) || !f.takes(h) {
-				return true
-			}
-			if !s.item() {
-				return false
-			}
-			s.b = append(s.b, c.bodyOf(found{kind: applicationsets, index: i, entry: e})...)
-			return true
-		})
-	})
-}
-
-// headAt returns the head of an object that walk gives; into is used for a generated one.
-func (s *Simulator) headAt(k kind, i int, e *entry, into *head) *head {
-	if e != nil {
-		return &e.head
-	}
-	s.generated[k].head(i, into)
-	return into
-}
-
-func listClusters(c *call) error {
-	name, server := c.query.Get("name"), c.query.Get("server")
-	return c.list(clusters, "{}", false, func(s *sink) {
-		if c.user != nil {
-			return
-		}
-		for i := range c.clusters {
-			cl := c.cluster(i)
-			if name != "" && cl.name != name || server != "" && cl.server != server {
-				continue
-			}
-			if !s.item() {
+func listObjects(k kind) func(*call) {
+	return func(c *call) {
+		f, meta, fields, write := c.wants(k), c.meta(), c.query.Get("fields"), (*found).write
+		switch {
+		case fields == "" || k == applicationsets:
+			fields = ""
+		case k == applications:
+			chosen, ok := c.selectFields(fields)
+			if !ok {
+				c.failFields()
 				return
 			}
-			s.b = c.writeCluster(s.b, cl)
+			write = func(o *found, b []byte) []byte { return chosen.write(b, o) }
+		default:
+			p := pruning(strings.Split(fields, ","))
+			write = func(o *found, b []byte) []byte { return p.write(b, o) }
+			if keep, _ := p.keep("metadata"); !keep {
+				meta = ""
+			}
+			if keep, _ := p.keep("items"); !keep {
+				c.lists[k].Add(1)
+				if meta != "" {
+					meta = `"metadata":` + meta
+				}
+				c.answer([]byte(`{` + meta + `}`))
+				return
+			}
 		}
-	})
+		c.list(k, meta, fields != "", func(s *sink) {
+			c.walk(k, func(o *found) {
+				if c.canRead(o.project) && f.takes(&o.head) {
+					s.item()
+					s.b = write(o, s.b)
+				}
+			})
+		})
+	}
 }
 
-func listRepositories(c *call) error {
+// failFields answers a list of applications as 3.5.1 does where it fails to build the answer.
+func (c *call) failFields() {
+	c.lists[applications].Add(1)
 	s := c.sink()
-	s.b = append(s.b, `{"metadata":{},"items":[`...)
-	if c.user == nil {
-		for _, r := range c.repositories() {
-			if !s.item() {
-				return s.err
-			}
-			s.b = c.writeRepository(s.b, r)
-		}
-	}
-	if s.items == 0 {
-		s.b = append(s.b[:len(s.b)-1], "null}"...)
-	} else {
-		s.b = append(s.b, `]}`...)
-	}
-	return s.end()
+	c.w.WriteHeader(http.StatusInternalServerError)
+	s.b = append(s.b, `{"error": "failed to marshal error message"}`...)
+	s.flush()
 }

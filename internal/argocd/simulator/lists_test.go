@@ -16,8 +16,9 @@ import (
 
 func TestLatticeNamesAreSortedAndFound(t *testing.T) {
 	t.Parallel()
+	w := words()
 	for _, n := range []int{1, 2, 13, 819, 7499, 7500, 7501, 30_000} {
-		for _, l := range []nameSequence{newNameSequence(n, domains(), components(), places()), newNameSequence(n, domains(), teams(), nil)} {
+		for _, l := range []nameSequence{newNameSequence(n, w.Domains, w.Components, w.Places), newNameSequence(n, w.Domains, w.Teams)} {
 			before := ""
 			for i := range n {
 				name := l.name(i)
@@ -31,7 +32,7 @@ func TestLatticeNamesAreSortedAndFound(t *testing.T) {
 			}
 		}
 	}
-	l := newNameSequence(100, domains(), components(), places())
+	l := newNameSequence(100, w.Domains, w.Components, w.Places)
 	for _, name := range []string{"", "-", "billing", "billing-api", "billing-api-", "billing-api-nowhere", "billing-api-dev-02", "billing-api-dev--", strings.Repeat("billing-", 1000)} {
 		if i, ok := l.find(name); ok && l.name(i) != name {
 			t.Errorf("%q found as %q", name, l.name(i))

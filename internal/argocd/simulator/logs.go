@@ -1,28 +1,27 @@
 package simulator
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // line is one line of a pod's log.
 type line struct {
 	pod, text      string
-	at             time.Time
 	second, moment string
 	last           bool
+
+	number int
+	at     time.Time
 }
 
 // logEnd returns the time at which the lines of all logs end: the moment of the recording.
 func logEnd() time.Time { return time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC) }
-
-// lineOf makes line i of n of a pod's container. Only what is asked for is made.
-func (s *Simulator) lineOf(pod, container string, i, n int) line {
-	d := s.diceOf(pod, &object{Kind: container, Name: strconv.Itoa(i)})
-	text := string(s.render(nil, "said", &line{}, 0, d))
-	return line{pod: pod, text: text, at: logEnd().Add(-time.Duration(n-i) * 250 * time.Millisecond)}
-}
 
 // logQuery holds the parameters of a request for a log.
 type logQuery struct {
@@ -34,34 +33,27 @@ type logQuery struct {
 	follow, previous   bool
 }
 
-func (c *call) logQuery() (q logQuery, err error) {
-	q.container, q.filter = c.query.Get("container"), c.query.Get("filter")
-	if rest, ok := strings.CutPrefix(q.filter, "!"); ok {
-		q.filter, q.inverse = rest, true
+func (c *call) logQuery() logQuery {
+	whole := func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
+	q := logQuery{
+		container: cmp.Or(c.query.Get("container"), "app"), tail: parameter(c, "tailLines", whole), since: parameter(c, "sinceSeconds", whole),
+		follow: c.flag("follow"), previous: c.flag("previous"), matchCase: c.flag("matchCase"),
 	}
-	for name, into := range map[string]*int64{"tailLines": &q.tail, "sinceSeconds": &q.since} {
-		if *into, err = c.whole(name); err != nil {
-			return q, err
-		}
-	}
-	for name, into := range map[string]*bool{"follow": &q.follow, "previous": &q.previous, "matchCase": &q.matchCase} {
-		if *into, err = c.flag(name); err != nil {
-			return q, err
-		}
-	}
+	q.filter, q.inverse = strings.CutPrefix(c.query.Get("filter"), "!")
 	if text := c.query.Get("untilTime"); text != "" {
+		var err error
 		if q.until, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return q, refuse(invalidArgument, "invalid untilTime parameter value: %v", err)
+			fail(invalidArgument, "invalid untilTime parameter value: %v", err)
 		}
 	}
-	return q, nil
+	return q
 }
 
-func (q *logQuery) takes(l *line) bool {
+func (q *logQuery) takes(text string) bool {
 	if q.filter == "" {
 		return true
 	}
-	text, want := l.text, q.filter
+	want := q.filter
 	if !q.matchCase {
 		text, want = strings.ToLower(text), strings.ToLower(want)
 	}
@@ -71,112 +63,86 @@ func (q *logQuery) takes(l *line) bool {
 // maxLogPods is the server's bound on pods in one call.
 const maxLogPods = 10
 
-func getLogs(c *call) error {
-	q, err := c.logQuery()
-	if err != nil {
-		return err
-	}
-	_, t, err := c.content()
-	if err != nil {
-		return err
-	}
-	name := c.query.Get("podName")
-	var pods []object
-	for i := range t.objects {
-		o := &t.objects[i]
-		if name == "" && !c.asked(o, "resourceName", "namespace") && c.query.Get("kind") != "Pod" {
+func getLogs(c *call) {
+	q := c.logQuery()
+	_, t := c.content()
+	name, ofPods := c.query.Get("podName"), c.query.Get("kind") == "Pod"
+	var pods []string
+	for _, o := range t.objects {
+		if name == "" && !ofPods && !c.asked(&o, "resourceName") {
 			continue
 		}
-		_, below := c.pods(t.name, o)
-		for _, p := range below {
-			if (name == "" || p.Name == name) && (c.query.Get("kind") != "Pod" || c.asked(&p, "resourceName", "namespace")) {
-				pods = append(pods, p)
+		for _, member := range c.family(t.name, &o)[1:] {
+			if member.Kind == "Pod" && (name == "" || member.Name == name) && (!ofPods || c.asked(&member, "resourceName")) {
+				pods = append(pods, member.Name)
 			}
 		}
 	}
-	if len(pods) > maxLogPods {
-		return refuse(invalidArgument, "max pods to view logs are reached. Please provide more granular query")
+	switch {
+	case len(pods) > maxLogPods:
+		fail(invalidArgument, "max pods to view logs are reached. Please provide more granular query")
+	case len(pods) == 0 && name != "":
+		fail(invalidArgument, "pod %s not found as part of application %s", name, t.name)
+	case len(pods) > 0 && q.container != "app" && q.container != "proxy":
+		fail(invalidArgument, "container %s is not valid for pod %s", q.container, pods[0])
+	case len(pods) > 0 && q.previous:
+		fail(invalidArgument, "previous terminated container %q in pod %q not found", q.container, pods[0])
 	}
-	if len(pods) == 0 && name != "" {
-		return refuse(invalidArgument, "pod %s not found as part of application %s", name, t.name)
-	}
-	switch q.container {
-	case "":
-		q.container = "app"
-	case "app", "proxy":
-	default:
-		if len(pods) > 0 {
-			return refuse(invalidArgument, "container %s is not valid for pod %s", q.container, pods[0].Name)
-		}
-	}
-	if q.previous && len(pods) > 0 {
-		return refuse(invalidArgument, "previous terminated container %q in pod %q not found", q.container, pods[0].Name)
-	}
-	return c.tail(pods, q)
+	c.tail(pods, q)
 }
 
 // tail writes the lines of the pods in the order of time, and then follows.
-func (c *call) tail(pods []object, q logQuery) error {
-	st := c.stream()
-	n, from := make([]int, len(pods)), make([]int, len(pods))
-	for i := range pods {
-		d := c.diceOf(pods[i].Name, &object{Kind: "Log", Name: q.container})
-		n[i] = 200 + d.intn(4)*d.intn(3000)
+func (c *call) tail(pods []string, q logQuery) {
+	s := c.sink()
+	lengths := make([]int, len(pods))
+	var lines []line
+	for i, pod := range pods {
+		d := c.diceOf(pod, &object{Kind: "Log", Name: q.container})
+		n, from := 200+d.intn(4)*d.intn(3000), 0
 		if q.tail > 0 {
-			from[i] = max(from[i], n[i]-int(min(q.tail, int64(n[i]))))
+			from = n - int(min(q.tail, int64(n)))
 		}
-		if q.since > 0 {
-			from[i] = max(from[i], n[i]-int(min(q.since*4, int64(n[i]))))
+		if q.since > 0 && q.since < int64(n) {
+			from = max(from, n-int(q.since*4))
 		}
+		for j := from; j < n; j++ {
+			lines = append(lines, line{pod: pod, number: j, at: logEnd().Add(-time.Duration(n-j) * 250 * time.Millisecond)})
+		}
+		lengths[i] = n
 	}
-	for {
-		best := -1
-		for i := range pods {
-			if from[i] < n[i] && (best < 0 || n[best]-from[best] < n[i]-from[i]) {
-				best = i
-			}
-		}
-		if best < 0 {
-			break
-		}
-		l := c.lineOf(pods[best].Name, q.container, from[best], n[best])
-		from[best]++
-		if !q.until.IsZero() && l.at.After(q.until) {
-			continue
-		}
-		if !q.takes(&l) {
-			continue
-		}
-		if err := st.send(c.writeLine(&l)); err != nil {
-			return err
-		}
+	sorting.StableBy(lines, func(x, y line) int { return x.at.Compare(y.at) })
+	if !q.until.IsZero() {
+		lines = slices.DeleteFunc(lines, func(l line) bool { return l.at.After(q.until) })
 	}
+	c.tell(s, q, lines)
 	for q.follow && len(pods) > 0 {
-		if err := st.push(); err != nil {
-			return err
+		s.push()
+		pause(c.r.Context(), c.options.LogEvery)
+		lines = lines[:0]
+		for i, pod := range pods {
+			lines = append(lines, line{pod: pod, number: lengths[i], at: time.Now()})
+			lengths[i]++
 		}
-		if !wait(c.r.Context(), c.logEvery) {
-			return c.r.Context().Err()
-		}
-		for i := range pods {
-			l := c.lineOf(pods[i].Name, q.container, n[i], n[i])
-			n[i]++
-			l.at = time.Now()
-			if !q.takes(&l) {
-				continue
-			}
-			if err := st.send(c.writeLine(&l)); err != nil {
-				return err
-			}
-		}
+		c.tell(s, q, lines)
 	}
-	if err := st.send(c.writeLine(&line{at: time.Now(), last: true})); err != nil {
-		return err
-	}
-	return st.push()
+	c.tell(s, logQuery{}, []line{{at: time.Now(), last: true}})
+	s.flush()
 }
 
-func (s *Simulator) writeLine(l *line) []byte {
-	l.second, l.moment = l.at.UTC().Format(time.RFC3339), l.at.UTC().Format(time.RFC3339Nano)
-	return s.render(nil, "line", l, 0, dice{})
+// tell writes those of the lines that a query takes, each as an event. Only their text is made.
+func (c *call) tell(s *sink, q logQuery, lines []line) {
+	for i := range lines {
+		l := &lines[i]
+		if !l.last {
+			d := c.diceOf(l.pod, &object{Kind: q.container, Name: strconv.Itoa(l.number)})
+			l.text = string(c.render(nil, "said", l, 0, d))
+		}
+		if !q.takes(l.text) {
+			continue
+		}
+		l.second, l.moment = l.at.UTC().Format(time.RFC3339), l.at.UTC().Format(time.RFC3339Nano)
+		if s.b = append(c.render(append(s.b, `{"result":`...), "line", l, 0, dice{}), '}', '\n'); len(s.b) >= full {
+			s.flush()
+		}
+	}
 }

@@ -1,36 +1,23 @@
 package simulator
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // manifest returns an object's manifest. Live ones have what a cluster adds; drifted ones
 // differ from the target where a human would have edited.
 func (s *Simulator) manifest(app string, o *object, live, drifted bool) string {
-	d := s.diceOf(app, o)
-	v := o.shown(app)
-	v.id, v.live = string(d.uid(nil)), live
-	if live {
-		v.revision = 100_000_000 + d.intn(900_000_000)
-	}
-	e := roll(d.state, partTree, 2)
+	v := s.shown(app, o)
+	v.live = live
+	e := roll(s.diceOf(app, o).state, partTree, 2)
 	v.replicas, v.image = 1+e.intn(5), version(&e, "v", "")
+	v.edited = drifted
 	if drifted {
 		v.replicas++
 	}
-	switch o.Kind {
-	case "Deployment", "StatefulSet", "Rollout":
-		v.workload = true
-	case "ConfigMap":
-		v.config = true
-	case "Secret": // the server itself hides the values, util/argo/diff of Argo CD
-		v.secret = true
-	case "Service":
-		v.service = true
-	default:
-		v.edited = drifted
+	kind := "manifest/" + o.Kind
+	if s.sections[kind] == nil {
+		kind = "manifest/other"
 	}
+	v.rest = s.render(nil, kind, &v, 0, dice{})
 	return string(s.render(nil, "manifest", &v, 0, dice{}))
 }
 
@@ -41,43 +28,38 @@ type compared struct {
 }
 
 // getManaged compares live and target of each resource. The query may name one.
-func getManaged(c *call) error {
-	_, t, err := c.content()
-	if err != nil {
-		return err
-	}
+func getManaged(c *call) {
+	_, t := c.content()
 	s := c.sink()
-	s.b = append(s.b, `{"items":[`...)
-	for i := range t.objects {
-		o := &t.objects[i]
-		if !c.asked(o, "name", "namespace") {
-			continue
+	s.b = append(s.b, `{"items":`...)
+	s.array(func() {
+		for _, o := range t.objects {
+			if !c.asked(&o, "name") {
+				continue
+			}
+			s.item()
+			v := compared{group: o.Group, kind: o.Kind, namespace: o.Namespace, name: o.Name, modified: o.Status == "OutOfSync"}
+			v.target, v.predicted = c.manifest(t.name, &o, false, false), c.manifest(t.name, &o, true, false)
+			v.live = c.manifest(t.name, &o, true, v.modified && !o.RequiresPruning)
+			if o.RequiresPruning {
+				v.target, v.predicted = "null", "null"
+			}
+			if o.missing() {
+				v.live = "null"
+			}
+			s.b = c.render(s.b, "compared", &v, 0, dice{})
 		}
-		if !s.item() {
-			return s.err
-		}
-		v := compared{group: o.Group, kind: o.Kind, namespace: o.Namespace, name: o.Name, modified: o.Status == "OutOfSync"}
-		v.target, v.predicted = c.manifest(t.name, o, false, false), c.manifest(t.name, o, true, false)
-		v.live = c.manifest(t.name, o, true, v.modified && !o.RequiresPruning)
-		if o.RequiresPruning {
-			v.target, v.predicted = "null", "null"
-		}
-		if o.missing() {
-			v.live = "null"
-		}
-		s.b = c.render(s.b, "compared", &v, 0, dice{})
-	}
+	})
 	if s.items == 0 {
-		s.b = append(s.b[:0], `{}`...)
-	} else {
-		s.b = append(s.b, `]}`...)
+		s.b = append(s.b[:0], '{')
 	}
-	return s.end()
+	s.b = append(s.b, '}')
+	s.flush()
 }
 
-// asked reports whether the query names an object, or nothing at all.
-func (c *call) asked(o *object, name, namespace string) bool {
-	for key, value := range map[string]string{name: o.Name, namespace: o.Namespace, "kind": o.Kind, "group": o.Group, "version": o.Version} {
+// asked reports whether the query names an object, or nothing at all. name is the parameter that has its name.
+func (c *call) asked(o *object, name string) bool {
+	for key, value := range map[string]string{name: o.Name, "namespace": o.Namespace, "kind": o.Kind, "group": o.Group, "version": o.Version} {
 		if q := c.query.Get(key); q != "" && q != value {
 			return false
 		}
@@ -85,77 +67,33 @@ func (c *call) asked(o *object, name, namespace string) bool {
 	return true
 }
 
-func getManifests(c *call) error {
-	f, t, err := c.content()
-	if err != nil {
-		return err
-	}
+func getManifests(c *call) {
+	_, t := c.content()
 	var manifests []string
-	for i := range t.objects {
-		manifests = append(manifests, c.manifest(t.name, &t.objects[i], false, false))
+	for _, o := range t.objects {
+		manifests = append(manifests, c.manifest(t.name, &o, false, false))
 	}
-	d := c.diceOf(f.name, &object{Kind: "Manifests"})
-	b := append(append([]byte(`{"manifests":`), marshal(manifests)...), `,"revision":"`...)
-	return c.answer(append(d.hash(b), `","sourceType":"Helm"}`...))
+	d := c.diceOf(t.name, &object{Kind: "Manifests"})
+	c.answer(cat(nil, `{"manifests":`, string(marshal(manifests)), `,"revision":"`, d.commit(), `","sourceType":"Helm"}`))
 }
 
 // resourceNamed finds the resource, or pod below one, that the query names.
-func (c *call) resourceNamed() (found, content, object, error) {
-	f, t, err := c.content()
-	if err != nil {
-		return f, t, object{}, err
-	}
-	for i := range t.objects {
-		o := t.objects[i]
-		set, pods := c.pods(t.name, &o)
-		if set != nil {
-			pods = append(pods, *set)
-		}
-		for _, o := range append([]object{o}, pods...) {
-			if o.Name == c.query.Get("resourceName") && c.asked(&o, "resourceName", "namespace") && o.Kind == c.query.Get("kind") {
-				return f, t, o, nil
+func (c *call) resourceNamed() (app string, o object) {
+	_, t := c.content()
+	name, kind := c.query.Get("resourceName"), c.query.Get("kind")
+	for _, o := range t.objects {
+		for _, member := range c.family(t.name, &o) {
+			if member.Name == name && member.Kind == kind && c.asked(&member, "resourceName") {
+				return t.name, member
 			}
 		}
 	}
-	return f, t, object{}, refuse(invalidArgument, "%s %s %s not found as part of application %s",
-		c.query.Get("kind"), c.query.Get("group"), c.query.Get("resourceName"), f.name)
+	panic(refuse(invalidArgument, "%s %s %s not found as part of application %s", kind, c.query.Get("group"), name, t.name))
 }
 
-func getResource(c *call) error {
-	_, t, o, err := c.resourceNamed()
-	if err != nil {
-		return err
-	}
-	return c.answer(cat(nil, `{"manifest":"`, quoted(c.manifest(t.name, &o, true, o.Status == "OutOfSync")), `"}`))
-}
-
-// actions returns what can be done to a kind of resource, resource_customizations of Argo CD.
-func actions(kind string) []string {
-	switch kind {
-	case "Deployment", "StatefulSet":
-		return []string{"restart", "scale"}
-	case "Rollout":
-		return []string{"abort", "promote-full", "restart", "resume", "retry"}
-	case "CronJob":
-		return []string{"create-job", "resume", "suspend"}
-	case "ExternalSecret":
-		return []string{"refresh"}
-	case "Job":
-		return []string{"resume", "suspend", "terminate"}
-	}
-	return nil
-}
-
-func getActions(c *call) error {
-	_, _, o, err := c.resourceNamed()
-	if err != nil {
-		return err
-	}
-	v := o.shown("")
-	for _, name := range actions(o.Kind) {
-		v.actions = append(v.actions, action{name, strings.ToUpper(name[:1]) + name[1:], name == "scale"})
-	}
-	return c.answer(c.render(nil, "actions", &v, 0, dice{}))
+func getResource(c *call) {
+	app, o := c.resourceNamed()
+	c.answer(marshal(obj{"manifest": c.manifest(app, &o, true, o.Status == "OutOfSync")}))
 }
 
 type action struct {
@@ -163,28 +101,23 @@ type action struct {
 	scale       bool
 }
 
-// flag reads a parameter as the gateway does.
-func (c *call) flag(name string) (bool, error) {
-	text := c.query.Get(name)
-	if text == "" {
-		return false, nil
-	}
-	v, err := strconv.ParseBool(text)
-	if err != nil {
-		return false, malformed(err)
-	}
-	return v, nil
+// actions returns what can be done to a kind of resource, resource_customizations of Argo CD.
+func actions(kind string) []string {
+	return strings.Fields(map[string]string{
+		"Deployment":     "restart scale",
+		"StatefulSet":    "restart scale",
+		"Rollout":        "abort promote-full restart resume retry",
+		"CronJob":        "create-job resume suspend",
+		"ExternalSecret": "refresh",
+		"Job":            "resume suspend terminate",
+	}[kind])
 }
 
-// whole reads a whole number of the query; 0 if it is not there.
-func (c *call) whole(name string) (int64, error) {
-	text := c.query.Get(name)
-	if text == "" {
-		return 0, nil
+func getActions(c *call) {
+	app, o := c.resourceNamed()
+	v := c.shown(app, &o)
+	for _, name := range actions(o.Kind) {
+		v.actions = append(v.actions, action{name, strings.ToUpper(name[:1]) + name[1:], name == "scale"})
 	}
-	v, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, malformed(err)
-	}
-	return v, nil
+	c.answer(c.render(nil, "actions", &v, 0, dice{}))
 }

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -18,20 +19,31 @@ const (
 	DefaultClusters        = 13
 )
 
+// size is one of the numbers of Options.
+type size struct {
+	name      string
+	n         *int
+	otherwise int
+}
+
+func (o *Options) sizes() []size {
+	return []size{
+		{"applications", &o.Applications, DefaultApplications},
+		{"projects", &o.Projects, DefaultProjects},
+		{"application sets", &o.ApplicationSets, DefaultApplicationSets},
+		{"clusters", &o.Clusters, DefaultClusters},
+	}
+}
+
 // ParseSize reads "819,236,287,13": applications, projects, application sets, clusters.
 // Fewer numbers, or empty places, keep the defaults; 0 is none of a kind. Errors name the
 // number.
 func ParseSize(text string) (Options, error) {
 	var o Options
-	if strings.TrimSpace(text) == "" {
-		return o, nil
+	sizes, fields := o.sizes(), strings.Split(text, ",")
+	if len(fields) > len(sizes) {
+		return Options{}, fmt.Errorf("simulator size %q: %d numbers, at most %d are meant: applications,projects,applicationsets,clusters", text, len(fields), len(sizes))
 	}
-	fields := strings.Split(text, ",")
-	into := []*int{&o.Applications, &o.Projects, &o.ApplicationSets, &o.Clusters}
-	if len(fields) > len(into) {
-		return Options{}, fmt.Errorf("simulator size %q: %d numbers, at most %d are meant: applications,projects,applicationsets,clusters", text, len(fields), len(into))
-	}
-	names := []string{"applications", "projects", "application sets", "clusters"}
 	for i, f := range fields {
 		f = strings.TrimSpace(f)
 		if f == "" {
@@ -40,15 +52,56 @@ func ParseSize(text string) (Options, error) {
 		n, err := strconv.ParseInt(strings.ReplaceAll(f, "_", ""), 10, 64)
 		switch {
 		case err != nil:
-			return Options{}, fmt.Errorf("simulator size %q: %s: %q is no whole number; write four of them, as 819,236,287,13", text, names[i], f)
+			return Options{}, fmt.Errorf("simulator size %q: %s: %q is no whole number; write four of them, as 819,236,287,13", text, sizes[i].name, f)
 		case n < 0 || n > Max:
-			return Options{}, fmt.Errorf("simulator size %q: %s: %s is not between 0 and %d", text, names[i], f, Max)
+			return Options{}, fmt.Errorf("simulator size %q: %s: %s is not between 0 and %d", text, sizes[i].name, f, Max)
 		case n == 0:
 			n = None
 		}
-		*into[i] = int(n)
+		*sizes[i].n = int(n)
 	}
 	return o, nil
+}
+
+// fault describes a word of [ParseFaults].
+type fault struct {
+	otherwise string // the value of the word alone
+	meant     string
+	set       func(value string) bool
+}
+
+func (f *Faults) words() map[string]fault {
+	duration := func(into *time.Duration) func(string) bool {
+		return func(value string) (ok bool) {
+			d, err := time.ParseDuration(value)
+			*into = d
+			return err == nil && d >= 0
+		}
+	}
+	whole := func(into *int, least, most int) func(string) bool {
+		return func(value string) bool {
+			n, err := strconv.Atoi(value)
+			*into = n
+			return err == nil && n >= least && n <= most
+		}
+	}
+	on := func(word string, into *bool) fault {
+		return fault{"true", "true or false, or nothing, as " + word, func(value string) bool {
+			is, err := strconv.ParseBool(value)
+			*into = is
+			return err == nil
+		}}
+	}
+	return map[string]fault{
+		"latency":      {"", "a time that is not below 0, as latency=200ms", duration(&f.Latency)},
+		"per-item":     {"", "a time that is not below 0, as per-item=1ms", duration(&f.PerItem)},
+		"cut":          {"", "a number of bytes above 0, as cut=100000", whole(&f.CutAfter, 1, math.MaxInt)},
+		"status":       {"", "the status of an error, 400 to 599, as status=503", whole(&f.Status, 400, 599)},
+		"half-started": {"1", "a number of lists above 0, as half-started=2", whole(&f.HalfStarted, 1, math.MaxInt)},
+		"html":         on("html", &f.HTML),
+		"silent":       on("silent", &f.Silent),
+		"expired":      on("expired", &f.Expired),
+	}
 }
 
 // ParseFaults reads "latency=200ms,per-item=1ms,cut=100000,status=401,half-started=1,html,
@@ -58,55 +111,22 @@ func ParseFaults(text string) (Faults, error) {
 	if strings.TrimSpace(text) == "" {
 		return f, nil
 	}
-	seen := make(map[string]bool)
+	words, seen := f.words(), make(map[string]bool)
 	for item := range strings.SplitSeq(text, ",") {
 		key, value, given := strings.Cut(strings.TrimSpace(item), "=")
-		if seen[key] {
+		word, known := words[key]
+		if !given {
+			value = word.otherwise
+		}
+		switch {
+		case seen[key]:
 			return Faults{}, fmt.Errorf("simulator faults %q: %s is given twice", text, key)
+		case !known:
+			return Faults{}, fmt.Errorf("simulator faults %q: unknown %q; known are latency=TIME, per-item=TIME, cut=BYTES, status=CODE, half-started=LISTS, html, silent, expired", text, key)
+		case !word.set(value):
+			return Faults{}, fmt.Errorf("simulator faults %q: %s=%s: it takes %s", text, key, value, word.meant)
 		}
 		seen[key] = true
-		var err error
-		meant := "" // what it takes, and how that is written
-		good := true
-		switch key {
-		case "latency":
-			f.Latency, err = time.ParseDuration(value)
-			meant, good = "a time that is not below 0, as latency=200ms", f.Latency >= 0
-		case "per-item":
-			f.PerItem, err = time.ParseDuration(value)
-			meant, good = "a time that is not below 0, as per-item=1ms", f.PerItem >= 0
-		case "cut":
-			f.CutAfter, err = strconv.ParseInt(value, 10, 64)
-			meant, good = "a number of bytes above 0, as cut=100000", f.CutAfter > 0
-		case "status":
-			f.Status, err = strconv.Atoi(value)
-			meant, good = "the status of an error, 400 to 599, as status=503", f.Status >= 400 && f.Status <= 599
-		case "half-started":
-			f.HalfStarted = 1
-			if given {
-				f.HalfStarted, err = strconv.Atoi(value)
-			}
-			meant, good = "a number of lists above 0, as half-started=2", f.HalfStarted > 0
-		case "html", "silent", "expired":
-			on := !given
-			if given {
-				on, err = strconv.ParseBool(value)
-			}
-			meant = "true or false, or nothing, as " + key
-			switch key {
-			case "html":
-				f.HTML = on
-			case "silent":
-				f.Silent = on
-			case "expired":
-				f.Expired = on
-			}
-		default:
-			return Faults{}, fmt.Errorf("simulator faults %q: unknown %q; known are latency=TIME, per-item=TIME, cut=BYTES, status=CODE, half-started=LISTS, html, silent, expired", text, key)
-		}
-		if err != nil || !good {
-			return Faults{}, fmt.Errorf("simulator faults %q: %s=%s: it takes %s", text, key, value, meant)
-		}
 	}
 	return f, nil
 }

@@ -1,53 +1,13 @@
 package simulator
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
-// catalogue holds the projects: names made of domains and teams, and "default" at its place in
-// the order of names.
-type catalogue struct {
-	nameSequence
-
-	total int
-	plain int // the number of "default"
-}
-
-func newCatalogue(n int, first, second []string) catalogue {
-	c := catalogue{nameSequence: newNameSequence(max(n-1, 0), first, second, nil), total: n}
-	if c.n > 0 {
-		for i, domain := range first {
-			if domain > "default" {
-				c.plain, _ = c.span(i)
-				break
-			}
-		}
-	}
-	return c
-}
-
-// title returns the name of project i of all.
-func (c *catalogue) title(i int) string {
-	switch {
-	case i == c.plain:
-		return "default"
-	case i > c.plain:
-		i--
-	}
-	return c.name(i)
-}
-
-func (c *catalogue) lookup(name string) (int, bool) {
-	if name == "default" {
-		return c.plain, c.total > 0
-	}
-	i, ok := c.find(name)
-	if i >= c.plain {
-		i++
-	}
-	return i, ok
-}
-
-// project describes a generated project.
+// project describes a generated project, or "default", which every installation has.
 type project struct {
+	sim                   *Simulator
 	index, version        int
 	name, domain, created string
 	byDefault, clusters   bool
@@ -60,37 +20,147 @@ type role struct {
 	expires       bool
 }
 
-func (s *Simulator) project(i int) project {
-	p := project{index: i, name: s.projects.title(i)}
-	if domain, _, ok := leading(s.projects.first, p.name); ok {
-		p.domain = s.projects.first[domain]
-	}
-	return p
+func (p *project) roll(i int) {
+	s := p.sim
+	at, _ := s.names[projects].parts(i)
+	*p = project{sim: s, index: i, name: s.names[projects].name(i), domain: s.words.Domains[at[0]]}
 }
 
-func (s *Simulator) writeProject(b []byte, p project) []byte {
-	p.byDefault, p.clusters = p.name == "default", s.clusters > 0
-	p.created, p.version = created(p.index), 57+p.index
+func (p *project) head(h *head) { *h = head{name: p.name, namespace: "argocd", project: p.name} }
+
+func (p *project) write(b []byte) []byte {
+	p.byDefault, p.clusters = p.name == "default", p.sim.options.Clusters > 0
+	p.created, p.version, p.roles = created(p.index), 57+p.index, nil
 	actions := []string{"get", "sync", "update", "override", "action/*", "delete/*/Pod/*"}
 	for i, name := range []string{"admin", "ci", "deployer", "read-only"} {
 		p.roles = append(p.roles, role{name, p.name, slices.Concat(actions[i:], actions[:i]), i%2 == 0})
 	}
-	return s.render(b, "project", &p, p.index, roll(s.seed, partProject, uint64(p.index)))
+	return p.sim.render(b, "project", p, p.index, roll(p.sim.seed, partProject, uint64(p.index)))
 }
 
-// writeDetailed writes the answer of /detailed: the project, its repositories and clusters.
-func (s *Simulator) writeDetailed(b, body []byte, name string) []byte {
-	b = append(append(b, `{"project":`...), body...)
-	b = append(b, `,"repositories":[`...)
-	none := len(b)
-	for _, r := range s.repositories() {
-		if r.project == name {
-			b = append(s.writeRepository(b, r), ',')
+// detailed is a project with its repositories.
+type detailed struct {
+	body         []byte
+	repositories []repository
+}
+
+func getDetailed(c *call) {
+	f := c.object(projects)
+	v := detailed{body: f.write(nil)}
+	for _, r := range c.repositories() {
+		if r.project == f.name {
+			v.repositories = append(v.repositories, r)
 		}
 	}
-	if len(b) == none {
-		return append(b[:none-len(`,"repositories":[`)], '}')
+	c.answer(c.render(nil, "detailed", &v, 0, dice{}))
+}
+
+// windows returns the sync windows of a project.
+func (s *Simulator) windows(name string) []obj {
+	var p struct {
+		Spec struct{ SyncWindows []obj }
 	}
-	b[len(b)-1] = ']'
-	return append(b, '}')
+	f, ok := s.find(projects, "argocd", name)
+	if !ok || json.Unmarshal(f.write(nil), &p) != nil {
+		return nil // a project somebody stored with something else there has none
+	}
+	return p.Spec.SyncWindows
+}
+
+// repository is a configured repository.
+type repository struct {
+	url, kind, name, project string
+	insecure, oci, failed    bool
+}
+
+// repositories returns 24, as in the recorded installation.
+func (s *Simulator) repositories() []repository {
+	var all []repository
+	for i, domain := range s.words.Domains[:24] {
+		r := repository{kind: "git", failed: true, insecure: i%4 == 3}
+		switch i % 4 {
+		case 0:
+			r.url = "git@git.corp.example.net:" + domain + "/" + domain + "-core.git"
+		case 1:
+			r.url, r.kind, r.name = "https://charts.corp.example.net/"+domain, "helm", domain+"-charts"
+		case 2:
+			r.url = "https://git.corp.example.net/" + domain + "/" + domain + "-platform.git"
+		default:
+			r.url, r.kind, r.oci, r.failed = "registry.corp.example.net/charts/"+domain, "helm", true, false
+		}
+		if i%6 == 4 && s.names[projects].n > 0 {
+			r.project = s.names[projects].name(i * s.names[projects].n / 24)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func listRepositories(c *call) {
+	s := c.sink()
+	s.b = append(s.b, `{"metadata":{},"items":`...)
+	s.array(func() {
+		if c.user != nil {
+			return
+		}
+		for _, r := range c.repositories() {
+			s.item()
+			s.b = c.render(s.b, "repository", &r, 0, dice{})
+		}
+	})
+	s.b = append(s.b, '}')
+	s.flush()
+}
+
+func createProject(c *call) {
+	var q struct {
+		Project obj
+		Upsert  bool
+	}
+	c.read(&q)
+	if q.Project == nil {
+		fail(invalidArgument, "missing payload 'project' in request")
+	}
+	if c.user != nil {
+		c.deny("projects", "create", text(q.Project, "metadata", "name"))
+	}
+	name := text(q.Project, "metadata", "name")
+	if !dnsName(name) {
+		fail(invalidArgument, "AppProject.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'", name, name)
+	}
+	ensureObject(q.Project, "metadata")["namespace"] = "argocd"
+	ensureObject(q.Project, "status")
+	c.create(projects, q.Project, q.Upsert, `existing project spec is different; use upsert flag to force update; difference in keys "spec"`)
+}
+
+func updateProject(c *call) {
+	var q struct{ Project obj }
+	c.read(&q)
+	if q.Project == nil {
+		fail(invalidArgument, "missing payload 'project' in request")
+	}
+	f := c.object(projects)
+	if !c.canChange(f.name) {
+		c.deny("projects", "update", f.name)
+	}
+	f.m = f.parsed()
+	if want := text(q.Project, "metadata", "resourceVersion"); want != "" && want != text(f.m, "metadata", "resourceVersion") {
+		fail(aborted, "Operation cannot be fulfilled on appprojects.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", f.name)
+	}
+	merge(f.m, q.Project)
+	c.saved(&f)
+}
+
+func deleteProject(c *call) {
+	f := c.object(projects)
+	if c.user != nil {
+		c.deny("projects", "delete", f.name)
+	}
+	if f.name == "default" {
+		fail(invalidArgument, "name '%s' is reserved and cannot be deleted", f.name)
+	}
+	if n := c.Counts().ByProject[f.name]; n > 0 {
+		fail(invalidArgument, "project is referenced by %d applications", n)
+	}
+	c.remove(&f)
 }

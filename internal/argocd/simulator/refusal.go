@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 )
@@ -11,32 +10,39 @@ const (
 	unknown            = 2
 	invalidArgument    = 3
 	notFound           = 5
-	alreadyExists      = 6
 	permissionDenied   = 7
 	resourceExhausted  = 8
 	failedPrecondition = 9
 	aborted            = 10
-	unimplemented      = 12
-	unavailable        = 14
 	unauthenticated    = 16
 )
 
-// refusal is an error as the server tells it.
+// refusal is an error as the server tells it. A call panics with it where it finds the reason, and try takes it: every call can be
+// refused in many places, and in none of them goes on.
 type refusal struct {
 	code    int
 	message string
 	early   bool // told by the gateway, before a stream is one
 }
 
-func (r *refusal) Error() string { return r.message }
-
 func refuse(code int, format string, args ...any) *refusal {
 	return &refusal{code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// malformed returns what the gateway says of a parameter it cannot read.
-func malformed(err error) *refusal {
-	return &refusal{code: invalidArgument, message: err.Error(), early: true}
+func fail(code int, format string, args ...any) { panic(refuse(code, format, args...)) }
+
+// try makes a call and returns what it was refused for.
+func (c *call) try(handle func(*call)) (told *refusal) {
+	defer func() {
+		reason := recover()
+		if r, ok := reason.(*refusal); ok {
+			told = r
+		} else if reason != nil {
+			panic(reason)
+		}
+	}()
+	handle(c)
+	return nil
 }
 
 func denied() *refusal { return refuse(permissionDenied, "permission denied") }
@@ -48,47 +54,34 @@ func (r *refusal) status() int {
 		return http.StatusBadRequest
 	case notFound:
 		return http.StatusNotFound
-	case alreadyExists, aborted:
+	case aborted:
 		return http.StatusConflict
 	case permissionDenied:
 		return http.StatusForbidden
 	case resourceExhausted:
 		return http.StatusTooManyRequests
-	case unimplemented:
-		return http.StatusNotImplemented
-	case unavailable:
-		return http.StatusServiceUnavailable
 	case unauthenticated:
 		return http.StatusUnauthorized
 	}
 	return http.StatusInternalServerError
 }
 
-// write answers with the error, as a call of one answer does.
-func (r *refusal) write(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	body, err := json.Marshal(struct {
+// write answers with the error, as a call of one answer or as a stream does; nothing ends one in a stream, unlike an event.
+func (r *refusal) write(w http.ResponseWriter, stream bool) {
+	var body any = struct {
 		Error   string `json:"error"`
 		Code    int    `json:"code"`
 		Message string `json:"message"`
-	}{r.message, r.code, r.message})
-	if err != nil {
-		panic(err) // two strings and a number
+	}{r.message, r.code, r.message}
+	if stream && !r.early {
+		body = map[string]any{"error": struct {
+			GRPC    int    `json:"grpc_code"`
+			HTTP    int    `json:"http_code"`
+			Message string `json:"message"`
+			Status  string `json:"http_status"`
+		}{r.code, r.status(), r.message, http.StatusText(r.status())}}
 	}
+	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(r.status())
-	_, _ = w.Write(body) // a client that has gone needs no answer
-}
-
-// inStream returns the error as an event of a stream.
-func (r *refusal) inStream() []byte {
-	body, err := json.Marshal(map[string]any{"error": struct {
-		GRPC    int    `json:"grpc_code"`
-		HTTP    int    `json:"http_code"`
-		Message string `json:"message"`
-		Status  string `json:"http_status"`
-	}{r.code, r.status(), r.message, http.StatusText(r.status())}})
-	if err != nil {
-		panic(err) // two strings and two numbers
-	}
-	return body
+	_, _ = w.Write(marshal(body)) // a client that has gone needs no answer
 }

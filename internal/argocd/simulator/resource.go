@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,8 +14,8 @@ type resource struct {
 	hook, pruned, pods      bool
 	wave                    int
 
-	outcome string
-	refused bool
+	lower, outcome string
+	refused        bool
 }
 
 // deployment is an entry of the history.
@@ -25,13 +26,13 @@ type deployment struct {
 }
 
 // fill rolls what is neither filtered nor counted: resources, history, the last operation.
-func (a *application) fill(kinds []resourceKind) {
+func (a *application) fill() {
 	if a.never {
 		return
 	}
-	a.rollResources(kinds)
+	a.rollResources()
 	a.rollHistory()
-	d := roll(a.seed, partStatus, a.index+1<<42)
+	d := roll(a.sim.seed, partStatus, a.index+1<<42)
 	a.reconciled = stamped(0, 4*3600+d.intn(3*3600))
 	if a.phase != "" {
 		a.rollOperation()
@@ -39,19 +40,23 @@ func (a *application) fill(kinds []resourceKind) {
 }
 
 // rollResources rolls the resources, sorted by group, kind and name.
-func (a *application) rollResources(kinds []resourceKind) {
-	d := roll(a.seed, partResources, a.index)
+func (a *application) rollResources() {
+	kinds := a.sim.words.Kinds
+	d := roll(a.sim.seed, partResources, a.index)
 	bad := a.count / 2 // the one that explains the application's state
 	for i := range a.count {
 		k := kinds[i*len(kinds)/a.count]
 		if a.count < len(kinds) {
 			k = kinds[(i*len(kinds)+d.intn(len(kinds)))/a.count]
 		}
-		if i == bad && a.health != "Healthy" && !k.healthy {
-			k = nearestHealthy(kinds, i*len(kinds)/a.count)
+		if i == bad && a.health != "Healthy" && !k.Healthy {
+			k = kinds[len(kinds)-3] // has a health
+			if at := slices.IndexFunc(kinds[i*len(kinds)/a.count:], func(k resourceKind) bool { return k.Healthy }); at >= 0 {
+				k = kinds[i*len(kinds)/a.count+at]
+			}
 		}
-		r := resource{group: k.group, apiVersion: k.version, kind: k.kind, pods: k.pods, status: "Synced", namespace: a.into}
-		if k.cluster {
+		r := resource{group: k.Group, apiVersion: k.Version, kind: k.Kind, pods: k.Pods, status: "Synced", namespace: a.into}
+		if k.Cluster {
 			r.namespace = ""
 		}
 		r.name = a.domain + "-" + a.component + "-" + strconv.Itoa(i/10) + strconv.Itoa(i%10)
@@ -65,13 +70,13 @@ func (a *application) rollResources(kinds []resourceKind) {
 			r.status = "OutOfSync"
 			r.pruned = d.chance(200)
 		}
-		if k.healthy {
+		if k.Healthy {
 			r.health = "Healthy"
 			if i == bad && a.health != "Healthy" && a.health != "Unknown" {
 				r.health = a.health
 				switch a.health {
 				case "Degraded":
-					r.message = d.of(a.words.failures)
+					r.message = d.of(a.sim.words.Failures)
 				case "Progressing":
 					r.message = "Waiting for rollout to finish: " + strconv.Itoa(d.intn(3)) + " of " + strconv.Itoa(3+d.intn(6)) + " updated replicas are available..."
 				}
@@ -86,25 +91,15 @@ func (a *application) rollResources(kinds []resourceKind) {
 	}
 }
 
-// nearestHealthy returns the first kind at or after from that has a health status, else one that always has.
-func nearestHealthy(kinds []resourceKind, from int) resourceKind {
-	for _, k := range kinds[from:] {
-		if k.healthy {
-			return k
-		}
-	}
-	return kinds[len(kinds)-3]
-}
-
 // rollHistory rolls the deployments, the newest last.
 func (a *application) rollHistory() {
-	d := roll(a.seed, partHistory, a.index)
+	d := roll(a.sim.seed, partHistory, a.index)
 	first := 1 + d.intn(240)
 	for i := range a.deployed {
 		h := deployment{id: first + i}
 		switch {
 		case a.multi:
-			e := roll(a.seed, partRevision, a.index+uint64(a.deployed-i+1)<<42)
+			e := roll(a.sim.seed, partRevision, a.index+uint64(a.deployed-i+1)<<42)
 			h.revisions = []string{e.commit(), e.commit()}
 			if a.third {
 				h.revisions = append(h.revisions, e.commit())
@@ -117,7 +112,7 @@ func (a *application) rollHistory() {
 		day, second := 100-(i*9)-d.intn(8), d.intn(86000)
 		h.deployed, h.started = stamped(day, second+30), stamped(day, second)
 		if !d.chance(500) {
-			h.by = d.of(a.words.people)
+			h.by = d.of(a.sim.words.People)
 		}
 		a.history = append(a.history, h)
 	}
@@ -125,17 +120,7 @@ func (a *application) rollHistory() {
 
 // rollOperation rolls the last operation and what became of it.
 func (a *application) rollOperation() {
-	switch a.phase {
-	case "Succeeded":
-		a.message = "successfully synced (all tasks run)"
-	case "Running":
-		a.message = "waiting for completion of hook batch/Job/" + a.component + "-migrate"
-	case "Error":
-		a.message = "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
-	default:
-		a.message = `one or more objects failed to apply, reason: error validating data: ValidationError(Deployment.spec): unknown field "replica" in io.k8s.api.apps.v1.DeploymentSpec (retried 2 times).`
-	}
-	d := roll(a.seed, partOperation, a.index+1<<40)
+	d := roll(a.sim.seed, partOperation, a.index+1<<40)
 	day, second := d.intn(60), d.intn(86000)
 	a.started = stamped(day, second)
 	if !a.running {
@@ -144,14 +129,7 @@ func (a *application) rollOperation() {
 	a.results = a.resources[:min(len(a.resources), 6)]
 	for i := range a.results {
 		r := &a.results[i]
-		if r.refused = i == 0 && a.failed; r.refused {
-			r.outcome = r.kind + ` "` + r.name + `" is invalid: spec.template.spec.containers[0].image: Required value`
-			continue
-		}
-		r.outcome = strings.ToLower(r.kind)
-		if r.group != "" {
-			r.outcome += "." + r.group
-		}
-		r.outcome += "/" + r.name + [...]string{" unchanged", " configured", " serverside-applied", " created"}[(i+len(a.name))%4]
+		r.refused, r.lower = i == 0 && a.failed, strings.ToLower(r.kind)
+		r.outcome = [...]string{"unchanged", "configured", "serverside-applied", "created"}[(i+len(a.name))%4]
 	}
 }

@@ -19,26 +19,16 @@ type requirement struct {
 type selector []requirement
 
 func (s selector) matches(labels []label) bool {
-	for _, r := range s {
-		value, has := "", false
-		for _, l := range labels {
-			if l.key == r.key {
-				value, has = l.value, true
-			}
-		}
-		if !r.holds(value, has) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s, func(r requirement) bool {
+		at := slices.IndexFunc(labels, func(l label) bool { return l.key == r.key })
+		return at < 0 && !r.holds("", false) || at >= 0 && !r.holds(labels[at].value, true)
+	})
 }
 
 func (r *requirement) holds(value string, has bool) bool {
 	switch r.operator {
-	case "":
-		return has
-	case "!":
-		return !has
+	case "", "!":
+		return has == (r.operator == "")
 	case "in", "=", "==":
 		return has && slices.Contains(r.values, value)
 	case "notin", "!=":
@@ -46,13 +36,7 @@ func (r *requirement) holds(value string, has bool) bool {
 	}
 	have, err := strconv.ParseInt(value, 10, 64)
 	want, bad := strconv.ParseInt(r.values[0], 10, 64)
-	if !has || err != nil || bad != nil {
-		return false
-	}
-	if r.operator == ">" {
-		return have > want
-	}
-	return have < want
+	return has && err == nil && bad == nil && (r.operator == ">" && have > want || r.operator == "<" && have < want)
 }
 
 // maxSelector bounds a selector in bytes; the server's own bound is that of a URL.
@@ -72,11 +56,11 @@ func parseSelector(text string) (s selector, err error) {
 	for more := strings.TrimSpace(text) != ""; more; {
 		found := requirements().FindStringSubmatch(text)
 		if found == nil {
-			token := tokens().FindStringSubmatch(text)
+			token, expected := tokens().FindStringSubmatch(text), "in, notin, =, ==, !=, gt, lt"
 			if token[1] == "" {
-				return nil, fmt.Errorf("unable to parse requirement: found '%s', expected: identifier", token[2])
+				expected = "identifier"
 			}
-			return nil, fmt.Errorf("unable to parse requirement: found '%s', expected: in, notin, =, ==, !=, gt, lt", token[2])
+			return nil, fmt.Errorf("unable to parse requirement: found '%s', expected: %s", token[2], expected)
 		}
 		r := requirement{found[2] + found[3], found[1] + found[4] + found[6], []string{found[5]}}
 		if found[6] != "" {

@@ -1,57 +1,94 @@
 package simulator
 
 import (
-	"compress/gzip"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
-// route is one call of the API. "{}" in a pattern is a part that varies.
+// route is one call of the API.
 type route struct {
-	method  string
-	pattern []string
-	open    bool // answers without a token
-	stream  bool // errors are events
-	handle  func(c *call) error
+	method string
+	path   *regexp.Regexp
+	open   bool // answers without a token
+	stream bool // errors are events
+	handle func(c *call)
 }
 
-// call is one request on its way.
-type call struct {
-	*Simulator
+// calls returns the calls that are played. In a path "{}" is a part that varies, and "{**}" all of what is left.
+func calls() map[string]func(*call) {
+	return map[string]func(*call){
+		"GET /api/version":                                 getVersion,
+		"GET /api/v1/account":                              fixed(`{"items":[` + strings.Join(accounts(), ",") + `]}`),
+		"GET /api/v1/account/{}":                           getAccount,
+		"GET /api/v1/account/can-i/{}/{}/{**}":             canI,
+		"GET /api/v1/certificates":                         listCertificates,
+		"GET /api/v1/gpgkeys":                              fixed(`{"metadata":{}}`),
+		"GET /api/v1/repositories":                         listRepositories,
+		"GET /api/v1/clusters":                             listClusters,
+		"GET /api/v1/clusters/{}":                          getCluster,
+		"GET /api/v1/projects":                             listObjects(projects),
+		"GET /api/v1/projects/{}":                          getObject(projects),
+		"GET /api/v1/projects/{}/detailed":                 getDetailed,
+		"POST /api/v1/projects":                            createProject,
+		"PUT /api/v1/projects/{}":                          updateProject,
+		"DELETE /api/v1/projects/{}":                       deleteProject,
+		"GET /api/v1/applicationsets":                      listObjects(applicationsets),
+		"GET /api/v1/applicationsets/{}":                   getObject(applicationsets),
+		"POST /api/v1/applicationsets":                     createSet,
+		"DELETE /api/v1/applicationsets/{}":                deleteSet,
+		"POST /api/v1/applicationsets/generate":            generateSet,
+		"GET /api/v1/applications":                         listObjects(applications),
+		"GET /api/v1/applications/{}":                      getObject(applications),
+		"POST /api/v1/applications":                        createApplication,
+		"PATCH /api/v1/applications/{}":                    changing("update", patchApplication),
+		"DELETE /api/v1/applications/{}":                   changing("delete", deleteApplication),
+		"PUT /api/v1/applications/{}/spec":                 changing("update", updateSpec),
+		"POST /api/v1/applications/{}/sync":                changing("sync", syncApplication),
+		"POST /api/v1/applications/{}/rollback":            changing("sync", rollback),
+		"DELETE /api/v1/applications/{}/operation":         changing("sync", terminate),
+		"GET /api/v1/applications/{}/resource-tree":        getTree,
+		"GET /api/v1/applications/{}/managed-resources":    getManaged,
+		"GET /api/v1/applications/{}/events":               getEvents,
+		"GET /api/v1/applications/{}/syncwindows":          getWindows,
+		"GET /api/v1/applications/{}/links":                fixed(`{}`),
+		"GET /api/v1/applications/{}/manifests":            getManifests,
+		"GET /api/v1/applications/{}/resource":             getResource,
+		"GET /api/v1/applications/{}/resource/actions":     getActions,
+		"POST /api/v1/applications/{}/resource/actions":    changing("action", runAction),
+		"POST /api/v1/applications/{}/resource/actions/v2": changing("action", runAction),
+		"GET /api/v1/applications/{}/logs":                 getLogs,
+	}
+}
 
-	w      http.ResponseWriter
-	r      *http.Request
-	out    io.Writer // compressed where the client takes it
-	query  url.Values
-	args   []string // what "{}" stands for
-	user   *Access  // nil: the administrator
-	anon   bool     // nobody is logged in
-	faults Faults
-
-	started bool // a stream has sent its headers
+func routes() (all []route) {
+	for call, handle := range calls() {
+		method, path, _ := strings.Cut(call, " ")
+		pattern := "^" + strings.NewReplacer("{}", "([^/]*)", "{**}", "(.*)").Replace(path) + "$"
+		all = append(all, route{method, regexp.MustCompile(pattern), path == "/api/version", strings.HasSuffix(path, "/logs"), handle})
+	}
+	return all
 }
 
 const loginPage = `<!doctype html><html lang="en"><head><meta charset="UTF-8"><title>Log in to Argo CD</title><base href="/"></head>` +
 	`<body><noscript><p>Your browser does not support JavaScript.</p></noscript><div id="app"></div><form action="/auth/login" method="post">` +
 	`<input name="username"><input name="password" type="password"><button>Sign in</button></form></body></html>` + "\n"
 
-// wait lets time pass; false: the client has gone.
-func wait(ctx context.Context, d time.Duration) bool {
+// pause lets time pass; the request ends when the client goes.
+func pause(ctx context.Context, d time.Duration) {
 	if d <= 0 {
-		return true
+		return
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
-		return true
+	case <-time.After(d):
 	case <-ctx.Done():
-		return false
+		panic(http.ErrAbortHandler)
 	}
 }
 
@@ -73,8 +110,7 @@ func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, f Faults) {
 	case r.Method != http.MethodGet && !strings.EqualFold(r.Header.Get("Content-Type"), "application/json"):
 		http.Error(w, "Invalid content type", http.StatusUnsupportedMediaType)
 		return
-	}
-	if f.Status != 0 && strings.HasPrefix(path, "/api/v1") {
+	case f.Status != 0 && strings.HasPrefix(path, "/api/v1"):
 		failAll(w, f.Status)
 		return
 	}
@@ -84,92 +120,56 @@ func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, f Faults) {
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
-	c := &call{Simulator: s, w: w, r: r, out: w, query: r.URL.Query(), args: args, faults: f}
-	err := c.authenticate()
-	if err == nil || rt.open {
-		err = c.run(rt)
+	c := &call{Simulator: s, w: w, r: r, query: r.URL.Query(), args: args, faults: f}
+	told := c.authenticate()
+	if told == nil || rt.open {
+		told = c.try(rt.run)
 	}
-	var told *refusal
-	switch {
-	case err == nil:
-	case errors.As(err, &told) && rt.stream && !told.early:
-		c.failStream(told)
-	case errors.As(err, &told):
-		told.write(w)
-	default:
-		panic(http.ErrAbortHandler) // the client has gone, or is to see a broken answer
+	if told != nil {
+		told.write(w, rt.stream)
 	}
 }
 
-// run answers, compressed if the client takes it.
-func (c *call) run(rt *route) error {
-	if rt.stream || !strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
-		return rt.handle(c)
+// run answers, compressed if the client takes it. One write runs at a time.
+func (rt *route) run(c *call) {
+	if rt.method != http.MethodGet {
+		c.receive()
+		c.writing.Lock()
+		defer c.writing.Unlock()
 	}
-	z := &compressed{w: c.w}
-	c.out = z
-	err := rt.handle(c)
-	if err != nil {
-		return err
+	z := &compressed{ResponseWriter: c.w}
+	if !rt.stream && strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+		c.w = z
 	}
-	return z.close()
+	rt.handle(c)
+	if z.z != nil {
+		_ = z.z.Close() // a client that has gone needs no answer
+	}
 }
 
-// compressed starts to compress with the first byte, so that an error before is plain.
-type compressed struct {
-	w http.ResponseWriter
-	z *gzip.Writer
-}
-
-func (c *compressed) Write(p []byte) (int, error) {
-	if c.z == nil {
-		c.w.Header().Set("Content-Encoding", "gzip")
-		z, err := gzip.NewWriterLevel(c.w, gzip.BestSpeed)
-		if err != nil {
-			return 0, err
-		}
-		c.z = z
-	}
-	return c.z.Write(p)
-}
-
-func (c *compressed) flush() error {
-	if c.z == nil {
-		return nil
-	}
-	return c.z.Flush()
-}
-
-func (c *compressed) close() error {
-	if c.z == nil {
-		return nil
-	}
-	return c.z.Close()
-}
+// escapedPaths are those of which the gateway takes names apart before it reads their escapes.
+var escapedPaths = lazy.Regexp("^/api/v1/(clusters|repositories|repocreds)/")
 
 // route finds the call. A colon that is not escaped ends the last part of a path, as the
 // gateway has it: what is behind is a verb, and no call has one.
 func (s *Simulator) route(r *http.Request) (found *route, args []string, status int) {
 	path := r.URL.Path
-	raw := r.URL.RawPath
-	escaped := false
-	for _, prefix := range []string{"/api/v1/clusters/", "/api/v1/repositories/", "/api/v1/repocreds/"} {
-		if strings.HasPrefix(raw, prefix) {
-			path, escaped = raw, true
-		}
+	escaped := escapedPaths().MatchString(r.URL.RawPath)
+	if escaped {
+		path = r.URL.RawPath
 	}
-	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	if strings.Contains(parts[len(parts)-1], ":") {
-		return nil, nil, http.StatusNotFound
+	status = http.StatusNotFound
+	if strings.Contains(path[strings.LastIndexByte(path, '/'):], ":") {
+		return nil, nil, status
 	}
-	other := false
 	for i := range s.routes {
 		rt := &s.routes[i]
-		if args = rt.match(parts, args[:0]); args == nil {
+		args := rt.path.FindStringSubmatch(path)
+		if args == nil {
 			continue
 		}
 		if rt.method != r.Method {
-			other = true
+			status = http.StatusMethodNotAllowed
 			continue
 		}
 		for j := range args {
@@ -177,46 +177,22 @@ func (s *Simulator) route(r *http.Request) (found *route, args []string, status 
 				args[j] = plain
 			}
 		}
-		return rt, args, 0
+		return rt, args[1:], 0
 	}
-	if other {
-		return nil, nil, http.StatusMethodNotAllowed
-	}
-	return nil, nil, http.StatusNotFound
-}
-
-// match returns what stands where the pattern varies; nil: it is another path.
-func (rt *route) match(parts, args []string) []string {
-	args = append(args, "")[:0]
-	// As the API has it, {**} is all of what is left, slashes included.
-	if last := len(rt.pattern) - 1; last >= 0 && rt.pattern[last] == "{**}" && len(parts) > last+1 {
-		parts = append(parts[:last:last], strings.Join(parts[last:], "/"))
-	}
-	if len(parts) != len(rt.pattern) {
-		return nil
-	}
-	for i, p := range rt.pattern {
-		switch p {
-		case parts[i]:
-		case "{}", "{**}":
-			args = append(args, parts[i])
-		default:
-			return nil
-		}
-	}
-	return args
+	return nil, nil, status
 }
 
 // failAll answers as a broken server or a proxy before it does.
 func failAll(w http.ResponseWriter, status int) {
-	switch status {
-	case http.StatusUnauthorized:
-		refuse(unauthenticated, "no session information").write(w)
-	case http.StatusForbidden:
-		denied().write(w)
-	case http.StatusInternalServerError:
-		refuse(unknown, "rpc error: code = Unknown desc = connection error").write(w)
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	told := map[int]*refusal{
+		http.StatusUnauthorized:        refuse(unauthenticated, "no session information"),
+		http.StatusForbidden:           denied(),
+		http.StatusInternalServerError: refuse(unknown, "rpc error: code = Unknown desc = connection error"),
+	}[status]
+	switch {
+	case told != nil:
+		told.write(w, false)
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, http.StatusText(status), status)
 	default:

@@ -1,8 +1,10 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,7 +52,7 @@ type Access struct {
 type Faults struct {
 	Latency     time.Duration // before the first byte of every answer
 	PerItem     time.Duration // before every object of a list
-	CutAfter    int64         // bytes of a list, uncompressed; then the connection is closed
+	CutAfter    int           // bytes of a list, uncompressed; then the connection is closed
 	Status      int           // answer of everything below /api/v1: 401, 403, 500, 502, …
 	HalfStarted int           // so many lists answer null and no version first
 	HTML        bool          // a login page in place of every answer
@@ -70,30 +72,17 @@ type Counts struct {
 // Simulator is an http.Handler that plays Argo CD. All methods may be called from any
 // goroutine.
 type Simulator struct {
+	options  Options // but for faults, which change
 	seed     uint64
-	version  string
-	token    string
-	users    map[string]Access
-	logEvery time.Duration
-
-	apps     nameSequence
-	projects catalogue
-	sets     nameSequence
-	clusters int
-	named    []cluster
+	names    [kinds]nameSequence // of what is generated
 	words    word
-	kinds    []resourceKind
-	states   []state
-	weight   int
+	weight   int // of all states
 	routes   []route
+	sections map[string]*section
 
-	generated [kinds]catalog
-	sections  map[string]*section
+	stored [kinds]store
 
-	stored [kinds]overlay
-
-	writing   sync.Mutex // one write at a time
-	syncTakes time.Duration
+	writing sync.Mutex // one write at a time
 
 	mu     sync.Mutex // of faults
 	faults Faults
@@ -118,17 +107,7 @@ var version3 = lazy.Regexp(`^v?\d+\.\d+\.\d+`)
 
 // New makes a simulator. It starts nothing and needs no Close.
 func New(o Options) (*Simulator, error) {
-	sizes := []struct {
-		name      string
-		n         *int
-		otherwise int
-	}{
-		{"applications", &o.Applications, DefaultApplications},
-		{"projects", &o.Projects, DefaultProjects},
-		{"application sets", &o.ApplicationSets, DefaultApplicationSets},
-		{"clusters", &o.Clusters, DefaultClusters},
-	}
-	for _, size := range sizes {
+	for _, size := range o.sizes() {
 		switch {
 		case *size.n == 0:
 			*size.n = size.otherwise
@@ -138,40 +117,29 @@ func New(o Options) (*Simulator, error) {
 			return nil, fmt.Errorf("simulator: %d %s: not between 0 and %d", *size.n, size.name, Max)
 		}
 	}
-	if o.Version == "" {
-		o.Version = DefaultVersion
-	}
-	if !version3().MatchString(o.Version) {
+	if o.Version = cmp.Or(o.Version, DefaultVersion); !version3().MatchString(o.Version) {
 		return nil, fmt.Errorf("simulator: version %q: not like %s", o.Version, DefaultVersion)
 	}
 	if _, twice := o.Tokens[o.Token]; twice || o.Tokens[""].Name != "" {
 		return nil, fmt.Errorf("simulator: the token of user %q is the administrator's or empty", o.Tokens[o.Token].Name)
 	}
-	s := &Simulator{
-		seed: o.Seed, version: o.Version, token: o.Token, users: o.Tokens, faults: o.Faults,
-		logEvery: o.LogEvery, syncTakes: o.SyncTakes,
-		apps:     newNameSequence(o.Applications, domains(), components(), places()),
-		projects: newCatalogue(o.Projects, domains(), teams()),
-		sets:     newNameSequence(o.ApplicationSets, domains(), components(), fleets()),
-		clusters: o.Clusters,
-		named:    recordedClusters(),
-		words:    words(),
-		kinds:    resourceKinds(),
-		states:   states(),
-	}
-	if s.logEvery <= 0 {
-		s.logEvery = time.Second
-	}
-	if s.syncTakes <= 0 {
-		s.syncTakes = time.Second
-	}
-	for _, st := range s.states {
-		s.weight += st.weight
+	o.LogEvery, o.SyncTakes = cmp.Or(o.LogEvery, time.Second), cmp.Or(o.SyncTakes, time.Second)
+	s := &Simulator{options: o, seed: o.Seed, faults: o.Faults, words: words(), routes: routes()}
+	w := &s.words
+	s.names[applications] = newNameSequence(o.Applications, w.Domains, w.Components, w.Places)
+	s.names[projects] = newNameSequence(max(o.Projects-1, 0), w.Domains, w.Teams)
+	s.names[applicationsets] = newNameSequence(o.ApplicationSets, w.Domains, w.Components, w.Fleets)
+	for _, st := range w.States {
+		s.weight += st.Weight
 	}
 	s.revision.Store(3166)
-	s.routes = s.table()
-	s.generated = s.catalogs()
-	s.sections = s.readTemplates(application{}, project{}, set{}, cluster{}, repository{}, shown{}, compared{}, line{})
+	s.sections = s.readTemplates(application{}, project{}, detailed{}, set{}, cluster{}, repository{}, tree{}, shown{}, compared{}, line{})
+	if o.Projects > 0 {
+		p := project{sim: s, name: "default"}
+		f := found{kind: projects, index: -1, body: p.write(nil)}
+		p.head(&f.head)
+		_ = s.stored[projects].put(&f) // an empty store takes it
+	}
 	return s, nil
 }
 
@@ -185,38 +153,27 @@ func (s *Simulator) Set(f Faults) {
 // Requests returns how many lists of a kind were asked for: "applications", "projects",
 // "applicationsets" or "clusters". "" is every request of any path.
 func (s *Simulator) Requests(kind string) int64 {
-	switch kind {
-	case "":
+	if kind == "" {
 		return s.requests.Load()
-	case "applications":
-		return s.lists[applications].Load()
-	case "projects":
-		return s.lists[projects].Load()
-	case "applicationsets":
-		return s.lists[applicationsets].Load()
-	case "clusters":
-		return s.lists[clusters].Load()
 	}
-	return 0
+	i := slices.Index([]string{applications: "applications", projects: "projects", applicationsets: "applicationsets", clusters: "clusters"}, kind)
+	if i < 0 {
+		return 0
+	}
+	return s.lists[i].Load()
 }
 
 // Counts returns the totals of what the simulator shows to its administrator now.
 func (s *Simulator) Counts() Counts {
-	c := Counts{Health: map[string]int{}, Sync: map[string]int{}, ByProject: map[string]int{}, Clusters: s.clusters}
-	var a application
-	s.eachApplication(&a, func(h *head, _ *entry) bool {
+	c := Counts{Health: map[string]int{}, Sync: map[string]int{}, ByProject: map[string]int{}, Clusters: s.options.Clusters}
+	s.walk(applications, func(f *found) {
 		c.Applications++
-		c.Health[h.health]++
-		c.Sync[h.sync]++
-		c.ByProject[h.project]++
-		return true
+		c.Health[f.health]++
+		c.Sync[f.sync]++
+		c.ByProject[f.project]++
 	})
-	for k, n := range map[kind]*int{projects: &c.Projects, applicationsets: &c.ApplicationSets} {
-		s.walk(k, func(int, *entry) bool {
-			*n++
-			return true
-		})
-	}
+	s.walk(projects, func(*found) { c.Projects++ })
+	s.walk(applicationsets, func(*found) { c.ApplicationSets++ })
 	return c
 }
 
@@ -241,8 +198,6 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
 	}
-	if !wait(r.Context(), f.Latency) {
-		panic(http.ErrAbortHandler)
-	}
+	pause(r.Context(), f.Latency)
 	s.serve(w, r, f)
 }

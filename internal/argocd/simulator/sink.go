@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"compress/gzip"
 	"net/http"
 )
 
@@ -8,74 +9,99 @@ import (
 type sink struct {
 	c     *call
 	b     []byte
-	sent  int64
+	sent  int
 	items int
 	list  bool // faults of lists are played
-	err   error
 }
 
-const piece = 64 << 10
+const full = 64 << 10
 
 func (c *call) sink() *sink {
 	h := c.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Grpc-Metadata-Content-Type", "application/grpc")
-	return &sink{c: c, b: make([]byte, 0, piece+16<<10)}
+	return &sink{c: c, b: make([]byte, 0, full+16<<10)}
+}
+
+// array writes the items that all writes, or null if there are none.
+func (s *sink) array(all func()) {
+	s.b = append(s.b, '[')
+	if all(); s.items == 0 {
+		s.b = append(s.b[:len(s.b)-1], "null"...)
+		return
+	}
+	s.b = append(s.b, ']')
 }
 
 // item begins an object of a list: it waits and writes out what is full.
-func (s *sink) item() bool {
+func (s *sink) item() {
 	if s.items > 0 {
 		s.b = append(s.b, ',')
 	}
 	s.items++
-	if len(s.b) >= piece {
+	if len(s.b) >= full {
 		s.flush()
 	}
-	if s.c.faults.PerItem > 0 && s.err == nil {
-		s.flush()
+	if s.c.faults.PerItem > 0 {
 		s.push()
-		if !wait(s.c.r.Context(), s.c.faults.PerItem) {
-			s.err = s.c.r.Context().Err()
-		}
+		pause(s.c.r.Context(), s.c.faults.PerItem)
 	}
-	return s.err == nil
 }
 
+// flush writes out what there is. When the client has gone, or a fault cuts the connection, the request ends here.
 func (s *sink) flush() {
-	if s.err != nil {
-		return
-	}
 	cut := s.c.faults.CutAfter
-	if s.list && cut > 0 && s.sent+int64(len(s.b)) > cut {
-		s.b = s.b[:max(cut-s.sent, 0)]
-		_, _ = s.c.out.Write(s.b) // the connection is closed anyway
-		s.push()
+	if s.list && cut > 0 && s.sent+len(s.b) > cut {
+		_, _ = s.c.w.Write(s.b[:max(cut-s.sent, 0)]) // the connection is closed anyway
+		_ = http.NewResponseController(s.c.w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	n, err := s.c.out.Write(s.b)
-	s.sent += int64(n)
-	s.b, s.err = s.b[:0], err
+	n, err := s.c.w.Write(s.b)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	s.sent += n
+	s.b = s.b[:0]
 }
 
-// push gets what was written to the client.
+// push gets what there is to the client.
 func (s *sink) push() {
-	if z, ok := s.c.out.(*compressed); ok && s.err == nil {
-		s.err = z.flush()
-	}
+	s.flush()
 	// A writer that cannot flush, as of a test, has nothing to push.
 	_ = http.NewResponseController(s.c.w).Flush()
 }
 
-// end writes the rest.
-func (s *sink) end() error {
-	s.flush()
-	return s.err
-}
-
 // answer writes one whole answer.
-func (c *call) answer(body []byte) error {
+func (c *call) answer(body []byte) {
 	s := c.sink()
 	s.b = append(s.b, body...)
-	return s.end()
+	s.flush()
+}
+
+// compressed is a writer that begins to compress with the first byte, so that an error before is plain.
+type compressed struct {
+	http.ResponseWriter
+
+	z *gzip.Writer
+}
+
+func (c *compressed) Write(p []byte) (int, error) {
+	if c.z == nil {
+		c.Header().Set("Content-Encoding", "gzip")
+		z, err := gzip.NewWriterLevel(c.ResponseWriter, gzip.BestSpeed)
+		if err != nil {
+			return 0, err
+		}
+		c.z = z
+	}
+	return c.z.Write(p)
+}
+
+func (c *compressed) FlushError() error {
+	if c.z != nil {
+		if err := c.z.Flush(); err != nil {
+			return err
+		}
+	}
+	return http.NewResponseController(c.ResponseWriter).Flush()
 }

@@ -54,8 +54,8 @@ func next(t *testing.T, lines *bufio.Scanner) map[string]any {
 // withPods returns an application, one of its pods and how many lines its log has.
 func withPods(t *testing.T, s *Simulator) (app, pod string) {
 	t.Helper()
-	for i := range s.apps.n {
-		app = s.apps.name(i)
+	for i := range s.names[applications].n {
+		app = s.names[applications].name(i)
 		var tree struct{ Nodes []struct{ Kind, Name string } }
 		if err := json.Unmarshal(do(s, http.MethodGet, "/api/v1/applications/"+app+"/resource-tree", "").Body.Bytes(), &tree); err != nil {
 			t.Fatal(err)

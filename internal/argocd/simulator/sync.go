@@ -1,23 +1,13 @@
 package simulator
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 )
-
-// syncRequest is the request of a sync or a rollback.
-type syncRequest struct {
-	Revision              string
-	Revisions             []string
-	DryRun, Prune         bool
-	Strategy              obj
-	Resources             []struct{ Group, Kind, Name, Namespace string }
-	SyncOptions           *struct{ Items []string }
-	AppNamespace, Project string
-	ID                    json.Number
-}
 
 func automated(m obj) bool {
 	a, ok := lookup(m, "spec", "syncPolicy", "automated").(obj)
@@ -26,143 +16,122 @@ func automated(m obj) bool {
 
 func busy(m obj) bool { return m["operation"] != nil }
 
-func syncApplication(c *call) error {
-	var q syncRequest
-	if err := c.read(&q); err != nil {
-		return err
-	}
-	t, done, err := c.forWriting(q.AppNamespace, q.Project, "sync")
-	if err != nil {
-		return err
-	}
-	defer done()
-	wanted := text(t.m, "spec", "source", "targetRevision")
+// ready refuses an operation on an application that is being deleted, or has one already; against is a reason of the call's own, "" for none.
+func ready(m obj, against string) {
 	switch {
-	case lookup(t.m, "metadata", "deletionTimestamp") != nil:
-		return refuse(failedPrecondition, "application is deleting")
-	case q.Revision != "" && q.Revision != wanted && automated(t.m) && !q.DryRun:
-		return refuse(failedPrecondition, "Cannot sync to %s: auto-sync currently set to %s", q.Revision, wanted)
-	case busy(t.m):
-		return refuse(failedPrecondition, "another operation is already in progress")
+	case lookup(m, "metadata", "deletionTimestamp") != nil:
+		fail(failedPrecondition, "application is deleting")
+	case against != "":
+		fail(failedPrecondition, "%s", against)
+	case busy(m):
+		fail(failedPrecondition, "another operation is already in progress")
 	}
-	revision := q.Revision
-	if revision == "" || revision == wanted || len(revision) != 40 && lookup(t.m, "spec", "source", "chart") == nil {
-		revision = c.resolve(t, revision)
+}
+
+func syncApplication(c *call, f *found, q *request) {
+	revision, wanted, against := q.Revision, text(f.m, "spec", "source", "targetRevision"), ""
+	if revision != "" && revision != wanted && automated(f.m) && !q.DryRun {
+		against = fmt.Sprintf("Cannot sync to %s: auto-sync currently set to %s", revision, wanted)
 	}
-	return c.start(t, q, revision, nil)
+	ready(f.m, against)
+	if revision == "" || revision == wanted || len(revision) != 40 && lookup(f.m, "spec", "source", "chart") == nil {
+		revision = c.resolve(f, revision)
+	}
+	c.start(f, q, revision, nil)
 }
 
 // resolve returns the commit that a branch or tag points to now; for a chart, its version.
-func (c *call) resolve(t *target, name string) string {
-	if chart := text(t.m, "spec", "source", "chart"); chart != "" {
-		if name == "" {
-			name = text(t.m, "spec", "source", "targetRevision")
-		}
-		return name
-	}
-	if current := text(t.m, "status", "sync", "revision"); current != "" && (name == "" || name == text(t.m, "spec", "source", "targetRevision")) {
+func (c *call) resolve(f *found, name string) string {
+	wanted, current := text(f.m, "spec", "source", "targetRevision"), text(f.m, "status", "sync", "revision")
+	switch {
+	case text(f.m, "spec", "source", "chart") != "":
+		return cmp.Or(name, wanted)
+	case current != "" && (name == "" || name == wanted):
 		return current
 	}
-	d := c.diceOf(t.name, &object{Kind: "Revision", Name: name})
+	d := c.diceOf(f.name, &object{Kind: "Revision", Name: name})
 	return d.commit()
 }
 
-func rollback(c *call) error {
-	var q syncRequest
-	if err := c.read(&q); err != nil {
-		return err
+func rollback(c *call, f *found, q *request) {
+	against := ""
+	if automated(f.m) {
+		against = "rollback cannot be initiated when auto-sync is enabled"
 	}
-	t, done, err := c.forWriting(q.AppNamespace, q.Project, "sync")
-	if err != nil {
-		return err
-	}
-	defer done()
-	switch {
-	case lookup(t.m, "metadata", "deletionTimestamp") != nil:
-		return refuse(failedPrecondition, "application is deleting")
-	case automated(t.m):
-		return refuse(failedPrecondition, "rollback cannot be initiated when auto-sync is enabled")
-	case busy(t.m):
-		return refuse(failedPrecondition, "another operation is already in progress")
-	}
-	history, _ := lookup(t.m, "status", "history").([]any)
-	for _, h := range history {
+	ready(f.m, against)
+	for _, h := range list(f.m, "status", "history") {
 		entry, _ := h.(obj)
 		if id, _ := lookup(entry, "id").(json.Number); id != "" && id == q.ID {
-			return c.start(t, q, text(entry, "revision"), entry)
+			c.start(f, q, text(entry, "revision"), entry)
+			return
 		}
 	}
-	return refuse(invalidArgument, "application %s/%s does not have deployment with id %s", t.namespace, t.name, orZero(q.ID))
+	fail(invalidArgument, "application %s/%s does not have deployment with id %s", f.namespace, f.name, cmp.Or(q.ID, "0"))
 }
 
-func orZero(n json.Number) json.Number {
-	if n == "" {
-		return "0"
-	}
-	return n
+// operation holds the part of an application that tells of a sync somebody asked for.
+type operation struct {
+	Revision    string   `json:"revision,omitempty"`
+	Prune       bool     `json:"prune,omitempty"`
+	DryRun      bool     `json:"dryRun,omitempty"`
+	Strategy    obj      `json:"syncStrategy,omitempty"`
+	SyncOptions []string `json:"syncOptions,omitempty"`
+	Resources   []wanted `json:"resources,omitempty"`
+}
+
+// wanted names a resource.
+type wanted struct {
+	Group     string `json:"group"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
 }
 
 // start begins an operation: it shows as running until the time of one has passed.
-func (c *call) start(t *target, q syncRequest, revision string, from obj) error {
-	ask := obj{}
-	for key, value := range map[string]any{"revision": revision, "prune": q.Prune, "dryRun": q.DryRun} {
-		if value != "" && value != false {
-			ask[key] = value
-		}
-	}
-	if q.Strategy != nil {
-		ask["syncStrategy"] = q.Strategy
-	}
-	if q.SyncOptions != nil {
-		ask["syncOptions"] = q.SyncOptions.Items
-	}
-	var some []any
-	for _, r := range q.Resources {
-		some = append(some, obj{"group": r.Group, "kind": r.Kind, "name": r.Name, "namespace": r.Namespace})
-	}
-	if some != nil {
-		ask["resources"] = some
-	}
+func (c *call) start(f *found, q *request, revision string, from obj) {
+	ask := operation{Revision: revision, Prune: q.Prune, DryRun: q.DryRun, Strategy: q.Strategy, Resources: q.Resources, SyncOptions: q.SyncOptions.Items}
 	operation := obj{"sync": ask, "initiatedBy": obj{"username": c.username()}, "retry": obj{}}
-	t.m["operation"] = operation
-	source, kept := lookup(t.m, "spec", "source"), "source"
-	if sources := lookup(t.m, "spec", "sources"); sources != nil {
-		source, kept = sources, "sources"
+	f.m["operation"] = operation
+	kept := "source"
+	if lookup(f.m, "spec", "sources") != nil {
+		kept = "sources"
 	}
+	source := lookup(f.m, "spec", kept)
 	if from != nil && from[kept] != nil {
 		source = from[kept]
 	}
-	ensureObject(t.m, "status")["operationState"] = obj{
+	ensureObject(f.m, "status")["operationState"] = obj{
 		"operation": operation, "phase": "Running", "message": "waiting for completion of the sync", "startedAt": now(),
 		"syncResult": obj{"revision": revision, kept: source},
 	}
-	body, err := c.save(t)
-	if err != nil {
-		return err
-	}
-	started := text(t.m, "metadata", "resourceVersion")
-	s, name, space := c.Simulator, t.name, t.namespace
-	time.AfterFunc(s.syncTakes, func() { s.finish(name, space, started, q, revision) })
-	return c.answer(body)
+	c.save(f)
+	s, started := c.Simulator, text(f.m, "metadata", "resourceVersion")
+	time.AfterFunc(s.options.SyncTakes, func() { s.finish(f, started, q, revision) })
+	c.answer(marshal(f.m))
+}
+
+// ended writes how an operation ended.
+func ended(m obj, phase, message string) obj {
+	delete(m, "operation")
+	state := ensureObject(m, "status", "operationState")
+	state["phase"], state["message"], state["finishedAt"] = phase, message, now()
+	return state
 }
 
 // finish ends an operation if it still runs.
-func (s *Simulator) finish(name, space, started string, q syncRequest, revision string) {
+func (s *Simulator) finish(of *found, started string, q *request, revision string) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	f, ok := s.find(applications, space, name)
-	if !ok || f.entry == nil {
+	f, ok := s.find(applications, of.namespace, of.name)
+	if !ok || f.body == nil {
 		return
 	}
-	m, err := parse(f.entry.body)
-	if err != nil || m["operation"] == nil || text(m, "metadata", "resourceVersion") != started {
+	if f.m = f.parsed(); f.m["operation"] == nil || text(f.m, "metadata", "resourceVersion") != started {
 		return
 	}
-	delete(m, "operation")
-	status := ensureObject(m, "status")
-	state := ensureObject(status, "operationState")
-	state["phase"], state["message"], state["finishedAt"] = "Succeeded", "successfully synced (all tasks run)", now()
-	resources, _ := status["resources"].([]any)
+	state := ended(f.m, "Succeeded", "successfully synced (all tasks run)")
+	status := ensureObject(f.m, "status")
+	resources := list(status, "resources")
 	var results []any
 	left, behind := resources[:0:0], false
 	for _, r := range resources {
@@ -188,22 +157,23 @@ func (s *Simulator) finish(name, space, started string, q syncRequest, revision 
 			}
 			left = append(left, o)
 		}
-		results = append(results, obj{
-			"group": text(o, "group"), "version": text(o, "version"), "kind": text(o, "kind"), "namespace": text(o, "namespace"),
-			"name": text(o, "name"), "status": "Synced", "message": message, "hookPhase": "Succeeded", "syncPhase": "Sync",
-		})
+		result := obj{"status": "Synced", "message": message, "hookPhase": "Succeeded", "syncPhase": "Sync"}
+		for _, key := range []string{"group", "version", "kind", "namespace", "name"} {
+			result[key] = text(o, key)
+		}
+		results = append(results, result)
 	}
 	ensureObject(state, "syncResult")["resources"] = results
 	if !q.DryRun {
 		status["resources"] = left
-		s.settle(m, status, q, revision, behind)
+		settle(f.m, status, q, revision, behind)
 	}
 	// A full store leaves the operation running, as a full etcd would.
-	_, _ = s.store(applications, m, f.index >= 0)
+	_ = s.put(&f)
 }
 
 // settle writes what a sync that was no dry run changes besides the resources.
-func (s *Simulator) settle(m, status obj, q syncRequest, revision string, behind bool) {
+func settle(m, status obj, q *request, revision string, behind bool) {
 	compared := ensureObject(status, "sync")
 	back := q.ID != "" && compared["revision"] != revision
 	compared["status"] = "Synced"
@@ -223,13 +193,10 @@ func (s *Simulator) settle(m, status obj, q syncRequest, revision string, behind
 		health["status"], health["lastTransitionTime"] = "Healthy", now()
 	}
 	status["reconciledAt"], status["controllerNamespace"] = now(), "argocd"
-	history, _ := status["history"].([]any)
-	id := int64(0)
+	history, id := list(status, "history"), int64(0)
 	if len(history) > 0 {
 		last, _ := history[len(history)-1].(obj)
-		n, _ := lookup(last, "id").(json.Number)
-		before, err := n.Int64()
-		if err == nil {
+		if before, ok := wholeOf(last, "id"); ok {
 			id = before + 1
 		}
 	}
@@ -240,85 +207,52 @@ func (s *Simulator) settle(m, status obj, q syncRequest, revision string, behind
 		}
 	}
 	history = append(history, entry)
-	limit := int64(10)
-	if n, ok := lookup(m, "spec", "revisionHistoryLimit").(json.Number); ok {
-		if v, err := n.Int64(); err == nil && v >= 0 {
-			limit = v
-		}
+	limit, ok := wholeOf(m, "spec", "revisionHistoryLimit")
+	if !ok || limit < 0 {
+		limit = 10
 	}
 	status["history"] = history[max(int64(len(history))-limit, 0):]
 }
 
+func wholeOf(m obj, keys ...string) (int64, bool) {
+	n, _ := lookup(m, keys...).(json.Number)
+	v, err := n.Int64()
+	return v, err == nil
+}
+
 // takes reports whether a sync is about a resource: about all, unless some are named.
-func (q *syncRequest) takes(o obj) bool {
-	return len(q.Resources) == 0 || slices.ContainsFunc(q.Resources, func(r struct{ Group, Kind, Name, Namespace string }) bool {
+func (q *request) takes(o obj) bool {
+	return len(q.Resources) == 0 || slices.ContainsFunc(q.Resources, func(r wanted) bool {
 		return r.Kind == text(o, "kind") && r.Name == text(o, "name") && r.Group == text(o, "group") && (r.Namespace == "" || r.Namespace == text(o, "namespace"))
 	})
 }
 
-func terminate(c *call) error {
-	t, done, err := c.forWriting("", "", "sync")
-	if err != nil {
-		return err
+func terminate(c *call, f *found, _ *request) {
+	if !busy(f.m) || lookup(f.m, "status", "operationState") == nil {
+		fail(invalidArgument, "Unable to terminate operation. No operation is in progress")
 	}
-	defer done()
-	if !busy(t.m) || lookup(t.m, "status", "operationState") == nil {
-		return refuse(invalidArgument, "Unable to terminate operation. No operation is in progress")
-	}
-	delete(t.m, "operation")
-	state := ensureObject(t.m, "status", "operationState")
-	state["phase"], state["message"], state["finishedAt"] = "Failed", "Operation terminated", now()
-	if _, err := c.save(t); err != nil {
-		return err
-	}
-	return c.answer([]byte(`{}`))
+	ended(f.m, "Failed", "Operation terminated")
+	c.done(f)
 }
 
-// target finds a resource in an application that is being changed.
-func (t *target) resource(group, kind, namespace, name string) (obj, error) {
-	resources, _ := lookup(t.m, "status", "resources").([]any)
-	for _, r := range resources {
+func runAction(c *call, f *found, q *request) {
+	at := slices.IndexFunc(list(f.m, "status", "resources"), func(r any) bool {
 		o, _ := r.(obj)
-		if o != nil && text(o, "kind") == kind && text(o, "name") == name && text(o, "group") == group && (namespace == "" || text(o, "namespace") == namespace) {
-			return o, nil
-		}
-	}
-	return nil, refuse(invalidArgument, "%s %s %s not found as part of application %s", kind, group, name, t.name)
-}
-
-// runAction takes both forms: the action as the body with the rest in the query, and all of
-// it in the body.
-func runAction(c *call) error {
-	var q struct{ AppNamespace, Project, Group, Kind, Namespace, ResourceName, Action string }
-	body, err := c.body()
-	if err != nil {
-		return err
-	}
-	if json.Unmarshal(body, &q.Action) == nil {
-		q.Group, q.Kind, q.Namespace, q.ResourceName = c.query.Get("group"), c.query.Get("kind"), c.query.Get("namespace"), c.query.Get("resourceName")
-	} else if err := json.Unmarshal(body, &q); err != nil {
-		return refuse(invalidArgument, "%v", err)
-	}
-	t, done, err := c.forWriting(q.AppNamespace, q.Project, "action/"+q.Group+"/"+q.Kind+"/"+q.Action)
-	if err != nil {
-		return err
-	}
-	defer done()
-	o, err := t.resource(q.Group, q.Kind, q.Namespace, q.ResourceName)
-	if err != nil {
-		return err
+		return text(o, "kind") == q.Kind && text(o, "name") == q.ResourceName && text(o, "group") == q.Group && (q.Namespace == "" || text(o, "namespace") == q.Namespace)
+	})
+	if at < 0 {
+		fail(invalidArgument, "%s %s %s not found as part of application %s", q.Kind, q.Group, q.ResourceName, f.name)
 	}
 	if !slices.Contains(actions(q.Kind), q.Action) {
-		return refuse(unknown, "error getting Lua resource action: built-in script does not exist")
+		fail(unknown, "error getting Lua resource action: built-in script does not exist")
 	}
 	health := "Healthy"
 	if q.Action == "suspend" {
 		health = "Suspended"
 	}
-	o["health"] = obj{"status": health}
-	ensureObject(t.m, "status")["reconciledAt"] = now()
-	if _, err := c.save(t); err != nil {
-		return err
+	if o, ok := list(f.m, "status", "resources")[at].(obj); ok {
+		o["health"] = obj{"status": health}
 	}
-	return c.answer([]byte(`{}`))
+	ensureObject(f.m, "status")["reconciledAt"] = now()
+	c.done(f)
 }

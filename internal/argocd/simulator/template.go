@@ -1,16 +1,13 @@
 package simulator
 
 import (
-	"embed"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-//go:embed templates
-var templateFiles embed.FS
 
 // section is a named part of a template, written from a struct of one type. A section with
 // a part rolls dice of its own, so that it is the same wherever it stands, and a part that
@@ -30,7 +27,7 @@ var templateFiles embed.FS
 //	<<:>> <<|>> <</>>                  otherwise, or the next; the end
 //	<<@section>>                       another section
 //	<<#1+8>> <<#1+8*250>>              a number from 1 to 8; times 250
-//	<<of people>> <<tag v>> <<stamp 1 60>> <<morning 30 300>> <<hash>> <<uid>> <<hex 12>>
+//	<<of people>> <<tag v>> <<stamp 1 60>> <<hash>> <<uid>> <<hex 12>>
 //	<<pick>> <<any-name>> <<any-server>>  rolls a cluster; its name and address
 //
 // A comma behind an opening bracket is dropped, so that what comes first may be optional.
@@ -39,19 +36,251 @@ type section struct {
 	own   bool
 	part  part
 	shift uint64
-	nodes []node
+	body  pieces
 }
 
-// node is a piece of text, or a mark with what it encloses.
-type node struct {
-	text string
-	do   func(w *writing, n *node)
+// piece writes text, or what a mark stands for with what it encloses.
+type piece func(w *writing)
 
-	depth, field int // of the struct that has the field, counted from the innermost; -1: the element itself
-	numbers      []int
-	words        []string
-	section      *section
-	bodies       [][]node
+type pieces []piece
+
+func parts() map[string]part {
+	return map[string]part{
+		"meta": partMeta, "spec": partSpec, "status": partStatus, "operation": partOperation, "revision": partRevision,
+	}
+}
+
+// readTemplates reads the sections of all files; v names the types. A mistake in a file of this
+// package is a panic, which every test meets.
+func (s *Simulator) readTemplates(types ...any) map[string]*section {
+	named := map[string]reflect.Type{}
+	for _, v := range types {
+		named[reflect.TypeOf(v).Name()] = reflect.TypeOf(v)
+	}
+	all, bodies := map[string]*section{}, map[string]string{}
+	for _, name := range []string{"application", "fields", "others", "tree"} {
+		text, err := files.ReadFile("templates/" + name + ".txt")
+		if err != nil {
+			panic(err)
+		}
+		for body := range strings.SplitSeq("\n"+string(text), "\n== ") {
+			head, rest, _ := strings.Cut(body, "\n")
+			words := strings.Fields(head)
+			if len(words) < 2 {
+				continue
+			}
+			one := &section{of: named[words[1]], own: len(words) > 2}
+			if one.of == nil {
+				panic(fmt.Sprintf("%s: section %s: unknown type %s", name, words[0], words[1]))
+			}
+			if one.own {
+				one.part = parts()[words[2]]
+			}
+			if len(words) > 3 {
+				one.shift = 1 << numbers(words[3])[0]
+			}
+			all[words[0]] = one
+			for line := range strings.Lines(rest) {
+				bodies[words[0]] += strings.TrimLeft(strings.TrimSuffix(line, "\n"), " \t")
+			}
+		}
+	}
+	for name, one := range all {
+		c := compiler{name: name, rest: bodies[name], sections: all, lists: s.words.lists()}
+		one.body, _ = c.pieces([]reflect.Type{one.of})
+	}
+	return all
+}
+
+type compiler struct {
+	name, rest string
+	sections   map[string]*section
+	lists      map[string][]string
+}
+
+// pieces reads up to the mark that ends what encloses it, and returns that mark.
+func (c *compiler) pieces(scopes []reflect.Type) (all pieces, end string) {
+	for c.rest != "" {
+		text, rest, _ := strings.Cut(c.rest, "<<")
+		if text != "" {
+			all = append(all, func(w *writing) { w.text(text) })
+		}
+		mark, behind, marked := strings.Cut(rest, ">>")
+		c.rest = behind
+		if !marked {
+			break
+		}
+		if mark == "/" || mark == ":" || mark == "|" {
+			return all, mark
+		}
+		all = append(all, c.mark(mark, scopes))
+	}
+	return all, ""
+}
+
+// bodies reads what a mark encloses, and one more that is empty.
+func (c *compiler) bodies(scopes []reflect.Type) (all []pieces) {
+	for end := ":"; end == ":" || end == "|"; {
+		var body pieces
+		body, end = c.pieces(scopes)
+		all = append(all, body)
+	}
+	return append(all, nil)
+}
+
+func (c *compiler) mark(mark string, scopes []reflect.Type) piece {
+	kind, name := mark[0], mark[1:]
+	switch kind {
+	case '?', '!':
+		empty := func(w *writing) bool { return len(w.kept) == 0 }
+		if name != "kept" {
+			empty = c.field(name, scopes).empty
+		}
+		bodies := c.bodies(scopes)
+		return func(w *writing) {
+			if empty(w) == (kind == '!') {
+				w.all(bodies[0])
+			} else {
+				w.all(bodies[1])
+			}
+		}
+	case '*':
+		return c.each(name, scopes)
+	case '%':
+		limits, bodies := numbers(name), c.bodies(scopes)
+		return func(w *writing) { w.all(bodies[w.dice.below(limits...)]) }
+	case '1':
+		bodies := c.bodies(scopes)
+		return func(w *writing) { w.all(bodies[w.dice.intn(len(bodies)-1)]) }
+	case '@':
+		one, depth := c.sections[name], 0
+		if one == nil {
+			panic(c.name + ": no section " + name)
+		}
+		for scopes[len(scopes)-1-depth] != one.of {
+			depth++
+		}
+		return func(w *writing) {
+			inner := w.scopes
+			w.scopes = w.scopes[:len(w.scopes)-depth]
+			w.section(one)
+			w.scopes = inner
+		}
+	case '#':
+		n := append(numbers(name), 1)
+		return func(w *writing) { w.b = number(w.b, (n[0]+w.dice.intn(n[1]))*n[2]) }
+	case '=':
+		f := c.field(name, scopes)
+		return func(w *writing) { w.b = append(w.b, f.of(w).Bytes()...) }
+	}
+	if mark == "keep" {
+		body := c.bodies(scopes)[0]
+		return func(w *writing) {
+			before := len(w.b)
+			w.all(body)
+			w.kept = append(w.kept[:0], w.b[before:]...)
+			w.b = w.b[:before]
+		}
+	}
+	return c.value(mark, scopes)
+}
+
+// each compiles what is written for each element, for some of them, or so many times.
+func (c *compiler) each(name string, scopes []reflect.Type) piece {
+	name, most, _ := strings.Cut(name, " ")
+	if name[0] >= '0' && name[0] <= '9' {
+		n, body := numbers(name), c.bodies(scopes)[0]
+		return func(w *writing) { w.repeat(n[0]+w.dice.intn(n[1]), func(int) { w.all(body) }) }
+	}
+	n, f := numbers(most), c.field(name, scopes)
+	body := c.bodies(append(slices.Clone(scopes), f.elem))[0]
+	return func(w *writing) {
+		list := f.of(w)
+		times := list.Len()
+		if n != nil {
+			times = n[0] + w.dice.intn(n[1])
+		}
+		outer := w.scopes
+		w.repeat(times, func(i int) {
+			w.scopes = append(outer, list.Index(i))
+			w.all(body)
+		})
+		w.scopes = outer
+	}
+}
+
+// value compiles a mark that encloses nothing.
+func (c *compiler) value(mark string, scopes []reflect.Type) piece {
+	word, rest, _ := strings.Cut(mark, " ")
+	n := numbers(rest)
+	switch word {
+	case "tag":
+		return func(w *writing) { w.b = append(w.b, version(&w.dice, rest, "")...) }
+	case "stamp":
+		return func(w *writing) { w.b = w.dice.stamp(w.b, n[0], n[1]) }
+	case "hex":
+		return func(w *writing) { w.b = hex(w.b, w.dice.next(), n[0]) }
+	case "hash":
+		return func(w *writing) { w.b = w.dice.hash(w.b) }
+	case "uid":
+		return func(w *writing) { w.b = w.dice.uid(w.b) }
+	case "of":
+		list := c.lists[rest]
+		if list == nil {
+			panic(c.name + ": no words " + rest)
+		}
+		return func(w *writing) { w.b = append(w.b, w.dice.of(list)...) }
+	case "kept":
+		return func(w *writing) { w.b = append(w.b, w.kept...) }
+	case "pick":
+		return func(w *writing) { w.picked = w.anyCluster(&w.dice) }
+	case "any-name":
+		return func(w *writing) { w.b = append(w.b, w.picked.Name...) }
+	case "any-server":
+		return func(w *writing) { w.b = append(w.b, w.picked.Server...) }
+	}
+	f := c.field(mark, scopes)
+	switch f.kind {
+	case reflect.String:
+		return func(w *writing) { w.b = appendQuoted(w.b, f.of(w).String()) }
+	case reflect.Bool:
+		return func(w *writing) { w.b = strconv.AppendBool(w.b, f.of(w).Bool()) }
+	}
+	return func(w *writing) { w.b = number(w.b, int(f.of(w).Int())) }
+}
+
+// field finds a field in the innermost struct that has it.
+func (c *compiler) field(name string, scopes []reflect.Type) field {
+	for depth := range scopes {
+		of := scopes[len(scopes)-1-depth]
+		if name == "." {
+			return field{depth: depth, index: -1, kind: of.Kind()}
+		}
+		if of.Kind() != reflect.Struct {
+			continue
+		}
+		if f, ok := of.FieldByName(name); ok {
+			found := field{depth: depth, index: f.Index[0], kind: f.Type.Kind()}
+			if found.kind == reflect.Slice {
+				found.elem = f.Type.Elem()
+			}
+			return found
+		}
+	}
+	panic(c.name + ": no field " + name)
+}
+
+// numbers reads the numbers of "1+8*250" or "1 60".
+func numbers(text string) []int {
+	var all []int
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, n)
+	}
+	return all
 }
 
 // writing is one object on its way through a template.
@@ -67,206 +296,82 @@ type writing struct {
 	kept   []byte
 }
 
-// templates reads the sections of all files; v names the types. A mistake in a file of this
-// package is a panic, which every test meets.
-func (s *Simulator) readTemplates(types ...any) map[string]*section {
-	named := map[string]reflect.Type{}
-	for _, v := range types {
-		named[reflect.TypeOf(v).Name()] = reflect.TypeOf(v)
+// render writes a section from a struct. index is the number of the object that the dice of
+// sections are rolled for, d what sections without dice of their own go on with.
+func (s *Simulator) render(b []byte, name string, from any, index int, d dice) []byte {
+	w := writing{Simulator: s, b: b, index: uint64(index), dice: d}
+	w.scopes = append(w.room[:0], reflect.ValueOf(from).Elem())
+	w.section(s.sections[name])
+	return w.b
+}
+
+func (w *writing) section(one *section) {
+	outer := w.dice
+	if one.own {
+		w.dice = roll(w.seed, one.part, w.index+one.shift)
 	}
-	all, bodies := map[string]*section{}, map[string]string{}
-	files, err := templateFiles.ReadDir("templates")
-	if err != nil {
-		panic(err)
+	w.all(one.body)
+	if one.own {
+		w.dice = outer
 	}
-	for _, f := range files {
-		text, err := templateFiles.ReadFile("templates/" + f.Name())
-		if err != nil {
-			panic(err)
+}
+
+func (w *writing) all(body pieces) {
+	for _, write := range body {
+		write(w)
+	}
+}
+
+// repeat writes something so many times, with commas.
+func (w *writing) repeat(times int, write func(i int)) {
+	for i := range times {
+		if i > 0 {
+			w.b = append(w.b, ',')
 		}
-		for body := range strings.SplitSeq("\n"+string(text), "\n== ") {
-			head, rest, _ := strings.Cut(body, "\n")
-			words := strings.Fields(head)
-			if len(words) < 2 {
-				continue
+		write(i)
+	}
+}
+
+func (w *writing) text(text string) {
+	if last := len(w.b) - 1; text[0] == ',' && last >= 0 && (w.b[last] == '{' || w.b[last] == '[') {
+		text = text[1:]
+	}
+	w.b = append(w.b, text...)
+}
+
+// field describes a field of one of the structs that is being written.
+type field struct {
+	depth, index int // of the struct, counted from the innermost, and of the field; -1: the element itself
+	kind         reflect.Kind
+	elem         reflect.Type // of a slice
+}
+
+func (f field) of(w *writing) reflect.Value {
+	v := w.scopes[len(w.scopes)-1-f.depth]
+	if f.index >= 0 {
+		v = v.Field(f.index)
+	}
+	return v
+}
+
+func (f field) empty(w *writing) bool {
+	if f.kind == reflect.Slice {
+		return f.of(w).Len() == 0
+	}
+	return f.of(w).IsZero()
+}
+
+// appendQuoted appends text as it stands between the quotes of JSON.
+func appendQuoted(b []byte, text string) []byte {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			q, err := json.Marshal(text)
+			if err != nil {
+				panic(err) // a string
 			}
-			one := &section{of: named[words[1]], own: len(words) > 2}
-			if one.of == nil {
-				panic(fmt.Sprintf("%s: section %s: unknown type %s", f.Name(), words[0], words[1]))
-			}
-			if one.own {
-				one.part = parts()[words[2]]
-			}
-			if len(words) > 3 {
-				one.shift = 1 << atoi(words[3])
-			}
-			all[words[0]] = one
-			for line := range strings.Lines(rest) {
-				bodies[words[0]] += strings.TrimLeft(strings.TrimSuffix(line, "\n"), " \t")
-			}
+			return append(b, q[1:len(q)-1]...)
 		}
 	}
-	for name, one := range all {
-		c := compiler{name: name, rest: bodies[name], sections: all, lists: s.words.lists()}
-		one.nodes, _ = c.nodes([]reflect.Type{one.of})
-	}
-	return all
-}
-
-func parts() map[string]part {
-	return map[string]part{
-		"meta": partMeta, "spec": partSpec, "status": partStatus, "operation": partOperation, "revision": partRevision,
-	}
-}
-
-type compiler struct {
-	name, rest string
-	sections   map[string]*section
-	lists      map[string][]string
-}
-
-// nodes reads up to the mark that ends what encloses it, and returns that mark.
-func (c *compiler) nodes(scopes []reflect.Type) (all []node, end string) {
-	for c.rest != "" {
-		text, rest, _ := strings.Cut(c.rest, "<<")
-		if text != "" {
-			all = append(all, node{text: text, do: (*writing).text})
-		}
-		mark, behind, marked := strings.Cut(rest, ">>")
-		c.rest = behind
-		if !marked {
-			break
-		}
-		if mark == "/" || mark == ":" || mark == "|" {
-			return all, mark
-		}
-		all = append(all, c.mark(mark, scopes))
-	}
-	return all, ""
-}
-
-func (c *compiler) mark(mark string, scopes []reflect.Type) node {
-	n := node{}
-	word, rest, _ := strings.Cut(mark, " ")
-	inner := scopes
-	switch kind, name := mark[0], mark[1:]; kind {
-	case '?', '!', '*':
-		n.do = map[byte]func(*writing, *node){'?': (*writing).whether, '!': (*writing).whetherNot, '*': (*writing).each}[kind]
-		if name[0] >= '0' && name[0] <= '9' {
-			n.do, n.numbers = (*writing).times, numbers(name)
-			break
-		}
-		if name == "kept" {
-			n.do = (*writing).whetherKept
-			break
-		}
-		name, most, _ := strings.Cut(name, " ")
-		n.numbers = numbers(most)
-		field := c.field(&n, name, scopes)
-		if kind == '*' && field.Kind() == reflect.Slice {
-			inner = append(slices.Clone(scopes), field.Elem())
-		}
-	case '%':
-		n.do, n.numbers = (*writing).chance, numbers(name)
-	case '1':
-		n.do = (*writing).oneOf
-	case '@':
-		n.do, n.section = (*writing).call, c.sections[name]
-		if n.section == nil {
-			panic(c.name + ": no section " + name)
-		}
-		for scopes[len(scopes)-1-n.depth] != n.section.of {
-			n.depth++
-		}
-		return n
-	case '#':
-		n.do, n.numbers = (*writing).random, numbers(name)
-		return n
-	default:
-		if mark == "keep" {
-			n.do = (*writing).keep
-			break
-		}
-		c.value(&n, word, rest, scopes)
-		return n
-	}
-	for end := ":"; end == ":" || end == "|"; {
-		var body []node
-		body, end = c.nodes(inner)
-		n.bodies = append(n.bodies, body)
-	}
-	if len(n.bodies) == 1 {
-		n.bodies = append(n.bodies, nil)
-	}
-	return n
-}
-
-// value compiles a mark that encloses nothing.
-func (c *compiler) value(n *node, word, rest string, scopes []reflect.Type) {
-	rolls := map[string]func(*writing, *node){
-		"tag":   func(w *writing, n *node) { w.b = append(w.b, version(&w.dice, n.words[0], "")...) },
-		"stamp": func(w *writing, n *node) { w.b = w.dice.stamp(w.b, n.numbers[0], n.numbers[1]) },
-		"morning": func(w *writing, n *node) {
-			w.b = moment(w.b, n.numbers[0]+w.dice.intn(n.numbers[1]), 8*3600)
-		},
-		"hex":        func(w *writing, n *node) { w.b = hex(w.b, w.dice.next(), n.numbers[0]) },
-		"hash":       func(w *writing, _ *node) { w.b = w.dice.hash(w.b) },
-		"uid":        func(w *writing, _ *node) { w.b = w.dice.uid(w.b) },
-		"of":         func(w *writing, n *node) { w.b = append(w.b, w.dice.of(n.words)...) },
-		"kept":       func(w *writing, _ *node) { w.b = append(w.b, w.kept...) },
-		"pick":       func(w *writing, _ *node) { w.picked = w.anyCluster(&w.dice) },
-		"any-name":   func(w *writing, _ *node) { w.b = append(w.b, w.picked.name...) },
-		"any-server": func(w *writing, _ *node) { w.b = append(w.b, w.picked.server...) },
-	}
-	n.do, n.words = rolls[word], []string{rest}
-	switch {
-	case word == "of":
-		if n.words = c.lists[rest]; n.words == nil {
-			panic(c.name + ": no words " + rest)
-		}
-	case n.do != nil && rest != "" && word != "tag":
-		n.numbers = numbers(rest)
-	case n.do == nil && word[0] == '=':
-		c.field(n, word[1:], scopes)
-		n.do = (*writing).raw
-	case n.do == nil:
-		c.field(n, word, scopes)
-		n.do = (*writing).value
-	}
-}
-
-// field finds a field in the innermost struct that has it.
-func (c *compiler) field(n *node, name string, scopes []reflect.Type) reflect.Type {
-	for n.depth = range scopes {
-		of := scopes[len(scopes)-1-n.depth]
-		if name == "." {
-			n.field = -1
-			return of
-		}
-		if of.Kind() != reflect.Struct {
-			continue
-		}
-		if f, ok := of.FieldByName(name); ok && len(f.Index) == 1 {
-			n.field = f.Index[0]
-			return f.Type
-		}
-	}
-	panic(c.name + ": no field " + name)
-}
-
-// numbers reads the numbers of "1+8*250" or "1 60".
-func numbers(text string) []int {
-	var all []int
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
-		all = append(all, atoi(word))
-	}
-	return all
-}
-
-func atoi(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		panic(err)
-	}
-	return n
+	return append(b, text...)
 }

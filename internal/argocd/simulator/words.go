@@ -1,132 +1,123 @@
 package simulator
 
-// The words of the recorded installation. Each list of names is sorted in the order of
-// name+"-", and no entry with a "-" behind it begins another: so names in the order of
-// their parts are in the order of their bytes, and a name can be taken apart again.
+import (
+	"embed"
+	"encoding/json"
+	"sort"
+	"strconv"
+	"strings"
+)
 
-func domains() []string {
-	return []string{
-		"billing", "catalog", "checkout", "data-platform", "edge", "fraud", "fulfilment", "identity", "invoicing", "kyc",
-		"ledger", "logistics", "loyalty", "maps", "media", "messaging", "ml-serving", "notifications", "observability",
-		"onboarding", "payments", "pricing", "reporting", "returns", "risk", "routing", "search", "support", "treasury",
-		"warehouse",
-	}
-}
-
-func components() []string {
-	return []string{
-		"admin", "api", "auth", "batch", "bff", "cache", "consumer", "dlq-replayer", "exporter", "frontend", "gateway",
-		"indexer", "ingest", "mailer", "migrator", "proxy", "rules", "scheduler", "sidecar", "store", "stream", "sync",
-		"web", "webhooks", "worker",
-	}
-}
-
-// places returns environments, some of them with a region: production is met more often.
-func places() []string {
-	return []string{
-		"dev", "dev-eu-west-1", "dr", "perf", "prod", "prod-ap-southeast-2", "prod-eu-central-1", "sandbox", "stg", "stg-us-east-1",
-	}
-}
-
-func teams() []string {
-	return []string{"core", "experience", "insights", "integrations", "labs", "ops", "platform", "tooling"}
-}
-
-func fleets() []string {
-	return []string{"all-envs", "fleet", "pr-preview", "regions", "tenants"}
-}
+// files are the templates and words of the recorded installation. The order of words and states is part of what a seed means. Each list of
+// names is sorted in the order of name+"-", and no entry with a "-" behind it begins another: so names in the order of their parts are in
+// the order of their bytes, and a name is found by bisection.
+//
+//go:embed templates words.json
+var files embed.FS
 
 type word struct {
-	regions, people, charts, tiers, options, failures []string
-}
+	Domains, Components, Teams, Fleets []string
+	Places                             []string // environments, some of them with a region: production is met more often
 
-// lists returns the lists by the names that templates know them by.
-func (w *word) lists() map[string][]string {
-	return map[string][]string{
-		"people": w.people, "tiers": w.tiers, "places": places(),
-		"requests": {"/healthz", "/api/v1/orders", "/api/v1/items", "/metrics", "/api/v1/sessions"},
-	}
-}
+	Regions, People, Charts, Tiers, Options, Failures, Requests []string
 
-func words() word {
-	return word{
-		regions: []string{"eu-west-1", "us-east-1", "ap-southeast-2", "eu-central-1", "us-west-2"},
-		people:  []string{"björn.lindqvist", "chen.wei", "d.okafor", "f.rossi", "h.oconnor", "i.silva", "m.ito", "s.kaplan"},
-		charts:  []string{"cron", "loki", "postgresql", "redis", "service", "web"},
-		tiers:   []string{"bronze", "gold", "silver"},
-		options: []string{
-			"CreateNamespace=true", "ServerSideApply=true", "ApplyOutOfSyncOnly=true",
-			"PrunePropagationPolicy=foreground", "RespectIgnoreDifferences=true", "PruneLast=true",
-		},
-		failures: []string{
-			"could not get secret data from provider",
-			"back-off 5m0s restarting failed container=app",
-			"Deployment exceeded its progress deadline",
-			"ImagePullBackOff: Back-off pulling image",
-		},
-	}
+	Kinds  []resourceKind // sorted by group and kind, as the server sorts status.resources
+	States []state        // with the counts of the recorded list
+
+	Clusters []cluster
 }
 
 // resourceKind is a kind of Kubernetes object that applications consist of.
 type resourceKind struct {
-	group, version, kind string
-	cluster              bool // has no namespace
-	healthy              bool // Argo CD knows a health of it
-	pods                 bool
-}
-
-// resourceKinds returns the kinds sorted by group and kind, as the server sorts status.resources.
-func resourceKinds() []resourceKind {
-	return []resourceKind{
-		{"", "v1", "ConfigMap", false, false, false},
-		{"", "v1", "Namespace", true, false, false},
-		{"", "v1", "PersistentVolumeClaim", false, true, false},
-		{"", "v1", "Secret", false, false, false},
-		{"", "v1", "Service", false, true, false},
-		{"", "v1", "ServiceAccount", false, false, false},
-		{"apiextensions.k8s.io", "v1", "CustomResourceDefinition", true, false, false},
-		{"apps", "v1", "Deployment", false, true, true},
-		{"apps", "v1", "StatefulSet", false, true, true},
-		{"argoproj.io", "v1alpha1", "Rollout", false, true, true},
-		{"autoscaling", "v2", "HorizontalPodAutoscaler", false, true, false},
-		{"batch", "v1", "CronJob", false, true, false},
-		{"batch", "v1", "Job", false, true, true},
-		{"cert-manager.io", "v1", "Certificate", false, true, false},
-		{"external-secrets.io", "v1beta1", "ExternalSecret", false, true, false},
-		{"gateway.networking.k8s.io", "v1", "HTTPRoute", false, false, false},
-		{"keda.sh", "v1alpha1", "ScaledObject", false, true, false},
-		{"monitoring.coreos.com", "v1", "PrometheusRule", false, false, false},
-		{"monitoring.coreos.com", "v1", "ServiceMonitor", false, false, false},
-		{"networking.k8s.io", "v1", "Ingress", false, true, false},
-		{"networking.k8s.io", "v1", "NetworkPolicy", false, false, false},
-		{"policy", "v1", "PodDisruptionBudget", false, true, false},
-		{"rbac.authorization.k8s.io", "v1", "Role", false, false, false},
-		{"rbac.authorization.k8s.io", "v1", "RoleBinding", false, false, false},
-	}
+	Group, Version, Kind string
+	Cluster              bool // has no namespace
+	Healthy              bool // Argo CD knows a health of it
+	Pods                 bool
 }
 
 // state is a health and a sync status that occur together, and how often of 819.
 type state struct {
-	health, sync string
-	weight       int
+	Health, Sync string
+	Weight       int
 }
 
-// states returns the counts of the recorded list.
-func states() []state {
-	return []state{
-		{"Healthy", "Synced", 474},
-		{"Healthy", "OutOfSync", 93},
-		{"Degraded", "Synced", 64},
-		{"Progressing", "Synced", 50},
-		{"Unknown", "Unknown", 32},
-		{"Missing", "OutOfSync", 29},
-		{"Suspended", "Synced", 21},
-		{"Healthy", "Unknown", 17},
-		{"Degraded", "OutOfSync", 11},
-		{"Progressing", "OutOfSync", 11},
-		{"", "", 10},
-		{"Suspended", "OutOfSync", 4},
-		{"Progressing", "Unknown", 2},
-		{"Degraded", "Unknown", 1},
+// lists returns the lists by the names that templates know them by.
+func (w *word) lists() map[string][]string {
+	return map[string][]string{"people": w.People, "tiers": w.Tiers, "places": w.Places, "requests": w.Requests}
+}
+
+func words() (w word) {
+	text, err := files.ReadFile("words.json")
+	if err == nil {
+		err = json.Unmarshal(text, &w)
 	}
+	if err != nil {
+		panic(err) // a file of this package, which every test reads
+	}
+	return w
+}
+
+// nameSequence gives n distinct names in the order of their bytes, and finds the number of a
+// name again, without holding any of them: a name has a word of each list, and names are spread evenly over
+// all that can be made; where there are more, each gets copies, "-02", "-03".
+type nameSequence struct {
+	words            [][]string
+	n, copies, slots int
+	digits           int
+}
+
+func newNameSequence(n int, words ...[]string) nameSequence {
+	base := 1
+	for _, list := range words {
+		base *= len(list)
+	}
+	l := nameSequence{words: words, n: n, copies: max((n+base-1)/base, 1)}
+	l.slots = base * l.copies
+	l.digits = max(len(strconv.Itoa(l.copies)), 2)
+	return l
+}
+
+// slot returns the place of name i among all possible ones.
+func (l *nameSequence) slot(i int) int { return int(int64(i) * int64(l.slots) / int64(l.n)) }
+
+// from returns the first name at or behind a slot.
+func (l *nameSequence) from(slot int) int {
+	return int((int64(slot)*int64(l.n) + int64(l.slots) - 1) / int64(l.slots))
+}
+
+// parts returns the words that name i consists of, and its copy, 0 for the first.
+func (l *nameSequence) parts(i int) (at [3]int, copied int) {
+	s := l.slot(i)
+	copied = s % l.copies
+	s /= l.copies
+	for k := len(l.words) - 1; k >= 0; k-- {
+		at[k] = s % len(l.words[k])
+		s /= len(l.words[k])
+	}
+	return at, copied
+}
+
+// span returns the names with the first word a.
+func (l *nameSequence) span(a int) (from, to int) {
+	each := l.slots / len(l.words[0])
+	return l.from(a * each), l.from((a + 1) * each)
+}
+
+func (l *nameSequence) name(i int) string {
+	at, copied := l.parts(i)
+	words := make([]string, 0, 4)
+	for k, list := range l.words {
+		words = append(words, list[at[k]])
+	}
+	if copied > 0 {
+		n := strconv.Itoa(copied + 1)
+		words = append(words, strings.Repeat("0", l.digits-len(n))+n)
+	}
+	return strings.Join(words, "-")
+}
+
+// find returns the number of a name.
+func (l *nameSequence) find(name string) (int, bool) {
+	i := sort.Search(l.n, func(i int) bool { return l.name(i) >= name })
+	return i, i < l.n && l.name(i) == name
 }

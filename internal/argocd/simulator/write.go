@@ -2,46 +2,25 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
+	"net/http"
+	"slices"
 	"strconv"
 	"time"
-)
 
-func writes() []written {
-	return []written{
-		{"POST /api/v1/applications", createApplication},
-		{"PATCH /api/v1/applications/{}", patchApplication},
-		{"DELETE /api/v1/applications/{}", deleteApplication},
-		{"PUT /api/v1/applications/{}/spec", updateSpec},
-		{"POST /api/v1/applications/{}/sync", syncApplication},
-		{"POST /api/v1/applications/{}/rollback", rollback},
-		{"DELETE /api/v1/applications/{}/operation", terminate},
-		{"POST /api/v1/applications/{}/resource/actions", runAction},
-		{"POST /api/v1/applications/{}/resource/actions/v2", runAction},
-		{"POST /api/v1/projects", createProject},
-		{"PUT /api/v1/projects/{}", updateProject},
-		{"DELETE /api/v1/projects/{}", deleteProject},
-		{"POST /api/v1/applicationsets", createSet},
-		{"DELETE /api/v1/applicationsets/{}", deleteSet},
-		{"POST /api/v1/applicationsets/generate", generateSet},
-	}
-}
+	"github.com/plimsoll/plimsoll/internal/lazy"
+)
 
 // obj is a JSON object that is being changed; numbers are json.Number.
 type obj = map[string]any
 
-func parse(body []byte) (obj, error) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	var m obj
-	if err := dec.Decode(&m); err != nil {
-		return nil, err
-	}
-	if m == nil {
+func parse(body []byte) (m obj, err error) {
+	if err = decode(body, &m); m == nil {
 		m = obj{}
 	}
-	return m, nil
+	return m, err
 }
 
 // ensureObject returns the object below the keys and makes what is missing on the way.
@@ -75,181 +54,178 @@ func text(m obj, keys ...string) string {
 	return s
 }
 
+func list(m obj, keys ...string) []any {
+	all, _ := lookup(m, keys...).([]any)
+	return all
+}
+
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// store stores an object as a write left it and returns its bytes.
-func (s *Simulator) store(k kind, m obj, generated bool) ([]byte, error) {
-	number := s.revision.Add(1)
-	ensureObject(m, "metadata")["resourceVersion"] = strconv.FormatInt(number, 10)
-	body := marshal(m)
-	h := headOf(body)
-	e := &entry{head: h, key: h.namespace + "/" + h.name, body: body}
-	if err := s.stored[k].put(e, generated); err != nil {
-		return nil, err
-	}
-	return body, nil
-}
-
-// target is an object that a call is about to change. The simulator's writing lock is held
-// until done.
-type target struct {
-	found
-
-	m obj
-}
-
-// forWriting finds the application and locks it, with all others, against other writes.
-func (c *call) forWriting(namespace, project, action string) (t *target, done func(), err error) {
-	c.writing.Lock()
-	if namespace == "" {
-		namespace = c.query.Get("appNamespace")
-	}
-	if project == "" {
-		project = c.query.Get("project")
-	}
-	f, err := c.application(namespace, project)
-	if err == nil && !c.canChange(f.project) {
-		err = c.permissionDenied("applications", action, f.project+"/"+f.name)
-	}
-	t = &target{found: f}
-	if err == nil {
-		t.m, err = parse(c.bodyOf(f))
-	}
+// parsed reads the object.
+func (f *found) parsed() obj {
+	m, err := parse(f.write(nil))
 	if err != nil {
-		c.writing.Unlock()
-		return nil, nil, err
+		panic(err) // what is generated or was stored is JSON
 	}
-	return t, c.writing.Unlock, nil
+	return m
 }
 
-func (c *call) save(t *target) ([]byte, error) {
-	return c.store(t.kind, t.m, t.index >= 0)
+// put stores an object as a write left it.
+func (s *Simulator) put(f *found) *refusal {
+	ensureObject(f.m, "metadata")["resourceVersion"] = strconv.FormatInt(s.revision.Add(1), 10)
+	return s.stored[f.kind].put(&found{head: headOf(f.m), kind: f.kind, index: f.index, body: marshal(f.m)})
+}
+
+func (c *call) save(f *found) {
+	if err := c.put(f); err != nil {
+		panic(err)
+	}
 }
 
 // saved saves and answers with the object.
-func (c *call) saved(t *target) error {
-	body, err := c.save(t)
-	if err != nil {
-		return err
+func (c *call) saved(f *found) {
+	c.save(f)
+	c.answer(marshal(f.m))
+}
+
+// done saves and answers with nothing.
+func (c *call) done(f *found) {
+	c.save(f)
+	c.answer([]byte(`{}`))
+}
+
+// request is the body of a write of an application; each call has some of it.
+type request struct {
+	AppNamespace, Project string
+
+	Revision      string
+	DryRun, Prune bool
+	Strategy      obj
+	Resources     []wanted
+	SyncOptions   struct{ Items []string }
+	ID            json.Number
+
+	Patch, PatchType string
+
+	Group, Kind, Namespace, ResourceName, Action string
+
+	spec obj
+}
+
+// readRequest reads what a write of an application asks for. Two calls have another body: the specification, and an action alone with
+// the rest in the query.
+func (c *call) readRequest(action string) (q request) {
+	switch {
+	case c.r.Method == http.MethodPut:
+		q.spec = obj{}
+		c.read(&q.spec)
+	case action == "action" && json.Unmarshal(c.sent, &q.Action) == nil:
+		q.Group, q.Kind, q.Namespace, q.ResourceName = c.query.Get("group"), c.query.Get("kind"), c.query.Get("namespace"), c.query.Get("resourceName")
+	case c.r.Method != http.MethodDelete:
+		c.read(&q)
 	}
-	return c.answer(body)
+	return q
+}
+
+// changing finds the application that a write is about, and refuses those who may not change it.
+func changing(action string, change func(c *call, f *found, q *request)) func(*call) {
+	return func(c *call) {
+		q := c.readRequest(action)
+		f := c.application(cmp.Or(q.AppNamespace, c.query.Get("appNamespace")), cmp.Or(q.Project, c.query.Get("project")))
+		if !c.canChange(f.project) {
+			asked := action
+			if q.Action != "" {
+				asked += "/" + q.Group + "/" + q.Kind + "/" + q.Action
+			}
+			c.deny("applications", asked, f.project+"/"+f.name)
+		}
+		f.m = f.parsed()
+		change(c, &f, &q)
+	}
 }
 
 // refresh compares an application anew, which nothing but its times shows.
-func (c *call) refresh(f found) (found, error) {
+func (c *call) refresh(f found) found {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	f, ok := c.find(applications, f.namespace, f.name)
 	if !ok {
-		return f, denied()
+		panic(denied())
 	}
-	m, err := parse(c.bodyOf(f))
-	if err != nil {
-		return f, err
-	}
-	ensureObject(m, "status")["reconciledAt"] = now()
-	_, err = c.save(&target{f, m})
+	f.m = f.parsed()
+	ensureObject(f.m, "status")["reconciledAt"] = now()
+	c.save(&f)
 	f, _ = c.find(applications, f.namespace, f.name)
-	return f, err
+	return f
 }
 
 // create stores a new object, or changes the one of its name if upsert allows it. different
 // is what the server says where it does not.
-func (c *call) create(k kind, m obj, upsert bool, different string) error {
+func (c *call) create(k kind, m obj, upsert bool, different string) {
 	f, exists := c.find(k, space(text(m, "metadata", "namespace")), text(m, "metadata", "name"))
 	if !exists {
 		c.fillMetadata(m)
-		return c.saved(&target{f, m})
-	}
-	old, err := parse(c.bodyOf(f))
-	if err != nil {
-		return err
-	}
-	if !same(old["spec"], m["spec"]) {
+		f.m = m
+	} else if f.m = f.parsed(); !same(f.m["spec"], m["spec"]) {
 		if !upsert {
-			return refuse(invalidArgument, "%s", different)
+			fail(invalidArgument, "%s", different)
 		}
-		merge(old, m)
+		merge(f.m, m)
 	}
-	return c.saved(&target{f, old})
-}
-
-// update merges what a request says into an object, unless it means an older one.
-func (c *call) update(t *target, m obj, plural string) error {
-	if want := text(m, "metadata", "resourceVersion"); want != "" && want != text(t.m, "metadata", "resourceVersion") {
-		return refuse(aborted, "Operation cannot be fulfilled on %s.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", plural, t.name)
-	}
-	merge(t.m, m)
-	return c.saved(t)
+	c.saved(&f)
 }
 
 // remove deletes an object and says so.
-func (c *call) remove(f found) error {
+func (c *call) remove(f *found) {
 	c.revision.Add(1)
-	if err := c.stored[f.kind].put(&entry{head: f.head, key: f.namespace + "/" + f.name}, f.index >= 0); err != nil {
-		return err
+	if err := c.stored[f.kind].put(&found{head: f.head, kind: f.kind, index: f.index}); err != nil {
+		panic(err)
 	}
-	return c.answer([]byte(`{}`))
+	c.answer([]byte(`{}`))
 }
 
 // valid checks an application as the server does before it stores one.
-func (c *call) valid(m obj) error {
-	name, project := text(m, "metadata", "name"), text(m, "spec", "project")
-	if project == "" {
-		project = "default"
-	}
-	if !c.exists(projects, project) {
-		return refuse(invalidArgument, "app is not allowed in project %q, or the project does not exist", project)
-	}
-	if name == "" {
-		return refuse(unknown, "error while validating and normalizing app: resource name may not be empty")
-	}
-	if !dnsName(name) {
-		return refuse(invalidArgument, "error while validating and normalizing app: Application.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", name, name)
+func (c *call) valid(m obj) {
+	name, project := text(m, "metadata", "name"), cmp.Or(text(m, "spec", "project"), "default")
+	invalid := func(format string, args ...any) {
+		fail(invalidArgument, "application "+format, args...)
 	}
 	server, cluster := text(m, "spec", "destination", "server"), text(m, "spec", "destination", "name")
 	switch {
+	case !c.exists(projects, project):
+		fail(invalidArgument, "app is not allowed in project %q, or the project does not exist", project)
+	case name == "":
+		fail(unknown, "error while validating and normalizing app: resource name may not be empty")
+	case !dnsName(name):
+		fail(invalidArgument, "error while validating and normalizing app: Application.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", name, name)
 	case server == "" && cluster == "":
-		return refuse(invalidArgument, "application destination spec for %s is invalid: Destination server missing from app spec", name)
+		invalid("destination spec for %s is invalid: Destination server missing from app spec", name)
 	case server != "" && cluster != "":
-		return refuse(invalidArgument, "application destination spec for %s is invalid: application destination can't have both name and server defined: %s %s", name, cluster, server)
+		invalid("destination spec for %s is invalid: application destination can't have both name and server defined: %s %s", name, cluster, server)
 	}
-	if _, ok := c.findCluster(cluster, server); !ok {
-		if server != "" {
-			return refuse(invalidArgument, "application destination spec for %s is invalid: error getting cluster by server %q: rpc error: code = NotFound desc = cluster %q not found", name, server, server)
-		}
-		return refuse(invalidArgument, "application destination spec for %s is invalid: unable to find destination server: there are no clusters with this name: %s", name, cluster)
+	if _, ok := c.findCluster(cluster, server); !ok && server != "" {
+		invalid("destination spec for %s is invalid: error getting cluster by server %q: rpc error: code = NotFound desc = cluster %q not found", name, server, server)
+	} else if !ok {
+		invalid("destination spec for %s is invalid: unable to find destination server: there are no clusters with this name: %s", name, cluster)
 	}
-	sources, _ := lookup(m, "spec", "sources").([]any)
+	sources := list(m, "spec", "sources")
 	if source, ok := lookup(m, "spec", "source").(obj); ok {
 		sources = append(sources, source)
 	}
-	if len(sources) == 0 {
-		return refuse(invalidArgument, "application spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
-	}
-	for _, source := range sources {
+	incomplete := func(source any) bool {
 		src, _ := source.(obj)
-		if text(src, "repoURL") == "" || text(src, "path") == "" && text(src, "chart") == "" && text(src, "ref") == "" {
-			return refuse(invalidArgument, "application spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
-		}
+		return text(src, "repoURL") == "" || text(src, "path")+text(src, "chart")+text(src, "ref") == ""
+	}
+	if len(sources) == 0 || slices.ContainsFunc(sources, incomplete) {
+		invalid("spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
 	}
 	ensureObject(m, "spec")["project"] = project
-	return nil
 }
 
 // dnsName reports whether Kubernetes takes a name for an object.
-func dnsName(name string) bool {
-	if len(name) == 0 || len(name) > 253 {
-		return false
-	}
-	for i := range len(name) {
-		ok := name[i] >= 'a' && name[i] <= 'z' || name[i] >= '0' && name[i] <= '9'
-		if !ok && (i == 0 || i == len(name)-1 || name[i] != '-' && name[i] != '.') {
-			return false
-		}
-	}
-	return true
-}
+func dnsName(name string) bool { return len(name) <= 253 && dnsNames().MatchString(name) }
+
+var dnsNames = lazy.Regexp(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 
 // fillMetadata adds the metadata that the API server of Kubernetes adds to a new object.
 func (s *Simulator) fillMetadata(m obj) {
@@ -267,32 +243,20 @@ func (s *Simulator) fillMetadata(m obj) {
 // same reports whether two specs are equal.
 func same(a, b any) bool { return bytes.Equal(marshal(a), marshal(b)) }
 
-func createApplication(c *call) error {
+func createApplication(c *call) {
 	m := obj{}
-	if err := c.read(&m); err != nil {
-		return err
-	}
-	upsert, err := c.flag("upsert")
-	if err != nil {
-		return err
-	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	project := text(m, "spec", "project")
-	if project == "" {
-		project = "default"
-	}
+	c.read(&m)
+	upsert := c.flag("upsert")
+	project := cmp.Or(text(m, "spec", "project"), "default")
 	if !c.canChange(project) {
-		return c.permissionDenied("applications", "create", project+"/"+text(m, "metadata", "name"))
+		c.deny("applications", "create", project+"/"+text(m, "metadata", "name"))
 	}
-	if err := c.valid(m); err != nil {
-		return err
-	}
+	c.valid(m)
 	m["status"] = obj{
 		"sync":   obj{"status": "", "comparedTo": obj{"source": obj{"repoURL": ""}, "destination": obj{}}},
 		"health": obj{}, "summary": obj{}, "sourceHydrator": obj{},
 	}
-	return c.create(applications, m, upsert, "existing application spec is different, use upsert flag to force update")
+	c.create(applications, m, upsert, "existing application spec is different, use upsert flag to force update")
 }
 
 // merge takes over what an update changes: the spec, and labels and annotations beside
@@ -309,46 +273,49 @@ func merge(old, m obj) {
 	}
 }
 
-func updateSpec(c *call) error {
-	spec := obj{}
-	if err := c.read(&spec); err != nil {
-		return err
-	}
-	t, done, err := c.forWriting("", "", "update")
-	if err != nil {
-		return err
-	}
-	defer done()
-	t.m["spec"] = spec
-	if err := c.valid(t.m); err != nil {
-		return err
-	}
-	if _, err := c.save(t); err != nil {
-		return err
-	}
-	return c.answer(marshal(spec))
-}
-
-func deleteApplication(c *call) error {
-	cascade, policy := true, c.query.Get("propagationPolicy")
-	if c.query.Get("cascade") != "" {
-		var err error
-		if cascade, err = c.flag("cascade"); err != nil {
-			return err
+// mergePatch applies RFC 7396.
+func mergePatch(m, patch obj) {
+	for key, value := range patch {
+		switch v := value.(type) {
+		case nil:
+			delete(m, key)
+		case obj:
+			mergePatch(ensureObject(m, key), v)
+		default:
+			m[key] = v
 		}
 	}
-	t, done, err := c.forWriting("", "", "delete")
+}
+
+func patchApplication(c *call, f *found, q *request) {
+	if q.PatchType != "merge" {
+		fail(invalidArgument, "Patch type '%s' is not supported", q.PatchType)
+	}
+	patch, err := parse([]byte(q.Patch))
 	if err != nil {
-		return err
+		fail(unknown, "error calculating merge patch: Invalid JSON Patch")
 	}
-	defer done()
-	if !cascade && policy != "" {
-		return refuse(invalidArgument, "cannot set propagation policy when cascading is disabled")
+	mergePatch(f.m, patch)
+	meta := ensureObject(f.m, "metadata")
+	meta["name"], meta["namespace"] = f.name, f.namespace
+	c.valid(f.m)
+	c.saved(f)
+}
+
+func updateSpec(c *call, f *found, q *request) {
+	f.m["spec"] = q.spec
+	c.valid(f.m)
+	c.save(f)
+	c.answer(marshal(q.spec))
+}
+
+func deleteApplication(c *call, f *found, _ *request) {
+	policy := c.query.Get("propagationPolicy")
+	if cascade := c.flag("cascade"); !cascade && c.query.Get("cascade") != "" && policy != "" {
+		fail(invalidArgument, "cannot set propagation policy when cascading is disabled")
 	}
-	switch policy {
-	case "", "foreground", "background", "orphan":
-	default:
-		return refuse(invalidArgument, "invalid propagation policy: %s", policy)
+	if !slices.Contains([]string{"", "foreground", "background", "orphan"}, policy) {
+		fail(invalidArgument, "invalid propagation policy: %s", policy)
 	}
-	return c.remove(t.found)
+	c.remove(f)
 }

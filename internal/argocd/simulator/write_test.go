@@ -87,7 +87,7 @@ func TestApplicationLives(t *testing.T) {
 	must(t, s, http.MethodDelete, path+"?cascade=false", "")
 	refused(t, s, http.MethodGet, path, "", 403, "permission denied")
 	refused(t, s, http.MethodGet, path+"?project=default", "", 404, "not found")
-	generated := s.apps.name(7)
+	generated := s.names[applications].name(7)
 	must(t, s, http.MethodDelete, "/api/v1/applications/"+generated, "")
 	if n := len(items(t, s, "/api/v1/applications")); n != 49 {
 		t.Errorf("%d applications are left of 50", n)
@@ -119,7 +119,7 @@ func TestBadApplicationsAreRefused(t *testing.T) {
 	refused(t, s, http.MethodPost, "/api/v1/applications", strings.Repeat("[", 100_000), 400, "")
 	refused(t, s, http.MethodPost, "/api/v1/applications", `{"a":"`+strings.Repeat("x", 5<<20)+`"}`, 429, "larger than max")
 	for _, patch := range []string{`{"patchType":"strategic"}`, `{"patchType":"json","patch":"[]"}`, `{"patchType":"merge","patch":"x"}`} {
-		if w := do(s, http.MethodPatch, "/api/v1/applications/"+s.apps.name(0), patch); w.Code < 400 {
+		if w := do(s, http.MethodPatch, "/api/v1/applications/"+s.names[applications].name(0), patch); w.Code < 400 {
 			t.Errorf("%s: %d", patch, w.Code)
 		}
 	}
@@ -244,25 +244,26 @@ func TestProjectsAndSets(t *testing.T) {
 // What writes leave behind is bounded, and a full store still lets go.
 func TestStoreIsBounded(t *testing.T) {
 	t.Parallel()
-	var o overlay
+	var o store
+	entry := func(name string, body []byte) *found { return &found{head: head{name: name}, index: -1, body: body} }
 	for i := range maxChanged {
-		if err := o.put(&entry{head: head{name: fmt.Sprint(i)}, key: fmt.Sprint(i), body: []byte("x")}, false); err != nil {
+		if err := o.put(entry(fmt.Sprint(i), []byte("x"))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := o.put(&entry{key: "more", body: []byte("x")}, false); err == nil || o.refused != 1 {
+	if err := o.put(entry("more", []byte("x"))); err == nil || o.refused != 1 {
 		t.Errorf("%v, refused %d", err, o.refused)
 	}
-	if err := o.put(&entry{key: "17", body: []byte("y")}, false); err != nil {
+	if err := o.put(entry("17", []byte("y"))); err != nil {
 		t.Errorf("a change of what is there: %v", err)
 	}
-	if err := o.put(&entry{key: "17"}, false); err != nil {
+	if err := o.put(entry("17", nil)); err != nil {
 		t.Error(err)
 	}
-	if err := o.put(&entry{key: "more", body: make([]byte, maxChangedBytes)}, false); err == nil {
+	if err := o.put(entry("more", make([]byte, maxChangedBytes))); err == nil {
 		t.Error("too many bytes are taken")
 	}
-	if err := o.put(&entry{key: "more", body: []byte("x")}, false); err != nil {
+	if err := o.put(entry("more", []byte("x"))); err != nil {
 		t.Error(err)
 	}
 }
