@@ -9,7 +9,7 @@
 //	b.Human()                            // "1.5 GiB", for a person, rounded
 //
 // [Cut] shortens a text to a number of bytes and keeps both of its ends, without ever
-// splitting a rune or making the text longer.
+// splitting a rune or making the text longer. [Head] keeps the beginning of what a program prints.
 //
 // The package imports nothing of Plimsoll, so every plane can use it.
 package limit

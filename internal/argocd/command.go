@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -85,7 +84,7 @@ func (c *tokenCommand) run(ctx context.Context) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
 	cmd.WaitDelay = time.Second // a child of it may hold the pipes
-	printed, said := &capture.Head{Max: maxToken + 1}, &capture.Head{Max: commandWords}
+	printed, said := &limit.Head{Max: maxToken + 1}, &limit.Head{Max: commandWords}
 	cmd.Stdout, cmd.Stderr = printed, said
 	err := cmd.Run()
 	switch token := bearer(printed.String()); {

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
@@ -82,7 +81,7 @@ func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.
 	cmd.Args[0] = buildName // the child shows itself under it: see [Hog]
 	cmd.Env = h.env
 	cmd.WaitDelay = 5 * time.Second // for pipes that something else holds open
-	said := &capture.Head{Max: maxSaid}
+	said := &limit.Head{Max: maxSaid}
 	cmd.Stderr = said
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

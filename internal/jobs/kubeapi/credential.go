@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/internal/statefile"
@@ -243,7 +242,7 @@ func (e *execEntry) ask(ctx context.Context, env []string) (got proof, err error
 
 // Output runs a program and returns what it prints, of at most so many bytes, and the beginning of what it says on its standard error.
 func Output(cmd *exec.Cmd, most int) (printed []byte, said string, err error) {
-	out, errs := &capture.Head{Max: most}, &capture.Head{Max: 4 * maxSaid}
+	out, errs := &limit.Head{Max: most}, &limit.Head{Max: 4 * maxSaid}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, time.Second // a child of it may hold the pipes
 	if err = cmd.Run(); err == nil && out.Cut() {
 		err = ErrTooMuch

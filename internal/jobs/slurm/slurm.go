@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
-	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/limit"
@@ -48,7 +47,7 @@ func call(ctx context.Context, input, name string, args ...string) (string, erro
 	cmd.Env = environ(os.Environ())
 	cmd.Stdin = strings.NewReader(input)
 	cmd.WaitDelay = time.Second
-	out, errs := &capture.Head{Max: maxAnswer}, &capture.Head{Max: maxSaid}
+	out, errs := &limit.Head{Max: maxAnswer}, &limit.Head{Max: maxSaid}
 	cmd.Stdout, cmd.Stderr = out, errs
 	err := cmd.Run()
 	said := strings.Join(strings.Fields(strings.ReplaceAll(errs.String(), name+": error: ", "")), " ")

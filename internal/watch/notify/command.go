@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -71,7 +70,7 @@ const (
 // is killed. The error has the last line that it printed.
 func execute(ctx context.Context, argv, environ []string, in []byte) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	out := &capture.Head{Max: maxOutput}
+	out := &limit.Head{Max: maxOutput}
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environ, bytes.NewReader(in), out, out
 	cmd.WaitDelay = outputWait
 	cmd.Dir = homeDir()

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/capture"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -49,7 +48,7 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	cmd.Env = []string{}
 	cmd.Stdin = io.MultiReader(bytes.NewReader(append(first, '\n')), r.Document)
 	// One byte more than the bound, for the newline of a value that fills it.
-	out, report := &capture.Head{Max: r.MaxBytes + 1}, &capture.Head{Max: maxReport}
+	out, report := &limit.Head{Max: r.MaxBytes + 1}, &limit.Head{Max: maxReport}
 	cmd.Stdout, cmd.Stderr = out, report
 	cmd.WaitDelay = Grace // so a document that does not end does not delay the answer
 	err = cmd.Run()
@@ -78,7 +77,7 @@ const maxReport = 16 << 10
 
 // read returns the answer that the child's output and report give; failed is the error of running it, and late means that it was killed for
 // its time.
-func read(r Request, out, said *capture.Head, failed error, late bool) (Answer, error) {
+func read(r Request, out, said *limit.Head, failed error, late bool) (Answer, error) {
 	var end report
 	answer := Answer{Output: out.Bytes()}
 	if err := json.Unmarshal(said.Bytes(), &end); err == nil {

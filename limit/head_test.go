@@ -1,16 +1,16 @@
-package capture_test
+package limit_test
 
 import (
 	"os/exec"
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/capture"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 func TestHead(t *testing.T) {
 	for words, want := range map[string]string{"": "", "abc": "abc", "abcdef": "abcd"} {
-		h := capture.Head{Max: 4}
+		h := limit.Head{Max: 4}
 		for _, c := range []byte(words) {
 			if n, err := h.Write([]byte{c}); n != 1 || err != nil {
 				t.Fatal(n, err)
@@ -20,7 +20,7 @@ func TestHead(t *testing.T) {
 			t.Errorf("%q of %q, cut %t", h.String(), words, h.Cut())
 		}
 	}
-	var none capture.Head
+	var none limit.Head
 	if n, err := none.Write([]byte("x")); n != 1 || err != nil || none.Len() != 0 || !none.Cut() {
 		t.Error(n, err, none)
 	}
@@ -33,7 +33,7 @@ func TestHeadOfAProgram(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, in := range []string{"", strings.Repeat("x", 300_000)} {
-		out, said := &capture.Head{Max: 1000}, &capture.Head{Max: 10}
+		out, said := &limit.Head{Max: 1000}, &limit.Head{Max: 10}
 		cmd := exec.Command(sh, "-c", `i=0; while [ $i -lt 3000 ]; do printf '%0100d' $i; i=$((i+1)); done; echo a long complaint >&2`)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), out, said
 		if err := cmd.Run(); err != nil {

@@ -1,7 +1,7 @@
-// Package capture keeps a bounded part of what programs print.
-package capture
+package limit
 
-// Head keeps the first Max bytes of what is written to it, and takes the rest without keeping it. The zero value keeps nothing.
+// Head keeps the first Max bytes of what is written to it, as of what a program prints, and takes the rest without keeping it. The zero value
+// keeps nothing.
 //
 // It is no [bytes.Buffer] with a bound in its Write: [io.Copy] finds that type's ReadFrom, and os/exec copies by it.
 type Head struct {
