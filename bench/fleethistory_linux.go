@@ -59,9 +59,11 @@ func (o *Out) historyStarts(dir, binary, url string) {
 			turn++
 			cmd := exec.CommandContext(o.ctx, binary, "run", "--force", "--quiet", "--", "true")
 			cmd.Env = append(os.Environ(), "PLIMSOLL_STATE_DIR="+filepath.Join(dir, name, strconv.Itoa(turn)), "PLIMSOLL_CONFIG=", "PLIMSOLL_FLEET_URL="+url)
-			_, err := timed(cmd)
+			if _, err := timed(cmd); err != nil {
+				return err
+			}
 			cpu[name] = append(cpu[name], cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
-			return err
+			return nil
 		}}
 	}
 	ways := []way{start(base, ""), start("three servers", url), start("silent, as a black hole", "nats://"+silent.Addr().String()), start("nothing listens", "nats://127.0.0.1:1")}

@@ -174,7 +174,7 @@ func (c *rawClient) answer(most int) (head []byte, err error) {
 		switch start := head[:min(len(head), mcpHead)]; {
 		case bytes.Contains(start, []byte(`"error"`)):
 			return nil, fmt.Errorf("%.200s", head)
-		case !bytes.Contains(start, []byte(`"method"`)): // some have their id behind the result
+		case !bytes.Contains(start, []byte(`"method"`)) && bytes.Contains(start, []byte(`"jsonrpc"`)): // some have their id behind the result
 			return head, nil
 		}
 	}

@@ -133,7 +133,9 @@ func (m *monitored) watchLayer(layer sandbox.Layer, memory limit.Bytes) (percent
 		},
 	}))
 	defer func() {
-		_ = run.Kill()
+		if err := run.Kill(); err != nil {
+			fmt.Fprintf(os.Stderr, "layer %s: its tree cannot be killed: %v\n", layer, err)
+		}
 		_, _ = run.Wait() // it was killed
 	}()
 	select {

@@ -92,6 +92,9 @@ func subAgents(o *Out) {
 				case err != nil:
 					busy++
 					mu.Unlock()
+					if o.ctx.Err() != nil {
+						return
+					}
 					continue
 				}
 				asked++

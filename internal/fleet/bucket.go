@@ -334,7 +334,13 @@ func (b *Bucket) Watch(ctx context.Context, pattern string, see func(e Entry, re
 	if err != nil {
 		return b.told(err)
 	}
-	defer func() { _ = w.Stop() }()
+	defer func() {
+		_ = w.Stop()
+		go func() { // what waits to be read keeps the library from ending it
+			for range w.Updates() { // nobody wants it
+			}
+		}()
+	}()
 	probe := time.NewTicker(probeEvery)
 	defer probe.Stop()
 	for {

@@ -101,10 +101,14 @@ func (f *Fleet) open(ctx context.Context) (jetstream.JetStream, error) {
 		return nil, ErrAway
 	}
 	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		return nil, f.away(nats.ErrConnectionClosed)
+	}
 	if f.last == nil || f.last.over() && f.last.err != nil && time.Now().After(f.last.until) {
 		f.begin()
 	}
-	a, closed := f.last, f.closed
+	a := f.last
 	f.mu.Unlock()
 	if !a.over() {
 		select {
@@ -116,10 +120,7 @@ func (f *Fleet) open(ctx context.Context) (jetstream.JetStream, error) {
 			return nil, f.away(fmt.Errorf("no answer yet (%w)", ctx.Err()))
 		}
 	}
-	switch {
-	case closed:
-		return nil, f.away(nats.ErrConnectionClosed)
-	case a.err == nil && !a.js.Conn().IsConnected():
+	if a.err == nil && !a.js.Conn().IsConnected() {
 		return nil, f.away(nats.ErrDisconnected)
 	}
 	return a.js, a.err
@@ -259,6 +260,8 @@ func (f *Fleet) marked() bool {
 func (f *Fleet) mark() {
 	if f.options.Dir != "" && os.MkdirAll(f.options.Dir, 0o700) == nil {
 		_ = atomicfile.Write(f.markPath(), nil, 0o600, atomicfile.Volatile)
+		now := time.Now() // not by the clock of a file server
+		_ = os.Chtimes(f.markPath(), now, now)
 	}
 }
 

@@ -67,7 +67,7 @@ const (
 	keptBytes     = 1 * limit.GiB
 	unfinishedAge = time.Hour
 	// maxRecord and maxReport bound what is read, in bytes, maxCommand the words of the command that are kept, and maxText one of them.
-	maxRecord  = 64 << 10
+	maxRecord  = 256 << 10
 	maxReport  = 1 << 20
 	maxCommand = 64
 	maxText    = 300
@@ -285,11 +285,13 @@ func (s *Store) prune(most int, now time.Time, dry bool) (removed []Removed, err
 		}
 		all += size[id]
 		r, err := s.Get(id)
-		if err != nil { // it is being made, or was not finished
-			r = Record{Ref: Ref{ID: id}}
-			if info, err := os.Lstat(s.Folder(id)); err != nil || now.Sub(info.ModTime()) < unfinishedAge {
-				continue
+		if err != nil {
+			_, noRecord := os.Lstat(filepath.Join(s.Folder(id), RecordName))
+			info, err := os.Lstat(s.Folder(id))
+			if !errors.Is(noRecord, fs.ErrNotExist) || err != nil || now.Sub(info.ModTime()) < unfinishedAge {
+				continue // it is being made, or may run
 			}
+			r = Record{Ref: Ref{ID: id}}
 		} else if !r.Status.Phase.Over() {
 			continue
 		}
@@ -303,7 +305,7 @@ func (s *Store) prune(most int, now time.Time, dry bool) (removed []Removed, err
 		gone := Removed{ID: r.ID, Bytes: size[r.ID]}
 		switch {
 		case r.Status.Phase == "":
-			gone.Why = "without a record that can be read"
+			gone.Why = "without a record"
 		case now.Sub(r.Status.Ended) > keptAge:
 			gone.Why = "over the bound of age"
 		case count > most:

@@ -199,7 +199,7 @@ func TestPrune(t *testing.T) {
 			said = append(said, r.ID+" "+r.Why)
 		}
 		left, _ := s.IDs()
-		want := "half without a record that can be read, old over the bound of age, large over the bound of bytes"
+		want := "half without a record, old over the bound of age, large over the bound of bytes"
 		if got := strings.Join(said, ", "); err != nil || got != want || len(left) != map[bool]int{true: 7, false: 4}[dry] {
 			t.Errorf("dry: %v: %s, %v; %v are left", dry, got, err, left)
 		}

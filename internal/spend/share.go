@@ -149,8 +149,8 @@ func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) (asked boo
 			if a.spent == a.share.Told {
 				every *= 10
 			}
-			// Another process of this host may just have told.
-			if !short && (!whole || !since(a.share.At, every-time.Second, now) && now.Unix() >= int64(a.share.At)) {
+			// Another process of this host may just have told, and who waits for more has asked by itself.
+			if recent := !since(a.share.At, every-time.Second, now) && now.Unix() >= int64(a.share.At); whole && recent || !whole && !short {
 				continue
 			}
 			asked = true

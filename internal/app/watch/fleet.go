@@ -60,7 +60,11 @@ func look(ctx context.Context, c *core.Core) hosts.Now {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	v.Wait(ctx)
-	return v.Now()
+	now := v.Now()
+	if !now.Ready && now.Away == nil {
+		now.Away, now.Since = errors.New("the fleet has not answered yet"), time.Now()
+	}
+	return now
 }
 
 // oldQueue is the wait on another host after which an alert is given.
@@ -158,8 +162,18 @@ func addOthers(ctx context.Context, c *core.Core, o SpendOptions, sums map[strin
 		ids[name] = d.ID
 		began, _ := time.ParseInLocation(time.DateOnly, d.Day, time.Local)
 		for tool, spent := range d.Tools {
-			if o.Tool == "" || o.Tool == tool {
-				addSpent(sums, &runs.Entry{Tool: tool, Host: name, Started: began, Observed: runs.Observed{Usage: spent.Usage}}, spent.Runs, o.By, price)
+			if o.Tool != "" && o.Tool != tool {
+				continue
+			}
+			e := runs.Entry{Tool: tool, Host: name, Started: began, Observed: runs.Observed{Usage: spent.Usage}}
+			if o.By != "model" {
+				addSpent(sums, &e, spent.Runs, o.By, price)
+				continue
+			}
+			for i, u := range spent.Usage {
+				e.Usage = spent.Usage[i : i+1]
+				addSpent(sums, &e, spent.Models[u.Model], o.By, price)
+				delete(spent.Models, u.Model) // a model has a row for each address of it
 			}
 		}
 	})

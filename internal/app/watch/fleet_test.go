@@ -58,10 +58,14 @@ func (m *machine) warned() string {
 }
 
 // spent keeps a run that has ended.
-func (m *machine) spent(t *testing.T, id, tool string, cost float64) {
+func (m *machine) spent(t *testing.T, id, tool string, cost float64, models ...string) {
 	t.Helper()
 	w := runs.Begin(runs.Options{Dir: m.state}, runs.Header{ID: id, Kind: runs.KindRun, Report: journal.Report{Tool: tool, Project: "shop"}})
-	w.Observe(journal.Record{Time: time.Now(), Event: journal.WindowResponse{Status: 200, Upstream: "x", Model: "m", TokensIn: 1000, TokensOut: 100, Cost: cost}})
+	for _, model := range models {
+		w.Observe(journal.Record{Time: time.Now(), Event: journal.WindowResponse{
+			Status: 200, Upstream: "x", Model: model, TokensIn: 1000, TokensOut: 100, Cost: cost / float64(len(models)),
+		}})
+	}
 	if err := w.End(journal.Report{Tool: tool, Project: "shop", Outcome: journal.OutcomeOK}); err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +75,9 @@ func (m *machine) spent(t *testing.T, id, tool string, cost float64) {
 func TestAllHostsAreShown(t *testing.T) {
 	s := natsserver.Start(t)
 	here, other := newMachine(t, "here", s.URL), newMachine(t, "other", s.URL)
-	here.spent(t, "hhhhhhhhhhh1", "claude", 1)
-	other.spent(t, "ooooooooooo1", "claude", 2)
-	other.spent(t, "ooooooooooo2", "codex", 4)
+	here.spent(t, "hhhhhhhhhhh1", "claude", 1, "m")
+	other.spent(t, "ooooooooooo1", "claude", 2, "m")
+	other.spent(t, "ooooooooooo2", "codex", 4, "m", "n")
 	own := hosts.Follow(runs.Header{ID: "ooooooooooo3", Kind: runs.KindRun, Report: journal.Report{Tool: "claude", Project: "shop"}}, 7)
 	own.Observe(journal.Record{Time: time.Now().Add(-time.Hour), Event: journal.Waiting{Position: 1, Reason: "memory"}})
 	end := other.AnnounceHost(other.settings, own)
@@ -112,13 +116,13 @@ func TestAllHostsAreShown(t *testing.T) {
 	}
 	today := time.Now().Local().Format(time.DateOnly)
 	for by, want := range map[string]string{
-		"host": `["other",2,2000,6] ["here",1,1000,1]`, "tool": `["codex",1,1000,4] ["claude",2,2000,3]`, "day": `["` + today + `",3,3000,7]`, "model": `["m",3,3000,7]`,
+		"host": `["other",2,3000,6] ["here",1,1000,1]`, "tool": `["codex",1,2000,4] ["claude",2,2000,3]`, "day": `["` + today + `",3,4000,7]`, "model": `["m",3,3000,5] ["n",1,1000,2]`,
 	} {
 		if got := sums(SpendOptions{By: by}); got != want {
 			t.Errorf("by %s: %s, not %s", by, got, want)
 		}
 	}
-	if got := sums(SpendOptions{By: "host", Filter: Filter{Tool: "codex"}}); got != `["other",1,1000,4]` {
+	if got := sums(SpendOptions{By: "host", Filter: Filter{Tool: "codex"}}); got != `["other",1,2000,4]` {
 		t.Error(got)
 	}
 	if words := here.warned(); words != "" {

@@ -85,6 +85,11 @@ type compressed struct {
 	z *gzip.Writer
 }
 
+func (c *compressed) WriteHeader(status int) {
+	c.Header().Set("Content-Encoding", "gzip")
+	c.ResponseWriter.WriteHeader(status)
+}
+
 func (c *compressed) Write(p []byte) (int, error) {
 	if c.z == nil {
 		c.Header().Set("Content-Encoding", "gzip")

@@ -18,6 +18,8 @@ const (
 	maxLines = 1000
 	// mostSpenders are named in a refusal.
 	mostSpenders = 3
+	// maxMoney bounds an amount, in US dollars: sums of a budget stay numbers.
+	maxMoney = 1e12
 	// maxName bounds the name of a host.
 	maxName = 64
 )
@@ -95,9 +97,9 @@ func decode(text []byte) (*value, error) {
 			return nil, fmt.Errorf("%w: what its budgets have is damaged: %w", fleet.ErrRefused, err)
 		}
 	}
-	good := v.Gone >= 0
+	good := v.Gone >= 0 && v.Gone <= maxMoney
 	for _, l := range v.Hosts {
-		good = good && l.Granted >= 0 && l.Spent >= 0 && l.Gone >= 0 && l.taken() >= 0
+		good = good && l.Granted >= 0 && l.Granted <= maxMoney && l.Spent >= 0 && l.Spent <= maxMoney && l.Gone >= 0 && l.Gone <= l.Spent
 	}
 	if !good || len(v.Hosts) > maxLines {
 		return nil, fmt.Errorf("%w: what its budgets have is damaged", fleet.ErrRefused)
@@ -126,6 +128,7 @@ func (v *value) divide(c spend.Claim, name string) spend.Part {
 			p.Hosts++
 		}
 	}
+	p.Others, taken = max(p.Others, 0), max(taken, 0)
 	mine.Name, mine.Spent = name, max(mine.Spent, c.Spent)
 	room := max(c.Max-taken, 0)
 	needs := c.Spent + c.Held + c.Want

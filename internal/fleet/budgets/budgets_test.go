@@ -206,7 +206,7 @@ func TestManyHosts(t *testing.T) {
 
 // What a server has that is none of ours stops nothing, and opens nothing.
 func TestDamage(t *testing.T) {
-	for _, text := range []string{"{", `{"hosts":{"a":{"granted":-1}}}`, `{"gone":-2}`, `{"hosts":{"a":{"granted":1,"spent":1,"gone":5}}}`} {
+	for _, text := range []string{"{", `{"hosts":{"a":{"granted":-1}}}`, `{"gone":-2}`, `{"hosts":{"a":{"granted":1,"spent":1,"gone":5}}}`, `{"hosts":{"a":{"granted":5,"spent":0,"gone":5}}}`, `{"hosts":{"a":{"granted":1e308,"spent":1e308}}}`} {
 		c := &cell{values: [][]byte{[]byte(text)}}
 		for _, look := range []bool{false, true} {
 			p, err := budgets.Of(c, "a").Divide(t.Context(), spend.Claim{Budget: "b", Host: "x", Max: 5, Want: 1, Look: look})

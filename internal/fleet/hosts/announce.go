@@ -133,8 +133,17 @@ func (a *announcer) card(id string) string { return filepath.Join(a.dir, id+card
 
 // cards reads what the runs of this host say, and removes what those have left behind that were killed.
 func (a *announcer) cards(now time.Time) (list []Run) {
-	paths, _ := filepath.Glob(filepath.Join(a.dir, "*"+cardEnd+"*"))
-	for _, path := range paths {
+	dir, err := os.Open(a.dir)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(4 * maxCards)
+	for _, name := range names {
+		if !strings.Contains(name, cardEnd) {
+			continue
+		}
+		path := filepath.Join(a.dir, name)
 		if info, err := os.Lstat(path); err == nil && now.Sub(info.ModTime()).Abs() > cardAge {
 			_ = os.Remove(path)
 			continue
@@ -218,7 +227,7 @@ func (a *announcer) leave() {
 		now := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), goodbyeTime)
 		defer cancel()
-		if a.tellSpent(ctx, now) == nil && a.tell(ctx, Host{Time: now, Left: true}) == nil {
+		if errors.Join(a.tell(ctx, Host{Time: now, Left: true}), a.tellSpent(ctx, now)) == nil {
 			_ = a.speaker.Truncate(0)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ type Day struct {
 // Spent sums what the runs of one tool used: nothing but [runs.Observed.Usage] is told.
 type Spent struct {
 	Runs int `json:"runs"`
+	// Models counts the runs that asked a model.
+	Models map[string]int `json:"models"`
 	runs.Observed
 }
 
@@ -43,12 +46,17 @@ func (d *Day) add(e *runs.Entry) {
 	if d.Tools[name] == nil && len(d.Tools) >= maxTools {
 		name = other
 	}
-	tool := cmp.Or(d.Tools[name], &Spent{})
-	asked := 0
+	tool := cmp.Or(d.Tools[name], &Spent{Models: map[string]int{}})
+	asked, counted := 0, map[string]bool{}
 	for _, u := range e.Usage {
-		if !u.Through { // else the outer run has it
-			asked = 1
-			tool.Use(u)
+		if u.Through { // the outer run has it
+			continue
+		}
+		asked = 1
+		u.Model, u.Upstream = clean(u.Model, maxName), clean(u.Upstream, maxName)
+		if tool.Use(u); !counted[u.Model] {
+			counted[u.Model] = true
+			tool.Models[u.Model]++
 		}
 	}
 	d.Runs, tool.Runs, d.Tools[name] = d.Runs+asked, tool.Runs+asked, tool
@@ -121,9 +129,10 @@ func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
 		if d.Day < dayOf(from) || d.Runs == 0 { // not all of that day was read
 			continue
 		}
-		if err := a.tellDay(ctx, d); err != nil {
-			return err
-		}
+		err = errors.Join(err, a.tellDay(ctx, d))
+	}
+	if err != nil {
+		return err
 	}
 	a.ended.size = size
 	if yesterday := dayOf(now.AddDate(0, 0, -1)); yesterday != told {
@@ -182,13 +191,14 @@ func decodeDay(value []byte) (*Day, error) {
 		if len(d.Tools) > maxTools || t == nil {
 			continue
 		}
-		kept := &Spent{Runs: max(0, t.Runs)}
+		kept := &Spent{Runs: max(0, t.Runs), Models: map[string]int{}}
 		for _, u := range t.Usage {
 			u.Model, u.Upstream, u.Cost = clean(u.Model, maxName), clean(u.Upstream, maxName), max(0, u.Cost)
 			for _, n := range []*int64{&u.Input, &u.Cached, &u.Written, &u.Hour, &u.Output, &u.Reasoning, &u.Guessed, &u.Unpriced} {
 				*n = max(0, *n)
 			}
 			kept.Use(u)
+			kept.Models[u.Model] = max(0, t.Models[u.Model])
 		}
 		d.Tools[clean(name, maxName)] = kept
 	}

@@ -109,6 +109,7 @@ func (c *Cluster) call(ctx context.Context, method, path string, query url.Value
 
 // send makes a call, again where that is safe and of use, and returns the answer of one that was accepted.
 func (c *Cluster) send(ctx context.Context, method, path string, query url.Values, body []byte) (io.ReadCloser, error) {
+	renewed := false
 	for try := 0; ; try++ {
 		answer, err := c.once(ctx, method, path, query, body)
 		var e *Error
@@ -121,12 +122,15 @@ func (c *Cluster) send(ctx context.Context, method, path string, query url.Value
 		default:
 			e = c.refused(method, path, answer)
 			wait, _ = strconv.Atoi(answer.Header.Get("Retry-After"))
+			wait = max(wait, 0)
 			_ = answer.Body.Close()
 		}
 		again := e.Status == http.StatusTooManyRequests || method == http.MethodGet && Transient(e)
-		if e.Status == http.StatusUnauthorized && try == 0 {
-			again = c.secret.refused()
+		if e.Status == http.StatusUnauthorized && !renewed && c.secret.refused() {
+			renewed = true
 			c.http.CloseIdleConnections() // they were made with the certificate that is refused
+			try--                         // the next one is the first with another credential
+			continue
 		}
 		if !again || try == len(c.Waits) || Pause(ctx, max(time.Duration(min(wait, longestWait))*time.Second, c.Waits[try])) != nil {
 			return nil, e

@@ -317,6 +317,33 @@ func TestTokenOfAFileRotates(t *testing.T) {
 	ask("beside")
 }
 
+// A credential that is refused is renewed also where the server had a fault before.
+func TestRefusedAfterAFault(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	put := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("old")
+	var calls atomic.Int64
+	_, config := serve(t, fmt.Sprintf("{tokenFile: %q}", file), func(w http.ResponseWriter, r *http.Request) {
+		switch n := calls.Add(1); {
+		case n == 1:
+			put("new")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.Header.Get("Authorization") != "Bearer new":
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			_ = json.NewEncoder(w).Encode("done")
+		}
+	})
+	var said string
+	if err := open(t, config).Get(t.Context(), "/x", nil, &said); err != nil || said != "done" || calls.Load() != 3 {
+		t.Errorf("%q after %d calls, %v", said, calls.Load(), err)
+	}
+}
+
 func TestClientCertificate(t *testing.T) {
 	cert, key := pair(t, "tester")
 	b64 := base64.StdEncoding.EncodeToString

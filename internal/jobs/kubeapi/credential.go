@@ -23,6 +23,8 @@ import (
 const (
 	// tokenFresh bounds the use of a token read from a file: kubelets replace it long before it expires.
 	tokenFresh = time.Minute
+	// pluginTime bounds the run of a plugin, which may ask a cloud.
+	pluginTime = time.Minute
 	// early is the time before its end at which a credential of a plugin is replaced.
 	early = 10 * time.Second
 	// maxSaid bounds what is shown of a program's standard error, in bytes.
@@ -74,7 +76,11 @@ func newCredential(u userEntry, cluster clusterEntry) (*credential, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.renew = func(ctx context.Context) (proof, error) { return u.Exec.ask(ctx, env) }
+		c.renew = func(ctx context.Context) (proof, error) {
+			next, err := u.Exec.ask(ctx, env)
+			next.cert = cmp.Or(next.cert, kept.cert) // a plugin may give only the token beside a certificate
+			return next, err
+		}
 	}
 	switch {
 	case u.TokenFile != "":
@@ -195,8 +201,10 @@ func (e *execEntry) environ(c clusterEntry) ([]string, error) {
 	return append(env, "KUBERNETES_EXEC_INFO="+string(info)), nil
 }
 
-// ask runs the program once, for as long as ctx allows.
+// ask runs the program once, for as long as ctx and pluginTime allow.
 func (e *execEntry) ask(ctx context.Context, env []string) (got proof, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, pluginTime, fmt.Errorf("no answer within %s", pluginTime))
+	defer cancel()
 	cmd := exec.CommandContext(ctx, e.Command, e.Args...)
 	cmd.Env = env
 	printed, said, err := Output(cmd, maxFile)

@@ -322,6 +322,26 @@ func TestArchiveWithoutGit(t *testing.T) {
 	}
 }
 
+// What git would leave out does not travel because git cannot say what that is.
+func TestArchiveOfARepositoryThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir, "git", "init", "-q")
+	inside := filepath.Join(dir, "inside")
+	for _, err := range []error{
+		os.Mkdir(inside, 0o700), os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(".env\n"), 0o600), os.WriteFile(filepath.Join(inside, ".env"), []byte("KEY=secret"), 0o600),
+		os.WriteFile(filepath.Join(dir, ".git", "index"), []byte("damaged"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{dir, inside} {
+		if _, err := pack(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "else everything would travel") {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
 func TestCommit(t *testing.T) {
 	dir, origin := t.TempDir(), t.TempDir()
 	run(t, origin, "git", "init", "-q", "--bare")

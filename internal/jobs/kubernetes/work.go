@@ -143,6 +143,8 @@ func pack(ctx context.Context, dir string) ([]byte, error) {
 				err = add(to, root, filepath.FromSlash(name))
 			}
 		}
+	case inRepository(dir):
+		err = fmt.Errorf("what git would have in %s is not known, and else everything would travel: %w; git -C DIR status shows why", printable.Name(dir), err)
 	case errors.As(err, new(*exec.ExitError)) || errors.Is(err, exec.ErrNotFound):
 		err = fs.WalkDir(root.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
 			if err == nil && name != "." {
@@ -155,6 +157,20 @@ func pack(ctx context.Context, dir string) ([]byte, error) {
 		err = cmp.Or(to.Close(), zip.Close())
 	}
 	return out.Bytes(), err
+}
+
+// inRepository reports whether a directory is within a repository, also where git does not say so: one of another owner, say.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
+	}
 }
 
 // add adds one entry to an archive. What is neither a file, a directory nor a link stays behind.

@@ -154,12 +154,12 @@ func parseQuantity(text string) limit.Bytes {
 // one; for others a command of kubectl, because a merge would put its list of containers in the place of theirs.
 func (w *Workload) Patch(request, most limit.Bytes) (patch map[string]any, command string) {
 	resources := object{}
-	if w.Kind == "SandboxTemplate" { // what else is asked for stays
+	if w.Kind == "SandboxTemplate" { // all of it is replaced, and what else is asked for stays
 		maps.Copy(resources, w.resources)
 	}
 	for of, b := range map[string]limit.Bytes{"requests": request, "limits": most} {
 		list := object{}
-		old, _ := resources[of].(object)
+		old, _ := resources[of].(map[string]any)
 		maps.Copy(list, old)
 		list["memory"] = quantity(b)
 		resources[of] = list
