@@ -131,6 +131,7 @@ func TestA2ASnapshotForAnUnknownID(t *testing.T) {
 // A client that asks for some twenty megabytes and never reads is nobody else's trouble: not for
 // those who read the same task, nor for others.
 func TestA2AClientThatNeverReads(t *testing.T) {
+	long(t, "it waits for a client that never reads")
 	w := newWorld(t)
 	model, flags := newReciter(t, w)
 	url, cmd := w.agentServer(flags...)

@@ -133,6 +133,7 @@ func TestActionRefuses(t *testing.T) {
 
 // A release is installed by its sum: the one that is named, else the one of the release.
 func TestActionInstalls(t *testing.T) {
+	long(t, "it compiles the program")
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not here")

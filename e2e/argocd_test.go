@@ -167,6 +167,7 @@ func TestArgoCDThatCannotBeUsedIsToldApart(t *testing.T) {
 
 // A hundred thousand applications, 900 MB of JSON: one pass for each answer, in constant memory.
 func TestArgoCDHundredThousandApplications(t *testing.T) {
+	long(t, "it lists 100,000 applications")
 	t.Parallel()
 	w := newWorld(t)
 	url := newWorld(t).simulator("-size", "100000,1000,1000,50")

@@ -160,6 +160,7 @@ func TestBurnersGiveWay(t *testing.T) {
 // A run gives way and is not starved: beside one and beside eight busy processes it has at least half of the share that each would have by heads, and
 // each of them at least 1.5 times what the run has. A run that had less than half of what it could use says so.
 func TestARunIsNotStarved(t *testing.T) {
+	long(t, "it keeps all processors busy")
 	long := true // in one layer long enough that it is told
 	everyLayer(t, func(t *testing.T, m mode) {
 		for _, outside := range []int{1, 8} {

@@ -66,6 +66,7 @@ func (w *world) passLease(queue string) {
 // The daemon draws facts in the background: killed by signal 9 in the middle of a request, and ended by SIGTERM, it loses nothing and pays for nothing twice. Its key
 // is its own, and stands nowhere.
 func TestFactsOfTheDaemon(t *testing.T) {
+	long(t, "it waits for a daemon to have time")
 	t.Parallel()
 	w := newWorld(t)
 	url, hangs, asked, key := standinForFacts(t)

@@ -15,9 +15,7 @@ import (
 // Five hosts share a budget through three servers of NATS, and everything that can happen to those and to the network happens. No run stops,
 // all that was spent is counted once, and the budget is passed by no more than what was under way.
 func TestFleetFaults(t *testing.T) {
-	if os.Getenv("CI") == "" {
-		t.Skip("it takes more than a minute, as root: CI=true runs it")
-	}
+	long(t, "it takes more than a minute, as root")
 	built := plimsollWithClock(t)
 	w := newNetwork(t)
 	stores, urls := natsCluster(t, w, 3)

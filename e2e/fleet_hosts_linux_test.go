@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -49,9 +48,7 @@ func (w *world) elsewhere() string {
 // A host is seen by the others, by whichever of its runs is left; when the last one is killed with the host the others say that it is gone, and
 // with the fleet away each host shows itself.
 func TestHostsOfAFleet(t *testing.T) {
-	if os.Getenv("CI") == "" {
-		t.Skip("it waits most of a minute until hosts are gone: CI=true runs it")
-	}
+	long(t, "it waits most of a minute until hosts are gone")
 	t.Parallel()
 	server := natsserver.Start(t)
 	host := func(name string) *world {

@@ -289,3 +289,11 @@ func clip(s string) string {
 	}
 	return s
 }
+
+// long skips a test that takes a quarter of a minute or more, where nobody asked for those: README's `go test ./...` has ten minutes for all.
+func long(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "" {
+		t.Skip(why + ": CI=true runs it")
+	}
+}

@@ -91,6 +91,7 @@ func TestMCPGrandchildrenEndWithTheClient(t *testing.T) {
 
 // A client that does not read keeps nobody: neither the server nor the gateway.
 func TestMCPClientThatNeverReadsCanBeEnded(t *testing.T) {
+	long(t, "it waits for a client that never reads")
 	t.Parallel()
 	w := newWorld(t)
 	for _, how := range []string{"SIGTERM", "end of input"} {

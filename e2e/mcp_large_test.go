@@ -91,6 +91,7 @@ func checkLarge(t *testing.T, c asker, r reply) {
 }
 
 func TestMCPGigabyteOverStandardStreams(t *testing.T) {
+	long(t, "it passes a gigabyte on")
 	w := newWorld(t)
 	c := w.wire("", "--", misbehaving(t)).begin()
 	most := watchMemory(c.cmd.Process.Pid)
@@ -167,6 +168,7 @@ func (c *web) call(tool, arguments string) reply {
 }
 
 func TestMCPGigabyteOverHTTP(t *testing.T) {
+	long(t, "it passes a gigabyte on")
 	for _, answer := range []string{"json", "sse"} {
 		t.Run(answer, func(t *testing.T) {
 			w := newWorld(t)

@@ -88,6 +88,7 @@ func prometheusTool(t *testing.T, name string) string {
 }
 
 func TestAlertsFireAndStayQuiet(t *testing.T) {
+	long(t, "it waits for alerts")
 	inTheRepository(t)
 	promtool := prometheusTool(t, "promtool")
 	for _, args := range [][]string{{"check", "rules", rules + ".yml"}, {"test", "rules", rules + "_test.yml"}} {

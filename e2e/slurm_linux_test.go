@@ -17,9 +17,7 @@ import (
 
 // A real Slurm of three nodes, one of them on its own in a partition: what is submitted to it behaves like a command, and every end is told.
 func TestSlurm(t *testing.T) {
-	if os.Getenv("CI") == "" {
-		t.Skip("it starts a Slurm of three nodes, for a minute: CI=true runs it")
-	}
+	long(t, "it starts a Slurm of three nodes, for a minute")
 	c := newSlurmCluster(t, 8)
 	file := func(name string) string { return filepath.Join(c.work, name) }
 	touch := func(name string) {

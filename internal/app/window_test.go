@@ -270,6 +270,7 @@ func TestWindowWithoutAStateDirectoryKeepsInMemory(t *testing.T) {
 		if err != nil || res.StatusCode != 200 {
 			t.Fatalf("%v, %v", res, err)
 		}
+		_, _ = io.Copy(io.Discard, res.Body) // the provider has answered then
 		_ = res.Body.Close()
 	}
 	if err := end(); err != nil {
