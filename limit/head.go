@@ -14,7 +14,7 @@ type Head struct {
 
 // Write implements [io.Writer] and never fails.
 func (h *Head) Write(p []byte) (int, error) {
-	n := min(len(p), h.Max-len(h.kept))
+	n := min(len(p), max(0, h.Max-len(h.kept)))
 	h.cut = h.cut || n < len(p)
 	h.kept = append(h.kept, p[:n]...)
 	return len(p), nil

@@ -188,6 +188,7 @@ var nextSteps = []struct{ said, next string }{
 	{"Invalid account", "name yours with SBATCH_ACCOUNT"},
 	{"Requested node config", "no node has as much memory, or as many processors: --memory-max and --cpus set what is asked for"},
 	{"Memory specification", "--memory-max sets what is asked for"},
+	{"configuration source", "no Slurm is set up on this host: SLURM_CONF names the configuration of one"},
 	{"Unable to contact", "is slurmctld running, and does SLURM_CONF name its configuration?"},
 	{"accounting/QOS policy", "the account or the QOS bounds what may be queued: sacctmgr show assoc shows it"},
 }
