@@ -113,7 +113,11 @@ func TestPeriodsOfATeam(t *testing.T) {
 // A smaller budget than the one of which the share was is asked for before anything is spent of it.
 func TestASmallerBudgetOfATeam(t *testing.T) {
 	dir := t.TempDir()
+	var away atomic.Bool
 	team := &table{answer: func(c Claim) (Part, error) {
+		if away.Load() {
+			return Part{}, errors.New("away")
+		}
 		most := max(c.Max-90, c.Spent) // the others have it
 		return Part{Granted: most, Published: max(most, c.Keep)}, nil
 	}}
@@ -137,7 +141,7 @@ func TestASmallerBudgetOfATeam(t *testing.T) {
 	}
 
 	// Nor with the team away: what a host held of the larger budget is no part of the smaller one.
-	team.answer = func(Claim) (Part, error) { return Part{}, errors.New("away") }
+	away.Store(true)
 	third := open(10)
 	defer third.Close()
 	if _, err := third.Hold(t.Context(), Request{MaxOutput: 1000, Price: dollar, Priced: true, Patience: time.Second}); err == nil {

@@ -39,7 +39,7 @@ func TestWhoLeavesTheGroup(t *testing.T) {
 		"a child":          `sleep 60 & who=$!; move "$@"; sleep 0.2`,
 		"after it was met": `sleep 60 & who=$!; sleep 1.2; move "$@"; sleep 1.5`,
 		"nobody":           `sleep 0.5`,
-		"the command":      `who=$$; move "$@"; for i in 1 2 3 4 5 6; do sleep 0.5; done`, // a tree that only waits is looked at seldom
+		"the command":      `who=$$; move "$@"; for i in 1 2 3 4 5 6; do sleep 1; done`, // a tree that only waits is looked at every two seconds
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := spec(t, sandbox.Cgroup1, "exit")
