@@ -24,7 +24,7 @@ func (p *Plane) delegate(s config.MCPServer) (*gateway.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.cleanup = append(p.cleanup, other.Close)
+	p.closer.Add(other.Close)
 	g := gateway.NewServer(gateway.ServerOptions{
 		Name: s.Name, Dial: func(gateway.Dialing) transport.Peer { return other.Dial() }, Spool: p.Spool, Journal: p.Journal,
 		Settings: policyOf(s), Query: p.Query, TempDir: p.temp, Builtin: true, Named: true,

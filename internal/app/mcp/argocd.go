@@ -82,14 +82,14 @@ func (p *Plane) ArgoCD(clients []*argocd.Client, version string) (*gateway.Serve
 	if err != nil {
 		return nil, fmt.Errorf("the Argo CD tools: %w", err)
 	}
-	p.cleanup = append(p.cleanup, tools.Close)
+	p.closer.Add(tools.Close)
 	server, err := builtin.New(builtin.Options{
 		Name: "plimsoll-argocd", Title: "Argo CD", Version: version, Instructions: tools.Instructions(), Tools: tools.Tools(), Journal: p.Journal,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the Argo CD tools: %w", err)
 	}
-	p.cleanup = append(p.cleanup, server.Close)
+	p.closer.Add(server.Close)
 	policies := policyOf(p.argocdServer())
 	if !p.allArgoCDTools() {
 		policies.Unlisted = toolset.Rare()
@@ -233,7 +233,7 @@ func (p *Plane) connect(options argocd.Options) (*argocd.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.cleanup = append(p.cleanup, func() error { c.Close(); return nil })
+	p.closer.Do(c.Close)
 	return c, nil
 }
 

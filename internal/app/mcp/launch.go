@@ -166,7 +166,7 @@ func (p *Plane) sweep(ctx context.Context) {
 		defer close(done)
 		_, _ = p.ledger.Sweep(ctx, holder.Reap) // what stays is told by gc
 	}()
-	p.cleanup = append(p.cleanup, func() error { <-done; cancel(); return nil })
+	p.closer.Do(func() { <-done; cancel() })
 }
 
 func release(c *admission.Claim) error {

@@ -55,7 +55,7 @@ type Plane struct {
 	temp      string
 	Hidden    []string // variables that servers do not get
 	servers   []*gateway.Server
-	cleanup   []func() error
+	closer    core.Closer
 }
 
 // PlaneOptions are the differences between a single gateway and the daemon.
@@ -114,7 +114,7 @@ func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err erro
 	}()
 	if p.Journal == nil {
 		observers, closing := Observers(app)
-		p.cleanup = append(p.cleanup, func() error { closing(); return nil })
+		p.closer.Do(closing)
 		p.Journal = journal.New(journal.Options{Observers: append(observers, o.Observers...)})
 	}
 	if err := p.openResults(); err != nil {
@@ -140,7 +140,7 @@ func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err erro
 		// would stop all calls at that many sessions. Sessions are bounded themselves.
 		trusting.MaxConnsPerHost = 0
 		p.Client.Transport = trusting
-		p.cleanup = append(p.cleanup, func() error { trusting.CloseIdleConnections(); return nil })
+		p.closer.Do(trusting.CloseIdleConnections)
 	} else {
 		p.Client = nil
 	}
@@ -163,7 +163,7 @@ func (p *Plane) openResults() error {
 		return errors.Join(err, results.Close())
 	}
 	p.temp, p.Spool = cache, results
-	p.cleanup = append(p.cleanup, results.Close)
+	p.closer.Add(results.Close)
 	return nil
 }
 
@@ -173,11 +173,8 @@ func (p *Plane) Close() error {
 	for _, s := range p.servers {
 		all = errors.Join(all, s.Close())
 	}
-	for i := len(p.cleanup) - 1; i >= 0; i-- {
-		all = errors.Join(all, p.cleanup[i]())
-	}
-	p.cleanup, p.servers = nil, nil
-	return all
+	p.servers = nil
+	return p.closer.Close(all)
 }
 
 // Gateway returns the gateway of one server. stderr gets what the server writes to its standard error; nil means the server's log in the
@@ -212,7 +209,7 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 		if err != nil {
 			return nil, err
 		}
-		p.cleanup = append(p.cleanup, trial.Close)
+		p.closer.Add(trial.Close)
 		o.Address = addressOf(s.URL)
 		o.Dial = func(d gateway.Dialing) transport.Peer {
 			h := header.Clone()
@@ -234,7 +231,7 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 		l := &launcher{app: p.app, server: s, process: p.Settings, journal: p.Journal, ledger: p.ledger, ledgerErr: p.ledgerErr, hidden: p.Hidden}
 		log := ServerLog(p.app, s.Name)
 		if log != nil {
-			p.cleanup = append(p.cleanup, log.Close)
+			p.closer.Add(log.Close)
 		}
 		o.Dial = func(d gateway.Dialing) transport.Peer {
 			so := mcpclient.StdioOptions{

@@ -70,12 +70,12 @@ func (p *Plane) simulate(ctx context.Context, o SimulatorOptions, say io.Writer)
 	if err != nil {
 		return nil, err
 	}
-	p.cleanup = append(p.cleanup, s.Close)
+	p.closer.Add(s.Close)
 	c, err := s.client()
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	p.cleanup = append(p.cleanup, func() error { c.Close(); return nil })
+	p.closer.Do(c.Close)
 	n := s.Counts()
 	if say != nil {
 		fmt.Fprintf(say, "plimsoll: a simulated Argo CD with %s, %s, %s and %s; nothing of it is real\n",

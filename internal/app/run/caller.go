@@ -17,7 +17,7 @@ func (x *process) findCaller() *sandbox.Caller {
 	if err == nil && x.claim != nil {
 		var dismiss func()
 		if dismiss, err = sandbox.Guard(self, self, "gc"); err == nil {
-			x.cleanup = append(x.cleanup, dismiss)
+			x.closer.Do(dismiss)
 		}
 	}
 	if err != nil {

@@ -114,7 +114,7 @@ func (x *process) connectEditor(spec *sandbox.Spec) (started func(), err error) 
 	if folder, err := x.privateFolder(spec.ID); err == nil && x.decision.Settings.MCP.Wrap != "off" {
 		file := filepath.Join(folder, "run.env")
 		if err = os.MkdirAll(folder, 0o700); err == nil {
-			x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(filepath.Dir(folder)) })
+			x.closer.Do(func() { _ = os.RemoveAll(filepath.Dir(folder)) })
 			err = writeRunEnv(file, spec.ID, spec.Env)
 		}
 		if err != nil {

@@ -129,7 +129,7 @@ func (x *process) wrapServers(run string, argv, environ []string) ([]string, []s
 	x.noTools = x.withoutTools(setup, err)
 	if err == nil && setup.Argv != nil && setup.Why == "" {
 		if err = os.MkdirAll(folder, 0o700); err == nil {
-			x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(dir) })
+			x.closer.Do(func() { _ = os.RemoveAll(dir) })
 			err = writeRunEnv(filepath.Join(folder, "run.env"), run, env)
 		}
 		for _, f := range setup.Files {

@@ -43,7 +43,7 @@ type process struct {
 	answers  *spend.Answers // of its models
 	through  bool           // the proxy sends to that of an outer run
 	result   sandbox.Result
-	cleanup  []func()
+	closer   core.Closer // of what cannot fail
 	// closeProxy ends the run's proxy, nil when it has none.
 	closeProxy func()
 	// started is called when the command runs: until then a signal gives up the start, from then on it is for the command.
@@ -58,14 +58,6 @@ type process struct {
 	nested bool
 	handed handed
 	editor *editor // nil where none speaks to the agent by its protocol
-}
-
-// cleanUp calls the functions in cleanup, the last one first.
-func (x *process) cleanUp() {
-	for i := len(x.cleanup) - 1; i >= 0; i-- {
-		x.cleanup[i]()
-	}
-	x.cleanup = nil
 }
 
 // request returns the request for the run's claim.
@@ -103,7 +95,7 @@ func (x *process) admit(ctx context.Context) error {
 	}
 	x.report.say.admitted(claim.Waited())
 	x.ledger, x.claim = ledger, claim
-	x.cleanup = append(x.cleanup, x.release)
+	x.closer.Do(x.release)
 	_, nested := claim.Parent()
 	x.nested = nested // a cookie of a run that is over forbids nothing
 	x.report.journal.Append(journal.Admitted{
@@ -284,7 +276,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	close(started)
 	connected()
 	// Until the run is recorded and reported: a late signal must not lose that.
-	x.cleanup = append(x.cleanup, run.Attend(terminal, p.Settings.Grace))
+	x.closer.Do(run.Attend(terminal, p.Settings.Grace))
 	x.started()
 	x.noteLimits(run.Strength())
 	x.warnAboutStrength(run)

@@ -73,7 +73,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 		return r.fail(context.Cause(starting))
 	}
 	p := &process{app: a, opts: &o, decision: d, report: r, history: history, started: started, settled: settled, widen: widen, nested: os.Getenv(sandbox.CookieName) != ""}
-	defer p.cleanUp()
+	defer func() { _ = p.closer.Close(nil) }()
 	if o.DryRun {
 		return p.dryRun(starting)
 	}

@@ -194,7 +194,7 @@ func (x *process) writePrivate(files []profile.File) error {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
-		x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(filepath.Dir(folder)) })
+		x.closer.Do(func() { _ = os.RemoveAll(filepath.Dir(folder)) })
 		// Volatile: the file goes with the run.
 		if err := atomicfile.Write(f.Path, f.Body, 0o600, atomicfile.Volatile); err != nil {
 			return err
@@ -281,7 +281,7 @@ func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profi
 		x.meter.Close()
 		remembered.Close()
 	}
-	x.cleanup = append(x.cleanup, x.closeProxy)
+	x.closer.Do(x.closeProxy)
 	return nil
 }
 
