@@ -27,28 +27,22 @@ type boundedEncoder struct {
 
 func (m boundedEncoder) Encode(r *agent.Request) (*wire.Request, error) { return m.encoder.Encode(r) }
 
-// withBudget returns the model with the budgets in force, and closing with what they need; both as they are where there are none. Inside a run whose proxy the model is asked
-// through, the proxy asks the budgets.
-func withBudget(app *core.Core, s config.Settings, choice modelChoice, model agent.Model, closing func() error) (agent.Model, func() error, error) {
+// withBudget returns the model with the budgets in force, which closer ends; the model as it is where there are none. Inside a run whose proxy
+// the model is asked through, the proxy asks the budgets.
+func withBudget(app *core.Core, s config.Settings, choice modelChoice, model agent.Model, closer *core.Closer) (agent.Model, error) {
 	if choice.isStandin() || core.ThroughProxy(choice.url) {
-		return model, closing, nil
+		return model, nil
 	}
-	book, err := app.OpenBook(s, config.ProjectOf("").Key)
-	if err != nil || book == nil {
-		return model, closing, err
+	meter, err := app.OpenMeter(s, config.ProjectOf("").Key)
+	if err != nil || meter == nil {
+		return model, err
 	}
-	m := &boundedModel{
-		Model: model, meter: spend.New(spend.Options{Book: book, OnLine: func(l spend.Line) { app.Warn(l.Words()) }}),
-		price: core.Prices(app.Config), upstream: choice.upstream(),
-	}
-	end := func() error {
-		defer m.meter.Close()
-		return closing()
-	}
+	closer.Do(meter.Close)
+	m := &boundedModel{Model: model, meter: meter, price: core.Prices(app.Config), upstream: choice.upstream()}
 	if e, ok := model.(agent.Encoder); ok {
-		return boundedEncoder{m, e}, end, nil
+		return boundedEncoder{m, e}, nil
 	}
-	return m, end, nil
+	return m, nil
 }
 
 // Generate implements [agent.Model].

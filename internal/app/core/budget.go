@@ -39,6 +39,15 @@ func (c *Core) OpenBook(s config.Settings, project string) (*spend.Book, error) 
 	return book, nil
 }
 
+// OpenMeter returns a meter that holds the same budgets for what is sent without a run; nil where there are none. Its owner closes it.
+func (c *Core) OpenMeter(s config.Settings, project string) (*spend.Meter, error) {
+	book, err := c.OpenBook(s, project)
+	if err != nil || book == nil {
+		return nil, err
+	}
+	return spend.New(spend.Options{Book: book, OnLine: func(l spend.Line) { c.Warn(l.Words()) }}), nil
+}
+
 // ProxyName is the environment variable by which a run inside a run finds the proxy of the outer one: its address with the token.
 const ProxyName = "PLIMSOLL_PROXY"
 

@@ -10,7 +10,12 @@ type Closer struct{ steps []func(error) error }
 
 // Add has Close call what may fail.
 func (c *Closer) Add(closing func() error) {
-	c.Tell(func(err error) error { return errors.Join(err, closing()) })
+	c.Tell(func(err error) error {
+		if failed := closing(); failed != nil {
+			return errors.Join(err, failed)
+		}
+		return err
+	})
 }
 
 // Do has Close call what cannot fail, or whose failure is told elsewhere.

@@ -21,7 +21,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/fleet/windows"
 	"github.com/plimsoll/plimsoll/internal/forwardproxy"
-	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/internal/watch/metrics"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -161,8 +160,7 @@ func (d *daemon) openGateway(ctx context.Context) error {
 		Journal: d.events, Token: d.token, Upstreams: upstreams, Warn: d.app.Warn,
 		Keeper: d.remembered.Keeper(), KeepTurns: d.remembered.Turns(), Recaller: d.remembered.Recaller(), RecallFor: d.remembered.Namespace(),
 	}
-	book, err := d.app.OpenBook(d.settings, "serve") // a project of its own
-	if err != nil {
+	if o.Spend, err = d.app.OpenMeter(d.settings, "serve"); err != nil { // a project of its own
 		return err
 	}
 	logs, err := d.openReplicas(ctx)
@@ -172,9 +170,6 @@ func (d *daemon) openGateway(ctx context.Context) error {
 	if logs != nil {
 		d.closer.Do(logs.Close)
 		o.Replicas = logs
-	}
-	if book != nil {
-		o.Spend = spend.New(spend.Options{Book: book, OnLine: func(l spend.Line) { d.app.Warn(l.Words()) }})
 	}
 	if d.gateway, err = window.Open(d.app, d.settings, o); err != nil {
 		return err
