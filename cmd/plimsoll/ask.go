@@ -10,11 +10,12 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newAskCommand() *cobra.Command {
-	var o app.AskOptions
+	var o agents.AskOptions
 	var asJSON, events bool
 	cmd := &cobra.Command{
 		Use:   "ask [flags] QUESTION",
@@ -59,14 +60,14 @@ with 125 when nothing could be asked; it says why.`,
 			view := newAskView(cmd.OutOrStdout(), cmd.ErrOrStderr(), live, person)
 			switch {
 			case events:
-				o.Events = func(e app.AgentEvent) { _ = app.WriteJSON(cmd.OutOrStdout(), e, "") }
+				o.Events = func(e agents.Event) { _ = app.WriteJSON(cmd.OutOrStdout(), e, "") }
 				o.Quiet = true
 			case asJSON:
 				o.Quiet = true
 			default:
 				o.Begun, o.Events = view.begin, view.Event
 			}
-			r, err := a.Ask(cmd.Context(), o)
+			r, err := agents.Ask(cmd.Context(), a, o)
 			if err != nil {
 				return err
 			}
@@ -74,7 +75,7 @@ with 125 when nothing could be asked; it says why.`,
 			case events:
 				err = app.WriteJSON(cmd.OutOrStdout(), struct {
 					Kind string `json:"kind"`
-					app.AskReport
+					agents.AskReport
 				}{"end", r}, "")
 			case asJSON:
 				err = printJSON(cmd.OutOrStdout(), r)
@@ -104,7 +105,7 @@ with 125 when nothing could be asked; it says why.`,
 }
 
 // agentFlags adds the flags that say which agent and which model are meant.
-func agentFlags(cmd *cobra.Command, o *app.AgentOptions) {
+func agentFlags(cmd *cobra.Command, o *agents.AgentOptions) {
 	f := cmd.Flags()
 	if f.Lookup("agent") == nil && cmd.Name() == "ask" {
 		f.StringVar(&o.Name, "agent", "", "which agent to ask: one of [agents], or argocd (default: yours, if you have one)")
@@ -112,11 +113,11 @@ func agentFlags(cmd *cobra.Command, o *app.AgentOptions) {
 	}
 	f.StringVar(&o.Model, "model", "", "NAME or PROVIDER/NAME in the place of the configured model (ollama/…, openrouter/…, gemini-…); standin is the one that needs no key")
 	f.StringVar(&o.BaseURL, "base-url", "", "ask the model at this address (https://HOST/v1), with the key in the environment")
-	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(append([]cobra.Completion{app.StandinModel}, app.ModelServices()...), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(append([]cobra.Completion{agents.StandinModel}, agents.Services()...), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 }
 
 // mcpFlags adds the flags that give an agent more tools.
-func mcpFlags(cmd *cobra.Command, o *app.AgentOptions) {
+func mcpFlags(cmd *cobra.Command, o *agents.AgentOptions) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.MCP, "mcp", nil, "command of an MCP server whose tools the agent may use too, in quotes; no shell runs it (may be repeated)")
 	f.StringArrayVar(&o.MCPConfig, "mcp-config", nil, "file of a client (.mcp.json, ~/.codex/config.toml …) whose MCP servers the agent may use too (may be repeated)")
@@ -128,7 +129,7 @@ func completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cob
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	list, err := a.AgentList()
+	list, err := agents.List(a)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
 )
 
 func newChatCommand() *cobra.Command {
-	var o app.ChatOptions
+	var o agents.ChatOptions
 	cmd := &cobra.Command{
 		Use:   "chat [AGENT]",
 		Short: "Talk with an agent on the terminal",
@@ -57,7 +57,7 @@ Exits with 0; without a terminal with 1 when a question had no answer; with 128+
 			o.Version, o.Stderr = version(), os.Stderr
 			stderr := cmd.ErrOrStderr()
 			view := newAskView(cmd.OutOrStdout(), stderr, term.IsTerminal(int(os.Stdout.Fd())), stderrIsTerminal() && !o.Quiet)
-			status, err := a.Talk(cmd.Context(), app.TalkOptions{ChatOptions: o, In: os.Stdin, Terminal: os.Stderr, Out: plainWriter(stderr), View: view})
+			status, err := agents.Talk(cmd.Context(), a, agents.TalkOptions{ChatOptions: o, In: os.Stdin, Terminal: os.Stderr, Out: plainWriter(stderr), View: view})
 			if err == nil && status != 0 {
 				return &exitError{code: status}
 			}

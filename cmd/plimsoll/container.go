@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/container"
 )
 
 // exitUnhealthy is the status of plimsoll health without a good answer: 1, as a HEALTHCHECK of a container has it.
 const exitUnhealthy = 1
 
 func newHealthCommand() *cobra.Command {
-	o := app.HealthOptions{Timeout: app.HealthTimeout}
+	o := container.HealthOptions{Timeout: container.HealthTimeout}
 	cmd := &cobra.Command{
 		Use:    "health",
 		Hidden: true, // for the probes of a container
@@ -30,7 +30,7 @@ func newHealthCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.Health(cmd.Context(), o); err != nil {
+			if err := container.Health(cmd.Context(), a, o); err != nil {
 				showError(cmd.ErrOrStderr(), err)
 				return &exitError{exitUnhealthy}
 			}
@@ -59,7 +59,7 @@ func newCopyToCommand() *cobra.Command {
 		Example: "  plimsoll copy-to /plimsoll-bin",
 		Args:    oneArg("directory", "plimsoll copy-to /plimsoll-bin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := app.CopyTo(args[0])
+			path, err := container.CopyTo(args[0])
 			if err != nil {
 				return err
 			}

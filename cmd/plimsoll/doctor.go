@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 )
 
 func newDoctorCommand(open opener) *cobra.Command {
@@ -21,7 +22,7 @@ func newDoctorCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, err := a.Doctor(cmd.Context())
+			d, err := app.Doctor(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -37,7 +38,7 @@ func newDoctorCommand(open opener) *cobra.Command {
 
 var inOneLine = strings.NewReplacer("\n", "; ", "\t", " ")
 
-func printDoctor(w io.Writer, d app.Doctor, width int) error {
+func printDoctor(w io.Writer, d run.Doctor, width int) error {
 	var t table
 	t.row("LAYER", "WORKS", "MEMORY", "SWAP", "PIDS", "CPU", "CPUS")
 	for _, c := range d.Layers {

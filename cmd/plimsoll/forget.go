@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -21,8 +22,8 @@ type forgetting struct {
 }
 
 // run removes a tool's history, after asking a person. Nobody else is asked: a script says --yes.
-func (f forgetting) run(cmd *cobra.Command, a *app.App, o app.StatsOptions, asJSON bool) error {
-	list, err := a.Forgettable(cmd.Context(), o)
+func (f forgetting) run(cmd *cobra.Command, a *core.Core, o app.StatsOptions, asJSON bool) error {
+	list, err := app.Forgettable(cmd.Context(), a, o)
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (f forgetting) run(cmd *cobra.Command, a *app.App, o app.StatsOptions, asJS
 				return errors.New("nothing was removed")
 			}
 		}
-		if list, err = a.Forget(cmd.Context(), list); err != nil {
+		if list, err = app.Forget(cmd.Context(), a, list); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func newGCCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c, err := a.GC(cmd.Context(), o)
+			c, err := app.GC(cmd.Context(), a, o)
 			if asJSON {
 				if printErr := printJSON(cmd.OutOrStdout(), c); printErr != nil {
 					return printErr

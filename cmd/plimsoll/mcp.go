@@ -9,11 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func newMCPCommand() *cobra.Command {
-	var o app.MCPOptions
+	var o mcp.MCPOptions
 	var maxOutput, allow, deny string
 	var inRun string
 	var readOnly, events bool
@@ -34,7 +36,7 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if inRun != "" {
-				if err := app.EnterRun(inRun); err != nil {
+				if err := run.EnterRun(inRun); err != nil {
 					return err
 				}
 			}
@@ -61,7 +63,7 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 				}
 				o.Events = cmd.OutOrStdout()
 			}
-			return a.MCP(cmd.Context(), o)
+			return mcp.Serve(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -87,7 +89,7 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 }
 
 func newMCPWrapCommand() *cobra.Command {
-	var o app.WrapOptions
+	var o mcp.WrapOptions
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "wrap FILE",
@@ -103,12 +105,11 @@ are left alone without --remote.`,
   plimsoll mcp wrap ~/.codex/config.toml --undo`,
 		Args: oneArg("file", "plimsoll mcp wrap .mcp.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := openApp(cmd, nil)
-			if err != nil {
+			if _, err := openApp(cmd, nil); err != nil {
 				return err
 			}
 			o.File = args[0]
-			r, err := a.Wrap(o)
+			r, err := mcp.Wrap(o)
 			if err != nil {
 				return err
 			}
@@ -127,7 +128,7 @@ are left alone without --remote.`,
 	return cmd
 }
 
-func printWrap(w io.Writer, r app.WrapResult, undo bool, width int) error {
+func printWrap(w io.Writer, r mcp.WrapResult, undo bool, width int) error {
 	if r.DryRun && r.Diff != "" {
 		if _, err := io.WriteString(w, r.Diff+"\n"); err != nil {
 			return err

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func newMCPArgoCDCommand() *cobra.Command {
-	var o app.ArgoCDOptions
+	var o mcp.ArgoCDOptions
 	var sim simulatorFlags
 	var snapshot time.Duration
 	var tokens, maxOutput, tools string
@@ -68,7 +68,7 @@ Tools that change something are there with --allow-writes only, and ask for a co
 				}
 				o.Events = cmd.OutOrStdout()
 			}
-			return a.ArgoCD(cmd.Context(), o)
+			return mcp.ServeArgoCD(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -91,7 +91,7 @@ Tools that change something are there with --allow-writes only, and ask for a co
 }
 
 // argocdFlags adds the flags that say which Argo CD is meant.
-func argocdFlags(cmd *cobra.Command, o *app.ArgoCDOptions) {
+func argocdFlags(cmd *cobra.Command, o *mcp.ArgoCDOptions) {
 	f := cmd.Flags()
 	f.StringVar(&o.Server, "server", "", "address of the Argo CD server (default: ARGOCD_SERVER)")
 	f.StringVar(&o.Context, "context", "", "a context of the argocd command's own configuration")
@@ -111,18 +111,18 @@ func (s *simulatorFlags) add(cmd *cobra.Command) {
 	f.StringVar(&s.faults, "faults", "", "what goes wrong in the simulated Argo CD, with commas between: latency=200ms cut=100000 status=401 half-started=1 html silent expired")
 }
 
-func (s *simulatorFlags) options(cmd *cobra.Command) (*app.SimulatorOptions, error) {
+func (s *simulatorFlags) options(cmd *cobra.Command) (*mcp.SimulatorOptions, error) {
 	if !cmd.Flags().Changed("simulator") {
 		if s.faults != "" {
 			return nil, fmt.Errorf("--faults needs --simulator: only a simulated Argo CD fails on purpose")
 		}
 		return nil, nil
 	}
-	return &app.SimulatorOptions{Size: s.size, Faults: s.faults}, nil
+	return &mcp.SimulatorOptions{Size: s.size, Faults: s.faults}, nil
 }
 
 func printArgoCDTools(out io.Writer, asJSON bool) error {
-	tools, err := app.ArgoCDTools()
+	tools, err := mcp.ArgoCDTools()
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func newMCPMemoryCommand() *cobra.Command {
-	var o app.MemoryMCPOptions
+	var o mcp.MemoryOptions
 	var maxOutput, inRun string
 	var events bool
 	cmd := &cobra.Command{
@@ -28,7 +29,7 @@ It writes into the namespace of the project of the working directory, and finds 
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if inRun != "" {
-				if err := app.EnterRun(inRun); err != nil {
+				if err := run.EnterRun(inRun); err != nil {
 					return err
 				}
 			}
@@ -47,7 +48,7 @@ It writes into the namespace of the project of the working directory, and finds 
 				}
 				o.Events = cmd.OutOrStdout()
 			}
-			return a.MemoryServer(cmd.Context(), o)
+			return mcp.ServeMemory(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()

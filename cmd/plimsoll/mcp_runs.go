@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 )
 
 func newMCPRunsCommand() *cobra.Command {
@@ -25,7 +25,7 @@ The plugin for Claude Code in deploy/claude-plugin has it.`,
 			if err != nil {
 				return err
 			}
-			return a.RunTools(cmd.Context(), app.RunToolsOptions{Stdin: os.Stdin, Stdout: os.Stdout, Version: version()})
+			return watch.ServeTools(cmd.Context(), a, watch.ToolsOptions{Stdin: os.Stdin, Stdout: os.Stdout, Version: version()})
 		},
 	}
 }

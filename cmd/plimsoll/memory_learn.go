@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newMemoryLearnCommand(open opener) *cobra.Command {
 	var f memoryFilter
-	var o app.MemoryLearnOptions
+	var o agents.LearnOptions
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "learn",
@@ -37,7 +37,7 @@ settings with its own key, or else the model whose key is in the environment.`,
 			if err != nil {
 				return err
 			}
-			l, err := a.Learn(cmd.Context(), o)
+			l, err := agents.Learn(cmd.Context(), a, o)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ settings with its own key, or else the model whose key is in the environment.`,
 	return cmd
 }
 
-func printLearned(out io.Writer, l app.MemoryLearned) error {
+func printLearned(out io.Writer, l agents.Learned) error {
 	if l.DryRun {
 		_, err := fmt.Fprintf(out, "%d episodes without a fact would be read by %s; nobody was asked (--dry-run)\n", l.Episodes, l.Model)
 		return err

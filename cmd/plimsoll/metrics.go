@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 )
 
 func newMetricsCommand(open opener) *cobra.Command {
@@ -20,9 +22,9 @@ func newMetricsCommand(open opener) *cobra.Command {
 				return err
 			}
 			if file != "" {
-				return a.WriteMetricsFile(file)
+				return watch.WriteMetricsFile(a, file)
 			}
-			return a.WriteMetrics(cmd.OutOrStdout())
+			return watch.WriteMetrics(a, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&file, "textfile", "", "replace this file, which ends with .prom, instead of printing")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -41,13 +42,13 @@ limit is raised: +5 gives it five more, 5 makes it five in all.`,
   plimsoll raise claude --tokens +2M`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var raises []app.Raise
+			var raises []run.RaiseOptions
 			if memory != "" {
 				to, err := limit.ParseBytes(memory)
 				if err != nil {
 					return fmt.Errorf("--memory: %w", err)
 				}
-				raises = append(raises, app.Raise{Memory: to, Force: force})
+				raises = append(raises, run.RaiseOptions{Memory: to, Force: force})
 			}
 			for _, flag := range slices.Sorted(maps.Keys(spent)) {
 				if !cmd.Flags().Changed(flag) {
@@ -67,7 +68,7 @@ limit is raised: +5 gives it five more, 5 makes it five in all.`,
 				return err
 			}
 			for _, raise := range raises {
-				r, err := a.Raise(cmd.Context(), args[0], raise)
+				r, err := run.Raise(cmd.Context(), a, args[0], raise)
 				if err != nil {
 					return err
 				}
@@ -98,7 +99,7 @@ limit is raised: +5 gives it five more, 5 makes it five in all.`,
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return a.LivingRuns(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+			return run.LivingRuns(cmd.Context(), a), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	cmd.Flags().StringVar(&memory, "memory", "", "the new memory limit `SIZE`, as 6G")
@@ -112,8 +113,8 @@ limit is raised: +5 gives it five more, 5 makes it five in all.`,
 }
 
 // parseRaise reads "+5", five more, or "5", five in all, of the limit that a flag is for, in the form that the limit has in the configuration.
-func parseRaise(flag, text string) (app.Raise, error) {
-	r := app.Raise{Limit: flag + "_max"}
+func parseRaise(flag, text string) (run.RaiseOptions, error) {
+	r := run.RaiseOptions{Limit: flag + "_max"}
 	number, more := strings.CutPrefix(strings.TrimSpace(text), "+")
 	v, err := config.ParseNumber(r.Limit, strings.TrimPrefix(number, "$"))
 	if err != nil {

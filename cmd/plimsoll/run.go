@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func newRunCommand() *cobra.Command {
-	var o app.RunOptions
+	var o run.Options
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
 		Short: "Run an agent, or any command, inside its limits",
@@ -58,7 +58,7 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 			}
 			// The other commands, with all their flags, would be in memory as long as this one waits.
 			cmd.Root().ResetCommands()
-			a.Run(cmd.Context(), o).Exit()
+			run.Run(cmd.Context(), a, o).Exit()
 			return nil
 		},
 	}

@@ -15,12 +15,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newRunsCommand(open opener) *cobra.Command {
-	var f app.RunFilter
+	var f watch.Filter
 	var asJSON, follow, cuts bool
 	var since, export string
 	most := 50
@@ -45,7 +47,7 @@ func newRunsCommand(open opener) *cobra.Command {
 			if cuts {
 				return completeCuts(a), cobra.ShellCompDirectiveNoFileComp
 			}
-			list, _ := a.Runs(app.RunFilter{})
+			list, _ := watch.List(a, watch.Filter{})
 			ids := []string{"last\tthe newest"}
 			for _, e := range list[:min(len(list), 50)] {
 				ids = append(ids, e.ID+"\t"+app.Printable(e.Tool+" in "+e.Project+", "+e.Outcome))
@@ -67,29 +69,29 @@ func newRunsCommand(open opener) *cobra.Command {
 				return showCuts(cmd, a, id, asJSON)
 			case follow && id == "":
 				return fmt.Errorf("--follow needs the run that is to be followed: plimsoll runs last --follow")
-			case f.Outcome != "" && !slices.Contains(app.RunOutcomes(), f.Outcome):
-				return fmt.Errorf("--outcome %s: no run comes out so; write one of: %s", app.Printable(f.Outcome), strings.Join(app.RunOutcomes(), ", "))
+			case f.Outcome != "" && !slices.Contains(watch.Outcomes(), f.Outcome):
+				return fmt.Errorf("--outcome %s: no run comes out so; write one of: %s", app.Printable(f.Outcome), strings.Join(watch.Outcomes(), ", "))
 			case export != "" && export != "json":
 				return fmt.Errorf("--export %s: there is one form, json: one object a line for each run", app.Printable(export))
 			case export != "" && id != "", asJSON && id != "" && !follow:
-				d, err := a.RunDetails(id)
+				d, err := watch.Show(a, id)
 				if err != nil {
 					return err
 				}
 				return printJSON(out, d)
 			case export != "":
 				lines := json.NewEncoder(out)
-				return a.ExportRuns(f, func(d app.RunDetails) error { return lines.Encode(d) })
+				return watch.Export(a, f, func(d watch.Details) error { return lines.Encode(d) })
 			case follow:
 				return followRun(cmd, a, id, asJSON)
 			case id != "":
-				d, err := a.RunDetails(id)
+				d, err := watch.Show(a, id)
 				if d.Run == nil {
 					return err
 				}
 				return joinPrinted(printRun(wrapped(plainWriter(out), os.Stdout), d), err)
 			}
-			list, err := a.RunsEverywhere(cmd.Context(), f)
+			list, err := watch.ListEverywhere(cmd.Context(), a, f)
 			if err != nil {
 				return err
 			}
@@ -103,7 +105,7 @@ func newRunsCommand(open opener) *cobra.Command {
 	fl.StringVar(&f.Tool, "tool", "", "only runs of this tool")
 	fl.StringVar(&f.Project, "project", "", "only runs in this project")
 	fl.BoolVar(&f.Killed, "killed", false, "only runs that were killed, or of which a process was")
-	fl.StringVar(&f.Outcome, "outcome", "", "only runs that came out so: "+strings.Join(app.RunOutcomes(), ", "))
+	fl.StringVar(&f.Outcome, "outcome", "", "only runs that came out so: "+strings.Join(watch.Outcomes(), ", "))
 	fl.StringVar(&since, "since", "", "only runs that ended within this time (90m, 12h, 7d), or since a date (2026-11-24, yesterday)")
 	fl.BoolVar(&f.All, "all", false, "the MCP gateways inside runs too")
 	fl.IntVarP(&most, "lines", "n", most, "how many runs the table has at most; 0 is all")
@@ -111,7 +113,7 @@ func newRunsCommand(open opener) *cobra.Command {
 	fl.BoolVar(&cuts, "cuts", false, "what was cut from conversations: all, of a run or conversation, or one cut whole")
 	fl.StringVar(&export, "export", "", "write whole runs in this form: json, one object a line")
 	fl.BoolVar(&asJSON, "json", false, "print JSON")
-	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(app.RunOutcomes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(watch.Outcomes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("export", cobra.FixedCompletions([]cobra.Completion{"json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.MarkFlagsMutuallyExclusive("follow", "export", "cuts")
 	for _, filter := range []string{"tool", "project", "outcome", "killed", "since", "all", "lines"} {
@@ -155,7 +157,7 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 }
 
 // printRuns writes one line for each run, and a second where there is a reason.
-func printRuns(out io.Writer, list []app.RunEntry, most int, now time.Time) error {
+func printRuns(out io.Writer, list []watch.Entry, most int, now time.Time) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "no runs are kept that match; every plimsoll run, ask, mcp and serve leaves one")
 		return err
@@ -165,8 +167,8 @@ func printRuns(out io.Writer, list []app.RunEntry, most int, now time.Time) erro
 		left, list = len(list)-most, list[:most]
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	asked := slices.ContainsFunc(list, func(e app.RunEntry) bool { return e.Requests() > 0 })
-	hosts := slices.ContainsFunc(list, func(e app.RunEntry) bool { return e.Host != "" })
+	asked := slices.ContainsFunc(list, func(e watch.Entry) bool { return e.Requests() > 0 })
+	hosts := slices.ContainsFunc(list, func(e watch.Entry) bool { return e.Host != "" })
 	fmt.Fprint(w, "ID\tSTARTED\t")
 	if hosts {
 		fmt.Fprint(w, "HOST\t")
@@ -221,14 +223,14 @@ func formatSince(since, now time.Time) string {
 }
 
 // outcomeCell returns how a run came out, with the number of its processes that were killed while it went on.
-func outcomeCell(e *app.RunEntry) string {
+func outcomeCell(e *watch.Entry) string {
 	if n := e.Killed(); n > 0 && e.Outcome != string(journal.OutcomeOOM) {
-		return fmt.Sprintf("%s, %d killed", app.StateWords(e.Condition()), n)
+		return fmt.Sprintf("%s, %d killed", watch.StateWords(e.Condition()), n)
 	}
-	return app.StateWords(e.Condition())
+	return watch.StateWords(e.Condition())
 }
 
-func memoryCell(e app.RunEntry) string {
+func memoryCell(e watch.Entry) string {
 	switch {
 	case e.PeakBytes == 0:
 		return "-"
@@ -238,7 +240,7 @@ func memoryCell(e app.RunEntry) string {
 	return limit.Bytes(e.PeakBytes).Human()
 }
 
-func windowCell(e *app.RunEntry) string {
+func windowCell(e *watch.Entry) string {
 	tokens, most := e.PeakWindow()
 	switch {
 	case e.Requests() == 0:
@@ -250,10 +252,10 @@ func windowCell(e *app.RunEntry) string {
 }
 
 // followRun prints records as they come.
-func followRun(cmd *cobra.Command, a *app.App, id string, asJSON bool) error {
+func followRun(cmd *cobra.Command, a *core.Core, id string, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	lines := json.NewEncoder(out)
-	d, err := a.FollowRun(cmd.Context(), id, func(r journal.Record) error {
+	d, err := watch.Follow(cmd.Context(), a, id, func(r journal.Record) error {
 		if asJSON {
 			return lines.Encode(r)
 		}

@@ -9,13 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
+	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 // showCuts lists what was cut from conversations: all of it, or of one conversation or run. One cut is printed whole: the messages that
 // were changed, summarised or dropped, as they were before.
-func showCuts(cmd *cobra.Command, a *app.App, of string, asJSON bool) error {
-	entries, err := a.Cuts(of)
+func showCuts(cmd *cobra.Command, a *core.Core, of string, asJSON bool) error {
+	entries, err := watch.Cuts(a, of)
 	if err != nil {
 		return err
 	}
@@ -30,8 +33,8 @@ func showCuts(cmd *cobra.Command, a *app.App, of string, asJSON bool) error {
 }
 
 // completeCuts offers the IDs of cuts.
-func completeCuts(a *app.App) []string {
-	entries, _ := a.Cuts("")
+func completeCuts(a *core.Core) []string {
+	entries, _ := watch.Cuts(a, "")
 	var ids []string
 	for _, e := range entries {
 		ids = append(ids, e.ID+"\t"+app.Printable(e.Model))
@@ -39,7 +42,7 @@ func completeCuts(a *app.App) []string {
 	return ids
 }
 
-func printCuts(out io.Writer, entries []app.CutEntry) error {
+func printCuts(out io.Writer, entries []window.Entry) error {
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(out, "nothing was cut")
 		return err
@@ -53,15 +56,15 @@ func printCuts(out io.Writer, entries []app.CutEntry) error {
 	return w.Flush()
 }
 
-func printCut(cmd *cobra.Command, a *app.App, id string, asJSON bool) error {
-	cut, err := a.Cut(id)
+func printCut(cmd *cobra.Command, a *core.Core, id string, asJSON bool) error {
+	cut, err := window.ReadCut(a, id)
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
 	if asJSON {
 		return printJSON(out, struct {
-			app.CutEntry
+			window.Entry
 			Text string `json:"text"`
 		}{cut.Entry, string(cut.Text)})
 	}

@@ -3,13 +3,14 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/daemon"
+	"github.com/plimsoll/plimsoll/internal/app/listen"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func newServeCommand() *cobra.Command {
-	var o app.ServeOptions
-	var listen, mode string
+	var o daemon.Options
+	var address, mode string
 	var events bool
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -34,12 +35,12 @@ it in place of --listen, and reads credentials: docs/systemd.md.`,
   plimsoll serve --listen 127.0.0.1:0 --ready-file /tmp/plimsoll.url`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Service, err = app.TakeService(); err != nil {
+			if o.Service, err = listen.TakeService(); err != nil {
 				return err
 			}
 			var flags []config.Flag
 			if cmd.Flags().Changed("listen") {
-				flags = append(flags, config.Flag{Name: "--listen", Key: "serve.listen", Value: listen})
+				flags = append(flags, config.Flag{Name: "--listen", Key: "serve.listen", Value: address})
 			}
 			if cmd.Flags().Changed("mode") {
 				flags = append(flags, config.Flag{Name: "--mode", Key: "window.mode", Value: mode})
@@ -52,11 +53,11 @@ it in place of --listen, and reads credentials: docs/systemd.md.`,
 			if events {
 				o.Log = cmd.OutOrStdout()
 			}
-			return a.Serve(cmd.Context(), o)
+			return daemon.Run(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&listen, "listen", "", "address to listen on (default: 127.0.0.1:4620, or [serve] listen)")
+	f.StringVar(&address, "listen", "", "address to listen on (default: 127.0.0.1:4620, or [serve] listen)")
 	f.StringVar(&mode, "mode", "", "enforce, observe (count and report, change nothing) or off")
 	f.StringVar(&o.ReadyFile, "ready-file", "", "write the base URL into this file when ready, remove it at the end")
 	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output")

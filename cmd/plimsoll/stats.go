@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -84,7 +86,7 @@ server, and how much of that reached the client.`,
 			}
 			if servers {
 				o.Tool = strings.Join(args, "")
-				rows, err := a.MCPStats(o.Tool)
+				rows, err := mcp.Stats(a, o.Tool)
 				if err != nil {
 					return err
 				}
@@ -94,7 +96,7 @@ server, and how much of that reached the client.`,
 				return printSizes(out, o.Tool, rows)
 			}
 			if len(args) == 0 {
-				stats, err := a.Stats(cmd.Context(), o)
+				stats, err := app.Stats(cmd.Context(), a, o)
 				if err != nil {
 					return err
 				}
@@ -104,13 +106,13 @@ server, and how much of that reached the client.`,
 				return printStats(out, "", stats)
 			}
 			if resources { // the next run is here, whatever was elsewhere
-				next, err := a.Predict(cmd.Context(), args...)
+				next, err := run.Predict(a, args...)
 				if err != nil {
 					return err
 				}
 				return write(out, next)
 			}
-			stats, next, err := a.StatsOf(cmd.Context(), o, args...)
+			stats, next, err := app.StatsOf(cmd.Context(), a, o, args...)
 			if err != nil {
 				return err
 			}
@@ -147,25 +149,25 @@ server, and how much of that reached the client.`,
 var statsFormats = []string{"text", "json", "k8s", "nomad", "slurm"}
 
 // resourceFormats write what the next run needs as others ask for it.
-var resourceFormats = map[string]func(io.Writer, app.Prediction) error{
-	"k8s": func(w io.Writer, p app.Prediction) error {
-		_, err := fmt.Fprintf(w, "resources:\n  requests:\n    memory: %dMi\n  limits:\n    memory: %dMi\n", app.MiB(p.ReservationBytes), app.MiB(p.LimitBytes))
+var resourceFormats = map[string]func(io.Writer, run.Prediction) error{
+	"k8s": func(w io.Writer, p run.Prediction) error {
+		_, err := fmt.Fprintf(w, "resources:\n  requests:\n    memory: %dMi\n  limits:\n    memory: %dMi\n", run.MiB(p.ReservationBytes), run.MiB(p.LimitBytes))
 		return err
 	},
 	// Nomad counts in MB and means 2^20 bytes.
-	"nomad": func(w io.Writer, p app.Prediction) error {
-		_, err := fmt.Fprintf(w, "resources {\n  memory     = %d\n  memory_max = %d\n}\n", app.MiB(p.ReservationBytes), app.MiB(p.LimitBytes))
+	"nomad": func(w io.Writer, p run.Prediction) error {
+		_, err := fmt.Fprintf(w, "resources {\n  memory     = %d\n  memory_max = %d\n}\n", run.MiB(p.ReservationBytes), run.MiB(p.LimitBytes))
 		return err
 	},
 	// Slurm has one figure, which is set aside and is the limit; its M is 2^20 bytes.
-	"slurm": func(w io.Writer, p app.Prediction) error {
-		_, err := fmt.Fprintf(w, "#SBATCH --mem=%dM\n", app.MiB(p.OneFigureBytes()))
+	"slurm": func(w io.Writer, p run.Prediction) error {
+		_, err := fmt.Fprintf(w, "#SBATCH --mem=%dM\n", run.MiB(p.OneFigureBytes()))
 		return err
 	},
 }
 
 // printNext writes what the next run will be given.
-func printNext(w io.Writer, p app.Prediction) error {
+func printNext(w io.Writer, p run.Prediction) error {
 	_, err := fmt.Fprintf(w, "%s will need about %s here (%s); its limit will be %s\n",
 		config.NameTool(p.Tool, p.Variant), limit.Bytes(p.EstimateBytes).Human(), p.Because(), limit.Bytes(p.LimitBytes).Human())
 	return err
@@ -222,7 +224,7 @@ func printStats(w io.Writer, tool string, stats []app.Stat) error {
 	}
 	for i := range stats {
 		if s := &stats[i]; s.Spend != nil && tool != "" {
-			fmt.Fprintf(w, "%s in %s spends %s\n", name(s), projectColumn(s), app.SpendWords(s.Spend))
+			fmt.Fprintf(w, "%s in %s spends %s\n", name(s), projectColumn(s), run.SpendWords(s.Spend))
 		}
 	}
 	_, err := fmt.Fprintln(w, "P95 and MAX are what was needed; the peaks of plimsoll runs have the file cache beside it, which is given back")
@@ -237,7 +239,7 @@ func projectColumn(s *app.Stat) string {
 	return cmp.Or(s.Project, "all")
 }
 
-func printSizes(w io.Writer, server string, rows []app.MCPSize) error {
+func printSizes(w io.Writer, server string, rows []mcp.Size) error {
 	if len(rows) == 0 && server != "" {
 		_, err := fmt.Fprintf(w, "No tool of a server %q was called through Plimsoll yet; plimsoll stats --mcp lists all.\n", server)
 		return err

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/watch/top"
 )
 
 func newTopCommand(open opener) *cobra.Command {
-	var o app.TopOptions
+	var o top.Options
 	var order string
 	var once, asJSON bool
 	cmd := &cobra.Command{
@@ -34,22 +34,22 @@ func newTopCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.Sort = app.TopSort(order)
+			o.Sort = top.Sort(order)
 			if asJSON && !once && isScreen() {
 				return errors.New("--json prints one look: write --once --json")
 			}
 			if !once && !asJSON && isScreen() {
-				return a.Top(cmd.Context(), o)
+				return top.Show(cmd.Context(), a, o)
 			}
-			snap, err := a.TopOnce(cmd.Context(), o)
+			snap, err := top.Once(cmd.Context(), a, o)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), snap)
 			}
-			s := app.TopScreen{Width: screenWidth(), Sort: o.Sort, Filter: o.Filter}
-			_, err = fmt.Fprintln(plainWriter(cmd.OutOrStdout()), app.TopFrame(snap, &s))
+			s := top.Screen{Width: screenWidth(), Sort: o.Sort, Filter: o.Filter}
+			_, err = fmt.Fprintln(plainWriter(cmd.OutOrStdout()), top.Frame(snap, &s))
 			return err
 		},
 	}
@@ -62,7 +62,7 @@ func newTopCommand(open opener) *cobra.Command {
 	f.BoolVar(&o.Trees, "tree", false, "with the processes of every run")
 	_ = cmd.RegisterFlagCompletionFunc("sort", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
-		for _, s := range app.TopSorts() {
+		for _, s := range top.Sorts() {
 			names = append(names, string(s))
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/upgrade"
 )
 
 // exitNewer is the status of plimsoll upgrade --check when a newer release is there.
@@ -27,7 +27,7 @@ func newUpgradeCommand() *cobra.Command {
 			if !check {
 				return errors.New("plimsoll does not replace itself; plimsoll upgrade --check tells whether a newer release is there, and install.sh installs it")
 			}
-			f, err := app.CheckUpgrade(cmd.Context(), app.UpgradeOptions{Version: version(), From: from})
+			f, err := upgrade.Check(cmd.Context(), upgrade.Options{Version: version(), From: from})
 			if err != nil {
 				return err
 			}

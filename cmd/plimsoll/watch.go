@@ -5,12 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/listen"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func newWatchCommand() *cobra.Command {
-	var o app.WatchOptions
+	var o watch.Options
 	var url bool
 	var notify string
 	cmd := &cobra.Command{
@@ -26,7 +27,7 @@ func newWatchCommand() *cobra.Command {
 		Example: "  plimsoll watch\n  xdg-open \"$(plimsoll watch --url)\"\n  plimsoll watch --notify desktop\n  plimsoll watch --notify 'notify-team --channel builds'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Service, err = app.TakeService(); err != nil {
+			if o.Service, err = listen.TakeService(); err != nil {
 				return err
 			}
 			var flags []config.Flag
@@ -38,7 +39,7 @@ func newWatchCommand() *cobra.Command {
 				return err
 			}
 			if url {
-				address, err := a.WatchURL()
+				address, err := watch.URL(a)
 				if err != nil {
 					return err
 				}
@@ -46,7 +47,7 @@ func newWatchCommand() *cobra.Command {
 				return err
 			}
 			o.Version, o.Stdout, o.Stderr = version(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-			return a.Watch(cmd.Context(), o)
+			return watch.Serve(cmd.Context(), a, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.Listen, "listen", "", "address to listen on; without it a free port of 127.0.0.1")

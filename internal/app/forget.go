@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 )
 
@@ -19,15 +20,15 @@ type Forgotten struct {
 	From string `json:"from,omitempty"`
 }
 
-// Forgettable lists what [App.Forget] would remove of o.Tool: in o.Project, or in every project when
+// Forgettable lists what [Forget] would remove of o.Tool: in o.Project, or in every project when
 // that is "".
-func (a *App) Forgettable(ctx context.Context, o StatsOptions) ([]Forgotten, error) {
+func Forgettable(ctx context.Context, c *core.Core, o StatsOptions) ([]Forgotten, error) {
 	if o.Tool == "" {
 		return nil, errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
 	}
 	o.All = o.Project == ""
 	list := []Forgotten{}
-	err := a.eachSummary(ctx, o, func(s usage.Summary, from string) error {
+	err := eachSummary(ctx, c, o, func(s usage.Summary, from string) error {
 		at := slices.IndexFunc(list, func(f Forgotten) bool { return f.Tool == s.Tool && f.ProjectKey == s.Project.Key && f.From == from })
 		if at < 0 {
 			list = append(list, Forgotten{Tool: s.Tool, ProjectKey: s.Project.Key, Path: s.Project.Path, From: from})
@@ -39,10 +40,10 @@ func (a *App) Forgettable(ctx context.Context, o StatsOptions) ([]Forgotten, err
 	return list, err
 }
 
-// Forget removes the histories that [App.Forgettable] listed and returns those it removed; what a run has
+// Forget removes the histories that [Forgettable] listed and returns those it removed; what a run has
 // added in between goes with them.
-func (a *App) Forget(ctx context.Context, list []Forgotten) ([]Forgotten, error) {
-	histories, err := a.histories()
+func Forget(ctx context.Context, c *core.Core, list []Forgotten) ([]Forgotten, error) {
+	histories, err := histories(c)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/demo"
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/app/submit"
@@ -23,7 +24,7 @@ import (
 type GCOptions struct {
 	// DryRun lists what would be removed, and removes nothing.
 	DryRun bool
-	// Conversations removes what is kept of conversations instead: see [App.Cuts].
+	// Conversations removes what is kept of conversations instead: see `plimsoll runs --cuts`.
 	Conversations bool
 	// Results removes what is kept of large results of tools instead.
 	Results bool
@@ -51,7 +52,7 @@ type Collection struct {
 // GC removes what dead supervisors left: claims with their processes and groups, groups
 // whose claim is lost, ledgers of earlier boots, half-written files. What can't be found
 // out or removed is in the joined error or in Kept; the rest is done nevertheless.
-func (a *App) GC(ctx context.Context, o GCOptions) (Collection, error) {
+func GC(ctx context.Context, a *core.Core, o GCOptions) (Collection, error) {
 	c := Collection{DryRun: o.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}
 	if o.Conversations {
 		return c, c.conversations(a)
@@ -79,14 +80,14 @@ func (c *Collection) keep(kind, name, what, why string) {
 }
 
 // claims cleans up by the ledger, and then looks for groups that the ledger does not know.
-func (c *Collection) claims(ctx context.Context, a *App) error {
+func (c *Collection) claims(ctx context.Context, a *core.Core) error {
 	dir, err := a.Dirs.EnsureRuntime()
 	if err != nil {
 		return fmt.Errorf("who holds memory cannot be read, so nothing of it was cleaned up: %w", err)
 	}
 	warn := func(w admission.Warning) {
 		if w.About != "stale" { // is in the result
-			a.warnLedger(w)
+			a.Warn(w.Text)
 		}
 	}
 	ledger, err := admission.Open(admission.Options{Dir: dir, Shared: a.SharedLedger(), Current: holder.Current, Warn: warn, KeepOld: true})
@@ -212,7 +213,7 @@ func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orpha
 const temporaryAge = 10 * time.Minute
 
 // temporaries removes files of the history that a killed writer left half-written.
-func (c *Collection) temporaries(a *App) error {
+func (c *Collection) temporaries(a *core.Core) error {
 	dir, err := a.Dirs.State()
 	if err != nil {
 		return err
@@ -239,7 +240,7 @@ func (c *Collection) temporaries(a *App) error {
 }
 
 // runs removes what is kept of runs beyond its bounds, and ends those whose plimsoll was killed.
-func (c *Collection) runs(a *App) error {
+func (c *Collection) runs(a *core.Core) error {
 	dir, err := a.Dirs.State()
 	if err != nil {
 		return err
@@ -252,8 +253,8 @@ func (c *Collection) runs(a *App) error {
 }
 
 // jobs removes what is kept of submitted jobs beyond the bounds of their store, and what was never finished there.
-func (c *Collection) jobs(ctx context.Context, a *App) error {
-	removed, err := submit.Prune(ctx, a.Core, c.DryRun)
+func (c *Collection) jobs(ctx context.Context, a *core.Core) error {
+	removed, err := submit.Prune(ctx, a, c.DryRun)
 	for _, r := range removed {
 		c.remove("job", r.ID, r.Bytes.Human()+", "+r.Why)
 	}
@@ -261,11 +262,11 @@ func (c *Collection) jobs(ctx context.Context, a *App) error {
 }
 
 // memory takes off the disk what is remembered no longer: expired, replaced and forgotten records.
-func (c *Collection) memory(ctx context.Context, a *App) error {
-	if !memories.Exists(a.Core) {
+func (c *Collection) memory(ctx context.Context, a *core.Core) error {
+	if !memories.Exists(a) {
 		return nil
 	}
-	m, err := a.Memory()
+	m, err := memories.Open(a, memories.Options{Vectors: memories.VectorsOnSearch})
 	if err != nil {
 		return err
 	}

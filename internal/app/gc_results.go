@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
@@ -15,7 +16,7 @@ import (
 )
 
 // results removes what is kept of tool results, but what somebody reads or writes now.
-func (c *Collection) results(a *App) error {
+func (c *Collection) results(a *core.Core) error {
 	cache, err := a.Dirs.Cache()
 	if err != nil {
 		return err
@@ -76,8 +77,8 @@ func resultsIn(dir string) (map[string]limit.Bytes, error) {
 }
 
 // conversations removes what is kept of conversations, for gc.
-func (c *Collection) conversations(a *App) error {
-	store, err := window.Existing(a.Core)
+func (c *Collection) conversations(a *core.Core) error {
+	store, err := window.Existing(a)
 	if err != nil || store == nil {
 		return err
 	}

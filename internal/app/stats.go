@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
@@ -15,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 )
 
-// StatsOptions select what [App.Stats] looks at.
+// StatsOptions select what [Stats] looks at.
 type StatsOptions struct {
 	// Tool keeps to one tool; "" means every one.
 	Tool string
@@ -58,12 +59,12 @@ type Stat struct {
 }
 
 // Stats lists the history, and what was imported for the same projects. What is wrong with single files is told as a warning.
-func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
+func Stats(ctx context.Context, c *core.Core, o StatsOptions) ([]Stat, error) {
 	stats := []Stat{}
 	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
-	err := a.eachSummary(ctx, o, func(s usage.Summary, from string) error {
-		row, err := a.stat(s, from, host)
+	err := eachSummary(ctx, c, o, func(s usage.Summary, from string) error {
+		row, err := stat(c, s, from, host)
 		stats = append(stats, row)
 		return err
 	})
@@ -80,8 +81,8 @@ const (
 )
 
 // stat returns the row of one history.
-func (a *App) stat(s usage.Summary, from string, host sizing.Host) (Stat, error) {
-	settings, err := a.Config.For(s.Tool)
+func stat(c *core.Core, s usage.Summary, from string, host sizing.Host) (Stat, error) {
+	settings, err := c.Config.For(s.Tool)
 	if err != nil {
 		return Stat{}, err
 	}
@@ -113,13 +114,13 @@ func (a *App) stat(s usage.Summary, from string, host sizing.Host) (Stat, error)
 // StatsOf lists the history of a command's tool, and says what the next run of the command in the project of the working directory will be
 // given. Where o is about this project the list has a row for it, also without any history. What the fleet has seen comes last. A command of several words (make test) keeps
 // to one use of a generic tool.
-func (a *App) StatsOf(ctx context.Context, o StatsOptions, command ...string) ([]Stat, Prediction, error) {
-	next, err := a.Predict(ctx, command...)
+func StatsOf(ctx context.Context, c *core.Core, o StatsOptions, command ...string) ([]Stat, run.Prediction, error) {
+	next, err := run.Predict(c, command...)
 	if err != nil {
 		return nil, next, err
 	}
 	o.Tool = command[0]
-	all, err := a.Stats(ctx, o)
+	all, err := Stats(ctx, c, o)
 	if err != nil {
 		return nil, next, err
 	}
@@ -143,14 +144,14 @@ func (a *App) StatsOf(ctx context.Context, o StatsOptions, command ...string) ([
 	if o.Project != "" {
 		return stats, next, nil
 	}
-	seen, err := run.Elsewhere(ctx, a.Core, command...)
+	seen, err := run.Elsewhere(ctx, c, command...)
 	if err != nil {
-		a.Warn("what the fleet has seen is not known: " + err.Error())
+		c.Warn("what the fleet has seen is not known: " + err.Error())
 	}
 	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
 	for _, s := range seen {
-		row, err := a.stat(s, fromFleet, host)
+		row, err := stat(c, s, fromFleet, host)
 		if err != nil {
 			return nil, next, err
 		}
@@ -159,20 +160,20 @@ func (a *App) StatsOf(ctx context.Context, o StatsOptions, command ...string) ([
 	return stats, next, nil
 }
 
-func (s *Stat) expect(next Prediction) {
+func (s *Stat) expect(next run.Prediction) {
 	s.EstimateBytes, s.Source, s.LimitBytes, s.ReservationBytes = next.EstimateBytes, next.Source, next.LimitBytes, next.ReservationBytes
 }
 
 // eachSummary calls visit with the part of the history that o selects, and with what was imported for the same projects. It makes no
 // directory: who only looks leaves nothing behind.
-func (a *App) eachSummary(ctx context.Context, o StatsOptions, visit func(s usage.Summary, from string) error) error {
-	histories, err := a.histories()
+func eachSummary(ctx context.Context, c *core.Core, o StatsOptions, visit func(s usage.Summary, from string) error) error {
+	histories, err := histories(c)
 	if err != nil {
 		return err
 	}
 	tool, here, found := "", config.ProjectOf(""), false
 	if o.Tool != "" {
-		tool = a.Config.Tool([]string{o.Tool}).Tool
+		tool = c.Config.Tool([]string{o.Tool}).Tool
 	}
 	take := func(s usage.Summary, from string) error {
 		if tool != "" && s.Tool != tool {
@@ -209,7 +210,7 @@ func (a *App) eachSummary(ctx context.Context, o StatsOptions, visit func(s usag
 		}
 		return all(histories[1], fromImport)
 	}
-	list, err := a.projectSummaries(histories[0], o.Project)
+	list, err := projectSummaries(c, histories[0], o.Project)
 	if err == nil {
 		err = some(list, "")
 	}
@@ -226,7 +227,7 @@ func (a *App) eachSummary(ctx context.Context, o StatsOptions, visit func(s usag
 }
 
 // projectSummaries finds a project by its directory, else by its key.
-func (a *App) projectSummaries(history *usage.History, project string) ([]usage.Summary, error) {
+func projectSummaries(c *core.Core, history *usage.History, project string) ([]usage.Summary, error) {
 	if project != "" {
 		if info, err := os.Stat(project); err != nil || !info.IsDir() {
 			list, err := history.Project(project)

@@ -45,8 +45,6 @@ type Options struct {
 	Version string
 	// Service holds what the service manager passed; nil is none.
 	Service *systemd.Service
-	// Ledger gives the dashboard who holds memory; nil leaves that page out.
-	Ledger watch.Ledger
 }
 
 // Run runs the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
@@ -220,7 +218,7 @@ func (d *daemon) openBoard(ctx context.Context) (err error) {
 		d.closer.Do(fleet.Close)
 		d.runs.ShowFleet(fleet.Now)
 	}
-	if d.board, err = watch.NewDashboard(d.app, d.settings, d.token, d.o.Version, d.o.Ledger, fleet); err != nil {
+	if d.board, err = watch.NewDashboard(d.app, d.settings, d.token, d.o.Version, fleet); err != nil {
 		return err
 	}
 	d.parts = append(d.parts, d.board)

@@ -96,6 +96,10 @@ func (o *Options) tell(err error) {
 	}
 }
 
+// TakeService takes what the service manager gave this process, nil when none started it. A command that serves calls it before
+// anything else: it removes the variables that no child may have, and sets those that credentials take the place of.
+func TakeService() (*systemd.Service, error) { return systemd.Take() }
+
 // Door makes the checks for what is no model gateway.
 func Door(s config.Settings, token string, o proxy.Options) (*proxy.Proxy, error) {
 	o.Upstreams, o.Token, o.Hosts, o.Origins, o.AnyPeer = []proxy.Upstream{}, token, s.Serve.Hosts, s.Serve.Origins, s.Serve.AnyUser

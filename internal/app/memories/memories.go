@@ -17,6 +17,17 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
+// What the memory holds and does, as the commands show it.
+type (
+	Record    = memory.Record
+	Item      = memory.Item
+	Use       = memory.Use
+	Place     = memory.Place
+	Recipient = memory.GivenTo
+	Forgotten = memory.Forgotten
+	Collected = memory.Collected
+)
+
 // UserNamespace is the namespace of records that belong to the user in any project.
 const UserNamespace = "user"
 

@@ -4,15 +4,44 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/app/submit"
+	"github.com/plimsoll/plimsoll/internal/app/window"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 )
+
+// The runs of [List] and [Show], and the states that are no outcome.
+type (
+	Entry = runs.Entry
+	Run   = runs.Run
+)
+
+const (
+	Waiting  = runs.Waiting
+	YourTurn = runs.YourTurn
+	Idle     = runs.Idle
+	Running  = runs.Running
+)
+
+// RunEventBytes bounds the events in the file of a run; the rest of the file is for samples, kills, compactions and the end.
+const RunEventBytes = limit.Bytes(runs.MaxEvents)
+
+// StateWords puts a state, or an outcome, into the words that a person reads.
+func StateWords(state string) string { return runs.StateWords(state) }
+
+// SpentWords returns what was used of a limit of what a run may spend, for people.
+func SpentWords(l journal.Limit) string { return runs.SpentWords(l) }
+
+// Sparkline draws values, one letter each, against most; 0 means against the largest of them.
+func Sparkline(values []int64, most int64) string { return runs.Sparkline(values, most) }
 
 // Filter selects runs. The zero value selects all but the MCP gateways inside runs.
 type Filter struct {
@@ -183,4 +212,24 @@ func Follow(ctx context.Context, c *core.Core, id string, give func(journal.Reco
 			return Details{}, err
 		}
 	}
+}
+
+// Cuts lists what was cut from conversations, the newest first: all, those whose entry or conversation has an ID that begins with of, or
+// where there are none, those of the run that [Show] finds by it. It is an error when there is nothing by that name.
+func Cuts(c *core.Core, of string) ([]window.Entry, error) {
+	found, err := window.Cuts(c, of)
+	if err != nil || of == "" || len(found) > 0 {
+		return found, err
+	}
+	d, err := Show(c, of)
+	if d.Run == nil {
+		return nil, fmt.Errorf("no cut, conversation or run has the ID %q; plimsoll runs --cuts lists what was cut", printable.Name(of))
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := window.Cuts(c, "")
+	return slices.DeleteFunc(all, func(e window.Entry) bool {
+		return !slices.ContainsFunc(d.Run.Compactions, func(c runs.Compaction) bool { return c.Checkpoint == e.ID })
+	}), err
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-func init() { addPage(5, hostsPage) }
-
 // hostsPage returns the page with the hosts of a fleet and the runs on them; false where there is no fleet.
 func hostsPage(s source) (dashboard.Page, bool) {
 	return dashboard.TablesPage("hosts", "Hosts", func(ctx context.Context) ([]*dashboard.Table, error) {

@@ -7,8 +7,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/watch/dashboard"
 )
 
-func init() { addPage(10, mcpPage) }
-
 // mcpPage returns the page with MCP servers and tools by the size of all their results so far.
 func mcpPage(s source) (dashboard.Page, bool) {
 	return dashboard.TablesPage("mcp", "MCP", func(context.Context) ([]*dashboard.Table, error) {

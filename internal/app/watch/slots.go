@@ -1,10 +1,11 @@
-package app
+package watch
 
 import (
 	"context"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/process/holder"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	holders "github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -64,18 +65,18 @@ type SlotProcess struct {
 // Slots lists the runs of this user on this host: first those that hold a claim, oldest
 // first, then those of other users that are seen, then those that wait, in the order of the queue. The
 // list is never nil. With tree each run has its processes.
-func (a *App) Slots(ctx context.Context, tree bool) ([]Slot, error) {
-	ledger, err := a.OpenLedger(a.warnLedger)
+func Slots(ctx context.Context, c *core.Core, tree bool) ([]Slot, error) {
+	ledger, err := c.OpenLedger(func(w admission.Warning) { c.Warn(w.Text) })
 	if err != nil {
 		return nil, err
 	}
-	holders, err := ledger.Holders(ctx)
+	list, err := ledger.Holders(ctx)
 	if err != nil {
 		return nil, err
 	}
-	slots := make([]Slot, 0, len(holders))
+	slots := make([]Slot, 0, len(list))
 	waiting := 0
-	for _, h := range holders {
+	for _, h := range list {
 		s := Slot{
 			Tool: h.Tool, Variant: h.Variant, Project: h.Project, User: h.User, PID: h.Owner.PID, ReservationBytes: h.Reservation, CurrentBytes: h.Current,
 			Since: h.Since, State: h.State, ID: h.ID, Parent: h.Parent, Forced: h.Forced, StaleWhy: h.StaleWhy,
@@ -93,7 +94,7 @@ func (a *App) Slots(ctx context.Context, tree bool) ([]Slot, error) {
 
 // look fills in the processes of a run. One whose claim does not say where they are has none.
 func (s *Slot) look(h admission.Holder, tree bool) {
-	remains, ok := holder.Remains(h)
+	remains, ok := holders.Remains(h)
 	if !ok {
 		return
 	}
@@ -125,15 +126,3 @@ func (s *Slot) look(h admission.Holder, tree bool) {
 		s.Processes = append(s.Processes, p)
 	}
 }
-
-// SweepLedger cleans up what dead owners left: their processes, groups and units, and
-// their claims. What could not be removed is in Swept.Stale, with the reason.
-func (a *App) SweepLedger(ctx context.Context) (admission.Swept, error) {
-	ledger, err := a.OpenLedger(nil) // a failed clean-up is in the result
-	if err != nil {
-		return admission.Swept{}, err
-	}
-	return ledger.Sweep(ctx, holder.Reap)
-}
-
-func (a *App) warnLedger(w admission.Warning) { a.Warn(w.Text) }

@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
@@ -23,8 +24,8 @@ type Raised struct {
 	Note      string      `json:"note,omitempty"`
 }
 
-// Raise is a limit that a run is to have: a memory limit, or another one by its name, By a number more or To one.
-type Raise struct {
+// RaiseOptions name a limit that a run is to have: a memory limit, or another one by its name, By a number more or To one.
+type RaiseOptions struct {
 	Memory limit.Bytes
 	Limit  string
 	By, To float64
@@ -36,11 +37,11 @@ var ErrRaiseInRun = errors.New("this is inside a run, and what is in a run does 
 
 // Raise gives a living run of this user a higher limit. run is its id, the beginning of one, the name of a tool of which one run lives, or
 // "last", the newest one that lives.
-func (a *App) Raise(ctx context.Context, run string, r Raise) (Raised, error) {
-	if f := a.Fence(); f.Inside() {
+func Raise(ctx context.Context, c *core.Core, run string, o RaiseOptions) (Raised, error) {
+	if f := c.Fence(); f.Inside() {
 		return Raised{}, fmt.Errorf("%w (%s)", ErrRaiseInRun, f.Why)
 	}
-	ledger, err := a.OpenLedger(a.warnLedger)
+	ledger, err := c.OpenLedger(func(w admission.Warning) { c.Warn(w.Text) })
 	if err != nil {
 		return Raised{}, err
 	}
@@ -48,8 +49,8 @@ func (a *App) Raise(ctx context.Context, run string, r Raise) (Raised, error) {
 	if err != nil {
 		return Raised{}, err
 	}
-	name := cmp.Or(r.Limit, "memory_max")
-	answer, err := ledger.Ask(ctx, h.ID, admission.Wish{Memory: r.Memory, Limit: r.Limit, By: r.By, To: r.To, Force: r.Force})
+	name := cmp.Or(o.Limit, "memory_max")
+	answer, err := ledger.Ask(ctx, h.ID, admission.Wish{Memory: o.Memory, Limit: o.Limit, By: o.By, To: o.To, Force: o.Force})
 	if err == nil && answer.Refused != "" {
 		err = errors.New(answer.Refused)
 	}
@@ -60,15 +61,15 @@ func (a *App) Raise(ctx context.Context, run string, r Raise) (Raised, error) {
 }
 
 // LivingRuns returns the ids of this user's runs that hold a claim, for shell completion.
-func (a *App) LivingRuns(ctx context.Context) []string {
-	slots, err := a.Slots(ctx, false)
+func LivingRuns(ctx context.Context, c *core.Core) (ids []string) {
+	ledger, err := c.OpenLedger(func(w admission.Warning) { c.Warn(w.Text) })
 	if err != nil {
 		return nil
 	}
-	var ids []string
-	for _, s := range slots {
-		if s.User == "" && s.State == admission.Holding {
-			ids = append(ids, s.ID+"\t"+s.Tool+" in "+s.Project)
+	holders, _ := ledger.Holders(ctx)
+	for _, h := range holders {
+		if h.User == "" && h.State == admission.Holding {
+			ids = append(ids, h.ID+"\t"+h.Tool+" in "+h.Project)
 		}
 	}
 	return ids
