@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -55,40 +56,7 @@ with 125 when nothing could be asked; it says why.`,
 				return fmt.Errorf("--continue goes on with a session; name it with --session")
 			}
 			o.Version, o.Stderr = version(), os.Stderr
-			person := stderrIsTerminal() && !o.Quiet
-			live := term.IsTerminal(int(os.Stdout.Fd())) && !asJSON && !events
-			view := newAskView(cmd.OutOrStdout(), cmd.ErrOrStderr(), live, person)
-			switch {
-			case events:
-				o.Events = func(e agents.Event) { _ = app.WriteJSON(cmd.OutOrStdout(), e, "") }
-				o.Quiet = true
-			case asJSON:
-				o.Quiet = true
-			default:
-				o.Begun, o.Events = view.begin, view.Event
-			}
-			r, err := agents.Ask(cmd.Context(), a, o)
-			if err != nil {
-				return err
-			}
-			switch {
-			case events:
-				err = app.WriteJSON(cmd.OutOrStdout(), struct {
-					Kind string `json:"kind"`
-					agents.AskReport
-				}{"end", r}, "")
-			case asJSON:
-				err = printJSON(cmd.OutOrStdout(), r)
-			default:
-				err = view.end(r)
-			}
-			if err != nil {
-				return err
-			}
-			if status := r.Status(); status != 0 {
-				return &exitError{code: status}
-			}
-			return nil
+			return askAndPrint(cmd, a, o, asJSON, events)
 		},
 	}
 	f := cmd.Flags()
@@ -102,6 +70,38 @@ with 125 when nothing could be asked; it says why.`,
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "only the answer")
 	cmd.MarkFlagsMutuallyExclusive("json", "events")
 	return cmd
+}
+
+// askAndPrint asks, and prints what comes as a person or a program reads it. The error has the exit status where the report tells the rest.
+func askAndPrint(cmd *cobra.Command, a *core.Core, o agents.AskOptions, asJSON, events bool) error {
+	out := cmd.OutOrStdout()
+	view := newAskView(out, cmd.ErrOrStderr(), term.IsTerminal(int(os.Stdout.Fd())) && !asJSON && !events, stderrIsTerminal() && !o.Quiet)
+	end := view.end
+	switch {
+	case events:
+		o.Quiet, o.Events = true, func(e agents.Event) { _ = app.WriteJSON(out, e, "") }
+		end = func(r agents.AskReport) error {
+			return app.WriteJSON(out, struct {
+				Kind string `json:"kind"`
+				agents.AskReport
+			}{"end", r}, "")
+		}
+	case asJSON:
+		o.Quiet, end = true, func(r agents.AskReport) error { return printJSON(out, r) }
+	default:
+		o.Begun, o.Events = view.begin, view.Event
+	}
+	r, err := agents.Ask(cmd.Context(), a, o)
+	if err != nil {
+		return err
+	}
+	if err := end(r); err != nil {
+		return err
+	}
+	if status := r.Status(); status != 0 {
+		return &exitError{code: status}
+	}
+	return nil
 }
 
 // agentFlags adds the flags that say which agent and which model are meant.

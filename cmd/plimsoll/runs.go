@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,10 +23,7 @@ import (
 )
 
 func newRunsCommand(open opener) *cobra.Command {
-	var f watch.Filter
-	var asJSON, follow, cuts bool
-	var since, export string
-	most := 50
+	o := runsFlags{most: 50}
 	cmd := &cobra.Command{
 		Use:   "runs [ID]",
 		Short: "List what ran and what came of it, or look at one run",
@@ -44,75 +42,31 @@ func newRunsCommand(open opener) *cobra.Command {
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			if cuts {
+			if o.cuts {
 				return completeCuts(a), cobra.ShellCompDirectiveNoFileComp
 			}
-			list, _ := watch.List(a, watch.Filter{})
-			ids := []string{"last\tthe newest"}
-			for _, e := range list[:min(len(list), 50)] {
-				ids = append(ids, e.ID+"\t"+app.Printable(e.Tool+" in "+e.Project+", "+e.Outcome))
-			}
-			return ids, cobra.ShellCompDirectiveNoFileComp
+			return completeRuns(a), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := open(cmd)
 			if err != nil {
 				return err
 			}
-			if f.Since, err = sinceOf(since, time.Now()); err != nil {
-				return err
-			}
-			id := strings.Join(args, "")
-			out := cmd.OutOrStdout()
-			switch {
-			case cuts:
-				return showCuts(cmd, a, id, asJSON)
-			case follow && id == "":
-				return fmt.Errorf("--follow needs the run that is to be followed: plimsoll runs last --follow")
-			case f.Outcome != "" && !slices.Contains(watch.Outcomes(), f.Outcome):
-				return fmt.Errorf("--outcome %s: no run comes out so; write one of: %s", app.Printable(f.Outcome), strings.Join(watch.Outcomes(), ", "))
-			case export != "" && export != "json":
-				return fmt.Errorf("--export %s: there is one form, json: one object a line for each run", app.Printable(export))
-			case export != "" && id != "", asJSON && id != "" && !follow:
-				d, err := watch.Show(a, id)
-				if err != nil {
-					return err
-				}
-				return printJSON(out, d)
-			case export != "":
-				lines := json.NewEncoder(out)
-				return watch.Export(a, f, func(d watch.Details) error { return lines.Encode(d) })
-			case follow:
-				return followRun(cmd, a, id, asJSON)
-			case id != "":
-				d, err := watch.Show(a, id)
-				if d.Run == nil {
-					return err
-				}
-				return joinPrinted(printRun(wrapped(plainWriter(out), os.Stdout), d), err)
-			}
-			list, err := watch.ListEverywhere(cmd.Context(), a, f)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(out, list)
-			}
-			return printRuns(plainWriter(out), list, most, time.Now())
+			return o.run(cmd, a, strings.Join(args, ""))
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.Tool, "tool", "", "only runs of this tool")
-	fl.StringVar(&f.Project, "project", "", "only runs in this project")
-	fl.BoolVar(&f.Killed, "killed", false, "only runs that were killed, or of which a process was")
-	fl.StringVar(&f.Outcome, "outcome", "", "only runs that came out so: "+strings.Join(watch.Outcomes(), ", "))
-	fl.StringVar(&since, "since", "", "only runs that ended within this time (90m, 12h, 7d), or since a date (2026-11-24, yesterday)")
-	fl.BoolVar(&f.All, "all", false, "the MCP gateways inside runs too")
-	fl.IntVarP(&most, "lines", "n", most, "how many runs the table has at most; 0 is all")
-	fl.BoolVarP(&follow, "follow", "f", false, "print what happens in the run until it ends")
-	fl.BoolVar(&cuts, "cuts", false, "what was cut from conversations: all, of a run or conversation, or one cut whole")
-	fl.StringVar(&export, "export", "", "write whole runs in this form: json, one object a line")
-	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	fl.StringVar(&o.Tool, "tool", "", "only runs of this tool")
+	fl.StringVar(&o.Project, "project", "", "only runs in this project")
+	fl.BoolVar(&o.Killed, "killed", false, "only runs that were killed, or of which a process was")
+	fl.StringVar(&o.Outcome, "outcome", "", "only runs that came out so: "+strings.Join(watch.Outcomes(), ", "))
+	fl.StringVar(&o.since, "since", "", "only runs that ended within this time (90m, 12h, 7d), or since a date (2026-11-24, yesterday)")
+	fl.BoolVar(&o.All, "all", false, "the MCP gateways inside runs too")
+	fl.IntVarP(&o.most, "lines", "n", o.most, "how many runs the table has at most; 0 is all")
+	fl.BoolVarP(&o.follow, "follow", "f", false, "print what happens in the run until it ends")
+	fl.BoolVar(&o.cuts, "cuts", false, "what was cut from conversations: all, of a run or conversation, or one cut whole")
+	fl.StringVar(&o.export, "export", "", "write whole runs in this form: json, one object a line")
+	fl.BoolVar(&o.json, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(watch.Outcomes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("export", cobra.FixedCompletions([]cobra.Completion{"json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.MarkFlagsMutuallyExclusive("follow", "export", "cuts")
@@ -120,6 +74,67 @@ func newRunsCommand(open opener) *cobra.Command {
 		cmd.MarkFlagsMutuallyExclusive("cuts", filter)
 	}
 	return cmd
+}
+
+// completeRuns returns what completes the ID of a run.
+func completeRuns(a *core.Core) []string {
+	list, _ := watch.List(a, watch.Filter{})
+	ids := []string{"last\tthe newest"}
+	for _, e := range list[:min(len(list), 50)] {
+		ids = append(ids, e.ID+"\t"+app.Printable(e.Tool+" in "+e.Project+", "+e.Outcome))
+	}
+	return ids
+}
+
+// runsFlags are those of plimsoll runs.
+type runsFlags struct {
+	watch.Filter
+	json, follow, cuts bool
+	since, export      string
+	most               int
+}
+
+// run prints what the flags ask for, of all runs, or of one by its ID.
+func (o *runsFlags) run(cmd *cobra.Command, a *core.Core, id string) (err error) {
+	if o.Since, err = sinceOf(o.since, time.Now()); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	switch {
+	case o.cuts:
+		return showCuts(cmd, a, id, o.json)
+	case o.follow && id == "":
+		return errors.New("--follow needs the run that is to be followed: plimsoll runs last --follow")
+	case o.Outcome != "" && !slices.Contains(watch.Outcomes(), o.Outcome):
+		return fmt.Errorf("--outcome %s: no run comes out so; write one of: %s", app.Printable(o.Outcome), strings.Join(watch.Outcomes(), ", "))
+	case o.export != "" && o.export != "json":
+		return fmt.Errorf("--export %s: there is one form, json: one object a line for each run", app.Printable(o.export))
+	case o.export != "" && id != "", o.json && id != "" && !o.follow:
+		d, err := watch.Show(a, id)
+		if err != nil {
+			return err
+		}
+		return printJSON(out, d)
+	case o.export != "":
+		lines := json.NewEncoder(out)
+		return watch.Export(a, o.Filter, func(d watch.Details) error { return lines.Encode(d) })
+	case o.follow:
+		return followRun(cmd, a, id, o.json)
+	case id != "":
+		d, err := watch.Show(a, id)
+		if d.Run == nil {
+			return err
+		}
+		return joinPrinted(printRun(wrapped(plainWriter(out), os.Stdout), d), err)
+	}
+	list, err := watch.ListEverywhere(cmd.Context(), a, o.Filter)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(out, list)
+	}
+	return printRuns(plainWriter(out), list, o.most, time.Now())
 }
 
 // joinPrinted returns the error of printing, else that of what was printed.

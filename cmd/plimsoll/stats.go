@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -20,12 +21,7 @@ import (
 )
 
 func newStatsCommand(open opener) *cobra.Command {
-	var (
-		o               app.StatsOptions
-		asJSON, servers bool
-		forget          forgetting
-	)
-	format := "text"
+	o := statsFlags{format: "text"}
 	cmd := &cobra.Command{
 		Use:   "stats [TOOL [ARG...]]",
 		Short: "Show what runs took, and what the next will be given",
@@ -52,85 +48,25 @@ server, and how much of that reached the client.`,
   plimsoll stats --mcp`,
 		Args: cobra.ArbitraryArgs, // any word but those of the two commands below is a tool
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("forget") == (forget.tool == "") {
-				return errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
+			if err := o.check(cmd, args); err != nil {
+				return err
 			}
-			if (forget.yes || forget.dryRun) && forget.tool == "" {
-				return errors.New("--yes and --dry-run go with --forget TOOL")
-			}
-			if forget.tool != "" && len(args) > 0 {
-				return fmt.Errorf("--forget %s and %s are two tools; name the one to forget", forget.tool, args[0])
-			}
-			write, resources := resourceFormats[format]
-			switch {
-			case format != "text" && format != "json" && !resources:
-				return fmt.Errorf("--format %q is unknown; there are %s", format, strings.Join(statsFormats, ", "))
-			case len(args) > 0 && args[0] == "":
-				return errors.New("the tool's name is empty; name one as in: plimsoll stats claude")
-			case resources && len(args) == 0:
-				return fmt.Errorf("--format %s says what one tool needs; name it as in: plimsoll stats claude --format %s", format, format)
-			case resources && (o.All || o.Project != "" || servers || forget.tool != ""):
-				return fmt.Errorf("--format %s is about the next run in this project: leave --all, --project, --mcp and --forget out", format)
-			case servers && len(args) > 1:
-				return fmt.Errorf("--mcp takes one server, not %d", len(args))
-			}
-			asJSON = asJSON || format == "json"
 			a, err := open(cmd)
 			if err != nil {
 				return err
 			}
-			out := plainWriter(cmd.OutOrStdout())
-			if forget.tool != "" {
-				o.Tool = forget.tool
-				return forget.run(cmd, a, o, asJSON)
-			}
-			if servers {
-				o.Tool = strings.Join(args, "")
-				rows, err := mcp.Stats(a, o.Tool)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), rows)
-				}
-				return printSizes(out, o.Tool, rows)
-			}
-			if len(args) == 0 {
-				stats, err := app.Stats(cmd.Context(), a, o)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), stats)
-				}
-				return printStats(out, "", stats)
-			}
-			if resources { // the next run is here, whatever was elsewhere
-				next, err := run.Predict(a, args...)
-				if err != nil {
-					return err
-				}
-				return write(out, next)
-			}
-			stats, next, err := app.StatsOf(cmd.Context(), a, o, args...)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), stats)
-			}
-			return errors.Join(printStats(out, args[0], stats), printNext(wrapped(out, os.Stdout), next))
+			return o.run(cmd, a, args)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&format, "format", format, strings.Join(statsFormats, ", ")+": the last three are for TOOL's next run here")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.BoolVar(&servers, "mcp", false, "sizes of the results of MCP tools, of the server named or of all")
+	f.StringVar(&o.format, "format", o.format, strings.Join(statsFormats, ", ")+": the last three are for TOOL's next run here")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.servers, "mcp", false, "sizes of the results of MCP tools, of the server named or of all")
 	f.StringVar(&o.Project, "project", "", "directory or key of the project")
 	f.BoolVar(&o.All, "all", false, "every project")
-	f.StringVar(&forget.tool, "forget", "", "remove what is kept of this tool")
-	f.BoolVarP(&forget.yes, "yes", "y", false, "with --forget: do not ask")
-	f.BoolVarP(&forget.dryRun, "dry-run", "n", false, "with --forget: list what would be removed, and remove nothing")
+	f.StringVar(&o.forget.tool, "forget", "", "remove what is kept of this tool")
+	f.BoolVarP(&o.forget.yes, "yes", "y", false, "with --forget: do not ask")
+	f.BoolVarP(&o.forget.dryRun, "dry-run", "n", false, "with --forget: list what would be removed, and remove nothing")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(statsFormats, cobra.ShellCompDirectiveNoFileComp))
 	for _, pair := range [][2]string{
 		{"project", "all"},
@@ -143,6 +79,81 @@ server, and how much of that reached the client.`,
 	}
 	cmd.AddCommand(newStatsExportCommand(open), newStatsImportCommand(open))
 	return cmd
+}
+
+// statsFlags are those of plimsoll stats.
+type statsFlags struct {
+	app.StatsOptions
+	format        string
+	json, servers bool
+	forget        forgetting
+}
+
+// check returns an error for flags and words that do not go together.
+func (o *statsFlags) check(cmd *cobra.Command, args []string) error {
+	_, resources := resourceFormats[o.format]
+	switch {
+	case cmd.Flags().Changed("forget") == (o.forget.tool == ""):
+		return errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
+	case (o.forget.yes || o.forget.dryRun) && o.forget.tool == "":
+		return errors.New("--yes and --dry-run go with --forget TOOL")
+	case o.forget.tool != "" && len(args) > 0:
+		return fmt.Errorf("--forget %s and %s are two tools; name the one to forget", o.forget.tool, args[0])
+	case o.format != "text" && o.format != "json" && !resources:
+		return fmt.Errorf("--format %q is unknown; there are %s", o.format, strings.Join(statsFormats, ", "))
+	case len(args) > 0 && args[0] == "":
+		return errors.New("the tool's name is empty; name one as in: plimsoll stats claude")
+	case resources && len(args) == 0:
+		return fmt.Errorf("--format %s says what one tool needs; name it as in: plimsoll stats claude --format %[1]s", o.format)
+	case resources && (o.All || o.Project != "" || o.servers || o.forget.tool != ""):
+		return fmt.Errorf("--format %s is about the next run in this project: leave --all, --project, --mcp and --forget out", o.format)
+	case o.servers && len(args) > 1:
+		return fmt.Errorf("--mcp takes one server, not %d", len(args))
+	}
+	return nil
+}
+
+// run prints what the flags ask for.
+func (o *statsFlags) run(cmd *cobra.Command, a *core.Core, args []string) error {
+	asJSON := o.json || o.format == "json"
+	out := plainWriter(cmd.OutOrStdout())
+	show := func(v any, text func() error) error {
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), v)
+		}
+		return text()
+	}
+	switch write := resourceFormats[o.format]; {
+	case o.forget.tool != "":
+		o.Tool = o.forget.tool
+		return o.forget.run(cmd, a, o.StatsOptions, asJSON)
+	case o.servers:
+		o.Tool = strings.Join(args, "")
+		rows, err := mcp.Stats(a, o.Tool)
+		if err != nil {
+			return err
+		}
+		return show(rows, func() error { return printSizes(out, o.Tool, rows) })
+	case len(args) == 0:
+		stats, err := app.Stats(cmd.Context(), a, o.StatsOptions)
+		if err != nil {
+			return err
+		}
+		return show(stats, func() error { return printStats(out, "", stats) })
+	case write != nil: // the next run is here, whatever was elsewhere
+		next, err := run.Predict(a, args...)
+		if err != nil {
+			return err
+		}
+		return write(out, next)
+	}
+	stats, next, err := app.StatsOf(cmd.Context(), a, o.StatsOptions, args...)
+	if err != nil {
+		return err
+	}
+	return show(stats, func() error {
+		return errors.Join(printStats(out, args[0], stats), printNext(wrapped(out, os.Stdout), next))
+	})
 }
 
 // statsFormats are the values of --format.
