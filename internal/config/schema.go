@@ -153,7 +153,7 @@ var resourceKeys = []*Key{
 	{
 		Name: "enforcement", Type: TypeChoice, Default: "best-effort", Choices: []string{"off", "best-effort", "required"},
 		Aliases: []Alias{{Name: "enforcement_mode"}}, PerTool: true, Project: ProjectStricter,
-		Doc: "When the kernel cannot hold the memory limit: only measure, warn and go on, or refuse to start.",
+		Doc:  "When the kernel cannot hold the memory limit: only measure, warn and go on, or refuse to start.",
 		Flag: "enforcement", Usage: "required, best-effort or off: what to do without kernel enforcement",
 		set: func(s *Settings, v any) { s.Enforcement = Enforcement(v.(string)) },
 	},

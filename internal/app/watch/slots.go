@@ -2,10 +2,12 @@ package watch
 
 import (
 	"context"
+	_ "embed" // the page's script
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	holders "github.com/plimsoll/plimsoll/internal/process/holder"
+	"github.com/plimsoll/plimsoll/internal/watch/dashboard"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -125,4 +127,15 @@ func (s *Slot) look(h admission.Holder, tree bool) {
 		}
 		s.Processes = append(s.Processes, p)
 	}
+}
+
+//go:embed pages/ledger.js
+var ledgerScript []byte
+
+// ledgerPage returns the page with the runs that hold memory and slots, with their processes, and those that wait.
+func ledgerPage(s source) (dashboard.Page, bool) {
+	return dashboard.Page{
+		Name: "ledger", Title: "Who holds memory", Script: ledgerScript,
+		Data: func(ctx context.Context) (any, error) { return Slots(ctx, s.core, true) },
+	}, true
 }

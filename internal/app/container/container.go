@@ -1,17 +1,30 @@
+// Package container does for an image without a shell and without curl what it cannot do itself: it asks the daemon beside it for its
+// health, and puts a copy of this program into a volume, from where another image runs it.
+//
+//	err := container.Health(ctx, c, container.HealthOptions{})
+//	path, err := container.CopyTo("/plimsoll-bin")
+//
+// Both are for the probes and the init containers of a pod, and for a container's HEALTHCHECK; docs/kubernetes.md shows them at
+// work. They keep no state and may be called from any goroutine.
 package container
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/listen"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 // HealthTimeout is the time in which a daemon has to answer by default: a probe of Kubernetes gives up after a second by
@@ -96,4 +109,38 @@ func where(c *core.Core, from string) (addr string, secure bool, err error) {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	return net.JoinHostPort(u.Hostname(), port), u.Scheme == "https", nil
+}
+
+// CopyTo puts a copy of this program into a directory, under its name there, plimsoll, for everybody to read and run. It appears whole
+// or not at all. The result is its path.
+func CopyTo(dir string) (string, error) {
+	own, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program's own file: %w", err)
+	}
+	program, err := os.Open(own)
+	if err != nil {
+		return "", fmt.Errorf("read this program's own file: %w", err)
+	}
+	defer program.Close()
+	root, name, err := config.OpenFolder(filepath.Join(dir, "plimsoll"))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("copy plimsoll to %s: there is no such directory; mount the volume there", dir)
+		}
+		return "", fmt.Errorf("copy plimsoll to %s: %w; name a directory that this user may write to", dir, err)
+	}
+	defer root.Close()
+	if filepath.Ext(own) == ".exe" {
+		name += ".exe"
+	}
+	// The volume of a pod is gone with the machine.
+	to := atomicfile.Replacement{Root: root, Name: name, Perm: 0o755, Kept: atomicfile.Volatile}
+	if err := to.Stream(func(w io.Writer) error { _, err := io.Copy(w, program); return err }); err != nil {
+		return "", fmt.Errorf("copy plimsoll to %s: %w; the directory must be one that this user may write to, with room for the program", dir, err)
+	}
+	if err := root.Chmod(name, 0o755); err != nil { // whatever the umask left of it
+		return "", fmt.Errorf("let everybody run %s: %w", filepath.Join(dir, name), err)
+	}
+	return filepath.Join(dir, name), nil
 }

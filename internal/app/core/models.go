@@ -3,14 +3,18 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/fleet"
 	"github.com/plimsoll/plimsoll/internal/fleet/budgets"
 	"github.com/plimsoll/plimsoll/internal/spend"
+	"github.com/plimsoll/plimsoll/window/models"
 )
 
 // OpenBook returns the book of the budgets for a project, by its key; nil where [budget] bounds nothing. With a fleet they are those of all
@@ -56,4 +60,45 @@ func ThroughProxy(url string) bool {
 	outer := os.Getenv(ProxyName)
 	token := outer[strings.LastIndexByte(outer, '/')+1:] // the proxy may have two addresses
 	return token != "" && strings.Contains(url, "/"+token+"/")
+}
+
+// PriceOf returns the price of a model at an upstream, false where it is not known.
+type PriceOf func(upstream, model string) (models.Price, bool)
+
+// Prices returns a function that returns the price of a model at an upstream: what the person has written in [models."NAME"], with or without
+// the part of the name before the last slash, else what the catalogue has; false where neither has one. A price is never guessed.
+func Prices(l *config.Loaded) PriceOf {
+	written := slices.DeleteFunc(l.Models(), func(m config.ModelLimits) bool { return m.ModelPrices == (config.ModelPrices{}) })
+	return func(upstream, model string) (models.Price, bool) {
+		for _, name := range []string{model, model[strings.LastIndexByte(model, '/')+1:]} {
+			for i := range written {
+				if m := &written[i]; strings.EqualFold(m.Name, name) {
+					return models.Price{Rate: models.Rate{Input: m.Input, Output: m.ModelPrices.Output, CacheRead: m.Cached}, Source: models.SourceConfig}, true
+				}
+			}
+		}
+		return models.LookupPrice(upstream, model)
+	}
+}
+
+// Overrides returns the windows that the user has set.
+func Overrides(w config.WindowSettings) models.Overrides {
+	o := models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
+	for _, m := range w.Models {
+		if o.ByModel == nil {
+			o.ByModel = map[string]models.ModelOverride{}
+		}
+		o.ByModel[strings.ToLower(m.Name)] = models.ModelOverride{Context: m.Context, Output: m.Output}
+	}
+	return o
+}
+
+// OnLoopback reports whether an address is of this machine, where nobody listens on the way.
+func OnLoopback(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
