@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
@@ -17,9 +19,9 @@ import (
 
 func newMCPCommand() *cobra.Command {
 	var o mcp.MCPOptions
-	var maxOutput, allow, deny string
-	var inRun string
-	var readOnly, events bool
+	served := servedFlags{o: &o}
+	var allow, deny string
+	var readOnly bool
 	cmd := &cobra.Command{
 		Use:   "mcp [flags] -- SERVER [ARG...]",
 		Short: "Stand in front of an MCP server: no result floods the agent",
@@ -36,16 +38,11 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 		// The -- before the command may be left out: some clients take it away.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if inRun != "" {
-				if err := run.EnterRun(inRun); err != nil {
-					return err
-				}
-			}
 			var flags []config.Flag
 			for _, f := range []struct {
 				name, key string
 				value     *string
-			}{{"max-output", "mcp.max_output", &maxOutput}, {"allow", "mcp.allow", &allow}, {"deny", "mcp.deny", &deny}} {
+			}{{"allow", "mcp.allow", &allow}, {"deny", "mcp.deny", &deny}} {
 				if cmd.Flags().Changed(f.name) {
 					flags = append(flags, config.Flag{Name: "--" + f.name, Key: f.key, Value: *f.value})
 				}
@@ -53,17 +50,11 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 			if cmd.Flags().Changed("read-only") {
 				flags = append(flags, config.Flag{Name: "--read-only", Key: "mcp.read_only", Value: fmt.Sprint(readOnly)})
 			}
-			a, err := openApp(cmd, flags)
+			a, err := served.open(cmd, flags)
 			if err != nil {
 				return err
 			}
-			o.Command, o.Stdin, o.Stdout, o.Stderr = args, os.Stdin, os.Stdout, os.Stderr
-			if events {
-				if o.Listen == "" {
-					return fmt.Errorf("--events needs --listen: without it standard output is the client's")
-				}
-				o.Events = cmd.OutOrStdout()
-			}
+			o.Command = args
 			return mcp.Serve(cmd.Context(), a, o)
 		},
 	}
@@ -74,19 +65,60 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 	f.StringVar(&o.Server, "server", "", "name of a server in [mcp.servers]")
 	f.StringVar(&o.Name, "name", "", "what the server is called in statistics and in [mcp.servers.NAME] (default: from the command)")
 	f.StringArrayVar(&o.Headers, "header", nil, "NAME=VARIABLE: send this header to --url with that variable's value; may be repeated")
-	f.StringVar(&o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
-	f.StringVar(&o.ReadyFile, "ready-file", "", "write the endpoint's URL into this file when ready, remove it at the end")
-	f.StringVar(&maxOutput, "max-output", "", "largest text of a result that is not paged, as 20K (default: by the client, 10K for one not known)")
 	f.StringVar(&allow, "allow", "", "tools that may be used, as 'list_*,get_*' (default: all)")
 	f.StringVar(&deny, "deny", "", "tools that may not be used, as 'delete_*'")
 	f.BoolVar(&readOnly, "read-only", false, "only tools that say of themselves that they change nothing")
-	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
-	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
-	f.StringVar(&inRun, "in-run", "", "file that plimsoll run has written for the gateways within it")
-	_ = f.MarkHidden("in-run")
+	served.add(cmd)
+	served.addInRun(cmd)
 	f.SetInterspersed(false) // what follows the command is the server's
 	cmd.AddCommand(newMCPWrapCommand(), newMCPArgoCDCommand(), newMCPMemoryCommand(), newMCPRunsCommand())
 	return cmd
+}
+
+// servedFlags are those of every MCP server of Plimsoll: how clients come to it, and how large a result may be.
+type servedFlags struct {
+	o                *mcp.MCPOptions
+	maxOutput, inRun string
+	events           bool
+}
+
+func (s *servedFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
+	f.StringVar(&s.o.ReadyFile, "ready-file", "", "write the endpoint's URL into this file when ready, remove it at the end")
+	f.StringVar(&s.maxOutput, "max-output", "", "largest text of a result that is not paged, as 20K (default: by the client, 10K for one not known)")
+	f.BoolVar(&s.events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
+	f.BoolVarP(&s.o.Quiet, "quiet", "q", false, "do not say where it listens")
+}
+
+// addInRun adds the flag by which a run tells a server in it where it is.
+func (s *servedFlags) addInRun(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.inRun, "in-run", "", "file that plimsoll run has written for the gateways within it")
+	_ = cmd.Flags().MarkHidden("in-run")
+}
+
+// open loads the configuration with the flags, and gives the server the streams of this process.
+func (s *servedFlags) open(cmd *cobra.Command, flags []config.Flag) (*core.Core, error) {
+	if s.inRun != "" {
+		if err := run.EnterRun(s.inRun); err != nil {
+			return nil, err
+		}
+	}
+	if cmd.Flags().Changed("max-output") {
+		flags = append(flags, config.Flag{Name: "--max-output", Key: "mcp.max_output", Value: s.maxOutput})
+	}
+	a, err := openApp(cmd, flags)
+	if err != nil {
+		return nil, err
+	}
+	s.o.Stdin, s.o.Stdout, s.o.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if s.events {
+		if s.o.Listen == "" {
+			return nil, errors.New("--events needs --listen: without it standard output is the client's")
+		}
+		s.o.Events = cmd.OutOrStdout()
+	}
+	return a, nil
 }
 
 func newMCPWrapCommand() *cobra.Command {
@@ -161,8 +193,7 @@ func printWrap(w io.Writer, r mcp.WrapResult, undo bool, width int) error {
 
 func newMCPMemoryCommand() *cobra.Command {
 	var o mcp.MemoryOptions
-	var maxOutput, inRun string
-	var events bool
+	served := servedFlags{o: &o.MCPOptions}
 	cmd := &cobra.Command{
 		Use:   "memory",
 		Short: "The MCP server of the memory: search it, note things down",
@@ -176,39 +207,19 @@ It writes into the namespace of the project of the working directory, and finds 
   claude mcp add memory -- plimsoll mcp memory`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if inRun != "" {
-				if err := run.EnterRun(inRun); err != nil {
-					return err
-				}
-			}
-			var flags []config.Flag
-			if cmd.Flags().Changed("max-output") {
-				flags = append(flags, config.Flag{Name: "--max-output", Key: "mcp.max_output", Value: maxOutput})
-			}
-			a, err := openApp(cmd, flags)
+			a, err := served.open(cmd, nil)
 			if err != nil {
 				return err
 			}
-			o.Version, o.Stdin, o.Stdout, o.Stderr = version(), os.Stdin, os.Stdout, os.Stderr
-			if events {
-				if o.Listen == "" {
-					return fmt.Errorf("--events needs --listen: without it standard output is the client's")
-				}
-				o.Events = cmd.OutOrStdout()
-			}
+			o.Version = version()
 			return mcp.ServeMemory(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.ReadOnly, "read-only", false, "only the tools that change nothing")
 	f.StringVar(&o.Namespace, "namespace", "", "where it writes, and finds beside what is the user's: project/ID, agent/NAME or user (default: this directory's project)")
-	f.StringVar(&inRun, "in-run", "", "file that plimsoll run has written for the gateways within it")
-	_ = f.MarkHidden("in-run")
-	f.StringVar(&o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
-	f.StringVar(&o.ReadyFile, "ready-file", "", "write the endpoint's URL into this file when ready, remove it at the end")
-	f.StringVar(&maxOutput, "max-output", "", "largest text of a result that is not paged, as 20K (default: by the client, 10K for one not known)")
-	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
-	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
+	served.add(cmd)
+	served.addInRun(cmd)
 	return cmd
 }
 

@@ -71,9 +71,9 @@ func Load(o Options) (*Loaded, error) {
 		o.CPUs = runtime.NumCPU()
 	}
 	if o.Dirs == nil {
-		o.Dirs = new(NewDirs(getenvOf(o.Environ)))
+		o.Dirs = new(NewDirs(Getenv(o.Environ)))
 	}
-	l := &Loaded{cpus: o.CPUs, dir: o.Dir, path: getenvOf(o.Environ)("PATH"), names: map[string]string{}}
+	l := &Loaded{cpus: o.CPUs, dir: o.Dir, path: Getenv(o.Environ)("PATH"), names: map[string]string{}}
 	if l.dir == "" {
 		// Without a working directory (it was deleted) there is no project file either.
 		l.dir, _ = os.Getwd()
@@ -88,7 +88,7 @@ func Load(o Options) (*Loaded, error) {
 		if l.UserFile, err = l.file(user, OriginUser, &probs); err != nil {
 			return nil, err
 		}
-		if l.UserFile == "" && getenvOf(o.Environ)("PLIMSOLL_CONFIG") != "" {
+		if l.UserFile == "" && Getenv(o.Environ)("PLIMSOLL_CONFIG") != "" {
 			warn(Problem{
 				Where: Source{Origin: OriginEnvironment, Name: "PLIMSOLL_CONFIG"},
 				What:  "file " + user + " does not exist, so the built-in defaults count", Fix: "plimsoll config init writes it",
@@ -291,8 +291,8 @@ func planted(dir string, file fs.FileInfo) bool {
 	return err != nil || owner != os.Getuid() && owner != 0
 }
 
-// getenvOf returns a function like os.Getenv for a list of variables. Of several equal names the last counts, as in exec.
-func getenvOf(environ []string) func(string) string {
+// Getenv returns a function like os.Getenv for a list of variables. Of several equal names the last counts, as in exec.
+func Getenv(environ []string) func(string) string {
 	return func(name string) string {
 		for _, pair := range slices.Backward(environ) {
 			if len(pair) > len(name) && pair[len(name)] == '=' && pair[:len(name)] == name {

@@ -379,6 +379,23 @@ func tableNames() []string {
 	return out
 }
 
+// keyNamed returns the key with a name in a list; nil if there is none.
+func keyNamed(list []*Key, name string) *Key {
+	if i := slices.IndexFunc(list, func(k *Key) bool { return k.Name == name }); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// namesOf returns the names of keys.
+func namesOf(list []*Key) []string {
+	names := make([]string, len(list))
+	for i, k := range list {
+		names[i] = k.Name
+	}
+	return names
+}
+
 // lookup returns the key of a table with a name or an alias, and the name that matched; nil if there is none. With tool only keys count
 // that may be set for one tool.
 func lookup(table, name string, tool bool) (*Key, Alias) {

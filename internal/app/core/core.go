@@ -56,24 +56,12 @@ func New(o Options) (*Core, error) {
 	if environ == nil {
 		environ = os.Environ()
 	}
-	dirs := config.NewDirs(Getenv(environ))
+	dirs := config.NewDirs(config.Getenv(environ))
 	loaded, err := config.Load(config.Options{Environ: environ, Dir: o.Dir, Dirs: &dirs, Flags: o.Flags})
 	if err != nil {
 		return nil, err
 	}
 	return &Core{Dirs: dirs, Config: loaded, warn: o.Warn, fleet: &atomic.Pointer[fleet.Fleet]{}}, nil
-}
-
-// Getenv looks names up in an environment; the last entry counts, as for execve(2).
-func Getenv(environ []string) func(name string) string {
-	return func(name string) string {
-		for i := len(environ) - 1; i >= 0; i-- {
-			if e := environ[i]; len(e) > len(name) && e[len(name)] == '=' && e[:len(name)] == name {
-				return e[len(name)+1:]
-			}
-		}
-		return ""
-	}
 }
 
 // Warn passes on a warning that stops nothing.

@@ -70,7 +70,7 @@ func (l *launcher) environ() []string {
 // Launch implements mcpclient.StdioOptions.Launch.
 func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 	environ := l.environ()
-	path, err := lookPath(l.server.Command[0], l.server.Dir, core.Getenv(environ)("PATH"))
+	path, err := lookPath(l.server.Command[0], l.server.Dir, config.Getenv(environ)("PATH"))
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func Serve(ctx context.Context, app *core.Core, o MCPOptions) (err error) {
 		return err
 	}
 	if len(server.Command) > 0 { // said at once, where the client shows it, and not at each request
-		if _, err := lookPath(server.Command[0], server.Dir, core.Getenv(append(os.Environ(), server.Env...))("PATH")); err != nil {
+		if _, err := lookPath(server.Command[0], server.Dir, config.Getenv(append(os.Environ(), server.Env...))("PATH")); err != nil {
 			return err
 		}
 	}

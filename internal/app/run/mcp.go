@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
@@ -161,7 +160,7 @@ var runVariables = []string{"PLIMSOLL_STATE_DIR", "PLIMSOLL_CACHE_DIR", "PLIMSOL
 func writeRunEnv(file, run string, environ []string) error {
 	var text strings.Builder
 	text.WriteString(sandbox.CookieName + "=" + run + "\n")
-	get := core.Getenv(environ)
+	get := config.Getenv(environ)
 	for _, name := range runVariables {
 		if value := get(name); value != "" && !strings.ContainsAny(value, "\n\r") {
 			text.WriteString(name + "=" + value + "\n")

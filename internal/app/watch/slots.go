@@ -86,28 +86,33 @@ func Slots(ctx context.Context, c *core.Core, tree bool) ([]Slot, error) {
 		if h.State == admission.Waiting {
 			waiting++
 			s.Position = waiting
-		} else if h.User == "" {
-			s.look(h, tree)
 		}
+		s.look(h, tree)
 		slots = append(slots, s)
 	}
 	return slots, nil
 }
 
-// look fills in the processes of a run. One whose claim does not say where they are has none.
-func (s *Slot) look(h admission.Holder, tree bool) {
+// Family returns the processes of a run of this user that was admitted; none where its claim does not say where they are.
+func Family(h admission.Holder) (_ []sandbox.Member, ok bool) {
+	if h.User != "" || h.State == admission.Waiting {
+		return nil, false
+	}
 	remains, ok := holders.Remains(h)
 	if !ok {
-		return
+		return nil, false
 	}
 	supervisor := h.Owner.PID
 	if h.State == admission.Stale {
 		supervisor = 0
 	}
 	family, err := sandbox.Family(remains, supervisor)
-	if err != nil {
-		return
-	}
+	return family, err == nil
+}
+
+// look fills in the processes of a run.
+func (s *Slot) look(h admission.Holder, tree bool) {
+	family, _ := Family(h)
 	for _, m := range family {
 		if m.Orphan {
 			s.Orphans++

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/process/holder"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/spend"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
@@ -128,19 +128,8 @@ func cpuOf(seen []runs.Sample, since time.Duration) float64 {
 // readProcesses counts the processes and orphans of a run in its row, and with tree lists them. A run whose claim does not say where they
 // are has none.
 func readProcesses(r *Row, h admission.Holder, tree bool) {
-	if h.User != "" || h.State == admission.Waiting {
-		return
-	}
-	remains, ok := holder.Remains(h)
+	family, ok := watch.Family(h)
 	if !ok {
-		return
-	}
-	supervisor := h.Owner.PID
-	if h.State == admission.Stale {
-		supervisor = 0
-	}
-	family, err := sandbox.Family(remains, supervisor)
-	if err != nil {
 		return
 	}
 	r.Processes = len(family)
