@@ -4,7 +4,7 @@
 //	err := daemon.Run(ctx, app, daemon.Options{Stderr: os.Stderr}) // until ctx ends
 //
 // It opens each plane with one journal, and closes them in reverse order: tasks end before the tools
-// that they use, and streams before the listener. The package is tested through app.Serve and by e2e.
+// that they use, and streams before the listener. The package is tested by the tests of package app and by e2e.
 package daemon
 
 import (

@@ -8,7 +8,7 @@
 //	})
 //
 // [Transport] is the other direction: which certificate authorities count on the way to an upstream.
-// Functions keep no state. But for the order in which it says that it is ready, the package is tested through app.Serve, the scripts in
+// Functions keep no state. But for the order in which it says that it is ready, the package is tested through daemon.Run, the scripts in
 // cmd/plimsoll/testdata and e2e.
 package listen
 

@@ -7,7 +7,7 @@
 //
 // A part that can't be opened (a state directory that is not ours) is said and left out: the proxy
 // works without it. A [Plane] is safe for concurrent use; it is closed once. The package is tested by
-// its own tests, through app.Serve and by e2e.
+// its own tests, through daemon.Run and by e2e.
 package window
 
 import (
