@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/listen"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -27,7 +29,7 @@ func newAgentCommand() *cobra.Command {
 }
 
 func newAgentServeCommand() *cobra.Command {
-	var o app.AgentServeOptions
+	var o agents.ServeOptions
 	var events bool
 	cmd := &cobra.Command{
 		Use:   "serve [NAME...]",
@@ -41,7 +43,7 @@ plimsoll serve does the same beside its gateways.`,
   plimsoll run -- plimsoll agent serve reviewer --listen 127.0.0.1:7100`,
 		ValidArgsFunction: completeAgents,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.Service, err = app.TakeService(); err != nil {
+			if o.Service, err = listen.TakeService(); err != nil {
 				return err
 			}
 			a, err := openApp(cmd, nil)
@@ -53,7 +55,7 @@ plimsoll serve does the same beside its gateways.`,
 			if events {
 				o.Events = cmd.OutOrStdout()
 			}
-			return a.ServeAgents(cmd.Context(), o)
+			return agents.Serve(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -77,7 +79,7 @@ func newAgentListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := a.AgentList()
+			list, err := agents.List(a)
 			if err != nil {
 				return err
 			}
@@ -144,9 +146,9 @@ func newAgentSessionsCommand() *cobra.Command {
 			}
 			name := strings.Join(args, "")
 			if cmd.Flags().Changed("remove") {
-				return a.RemoveAgentSession(cmd.Context(), name, remove)
+				return agents.RemoveSession(cmd.Context(), a, name, remove)
 			}
-			list, err := a.AgentSessions(name)
+			list, err := agents.Sessions(a, name)
 			if err != nil {
 				return err
 			}

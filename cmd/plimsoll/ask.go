@@ -10,11 +10,13 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newAskCommand() *cobra.Command {
-	var o app.AskOptions
+	var o agents.AskOptions
 	var asJSON, events bool
 	cmd := &cobra.Command{
 		Use:   "ask [flags] QUESTION",
@@ -54,40 +56,7 @@ with 125 when nothing could be asked; it says why.`,
 				return fmt.Errorf("--continue goes on with a session; name it with --session")
 			}
 			o.Version, o.Stderr = version(), os.Stderr
-			person := stderrIsTerminal() && !o.Quiet
-			live := term.IsTerminal(int(os.Stdout.Fd())) && !asJSON && !events
-			view := newAskView(cmd.OutOrStdout(), cmd.ErrOrStderr(), live, person)
-			switch {
-			case events:
-				o.Events = func(e app.AgentEvent) { _ = app.WriteJSON(cmd.OutOrStdout(), e, "") }
-				o.Quiet = true
-			case asJSON:
-				o.Quiet = true
-			default:
-				o.Begun, o.Events = view.begin, view.Event
-			}
-			r, err := a.Ask(cmd.Context(), o)
-			if err != nil {
-				return err
-			}
-			switch {
-			case events:
-				err = app.WriteJSON(cmd.OutOrStdout(), struct {
-					Kind string `json:"kind"`
-					app.AskReport
-				}{"end", r}, "")
-			case asJSON:
-				err = printJSON(cmd.OutOrStdout(), r)
-			default:
-				err = view.end(r)
-			}
-			if err != nil {
-				return err
-			}
-			if status := r.Status(); status != 0 {
-				return &exitError{code: status}
-			}
-			return nil
+			return askAndPrint(cmd, a, o, asJSON, events)
 		},
 	}
 	f := cmd.Flags()
@@ -103,8 +72,40 @@ with 125 when nothing could be asked; it says why.`,
 	return cmd
 }
 
+// askAndPrint asks, and prints what comes as a person or a program reads it. The error has the exit status where the report tells the rest.
+func askAndPrint(cmd *cobra.Command, a *core.Core, o agents.AskOptions, asJSON, events bool) error {
+	out := cmd.OutOrStdout()
+	view := newAskView(out, cmd.ErrOrStderr(), term.IsTerminal(int(os.Stdout.Fd())) && !asJSON && !events, stderrIsTerminal() && !o.Quiet)
+	end := view.end
+	switch {
+	case events:
+		o.Quiet, o.Events = true, func(e agents.Event) { _ = app.WriteJSON(out, e, "") }
+		end = func(r agents.AskReport) error {
+			return app.WriteJSON(out, struct {
+				Kind string `json:"kind"`
+				agents.AskReport
+			}{"end", r}, "")
+		}
+	case asJSON:
+		o.Quiet, end = true, func(r agents.AskReport) error { return printJSON(out, r) }
+	default:
+		o.Begun, o.Events = view.begin, view.Event
+	}
+	r, err := agents.Ask(cmd.Context(), a, o)
+	if err != nil {
+		return err
+	}
+	if err := end(r); err != nil {
+		return err
+	}
+	if status := r.Status(); status != 0 {
+		return &exitError{code: status}
+	}
+	return nil
+}
+
 // agentFlags adds the flags that say which agent and which model are meant.
-func agentFlags(cmd *cobra.Command, o *app.AgentOptions) {
+func agentFlags(cmd *cobra.Command, o *agents.AgentOptions) {
 	f := cmd.Flags()
 	if f.Lookup("agent") == nil && cmd.Name() == "ask" {
 		f.StringVar(&o.Name, "agent", "", "which agent to ask: one of [agents], or argocd (default: yours, if you have one)")
@@ -112,11 +113,11 @@ func agentFlags(cmd *cobra.Command, o *app.AgentOptions) {
 	}
 	f.StringVar(&o.Model, "model", "", "NAME or PROVIDER/NAME in the place of the configured model (ollama/…, openrouter/…, gemini-…); standin is the one that needs no key")
 	f.StringVar(&o.BaseURL, "base-url", "", "ask the model at this address (https://HOST/v1), with the key in the environment")
-	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(append([]cobra.Completion{app.StandinModel}, app.ModelServices()...), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(append([]cobra.Completion{agents.StandinModel}, agents.Services()...), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 }
 
 // mcpFlags adds the flags that give an agent more tools.
-func mcpFlags(cmd *cobra.Command, o *app.AgentOptions) {
+func mcpFlags(cmd *cobra.Command, o *agents.AgentOptions) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.MCP, "mcp", nil, "command of an MCP server whose tools the agent may use too, in quotes; no shell runs it (may be repeated)")
 	f.StringArrayVar(&o.MCPConfig, "mcp-config", nil, "file of a client (.mcp.json, ~/.codex/config.toml …) whose MCP servers the agent may use too (may be repeated)")
@@ -128,7 +129,7 @@ func completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cob
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	list, err := a.AgentList()
+	list, err := agents.List(a)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -162,4 +163,69 @@ func question(args []string, in io.Reader) (string, error) {
 		words = append(words, string(text))
 	}
 	return strings.TrimSpace(strings.Join(words, " ")), nil
+}
+
+func newChatCommand() *cobra.Command {
+	var o agents.ChatOptions
+	cmd := &cobra.Command{
+		Use:   "chat [AGENT]",
+		Short: "Talk with an agent on the terminal",
+		Long: `Opens one of the agents of [agents], the built-in one for Argo CD, or a model without tools where neither is
+configured, and talks with it: each line is a question, and the answer appears as it is written. Which model
+is asked, and with what tools, is said as for plimsoll ask.
+
+  Enter   sends; Ctrl-J or Alt-Enter begins a new line
+  """     on a line of its own begins and ends a text of several lines; a paste is one text, and a line that ends in \ goes on in the next
+  Ctrl-C  stops the answer and not the chat; twice, or Ctrl-D, ends it
+
+  /tools   what the agent may call
+  /window  what is in the window, and what it took so far
+  /save    [FILE] writes the conversation down, in Markdown
+  /clear   begin anew
+  /help    this list
+  /quit    end
+
+Conversations are kept under the name that is said at the end: --session NAME goes on with one, --continue with
+the last one, and --private keeps nothing. plimsoll agent sessions lists them.
+
+Without a terminal the questions are the lines of standard input, and only answers go to standard output.
+Exits with 0; without a terminal with 1 when a question had no answer; with 128+N when signal N ended it.`,
+		Example: `  plimsoll chat
+  plimsoll chat --model ollama/qwen3
+  plimsoll chat reviewer --continue
+  plimsoll chat --mcp "npx -y @modelcontextprotocol/server-filesystem ."
+  plimsoll chat --mcp-config .mcp.json
+  PLIMSOLL_MCP_ARGOCD_SIMULATOR=on plimsoll chat --model standin`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := openApp(cmd, nil)
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				o.Name = args[0]
+			}
+			if cmd.Flags().Changed("max-steps") && o.MaxSteps < 1 {
+				return fmt.Errorf("--max-steps %d: write a number from 1 on", o.MaxSteps)
+			}
+			o.Version, o.Stderr = version(), os.Stderr
+			stderr := cmd.ErrOrStderr()
+			view := newAskView(cmd.OutOrStdout(), stderr, term.IsTerminal(int(os.Stdout.Fd())), stderrIsTerminal() && !o.Quiet)
+			status, err := agents.Talk(cmd.Context(), a, agents.TalkOptions{ChatOptions: o, In: os.Stdin, Terminal: os.Stderr, Out: plainWriter(stderr), View: view})
+			if err == nil && status != 0 {
+				return &exitError{code: status}
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	agentFlags(cmd, &o.AgentOptions)
+	mcpFlags(cmd, &o.AgentOptions)
+	f.StringVar(&o.Session, "session", "", "go on with the conversation of this name, or begin it")
+	f.BoolVarP(&o.Existing, "continue", "c", false, "go on with the conversation used last; with --session, fail when it does not exist")
+	f.BoolVar(&o.Private, "private", false, "keep nothing of what is said")
+	f.IntVar(&o.MaxSteps, "max-steps", 0, "most requests to the model for one question (default: of the agent, 20)")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "only questions and answers")
+	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -28,7 +29,7 @@ func newAskView(out, err io.Writer, live, person bool) *askView {
 	return &askView{out: plainWriter(out), err: plainWriter(err), live: live, person: person}
 }
 
-func (v *askView) begin(who app.AskedAgent) {
+func (v *askView) begin(who agents.AskedAgent) {
 	if who.Standin {
 		fmt.Fprintf(v.err, "plimsoll: %s is asked of %s: it goes by keywords\n", who.Agent, who.Model)
 	} else if v.person {
@@ -58,7 +59,7 @@ func (v *askView) Close() {
 	}
 }
 
-func (v *askView) Event(e app.AgentEvent) {
+func (v *askView) Event(e agents.Event) {
 	switch e.Kind {
 	case "queued":
 		v.Note("  waiting: %s", e.Text)
@@ -93,7 +94,7 @@ func (v *askView) Event(e app.AgentEvent) {
 	}
 }
 
-func resultNote(e app.AgentEvent) string {
+func resultNote(e agents.Event) string {
 	name, text := "", ""
 	if e.Call != nil {
 		name = e.Call.Name
@@ -127,7 +128,7 @@ func shortArguments(s string) string {
 }
 
 // end shows how a question ended, and what it took.
-func (v *askView) end(r app.AskReport) error {
+func (v *askView) end(r agents.AskReport) error {
 	if err := v.Show(r); err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (v *askView) end(r app.AskReport) error {
 }
 
 // Show prints the answer where it was not shown as it came, and why there is none.
-func (v *askView) Show(r app.AskReport) error {
+func (v *askView) Show(r agents.AskReport) error {
 	v.Close()
 	if !v.live && r.Answer != "" {
 		if _, err := fmt.Fprintln(v.out, strings.TrimRight(r.Answer, "\n")); err != nil {

@@ -10,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/remember"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
@@ -212,7 +213,7 @@ func newConfigCheckCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if p, ok := app.DistrustedEstimate(s); !ok {
+				if p, ok := run.DistrustedEstimate(s); !ok {
 					wrong = true
 					s.Warnings = append(s.Warnings, p)
 				}
@@ -233,7 +234,7 @@ func newConfigCheckCommand() *cobra.Command {
 				return &exitError{1}
 			}
 			if s, err := loaded.For(""); err == nil {
-				fmt.Fprintln(out, "memory: "+app.MemoryWords(s))
+				fmt.Fprintln(out, "memory: "+remember.Reach{}.Words(s))
 			}
 			if loaded.UserFile == "" && loaded.ProjectFile == "" {
 				fmt.Fprintln(out, "no configuration file; the built-in defaults count (plimsoll config init writes a file)")

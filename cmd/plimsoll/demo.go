@@ -10,10 +10,12 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/demo"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 )
 
 func newDemoCommand() *cobra.Command {
-	cmd := demoCommand(app.DemoOptions{}, &cobra.Command{
+	cmd := demoCommand(demo.Options{}, &cobra.Command{
 		Use:   "demo",
 		Short: "See what Plimsoll does: no key, no network, nothing to set up",
 		Long: `Starts a stand-in for a model that goes by keywords, and an agent under a real "plimsoll run": in a sandbox,
@@ -28,7 +30,7 @@ With a key of a model in the environment it asks, on a terminal, whether to use 
   plimsoll demo --model anthropic/claude-sonnet-5
   plimsoll demo argocd`,
 	})
-	cmd.AddCommand(demoCommand(app.DemoOptions{ArgoCD: true}, &cobra.Command{
+	cmd.AddCommand(demoCommand(demo.Options{ArgoCD: true}, &cobra.Command{
 		Use:   "argocd",
 		Short: "The same with the agent for Argo CD, on a simulated one",
 		Long: `Starts a simulated Argo CD with 819 applications, and under "plimsoll run" the agent for Argo CD: a large list, a
@@ -43,14 +45,13 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 }
 
 // demoCommand completes the command that plays the scenes of o.
-func demoCommand(o app.DemoOptions, cmd *cobra.Command) *cobra.Command {
+func demoCommand(o demo.Options, cmd *cobra.Command) *cobra.Command {
 	var asJSON, yes, stay, leave bool
 	cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		if stay && (asJSON || leave) {
 			return errors.New("--stay shows the dashboard at the end, --json and --no-dashboard end before it: leave one of them out")
 		}
-		a, err := openApp(cmd, nil)
-		if err != nil {
+		if _, err := openApp(cmd, nil); err != nil {
 			return err
 		}
 		offerDemo(cmd, &o, yes || asJSON)
@@ -59,19 +60,19 @@ func demoCommand(o app.DemoOptions, cmd *cobra.Command) *cobra.Command {
 			out = wrapped(out, os.Stdout)
 		}
 		if asJSON {
-			o.Each = func(s app.DemoScene) { _ = app.WriteJSON(out, s, "") }
+			o.Each = func(s demo.Scene) { _ = app.WriteJSON(out, s, "") }
 		} else {
 			o.Out = wrapped(unwrapWriter(cmd.OutOrStdout()), os.Stdout) // it draws, of texts that it has made plain
 			o.Colour = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		}
 		if !asJSON && !leave && (stay || term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd()))) {
-			o.Stay = func(r app.DemoReport, address string) {
+			o.Stay = func(r demo.Report, address string) {
 				_ = printClosing(out, r)
 				fmt.Fprintf(out, "\nthe same in your browser, until Ctrl-C:  %s\n", address)
 			}
 		}
-		r, err := a.Demo(cmd.Context(), o)
-		if n := app.SignalOf(err); n != 0 {
+		r, err := demo.Play(cmd.Context(), o, run.Show)
+		if n := demo.SignalOf(err); n != 0 {
 			fmt.Fprintln(cmd.ErrOrStderr(), "plimsoll: "+err.Error())
 			return &exitError{code: 128 + n}
 		}
@@ -99,7 +100,7 @@ func demoCommand(o app.DemoOptions, cmd *cobra.Command) *cobra.Command {
 }
 
 // demoStatus returns the exit status: a scene that did not end as it should is a failure.
-func demoStatus(r app.DemoReport, err error) error {
+func demoStatus(r demo.Report, err error) error {
 	if err == nil && !r.OK() {
 		err = &exitError{code: 1}
 	}
@@ -107,7 +108,7 @@ func demoStatus(r app.DemoReport, err error) error {
 }
 
 // printClosing prints the outcome of all scenes, and what is next.
-func printClosing(out io.Writer, r app.DemoReport) error {
+func printClosing(out io.Writer, r demo.Report) error {
 	failed := 0
 	for _, s := range r.Scenes {
 		if !s.OK {
@@ -123,11 +124,11 @@ func printClosing(out io.Writer, r app.DemoReport) error {
 }
 
 // offerDemo names what is in the environment and could be used; on a terminal it asks.
-func offerDemo(cmd *cobra.Command, o *app.DemoOptions, quiet bool) {
+func offerDemo(cmd *cobra.Command, o *demo.Options, quiet bool) {
 	if quiet {
 		return
 	}
-	model, argocd := app.DemoOffers(os.Getenv)
+	model, argocd := demo.Offers(os.Getenv)
 	errs := wrapped(plainWriter(cmd.ErrOrStderr()), os.Stderr)
 	person := term.IsTerminal(int(os.Stdin.Fd())) && stderrIsTerminal()
 	ask := func(what, flag string) bool {

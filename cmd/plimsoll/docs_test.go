@@ -17,6 +17,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/demo"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
+	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/watch/top"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/runtimes"
 	"github.com/plimsoll/plimsoll/internal/process/termination"
@@ -256,9 +262,9 @@ var addedNames = []string{"result_page", "result_search", "result_query", "plims
 func TestGuidesNameRealKeys(t *testing.T) {
 	known, tables := map[string]bool{}, map[string]string{}
 	variables := map[string]bool{
-		"PLIMSOLL_STATE_DIR": true, "PLIMSOLL_CACHE_DIR": true, "PLIMSOLL_CONFIG": true, "PLIMSOLL_RUN_ID": true, app.ProxyName: true, termination.Variable: true,
+		"PLIMSOLL_STATE_DIR": true, "PLIMSOLL_CACHE_DIR": true, "PLIMSOLL_CONFIG": true, "PLIMSOLL_RUN_ID": true, core.ProxyName: true, termination.Variable: true,
 		"PLIMSOLL_RESOURCES_KEY": true, "PLIMSOLL_TOOLS_NAME_KEY": true, "PLIMSOLL_AGENTS_NAME_KEY": true, // as patterns
-		app.SearchFirstName: true, notify.CauseName: true, runtimes.MemoryName: true,
+		agents.SearchFirstName: true, notify.CauseName: true, runtimes.MemoryName: true,
 		"PLIMSOLL_GITHUB_MCP_SERVER": true, // of a test of this repository
 	}
 	for _, k := range config.Keys() {
@@ -271,13 +277,13 @@ func TestGuidesNameRealKeys(t *testing.T) {
 			known[a.Name] = true
 		}
 	}
-	for _, v := range []any{journal.Report{}, app.Stat{}, app.Prediction{}, app.TopSnapshot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}, config.Agent{}, config.ModelLimits{}, app.AskReport{}, app.AgentEvent{}, app.ListedAgent{}, app.AgentSession{}, app.DemoReport{}, app.DemoScene{}, notify.Notice{}} {
+	for _, v := range []any{journal.Report{}, app.Stat{}, run.Prediction{}, top.Snapshot{}, run.Doctor{}, run.Decision{}, app.Collection{}, mcp.Size{}, mcp.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}, config.Agent{}, config.ModelLimits{}, agents.AskReport{}, agents.Event{}, agents.Listed{}, agents.Session{}, demo.Report{}, demo.Scene{}, notify.Notice{}} {
 		jsonNames(reflect.TypeOf(v), known)
 	}
 	for _, name := range slices.Concat(foreignNames, addedNames, []string{"run_status", "list_runs", "show_run", "predict_run", "tool_timeout", "model_timeout", "words_only", string(notify.ChildKilled)}) {
 		known[name] = true
 	}
-	tools, err := app.ArgoCDTools()
+	tools, err := mcp.ArgoCDTools()
 	if err != nil {
 		t.Fatal(err)
 	}

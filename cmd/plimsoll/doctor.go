@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 )
 
 func newDoctorCommand(open opener) *cobra.Command {
@@ -21,7 +23,7 @@ func newDoctorCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, err := a.Doctor(cmd.Context())
+			d, err := app.Doctor(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -37,7 +39,7 @@ func newDoctorCommand(open opener) *cobra.Command {
 
 var inOneLine = strings.NewReplacer("\n", "; ", "\t", " ")
 
-func printDoctor(w io.Writer, d app.Doctor, width int) error {
+func printDoctor(w io.Writer, d run.Doctor, width int) error {
 	var t table
 	t.row("LAYER", "WORKS", "MEMORY", "SWAP", "PIDS", "CPU", "CPUS")
 	for _, c := range d.Layers {
@@ -66,3 +68,71 @@ func printDoctor(w io.Writer, d app.Doctor, width int) error {
 }
 
 func printJSON(w io.Writer, v any) error { return app.WriteJSON(w, v, "  ") }
+
+func newGCCommand(open opener) *cobra.Command {
+	var o app.GCOptions
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Remove what killed runs have left behind",
+		Long: "Remove what a plimsoll that was killed could not: its claim, the processes and control groups of its\n" +
+			"run, half-written files, the ledgers of earlier boots. Every run does the first part of this for\n" +
+			"itself before it starts. What is kept is listed with the reason.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			c, err := app.GC(cmd.Context(), a, o)
+			if asJSON {
+				if printErr := printJSON(cmd.OutOrStdout(), c); printErr != nil {
+					return printErr
+				}
+				return err
+			}
+			if err != nil && len(c.Removed)+len(c.Kept) == 0 {
+				return err
+			}
+			if printErr := printCollection(cmd.OutOrStdout(), c); printErr != nil {
+				return printErr
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVarP(&o.DryRun, "dry-run", "n", false, "list what would be removed, and remove nothing")
+	cmd.Flags().BoolVar(&o.Conversations, "conversations", false, "remove what is kept of conversations instead: plimsoll runs --cuts lists it")
+	cmd.Flags().BoolVar(&o.Results, "results", false, "remove what is kept of large tool results instead")
+	cmd.MarkFlagsMutuallyExclusive("conversations", "results")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printCollection(out io.Writer, c app.Collection) error {
+	if len(c.Removed)+len(c.Kept) == 0 {
+		_, err := fmt.Fprintln(out, "nothing to clean up")
+		return err
+	}
+	verb := "removed"
+	if c.DryRun {
+		verb = "would remove"
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, g := range c.Removed {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", verb, g.Kind, firstName(g.Name), app.Printable(g.What))
+	}
+	for _, g := range c.Kept {
+		fmt.Fprintf(w, "kept\t%s\t%s\t%s: %s\n", g.Kind, firstName(g.Name), app.Printable(g.What), app.Printable(g.Why))
+	}
+	return w.Flush()
+}
+
+// firstName returns the first of the control groups of a run, which lie in one hierarchy each
+// under cgroup v1; --json has them all.
+func firstName(name string) string {
+	first, rest, _ := strings.Cut(name, ", /")
+	if rest != "" {
+		first += fmt.Sprintf(" (and %d more)", 1+strings.Count(rest, ", /"))
+	}
+	return app.Printable(first)
+}

@@ -6,6 +6,15 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/demo"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
+	"github.com/plimsoll/plimsoll/internal/app/memories"
+	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/setup"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
+	"github.com/plimsoll/plimsoll/internal/app/watch/top"
+	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/testing/golden"
 	"github.com/plimsoll/plimsoll/journal"
@@ -16,40 +25,40 @@ var printed = []struct {
 	command string
 	of      reflect.Type
 }{
-	{"agent list --json", reflect.TypeFor[[]app.ListedAgent]()},
-	{"agent sessions --json", reflect.TypeFor[[]app.AgentSession]()},
-	{"ask --json", reflect.TypeFor[app.AskReport]()},
+	{"agent list --json", reflect.TypeFor[[]agents.Listed]()},
+	{"agent sessions --json", reflect.TypeFor[[]agents.Session]()},
+	{"ask --json", reflect.TypeFor[agents.AskReport]()},
 	{"config explain --json", reflect.TypeFor[config.Explanation]()},
 	{"config show --json: settings", reflect.TypeFor[config.Settings]()},
 	{"config show --json: warnings", reflect.TypeFor[[]config.Problem]()},
-	{"demo --json", reflect.TypeFor[app.DemoScene]()},
-	{"doctor --json", reflect.TypeFor[app.Doctor]()},
+	{"demo --json", reflect.TypeFor[demo.Scene]()},
+	{"doctor --json", reflect.TypeFor[run.Doctor]()},
 	{"gc --json", reflect.TypeFor[app.Collection]()},
-	{"mcp argocd --list-tools --json", reflect.TypeFor[[]app.ArgoCDTool]()},
-	{"mcp wrap --json", reflect.TypeFor[app.WrapResult]()},
-	{"memory forget --json", reflect.TypeFor[app.MemoryForgotten]()},
-	{"memory forget --dry-run --json", reflect.TypeFor[app.MemoryWouldForget]()},
-	{"memory given --json", reflect.TypeFor[[]app.MemoryGiven]()},
-	{"memory given --to --json", reflect.TypeFor[app.MemoryWouldGive]()},
-	{"memory import --json", reflect.TypeFor[app.MemoryImported]()},
-	{"memory learn --json", reflect.TypeFor[app.MemoryLearned]()},
-	{"memory list --json", reflect.TypeFor[[]app.MemoryRecord]()},
-	{"memory not --json", reflect.TypeFor[[]app.MemoryTakenBack]()},
-	{"memory pin --json", reflect.TypeFor[app.MemoryPins]()},
-	{"memory search --json", reflect.TypeFor[[]app.MemoryItem]()},
-	{"memory stats --json", reflect.TypeFor[app.MemoryStats]()},
-	{"memory why --json", reflect.TypeFor[app.MemoryWhy]()},
-	{"models --json", reflect.TypeFor[app.ModelList]()},
-	{"run --dry-run --json", reflect.TypeFor[app.Decision]()},
+	{"mcp argocd --list-tools --json", reflect.TypeFor[[]mcp.ArgoCDTool]()},
+	{"mcp wrap --json", reflect.TypeFor[mcp.WrapResult]()},
+	{"memory forget --json", reflect.TypeFor[memories.Forgotten]()},
+	{"memory forget --dry-run --json", reflect.TypeFor[memories.WouldForget]()},
+	{"memory given --json", reflect.TypeFor[[]memories.Given]()},
+	{"memory given --to --json", reflect.TypeFor[memories.WouldGive]()},
+	{"memory import --json", reflect.TypeFor[memories.Imported]()},
+	{"memory learn --json", reflect.TypeFor[agents.Learned]()},
+	{"memory list --json", reflect.TypeFor[[]memories.Record]()},
+	{"memory not --json", reflect.TypeFor[[]memories.TakenBack]()},
+	{"memory pin --json", reflect.TypeFor[memories.Pins]()},
+	{"memory search --json", reflect.TypeFor[[]memories.Item]()},
+	{"memory stats --json", reflect.TypeFor[memories.Stats]()},
+	{"memory why --json", reflect.TypeFor[memories.Why]()},
+	{"models --json", reflect.TypeFor[window.ModelList]()},
+	{"run --dry-run --json", reflect.TypeFor[run.Decision]()},
 	{"run --report", reflect.TypeFor[journal.Report]()},
-	{"runs --json", reflect.TypeFor[[]app.RunEntry]()},
-	{"runs --cuts --json", reflect.TypeFor[[]app.CutEntry]()},
-	{"setup --json", reflect.TypeFor[app.SetupResult]()},
+	{"runs --json", reflect.TypeFor[[]watch.Entry]()},
+	{"runs --cuts --json", reflect.TypeFor[[]window.Entry]()},
+	{"setup --json", reflect.TypeFor[setup.Result]()},
 	{"stats --json", reflect.TypeFor[[]app.Stat]()},
 	{"stats --forget --json", reflect.TypeFor[[]app.Forgotten]()},
-	{"stats --mcp --json", reflect.TypeFor[[]app.MCPSize]()},
-	{"status --json", reflect.TypeFor[app.RunGlance]()},
-	{"top --once --json", reflect.TypeFor[app.TopSnapshot]()},
+	{"stats --mcp --json", reflect.TypeFor[[]mcp.Size]()},
+	{"status --json", reflect.TypeFor[watch.Glance]()},
+	{"top --once --json", reflect.TypeFor[top.Snapshot]()},
 }
 
 // TestJSONKeysStay: every key that a command can print, with its type, also those that are left out when empty ("?").

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -64,7 +64,7 @@ func TestRunIsBuiltAlone(t *testing.T) {
 
 func TestDoctorKeepsItsTable(t *testing.T) {
 	var out bytes.Buffer
-	d := app.Doctor{}
+	d := run.Doctor{}
 	d.Layers = append(d.Layers, sandbox.Capability{Name: "cgroup1", Why: "first\nsecond\tthird"}, sandbox.Capability{Name: "monitor"})
 	if err := printDoctor(&out, d, 0); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/watch/top"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -31,7 +33,7 @@ var chosenLayer = sync.OnceValue(func() (c struct {
 	cmd := exec.Command(filepath.Join(tools, "plimsoll"), "doctor", "--json")
 	cmd.Env = append(os.Environ(), "PLIMSOLL_STATE_DIR="+state, "PLIMSOLL_CONFIG="+filepath.Join(state, "none.toml"))
 	out, err := cmd.Output()
-	var d app.Doctor
+	var d run.Doctor
 	if err != nil || json.Unmarshal(out, &d) != nil {
 		return c
 	}
@@ -144,10 +146,10 @@ func (s *site) report(args ...string) (journal.Report, outcome) {
 }
 
 // decision is a dry run's.
-func (s *site) decision(args ...string) app.Decision {
+func (s *site) decision(args ...string) run.Decision {
 	s.t.Helper()
 	o := s.plimsoll(append([]string{"run", "--dry-run", "--json"}, args...)...)
-	var d app.Decision
+	var d run.Decision
 	if err := json.Unmarshal([]byte(o.stdout), &d); err != nil {
 		s.t.Fatalf("%v in %q; %s", err, o.stdout, o.stderr)
 	}
@@ -165,12 +167,12 @@ func (s *site) claims() []string {
 }
 
 // live is `plimsoll top --once --json` without the runs that have ended.
-func (s *site) live() app.TopSnapshot {
+func (s *site) live() top.Snapshot {
 	s.t.Helper()
 	return s.liveIn(s.plimsoll("top", "--once", "--json"))
 }
 
-func (s *site) liveIn(o outcome) (snap app.TopSnapshot) {
+func (s *site) liveIn(o outcome) (snap top.Snapshot) {
 	s.t.Helper()
 	if err := json.Unmarshal([]byte(o.stdout), &snap); err != nil {
 		s.t.Fatalf("%v in %q; %s", err, o.stdout, o.stderr)

@@ -4,7 +4,7 @@
 //
 //	plimsoll run -- claude
 //
-// Each file here is one command: it maps flags to options of package app and renders what
+// Each file here is one command, or several of one kind: it maps flags to options of the packages below internal/app and renders what
 // comes back. `plimsoll help` lists them.
 package main
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,14 +10,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
+	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func newMCPCommand() *cobra.Command {
-	var o app.MCPOptions
-	var maxOutput, allow, deny string
-	var inRun string
-	var readOnly, events bool
+	var o mcp.MCPOptions
+	served := servedFlags{o: &o}
+	var allow, deny string
+	var readOnly bool
 	cmd := &cobra.Command{
 		Use:   "mcp [flags] -- SERVER [ARG...]",
 		Short: "Stand in front of an MCP server: no result floods the agent",
@@ -33,16 +38,11 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 		// The -- before the command may be left out: some clients take it away.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if inRun != "" {
-				if err := app.EnterRun(inRun); err != nil {
-					return err
-				}
-			}
 			var flags []config.Flag
 			for _, f := range []struct {
 				name, key string
 				value     *string
-			}{{"max-output", "mcp.max_output", &maxOutput}, {"allow", "mcp.allow", &allow}, {"deny", "mcp.deny", &deny}} {
+			}{{"allow", "mcp.allow", &allow}, {"deny", "mcp.deny", &deny}} {
 				if cmd.Flags().Changed(f.name) {
 					flags = append(flags, config.Flag{Name: "--" + f.name, Key: f.key, Value: *f.value})
 				}
@@ -50,18 +50,12 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 			if cmd.Flags().Changed("read-only") {
 				flags = append(flags, config.Flag{Name: "--read-only", Key: "mcp.read_only", Value: fmt.Sprint(readOnly)})
 			}
-			a, err := openApp(cmd, flags)
+			a, err := served.open(cmd, flags)
 			if err != nil {
 				return err
 			}
-			o.Command, o.Stdin, o.Stdout, o.Stderr = args, os.Stdin, os.Stdout, os.Stderr
-			if events {
-				if o.Listen == "" {
-					return fmt.Errorf("--events needs --listen: without it standard output is the client's")
-				}
-				o.Events = cmd.OutOrStdout()
-			}
-			return a.MCP(cmd.Context(), o)
+			o.Command = args
+			return mcp.Serve(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -71,23 +65,64 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 	f.StringVar(&o.Server, "server", "", "name of a server in [mcp.servers]")
 	f.StringVar(&o.Name, "name", "", "what the server is called in statistics and in [mcp.servers.NAME] (default: from the command)")
 	f.StringArrayVar(&o.Headers, "header", nil, "NAME=VARIABLE: send this header to --url with that variable's value; may be repeated")
-	f.StringVar(&o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
-	f.StringVar(&o.ReadyFile, "ready-file", "", "write the endpoint's URL into this file when ready, remove it at the end")
-	f.StringVar(&maxOutput, "max-output", "", "largest text of a result that is not paged, as 20K (default: by the client, 10K for one not known)")
 	f.StringVar(&allow, "allow", "", "tools that may be used, as 'list_*,get_*' (default: all)")
 	f.StringVar(&deny, "deny", "", "tools that may not be used, as 'delete_*'")
 	f.BoolVar(&readOnly, "read-only", false, "only tools that say of themselves that they change nothing")
-	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
-	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
-	f.StringVar(&inRun, "in-run", "", "file that plimsoll run has written for the gateways within it")
-	_ = f.MarkHidden("in-run")
+	served.add(cmd)
+	served.addInRun(cmd)
 	f.SetInterspersed(false) // what follows the command is the server's
 	cmd.AddCommand(newMCPWrapCommand(), newMCPArgoCDCommand(), newMCPMemoryCommand(), newMCPRunsCommand())
 	return cmd
 }
 
+// servedFlags are those of every MCP server of Plimsoll: how clients come to it, and how large a result may be.
+type servedFlags struct {
+	o                *mcp.MCPOptions
+	maxOutput, inRun string
+	events           bool
+}
+
+func (s *servedFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
+	f.StringVar(&s.o.ReadyFile, "ready-file", "", "write the endpoint's URL into this file when ready, remove it at the end")
+	f.StringVar(&s.maxOutput, "max-output", "", "largest text of a result that is not paged, as 20K (default: by the client, 10K for one not known)")
+	f.BoolVar(&s.events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
+	f.BoolVarP(&s.o.Quiet, "quiet", "q", false, "do not say where it listens")
+}
+
+// addInRun adds the flag by which a run tells a server in it where it is.
+func (s *servedFlags) addInRun(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.inRun, "in-run", "", "file that plimsoll run has written for the gateways within it")
+	_ = cmd.Flags().MarkHidden("in-run")
+}
+
+// open loads the configuration with the flags, and gives the server the streams of this process.
+func (s *servedFlags) open(cmd *cobra.Command, flags []config.Flag) (*core.Core, error) {
+	if s.inRun != "" {
+		if err := run.EnterRun(s.inRun); err != nil {
+			return nil, err
+		}
+	}
+	if cmd.Flags().Changed("max-output") {
+		flags = append(flags, config.Flag{Name: "--max-output", Key: "mcp.max_output", Value: s.maxOutput})
+	}
+	a, err := openApp(cmd, flags)
+	if err != nil {
+		return nil, err
+	}
+	s.o.Stdin, s.o.Stdout, s.o.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if s.events {
+		if s.o.Listen == "" {
+			return nil, errors.New("--events needs --listen: without it standard output is the client's")
+		}
+		s.o.Events = cmd.OutOrStdout()
+	}
+	return a, nil
+}
+
 func newMCPWrapCommand() *cobra.Command {
-	var o app.WrapOptions
+	var o mcp.WrapOptions
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "wrap FILE",
@@ -103,12 +138,11 @@ are left alone without --remote.`,
   plimsoll mcp wrap ~/.codex/config.toml --undo`,
 		Args: oneArg("file", "plimsoll mcp wrap .mcp.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := openApp(cmd, nil)
-			if err != nil {
+			if _, err := openApp(cmd, nil); err != nil {
 				return err
 			}
 			o.File = args[0]
-			r, err := a.Wrap(o)
+			r, err := mcp.Wrap(o)
 			if err != nil {
 				return err
 			}
@@ -127,7 +161,7 @@ are left alone without --remote.`,
 	return cmd
 }
 
-func printWrap(w io.Writer, r app.WrapResult, undo bool, width int) error {
+func printWrap(w io.Writer, r mcp.WrapResult, undo bool, width int) error {
 	if r.DryRun && r.Diff != "" {
 		if _, err := io.WriteString(w, r.Diff+"\n"); err != nil {
 			return err
@@ -155,4 +189,58 @@ func printWrap(w io.Writer, r app.WrapResult, undo bool, width int) error {
 		fmt.Fprintf(w, "%s was rewritten. What it was: %s. Restart the client; plimsoll mcp wrap %s --undo puts it back.\n", r.File, r.Backup, r.File)
 	}
 	return nil
+}
+
+func newMCPMemoryCommand() *cobra.Command {
+	var o mcp.MemoryOptions
+	served := servedFlags{o: &o.MCPOptions}
+	cmd := &cobra.Command{
+		Use:   "memory",
+		Short: "The MCP server of the memory: search it, note things down",
+		Long: `Serves the memory to an agent over MCP: search_memory and get_memory find what was said in earlier conversations,
+manage_memory and memory (Anthropic's memory tool, over Markdown files) note things down. What an agent
+writes has the origin "agent": it is found when it is asked for, and never put before a model by itself.
+
+It writes into the namespace of the project of the working directory, and finds what is there and what is the user's.`,
+		Example: `  plimsoll mcp memory
+  plimsoll mcp memory --read-only
+  claude mcp add memory -- plimsoll mcp memory`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := served.open(cmd, nil)
+			if err != nil {
+				return err
+			}
+			o.Version = version()
+			return mcp.ServeMemory(cmd.Context(), a, o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.ReadOnly, "read-only", false, "only the tools that change nothing")
+	f.StringVar(&o.Namespace, "namespace", "", "where it writes, and finds beside what is the user's: project/ID, agent/NAME or user (default: this directory's project)")
+	served.add(cmd)
+	served.addInRun(cmd)
+	return cmd
+}
+
+func newMCPRunsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "runs",
+		Short: "The MCP server by which an agent learns of its own limits and of earlier runs",
+		Long: `Serves what Plimsoll knows of runs to an agent over MCP, on standard streams: what the run that the agent
+is in uses and what is left (run_status), what ran in this project and what came of it (list_runs, show_run), and
+what a command is expected to need (predict_run). All of them only read.
+
+The plugin for Claude Code in deploy/claude-plugin has it.`,
+		Example: `  plimsoll mcp runs
+  claude mcp add plimsoll -- plimsoll mcp runs`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := openApp(cmd, nil)
+			if err != nil {
+				return err
+			}
+			return watch.ServeTools(cmd.Context(), a, watch.ToolsOptions{Stdin: os.Stdin, Stdout: os.Stdout, Version: version()})
+		},
+	}
 }

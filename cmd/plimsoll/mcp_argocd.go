@@ -3,23 +3,23 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func newMCPArgoCDCommand() *cobra.Command {
-	var o app.ArgoCDOptions
+	var o mcp.ArgoCDOptions
 	var sim simulatorFlags
 	var snapshot time.Duration
-	var tokens, maxOutput, tools string
-	var writes, events, list, asJSON bool
+	served := servedFlags{o: &o.MCPOptions}
+	var tokens, tools string
+	var writes, list, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "argocd",
 		Short: "The MCP server of Argo CD: pages, counts and exact searches at any size",
@@ -44,7 +44,6 @@ Tools that change something are there with --allow-writes only, and ask for a co
 			}
 			var flags []config.Flag
 			for _, f := range []struct{ name, key, value string }{
-				{"max-output", "mcp.max_output", maxOutput},
 				{"snapshot-ttl", "mcp.argocd_snapshot", snapshot.String()},
 				{"user-tokens", "mcp.argocd_tokens", tokens},
 				{"allow-writes", "mcp.argocd_writes", fmt.Sprint(writes)},
@@ -54,36 +53,26 @@ Tools that change something are there with --allow-writes only, and ask for a co
 					flags = append(flags, config.Flag{Name: "--" + f.name, Key: f.key, Value: f.value})
 				}
 			}
-			a, err := openApp(cmd, flags)
+			a, err := served.open(cmd, flags)
 			if err != nil {
 				return err
 			}
 			if o.Simulator, err = sim.options(cmd); err != nil {
 				return err
 			}
-			o.Version, o.Stdin, o.Stdout, o.Stderr = version(), os.Stdin, os.Stdout, os.Stderr
-			if events {
-				if o.Listen == "" {
-					return fmt.Errorf("--events needs --listen: without it standard output is the client's")
-				}
-				o.Events = cmd.OutOrStdout()
-			}
-			return a.ArgoCD(cmd.Context(), o)
+			o.Version = version()
+			return mcp.ServeArgoCD(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
 	argocdFlags(cmd, &o)
 	sim.add(cmd)
+	served.add(cmd)
 	f.BoolVar(&writes, "allow-writes", false, "also the tools that change something: sync, rollback, create, update, delete …")
 	f.StringVar(&tools, "tools", "", "common or all: which tools are listed; those that are not work when called by their names (default common)")
 	_ = cmd.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions([]cobra.Completion{"common", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	f.DurationVar(&snapshot, "snapshot-ttl", 0, "pages of one listing come from one snapshot for this long (default: read the server for every page)")
 	f.StringVar(&tokens, "user-tokens", "", "off, allow or require: whether clients over HTTP act with their own Argo CD tokens")
-	f.StringVar(&o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
-	f.StringVar(&o.ReadyFile, "ready-file", "", "write the endpoint's URL into this file when ready, remove it at the end")
-	f.StringVar(&maxOutput, "max-output", "", "largest text of a result that is not paged, as 20K (default: by the client, 10K for one not known)")
-	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
-	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
 	f.BoolVar(&list, "list-tools", false, "print the tools and their arguments, and end")
 	f.BoolVar(&asJSON, "json", false, "print JSON (with --list-tools)")
 	_ = cmd.RegisterFlagCompletionFunc("user-tokens", cobra.FixedCompletions(choicesOf("mcp.argocd_tokens"), cobra.ShellCompDirectiveNoFileComp))
@@ -91,7 +80,7 @@ Tools that change something are there with --allow-writes only, and ask for a co
 }
 
 // argocdFlags adds the flags that say which Argo CD is meant.
-func argocdFlags(cmd *cobra.Command, o *app.ArgoCDOptions) {
+func argocdFlags(cmd *cobra.Command, o *mcp.ArgoCDOptions) {
 	f := cmd.Flags()
 	f.StringVar(&o.Server, "server", "", "address of the Argo CD server (default: ARGOCD_SERVER)")
 	f.StringVar(&o.Context, "context", "", "a context of the argocd command's own configuration")
@@ -111,18 +100,18 @@ func (s *simulatorFlags) add(cmd *cobra.Command) {
 	f.StringVar(&s.faults, "faults", "", "what goes wrong in the simulated Argo CD, with commas between: latency=200ms cut=100000 status=401 half-started=1 html silent expired")
 }
 
-func (s *simulatorFlags) options(cmd *cobra.Command) (*app.SimulatorOptions, error) {
+func (s *simulatorFlags) options(cmd *cobra.Command) (*mcp.SimulatorOptions, error) {
 	if !cmd.Flags().Changed("simulator") {
 		if s.faults != "" {
 			return nil, fmt.Errorf("--faults needs --simulator: only a simulated Argo CD fails on purpose")
 		}
 		return nil, nil
 	}
-	return &app.SimulatorOptions{Size: s.size, Faults: s.faults}, nil
+	return &mcp.SimulatorOptions{Size: s.size, Faults: s.faults}, nil
 }
 
 func printArgoCDTools(out io.Writer, asJSON bool) error {
-	tools, err := app.ArgoCDTools()
+	tools, err := mcp.ArgoCDTools()
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/memories"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newMemoryCommand(open opener) *cobra.Command {
@@ -38,12 +41,12 @@ Inside of plimsoll run these commands write as "agent", and do not pin, confirm 
 }
 
 // withMemory opens the memory for the time of a command.
-func withMemory(cmd *cobra.Command, open opener, do func(m *app.Memory) error) (err error) {
+func withMemory(cmd *cobra.Command, open opener, do func(m *memories.Memory) error) (err error) {
 	a, err := open(cmd)
 	if err != nil {
 		return err
 	}
-	m, err := a.Memory()
+	m, err := memories.Open(a, memories.Options{Vectors: memories.VectorsOnSearch})
 	if err != nil {
 		return err
 	}
@@ -52,8 +55,8 @@ func withMemory(cmd *cobra.Command, open opener, do func(m *app.Memory) error) (
 }
 
 // printMemoryAnswer opens the memory for one question and prints the answer: as JSON, or by show.
-func printMemoryAnswer[T any](cmd *cobra.Command, open opener, asJSON bool, ask func(m *app.Memory) (T, error), show func(out io.Writer, answer T) error) error {
-	return withMemory(cmd, open, func(m *app.Memory) error {
+func printMemoryAnswer[T any](cmd *cobra.Command, open opener, asJSON bool, ask func(m *memories.Memory) (T, error), show func(out io.Writer, answer T) error) error {
+	return withMemory(cmd, open, func(m *memories.Memory) error {
 		answer, err := ask(m)
 		if err != nil {
 			return err
@@ -67,24 +70,24 @@ func printMemoryAnswer[T any](cmd *cobra.Command, open opener, asJSON bool, ask 
 
 // memoryFilter are the flags by which records are chosen.
 type memoryFilter struct {
-	q                   app.MemoryQuery
+	q                   memories.Query
 	since, before, asOf string
 }
 
 func (f *memoryFilter) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.q.Kind, "kind", "", "only these: "+strings.Join(app.MemoryKinds, ", "))
-	fl.StringVar(&f.q.Origin, "origin", "", "only words of: "+strings.Join(app.MemoryOrigins, ", "))
+	fl.StringVar(&f.q.Kind, "kind", "", "only these: "+strings.Join(memories.Kinds, ", "))
+	fl.StringVar(&f.q.Origin, "origin", "", "only words of: "+strings.Join(memories.Origins, ", "))
 	fl.StringVar(&f.q.Namespace, "namespace", "", "only those of user, project (of this directory), project/ID or agent/NAME")
 	fl.StringVar(&f.since, "since", "", "only what was said within this time (90m, 12h, 7d), or since a date (2026-11-24)")
 	fl.StringVar(&f.before, "before", "", "only what was said longer ago than this time, or before a date")
-	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(app.MemoryKinds, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("origin", cobra.FixedCompletions(app.MemoryOrigins, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(memories.Kinds, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("origin", cobra.FixedCompletions(memories.Origins, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.FixedCompletions([]cobra.Completion{"user", "project"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // query reads the times.
-func (f *memoryFilter) query(now time.Time) (q app.MemoryQuery, err error) {
+func (f *memoryFilter) query(now time.Time) (q memories.Query, err error) {
 	q = f.q
 	for _, t := range []struct {
 		flag, text string
@@ -116,7 +119,7 @@ func newMemorySearchCommand(open opener) *cobra.Command {
 				return err
 			}
 			q.Text = strings.Join(args, " ")
-			return withMemory(cmd, open, func(m *app.Memory) error {
+			return withMemory(cmd, open, func(m *memories.Memory) error {
 				found, err := m.Search(cmd.Context(), q)
 				if err != nil {
 					return err
@@ -167,7 +170,7 @@ func newMemoryListCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withMemory(cmd, open, func(m *app.Memory) error {
+			return withMemory(cmd, open, func(m *memories.Memory) error {
 				p, err := m.List(cmd.Context(), q)
 				if err != nil {
 					return err
@@ -211,8 +214,8 @@ func newMemoryShowCommand(open opener) *cobra.Command {
 		Args:              oneArg("id", "plimsoll memory show ID; plimsoll memory list has them"),
 		ValidArgsFunction: completeMemory(open),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ask := func(m *app.Memory) ([]app.MemoryRecord, error) { return m.Show(cmd.Context(), args[0], around) }
-			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, found []app.MemoryRecord) error {
+			ask := func(m *memories.Memory) ([]memories.Record, error) { return m.Show(cmd.Context(), args[0], around) }
+			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, found []memories.Record) error {
 				for _, r := range found {
 					printMemoryWhole(out, r)
 				}
@@ -233,7 +236,7 @@ func newMemoryWhyCommand(open opener) *cobra.Command {
 		Args:              oneArg("id", "plimsoll memory why ID; plimsoll memory list has them"),
 		ValidArgsFunction: completeMemory(open),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return printMemoryAnswer(cmd, open, asJSON, func(m *app.Memory) (app.MemoryWhy, error) { return m.Why(cmd.Context(), args[0]) }, printWhy)
+			return printMemoryAnswer(cmd, open, asJSON, func(m *memories.Memory) (memories.Why, error) { return m.Why(cmd.Context(), args[0]) }, printWhy)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -258,8 +261,8 @@ func newMemoryAddCommand(open opener) *cobra.Command {
 				}
 				text = string(body)
 			}
-			ask := func(m *app.Memory) (app.MemoryRecord, error) { return m.Add(cmd.Context(), namespace, text) }
-			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, r app.MemoryRecord) error {
+			ask := func(m *memories.Memory) (memories.Record, error) { return m.Add(cmd.Context(), namespace, text) }
+			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, r memories.Record) error {
 				who := "an agent" // inside of a run
 				if r.Origin == "user" {
 					who = "you"
@@ -278,8 +281,8 @@ func newMemoryAddCommand(open opener) *cobra.Command {
 // completeMemory completes the ids of the newest records.
 func completeMemory(open opener) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (ids []string, _ cobra.ShellCompDirective) {
-		_ = withMemory(cmd, open, func(m *app.Memory) error {
-			p, err := m.List(cmd.Context(), app.MemoryQuery{Limit: 50})
+		_ = withMemory(cmd, open, func(m *memories.Memory) error {
+			p, err := m.List(cmd.Context(), memories.Query{Limit: 50})
 			for _, r := range p.Records {
 				ids = append(ids, r.ID+"\t"+app.Printable(oneLine(r.Text, 60)))
 			}
@@ -291,3 +294,68 @@ func completeMemory(open opener) cobra.CompletionFunc {
 
 // person reports whether somebody is there to be asked.
 func person() bool { return term.IsTerminal(int(os.Stdin.Fd())) && stderrIsTerminal() }
+
+func newMemoryLearnCommand(open opener) *cobra.Command {
+	var f memoryFilter
+	var o agents.LearnOptions
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "learn",
+		Short: "Draw facts from what was said, with a model of yours",
+		Long: `Has a language model propose facts: subject, attribute, value, and the words that say so. A proposal whose words do
+not stand in the passage letter by letter is dropped and counted. Which of two values counts, and since when, is
+decided by when they were said.
+
+It is the one command here that sends words to a model. It costs at most --tokens a day, over all calls and together with
+what plimsoll serve does in the background where [memory] facts is on. Without --model it asks facts_model of the
+settings with its own key, or else the model whose key is in the environment.`,
+		Example: "  plimsoll memory learn --dry-run\n  plimsoll memory learn --namespace project --since 7d --model openai/gpt-5-mini",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := f.query(time.Now())
+			if err != nil {
+				return err
+			}
+			o.From = q
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			l, err := agents.Learn(cmd.Context(), a, o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), l)
+			}
+			return printLearned(plainWriter(cmd.OutOrStdout()), l)
+		},
+	}
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&o.Model, "model", "", "who is asked, as NAME or PROVIDER/NAME (default: by the key in the environment)")
+	fl.StringVar(&o.BaseURL, "base-url", "", "where the model is asked, in the place of what is known")
+	fl.IntVar(&o.TokensPerDay, "tokens", 0, "what may be spent in a day (UTC); 0 is facts_tokens of [memory], 20000")
+	fl.BoolVarP(&o.DryRun, "dry-run", "n", false, "count what would be read, and ask nobody")
+	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printLearned(out io.Writer, l agents.Learned) error {
+	if l.DryRun {
+		_, err := fmt.Fprintf(out, "%d episodes without a fact would be read by %s; nobody was asked (--dry-run)\n", l.Episodes, l.Model)
+		return err
+	}
+	s := l.Facts
+	fmt.Fprintf(out, "%s, %s to %s, %s\n", limit.Count(l.Episodes, "episode"), limit.Count(s.Requests, "request"), l.Model, limit.Count(s.Tokens, "token"))
+	fmt.Fprintf(out, "%d facts are new, %d were known; dropped: %d without their words in the passage, %d with a value of nobody's, %d malformed\n",
+		s.Kept, s.Known, s.RejectedQuote, s.RejectedUnsupported, s.RejectedForm)
+	if l.Problem != "" {
+		fmt.Fprintf(out, "%d requests failed, the last one: %s\n", s.Failed, l.Problem)
+	}
+	if l.Spent {
+		fmt.Fprintln(out, "the day's tokens are spent; --tokens allows more")
+	}
+	_, err := fmt.Fprintf(out, "%d episodes wait for another call\n", l.Waiting)
+	return err
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -26,7 +27,7 @@ What was said in a conversation is kept as it was said.`,
 		Example:           "  plimsoll memory edit\n  plimsoll memory edit ID \"Releases are cut on Wednesdays\"",
 		ValidArgsFunction: completeMemory(open),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withMemory(cmd, open, func(m *app.Memory) error {
+			return withMemory(cmd, open, func(m *memories.Memory) error {
 				if len(args) == 0 {
 					p, err := m.EditProfile(cmd.Context())
 					if err != nil {
@@ -40,7 +41,7 @@ What was said in a conversation is kept as it was said.`,
 					return err
 				}
 				if text == "" {
-					if text, err = app.EditMemoryText(cmd.Context(), r.Text); err != nil {
+					if text, err = memories.EditText(cmd.Context(), r.Text); err != nil {
 						return err
 					}
 				}
@@ -72,7 +73,7 @@ confirmed it, outside of runs.`,
 		Example: "  plimsoll memory pin \"Answer in English, with short sentences\"\n  plimsoll memory pin --remove pin-1f2e3d4c5b6a\n  plimsoll memory pin --confirm",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := plainWriter(cmd.OutOrStdout())
-			return withMemory(cmd, open, func(m *app.Memory) error {
+			return withMemory(cmd, open, func(m *memories.Memory) error {
 				switch {
 				case remove != "":
 					if err := m.Unpin(cmd.Context(), remove); err != nil {
@@ -115,7 +116,7 @@ confirmed it, outside of runs.`,
 	fl.BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.MarkFlagsMutuallyExclusive("remove", "confirm")
 	_ = cmd.RegisterFlagCompletionFunc("remove", func(cmd *cobra.Command, _ []string, _ string) (ids []string, _ cobra.ShellCompDirective) {
-		_ = withMemory(cmd, open, func(m *app.Memory) error {
+		_ = withMemory(cmd, open, func(m *memories.Memory) error {
 			p, err := m.Pins()
 			for _, e := range p.Entries {
 				ids = append(ids, e.ID+"\t"+app.Printable(oneLine(e.Text, 60)))
@@ -128,7 +129,7 @@ confirmed it, outside of runs.`,
 }
 
 // confirmPins shows what the file of the profile says, and puts it in force when the person says so.
-func confirmPins(cmd *cobra.Command, m *app.Memory, p app.MemoryPins, yes bool) error {
+func confirmPins(cmd *cobra.Command, m *memories.Memory, p memories.Pins, yes bool) error {
 	errs := plainWriter(cmd.ErrOrStderr())
 	switch {
 	case m.Fence().Inside():
@@ -192,7 +193,7 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withMemory(cmd, open, func(m *app.Memory) (err error) {
+			return withMemory(cmd, open, func(m *memories.Memory) (err error) {
 				if len(args) == 0 {
 					to := cmd.OutOrStdout()
 					if format == "markdown" {
@@ -225,13 +226,13 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&format, "format", "jsonl", strings.Join(app.MemoryExportFormats, " or "))
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(app.MemoryExportFormats, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&format, "format", "jsonl", strings.Join(memories.ExportFormats, " or "))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(memories.ExportFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func newMemoryImportCommand(open opener) *cobra.Command {
-	var o app.MemoryImportOptions
+	var o memories.ImportOptions
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "import FILE",
@@ -252,21 +253,21 @@ told from a file, so they count as an agent's, unless you vouch for them with --
 				defer file.Close()
 				from, o.Name = file, args[0]
 			}
-			ask := func(m *app.Memory) (app.MemoryImported, error) { return m.Import(cmd.Context(), from, o) }
-			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, i app.MemoryImported) error { return printImported(out, o.Name, i) })
+			ask := func(m *memories.Memory) (memories.Imported, error) { return m.Import(cmd.Context(), from, o) }
+			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, i memories.Imported) error { return printImported(out, o.Name, i) })
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&o.Format, "format", "auto", strings.Join(app.MemoryImportFormats, ", "))
+	fl.StringVar(&o.Format, "format", "auto", strings.Join(memories.ImportFormats, ", "))
 	fl.StringVar(&o.Namespace, "namespace", "", "user (the default), project (of this directory), project/ID or agent/NAME")
 	fl.BoolVar(&o.Mine, "mine", false, "you vouch for it: these are your own words")
 	fl.BoolVarP(&o.DryRun, "dry-run", "n", false, "say what would be added, and add nothing")
 	fl.BoolVar(&asJSON, "json", false, "print JSON")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(app.MemoryImportFormats, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(memories.ImportFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func printImported(out io.Writer, name string, i app.MemoryImported) error {
+func printImported(out io.Writer, name string, i memories.Imported) error {
 	would, end := "", "stay"
 	if i.DryRun {
 		would, end = "would be ", "would stay; nothing was added (--dry-run)"
@@ -286,7 +287,7 @@ func newMemoryStatsCommand(open opener) *cobra.Command {
 		Short: "How much is remembered, and within which bounds",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printMemoryAnswer(cmd, open, asJSON, func(m *app.Memory) (app.MemoryStats, error) { return m.Stats(cmd.Context()) }, printMemoryStats)
+			return printMemoryAnswer(cmd, open, asJSON, func(m *memories.Memory) (memories.Stats, error) { return m.Stats(cmd.Context()) }, printMemoryStats)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -303,8 +304,8 @@ what a forget that ended early has left, also in the other stores.`,
 		Example: "  plimsoll memory gc --dry-run\n  plimsoll memory gc",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ask := func(m *app.Memory) (app.MemoryCollected, error) { return m.GC(cmd.Context(), dryRun) }
-			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, c app.MemoryCollected) (err error) {
+			ask := func(m *memories.Memory) (memories.Collected, error) { return m.GC(cmd.Context(), dryRun) }
+			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, c memories.Collected) (err error) {
 				if dryRun {
 					_, err = fmt.Fprintf(out, "%s would be removed, about %s would become free; nothing was removed (--dry-run)\n", limit.Count(c.Records, "record"), limit.Bytes(c.Bytes).Human())
 				} else {

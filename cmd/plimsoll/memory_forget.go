@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newMemoryForgetCommand(open opener) *cobra.Command {
 	var f memoryFilter
-	var o app.MemoryForgetting
+	var o memories.Forgetting
 	var yes, dryRun, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "forget [ID...]",
@@ -40,7 +41,7 @@ and logs of MCP servers. --dry-run lists what would go from where.`,
 			if len(args) == 0 && o.Query == "" && o.Conversation == "" && f.before == "" && f.since == "" && q.Kind == "" && q.Origin == "" && q.Namespace == "" && q.Run == "" {
 				return errors.New("nothing says what is to be forgotten: give an ID, --query, --before, --conversation, --run, --kind, --origin or --namespace")
 			}
-			return withMemory(cmd, open, func(m *app.Memory) error { return forgetMemory(cmd, m, o, yes, dryRun, asJSON) })
+			return withMemory(cmd, open, func(m *memories.Memory) error { return forgetMemory(cmd, m, o, yes, dryRun, asJSON) })
 		},
 	}
 	f.add(cmd)
@@ -54,7 +55,7 @@ and logs of MCP servers. --dry-run lists what would go from where.`,
 	return cmd
 }
 
-func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes, dryRun, asJSON bool) error {
+func forgetMemory(cmd *cobra.Command, m *memories.Memory, o memories.Forgetting, yes, dryRun, asJSON bool) error {
 	list, err := m.WouldForget(cmd.Context(), o)
 	if err != nil {
 		return err
@@ -66,10 +67,10 @@ func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes
 	switch {
 	case len(list) == 0:
 		if asJSON && dryRun {
-			return printJSON(cmd.OutOrStdout(), app.MemoryWouldForget{Records: []app.MemoryRecord{}, Places: []app.MemoryPlace{}})
+			return printJSON(cmd.OutOrStdout(), memories.WouldForget{Records: []memories.Record{}, Places: []memories.Place{}})
 		}
 		if asJSON {
-			return printJSON(cmd.OutOrStdout(), app.MemoryForgotten{Records: []string{}})
+			return printJSON(cmd.OutOrStdout(), memories.Forgotten{Records: []string{}})
 		}
 		_, err := fmt.Fprintln(out, "nothing that is remembered matches")
 		return err
@@ -104,7 +105,7 @@ func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes
 }
 
 // wouldForget lists what a forget would remove, and from where.
-func wouldForget(cmd *cobra.Command, m *app.Memory, list []app.MemoryRecord, asJSON bool) error {
+func wouldForget(cmd *cobra.Command, m *memories.Memory, list []memories.Record, asJSON bool) error {
 	w, err := m.WouldForgetElsewhere(cmd.Context(), list)
 	if asJSON {
 		return joinPrinted(printJSON(cmd.OutOrStdout(), w), err)
@@ -119,7 +120,7 @@ func wouldForget(cmd *cobra.Command, m *app.Memory, list []app.MemoryRecord, asJ
 }
 
 // printPlaces lists where the words were, by store.
-func printPlaces(out io.Writer, places []app.MemoryPlace, would string) {
+func printPlaces(out io.Writer, places []memories.Place, would string) {
 	const shown = 10
 	for len(places) > 0 {
 		n := 1

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/memories"
 )
 
 func newMemoryGivenCommand(open opener) *cobra.Command {
-	var to app.MemoryGivenTo
+	var to memories.Recipient
 	var prompt, namespace string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -34,7 +34,7 @@ added, with the reason. That asks the same as the proxy of a run does, also whil
 				if err != nil {
 					return err
 				}
-				w, err := a.MemoryGivenTo(cmd.Context(), prompt, namespace)
+				w, err := memories.GivenTo(cmd.Context(), a, prompt, namespace)
 				if err != nil {
 					return err
 				}
@@ -46,7 +46,7 @@ added, with the reason. That asks the same as the proxy of a run does, also whil
 			if namespace != "" {
 				return errors.New("--namespace says where the conversation of a prompt is: give the prompt with --to")
 			}
-			ask := func(m *app.Memory) ([]app.MemoryGiven, error) { return m.Given(cmd.Context(), to) }
+			ask := func(m *memories.Memory) ([]memories.Given, error) { return m.Given(cmd.Context(), to) }
 			return printMemoryAnswer(cmd, open, asJSON, ask, printGiven)
 		},
 	}
@@ -64,7 +64,7 @@ added, with the reason. That asks the same as the proxy of a run does, also whil
 	return cmd
 }
 
-func printGiven(out io.Writer, list []app.MemoryGiven) error {
+func printGiven(out io.Writer, list []memories.Given) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "nothing was given to anybody")
 		return err
@@ -75,7 +75,7 @@ func printGiven(out io.Writer, list []app.MemoryGiven) error {
 	return nil
 }
 
-func printWouldGive(out io.Writer, w app.MemoryWouldGive) error {
+func printWouldGive(out io.Writer, w memories.WouldGive) error {
 	if w.Note != "" {
 		fmt.Fprintln(out, w.Note)
 	}
@@ -112,7 +112,7 @@ find it still, marked. Without an ID: lists what was taken back. memory forget r
 			if undo && len(args) == 0 {
 				return errors.New("--undo needs an ID; plimsoll memory not lists what was taken back")
 			}
-			ask := func(m *app.Memory) ([]app.MemoryTakenBack, error) {
+			ask := func(m *memories.Memory) ([]memories.TakenBack, error) {
 				if len(args) > 0 {
 					if err := m.Not(cmd.Context(), undo, args...); err != nil {
 						return nil, err
@@ -120,7 +120,7 @@ find it still, marked. Without an ID: lists what was taken back. memory forget r
 				}
 				return m.TakenBack(cmd.Context())
 			}
-			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, list []app.MemoryTakenBack) (err error) {
+			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, list []memories.TakenBack) (err error) {
 				switch {
 				case undo:
 					_, err = fmt.Fprintf(out, "%s may be given again\n", strings.Join(args, ", "))

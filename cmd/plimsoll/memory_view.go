@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -17,7 +18,7 @@ func oneLine(text string, runes int) string {
 }
 
 // memoryHead returns the kind of a record and the place where it stood.
-func memoryHead(r app.MemoryRecord) string {
+func memoryHead(r memories.Record) string {
 	parts := []string{string(r.Kind) + " " + r.Origin.Words(), r.Said.Local().Format("2006-01-02 15:04"), placeWords(r.Namespace)}
 	for _, p := range []string{r.Source.Client, r.Source.Speaker, r.Source.Tool, r.Source.File} {
 		if p != "" {
@@ -52,12 +53,12 @@ func placeWords(namespace string) string {
 }
 
 // printMemory writes a record as two lines.
-func printMemory(out io.Writer, r app.MemoryRecord) {
+func printMemory(out io.Writer, r memories.Record) {
 	fmt.Fprintf(out, "%s  %s\n    %s\n", r.ID, memoryHead(r), oneLine(r.Text, 160))
 }
 
 // printMemoryWhole writes a record with all its words, indented.
-func printMemoryWhole(out io.Writer, r app.MemoryRecord) {
+func printMemoryWhole(out io.Writer, r memories.Record) {
 	fmt.Fprintf(out, "%s  %s\n", r.ID, memoryHead(r))
 	if f := r.Fact; f != nil {
 		fmt.Fprintf(out, "    %s\n", factLine(r))
@@ -67,7 +68,7 @@ func printMemoryWhole(out io.Writer, r app.MemoryRecord) {
 	}
 }
 
-func factLine(r app.MemoryRecord) string {
+func factLine(r memories.Record) string {
 	f := r.Fact
 	line := fmt.Sprintf("%s · %s = %s", f.Subject, f.Attribute, f.Value)
 	if !f.ValidFrom.IsZero() {
@@ -79,7 +80,7 @@ func factLine(r app.MemoryRecord) string {
 	return line + fmt.Sprintf(" · %q", oneLine(f.Quote, 100))
 }
 
-func printWhy(out io.Writer, w app.MemoryWhy) error {
+func printWhy(out io.Writer, w memories.Why) error {
 	printMemoryWhole(out, w.Record)
 	fmt.Fprintf(out, "recorded  %s\n", w.Record.Recorded.Local().Format("2006-01-02 15:04:05"))
 	if r := w.Record.Source.Run; r != "" {
@@ -114,7 +115,7 @@ func printWhy(out io.Writer, w app.MemoryWhy) error {
 }
 
 // useLine returns the time, way and recipient of a use of a record.
-func useLine(u app.MemoryUse) string {
+func useLine(u memories.Use) string {
 	how := "added to a prompt"
 	if u.How == "search" {
 		how = "found by a search"
@@ -135,7 +136,7 @@ func useLine(u app.MemoryUse) string {
 	return strings.Join(parts, " · ")
 }
 
-func printPins(out io.Writer, p app.MemoryPins) error {
+func printPins(out io.Writer, p memories.Pins) error {
 	if len(p.Entries) == 0 {
 		fmt.Fprintln(out, `nothing is pinned; plimsoll memory pin "Answer in English" pins a standing instruction`)
 	}
@@ -158,7 +159,7 @@ func printPins(out io.Writer, p app.MemoryPins) error {
 	return nil
 }
 
-func printMemoryStats(out io.Writer, s app.MemoryStats) error {
+func printMemoryStats(out io.Writer, s memories.Stats) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAMESPACE\tRECORDS\tEPISODES\tFACTS\tNOTES\tPINS\tDISK\tNEWEST")
 	for _, n := range s.Namespaces {

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -40,7 +42,7 @@ func newModelsCommand(open opener) *cobra.Command {
 			case reset:
 				return resetModels(cmd.OutOrStdout(), a, asJSON)
 			case cmd.Flags().Changed("refresh"):
-				r, err := a.RefreshModels(cmd.Context(), refresh)
+				r, err := window.Refresh(cmd.Context(), a, refresh)
 				if err != nil {
 					return err
 				}
@@ -50,7 +52,7 @@ func newModelsCommand(open opener) *cobra.Command {
 				_, err = fmt.Fprintln(plainWriter(cmd.OutOrStdout()), refreshedWords(r))
 				return err
 			}
-			list, err := a.Models(slices.Concat(args, []string{""})[0], provider)
+			list, err := window.Models(a, slices.Concat(args, []string{""})[0], provider)
 			if err != nil {
 				return err
 			}
@@ -62,7 +64,7 @@ func newModelsCommand(open opener) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", "at this provider only; without NAME all of its models")
 	_ = cmd.RegisterFlagCompletionFunc("provider", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return app.ModelProviders(), cobra.ShellCompDirectiveNoFileComp
+		return window.ModelProviders(), cobra.ShellCompDirectiveNoFileComp
 	})
 	cmd.Flags().StringVar(&refresh, "refresh", "", "read a public catalogue from this file or address (https://…), and go by it from now on")
 	cmd.Flags().BoolVar(&reset, "reset", false, "go by the built-in catalogue alone again")
@@ -72,8 +74,8 @@ func newModelsCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-func resetModels(out io.Writer, a *app.App, asJSON bool) error {
-	had, err := a.ResetModels()
+func resetModels(out io.Writer, a *core.Core, asJSON bool) error {
+	had, err := window.Reset(a)
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func resetModels(out io.Writer, a *app.App, asJSON bool) error {
 }
 
 // refreshedWords describes a refreshed catalogue.
-func refreshedWords(r app.RefreshedModels) string {
+func refreshedWords(r window.Refreshed) string {
 	words := fmt.Sprintf("%d models differ from the built-in catalogue and count now: %s, read on %s", r.Models, r.Origin, r.When.Format(time.DateOnly))
 	if r.LeftOut > 0 {
 		words += fmt.Sprintf("; %d entries made no sense and were left out", r.LeftOut)
@@ -98,7 +100,7 @@ func refreshedWords(r app.RefreshedModels) string {
 }
 
 // printModels writes one row for each model, and in the overview how many the catalogue has.
-func printModels(out io.Writer, list app.ModelList, overview bool, now time.Time) error {
+func printModels(out io.Writer, list window.ModelList, overview bool, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if len(list.Models) > 0 {
 		fmt.Fprintln(w, "MODEL\tAT\tWINDOW\tINPUT\tOUTPUT\tFROM")
@@ -130,7 +132,7 @@ func tokensOrNone(n int) string {
 	return strconv.Itoa(n)
 }
 
-func limitOrigin(m app.Model, now time.Time) string {
+func limitOrigin(m window.Model, now time.Time) string {
 	switch {
 	case m.Learned != nil:
 		return "the provider said so, " + formatSince(*m.Learned, now)

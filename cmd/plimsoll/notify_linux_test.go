@@ -18,7 +18,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -255,7 +255,7 @@ func TestAllRunsAreToldOfOnce(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		s.until("it runs", func(l []app.RunEntry) bool { return len(l) > 0 && l[0].Tool == "victim" && l[0].Outcome == "running" })
+		s.until("it runs", func(l []watch.Entry) bool { return len(l) > 0 && l[0].Tool == "victim" && l[0].Outcome == "running" })
 		time.Sleep(1500 * time.Millisecond)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -6,7 +6,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/tools/wrap"
 )
 
@@ -55,15 +56,15 @@ a       b       short
 func TestWhatIsPrintedFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a reason that goes on ", 12)
-	var d app.Doctor
-	d.Layers = append(d.Layers, app.Doctor{}.Layers...)
+	var d run.Doctor
+	d.Layers = append(d.Layers, run.Doctor{}.Layers...)
 	d.Notes = []string{"memory: " + long}
 	for _, width := range []int{80, 120} {
 		var b strings.Builder
 		if err := printDoctor(&b, d, width); err != nil {
 			t.Fatal(err)
 		}
-		r := app.WrapResult{File: "/home/ada/.config/client/mcp.json"}
+		r := mcp.WrapResult{File: "/home/ada/.config/client/mcp.json"}
 		r.Servers = append(r.Servers, wrap.Server{Name: "files", Client: "cursor", Line: 3, Action: "left", Why: long})
 		if err := printWrap(&b, r, false, width); err != nil {
 			t.Fatal(err)

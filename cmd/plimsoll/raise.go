@@ -10,17 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newRaiseCommand(open opener) *cobra.Command {
-	var (
-		memory        string
-		asJSON, force bool
-	)
-	// The flags for what may be spent. Each is the name of its limit without _max.
-	spent := map[string]*string{"tokens": new(string), "cost": new(string), "quota": new(string)}
+	var asJSON bool
+	o := raiseFlags{spent: map[string]*string{"tokens": new(string), "cost": new(string), "quota": new(string)}}
 	cmd := &cobra.Command{
 		Use:   "raise RUN --memory SIZE",
 		Short: "Give a run that lives a higher limit",
@@ -41,33 +38,16 @@ limit is raised: +5 gives it five more, 5 makes it five in all.`,
   plimsoll raise claude --tokens +2M`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var raises []app.Raise
-			if memory != "" {
-				to, err := limit.ParseBytes(memory)
-				if err != nil {
-					return fmt.Errorf("--memory: %w", err)
-				}
-				raises = append(raises, app.Raise{Memory: to, Force: force})
-			}
-			for _, flag := range slices.Sorted(maps.Keys(spent)) {
-				if !cmd.Flags().Changed(flag) {
-					continue
-				}
-				r, err := parseRaise(flag, *spent[flag])
-				if err != nil {
-					return err
-				}
-				raises = append(raises, r)
-			}
-			if len(raises) == 0 {
-				return errors.New("--memory says how much the run may have in all, --cost or --tokens what more it may spend: --memory 6G, --cost +5")
+			raises, err := o.raises(cmd)
+			if err != nil {
+				return err
 			}
 			a, err := open(cmd)
 			if err != nil {
 				return err
 			}
 			for _, raise := range raises {
-				r, err := a.Raise(cmd.Context(), args[0], raise)
+				r, err := run.Raise(cmd.Context(), a, args[0], raise)
 				if err != nil {
 					return err
 				}
@@ -77,14 +57,7 @@ limit is raised: +5 gives it five more, 5 makes it five in all.`,
 					}
 					continue
 				}
-				words := r.Words
-				if words == "" {
-					words = fmt.Sprintf("may use %s, before it was %s", r.ToBytes.Human(), r.FromBytes.Human())
-				}
-				if r.Note != "" {
-					words += "; " + r.Note
-				}
-				if _, err := fmt.Fprintf(plainWriter(cmd.OutOrStdout()), "%s (%s) %s\n", r.ID, r.Tool, words); err != nil {
+				if _, err := fmt.Fprintf(plainWriter(cmd.OutOrStdout()), "%s (%s) %s\n", r.ID, r.Tool, raisedWords(r)); err != nil {
 					return err
 				}
 			}
@@ -98,22 +71,67 @@ limit is raised: +5 gives it five more, 5 makes it five in all.`,
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return a.LivingRuns(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+			return run.LivingRuns(cmd.Context(), a), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	cmd.Flags().StringVar(&memory, "memory", "", "the new memory limit `SIZE`, as 6G")
-	cmd.Flags().StringVar(spent["tokens"], "tokens", "", "the new limit of tokens, `N` in all or +N more, as +2M")
-	cmd.Flags().StringVar(spent["cost"], "cost", "", "the new limit in US dollars, `N` in all or +N more, as +5")
-	cmd.Flags().StringVar(spent["quota"], "quota", "", "the new part of a subscription's window, `P` as 80%")
-	cmd.Flags().BoolVar(&force, "force", false, "also where other runs have set that memory aside")
+	cmd.Flags().StringVar(&o.memory, "memory", "", "the new memory limit `SIZE`, as 6G")
+	cmd.Flags().StringVar(o.spent["tokens"], "tokens", "", "the new limit of tokens, `N` in all or +N more, as +2M")
+	cmd.Flags().StringVar(o.spent["cost"], "cost", "", "the new limit in US dollars, `N` in all or +N more, as +5")
+	cmd.Flags().StringVar(o.spent["quota"], "quota", "", "the new part of a subscription's window, `P` as 80%")
+	cmd.Flags().BoolVar(&o.force, "force", false, "also where other runs have set that memory aside")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("memory", cobra.NoFileCompletions)
 	return cmd
 }
 
+// raiseFlags are those of plimsoll raise.
+type raiseFlags struct {
+	memory string
+	force  bool
+	// spent has the flags for what may be spent. Each is the name of its limit without _max.
+	spent map[string]*string
+}
+
+// raises returns the limits that the flags ask for: at least one.
+func (o *raiseFlags) raises(cmd *cobra.Command) (raises []run.RaiseOptions, err error) {
+	if o.memory != "" {
+		to, err := limit.ParseBytes(o.memory)
+		if err != nil {
+			return nil, fmt.Errorf("--memory: %w", err)
+		}
+		raises = append(raises, run.RaiseOptions{Memory: to, Force: o.force})
+	}
+	for _, flag := range slices.Sorted(maps.Keys(o.spent)) {
+		if !cmd.Flags().Changed(flag) {
+			continue
+		}
+		r, err := parseRaise(flag, *o.spent[flag])
+		if err != nil {
+			return nil, err
+		}
+		raises = append(raises, r)
+	}
+	if len(raises) == 0 {
+		return nil, errors.New("--memory says how much the run may have in all, --cost or --tokens what more it may spend: --memory 6G, --cost +5")
+	}
+	return raises, nil
+}
+
+// raisedWords says what a run may use now.
+func raisedWords(r run.Raised) string {
+	words := r.Words
+	if words == "" {
+		words = fmt.Sprintf("may use %s, before it was %s", r.ToBytes.Human(), r.FromBytes.Human())
+	}
+	if r.Note != "" {
+		words += "; " + r.Note
+	}
+	return words
+}
+
 // parseRaise reads "+5", five more, or "5", five in all, of the limit that a flag is for, in the form that the limit has in the configuration.
-func parseRaise(flag, text string) (app.Raise, error) {
-	r := app.Raise{Limit: flag + "_max"}
+func parseRaise(flag, text string) (run.RaiseOptions, error) {
+	r := run.RaiseOptions{Limit: flag + "_max"}
 	number, more := strings.CutPrefix(strings.TrimSpace(text), "+")
 	v, err := config.ParseNumber(r.Limit, strings.TrimPrefix(number, "$"))
 	if err != nil {

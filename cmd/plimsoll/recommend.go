@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/submit"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -17,7 +18,7 @@ import (
 var recommendFormats = []string{"text", "json", "patch"}
 
 func newRecommendCommand(open opener) *cobra.Command {
-	o := app.RecommendOptions{On: "kubernetes"}
+	o := submit.RecommendOptions{On: "kubernetes"}
 	format, asJSON := recommendFormats[0], false
 	cmd := &cobra.Command{
 		Use:   "recommend [NAME]",
@@ -41,9 +42,9 @@ With --format patch it prints what to change, for kubectl and Kustomize. It chan
 			if asJSON {
 				format = "json"
 			}
-			write, ok := map[string]func(io.Writer, []app.Recommendation) error{
+			write, ok := map[string]func(io.Writer, []submit.Recommendation) error{
 				"text": printRecommendations, "patch": printPatches,
-				"json": func(w io.Writer, all []app.Recommendation) error { return printJSON(w, all) },
+				"json": func(w io.Writer, all []submit.Recommendation) error { return printJSON(w, all) },
 			}[format]
 			if !ok {
 				return fmt.Errorf("--format %q is unknown; there are %s", format, strings.Join(recommendFormats, ", "))
@@ -52,7 +53,7 @@ With --format patch it prints what to change, for kubectl and Kustomize. It chan
 			if err != nil {
 				return err
 			}
-			all, err := a.Recommend(cmd.Context(), o)
+			all, err := submit.Recommend(cmd.Context(), a, o)
 			if err != nil {
 				return err
 			}
@@ -70,7 +71,7 @@ With --format patch it prints what to change, for kubectl and Kustomize. It chan
 	return cmd
 }
 
-func printRecommendations(w io.Writer, all []app.Recommendation) error {
+func printRecommendations(w io.Writer, all []submit.Recommendation) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(w, "Nothing in this namespace runs plimsoll run -- COMMAND, or names its tool in the annotation plimsoll.dev/tool.")
 		return err
@@ -101,7 +102,7 @@ func printRecommendations(w io.Writer, all []app.Recommendation) error {
 }
 
 // printPatches writes the patches as documents of YAML, and what is no patch as a comment.
-func printPatches(w io.Writer, all []app.Recommendation) error {
+func printPatches(w io.Writer, all []submit.Recommendation) error {
 	for i := range all {
 		r := &all[i]
 		text := fmt.Sprintf("# %s %s: no run of %s has shown a need here\n", r.Kind, r.Name, r.Tool)
@@ -109,7 +110,7 @@ func printPatches(w io.Writer, all []app.Recommendation) error {
 		case r.Command != "":
 			text = "# " + r.Command + "\n"
 		case r.Patch != nil:
-			body, err := app.YAML(r.Patch)
+			body, err := submit.YAML(r.Patch)
 			if err != nil {
 				return err
 			}

@@ -12,12 +12,13 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 // opener loads the configuration for a command that needs it; version and completion do
 // not, and work with a broken one.
-type opener func(cmd *cobra.Command) (*app.App, error)
+type opener func(cmd *cobra.Command) (*core.Core, error)
 
 // exitFailed is Plimsoll's own failure, kept apart from every status of a command.
 const exitFailed = 125
@@ -57,7 +58,7 @@ agent needs no change:
 		root.AddCommand(newRunCommand())
 		return root
 	}
-	open := func(cmd *cobra.Command) (*app.App, error) {
+	open := func(cmd *cobra.Command) (*core.Core, error) {
 		a, err := openApp(cmd, nil)
 		if err == nil {
 			for _, w := range a.Config.Warnings {
@@ -105,14 +106,14 @@ agent needs no change:
 // orDefaults lets a command that finds out what is wrong work although the configuration has
 // mistakes: it says so and goes on with the defaults.
 func orDefaults(open opener) opener {
-	return func(cmd *cobra.Command) (*app.App, error) {
+	return func(cmd *cobra.Command) (*core.Core, error) {
 		a, err := open(cmd)
 		mistakes, ok := errors.AsType[*config.Error](err)
 		if !ok {
 			return a, err
 		}
 		fmt.Fprintln(plainWriter(cmd.ErrOrStderr()), "plimsoll: the configuration has mistakes, this goes by the defaults:\n"+mistakes.Error())
-		return app.New(app.Options{Environ: withoutConfiguration(os.Environ()), Dir: string(os.PathSeparator)})
+		return core.New(core.Options{Environ: withoutConfiguration(os.Environ()), Dir: string(os.PathSeparator)})
 	}
 }
 
@@ -130,9 +131,9 @@ func withoutConfiguration(environ []string) []string {
 }
 
 // openApp loads the configuration with the given flag values.
-func openApp(cmd *cobra.Command, flags []config.Flag) (*app.App, error) {
+func openApp(cmd *cobra.Command, flags []config.Flag) (*core.Core, error) {
 	errs := cmd.ErrOrStderr()
-	return app.New(app.Options{
+	return core.New(core.Options{
 		Flags: flags,
 		Warn:  func(text string) { fmt.Fprintln(wrapped(plainWriter(errs), os.Stderr), "plimsoll: "+text) },
 	})

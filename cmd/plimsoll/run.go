@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func newRunCommand() *cobra.Command {
-	var o app.RunOptions
+	var o run.Options
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
 		Short: "Run an agent, or any command, inside its limits",
@@ -58,7 +58,7 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 			}
 			// The other commands, with all their flags, would be in memory as long as this one waits.
 			cmd.Root().ResetCommands()
-			a.Run(cmd.Context(), o).Exit()
+			run.Run(cmd.Context(), a, o).Exit()
 			return nil
 		},
 	}
@@ -80,17 +80,15 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 // addLimitFlags adds the flags that override a configuration key, but for one.
 func addLimitFlags(cmd *cobra.Command, without string) {
 	f := cmd.Flags()
-	for _, s := range settings {
-		if s.flag == without {
+	for _, k := range config.Keys() {
+		if k.Flag == "" || k.Flag == without {
 			continue
 		}
-		f.String(s.flag, "", s.usage)
-		if s.bare != "" {
-			f.Lookup(s.flag).NoOptDefVal = s.bare
-		}
-		if choices := choicesOf(s.key); choices != nil {
+		f.String(k.Flag, "", k.Usage)
+		f.Lookup(k.Flag).NoOptDefVal = k.Bare
+		if k.Choices != nil {
 			// The only error is a flag that does not exist.
-			_ = cmd.RegisterFlagCompletionFunc(s.flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+			_ = cmd.RegisterFlagCompletionFunc(k.Flag, cobra.FixedCompletions(k.Choices, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 }
@@ -106,32 +104,6 @@ func checkWaitFlag(f *pflag.FlagSet, args []string) error {
 	return fmt.Errorf("--wait %s: the time needs a = before it; write --wait=%s", args[0], args[0])
 }
 
-// settings are the flags that override a configuration key.
-var settings = []struct{ flag, key, usage, bare string }{
-	{"memory-max", "memory_max", "most memory of the whole run: a size like 4G, or auto", ""},
-	{"swap-max", "swap_max", "most swap beside it: a size like 1G", ""},
-	{"pids-max", "pids_max", "most processes and threads: a number, or auto", ""},
-	{"cpu-weight", "cpu_weight", "share of a busy processor, where everything else has 100: a number", ""},
-	{"cpus", "cpus", "most processors at once: a number like 1.5", ""},
-	{"time-max", "time_max", "how long the run may take: a duration like 2h", ""},
-	{"idle-max", "idle_max", "how long nobody may use it before it is ended: a duration like 4h", ""},
-	{"on-idle", "on_idle", "what happens then: end, or reclaim, which moves its memory to swap", ""},
-	{"tokens-max", "tokens_max", "tokens it may read and write at its models: a number like 2M", ""},
-	{"cost-max", "cost_max", "US dollars it may spend at its models: a number like 5", ""},
-	{"quota-max", "quota_max", "how far it may use a subscription's window: a part like 60%", ""},
-	{"write-max", "write_max", "what the run may add to the disks: a size like 50G", ""},
-	{"free-min", "free_min", "what must stay free on each of them: a size like 10G, or auto", ""},
-	{"reserve", "reservation", "what to set aside for the run, whatever its history says: a size like 2G", ""},
-	{"enforcement", "enforcement", "required, best-effort or off: what to do without kernel enforcement", ""},
-	{"layer", "layers", "use this layer only: systemd, cgroup2, cgroup1, job, rlimit, monitor", ""},
-	{"wait", "wait", "queue until the machine can carry it; --wait=10m at most so long", "forever"},
-	{"grace", "grace", "time between the request to end and the kill: a duration like 5s", ""},
-	{"on-exit", "on_exit", "what happens to processes left over: kill, wait or leave", ""},
-	{"on-orphan", "on_orphan", "a process whose parent has ended: warn, end or off", ""},
-	{"on-loop", "window.on_loop", "an agent that repeats itself: warn, hint or stop", ""},
-	{"on-pressure", "on_pressure", "when the host runs out of memory: auto, freeze, kill, warn or off", ""},
-}
-
 // choicesOf lists what shell completion offers for a key, from the key's own schema.
 func choicesOf(key string) []cobra.Completion {
 	for _, k := range config.Keys() {
@@ -145,9 +117,9 @@ func choicesOf(key string) []cobra.Completion {
 // runFlags returns the configuration values that were given on the command line.
 func runFlags(f *pflag.FlagSet) []config.Flag {
 	var flags []config.Flag
-	for _, s := range settings {
-		if flag := f.Lookup(s.flag); flag != nil && flag.Changed && flag.Value.Type() == "string" {
-			flags = append(flags, config.Flag{Name: "--" + s.flag, Key: s.key, Value: f.Lookup(s.flag).Value.String()})
+	for _, k := range config.Keys() {
+		if flag := f.Lookup(k.Flag); flag != nil && flag.Changed && flag.Value.Type() == "string" {
+			flags = append(flags, config.Flag{Name: "--" + k.Flag, Key: k.ID(), Value: flag.Value.String()})
 		}
 	}
 	for flag, value := range map[string]string{"proxy": "on", "no-proxy": "off"} {
@@ -163,7 +135,7 @@ func runFlags(f *pflag.FlagSet) []config.Flag {
 func lostFlag(args []string) string {
 	for _, arg := range args[min(1, len(args)):] {
 		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-		if strings.HasPrefix(arg, "--") && strings.HasSuffix(name, "-max") && slices.ContainsFunc(settings, func(s struct{ flag, key, usage, bare string }) bool { return s.flag == name }) {
+		if strings.HasPrefix(arg, "--") && strings.HasSuffix(name, "-max") && slices.ContainsFunc(config.Keys(), func(k *config.Key) bool { return k.Flag == name }) {
 			return "--" + name
 		}
 	}

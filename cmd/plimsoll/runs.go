@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,15 +16,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
+	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newRunsCommand(open opener) *cobra.Command {
-	var f app.RunFilter
-	var asJSON, follow, cuts bool
-	var since, export string
-	most := 50
+	o := runsFlags{most: 50}
 	cmd := &cobra.Command{
 		Use:   "runs [ID]",
 		Short: "List what ran and what came of it, or look at one run",
@@ -42,82 +43,99 @@ func newRunsCommand(open opener) *cobra.Command {
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			if cuts {
+			if o.cuts {
 				return completeCuts(a), cobra.ShellCompDirectiveNoFileComp
 			}
-			list, _ := a.Runs(app.RunFilter{})
-			ids := []string{"last\tthe newest"}
-			for _, e := range list[:min(len(list), 50)] {
-				ids = append(ids, e.ID+"\t"+app.Printable(e.Tool+" in "+e.Project+", "+e.Outcome))
-			}
-			return ids, cobra.ShellCompDirectiveNoFileComp
+			return completeRuns(a), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := open(cmd)
 			if err != nil {
 				return err
 			}
-			if f.Since, err = sinceOf(since, time.Now()); err != nil {
-				return err
-			}
-			id := strings.Join(args, "")
-			out := cmd.OutOrStdout()
-			switch {
-			case cuts:
-				return showCuts(cmd, a, id, asJSON)
-			case follow && id == "":
-				return fmt.Errorf("--follow needs the run that is to be followed: plimsoll runs last --follow")
-			case f.Outcome != "" && !slices.Contains(app.RunOutcomes(), f.Outcome):
-				return fmt.Errorf("--outcome %s: no run comes out so; write one of: %s", app.Printable(f.Outcome), strings.Join(app.RunOutcomes(), ", "))
-			case export != "" && export != "json":
-				return fmt.Errorf("--export %s: there is one form, json: one object a line for each run", app.Printable(export))
-			case export != "" && id != "", asJSON && id != "" && !follow:
-				d, err := a.RunDetails(id)
-				if err != nil {
-					return err
-				}
-				return printJSON(out, d)
-			case export != "":
-				lines := json.NewEncoder(out)
-				return a.ExportRuns(f, func(d app.RunDetails) error { return lines.Encode(d) })
-			case follow:
-				return followRun(cmd, a, id, asJSON)
-			case id != "":
-				d, err := a.RunDetails(id)
-				if d.Run == nil {
-					return err
-				}
-				return joinPrinted(printRun(wrapped(plainWriter(out), os.Stdout), d), err)
-			}
-			list, err := a.RunsEverywhere(cmd.Context(), f)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(out, list)
-			}
-			return printRuns(plainWriter(out), list, most, time.Now())
+			return o.run(cmd, a, strings.Join(args, ""))
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.Tool, "tool", "", "only runs of this tool")
-	fl.StringVar(&f.Project, "project", "", "only runs in this project")
-	fl.BoolVar(&f.Killed, "killed", false, "only runs that were killed, or of which a process was")
-	fl.StringVar(&f.Outcome, "outcome", "", "only runs that came out so: "+strings.Join(app.RunOutcomes(), ", "))
-	fl.StringVar(&since, "since", "", "only runs that ended within this time (90m, 12h, 7d), or since a date (2026-11-24, yesterday)")
-	fl.BoolVar(&f.All, "all", false, "the MCP gateways inside runs too")
-	fl.IntVarP(&most, "lines", "n", most, "how many runs the table has at most; 0 is all")
-	fl.BoolVarP(&follow, "follow", "f", false, "print what happens in the run until it ends")
-	fl.BoolVar(&cuts, "cuts", false, "what was cut from conversations: all, of a run or conversation, or one cut whole")
-	fl.StringVar(&export, "export", "", "write whole runs in this form: json, one object a line")
-	fl.BoolVar(&asJSON, "json", false, "print JSON")
-	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(app.RunOutcomes(), cobra.ShellCompDirectiveNoFileComp))
+	fl.StringVar(&o.Tool, "tool", "", "only runs of this tool")
+	fl.StringVar(&o.Project, "project", "", "only runs in this project")
+	fl.BoolVar(&o.Killed, "killed", false, "only runs that were killed, or of which a process was")
+	fl.StringVar(&o.Outcome, "outcome", "", "only runs that came out so: "+strings.Join(watch.Outcomes(), ", "))
+	fl.StringVar(&o.since, "since", "", "only runs that ended within this time (90m, 12h, 7d), or since a date (2026-11-24, yesterday)")
+	fl.BoolVar(&o.All, "all", false, "the MCP gateways inside runs too")
+	fl.IntVarP(&o.most, "lines", "n", o.most, "how many runs the table has at most; 0 is all")
+	fl.BoolVarP(&o.follow, "follow", "f", false, "print what happens in the run until it ends")
+	fl.BoolVar(&o.cuts, "cuts", false, "what was cut from conversations: all, of a run or conversation, or one cut whole")
+	fl.StringVar(&o.export, "export", "", "write whole runs in this form: json, one object a line")
+	fl.BoolVar(&o.json, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(watch.Outcomes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("export", cobra.FixedCompletions([]cobra.Completion{"json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.MarkFlagsMutuallyExclusive("follow", "export", "cuts")
 	for _, filter := range []string{"tool", "project", "outcome", "killed", "since", "all", "lines"} {
 		cmd.MarkFlagsMutuallyExclusive("cuts", filter)
 	}
 	return cmd
+}
+
+// completeRuns returns what completes the ID of a run.
+func completeRuns(a *core.Core) []string {
+	list, _ := watch.List(a, watch.Filter{})
+	ids := []string{"last\tthe newest"}
+	for _, e := range list[:min(len(list), 50)] {
+		ids = append(ids, e.ID+"\t"+app.Printable(e.Tool+" in "+e.Project+", "+e.Outcome))
+	}
+	return ids
+}
+
+// runsFlags are those of plimsoll runs.
+type runsFlags struct {
+	watch.Filter
+	json, follow, cuts bool
+	since, export      string
+	most               int
+}
+
+// run prints what the flags ask for, of all runs, or of one by its ID.
+func (o *runsFlags) run(cmd *cobra.Command, a *core.Core, id string) (err error) {
+	if o.Since, err = sinceOf(o.since, time.Now()); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	switch {
+	case o.cuts:
+		return showCuts(cmd, a, id, o.json)
+	case o.follow && id == "":
+		return errors.New("--follow needs the run that is to be followed: plimsoll runs last --follow")
+	case o.Outcome != "" && !slices.Contains(watch.Outcomes(), o.Outcome):
+		return fmt.Errorf("--outcome %s: no run comes out so; write one of: %s", app.Printable(o.Outcome), strings.Join(watch.Outcomes(), ", "))
+	case o.export != "" && o.export != "json":
+		return fmt.Errorf("--export %s: there is one form, json: one object a line for each run", app.Printable(o.export))
+	case o.export != "" && id != "", o.json && id != "" && !o.follow:
+		d, err := watch.Show(a, id)
+		if err != nil {
+			return err
+		}
+		return printJSON(out, d)
+	case o.export != "":
+		lines := json.NewEncoder(out)
+		return watch.Export(a, o.Filter, func(d watch.Details) error { return lines.Encode(d) })
+	case o.follow:
+		return followRun(cmd, a, id, o.json)
+	case id != "":
+		d, err := watch.Show(a, id)
+		if d.Run == nil {
+			return err
+		}
+		return joinPrinted(printRun(wrapped(plainWriter(out), os.Stdout), d), err)
+	}
+	list, err := watch.ListEverywhere(cmd.Context(), a, o.Filter)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(out, list)
+	}
+	return printRuns(plainWriter(out), list, o.most, time.Now())
 }
 
 // joinPrinted returns the error of printing, else that of what was printed.
@@ -155,7 +173,7 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 }
 
 // printRuns writes one line for each run, and a second where there is a reason.
-func printRuns(out io.Writer, list []app.RunEntry, most int, now time.Time) error {
+func printRuns(out io.Writer, list []watch.Entry, most int, now time.Time) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "no runs are kept that match; every plimsoll run, ask, mcp and serve leaves one")
 		return err
@@ -165,8 +183,8 @@ func printRuns(out io.Writer, list []app.RunEntry, most int, now time.Time) erro
 		left, list = len(list)-most, list[:most]
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	asked := slices.ContainsFunc(list, func(e app.RunEntry) bool { return e.Requests() > 0 })
-	hosts := slices.ContainsFunc(list, func(e app.RunEntry) bool { return e.Host != "" })
+	asked := slices.ContainsFunc(list, func(e watch.Entry) bool { return e.Requests() > 0 })
+	hosts := slices.ContainsFunc(list, func(e watch.Entry) bool { return e.Host != "" })
 	fmt.Fprint(w, "ID\tSTARTED\t")
 	if hosts {
 		fmt.Fprint(w, "HOST\t")
@@ -221,14 +239,14 @@ func formatSince(since, now time.Time) string {
 }
 
 // outcomeCell returns how a run came out, with the number of its processes that were killed while it went on.
-func outcomeCell(e *app.RunEntry) string {
+func outcomeCell(e *watch.Entry) string {
 	if n := e.Killed(); n > 0 && e.Outcome != string(journal.OutcomeOOM) {
-		return fmt.Sprintf("%s, %d killed", app.StateWords(e.Condition()), n)
+		return fmt.Sprintf("%s, %d killed", watch.StateWords(e.Condition()), n)
 	}
-	return app.StateWords(e.Condition())
+	return watch.StateWords(e.Condition())
 }
 
-func memoryCell(e app.RunEntry) string {
+func memoryCell(e watch.Entry) string {
 	switch {
 	case e.PeakBytes == 0:
 		return "-"
@@ -238,7 +256,7 @@ func memoryCell(e app.RunEntry) string {
 	return limit.Bytes(e.PeakBytes).Human()
 }
 
-func windowCell(e *app.RunEntry) string {
+func windowCell(e *watch.Entry) string {
 	tokens, most := e.PeakWindow()
 	switch {
 	case e.Requests() == 0:
@@ -250,10 +268,10 @@ func windowCell(e *app.RunEntry) string {
 }
 
 // followRun prints records as they come.
-func followRun(cmd *cobra.Command, a *app.App, id string, asJSON bool) error {
+func followRun(cmd *cobra.Command, a *core.Core, id string, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	lines := json.NewEncoder(out)
-	d, err := a.FollowRun(cmd.Context(), id, func(r journal.Record) error {
+	d, err := watch.Follow(cmd.Context(), a, id, func(r journal.Record) error {
 		if asJSON {
 			return lines.Encode(r)
 		}
@@ -276,4 +294,70 @@ func orDash(text string) string {
 		return "nothing to tell"
 	}
 	return text
+}
+
+// showCuts lists what was cut from conversations: all of it, or of one conversation or run. One cut is printed whole: the messages that
+// were changed, summarised or dropped, as they were before.
+func showCuts(cmd *cobra.Command, a *core.Core, of string, asJSON bool) error {
+	entries, err := watch.Cuts(a, of)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if len(entries) == 1 && strings.HasPrefix(entries[0].ID, of) && of != "" {
+		return printCut(cmd, a, entries[0].ID, asJSON)
+	}
+	if asJSON {
+		return printJSON(out, entries)
+	}
+	return printCuts(plainWriter(out), entries)
+}
+
+// completeCuts offers the IDs of cuts.
+func completeCuts(a *core.Core) []string {
+	entries, _ := watch.Cuts(a, "")
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, e.ID+"\t"+app.Printable(e.Model))
+	}
+	return ids
+}
+
+func printCuts(out io.Writer, entries []window.Entry) error {
+	if len(entries) == 0 {
+		_, err := fmt.Fprintln(out, "nothing was cut")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tCONVERSATION\tWHEN\tMODEL\tHOW\tTOKENS\tCUT")
+	for _, e := range entries {
+		fmt.Fprintf(w, "%s\t%.12s\t%s\t%s\t%s\t%s → %s\t%s\n", e.ID, e.Conversation, e.Time.Local().Format("2006-01-02 15:04:05"), app.Printable(e.Model),
+			strings.Join(e.Rungs, ", "), limit.Tokens(int64(e.Before)), limit.Tokens(int64(e.After)), limit.Bytes(e.CutBytes).Human())
+	}
+	return w.Flush()
+}
+
+func printCut(cmd *cobra.Command, a *core.Core, id string, asJSON bool) error {
+	cut, err := window.ReadCut(a, id)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if asJSON {
+		return printJSON(out, struct {
+			window.Entry
+			Text string `json:"text"`
+		}{cut.Entry, string(cut.Text)})
+	}
+	text := app.PrintableText(string(cut.Text))
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if _, err := io.WriteString(plainWriter(out), text); err != nil {
+		return err
+	}
+	if cut.Incomplete {
+		fmt.Fprintln(plainWriter(cmd.ErrOrStderr()), "plimsoll: the end is missing, the text was too large to be kept whole")
+	}
+	return nil
 }

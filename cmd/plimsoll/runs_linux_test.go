@@ -13,17 +13,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	store "github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
 // runs lists what `plimsoll runs` does.
-func (s *site) runs(args ...string) []app.RunEntry {
+func (s *site) runs(args ...string) []watch.Entry {
 	s.t.Helper()
 	o := s.plimsoll(append([]string{"runs", "--json"}, args...)...)
-	var list []app.RunEntry
+	var list []watch.Entry
 	if err := json.Unmarshal([]byte(o.stdout), &list); err != nil || o.code != 0 {
 		s.t.Fatalf("%+v: %v", o, err)
 	}
@@ -31,7 +31,7 @@ func (s *site) runs(args ...string) []app.RunEntry {
 }
 
 // until waits for a list that a test wants.
-func (s *site) until(what string, is func([]app.RunEntry) bool) (list []app.RunEntry) {
+func (s *site) until(what string, is func([]watch.Entry) bool) (list []watch.Entry) {
 	s.t.Helper()
 	wait.Until(s.t, what, func() bool { list = s.runs(); return is(list) }, func() string { return fmt.Sprintf("%+v", list) })
 	return list
@@ -66,7 +66,7 @@ func TestTwoHundredRunsAtOnceAreAllKept(t *testing.T) {
 	var lines int
 	o := s.plimsoll("runs", "--export", "json")
 	for line := range strings.Lines(o.stdout) {
-		var d app.RunDetails
+		var d watch.Details
 		if err := json.Unmarshal([]byte(line), &d); err != nil {
 			t.Fatalf("%.300s: %v", line, err)
 		}
@@ -85,7 +85,7 @@ func TestARunIsSeenWhileItLivesAndWhenItsSupervisorIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	list := s.until("it runs", func(l []app.RunEntry) bool {
+	list := s.until("it runs", func(l []watch.Entry) bool {
 		return len(l) == 1 && l[0].Outcome == "running" && l[0].ReservationBytes > 0
 	})
 	if list[0].Ended != nil || list[0].PID != cmd.Process.Pid {
@@ -101,7 +101,7 @@ func TestARunIsSeenWhileItLivesAndWhenItsSupervisorIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	list = s.until("it died", func(l []app.RunEntry) bool { return len(l) == 1 && l[0].Outcome == "died" })
+	list = s.until("it died", func(l []watch.Entry) bool { return len(l) == 1 && l[0].Outcome == "died" })
 	if list[0].Ended == nil || list[0].Reason != "its plimsoll was killed" {
 		t.Errorf("%+v", list[0])
 	}
@@ -121,7 +121,7 @@ func TestWhatIsKeptIsTheReport(t *testing.T) {
 	}
 	var d struct {
 		Report journal.Report `json:"report"`
-		app.RunEntry
+		watch.Entry
 		Records []journal.Record `json:"records"`
 	}
 	if err := json.Unmarshal([]byte(s.plimsoll("runs", "last", "--json").stdout), &d); err != nil {
@@ -133,7 +133,7 @@ func TestWhatIsKeptIsTheReport(t *testing.T) {
 		t.Errorf("kept is\n%s\nreported was\n%s", kept, want)
 	}
 	if d.Outcome != "failed" || d.ExitCode != 3 || d.Reason != "exit status 3" || len(d.Records) < 3 {
-		t.Errorf("%+v, %d records", d.RunEntry, len(d.Records))
+		t.Errorf("%+v, %d records", d.Entry, len(d.Records))
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -13,12 +13,12 @@ import (
 // A run that went on although a build in it was killed says so in its line, and is found by --killed.
 func TestTheListShowsKills(t *testing.T) {
 	now := time.Now()
-	entry := func(id, outcome string, killed int) app.RunEntry {
+	entry := func(id, outcome string, killed int) watch.Entry {
 		e := runs.Entry{ID: id, Started: now, Tool: "claude", Project: "shop"}
 		e.Outcome, e.KilledChildren = outcome, killed
 		return e
 	}
-	list := []app.RunEntry{entry("quiet", "ok", 0), entry("lucky", "ok", 2), entry("dead", string(journal.OutcomeOOM), 1)}
+	list := []watch.Entry{entry("quiet", "ok", 0), entry("lucky", "ok", 2), entry("dead", string(journal.OutcomeOOM), 1)}
 	var out strings.Builder
 	if err := printRuns(&out, list, 50, now); err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestTheListShowsKills(t *testing.T) {
 	}
 	var found []string
 	for i := range list {
-		if (app.RunFilter{Killed: true}).Takes(&list[i]) {
+		if (watch.Filter{Killed: true}).Takes(&list[i]) {
 			found = append(found, list[i].ID)
 		}
 	}

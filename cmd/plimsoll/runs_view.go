@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -17,10 +19,10 @@ import (
 const sparkWidth = 40
 
 // printRun writes a page about one run.
-func printRun(out io.Writer, d app.RunDetails) error {
+func printRun(out io.Writer, d watch.Details) error {
 	var b strings.Builder
 	r := d.Run
-	fmt.Fprintf(&b, "%s in %s: %s", config.NameTool(r.Tool, r.Variant), r.Project, app.StateWords(r.Condition()))
+	fmt.Fprintf(&b, "%s in %s: %s", config.NameTool(r.Tool, r.Variant), r.Project, watch.StateWords(r.Condition()))
 	if !r.StateSince.IsZero() {
 		fmt.Fprintf(&b, " since %s", r.StateSince.Local().Format("15:04:05"))
 	}
@@ -77,7 +79,7 @@ func printRun(out io.Writer, d app.RunDetails) error {
 		row("definitions", "about %d tokens of each request; %s found by search", m.DefinitionTokens, limit.Count(int64(m.Deferred), "more tool"))
 	}
 	if r.Editor.Requests > 0 {
-		for i, line := range app.SessionLines(r.Editor, r.Seen) {
+		for i, line := range watch.SessionLines(r.Editor, r.Seen) {
 			row(map[bool]string{true: "editor"}[i == 0], "%s", line)
 		}
 	}
@@ -88,7 +90,7 @@ func printRun(out io.Writer, d app.RunDetails) error {
 		row("newer", "its file is of a newer plimsoll: what this one does not know is left out")
 	}
 	if r.Dropped > 0 || r.Damaged > 0 {
-		row("missing", "%d events found no room (%s of a run's file are for them), %d cannot be read; the sums are whole", r.Dropped, app.RunEventBytes.Human(), r.Damaged)
+		row("missing", "%d events found no room (%s of a run's file are for them), %d cannot be read; the sums are whole", r.Dropped, watch.RunEventBytes.Human(), r.Damaged)
 	}
 	compactionTable(&b, r)
 	toolTable(&b, r)
@@ -117,10 +119,10 @@ func kindWords(kind string) string {
 }
 
 // admissionRows writes why the run got its memory, or why not.
-func admissionRows(row func(string, string, ...any), r *app.RunRecord) {
+func admissionRows(row func(string, string, ...any), r *watch.Run) {
 	if r.Report.Estimate.Bytes > 0 {
 		e := r.Report.Estimate
-		row("estimate", "%s, %s", limit.Bytes(e.Bytes).Human(), app.EstimateWords(e))
+		row("estimate", "%s, %s", limit.Bytes(e.Bytes).Human(), run.EstimateWords(e))
 	}
 	switch a := r.Admission; {
 	case r.Refusal != "":
@@ -142,12 +144,12 @@ func admissionRows(row func(string, string, ...any), r *app.RunRecord) {
 	}
 }
 
-func memoryLine(r *app.RunRecord) string {
+func memoryLine(r *watch.Run) string {
 	text := limit.Bytes(r.PeakBytes).Human() + " peak"
 	if r.LimitBytes > 0 {
 		text += fmt.Sprintf(" of %s (%.0f %%)", limit.Bytes(r.LimitBytes).Human(), 100*float64(r.PeakBytes)/float64(r.LimitBytes))
 	}
-	if line := app.Sparkline(r.MemorySeries(sparkWidth), 0); line != "" {
+	if line := watch.Sparkline(r.MemorySeries(sparkWidth), 0); line != "" {
 		text = line + "  " + text
 	}
 	if now := r.Now(); r.Ended == nil && now.Working > 0 {
@@ -157,7 +159,7 @@ func memoryLine(r *app.RunRecord) string {
 }
 
 // processesLine tells which processes held the memory when there was most of it; "" for a single one.
-func processesLine(r *app.RunRecord) string {
+func processesLine(r *watch.Run) string {
 	if r.ByProcess == nil {
 		return ""
 	}
@@ -172,13 +174,13 @@ func processesLine(r *app.RunRecord) string {
 	return strings.Join(parts, ", ")
 }
 
-func windowLine(r *app.RunRecord) string {
+func windowLine(r *watch.Run) string {
 	tokens, most := r.PeakWindow()
 	text := limit.Tokens(tokens) + " tokens peak"
 	if most > 0 {
 		text += fmt.Sprintf(" of %s (%.0f %%)", limit.Tokens(most), 100*float64(tokens)/float64(most))
 	}
-	if line := app.Sparkline(r.WindowSeries(sparkWidth), most); line != "" {
+	if line := watch.Sparkline(r.WindowSeries(sparkWidth), most); line != "" {
 		text = line + "  " + text
 	}
 	text += ", " + limit.Count(r.Requests(), "request")
@@ -188,7 +190,7 @@ func windowLine(r *app.RunRecord) string {
 	return text
 }
 
-func compactionTable(b *strings.Builder, r *app.RunRecord) {
+func compactionTable(b *strings.Builder, r *watch.Run) {
 	if len(r.Compactions) == 0 {
 		return
 	}
@@ -213,7 +215,7 @@ func compactionTable(b *strings.Builder, r *app.RunRecord) {
 // maxToolRows bounds the tools and results of a page; --json has all.
 const maxToolRows = 10
 
-func toolTable(b *strings.Builder, r *app.RunRecord) {
+func toolTable(b *strings.Builder, r *watch.Run) {
 	if len(r.Tools) == 0 {
 		return
 	}
@@ -232,7 +234,7 @@ func toolTable(b *strings.Builder, r *app.RunRecord) {
 	}
 }
 
-func killTable(b *strings.Builder, r *app.RunRecord) {
+func killTable(b *strings.Builder, r *watch.Run) {
 	if len(r.Kills) == 0 {
 		return
 	}

@@ -13,10 +13,12 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/setup"
+	"github.com/plimsoll/plimsoll/internal/app/shellenv"
 )
 
 func newSetupCommand() *cobra.Command {
-	var o app.SetupOptions
+	var o setup.Options
 	var undo, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "setup",
@@ -39,9 +41,9 @@ out again, byte for byte. A second call changes nothing.`,
   plimsoll setup --undo`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			do := app.Setup
+			do := setup.Do
 			if undo {
-				do = app.UndoSetup
+				do = setup.Undo
 			} else if in, ok := cmd.InOrStdin().(*os.File); ok && !asJSON && !o.Yes && term.IsTerminal(int(in.Fd())) && stderrIsTerminal() {
 				o.Ask = askTerminal(in, wrapped(plainWriter(cmd.ErrOrStderr()), os.Stderr))
 			}
@@ -76,7 +78,7 @@ out again, byte for byte. A second call changes nothing.`,
 	fixed := func(flag string, values ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	fixed("shell", app.Shells()...)
+	fixed("shell", shellenv.Shells()...)
 	fixed("mcp", "yes", "no")
 	fixed("watch", "yes", "no")
 	fixed("memory", "yes", "no")
@@ -84,7 +86,7 @@ out again, byte for byte. A second call changes nothing.`,
 	fixed("meaning", "yes", "no")
 	fixed("editors", "yes", "no")
 	fixed("tools-max", "yes", "no")
-	fixed("agents", append([]string{"all", "none"}, app.ShellenvAgents()...)...)
+	fixed("agents", append([]string{"all", "none"}, shellenv.Known()...)...)
 	return cmd
 }
 
@@ -92,9 +94,9 @@ out again, byte for byte. A second call changes nothing.`,
 const longestAnswer = 1000
 
 // askTerminal asks on a terminal. Ctrl-C ends the program, and nothing has been changed then.
-func askTerminal(in io.Reader, out io.Writer) func(app.SetupQuestion) (string, error) {
+func askTerminal(in io.Reader, out io.Writer) func(setup.Question) (string, error) {
 	lines := bufio.NewReaderSize(in, longestAnswer)
-	return func(q app.SetupQuestion) (string, error) {
+	return func(q setup.Question) (string, error) {
 		if q.Say != "" {
 			fmt.Fprintln(out, strings.TrimRight(q.Say, "\n"))
 		}
@@ -112,7 +114,7 @@ func askTerminal(in io.Reader, out io.Writer) func(app.SetupQuestion) (string, e
 }
 
 // printSetup writes the changes, wrapped to width; a width of 0 wraps nothing.
-func printSetup(w io.Writer, r app.SetupResult, undo bool, width int) error {
+func printSetup(w io.Writer, r setup.Result, undo bool, width int) error {
 	if r.DryRun {
 		for _, c := range r.Changes {
 			if c.Diff != "" {

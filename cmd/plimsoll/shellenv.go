@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/shellenv"
 )
 
 func newShellenvCommand() *cobra.Command {
-	var o app.ShellenvOptions
+	var o shellenv.Options
 	cmd := &cobra.Command{
 		Use:   "shellenv [AGENT...]",
 		Short: `Let agents run in their limits by their name alone: eval "$(plimsoll shellenv)"`,
@@ -31,13 +31,13 @@ With names of commands it is about those and not about the agents that Plimsoll 
   eval "$(plimsoll shellenv --undo)"`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return app.ShellenvAgents(), cobra.ShellCompDirectiveDefault
+			return shellenv.Known(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.Tools = args
 			}
-			text, err := app.Shellenv(o)
+			text, err := shellenv.Script(o)
 			if err != nil {
 				return err
 			}
@@ -53,6 +53,37 @@ With names of commands it is about those and not about the agents that Plimsoll 
 	f := cmd.Flags()
 	f.StringVar(&o.Shell, "shell", "", "bash, zsh, fish or sh, also as dash, ksh and other POSIX shells (default: the one that asks)")
 	f.BoolVar(&o.Undo, "undo", false, "print what removes the functions again")
-	_ = cmd.RegisterFlagCompletionFunc("shell", cobra.FixedCompletions(app.Shells(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("shell", cobra.FixedCompletions(shellenv.Shells(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// bashAlone lets the completion for bash work without the package bash-completion, where
+// each Tab would print that _get_comp_words_by_ref is not found.
+const bashAlone = `
+if ! declare -F _get_comp_words_by_ref >/dev/null; then
+    __plimsoll_init_completion() {
+        COMPREPLY=()
+        words=("${COMP_WORDS[@]}")
+        cword=$COMP_CWORD
+        cur=${words[cword]}
+        prev=${words[cword-1]}
+    }
+fi
+`
+
+// addCompletion adds cobra's completion command, with bashAlone for bash.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	bash, _, err := root.Find([]string{"completion", "bash"})
+	if err != nil || bash.RunE == nil {
+		return
+	}
+	script := bash.RunE
+	bash.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := script(cmd, args); err != nil {
+			return err
+		}
+		_, err := fmt.Fprint(cmd.OutOrStdout(), bashAlone)
+		return err
+	}
 }

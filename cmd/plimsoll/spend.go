@@ -41,11 +41,11 @@ With a [fleet] the sums by day, tool, model and host are of all hosts.`,
 			if o.Since, err = sinceOf(since, time.Now()); err != nil {
 				return err
 			}
-			budgets, broken := watch.Budgets(cmd.Context(), a.Core)
+			budgets, broken := watch.Budgets(cmd.Context(), a)
 			if o.By == byBudget {
 				return printBudgets(cmd.OutOrStdout(), budgets, asJSON, broken)
 			}
-			rows, err := watch.Spend(cmd.Context(), a.Core, o)
+			rows, err := watch.Spend(cmd.Context(), a, o)
 			if err != nil {
 				return err
 			}

@@ -11,19 +11,18 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
+	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newStatsCommand(open opener) *cobra.Command {
-	var (
-		o               app.StatsOptions
-		asJSON, servers bool
-		forget          forgetting
-	)
-	format := "text"
+	o := statsFlags{format: "text"}
 	cmd := &cobra.Command{
 		Use:   "stats [TOOL [ARG...]]",
 		Short: "Show what runs took, and what the next will be given",
@@ -50,85 +49,25 @@ server, and how much of that reached the client.`,
   plimsoll stats --mcp`,
 		Args: cobra.ArbitraryArgs, // any word but those of the two commands below is a tool
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("forget") == (forget.tool == "") {
-				return errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
+			if err := o.check(cmd, args); err != nil {
+				return err
 			}
-			if (forget.yes || forget.dryRun) && forget.tool == "" {
-				return errors.New("--yes and --dry-run go with --forget TOOL")
-			}
-			if forget.tool != "" && len(args) > 0 {
-				return fmt.Errorf("--forget %s and %s are two tools; name the one to forget", forget.tool, args[0])
-			}
-			write, resources := resourceFormats[format]
-			switch {
-			case format != "text" && format != "json" && !resources:
-				return fmt.Errorf("--format %q is unknown; there are %s", format, strings.Join(statsFormats, ", "))
-			case len(args) > 0 && args[0] == "":
-				return errors.New("the tool's name is empty; name one as in: plimsoll stats claude")
-			case resources && len(args) == 0:
-				return fmt.Errorf("--format %s says what one tool needs; name it as in: plimsoll stats claude --format %s", format, format)
-			case resources && (o.All || o.Project != "" || servers || forget.tool != ""):
-				return fmt.Errorf("--format %s is about the next run in this project: leave --all, --project, --mcp and --forget out", format)
-			case servers && len(args) > 1:
-				return fmt.Errorf("--mcp takes one server, not %d", len(args))
-			}
-			asJSON = asJSON || format == "json"
 			a, err := open(cmd)
 			if err != nil {
 				return err
 			}
-			out := plainWriter(cmd.OutOrStdout())
-			if forget.tool != "" {
-				o.Tool = forget.tool
-				return forget.run(cmd, a, o, asJSON)
-			}
-			if servers {
-				o.Tool = strings.Join(args, "")
-				rows, err := a.MCPStats(o.Tool)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), rows)
-				}
-				return printSizes(out, o.Tool, rows)
-			}
-			if len(args) == 0 {
-				stats, err := a.Stats(cmd.Context(), o)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), stats)
-				}
-				return printStats(out, "", stats)
-			}
-			if resources { // the next run is here, whatever was elsewhere
-				next, err := a.Predict(cmd.Context(), args...)
-				if err != nil {
-					return err
-				}
-				return write(out, next)
-			}
-			stats, next, err := a.StatsOf(cmd.Context(), o, args...)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), stats)
-			}
-			return errors.Join(printStats(out, args[0], stats), printNext(wrapped(out, os.Stdout), next))
+			return o.run(cmd, a, args)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&format, "format", format, strings.Join(statsFormats, ", ")+": the last three are for TOOL's next run here")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.BoolVar(&servers, "mcp", false, "sizes of the results of MCP tools, of the server named or of all")
+	f.StringVar(&o.format, "format", o.format, strings.Join(statsFormats, ", ")+": the last three are for TOOL's next run here")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.servers, "mcp", false, "sizes of the results of MCP tools, of the server named or of all")
 	f.StringVar(&o.Project, "project", "", "directory or key of the project")
 	f.BoolVar(&o.All, "all", false, "every project")
-	f.StringVar(&forget.tool, "forget", "", "remove what is kept of this tool")
-	f.BoolVarP(&forget.yes, "yes", "y", false, "with --forget: do not ask")
-	f.BoolVarP(&forget.dryRun, "dry-run", "n", false, "with --forget: list what would be removed, and remove nothing")
+	f.StringVar(&o.forget.tool, "forget", "", "remove what is kept of this tool")
+	f.BoolVarP(&o.forget.yes, "yes", "y", false, "with --forget: do not ask")
+	f.BoolVarP(&o.forget.dryRun, "dry-run", "n", false, "with --forget: list what would be removed, and remove nothing")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(statsFormats, cobra.ShellCompDirectiveNoFileComp))
 	for _, pair := range [][2]string{
 		{"project", "all"},
@@ -143,29 +82,104 @@ server, and how much of that reached the client.`,
 	return cmd
 }
 
+// statsFlags are those of plimsoll stats.
+type statsFlags struct {
+	app.StatsOptions
+	format        string
+	json, servers bool
+	forget        forgetting
+}
+
+// check returns an error for flags and words that do not go together.
+func (o *statsFlags) check(cmd *cobra.Command, args []string) error {
+	_, resources := resourceFormats[o.format]
+	switch {
+	case cmd.Flags().Changed("forget") == (o.forget.tool == ""):
+		return errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
+	case (o.forget.yes || o.forget.dryRun) && o.forget.tool == "":
+		return errors.New("--yes and --dry-run go with --forget TOOL")
+	case o.forget.tool != "" && len(args) > 0:
+		return fmt.Errorf("--forget %s and %s are two tools; name the one to forget", o.forget.tool, args[0])
+	case o.format != "text" && o.format != "json" && !resources:
+		return fmt.Errorf("--format %q is unknown; there are %s", o.format, strings.Join(statsFormats, ", "))
+	case len(args) > 0 && args[0] == "":
+		return errors.New("the tool's name is empty; name one as in: plimsoll stats claude")
+	case resources && len(args) == 0:
+		return fmt.Errorf("--format %s says what one tool needs; name it as in: plimsoll stats claude --format %[1]s", o.format)
+	case resources && (o.All || o.Project != "" || o.servers || o.forget.tool != ""):
+		return fmt.Errorf("--format %s is about the next run in this project: leave --all, --project, --mcp and --forget out", o.format)
+	case o.servers && len(args) > 1:
+		return fmt.Errorf("--mcp takes one server, not %d", len(args))
+	}
+	return nil
+}
+
+// run prints what the flags ask for.
+func (o *statsFlags) run(cmd *cobra.Command, a *core.Core, args []string) error {
+	asJSON := o.json || o.format == "json"
+	out := plainWriter(cmd.OutOrStdout())
+	show := func(v any, text func() error) error {
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), v)
+		}
+		return text()
+	}
+	switch write := resourceFormats[o.format]; {
+	case o.forget.tool != "":
+		o.Tool = o.forget.tool
+		return o.forget.run(cmd, a, o.StatsOptions, asJSON)
+	case o.servers:
+		o.Tool = strings.Join(args, "")
+		rows, err := mcp.Stats(a, o.Tool)
+		if err != nil {
+			return err
+		}
+		return show(rows, func() error { return printSizes(out, o.Tool, rows) })
+	case len(args) == 0:
+		stats, err := app.Stats(cmd.Context(), a, o.StatsOptions)
+		if err != nil {
+			return err
+		}
+		return show(stats, func() error { return printStats(out, "", stats) })
+	case write != nil: // the next run is here, whatever was elsewhere
+		next, err := run.Predict(a, args...)
+		if err != nil {
+			return err
+		}
+		return write(out, next)
+	}
+	stats, next, err := app.StatsOf(cmd.Context(), a, o.StatsOptions, args...)
+	if err != nil {
+		return err
+	}
+	return show(stats, func() error {
+		return errors.Join(printStats(out, args[0], stats), printNext(wrapped(out, os.Stdout), next))
+	})
+}
+
 // statsFormats are the values of --format.
 var statsFormats = []string{"text", "json", "k8s", "nomad", "slurm"}
 
 // resourceFormats write what the next run needs as others ask for it.
-var resourceFormats = map[string]func(io.Writer, app.Prediction) error{
-	"k8s": func(w io.Writer, p app.Prediction) error {
-		_, err := fmt.Fprintf(w, "resources:\n  requests:\n    memory: %dMi\n  limits:\n    memory: %dMi\n", app.MiB(p.ReservationBytes), app.MiB(p.LimitBytes))
+var resourceFormats = map[string]func(io.Writer, run.Prediction) error{
+	"k8s": func(w io.Writer, p run.Prediction) error {
+		_, err := fmt.Fprintf(w, "resources:\n  requests:\n    memory: %dMi\n  limits:\n    memory: %dMi\n", run.MiB(p.ReservationBytes), run.MiB(p.LimitBytes))
 		return err
 	},
 	// Nomad counts in MB and means 2^20 bytes.
-	"nomad": func(w io.Writer, p app.Prediction) error {
-		_, err := fmt.Fprintf(w, "resources {\n  memory     = %d\n  memory_max = %d\n}\n", app.MiB(p.ReservationBytes), app.MiB(p.LimitBytes))
+	"nomad": func(w io.Writer, p run.Prediction) error {
+		_, err := fmt.Fprintf(w, "resources {\n  memory     = %d\n  memory_max = %d\n}\n", run.MiB(p.ReservationBytes), run.MiB(p.LimitBytes))
 		return err
 	},
 	// Slurm has one figure, which is set aside and is the limit; its M is 2^20 bytes.
-	"slurm": func(w io.Writer, p app.Prediction) error {
-		_, err := fmt.Fprintf(w, "#SBATCH --mem=%dM\n", app.MiB(p.OneFigureBytes()))
+	"slurm": func(w io.Writer, p run.Prediction) error {
+		_, err := fmt.Fprintf(w, "#SBATCH --mem=%dM\n", run.MiB(p.OneFigureBytes()))
 		return err
 	},
 }
 
 // printNext writes what the next run will be given.
-func printNext(w io.Writer, p app.Prediction) error {
+func printNext(w io.Writer, p run.Prediction) error {
 	_, err := fmt.Fprintf(w, "%s will need about %s here (%s); its limit will be %s\n",
 		config.NameTool(p.Tool, p.Variant), limit.Bytes(p.EstimateBytes).Human(), p.Because(), limit.Bytes(p.LimitBytes).Human())
 	return err
@@ -222,7 +236,7 @@ func printStats(w io.Writer, tool string, stats []app.Stat) error {
 	}
 	for i := range stats {
 		if s := &stats[i]; s.Spend != nil && tool != "" {
-			fmt.Fprintf(w, "%s in %s spends %s\n", name(s), projectColumn(s), app.SpendWords(s.Spend))
+			fmt.Fprintf(w, "%s in %s spends %s\n", name(s), projectColumn(s), run.SpendWords(s.Spend))
 		}
 	}
 	_, err := fmt.Fprintln(w, "P95 and MAX are what was needed; the peaks of plimsoll runs have the file cache beside it, which is given back")
@@ -237,7 +251,7 @@ func projectColumn(s *app.Stat) string {
 	return cmp.Or(s.Project, "all")
 }
 
-func printSizes(w io.Writer, server string, rows []app.MCPSize) error {
+func printSizes(w io.Writer, server string, rows []mcp.Size) error {
 	if len(rows) == 0 && server != "" {
 		_, err := fmt.Fprintf(w, "No tool of a server %q was called through Plimsoll yet; plimsoll stats --mcp lists all.\n", server)
 		return err
@@ -252,6 +266,58 @@ func printSizes(w io.Writer, server string, rows []app.MCPSize) error {
 	for _, r := range rows {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", app.Printable(r.Server), app.Printable(r.Tool), r.Calls, size(r.UpstreamBytes), size(r.DeliveredBytes),
 			size(r.AverageBytes), size(r.P95Bytes), size(r.MaxBytes), r.Spilled, r.Failed)
+	}
+	return t.Flush()
+}
+
+// forgetting are the flags of `stats --forget`.
+type forgetting struct {
+	tool        string
+	yes, dryRun bool
+}
+
+// run removes a tool's history, after asking a person. Nobody else is asked: a script says --yes.
+func (f forgetting) run(cmd *cobra.Command, a *core.Core, o app.StatsOptions, asJSON bool) error {
+	list, err := app.Forgettable(cmd.Context(), a, o)
+	if err != nil {
+		return err
+	}
+	if len(list) > 0 && !f.dryRun {
+		if !f.yes {
+			if !term.IsTerminal(int(os.Stdin.Fd())) || !stderrIsTerminal() {
+				return fmt.Errorf("what is kept of %s would be removed in %s; nobody is here to be asked: --yes removes it, --dry-run lists it", f.tool, limit.Count(len(list), "project"))
+			}
+			errs := plainWriter(cmd.ErrOrStderr())
+			if err := printForgotten(errs, "would remove", f.tool, list); err != nil {
+				return err
+			}
+			fmt.Fprint(errs, "plimsoll: remove that for good? [y/N] ")
+			if !saysYes(cmd) {
+				return errors.New("nothing was removed")
+			}
+		}
+		if list, err = app.Forget(cmd.Context(), a, list); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), list)
+	}
+	verb := "removed"
+	if f.dryRun {
+		verb = "would remove"
+	}
+	return printForgotten(plainWriter(cmd.OutOrStdout()), verb, f.tool, list)
+}
+
+func printForgotten(w io.Writer, verb, tool string, list []app.Forgotten) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintf(w, "nothing is kept of %s; plimsoll stats --all lists what there is\n", app.Printable(tool))
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range list {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", verb, app.Printable(f.Tool), app.Printable(f.ProjectKey), limit.Count(f.Runs, "run"))
 	}
 	return t.Flush()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -29,10 +30,10 @@ history already.`,
 				if asJSON {
 					return fmt.Errorf("--json is about the file that is written: name one")
 				}
-				_, err := a.ExportHistory(cmd.Context(), unwrapWriter(cmd.OutOrStdout())) // it is escaped
+				_, err := app.ExportHistory(cmd.Context(), a, unwrapWriter(cmd.OutOrStdout())) // it is escaped
 				return err
 			}
-			done, err := a.ExportHistoryTo(cmd.Context(), args[0])
+			done, err := app.ExportHistoryTo(cmd.Context(), a, args[0])
 			if err != nil {
 				return err
 			}
@@ -102,14 +103,14 @@ has not run here yet is estimated from it. A file with a line that cannot be is 
 	return cmd
 }
 
-func importHistory(cmd *cobra.Command, a *app.App, name string, dryRun bool) (app.HistoryImported, error) {
+func importHistory(cmd *cobra.Command, a *core.Core, name string, dryRun bool) (app.HistoryImported, error) {
 	if name == "-" {
-		return a.ImportHistory(cmd.Context(), cmd.InOrStdin(), "standard input", dryRun)
+		return app.ImportHistory(cmd.Context(), a, cmd.InOrStdin(), "standard input", dryRun)
 	}
 	file, err := os.Open(name)
 	if err != nil {
 		return app.HistoryImported{}, fmt.Errorf("nothing was imported: %w; name a file that can be read, or - for standard input", err)
 	}
 	defer file.Close()
-	return a.ImportHistory(cmd.Context(), file, name, dryRun)
+	return app.ImportHistory(cmd.Context(), a, file, name, dryRun)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 	"github.com/plimsoll/plimsoll/journal"
@@ -34,8 +34,8 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-func (f *fixture) open(*cobra.Command) (*app.App, error) {
-	return app.New(app.Options{
+func (f *fixture) open(*cobra.Command) (*core.Core, error) {
+	return core.New(core.Options{
 		Environ: []string{"PLIMSOLL_STATE_DIR=" + f.state, "PLIMSOLL_CONFIG=" + filepath.Join(f.state, "config.toml"), "HOME=" + f.state},
 		Warn:    func(text string) { f.warnings = append(f.warnings, text) },
 	})

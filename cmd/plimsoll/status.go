@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -44,11 +45,11 @@ reads the configuration.`,
 			// A collection would take a fifth of the time that this has, and it ends long before it needs one.
 			debug.SetGCPercent(-1)
 			debug.SetMemoryLimit(statusMemory)
-			o := app.GlanceOptions{Run: strings.Join(args, "")}
+			o := watch.GlanceOptions{Run: strings.Join(args, "")}
 			if line {
 				o.Client = readClient(cmd.InOrStdin())
 			}
-			s, err := app.Glance(o)
+			s, err := watch.Look(o)
 			out := plainWriter(cmd.OutOrStdout())
 			switch {
 			case err != nil && prompt: // a prompt is no place for it; plimsoll status tells
@@ -80,13 +81,13 @@ reads the configuration.`,
 }
 
 // readClient reads what a client says on standard input. A terminal is no client.
-func readClient(in io.Reader) app.GlanceClient {
+func readClient(in io.Reader) watch.Client {
 	if f, ok := in.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice != 0 {
-			return app.GlanceClient{}
+			return watch.Client{}
 		}
 	}
-	return app.ReadGlanceClient(in)
+	return watch.ReadClient(in)
 }
 
 // paint puts a text into the colour of how much of something is used, in percent.
@@ -122,16 +123,16 @@ func painting(when string, out io.Writer) (paint, error) {
 }
 
 // lineOf returns the status on one line.
-func lineOf(s app.RunGlance, paint paint, now time.Time) string {
+func lineOf(s watch.Glance, paint paint, now time.Time) string {
 	var parts []string
 	head := "plimsoll"
 	if !s.Inside && s.Tool != "" {
 		head += " " + app.Printable(s.Tool)
 	}
 	switch {
-	case s.State == app.GlanceNoRun:
+	case s.State == watch.NoRun:
 		parts = append(parts, head+": no run here")
-	case s.State == app.GlanceWaiting:
+	case s.State == watch.Waiting:
 		parts = append(parts, head+": "+app.Printable(cmp.Or(s.Reason, "waits")))
 	case s.Ended != nil:
 		text := head + ": " + app.Printable(s.State) + " " + formatDuration(now.Sub(*s.Ended)) + " ago"
@@ -145,14 +146,14 @@ func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 	if words := stateWords(s, now); words != "" {
 		parts = append(parts, words)
 	}
-	if s.State == app.GlanceRunning && s.Reason != "" {
+	if s.State == watch.Running && s.Reason != "" {
 		parts = append(parts, app.Printable(s.Reason))
 	}
 	if s.WindowTokens > 0 {
 		parts = append(parts, paint(percent(s.WindowTokens, s.WindowLimit), windowOf(s)))
 	}
 	for _, l := range s.Spent {
-		parts = append(parts, paint(percent(l.Used, l.Hard), app.SpentWords(l)))
+		parts = append(parts, paint(percent(l.Used, l.Hard), watch.SpentWords(l)))
 	}
 	if s.Compactions > 0 {
 		parts = append(parts, "shortened "+limit.Count(s.Compactions, "time"))
@@ -164,15 +165,15 @@ func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 }
 
 // stateWords says that a run waits for its user or is idle, and for how long; "" for others.
-func stateWords(s app.RunGlance, now time.Time) string {
-	if s.State != app.StateYourTurn && s.State != app.StateIdle {
+func stateWords(s watch.Glance, now time.Time) string {
+	if s.State != watch.YourTurn && s.State != watch.Idle {
 		return ""
 	}
-	return app.StateWords(s.State) + " for " + formatDuration(now.Sub(s.StateSince))
+	return watch.StateWords(s.State) + " for " + formatDuration(now.Sub(s.StateSince))
 }
 
 // badEndPercent makes an end that was no good one stand out.
-func badEndPercent(s app.RunGlance) int64 {
+func badEndPercent(s watch.Glance) int64 {
 	if s.State == "ok" || s.State == "failed" || s.State == "signalled" {
 		return 0
 	}
@@ -180,7 +181,7 @@ func badEndPercent(s app.RunGlance) int64 {
 }
 
 // promptOf returns the status in a few characters, "" outside of a run.
-func promptOf(s app.RunGlance, paint paint) string {
+func promptOf(s watch.Glance, paint paint) string {
 	if !s.Inside {
 		return ""
 	}
@@ -197,8 +198,8 @@ func promptOf(s app.RunGlance, paint paint) string {
 	return text + "]"
 }
 
-func printStatus(out io.Writer, s app.RunGlance, named bool, now time.Time) error {
-	if s.State == app.GlanceNoRun {
+func printStatus(out io.Writer, s watch.Glance, named bool, now time.Time) error {
+	if s.State == watch.NoRun {
 		_, err := fmt.Fprintf(out, "No run in project %s. One begins with: plimsoll run -- claude\n", app.Printable(s.Project))
 		return err
 	}
@@ -241,7 +242,7 @@ func formatUsed(bytes, most int64) string {
 	return limit.Bytes(bytes).Human() + " of " + limit.Bytes(most).Human()
 }
 
-func windowOf(s app.RunGlance) string {
+func windowOf(s watch.Glance) string {
 	if s.WindowLimit <= 0 {
 		return "window " + thousands(s.WindowTokens)
 	}

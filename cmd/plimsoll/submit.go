@@ -13,11 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/submit"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
 func newSubmitCommand() *cobra.Command {
-	var o app.SubmitOptions
+	var o submit.Options
 	var dryRun, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "submit [flags] -- COMMAND [ARG...]",
@@ -47,7 +49,7 @@ Of this environment nothing goes with it but what --env names; a job of this hos
 			if asJSON && o.Attended {
 				return errors.New("--json and --wait do not go together: with --wait the output is the command's own")
 			}
-			plan, err := a.PlanSubmit(o)
+			plan, err := submit.Decide(a, o)
 			if err != nil {
 				return err
 			}
@@ -58,13 +60,13 @@ Of this environment nothing goes with it but what --env names; a job of this hos
 			case dryRun:
 				return printPlan(wrapped(plainWriter(out), os.Stdout), plan)
 			}
-			status, here, err := a.Submit(cmd.Context(), plan, o, os.Stdout, os.Stderr) // the job's own bytes
+			status, here, err := submit.Submit(cmd.Context(), a, plan, o, os.Stdout, os.Stderr) // the job's own bytes
 			switch {
 			case err != nil:
 				return err
 			case here:
-				run := app.RunOptions{Command: args, Tool: o.Tool, Stdout: out, Stderr: cmd.ErrOrStderr(), StderrIsTerminal: stderrIsTerminal(), Width: func() int { return columns(os.Stderr) }}
-				a.Run(cmd.Context(), run).Exit()
+				here := run.Options{Command: args, Tool: o.Tool, Stdout: out, Stderr: cmd.ErrOrStderr(), StderrIsTerminal: stderrIsTerminal(), Width: func() int { return columns(os.Stderr) }}
+				run.Run(cmd.Context(), a, here).Exit()
 			case o.Attended && status != 0:
 				return &exitError{status}
 			case o.Attended:
@@ -79,7 +81,7 @@ Of this environment nothing goes with it but what --env names; a job of this hos
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.StringVar(&o.On, "on", "", "who places it: "+strings.Join(app.SubmitEngines, ", ")+" (default: submit.on)")
+	f.StringVar(&o.On, "on", "", "who places it: "+strings.Join(submit.Names, ", ")+" (default: submit.on)")
 	f.BoolVar(&o.Attended, "wait", false, "stay: print its output as it comes, and exit as it does")
 	f.StringVar(&o.Name, "name", "", "the job's name; there is only one of a name (default: the tool's with letters behind it)")
 	f.StringVar(&o.Tool, "tool", "", "count the command as this tool (default: by its name)")
@@ -93,12 +95,12 @@ Of this environment nothing goes with it but what --env names; a job of this hos
 	f.BoolVarP(&dryRun, "dry-run", "n", false, "print what would be handed over, and hand nothing over")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	addLimitFlags(cmd, "wait")
-	_ = cmd.RegisterFlagCompletionFunc("on", cobra.FixedCompletions(app.SubmitEngines, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("on", cobra.FixedCompletions(submit.Names, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // printPlan writes what would be handed over.
-func printPlan(out io.Writer, p *app.SubmitPlan) error {
+func printPlan(out io.Writer, p *submit.Plan) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, form string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(form, args...)) }
 	row("job", "%s, placed by %s", p.Name, p.Engine)
@@ -132,7 +134,7 @@ func newCancelCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			was, err := a.Cancel(cmd.Context(), args[0])
+			was, err := submit.Cancel(cmd.Context(), a, args[0])
 			if err != nil {
 				return err
 			}
@@ -148,7 +150,7 @@ func newCancelCommand(open opener) *cobra.Command {
 			if err != nil || len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return a.LivingJobs(), cobra.ShellCompDirectiveNoFileComp
+			return submit.Living(a), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/internal/app/upgrade"
 )
 
 func newVersionCommand() *cobra.Command {
@@ -73,4 +76,46 @@ func checkout() (commit, date string, modified bool) {
 		}
 	}
 	return commit, date, modified
+}
+
+// exitNewer is the status of plimsoll upgrade --check when a newer release is there.
+const exitNewer = 10
+
+func newUpgradeCommand() *cobra.Command {
+	var check, asJSON bool
+	var from string
+	cmd := &cobra.Command{
+		Use:   "upgrade --check",
+		Short: "Tell whether a newer release is there",
+		Long: "Tell whether a newer release is there. Nothing is downloaded or replaced: that is for install.sh, or for what\n" +
+			"installed plimsoll. One request without a token is sent, and only by this command.\n\n" +
+			"The exit status is 0 if this is the newest release, 10 if there is a newer one, and 125 if it could not be found out.",
+		Example: "  plimsoll upgrade --check\n  plimsoll upgrade --check --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !check {
+				return errors.New("plimsoll does not replace itself; plimsoll upgrade --check tells whether a newer release is there, and install.sh installs it")
+			}
+			f, err := upgrade.Check(cmd.Context(), upgrade.Options{Version: version(), From: from})
+			if err != nil {
+				return err
+			}
+			switch {
+			case asJSON:
+				err = printJSON(cmd.OutOrStdout(), f)
+			case f.Newer:
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "plimsoll %s is there, this is %s. Install it as you installed this one. %s\n", f.Latest, f.Version, f.Page)
+			default:
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "plimsoll %s is the newest (released: %s)\n", f.Version, f.Latest)
+			}
+			if err == nil && f.Newer {
+				err = &exitError{exitNewer}
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "ask for the newest release and compare")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&from, "from", "", "an `address` that answers as GitHub's releases API does")
+	return cmd
 }

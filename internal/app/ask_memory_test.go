@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
@@ -42,12 +43,12 @@ func TestAskWithTheSwitch(t *testing.T) {
 		if err := store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		a, err := app.New(app.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_CONFIG=" + file, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
+		a, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_CONFIG=" + file, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if r, err := a.Ask(t.Context(), app.AskOptions{Question: question, Session: "s"}); err != nil || r.Answer != "At six." {
+			if r, err := agents.Ask(t.Context(), a, agents.AskOptions{Question: question, Session: "s"}); err != nil || r.Answer != "At six." {
 				t.Fatalf("%q: %+v, %v", settings, r, err)
 			}
 		}

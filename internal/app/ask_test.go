@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
@@ -25,25 +26,25 @@ func TestAFirstQuestionNeedsOnlyAKey(t *testing.T) {
 	defer provider.Close()
 	t.Setenv("OPENAI_API_KEY", "k")
 	t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
-	ask := func(o app.AgentOptions) (app.AskReport, error) {
+	ask := func(o agents.AgentOptions) (agents.AskReport, error) {
 		t.Helper()
-		a, err := app.New(app.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
+		a, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a.Ask(t.Context(), app.AskOptions{Question: "hi", AgentOptions: o})
+		return agents.Ask(t.Context(), a, agents.AskOptions{Question: "hi", AgentOptions: o})
 	}
-	r, err := ask(app.AgentOptions{})
+	r, err := ask(agents.AgentOptions{})
 	if err != nil || r.Answer != "hello" || r.Agent != "assistant" || !strings.HasPrefix(r.Model, "openai/") {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err = ask(app.AgentOptions{BaseURL: provider.URL + "/v1", Model: "some/model"}); err != nil || r.Answer != "hello" || r.Model != "openai/some/model" {
+	if r, err = ask(agents.AgentOptions{BaseURL: provider.URL + "/v1", Model: "some/model"}); err != nil || r.Answer != "hello" || r.Model != "openai/some/model" {
 		t.Errorf("with an address: %+v, %v", r, err)
 	}
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("GEMINI_API_KEY", "k")
 	t.Setenv("GOOGLE_GEMINI_BASE_URL", provider.URL)
-	if r, err = ask(app.AgentOptions{}); err != nil || r.Answer != "hello" || !strings.HasPrefix(r.Model, "gemini/") {
+	if r, err = ask(agents.AgentOptions{}); err != nil || r.Answer != "hello" || !strings.HasPrefix(r.Model, "gemini/") {
 		t.Errorf("of Google: %+v, %v", r, err)
 	}
 	requests := model.Requests()
@@ -51,7 +52,7 @@ func TestAFirstQuestionNeedsOnlyAKey(t *testing.T) {
 		t.Errorf("Google was asked at %s", last.Path)
 	}
 	t.Setenv("GEMINI_API_KEY", "")
-	if _, err = ask(app.AgentOptions{}); err == nil || !strings.Contains(err.Error(), "OPENROUTER_API_KEY") {
+	if _, err = ask(agents.AgentOptions{}); err == nil || !strings.Contains(err.Error(), "OPENROUTER_API_KEY") {
 		t.Errorf("without a key: %v", err)
 	}
 	t.Setenv("OPENAI_API_KEY", "k")
@@ -61,7 +62,7 @@ func TestAFirstQuestionNeedsOnlyAKey(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".config", "plimsoll", "config.toml"), []byte("[mcp.argocd.prod]\nurl = \""+provider.URL+"\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := ask(app.AgentOptions{}); r.Agent == "assistant" {
+	if r, err := ask(agents.AgentOptions{}); r.Agent == "assistant" {
 		t.Errorf("with an Argo CD: %+v, %v", r, err)
 	}
 }

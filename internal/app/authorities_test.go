@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/daemon"
 )
 
 // A tool that trusts a company's authority by its own variable reaches the same provider
@@ -41,7 +41,7 @@ func TestAuthoritiesOfTheToolsCount(t *testing.T) {
 		t.Setenv("CODEX_CA_CERTIFICATE", "")
 		t.Setenv(c.name, c.file)
 		var said bytes.Buffer
-		url, end := serving(t, "127.0.0.1:0", app.ServeOptions{Stderr: &said}, "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")
+		url, end := serving(t, "127.0.0.1:0", daemon.Options{Stderr: &said}, "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")
 		status, body := get(t, url+"/openai/v1/models")
 		if err := end(); err != nil {
 			t.Error(err)

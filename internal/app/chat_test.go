@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 )
 
 // The answer is in the window too, however many steps it took: a person who watches how full it is must not be told less.
 func TestTheWindowOfAChatHasTheAnswerToo(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	a, err := app.New(app.Options{Environ: []string{
+	a, err := core.New(core.Options{Environ: []string{
 		"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state"), "PLIMSOLL_MCP_ARGOCD_SIMULATOR=30,3,3,1",
 	}, Dir: home})
 	if err != nil {
@@ -21,7 +21,7 @@ func TestTheWindowOfAChatHasTheAnswerToo(t *testing.T) {
 	}
 	o := agents.ChatOptions{}
 	o.Model = "standin"
-	c, err := agents.OpenChat(t.Context(), a.Core, o)
+	c, err := agents.OpenChat(t.Context(), a, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
+	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/journal"
@@ -14,11 +17,11 @@ import (
 
 func TestWindowCutsCanBeListedReadAndForgotten(t *testing.T) {
 	home := t.TempDir()
-	a, err := app.New(app.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + home}, Dir: home})
+	a, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + home}, Dir: home})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cuts, err := a.Cuts(""); err != nil || len(cuts) != 0 {
+	if cuts, err := watch.Cuts(a, ""); err != nil || len(cuts) != 0 {
 		t.Fatalf("before anything was kept: %v, %v", cuts, err)
 	}
 	store, err := checkpoint.Open(checkpoint.Options{Dir: filepath.Join(home, "window", "conversations")})
@@ -32,18 +35,18 @@ func TestWindowCutsCanBeListedReadAndForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cuts, err := a.Cuts("")
+	cuts, err := watch.Cuts(a, "")
 	if err != nil || len(cuts) != 2 || cuts[0].Conversation != "bbbb" {
 		t.Fatalf("%+v, %v", cuts, err)
 	}
-	one, err := a.Cuts("aa")
+	one, err := watch.Cuts(a, "aa")
 	if err != nil || len(one) != 1 {
 		t.Fatalf("%+v, %v", one, err)
 	}
-	if cut, err := a.Cut(one[0].ID); err != nil || string(cut.Text) != "{\"role\":\"user\"}\n" {
+	if cut, err := window.ReadCut(a, one[0].ID); err != nil || string(cut.Text) != "{\"role\":\"user\"}\n" {
 		t.Errorf("%q, %v", cut.Text, err)
 	}
-	if _, err := a.Cuts("zz"); err == nil || !strings.Contains(err.Error(), `the ID "zz"; plimsoll runs --cuts lists`) {
+	if _, err := watch.Cuts(a, "zz"); err == nil || !strings.Contains(err.Error(), `the ID "zz"; plimsoll runs --cuts lists`) {
 		t.Errorf("an unknown ID: %v", err)
 	}
 	w := runs.Begin(runs.Options{Dir: home}, runs.Header{ID: "rrrr00000001", Kind: runs.KindRun, Report: journal.Report{Tool: "claude", Project: "shop"}})
@@ -53,16 +56,16 @@ func TestWindowCutsCanBeListedReadAndForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, of := range []string{"rrrr00000001", "rrrr", "last"} {
-		if cuts, err := a.Cuts(of); err != nil || len(cuts) != 1 || cuts[0].ID != one[0].ID {
+		if cuts, err := watch.Cuts(a, of); err != nil || len(cuts) != 1 || cuts[0].ID != one[0].ID {
 			t.Errorf("of the run %s: %+v, %v", of, cuts, err)
 		}
 	}
 	for _, dry := range []bool{true, false} {
-		c, err := a.GC(t.Context(), app.GCOptions{Conversations: true, DryRun: dry})
+		c, err := app.GC(t.Context(), a, app.GCOptions{Conversations: true, DryRun: dry})
 		if err != nil || len(c.Removed) != 2 || c.Removed[0].Kind != "conversation" {
 			t.Errorf("gc: %+v, %v", c, err)
 		}
-		left, err := a.Cuts("")
+		left, err := watch.Cuts(a, "")
 		if want := map[bool]int{true: 2, false: 0}[dry]; err != nil || len(left) != want {
 			t.Errorf("after gc (dry run: %v) %d are left, %v", dry, len(left), err)
 		}

@@ -4,26 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/demo"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/app/submit"
+	"github.com/plimsoll/plimsoll/internal/app/window"
+	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
 // GCOptions are the settings of `plimsoll gc`.
 type GCOptions struct {
 	// DryRun lists what would be removed, and removes nothing.
 	DryRun bool
-	// Conversations removes what is kept of conversations instead: see [App.Cuts].
+	// Conversations removes what is kept of conversations instead: see `plimsoll runs --cuts`.
 	Conversations bool
 	// Results removes what is kept of large results of tools instead.
 	Results bool
@@ -51,7 +58,7 @@ type Collection struct {
 // GC removes what dead supervisors left: claims with their processes and groups, groups
 // whose claim is lost, ledgers of earlier boots, half-written files. What can't be found
 // out or removed is in the joined error or in Kept; the rest is done nevertheless.
-func (a *App) GC(ctx context.Context, o GCOptions) (Collection, error) {
+func GC(ctx context.Context, a *core.Core, o GCOptions) (Collection, error) {
 	c := Collection{DryRun: o.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}
 	if o.Conversations {
 		return c, c.conversations(a)
@@ -79,14 +86,14 @@ func (c *Collection) keep(kind, name, what, why string) {
 }
 
 // claims cleans up by the ledger, and then looks for groups that the ledger does not know.
-func (c *Collection) claims(ctx context.Context, a *App) error {
+func (c *Collection) claims(ctx context.Context, a *core.Core) error {
 	dir, err := a.Dirs.EnsureRuntime()
 	if err != nil {
 		return fmt.Errorf("who holds memory cannot be read, so nothing of it was cleaned up: %w", err)
 	}
 	warn := func(w admission.Warning) {
 		if w.About != "stale" { // is in the result
-			a.warnLedger(w)
+			a.Warn(w.Text)
 		}
 	}
 	ledger, err := admission.Open(admission.Options{Dir: dir, Shared: a.SharedLedger(), Current: holder.Current, Warn: warn, KeepOld: true})
@@ -212,7 +219,7 @@ func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orpha
 const temporaryAge = 10 * time.Minute
 
 // temporaries removes files of the history that a killed writer left half-written.
-func (c *Collection) temporaries(a *App) error {
+func (c *Collection) temporaries(a *core.Core) error {
 	dir, err := a.Dirs.State()
 	if err != nil {
 		return err
@@ -239,7 +246,7 @@ func (c *Collection) temporaries(a *App) error {
 }
 
 // runs removes what is kept of runs beyond its bounds, and ends those whose plimsoll was killed.
-func (c *Collection) runs(a *App) error {
+func (c *Collection) runs(a *core.Core) error {
 	dir, err := a.Dirs.State()
 	if err != nil {
 		return err
@@ -252,8 +259,8 @@ func (c *Collection) runs(a *App) error {
 }
 
 // jobs removes what is kept of submitted jobs beyond the bounds of their store, and what was never finished there.
-func (c *Collection) jobs(ctx context.Context, a *App) error {
-	removed, err := submit.Prune(ctx, a.Core, c.DryRun)
+func (c *Collection) jobs(ctx context.Context, a *core.Core) error {
+	removed, err := submit.Prune(ctx, a, c.DryRun)
 	for _, r := range removed {
 		c.remove("job", r.ID, r.Bytes.Human()+", "+r.Why)
 	}
@@ -261,11 +268,11 @@ func (c *Collection) jobs(ctx context.Context, a *App) error {
 }
 
 // memory takes off the disk what is remembered no longer: expired, replaced and forgotten records.
-func (c *Collection) memory(ctx context.Context, a *App) error {
-	if !memories.Exists(a.Core) {
+func (c *Collection) memory(ctx context.Context, a *core.Core) error {
+	if !memories.Exists(a) {
 		return nil
 	}
-	m, err := a.Memory()
+	m, err := memories.Open(a, memories.Options{Vectors: memories.VectorsOnSearch})
 	if err != nil {
 		return err
 	}
@@ -288,7 +295,7 @@ func (c *Collection) demos() error {
 	}
 	for _, dir := range dirs {
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || !ownFile(info) || time.Since(info.ModTime()) < demoAge {
+		if err != nil || !info.IsDir() || !config.IsOwn(info) || time.Since(info.ModTime()) < demoAge {
 			continue
 		}
 		what := "of a demo that was killed, " + info.ModTime().Format(time.RFC3339)
@@ -309,4 +316,85 @@ func globQuote(path string) string {
 		return path
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// results removes what is kept of tool results, but what somebody reads or writes now.
+func (c *Collection) results(a *core.Core) error {
+	cache, err := a.Dirs.Cache()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(cache, mcp.ResultsDir)
+	before, err := resultsIn(dir)
+	if err != nil || len(before) == 0 {
+		return err
+	}
+	after := map[string]limit.Bytes{}
+	if !c.DryRun {
+		s, err := spool.Open(spool.Options{Dir: dir, MaxAge: 1}) // all of them are too old
+		if err != nil {
+			return err
+		}
+		err = s.Sweep()
+		if err = errors.Join(err, s.Close()); err != nil {
+			return err
+		}
+		if after, err = resultsIn(dir); err != nil {
+			return err
+		}
+	}
+	for name, size := range before {
+		if _, stays := after[name]; stays {
+			c.keep("result", name, size.Human(), "somebody reads or writes it")
+			continue
+		}
+		c.remove("result", name, size.Human())
+	}
+	return nil
+}
+
+// resultsIn returns the size of each kept result.
+func resultsIn(dir string) (map[string]limit.Bytes, error) {
+	found := map[string]limit.Bytes{}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found, nil
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		files, err := os.ReadDir(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue // it has just gone
+		}
+		var size limit.Bytes
+		for _, f := range files {
+			if info, err := f.Info(); err == nil {
+				size += limit.Bytes(info.Size())
+			}
+		}
+		found[e.Name()] = size
+	}
+	return found, err
+}
+
+// conversations removes what is kept of conversations, for gc.
+func (c *Collection) conversations(a *core.Core) error {
+	store, err := window.Existing(a)
+	if err != nil || store == nil {
+		return err
+	}
+	entries, err := store.List()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		c.remove("conversation", e.ID, fmt.Sprintf("%s, %s of %s", e.Time.Format("2006-01-02 15:04"), limit.Count(e.Messages, "message"), e.Model))
+	}
+	if c.DryRun {
+		return nil
+	}
+	_, _, err = store.Remove(checkpoint.Which{All: true})
+	return err
 }

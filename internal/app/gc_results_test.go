@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
 func TestResultsAreRemovedButThoseInUse(t *testing.T) {
 	dir := t.TempDir()
-	a, err := app.New(app.Options{Environ: []string{"PLIMSOLL_STATE_DIR=" + dir, "PLIMSOLL_CACHE_DIR=" + dir, "PLIMSOLL_CONFIG=" + filepath.Join(dir, "none")}, Dir: dir})
+	a, err := core.New(core.Options{Environ: []string{"PLIMSOLL_STATE_DIR=" + dir, "PLIMSOLL_CACHE_DIR=" + dir, "PLIMSOLL_CONFIG=" + filepath.Join(dir, "none")}, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestResultsAreRemovedButThoseInUse(t *testing.T) {
 	}
 	defer read.Close()
 	for _, dry := range []bool{true, false} {
-		c, err := a.GC(t.Context(), app.GCOptions{Results: true, DryRun: dry})
+		c, err := app.GC(t.Context(), a, app.GCOptions{Results: true, DryRun: dry})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/daemon"
+	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
@@ -65,7 +68,7 @@ func TestServeHasTheMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere the daemon has it with a token only")
 	}
-	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{Quiet: true, Version: "1"})
+	url, end := serving(t, "127.0.0.1:0", daemon.Options{Quiet: true, Version: "1"})
 	defer func() {
 		if err := end(); err != nil {
 			t.Error(err)
@@ -119,7 +122,7 @@ func TestServeHasTheMemory(t *testing.T) {
 func TestTheMemoryIsNotForEverybody(t *testing.T) {
 	t.Parallel()
 	for _, variable := range []string{"PLIMSOLL_SERVE_ANY_USER=true", "PLIMSOLL_MEMORY_ON=false"} {
-		url, end := serving(t, "127.0.0.1:0", app.ServeOptions{Quiet: true}, variable)
+		url, end := serving(t, "127.0.0.1:0", daemon.Options{Quiet: true}, variable)
 		if status, body := get(t, url+"/mcp/memory"); status != http.StatusNotFound {
 			t.Errorf("%s: %d %s", variable, status, body)
 		}
@@ -132,7 +135,7 @@ func TestTheMemoryIsNotForEverybody(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[mcp.servers.memory]\ncommand = [\"true\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, end := serving(t, "127.0.0.1:0", app.ServeOptions{Quiet: true}, "PLIMSOLL_CONFIG="+file); true {
+	if _, end := serving(t, "127.0.0.1:0", daemon.Options{Quiet: true}, "PLIMSOLL_CONFIG="+file); true {
 		if err := end(); err == nil || !strings.Contains(err.Error(), "/mcp/memory") {
 			t.Error(err)
 		}
@@ -142,7 +145,7 @@ func TestTheMemoryIsNotForEverybody(t *testing.T) {
 // TestJSONOfAMemory: what search --json promises.
 func TestJSONOfAMemory(t *testing.T) {
 	t.Parallel()
-	body, err := json.Marshal(app.MemoryItem{})
+	body, err := json.Marshal(memories.Item{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,11 +190,11 @@ func TestAskAnswersFromTheMemory(t *testing.T) {
 	defer provider.Close()
 	t.Setenv("OPENAI_API_KEY", "k")
 	t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
-	a, err := app.New(app.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
+	a, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := a.Memory()
+	m, err := memories.Open(a, memories.Options{Vectors: memories.VectorsOnSearch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +207,7 @@ func TestAskAnswersFromTheMemory(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.Ask(t.Context(), app.AskOptions{Question: question, AgentOptions: app.AgentOptions{Model: "openai/gpt-5.2"}})
+	r, err := agents.Ask(t.Context(), a, agents.AskOptions{Question: question, AgentOptions: agents.AgentOptions{Model: "openai/gpt-5.2"}})
 	if want := "On " + time.Now().UTC().Format(time.DateOnly) + ", by plimsoll: We decided that the ledger moves to PostgreSQL 17."; err != nil || r.Answer != want {
 		t.Errorf("%q, %v; want %q", r.Answer, err, want)
 	}
@@ -236,11 +239,11 @@ func TestLearn(t *testing.T) {
 	defer provider.Close()
 	t.Setenv("OPENAI_API_KEY", "k")
 	t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
-	a, err := app.New(app.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
+	a, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := a.Memory()
+	m, err := memories.Open(a, memories.Options{Vectors: memories.VectorsOnSearch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,20 +258,20 @@ func TestLearn(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := a.Learn(t.Context(), app.MemoryLearnOptions{DryRun: true}); err != nil || l.Episodes != 2 || asked != 0 {
+	if l, err := agents.Learn(t.Context(), a, agents.LearnOptions{DryRun: true}); err != nil || l.Episodes != 2 || asked != 0 {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if l, err := a.Learn(t.Context(), app.MemoryLearnOptions{TokensPerDay: 100}); err != nil || !l.Spent || l.Waiting != 2 || asked != 0 {
+	if l, err := agents.Learn(t.Context(), a, agents.LearnOptions{TokensPerDay: 100}); err != nil || !l.Spent || l.Waiting != 2 || asked != 0 {
 		t.Errorf("with 100 tokens: %+v, %v", l, err)
 	}
-	l, err := a.Learn(t.Context(), app.MemoryLearnOptions{Model: "openai/gpt-5.2"})
+	l, err := agents.Learn(t.Context(), a, agents.LearnOptions{Model: "openai/gpt-5.2"})
 	if err != nil || l.Facts.Kept != 2 || l.Facts.RejectedQuote != 1 || l.Waiting != 0 || asked != 1 {
 		t.Fatalf("%+v, %v", l, err)
 	}
-	if l, err := a.Learn(t.Context(), app.MemoryLearnOptions{}); err != nil || l.Episodes != 0 || asked != 1 {
+	if l, err := agents.Learn(t.Context(), a, agents.LearnOptions{}); err != nil || l.Episodes != 0 || asked != 1 {
 		t.Errorf("once more: %+v, %v", l, err)
 	}
-	if m, err = a.Memory(); err != nil {
+	if m, err = memories.Open(a, memories.Options{Vectors: memories.VectorsOnSearch}); err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
@@ -276,12 +279,12 @@ func TestLearn(t *testing.T) {
 		asOf time.Time
 		want string
 	}{{time.Time{}, "PostgreSQL 17"}, {day.Add(time.Hour), "MySQL"}} {
-		found, err := m.Search(t.Context(), app.MemoryQuery{Text: "ledger database", Kind: "fact", AsOf: c.asOf})
+		found, err := m.Search(t.Context(), memories.Query{Text: "ledger database", Kind: "fact", AsOf: c.asOf})
 		if err != nil || len(found.Items) != 1 || found.Items[0].Fact.Value != c.want || found.Items[0].Origin != memory.OriginAgent {
 			t.Errorf("as of %s: %+v, %v", c.asOf, found.Items, err)
 		}
 	}
-	if _, err := a.Learn(t.Context(), app.MemoryLearnOptions{Model: app.StandinModel}); err == nil {
+	if _, err := agents.Learn(t.Context(), a, agents.LearnOptions{Model: agents.StandinModel}); err == nil {
 		t.Error("the stand-in was asked")
 	}
 }

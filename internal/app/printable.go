@@ -2,6 +2,7 @@ package app
 
 import (
 	"io"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
 )
@@ -28,3 +29,6 @@ func WriteJSON(w io.Writer, v any, indent string) error { return printable.Write
 
 // ErrorLines takes an error apart that several were joined to; see [printable.ErrorLines].
 func ErrorLines(err error, text string) []string { return printable.ErrorLines(err, text) }
+
+// Took writes a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
+func Took(d time.Duration) string { return printable.Duration(d) }

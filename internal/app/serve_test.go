@@ -12,17 +12,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/daemon"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // serving starts the daemon with a configuration and returns its base URL and what it has
 // written when it ends.
-func serving(t *testing.T, listen string, o app.ServeOptions, environ ...string) (url string, end func() error) {
+func serving(t *testing.T, listen string, o daemon.Options, environ ...string) (url string, end func() error) {
 	t.Helper()
 	home := t.TempDir()
-	a, err := app.New(app.Options{
+	a, err := core.New(core.Options{
 		Environ: append([]string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, environ...),
 		Dir:     home, Flags: []config.Flag{{Name: "--listen", Key: "serve.listen", Value: listen}},
 	})
@@ -35,7 +36,7 @@ func serving(t *testing.T, listen string, o app.ServeOptions, environ ...string)
 	if o.Stderr == nil {
 		o.Stderr = io.Discard
 	}
-	go func() { done <- a.Serve(ctx, o) }()
+	go func() { done <- daemon.Run(ctx, a, o) }()
 	end = func() error { cancel(); return <-done }
 	select {
 	case url = <-ready:
@@ -76,7 +77,7 @@ func TestServeAnswersHealthMetricsAndModels(t *testing.T) {
 	defer provider.Close()
 	var log, said bytes.Buffer
 	file := filepath.Join(t.TempDir(), "url")
-	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{ReadyFile: file, Log: &log, Stderr: &said}, "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")
+	url, end := serving(t, "127.0.0.1:0", daemon.Options{ReadyFile: file, Log: &log, Stderr: &said}, "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")
 	var text []byte // the file comes when the address has been told
 	wait.Until(t, "the ready file is there", func() bool {
 		text, _ = os.ReadFile(file)
@@ -123,13 +124,13 @@ func TestServeWithAKeyDemandsAToken(t *testing.T) {
 	t.Setenv("TEST_SERVE_KEY", "secret-key")
 	t.Setenv("TEST_SERVE_TOKEN", "0123456789abcdef")
 	environ := []string{"PLIMSOLL_UPSTREAM_OPENAI=" + provider.URL + "/v1", "PLIMSOLL_UPSTREAM_OPENAI_KEY=TEST_SERVE_KEY"}
-	if _, end := serving(t, "127.0.0.1:0", app.ServeOptions{}, environ...); true {
+	if _, end := serving(t, "127.0.0.1:0", daemon.Options{}, environ...); true {
 		if err := end(); err == nil || !strings.Contains(err.Error(), "needs a token") {
 			t.Errorf("without a token: %v", err)
 		}
 	}
 	var said bytes.Buffer
-	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{Stderr: &said}, append(environ, "PLIMSOLL_SERVE_TOKEN=TEST_SERVE_TOKEN")...)
+	url, end := serving(t, "127.0.0.1:0", daemon.Options{Stderr: &said}, append(environ, "PLIMSOLL_SERVE_TOKEN=TEST_SERVE_TOKEN")...)
 	for _, c := range []struct {
 		path   string
 		header []string
@@ -173,7 +174,7 @@ func TestServeSaysWhatIsMissing(t *testing.T) {
 		if c.env == "EVERYWHERE=1" {
 			listen = "0.0.0.0:0"
 		}
-		_, end := serving(t, listen, app.ServeOptions{}, c.env)
+		_, end := serving(t, listen, daemon.Options{}, c.env)
 		if err := end(); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "0123456789abcde") {
 			t.Errorf("%s: %v\nwant %s", c.env, err, c.want)
 		}
@@ -188,7 +189,7 @@ func TestTheReadyFileReplacesFilesOnly(t *testing.T) {
 		t.Skipf("this system makes no socket in a directory: %v", err)
 	}
 	defer l.Close()
-	_, end := serving(t, "127.0.0.1:0", app.ServeOptions{ReadyFile: socket, Stderr: io.Discard})
+	_, end := serving(t, "127.0.0.1:0", daemon.Options{ReadyFile: socket, Stderr: io.Discard})
 	if err := end(); err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("the error is %v", err)
 	}

@@ -11,7 +11,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/daemon"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
+	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 )
@@ -60,7 +64,7 @@ func askWith(t *testing.T, calls, size int, o scripted.Options, configuration st
 }
 
 // askHeard is askWith for somebody who hears the events.
-func askHeard(t *testing.T, calls, size int, o scripted.Options, configuration string, heard func(app.AgentEvent), environ ...string) asked {
+func askHeard(t *testing.T, calls, size int, o scripted.Options, configuration string, heard func(agents.Event), environ ...string) asked {
 	t.Helper()
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, ".config", "plimsoll"), 0o700); err != nil {
@@ -84,14 +88,14 @@ func askHeard(t *testing.T, calls, size int, o scripted.Options, configuration s
 	t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
 	t.Setenv("OPENAI_MODEL", "gpt-4o")
 	var warnings []string
-	a, err := app.New(app.Options{
+	a, err := core.New(core.Options{
 		Environ: append([]string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, environ...), Dir: home,
 		Warn: func(text string) { warnings = append(warnings, text) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := a.Ask(t.Context(), app.AskOptions{Question: "Look at all of it.", Events: heard, AgentOptions: app.AgentOptions{Name: "helper"}})
+	report, err := agents.Ask(t.Context(), a, agents.AskOptions{Question: "Look at all of it.", Events: heard, AgentOptions: agents.AgentOptions{Name: "helper"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +118,7 @@ func callWith(t *testing.T, environ ...string) string {
 	if err := os.WriteFile(filepath.Join(home, ".config", "plimsoll", "config.toml"), []byte(toolServer(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{}, append(environ, "HOME="+home)...)
+	url, end := serving(t, "127.0.0.1:0", daemon.Options{}, append(environ, "HOME="+home)...)
 	if url == "" {
 		t.Fatal(end())
 	}
@@ -260,15 +264,15 @@ func TestTheNewestResultIsBounded(t *testing.T) {
 			t.Errorf("request %d does not begin with the bytes of the first", i)
 		}
 	}
-	a, err := app.New(app.Options{Environ: append(environ, "HOME="+state), Dir: state})
+	a, err := core.New(core.Options{Environ: append(environ, "HOME="+state), Dir: state})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cuts, err := a.Cuts("")
+	cuts, err := watch.Cuts(a, "")
 	if err != nil || len(cuts) == 0 {
 		t.Fatalf("%d are kept, %v", len(cuts), err)
 	}
-	if text, err := a.Cut(cuts[0].ID); err != nil || !strings.Contains(string(text.Text), whole) {
+	if text, err := window.ReadCut(a, cuts[0].ID); err != nil || !strings.Contains(string(text.Text), whole) {
 		t.Errorf("the whole is not kept: %v", err)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
@@ -15,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/usage"
 )
 
-// StatsOptions select what [App.Stats] looks at.
+// StatsOptions select what [Stats] looks at.
 type StatsOptions struct {
 	// Tool keeps to one tool; "" means every one.
 	Tool string
@@ -58,12 +60,12 @@ type Stat struct {
 }
 
 // Stats lists the history, and what was imported for the same projects. What is wrong with single files is told as a warning.
-func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
+func Stats(ctx context.Context, c *core.Core, o StatsOptions) ([]Stat, error) {
 	stats := []Stat{}
 	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
-	err := a.eachSummary(ctx, o, func(s usage.Summary, from string) error {
-		row, err := a.stat(s, from, host)
+	err := eachSummary(ctx, c, o, func(s usage.Summary, from string) error {
+		row, err := stat(c, s, from, host)
 		stats = append(stats, row)
 		return err
 	})
@@ -80,8 +82,8 @@ const (
 )
 
 // stat returns the row of one history.
-func (a *App) stat(s usage.Summary, from string, host sizing.Host) (Stat, error) {
-	settings, err := a.Config.For(s.Tool)
+func stat(c *core.Core, s usage.Summary, from string, host sizing.Host) (Stat, error) {
+	settings, err := c.Config.For(s.Tool)
 	if err != nil {
 		return Stat{}, err
 	}
@@ -113,13 +115,13 @@ func (a *App) stat(s usage.Summary, from string, host sizing.Host) (Stat, error)
 // StatsOf lists the history of a command's tool, and says what the next run of the command in the project of the working directory will be
 // given. Where o is about this project the list has a row for it, also without any history. What the fleet has seen comes last. A command of several words (make test) keeps
 // to one use of a generic tool.
-func (a *App) StatsOf(ctx context.Context, o StatsOptions, command ...string) ([]Stat, Prediction, error) {
-	next, err := a.Predict(ctx, command...)
+func StatsOf(ctx context.Context, c *core.Core, o StatsOptions, command ...string) ([]Stat, run.Prediction, error) {
+	next, err := run.Predict(c, command...)
 	if err != nil {
 		return nil, next, err
 	}
 	o.Tool = command[0]
-	all, err := a.Stats(ctx, o)
+	all, err := Stats(ctx, c, o)
 	if err != nil {
 		return nil, next, err
 	}
@@ -143,14 +145,14 @@ func (a *App) StatsOf(ctx context.Context, o StatsOptions, command ...string) ([
 	if o.Project != "" {
 		return stats, next, nil
 	}
-	seen, err := run.Elsewhere(ctx, a.Core, command...)
+	seen, err := run.Elsewhere(ctx, c, command...)
 	if err != nil {
-		a.Warn("what the fleet has seen is not known: " + err.Error())
+		c.Warn("what the fleet has seen is not known: " + err.Error())
 	}
 	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
 	for _, s := range seen {
-		row, err := a.stat(s, fromFleet, host)
+		row, err := stat(c, s, fromFleet, host)
 		if err != nil {
 			return nil, next, err
 		}
@@ -159,20 +161,20 @@ func (a *App) StatsOf(ctx context.Context, o StatsOptions, command ...string) ([
 	return stats, next, nil
 }
 
-func (s *Stat) expect(next Prediction) {
+func (s *Stat) expect(next run.Prediction) {
 	s.EstimateBytes, s.Source, s.LimitBytes, s.ReservationBytes = next.EstimateBytes, next.Source, next.LimitBytes, next.ReservationBytes
 }
 
 // eachSummary calls visit with the part of the history that o selects, and with what was imported for the same projects. It makes no
 // directory: who only looks leaves nothing behind.
-func (a *App) eachSummary(ctx context.Context, o StatsOptions, visit func(s usage.Summary, from string) error) error {
-	histories, err := a.histories()
+func eachSummary(ctx context.Context, c *core.Core, o StatsOptions, visit func(s usage.Summary, from string) error) error {
+	histories, err := histories(c)
 	if err != nil {
 		return err
 	}
 	tool, here, found := "", config.ProjectOf(""), false
 	if o.Tool != "" {
-		tool = a.Config.Tool([]string{o.Tool}).Tool
+		tool = c.Config.Tool([]string{o.Tool}).Tool
 	}
 	take := func(s usage.Summary, from string) error {
 		if tool != "" && s.Tool != tool {
@@ -209,7 +211,7 @@ func (a *App) eachSummary(ctx context.Context, o StatsOptions, visit func(s usag
 		}
 		return all(histories[1], fromImport)
 	}
-	list, err := a.projectSummaries(histories[0], o.Project)
+	list, err := projectSummaries(c, histories[0], o.Project)
 	if err == nil {
 		err = some(list, "")
 	}
@@ -226,7 +228,7 @@ func (a *App) eachSummary(ctx context.Context, o StatsOptions, visit func(s usag
 }
 
 // projectSummaries finds a project by its directory, else by its key.
-func (a *App) projectSummaries(history *usage.History, project string) ([]usage.Summary, error) {
+func projectSummaries(c *core.Core, history *usage.History, project string) ([]usage.Summary, error) {
 	if project != "" {
 		if info, err := os.Stat(project); err != nil || !info.IsDir() {
 			list, err := history.Project(project)
@@ -244,4 +246,61 @@ func projectName(p usage.Project) string {
 		return p.Key
 	}
 	return filepath.Base(p.Path)
+}
+
+// Forgotten is a tool's history in one project that was removed, or would be.
+type Forgotten struct {
+	Tool       string `json:"tool"`
+	ProjectKey string `json:"project_key"`
+	Path       string `json:"path"`
+	// Runs counts the runs that were kept, of all variants.
+	Runs int `json:"runs"`
+	// From is "import" for what was imported, else "".
+	From string `json:"from,omitempty"`
+}
+
+// Forgettable lists what [Forget] would remove of o.Tool: in o.Project, or in every project when
+// that is "".
+func Forgettable(ctx context.Context, c *core.Core, o StatsOptions) ([]Forgotten, error) {
+	if o.Tool == "" {
+		return nil, errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
+	}
+	o.All = o.Project == ""
+	list := []Forgotten{}
+	err := eachSummary(ctx, c, o, func(s usage.Summary, from string) error {
+		at := slices.IndexFunc(list, func(f Forgotten) bool { return f.Tool == s.Tool && f.ProjectKey == s.Project.Key && f.From == from })
+		if at < 0 {
+			list = append(list, Forgotten{Tool: s.Tool, ProjectKey: s.Project.Key, Path: s.Project.Path, From: from})
+			at = len(list) - 1
+		}
+		list[at].Runs += len(s.Runs)
+		return nil
+	})
+	return list, err
+}
+
+// Forget removes the histories that [Forgettable] listed and returns those it removed; what a run has
+// added in between goes with them.
+func Forget(ctx context.Context, c *core.Core, list []Forgotten) ([]Forgotten, error) {
+	histories, err := histories(c)
+	if err != nil {
+		return nil, err
+	}
+	gone := []Forgotten{}
+	for _, f := range list {
+		if ctx.Err() != nil {
+			return gone, ctx.Err()
+		}
+		history := histories[0]
+		if f.From == fromImport {
+			history = histories[1]
+		}
+		if f.Runs, err = history.Forget(f.ProjectKey, f.Tool); err != nil {
+			return gone, err
+		}
+		if f.Runs > 0 {
+			gone = append(gone, f)
+		}
+	}
+	return gone, nil
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
@@ -46,8 +47,8 @@ type HistoryImported struct {
 }
 
 // ExportHistory writes what this host knows of runs, its own and what it has imported, the newest of each use of a tool.
-func (a *App) ExportHistory(ctx context.Context, to io.Writer) (e HistoryExported, err error) {
-	histories, err := a.histories()
+func ExportHistory(ctx context.Context, c *core.Core, to io.Writer) (e HistoryExported, err error) {
+	histories, err := histories(c)
 	if err != nil {
 		return e, err
 	}
@@ -106,12 +107,12 @@ func observations(s usage.Summary, from int) (list []usage.Observation) {
 }
 
 // histories returns this host's own history and the imported one.
-func (a *App) histories() ([]*usage.History, error) {
-	state, err := a.Dirs.State()
+func histories(c *core.Core) ([]*usage.History, error) {
+	state, err := c.Dirs.State()
 	if err != nil {
 		return nil, err
 	}
-	o := usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }}
+	o := usage.Options{Warn: func(w usage.Warning) { c.Warn(w.Text) }}
 	return []*usage.History{usage.Open(state, o), usage.OpenImported(state, o)}, nil
 }
 
@@ -129,7 +130,7 @@ func mostOfEach(counts []int) int {
 }
 
 // ExportHistoryTo puts an exported history in the place of another one, or where there is no file.
-func (a *App) ExportHistoryTo(ctx context.Context, file string) (e HistoryExported, err error) {
+func ExportHistoryTo(ctx context.Context, c *core.Core, file string) (e HistoryExported, err error) {
 	folder, name, err := config.OpenFolder(file)
 	if err != nil {
 		return e, fmt.Errorf("nothing was exported: %w", err)
@@ -148,7 +149,7 @@ func (a *App) ExportHistoryTo(ctx context.Context, file string) (e HistoryExport
 		return e, fmt.Errorf("nothing was exported: %w", err)
 	}
 	err = atomicfile.Replacement{Root: folder, Name: name, Perm: 0o600}.Stream(func(to io.Writer) error {
-		e, err = a.ExportHistory(ctx, to)
+		e, err = ExportHistory(ctx, c, to)
 		return err
 	})
 	e.File = file
@@ -157,13 +158,13 @@ func (a *App) ExportHistoryTo(ctx context.Context, file string) (e HistoryExport
 
 // ImportHistory adds the runs of an exported history, each once however often it is imported. Nothing of a file is added that has a line
 // which cannot be; the error names the line.
-func (a *App) ImportHistory(ctx context.Context, from io.Reader, name string, dryRun bool) (i HistoryImported, err error) {
+func ImportHistory(ctx context.Context, c *core.Core, from io.Reader, name string, dryRun bool) (i HistoryImported, err error) {
 	projects, n, err := readHistory(from, name)
 	if err != nil {
 		return i, err
 	}
 	i = HistoryImported{File: name, Runs: n, DryRun: dryRun}
-	histories, err := a.histories()
+	histories, err := histories(c)
 	if err != nil {
 		return i, err
 	}

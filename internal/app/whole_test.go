@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/agents"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
@@ -28,7 +28,7 @@ func TestAResultIsWholeAtTheModelOfOurAgents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stored *agent.StepResult
-			got := askHeard(t, 1, size, scripted.Options{}, c.configuration, func(e app.AgentEvent) {
+			got := askHeard(t, 1, size, scripted.Options{}, c.configuration, func(e agents.Event) {
 				if e.Result != nil {
 					stored = e.Result
 				}

@@ -13,7 +13,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/app"
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/daemon"
+	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
@@ -86,7 +88,7 @@ func throughBoth(t *testing.T, first []byte, event string, body []byte, o script
 	provider := httptest.NewServer(model)
 	defer provider.Close()
 	log := &lines{}
-	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{Log: log}, append(environ, "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")...)
+	url, end := serving(t, "127.0.0.1:0", daemon.Options{Log: log}, append(environ, "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")...)
 	if url == "" {
 		t.Fatal(end())
 	}
@@ -238,11 +240,11 @@ func TestWindowCompactionsAreKeptWhereTheConfigurationSays(t *testing.T) {
 		if got := through(t, body, scripted.Options{}, environ...); got.rungs(t) == "" {
 			t.Fatalf("%s: nothing was cut", store)
 		}
-		a, err := app.New(app.Options{Environ: append(environ, "HOME="+state), Dir: state})
+		a, err := core.New(core.Options{Environ: append(environ, "HOME="+state), Dir: state})
 		if err != nil {
 			t.Fatal(err)
 		}
-		cuts, err := a.Cuts("")
+		cuts, err := watch.Cuts(a, "")
 		if err != nil || len(cuts) != want {
 			t.Errorf("%s: %d are kept, %v; want %d", store, len(cuts), err, want)
 		}
@@ -260,7 +262,7 @@ func TestWindowWithoutAStateDirectoryKeepsInMemory(t *testing.T) {
 	provider := httptest.NewServer(model)
 	defer provider.Close()
 	log := &lines{}
-	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{Log: log}, "PLIMSOLL_STATE_DIR="+file, "MAX_CONTEXT_TOKENS=40000", "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")
+	url, end := serving(t, "127.0.0.1:0", daemon.Options{Log: log}, "PLIMSOLL_STATE_DIR="+file, "MAX_CONTEXT_TOKENS=40000", "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")
 	if url == "" {
 		t.Fatal(end())
 	}
@@ -332,7 +334,7 @@ func TestWindowSummariesByAModel(t *testing.T) {
 		"PLIMSOLL_WINDOW_SUMMARIZER=model": "summary_model names none",
 		"PLIMSOLL_WINDOW_SUMMARY_KEY=TEST_EMPTY PLIMSOLL_WINDOW_SUMMARIZER=model PLIMSOLL_WINDOW_SUMMARY_MODEL=m": "TEST_EMPTY, which is empty",
 	} {
-		_, end := serving(t, "127.0.0.1:0", app.ServeOptions{}, strings.Fields(env)...)
+		_, end := serving(t, "127.0.0.1:0", daemon.Options{}, strings.Fields(env)...)
 		if err := end(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", env, err, want)
 		}

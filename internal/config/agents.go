@@ -100,7 +100,7 @@ func foldAgent(name string) string { return strings.ReplaceAll(strings.ToLower(n
 func (r *reader) agent(path []string, w written, src Source) {
 	if len(path) == 2 {
 		fix := "write [agents." + clip(path[1]) + "] and keys below it"
-		if lookupAgent(path[1]) != nil {
+		if keyNamed(agentKeys, path[1]) != nil {
 			fix = "it is of one agent: write it below [agents.NAME]"
 		}
 		r.problem(src, path, describe(w)+", not a table", fix)
@@ -111,14 +111,14 @@ func (r *reader) agent(path []string, w written, src Source) {
 		r.problem(src, path[:2], quote(name)+" is not the name of an agent", "write letters, digits, . _ and -, at most 64, a letter or digit first")
 		return
 	}
-	k := lookupAgent(key)
+	k := keyNamed(agentKeys, key)
 	switch {
 	case k == nil && isSecret(key):
 		// The value is not repeated: it may be a secret.
 		r.problem(src, path[:3], "is no key: a secret does not belong into a file", `put it into an environment variable and write key_env = "OPENAI_API_KEY", the variable's name`)
 	case k == nil:
 		fix := "plimsoll config init writes a file with every key"
-		if near := closest(key, agentKeyNames()); near != "" {
+		if near := closest(key, namesOf(agentKeys)); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		} else if table := tableOf(key, false); table != "" {
 			fix = "it is a key of table [" + table + "]"
@@ -134,23 +134,6 @@ func (r *reader) agent(path []string, w written, src Source) {
 // isSecret reports whether a key has a name that people use for a secret itself, such as token.
 func isSecret(key string) bool {
 	return slices.Contains([]string{"key", "apikey", "token", "apitoken", "secret", "password", "authorization", "openaiapikey", "anthropicapikey"}, fold(key))
-}
-
-func lookupAgent(name string) *Key {
-	for _, k := range agentKeys {
-		if k.Name == name {
-			return k
-		}
-	}
-	return nil
-}
-
-func agentKeyNames() []string {
-	var out []string
-	for _, k := range agentKeys {
-		out = append(out, k.Name)
-	}
-	return out
 }
 
 // splitAgent splits MY_AGENT_MAX_STEPS, in lower case, into the name of an agent and a key: the longest key that the text ends in. If it
@@ -299,10 +282,10 @@ func (l *Loaded) explainAgent(rest string) (Explanation, error) {
 		return Explanation{}, fmt.Errorf("%s does not name one value of one agent; write agents.NAME.KEY", quote(agentsTable+"."+rest))
 	}
 	name, key := rest[:i], rest[i+1:]
-	k := lookupAgent(key)
+	k := keyNamed(agentKeys, key)
 	if k == nil {
-		fix := "the keys are " + strings.Join(agentKeyNames(), ", ")
-		if near := closest(key, agentKeyNames()); near != "" {
+		fix := "the keys are " + strings.Join(namesOf(agentKeys), ", ")
+		if near := closest(key, namesOf(agentKeys)); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", agentsTable+"."+name+"."+near)
 		}
 		return Explanation{}, fmt.Errorf("%s is not a key of an agent; %s", quote(key), fix)

@@ -51,7 +51,7 @@ func (r *reader) instance(path []string, w written, src Source) {
 		fix := "write [" + strings.Join(path, ".") + "] and keys below it"
 		if k, _ := lookup("mcp", "argocd_"+path[2], false); k != nil {
 			fix = "did you mean argocd_" + path[2] + ", below [mcp]?"
-		} else if lookupInstance(path[2]) != nil {
+		} else if keyNamed(instanceKeys, path[2]) != nil {
 			fix = "it is of one instance: write it below [mcp.argocd.NAME]"
 		}
 		r.problem(src, path, describe(w)+", not a table", fix)
@@ -62,11 +62,11 @@ func (r *reader) instance(path []string, w written, src Source) {
 		r.problem(src, path[:3], quote(name)+" is not the name of an instance", "write letters, digits, . _ and -, at most 64, a letter or digit first")
 		return
 	}
-	k := lookupInstance(key)
+	k := keyNamed(instanceKeys, key)
 	switch {
 	case k == nil:
 		fix := "plimsoll config init writes a file with every key"
-		if near := closest(key, instanceNames()); near != "" {
+		if near := closest(key, namesOf(instanceKeys)); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		} else if general, _ := lookup("mcp", key, false); general != nil {
 			fix = "it concerns all MCP servers: write it below [mcp]"
@@ -77,23 +77,6 @@ func (r *reader) instance(path []string, w written, src Source) {
 	default:
 		r.keep(address{key: k.ID(), instance: name}, path, k, Alias{Name: k.Name}, "", w, src)
 	}
-}
-
-func lookupInstance(name string) *Key {
-	for _, k := range instanceKeys {
-		if k.Name == name {
-			return k
-		}
-	}
-	return nil
-}
-
-func instanceNames() []string {
-	var out []string
-	for _, k := range instanceKeys {
-		out = append(out, k.Name)
-	}
-	return out
 }
 
 // ArgoCD returns the instances of [mcp.argocd], the default one first, then by name. The error is an *[Error], as about an instance without

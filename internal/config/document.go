@@ -193,7 +193,7 @@ func (d *document) takesTable(path []part) bool {
 	case len(path) == 2 && isTable(path[0].name):
 		k, _ = lookup(path[0].name, path[1].name, false)
 	case len(path) == 3 && path[0].name == agentsTable:
-		k = lookupAgent(path[2].name)
+		k = keyNamed(agentKeys, path[2].name)
 	case len(path) == 3 && path[0].name == "tools":
 		k, _ = lookup(resources, path[2].name, true)
 	case len(path) == 4 && path[0].name == "tools":

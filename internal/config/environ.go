@@ -50,7 +50,7 @@ func isEntry(name string) bool {
 
 // foreign reads other programs' variables that set keys too; Plimsoll's own are stronger.
 func (r *reader) foreign(environ []string) {
-	get := getenvOf(environ)
+	get := Getenv(environ)
 	for _, k := range keys {
 		for _, name := range k.Variables {
 			value := get(name)

@@ -1,3 +1,16 @@
+// Package config finds, reads, checks and merges Plimsoll's configuration.
+//
+//	cfg, err := config.Load(config.Options{})  // an *Error lists all that is wrong, with file:line:column
+//	match := cfg.Tool(os.Args[1:])             // npx @openai/codex → tool "codex"
+//	s, err := cfg.For(match.Tool)              // every value typed, every default filled in
+//
+// A value comes from the last of these that gives one: the built-in default, the profile of the tool, the user's file, the project's
+// .plimsoll.toml, the environment, a flag; within one of them [tools.NAME] wins. Every value remembers its [Source]. Reading is strict: what
+// is wrong is reported all at once, each with its place and a way to repair it. Checking, the file that [Create] writes, [Loaded.Explain],
+// flags, variables and docs/configuration.md are all made from one list of keys ([Key]).
+//
+// A project file may come with a cloned repository: it can make things stricter, but never weaken what protects the machine. Such a value
+// is ignored with a warning. A [Loaded] is never changed after Load and safe for concurrent use; everything from outside is injected.
 package config
 
 import (
@@ -58,9 +71,9 @@ func Load(o Options) (*Loaded, error) {
 		o.CPUs = runtime.NumCPU()
 	}
 	if o.Dirs == nil {
-		o.Dirs = new(NewDirs(getenvOf(o.Environ)))
+		o.Dirs = new(NewDirs(Getenv(o.Environ)))
 	}
-	l := &Loaded{cpus: o.CPUs, dir: o.Dir, path: getenvOf(o.Environ)("PATH"), names: map[string]string{}}
+	l := &Loaded{cpus: o.CPUs, dir: o.Dir, path: Getenv(o.Environ)("PATH"), names: map[string]string{}}
 	if l.dir == "" {
 		// Without a working directory (it was deleted) there is no project file either.
 		l.dir, _ = os.Getwd()
@@ -75,7 +88,7 @@ func Load(o Options) (*Loaded, error) {
 		if l.UserFile, err = l.file(user, OriginUser, &probs); err != nil {
 			return nil, err
 		}
-		if l.UserFile == "" && getenvOf(o.Environ)("PLIMSOLL_CONFIG") != "" {
+		if l.UserFile == "" && Getenv(o.Environ)("PLIMSOLL_CONFIG") != "" {
 			warn(Problem{
 				Where: Source{Origin: OriginEnvironment, Name: "PLIMSOLL_CONFIG"},
 				What:  "file " + user + " does not exist, so the built-in defaults count", Fix: "plimsoll config init writes it",
@@ -278,8 +291,8 @@ func planted(dir string, file fs.FileInfo) bool {
 	return err != nil || owner != os.Getuid() && owner != 0
 }
 
-// getenvOf returns a function like os.Getenv for a list of variables. Of several equal names the last counts, as in exec.
-func getenvOf(environ []string) func(string) string {
+// Getenv returns a function like os.Getenv for a list of variables. Of several equal names the last counts, as in exec.
+func Getenv(environ []string) func(string) string {
 	return func(name string) string {
 		for _, pair := range slices.Backward(environ) {
 			if len(pair) > len(name) && pair[len(name)] == '=' && pair[:len(name)] == name {

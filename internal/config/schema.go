@@ -3,7 +3,6 @@ package config
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -74,6 +73,9 @@ type Key struct {
 	PerTool   bool // may stand in [tools.NAME] too, and below its table's name unless that is resources
 	Project   ProjectRule
 	Doc       string // one sentence
+	// Flag is the flag of plimsoll run that sets the key, without its dashes, "" for none. Usage describes it, and Bare is the value of the flag
+	// without one.
+	Flag, Usage, Bare string
 
 	min, max int64  // of sizes (bytes), counts and durations (nanoseconds); max 0 means none
 	example  string // a value as written in TOML
@@ -145,173 +147,6 @@ var keys = func() []*Key {
 	return out
 }()
 
-// resourceKeys are the keys of [resources], for the process plane.
-var resourceKeys = []*Key{
-	{
-		Name: "enforcement", Type: TypeChoice, Default: "best-effort", Choices: []string{"off", "best-effort", "required"},
-		Aliases: []Alias{{Name: "enforcement_mode"}}, PerTool: true, Project: ProjectStricter,
-		Doc: "When the kernel cannot hold the memory limit: only measure, warn and go on, or refuse to start.",
-		set: func(s *Settings, v any) { s.Enforcement = Enforcement(v.(string)) },
-	},
-	{
-		Name: "memory_max", Type: TypeAutoSize, Default: "auto", Aliases: []Alias{{"memory_max_mb", true}}, PerTool: true,
-		Project: ProjectCapped, min: minMemory, max: maxMemory, example: `"4G"`,
-		Doc: "Hard memory limit of the command and all it starts; auto is the larger of 4G and twice the reservation, within what the host has.",
-		set: func(s *Settings, v any) { s.MemoryMax = v.(limit.Bytes) },
-	},
-	{
-		Name: "memory_grow", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectNever, example: "false",
-		Doc: "Let an auto memory_max grow, to twice its size at most, where no other run has set the room aside.",
-		set: func(s *Settings, v any) { s.MemoryGrow = v.(bool) },
-	},
-	{
-		Name: "swap_max", Type: TypeSize, Default: "0", Aliases: []Alias{{"memory_swap_max_mb", true}}, PerTool: true,
-		Project: ProjectCapped, max: maxMemory, example: `"1G"`,
-		Doc: "Swap on top of memory_max; 0 means none.",
-		set: func(s *Settings, v any) { s.SwapMax = v.(limit.Bytes) },
-	},
-	{
-		Name: "pids_max", Type: TypeAutoCount, Default: "auto", PerTool: true, Project: ProjectCapped, min: 1, max: maxPids, example: "512",
-		Doc: "Processes and threads at once; auto is 128 per CPU, at least 256.",
-		set: func(s *Settings, v any) { s.PidsMax = v.(int) },
-	},
-	{
-		Name: "min_free", Type: TypeAutoSize, Default: "auto", Aliases: []Alias{{"min_free_memory_mb", true}}, Project: ProjectNever,
-		max: maxMemory, example: `"1G"`,
-		Doc: "Memory that must stay free on the host when a run starts; auto is 5 %, between 256M (an eighth, where that is less) and 2G.",
-		set: func(s *Settings, v any) { s.MinFree = v.(limit.Bytes) },
-	},
-	{
-		Name: "initial_estimate", Type: TypeSize, PerTool: true, Project: ProjectFree, min: minMemory, max: maxMemory, example: `"1G"`,
-		Doc: "Memory to reserve for a tool without history; unset means 500M.",
-		set: func(s *Settings, v any) { s.InitialEstimate = v.(limit.Bytes) },
-	},
-	{
-		Name: "reservation", Type: TypeSize, PerTool: true, Project: ProjectNever, min: minMemory, max: maxMemory, example: `"2G"`,
-		Doc: "Memory to reserve whatever the history says; unset means the estimate.",
-		set: func(s *Settings, v any) { s.Reservation = v.(limit.Bytes) },
-	},
-	{
-		Name: "initial_estimates", Type: TypeToolSizes, Project: ProjectFree, of: "initial_estimate", example: "{ codex = 4096 }",
-		Doc: "initial_estimate of several tools; a bare integer is in MiB.",
-	},
-	{
-		Name: "max_concurrent", Type: TypeToolCount, Default: "0", PerTool: true, Project: ProjectCapped, max: maxSlots, noBound: true,
-		example: "3",
-		Doc:     "Runs of one tool at once: a number, or a table from tool to number; 0 means no bound.",
-		set:     func(s *Settings, v any) { s.MaxConcurrent = v.(int) },
-	},
-	{
-		Name: "max_concurrent_total", Type: TypeCount, Default: "0", Project: ProjectNever, max: maxSlots, noBound: true, example: "8",
-		Doc: "Runs of all tools at once; 0 means no bound.",
-		set: func(s *Settings, v any) { s.MaxConcurrentTotal = v.(int) },
-	},
-	{
-		Name: "count_swap", Type: TypeBool, Default: "true", Project: ProjectNever, example: "true",
-		Doc: "Whether free swap counts as available memory when a run starts.",
-		set: func(s *Settings, v any) { s.CountSwap = v.(bool) },
-	},
-	{
-		Name: "wait", Type: TypeWait, PerTool: true, Project: ProjectFree, max: int64(30 * 24 * time.Hour), example: `"10m"`,
-		Doc: "How long a run that does not fit yet waits; empty means not at all.",
-		set: func(s *Settings, v any) { s.Wait = v.(time.Duration) },
-	},
-	{
-		Name: "on_exit", Type: TypeChoice, Default: "kill", Choices: []string{"leave", "wait", "kill"}, PerTool: true, Project: ProjectStricter,
-		Doc: "What to do with processes that the command leaves behind.",
-		set: func(s *Settings, v any) { s.OnExit = OnExit(v.(string)) },
-	},
-	{
-		Name: "on_pressure", Type: TypeChoice, Default: "auto", Choices: []string{"off", "warn", "auto", "freeze", "kill"}, PerTool: true,
-		Project: ProjectStricter,
-		Doc:     "When the host runs out of memory: auto freezes the run without a terminal and warns with one.",
-		set:     func(s *Settings, v any) { s.OnPressure = OnPressure(v.(string)) },
-	},
-	{
-		Name: "on_orphan", Type: TypeChoice, Default: "warn", Choices: []string{"off", "warn", "end"}, PerTool: true, Project: ProjectNever,
-		Doc: "What to do with a process whose parent has ended: nothing, warn once, or end it unless it is a daemon.",
-		set: func(s *Settings, v any) { s.OnOrphan = OnOrphan(v.(string)) },
-	},
-	{
-		Name: "orphan_max", Type: TypeDuration, Default: "30m", PerTool: true, Project: ProjectNever, max: int64(30 * 24 * time.Hour), noBound: true, example: `"2h"`,
-		Doc: "How long a process may run without its parent before on_orphan counts; 0s means for ever.",
-		set: func(s *Settings, v any) { s.OrphanMax = v.(time.Duration) },
-	},
-	{
-		Name: "oomd", Type: TypeChoice, Default: "avoid", Choices: []string{"avoid", "default"}, PerTool: true, Project: ProjectNever,
-		Doc: "Ask systemd-oomd to end other groups before this run, or ask nothing.",
-		set: func(s *Settings, v any) { s.OOMD = OOMD(v.(string)) },
-	},
-	{
-		Name: "layers", Type: TypeChoices, Default: "systemd, cgroup2, cgroup1, job, rlimit, monitor", PerTool: true, Project: ProjectNever,
-		Choices: []string{LayerSystemd, LayerCgroup2, LayerCgroup1, LayerJob, LayerRlimit, LayerMonitor},
-		Doc:     "Layers that may hold the limits, in the order they are tried.",
-		set:     func(s *Settings, v any) { s.Layers = slices.Clone(v.([]string)) },
-	},
-	{
-		Name: "grace", Type: TypeDuration, Default: "2s", PerTool: true, Project: ProjectStricter, max: int64(time.Hour), example: `"5s"`,
-		Doc: "Time between the request to end and the kill.",
-		set: func(s *Settings, v any) { s.Grace = v.(time.Duration) },
-	},
-	{
-		Name: "cpu_weight", Type: TypeCount, Default: "60", PerTool: true, Project: ProjectStricter, min: 1, max: 10000, example: "100",
-		Doc: "Share of a contended processor, where others have 100; 100 changes nothing.",
-		set: func(s *Settings, v any) { s.CPUWeight = v.(int) },
-	},
-	{
-		Name: "cpus", Type: TypeNumber, Default: "0", PerTool: true, Project: ProjectStricter, max: 100 * 8192, noBound: true, example: "1.5",
-		Doc: "Processors that a run may use at most; 0 means no bound. Only a control group holds it.",
-		set: func(s *Settings, v any) { s.CPUs = v.(float64) },
-	},
-	{
-		Name: "time_max", Type: TypeDuration, Default: "0s", PerTool: true, Project: ProjectStricter, max: int64(30 * 24 * time.Hour), noBound: true,
-		example: `"2h"`,
-		Doc:     "How long a run may take, stops and sleep aside; 0s means no bound.",
-		set:     func(s *Settings, v any) { s.TimeMax = v.(time.Duration) },
-	},
-	{
-		Name: "idle_max", Type: TypeDuration, Default: "0s", PerTool: true, Project: ProjectStricter, max: int64(30 * 24 * time.Hour), noBound: true,
-		example: `"4h"`,
-		Doc:     "How long a run may be used by nobody: no request, no input, no processor time; 0s means no bound.",
-		set:     func(s *Settings, v any) { s.IdleMax = v.(time.Duration) },
-	},
-	{
-		Name: "on_idle", Type: TypeChoice, Default: "end", Choices: []string{"end", "reclaim"}, PerTool: true, Project: ProjectNever,
-		Doc: "What happens to a run at idle_max: it is ended, or its memory is moved to swap, as far as swap_max allows.",
-		set: func(s *Settings, v any) { s.OnIdle = OnIdle(v.(string)) },
-	},
-	{
-		Name: "tokens_max", Type: TypeCount, Default: "0", PerTool: true, Project: ProjectStricter, max: maxSpentTokens, noBound: true, thousands: true, example: `"2M"`,
-		Doc: "Tokens that a run may read and write at its models, those from a cache among them: 2M is 2,000,000; 0 means no bound.",
-		set: func(s *Settings, v any) { s.TokensMax = v.(int) },
-	},
-	{
-		Name: "cost_max", Type: TypeNumber, Default: "0", PerTool: true, Project: ProjectStricter, max: maxDollars, noBound: true, example: "5",
-		Doc: "US dollars that a run may spend at its models; what a subscription pays does not count. 0 means no bound.",
-		set: func(s *Settings, v any) { s.CostMax = v.(float64) },
-	},
-	{
-		Name: "quota_max", Type: TypeRatio, Default: "0", PerTool: true, Project: ProjectStricter, max: 100, noBound: true, example: `"60%"`,
-		Doc: "Part of a subscription's window up to which a run may use it, as its provider tells: it leaves the rest to others; 0 means no bound.",
-		set: func(s *Settings, v any) { s.QuotaMax = v.(float64) },
-	},
-	{
-		Name: "write_max", Type: TypeSize, Default: "0", PerTool: true, Project: ProjectCapped, max: maxDisk, noBound: true, example: `"50G"`,
-		Doc: "What a run may add to disks (local file systems); beyond it its largest writer is ended, if the run made most of the growth. 0 means no bound.",
-		set: func(s *Settings, v any) { s.WriteMax = v.(limit.Bytes) },
-	},
-	{
-		Name: "free_min", Type: TypeAutoSize, Default: "auto", PerTool: true, Project: ProjectNever, max: maxDisk, example: `"10G"`,
-		Doc: "What must stay free on each disk (local file system); below it the run's largest writer is ended. auto is 5 %, between 256M and 2G; 0 means no bound.",
-		set: func(s *Settings, v any) { s.FreeMin = v.(limit.Bytes) },
-	},
-	{
-		Name: "shared_ledger", Type: TypeDirectory, Project: ProjectNever, example: `"/var/lib/plimsoll/shared"`,
-		Doc: "Directory (root's, mode 1777) through which several users see each other's reservations.",
-		set: func(s *Settings, v any) { s.SharedLedger = v.(string) },
-	},
-}
-
 // matchKey may be set in [tools.NAME] only.
 var matchKey = &Key{
 	Name: "match", Type: TypeNames, PerTool: true, Project: ProjectNever, example: `["my-agent", "agent.py"]`,
@@ -353,6 +188,23 @@ func tableNames() []string {
 		out = append(out, t.name)
 	}
 	return out
+}
+
+// keyNamed returns the key with a name in a list; nil if there is none.
+func keyNamed(list []*Key, name string) *Key {
+	if i := slices.IndexFunc(list, func(k *Key) bool { return k.Name == name }); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// namesOf returns the names of keys.
+func namesOf(list []*Key) []string {
+	names := make([]string, len(list))
+	for i, k := range list {
+		names[i] = k.Name
+	}
+	return names
 }
 
 // lookup returns the key of a table with a name or an alias, and the name that matched; nil if there is none. With tool only keys count

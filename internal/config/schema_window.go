@@ -115,7 +115,8 @@ var windowKeys = append([]*Key{
 	},
 	{
 		Name: "on_loop", Type: TypeChoice, Default: "warn", Choices: []string{"warn", "hint", "stop"}, PerTool: true, Project: ProjectStricter,
-		Doc: "When an agent repeats itself: say so to you, also to the model behind its newest tool result, or answer with an error in its place.",
+		Doc:  "When an agent repeats itself: say so to you, also to the model behind its newest tool result, or answer with an error in its place.",
+		Flag: "on-loop", Usage: "an agent that repeats itself: warn, hint or stop",
 		set: func(s *Settings, v any) { s.Window.OnLoop = v.(string) },
 	},
 	{

@@ -1,8 +1,17 @@
+// Package agents is the commands of Plimsoll's own agents: `plimsoll ask`, `agent serve`, `agent list`
+// and `agent sessions`; and the agents of the daemon.
+//
+//	report, err := agents.Ask(ctx, app, agents.AskOptions{Question: "which applications are degraded?"})
+//	os.Exit(report.Status())
+//
+// An agent is wired from the configuration: which model is asked and with whose key, which MCP
+// servers it has, through the gateway of internal/app/mcp, and where its conversations lie. Functions are safe
+// for concurrent use. The package is tested by its own tests, by the scripts in cmd/plimsoll/testdata
+// and by e2e.
 package agents
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -128,18 +137,11 @@ type openedAgent struct {
 	tools  *toolbox.Toolbox
 	window int // tokens that the model takes
 	ended  *deaths
-	closes []func() error
+	closer core.Closer
 }
 
 // Close ends the agent's queries, then closes what it used, the last opened first.
-func (o *openedAgent) Close() error {
-	var all error
-	for _, c := range slices.Backward(o.closes) {
-		all = errors.Join(all, c())
-	}
-	o.closes = nil
-	return all
-}
+func (o *openedAgent) Close() error { return o.closer.Close(nil) }
 
 // gateways makes the gateways of an agent's MCP servers, each once.
 type gateways struct {
@@ -199,16 +201,10 @@ func agentDir(app *core.Core, name, what string) (string, error) {
 
 // openAgent opens an agent: its model, its tools through the gateway, and its conversations.
 func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways) (_ *openedAgent, err error) {
-	where := func(err error) error {
-		if err == nil || !defined(c) {
-			return err
-		}
-		return fmt.Errorf("the agent %s (%s): %w", c.Name, c.Source, err)
-	}
 	plane := g.plane
 	choice, err := chooseModel(c, g.o.Model, g.o.BaseURL, plane.Settings.Upstream, os.Getenv)
 	if err != nil {
-		return nil, where(err)
+		return nil, naming(c, err)
 	}
 	if others := otherKeys(choice, os.Getenv); len(others) > 0 {
 		app.Warn(fmt.Sprintf("asking %s, by %s; %s is set too, and --model PROVIDER/NAME or LLM_PROVIDER chooses", choice, choice.why, strings.Join(others, ", ")))
@@ -217,60 +213,69 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	if os.Getenv(SearchFirstName) != "" {
 		died = "the agent was killed for lack of memory"
 	}
-	ended := openDeaths(app, c.Name, plane.Journal, died)
-	room := roomOf(app, plane, ended)
-	o := &openedAgent{config: c, model: choice, window: c.Window, ended: ended, closes: []func() error{ended.Close}}
-	if o.window == 0 && !choice.isStandin() {
-		o.window = room.Windows.Window(choice.upstream(), choice.name, nil).Context
-	}
+	o := &openedAgent{config: c, model: choice, window: c.Window, ended: openDeaths(app, c.Name, plane.Journal, died)}
+	o.closer.Add(o.ended.Close)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, o.Close())
+			err = o.closer.Close(err)
 		}
 	}()
-	model, closing, err := openModel(ctx, choice, c, plane.Client)
-	if err != nil {
-		return nil, where(err)
+	with := agent.Options{
+		Name: c.Name, Gate: func(specs []agent.ToolSpec) func(agent.Call) string { return prompt.SearchFirst(specs, o.ended.Halved) },
+		Limits: limitsOfAgent(c), Room: roomOf(app, plane, o.ended), Journal: plane.Journal, Summarize: c.Summarizer == "model", NoSummary: c.Summarizer == "off",
+	}
+	if o.window == 0 && !choice.isStandin() {
+		o.window = with.Room.Windows.Window(choice.upstream(), choice.name, nil).Context
+	}
+	if with.Model, err = openModel(ctx, choice, c, plane.Client, &o.closer); err != nil {
+		return nil, naming(c, err)
 	}
 	if core.ThroughProxy(choice.url) {
 		plane.Journal.Append(journal.WindowOff{Reason: "they go through the proxy of the run that it is in", Through: true})
 	}
-	if model, closing, err = withBudget(app, plane.Settings, choice, model, closing); err != nil {
-		return nil, errors.Join(err, closing())
+	if with.Model, err = withBudget(app, plane.Settings, choice, with.Model, &o.closer); err != nil {
+		return nil, err
 	}
-	o.closes = append(o.closes, closing)
+	if err := o.openTools(ctx, app, g); err != nil {
+		return nil, err
+	}
+	with.Tools, with.Room.Keep = o.tools, o.tools.Keep
+	if err := o.openConversations(app, g, &with); err != nil {
+		return nil, err
+	}
+	if with.Compose, err = promptOf(c, choice, with.Room.Windows, o.tools.Instructions()); err != nil {
+		return nil, naming(c, err)
+	}
+	if o.agent, err = agent.New(with); err != nil {
+		return nil, naming(c, err)
+	}
+	o.closer.Add(o.agent.Close)
+	return o, nil
+}
 
+// naming puts the agent, and the place of its table if it has one, before an error.
+func naming(c config.Agent, err error) error {
+	if !defined(c) {
+		return err
+	}
+	return fmt.Errorf("the agent %s (%s): %w", c.Name, c.Source, err)
+}
+
+// openTools opens the agent's tools: those of its own servers, those of the command line, and those of the laboratory.
+func (o *openedAgent) openTools(ctx context.Context, app *core.Core, g *gateways) (err error) {
+	plane := g.plane
 	to := toolbox.Options{Spool: plane.Spool, Journal: plane.Journal, Query: plane.Query, Principal: plane.Local(), ByWindow: true}
-	names := c.Servers
-	if c.Builtin == mcp.ArgoCDName && !slices.Contains(names, mcp.ArgoCDName) {
-		names = append([]string{mcp.ArgoCDName}, names...)
-	}
-	// The stand-in goes by the names of tools, so it gets these only where its agent asks for them.
-	if searchesMemory(app, plane.Settings, g.o) && !choice.isStandin() && !slices.Contains(names, mcp.MemoryName) {
-		names = append(slices.Clone(names), mcp.MemoryName)
-	}
-	g.agent = c.Name
-	for _, name := range names {
+	g.agent = o.config.Name
+	for _, name := range o.serverNames(app, g) {
 		s, err := g.open(ctx, app, name)
 		if err != nil {
-			return nil, where(err)
+			return naming(o.config, err)
 		}
 		to.Servers = append(to.Servers, toolbox.Server{Name: name, Gateway: s})
 	}
-	var given []mcp.ClientServer
-	for _, line := range g.o.MCP {
-		s, err := mcp.Started(app, line)
-		if err != nil {
-			return nil, err
-		}
-		given = append(given, mcp.ClientServer{MCPServer: s})
-	}
-	for _, path := range g.o.MCPConfig {
-		of, err := mcp.OfClient(app, path)
-		if err != nil {
-			return nil, err
-		}
-		given = append(given, of...)
+	given, err := givenServers(app, g.o)
+	if err != nil {
+		return err
 	}
 	for _, s := range given {
 		base := s.Name
@@ -279,7 +284,7 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		}
 		served, err := plane.GatewayOfClient(s)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		to.Servers = append(to.Servers, toolbox.Server{Name: s.Name, Gateway: served})
 	}
@@ -287,59 +292,76 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		to.Functions = lab.Tools(lab.Options{Hog: []string{plane.Query[0], HogArgument}})
 	}
 	if o.tools, err = toolbox.New(ctx, to); err != nil {
-		return nil, where(err)
+		return naming(o.config, err)
 	}
-	o.closes = append(o.closes, o.tools.Close)
+	o.closer.Add(o.tools.Close)
 	for _, s := range o.tools.Stats().Servers {
 		if s.Err != nil {
-			app.Warn(fmt.Sprintf("agent %s goes on without the tools of %s, and tries again: %v", c.Name, s.Name, s.Err))
+			app.Warn(fmt.Sprintf("agent %s goes on without the tools of %s, and tries again: %v", o.config.Name, s.Name, s.Err))
 		}
 	}
+	return nil
+}
 
-	var conversations agent.Conversations // in memory, of what nobody asks to keep
-	if !g.o.forgets {
-		dir, err := agentDir(app, c.Name, "conversations")
+// serverNames returns the names of the agent's own servers, with those that it has without asking.
+func (o *openedAgent) serverNames(app *core.Core, g *gateways) []string {
+	names := slices.Clone(o.config.Servers)
+	if o.config.Builtin == mcp.ArgoCDName && !slices.Contains(names, mcp.ArgoCDName) {
+		names = slices.Insert(names, 0, mcp.ArgoCDName)
+	}
+	// The stand-in goes by the names of tools, so it gets these only where its agent asks for them.
+	if searchesMemory(app, g.plane.Settings, g.o) && !o.model.isStandin() && !slices.Contains(names, mcp.MemoryName) {
+		names = append(names, mcp.MemoryName)
+	}
+	return names
+}
+
+// givenServers returns the servers that the command line names, by command lines and by files of clients.
+func givenServers(app *core.Core, o AgentOptions) (given []mcp.ClientServer, err error) {
+	for _, line := range o.MCP {
+		s, err := mcp.Started(app, line)
 		if err != nil {
 			return nil, err
 		}
-		kept, err := conversation.Open(conversation.Options{Dir: dir, Journal: plane.Journal, Log: app.Log()})
+		given = append(given, mcp.ClientServer{MCPServer: s})
+	}
+	for _, path := range o.MCPConfig {
+		servers, err := mcp.OfClient(app, path)
 		if err != nil {
-			return nil, where(fmt.Errorf("keep its conversations: %w; PLIMSOLL_STATE_DIR names another directory", err))
+			return nil, err
 		}
-		o.closes = append(o.closes, kept.Close)
-		conversations = patient{kept, app.Warn}
+		given = append(given, servers...)
 	}
+	return given, nil
+}
 
-	// What is not kept of a conversation is not remembered either.
-	var keeper agent.Keeper
-	var recaller agent.Recaller
-	if !g.o.private {
-		remembered := remember.Open(app, plane.Settings, remember.Options{
-			Journal: plane.Journal, Namespace: remember.AgentNamespace(c.Name), Client: c.Name, Inside: !g.o.typed || app.Fence().Inside(), Own: true, Turns: true, Warn: app.Warn,
-		})
-		o.closes = append(o.closes, func() error { remembered.Close(); return nil })
-		if recaller = remembered.AgentRecaller(); !g.o.forgets {
-			keeper = remembered.AgentKeeper()
+// openConversations opens what keeps the agent's conversations and what remembers them, as far as g.o wants either.
+func (o *openedAgent) openConversations(app *core.Core, g *gateways, with *agent.Options) error {
+	name := o.config.Name
+	if !g.o.forgets { // else they are in memory
+		dir, err := agentDir(app, name, "conversations")
+		if err != nil {
+			return err
 		}
+		kept, err := conversation.Open(conversation.Options{Dir: dir, Journal: g.plane.Journal, Log: app.Log()})
+		if err != nil {
+			return naming(o.config, fmt.Errorf("keep its conversations: %w; PLIMSOLL_STATE_DIR names another directory", err))
+		}
+		o.closer.Add(kept.Close)
+		with.Conversations = patient{kept, app.Warn}
 	}
-
-	room.Keep = o.tools.Keep
-	compose, err := promptOf(c, choice, room.Windows, o.tools.Instructions())
-	if err != nil {
-		return nil, where(err)
+	if g.o.private {
+		return nil
 	}
-	o.agent, err = agent.New(agent.Options{
-		Name: c.Name, Model: model, Tools: o.tools,
-		Compose: compose, Gate: func(specs []agent.ToolSpec) func(agent.Call) string { return prompt.SearchFirst(specs, ended.Halved) },
-		Limits: limitsOfAgent(c), Room: room,
-		Conversations: conversations, Journal: plane.Journal, Summarize: c.Summarizer == "model", NoSummary: c.Summarizer == "off",
-		Keeper: keeper, Recaller: recaller,
+	remembered := remember.Open(app, g.plane.Settings, remember.Options{
+		Journal: g.plane.Journal, Namespace: remember.AgentNamespace(name), Client: name, Inside: !g.o.typed || app.Fence().Inside(), Own: true, Turns: true, Warn: app.Warn,
 	})
-	if err != nil {
-		return nil, where(err)
+	o.closer.Do(remembered.Close)
+	// What is not kept of a conversation is not remembered either.
+	if with.Recaller = remembered.AgentRecaller(); !g.o.forgets {
+		with.Keeper = remembered.AgentKeeper()
 	}
-	o.closes = append(o.closes, o.agent.Close)
-	return o, nil
+	return nil
 }
 
 // searchesMemory reports whether an agent gets the tools of the memory without asking for them.

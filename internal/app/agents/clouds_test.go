@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
@@ -68,7 +69,7 @@ func TestCloudsAreAskedByTheOriginalsVariables(t *testing.T) {
 				t.Fatal(err)
 			}
 			client := &http.Client{Transport: tokens{http.DefaultTransport}}
-			model, _, err := openModel(t.Context(), m, config.Agent{}, client)
+			model, err := openModel(t.Context(), m, config.Agent{}, client, &core.Closer{})
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%v, want %s", err, c.err)

@@ -55,7 +55,9 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
+	var closer core.Closer
+	closer.Add(m.Close)
+	defer func() { err = closer.Close(err) }()
 	ids, err := m.Unread(ctx, o.From)
 	if err != nil {
 		return out, err
@@ -64,11 +66,10 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 	if o.DryRun || len(ids) == 0 {
 		return out, nil
 	}
-	model, closing, err := open()
+	model, err := open(&closer)
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, closing()) }()
 	x, err := facts.New(facts.Options{
 		Dir: m.FactsDir(), Model: completer{model}, Store: m.FactStore(), TokensPerDay: o.TokensPerDay,
 		Tell: func(e facts.Event) {
@@ -102,17 +103,17 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 const maxLearnFailures = 3
 
 // learnModel returns the model to ask: that of the command line; if it names none, that of the settings with its own key; else the one
-// whose key is in the environment. open opens it, and returns a function that closes it.
-func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnOptions) (choice modelChoice, open func() (agent.Model, func() error, error), err error) {
+// whose key is in the environment. open opens it.
+func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnOptions) (choice modelChoice, open func(*core.Closer) (agent.Model, error), err error) {
 	c := config.Agent{Name: "facts"}
 	if o.Model == "" && o.BaseURL == "" && s.Memory.FactsModel != "" {
 		choice, key, err := factsModel(app, s)
-		return choice, func() (agent.Model, func() error, error) {
+		return choice, func(closer *core.Closer) (agent.Model, error) {
 			model, err := modelWithKey(choice, key, c, nil)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			return withBudget(app, s, choice, model, func() error { return nil })
+			return withBudget(app, s, choice, model, closer)
 		}, err
 	}
 	if choice, err = chooseModel(c, o.Model, o.BaseURL, s.Upstream, os.Getenv); err != nil {
@@ -121,12 +122,12 @@ func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnO
 	if choice.isStandin() {
 		return choice, nil, errors.New("the stand-in goes by keywords and knows no facts: name a real model with --model PROVIDER/NAME")
 	}
-	return choice, func() (agent.Model, func() error, error) {
-		model, closing, err := openModel(ctx, choice, c, nil)
+	return choice, func(closer *core.Closer) (agent.Model, error) {
+		model, err := openModel(ctx, choice, c, nil, closer)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return withBudget(app, s, choice, model, closing)
+		return withBudget(app, s, choice, model, closer)
 	}, nil
 }
 

@@ -258,22 +258,18 @@ func ModelOfKey(getenv func(string) string) string {
 	return ""
 }
 
-// openModel opens the model, and starts the stand-in if that is chosen. closing closes it.
-func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.Client) (_ agent.Model, closing func() error, err error) {
+// openModel opens the model, and starts the stand-in if that is chosen, until closer closes it.
+func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.Client, closer *core.Closer) (agent.Model, error) {
 	if m.standin {
 		s, err := standin.Listen(ctx, standin.Options{Window: c.Window})
 		if err != nil {
-			return nil, nil, fmt.Errorf("the stand-in for a model: %w", err)
+			return nil, fmt.Errorf("the stand-in for a model: %w", err)
 		}
-		model, err := openai.New(openai.Options{BaseURL: s.URL(), Key: s.Token(), Model: standin.Model, Standin: true, Window: c.Window, MaxOutput: c.MaxOutput})
-		if err != nil {
-			return nil, nil, errors.Join(err, s.Close())
-		}
-		return model, s.Close, nil
+		closer.Add(s.Close)
+		return openai.New(openai.Options{BaseURL: s.URL(), Key: s.Token(), Model: standin.Model, Standin: true, Window: c.Window, MaxOutput: c.MaxOutput})
 	}
 	if m.cloud {
-		model, err := cloudModel(ctx, m, c, client, os.Getenv)
-		return model, func() error { return nil }, err
+		return cloudModel(ctx, m, c, client, os.Getenv)
 	}
 	key := ""
 	if m.keyEnv != "" {
@@ -282,12 +278,11 @@ func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.
 	if key == "" && !core.OnLoopback(m.url) {
 		name := m.keyEnv
 		if name == "" {
-			return nil, nil, fmt.Errorf("the model %s has no key: set key_env in [agents.%s] to the name of the variable that holds it", m, c.Name)
+			return nil, fmt.Errorf("the model %s has no key: set key_env in [agents.%s] to the name of the variable that holds it", m, c.Name)
 		}
-		return nil, nil, fmt.Errorf("the model %s needs a key: the variable %s is empty; set it, or use --model standin, which is no model but needs none", m, name)
+		return nil, fmt.Errorf("the model %s needs a key: the variable %s is empty; set it, or use --model standin, which is no model but needs none", m, name)
 	}
-	model, err := modelWithKey(m, key, c, client)
-	return model, func() error { return nil }, err
+	return modelWithKey(m, key, c, client)
 }
 
 // modelWithKey returns the model of a choice that is neither a cloud's nor a stand-in started here. client may be nil.

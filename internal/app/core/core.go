@@ -1,14 +1,31 @@
+// Package core holds what every family of commands shares: a checked configuration, the places where state lives, who gets warnings, what
+// is closed at the end, and how a process of Plimsoll listens to signals and ends.
+//
+//	c, err := core.New(core.Options{})
+//	settings, err := c.Config.For("")
+//	ledger, err := c.OpenLedger(nil)
+//
+// The families (internal/app/run, internal/app/mcp and so on) import core, and core imports none of them. A [Core] is safe for concurrent
+// use once made.
 package core
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
+	"time"
 
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/fleet"
+	"github.com/plimsoll/plimsoll/internal/process/fence"
 	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
 // Options configure a [Core]; the zero value means this process: its environment and
@@ -39,24 +56,12 @@ func New(o Options) (*Core, error) {
 	if environ == nil {
 		environ = os.Environ()
 	}
-	dirs := config.NewDirs(Getenv(environ))
+	dirs := config.NewDirs(config.Getenv(environ))
 	loaded, err := config.Load(config.Options{Environ: environ, Dir: o.Dir, Dirs: &dirs, Flags: o.Flags})
 	if err != nil {
 		return nil, err
 	}
 	return &Core{Dirs: dirs, Config: loaded, warn: o.Warn, fleet: &atomic.Pointer[fleet.Fleet]{}}, nil
-}
-
-// Getenv looks names up in an environment; the last entry counts, as for execve(2).
-func Getenv(environ []string) func(name string) string {
-	return func(name string) string {
-		for i := len(environ) - 1; i >= 0; i-- {
-			if e := environ[i]; len(e) > len(name) && e[len(name)] == '=' && e[:len(name)] == name {
-				return e[len(name)+1:]
-			}
-		}
-		return ""
-	}
 }
 
 // Warn passes on a warning that stops nothing.
@@ -99,4 +104,82 @@ func (c *Core) OpenHistory(warn func(usage.Warning)) (*usage.History, error) {
 		return nil, err
 	}
 	return usage.Open(dir, usage.Options{Warn: warn}), nil
+}
+
+// Fence finds out whether this process is inside a run. Whoever is there may have set any variable that names our directories, so the places
+// count where runs are registered without any, and beside the state in use, too.
+func (c *Core) Fence() fence.Finding {
+	var ledgers []string
+	add := func(dir string, err error) {
+		if err == nil {
+			ledgers = append(ledgers, dir)
+		}
+	}
+	add(c.Dirs.Runtime())
+	add(config.NewDirs(withoutVariables).Runtime())
+	if state, err := c.Dirs.State(); err == nil {
+		ledgers = append(ledgers, filepath.Join(state, "run"))
+	}
+	return fence.Find(ledgers)
+}
+
+// withoutVariables returns an environment in which nobody has said where anything is.
+func withoutVariables(name string) string {
+	if name == "TMPDIR" { // an empty one is looked up once more
+		return "/tmp"
+	}
+	return ""
+}
+
+// NotCoordinatedError is the error of what was not started since admission could not be asked.
+type NotCoordinatedError struct{ Err error }
+
+func (e *NotCoordinatedError) Error() string {
+	return "not started, since runs cannot be coordinated: " + e.Err.Error()
+}
+func (e *NotCoordinatedError) Unwrap() error { return e.Err }
+
+// MayBeUncoordinated returns nil when a run may start although err keeps it from the ledger.
+func MayBeUncoordinated(enforcement config.Enforcement, err error) error {
+	off, ok := errors.AsType[*admission.UnavailableError](err)
+	if enforcement != "required" && ok && off.Unwritable() {
+		return nil
+	}
+	return &NotCoordinatedError{err}
+}
+
+// trialsKept is the time for which a trial counts where the system does not tell one boot from another.
+const trialsKept = 24 * time.Hour
+
+// trials are files in the runtime directory, one for each limit that was seen to hold.
+type trials struct{ dir string }
+
+// Trials remembers which limits were tried since the machine has started; nil where there is no place for that.
+func (c *Core) Trials() sandbox.Trials {
+	dir, err := c.Dirs.EnsureRuntime()
+	if err != nil { // told by the ledger; each process tries for itself then
+		return nil
+	}
+	return trials{dir}
+}
+
+func (t trials) file(layer sandbox.Layer, what string) string {
+	return filepath.Join(t.dir, "held-"+string(layer)+"-"+what)
+}
+
+// Seen implements [sandbox.Trials].
+func (t trials) Seen(layer sandbox.Layer, what string) bool {
+	text, err := statefile.Read(t.file(layer, what), 256)
+	if err != nil {
+		return false
+	}
+	boot, when, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	at, err := time.Parse(time.RFC3339, when)
+	return err == nil && boot == admission.Boot() && time.Since(at) < trialsKept
+}
+
+// Saw implements [sandbox.Trials].
+func (t trials) Saw(layer sandbox.Layer, what string) {
+	text := admission.Boot() + " " + time.Now().UTC().Format(time.RFC3339) + "\n"
+	_ = atomicfile.Write(t.file(layer, what), []byte(text), 0o600, atomicfile.Volatile) // it is tried again
 }

@@ -1,15 +1,30 @@
+// Package listen takes requests over HTTP for the commands of Plimsoll, each in the same way: the address
+// and the token of [serve], TLS, the file that tells others the address, health and metrics, and an
+// orderly end.
+//
+//	err := listen.Until(ctx, listen.Options{
+//		Serve: settings.Serve, Door: door, Handler: handler,
+//		Ready: func(url string) { fmt.Println("at", url) }, ReadyFile: file, End: agents.Close,
+//	})
+//
+// [Transport] is the other direction: which certificate authorities count on the way to an upstream.
+// Functions keep no state. But for the order in which it says that it is ready, the package is tested through daemon.Run, the scripts in
+// cmd/plimsoll/testdata and e2e.
 package listen
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
@@ -96,6 +111,10 @@ func (o *Options) tell(err error) {
 	}
 }
 
+// TakeService takes what the service manager gave this process, nil when none started it. A command that serves calls it before
+// anything else: it removes the variables that no child may have, and sets those that credentials take the place of.
+func TakeService() (*systemd.Service, error) { return systemd.Take() }
+
 // Door makes the checks for what is no model gateway.
 func Door(s config.Settings, token string, o proxy.Options) (*proxy.Proxy, error) {
 	o.Upstreams, o.Token, o.Hosts, o.Origins, o.AnyPeer = []proxy.Upstream{}, token, s.Serve.Hosts, s.Serve.Origins, s.Serve.AnyUser
@@ -139,4 +158,71 @@ func Token(s config.ServeSettings, getenv func(string) string) (string, error) {
 		return "", fmt.Errorf("[serve] token: what is in the variable %s is shorter than 16 characters and could be guessed; make one with: openssl rand -hex 32", name)
 	}
 	return token, nil
+}
+
+// writeReady writes an address into the file that tells others of it; "" writes none. remove
+// takes it away again. What is there and is no regular file (a device, a pipe) stays as it is:
+// the file is put into its place as a whole.
+func writeReady(file, address string) (remove func(), err error) {
+	if file == "" {
+		return func() {}, nil
+	}
+	folder, name, err := config.OpenFolder(file)
+	if err == nil {
+		if fi, lookErr := folder.Stat(name); lookErr == nil && !fi.Mode().IsRegular() {
+			err = errors.New("is there, and is no regular file")
+		} else {
+			// After a power cut nobody listens at this address.
+			err = atomicfile.Replacement{Root: folder, Name: name, Perm: 0o600, Kept: atomicfile.Volatile}.Write([]byte(address + "\n"))
+		}
+		if err != nil {
+			_ = folder.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--ready-file %s: %w; name a file in a directory that is yours to write to", file, err)
+	}
+	return func() {
+		_ = folder.Remove(name)
+		_ = folder.Close()
+	}, nil
+}
+
+// answers asks the listener at addr for its health.
+func answers(addr net.Addr, secure bool) func(context.Context) error {
+	return Asking(addr.Network(), addr.String(), secure, "/healthz")
+}
+
+// Asking returns a function that asks the daemon at addr for path (/healthz or /readyz) over a new connection, as any client would. Its
+// error says why there was no answer, or that the status was not 200.
+func Asking(network, addr string, secure bool, path string) func(context.Context) error {
+	url := "http://plimsoll" + path
+	if secure {
+		url = "https://plimsoll" + path
+	}
+	var d net.Dialer
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return d.DialContext(ctx, network, addr)
+		},
+		// It is our own certificate, for a name that this address need not have, and nothing secret is said.
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12},
+		DisableKeepAlives: true, // a connection that is there already says nothing of whether new ones are taken
+	}}
+	return func(ctx context.Context) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<10))
+		_ = answer.Body.Close()
+		if err == nil && answer.StatusCode != http.StatusOK {
+			err = fmt.Errorf("%s answers %s", url, answer.Status)
+		}
+		return err
+	}
 }

@@ -52,7 +52,7 @@ func (p *Plane) Memory(ctx context.Context, o MemoryOptions) (*gateway.Server, e
 	if err != nil {
 		return nil, fmt.Errorf("the memory: %w", err)
 	}
-	p.cleanup = append(p.cleanup, m.Close)
+	p.closer.Add(m.Close)
 	tools, err := m.Tools(ctx, memories.ToolOptions{Namespace: o.Namespace, Search: o.Search, Client: "mcp", Own: o.Listen == "" && !o.shared, ReadOnly: o.ReadOnly || p.Settings.MCP.ReadOnly})
 	if err != nil {
 		return nil, fmt.Errorf("the memory: %w", err)
@@ -63,7 +63,7 @@ func (p *Plane) Memory(ctx context.Context, o MemoryOptions) (*gateway.Server, e
 	if err != nil {
 		return nil, fmt.Errorf("the tools of the memory: %w", err)
 	}
-	p.cleanup = append(p.cleanup, server.Close)
+	p.closer.Add(server.Close)
 	g := gateway.NewServer(gateway.ServerOptions{
 		Name: MemoryName, Dial: func(gateway.Dialing) transport.Peer { return server.Dial() }, Spool: p.Spool, Journal: p.Journal,
 		Settings: policyOf(p.memoryServer()), Query: p.Query, TempDir: p.temp, Builtin: true,

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/plimsoll/plimsoll/internal/agent/a2a/delegate"
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/listen"
 	"github.com/plimsoll/plimsoll/internal/app/memories"
@@ -55,7 +56,7 @@ type Plane struct {
 	temp      string
 	Hidden    []string // variables that servers do not get
 	servers   []*gateway.Server
-	cleanup   []func() error
+	closer    core.Closer
 }
 
 // PlaneOptions are the differences between a single gateway and the daemon.
@@ -114,7 +115,7 @@ func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err erro
 	}()
 	if p.Journal == nil {
 		observers, closing := Observers(app)
-		p.cleanup = append(p.cleanup, func() error { closing(); return nil })
+		p.closer.Do(closing)
 		p.Journal = journal.New(journal.Options{Observers: append(observers, o.Observers...)})
 	}
 	if err := p.openResults(); err != nil {
@@ -140,7 +141,7 @@ func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err erro
 		// would stop all calls at that many sessions. Sessions are bounded themselves.
 		trusting.MaxConnsPerHost = 0
 		p.Client.Transport = trusting
-		p.cleanup = append(p.cleanup, func() error { trusting.CloseIdleConnections(); return nil })
+		p.closer.Do(trusting.CloseIdleConnections)
 	} else {
 		p.Client = nil
 	}
@@ -163,7 +164,7 @@ func (p *Plane) openResults() error {
 		return errors.Join(err, results.Close())
 	}
 	p.temp, p.Spool = cache, results
-	p.cleanup = append(p.cleanup, results.Close)
+	p.closer.Add(results.Close)
 	return nil
 }
 
@@ -173,11 +174,8 @@ func (p *Plane) Close() error {
 	for _, s := range p.servers {
 		all = errors.Join(all, s.Close())
 	}
-	for i := len(p.cleanup) - 1; i >= 0; i-- {
-		all = errors.Join(all, p.cleanup[i]())
-	}
-	p.cleanup, p.servers = nil, nil
-	return all
+	p.servers = nil
+	return p.closer.Close(all)
 }
 
 // Gateway returns the gateway of one server. stderr gets what the server writes to its standard error; nil means the server's log in the
@@ -212,7 +210,7 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 		if err != nil {
 			return nil, err
 		}
-		p.cleanup = append(p.cleanup, trial.Close)
+		p.closer.Add(trial.Close)
 		o.Address = addressOf(s.URL)
 		o.Dial = func(d gateway.Dialing) transport.Peer {
 			h := header.Clone()
@@ -234,7 +232,7 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 		l := &launcher{app: p.app, server: s, process: p.Settings, journal: p.Journal, ledger: p.ledger, ledgerErr: p.ledgerErr, hidden: p.Hidden}
 		log := ServerLog(p.app, s.Name)
 		if log != nil {
-			p.cleanup = append(p.cleanup, log.Close)
+			p.closer.Add(log.Close)
 		}
 		o.Dial = func(d gateway.Dialing) transport.Peer {
 			so := mcpclient.StdioOptions{
@@ -389,4 +387,28 @@ func resourceOf(s config.MCPServer) *url.URL {
 		return nil
 	}
 	return u
+}
+
+// delegate returns the gateway for an agent of [a2a]. Nothing is sent to the agent before a client connects.
+func (p *Plane) delegate(s config.MCPServer) (*gateway.Server, error) {
+	header, err := headersOf(s, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	o := delegate.Options{Name: s.Name, URL: s.A2A, Header: header, TempDir: p.temp, Journal: p.Journal}
+	o.Allow, o.Hosts = p.Settings.Serve.Allowed()
+	if p.Client != nil {
+		o.Transport = p.Client.Transport
+	}
+	other, err := delegate.New(o)
+	if err != nil {
+		return nil, err
+	}
+	p.closer.Add(other.Close)
+	g := gateway.NewServer(gateway.ServerOptions{
+		Name: s.Name, Dial: func(gateway.Dialing) transport.Peer { return other.Dial() }, Spool: p.Spool, Journal: p.Journal,
+		Settings: policyOf(s), Query: p.Query, TempDir: p.temp, Builtin: true, Named: true,
+	})
+	p.servers = append(p.servers, g)
+	return g, nil
 }

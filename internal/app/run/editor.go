@@ -114,7 +114,7 @@ func (x *process) connectEditor(spec *sandbox.Spec) (started func(), err error) 
 	if folder, err := x.privateFolder(spec.ID); err == nil && x.decision.Settings.MCP.Wrap != "off" {
 		file := filepath.Join(folder, "run.env")
 		if err = os.MkdirAll(folder, 0o700); err == nil {
-			x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(filepath.Dir(folder)) })
+			x.closer.Do(func() { _ = os.RemoveAll(filepath.Dir(folder)) })
 			err = writeRunEnv(file, spec.ID, spec.Env)
 		}
 		if err != nil {
@@ -254,4 +254,24 @@ func (x *process) fail(err error) Status {
 	status := x.report.fail(err)
 	x.tellEditor()
 	return status
+}
+
+// findCaller returns the program that talks to the command over standard input, such as an editor, with which the run ends; nil for none.
+// It starts a guard process that cleans up in case that program's end kills both the command and this process.
+func (x *process) findCaller() *sandbox.Caller {
+	caller, ok := sandbox.FindCaller()
+	if !ok {
+		return nil
+	}
+	self, err := os.Executable()
+	if err == nil && x.claim != nil {
+		var dismiss func()
+		if dismiss, err = sandbox.Guard(self, self, "gc"); err == nil {
+			x.closer.Do(dismiss)
+		}
+	}
+	if err != nil {
+		x.report.warn("caller", "what the run leaves if both it and plimsoll are killed waits for the next command: "+err.Error())
+	}
+	return &caller
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -129,7 +129,7 @@ func (x *process) wrapServers(run string, argv, environ []string) ([]string, []s
 	x.noTools = x.withoutTools(setup, err)
 	if err == nil && setup.Argv != nil && setup.Why == "" {
 		if err = os.MkdirAll(folder, 0o700); err == nil {
-			x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(dir) })
+			x.closer.Do(func() { _ = os.RemoveAll(dir) })
 			err = writeRunEnv(filepath.Join(folder, "run.env"), run, env)
 		}
 		for _, f := range setup.Files {
@@ -160,7 +160,7 @@ var runVariables = []string{"PLIMSOLL_STATE_DIR", "PLIMSOLL_CACHE_DIR", "PLIMSOL
 func writeRunEnv(file, run string, environ []string) error {
 	var text strings.Builder
 	text.WriteString(sandbox.CookieName + "=" + run + "\n")
-	get := core.Getenv(environ)
+	get := config.Getenv(environ)
 	for _, name := range runVariables {
 		if value := get(name); value != "" && !strings.ContainsAny(value, "\n\r") {
 			text.WriteString(name + "=" + value + "\n")
@@ -204,4 +204,22 @@ func (x *process) decideServers() MCPDecision {
 		}
 	}
 	return d
+}
+
+// collectTally adds what the MCP gateways of this run did to its report.
+func (x *process) collectTally(run string) {
+	rows, err := mcp.TakeTally(x.app.Core, run)
+	if err != nil {
+		x.report.warn("mcp", "not all that the MCP gateway did is in the report: "+err.Error())
+	}
+	for _, r := range rows {
+		x.report.journal.Append(journal.ToolsTallied{
+			Server: r.Server, Tool: r.Tool, Calls: r.Calls, UpstreamBytes: r.UpstreamBytes, DeliveredBytes: r.DeliveredBytes, Spilled: r.Spilled,
+			DefinitionTokens: r.DefinitionTokens, Deferred: r.Deferred,
+		})
+	}
+	done := x.report.reporter.Report()
+	if text := tooManyDefinitions(done.MCP, done.Window); text != "" && !defers(done.Tool) {
+		x.report.warn("mcp", text)
+	}
 }

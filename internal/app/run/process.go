@@ -43,7 +43,7 @@ type process struct {
 	answers  *spend.Answers // of its models
 	through  bool           // the proxy sends to that of an outer run
 	result   sandbox.Result
-	cleanup  []func()
+	closer   core.Closer // of what cannot fail
 	// closeProxy ends the run's proxy, nil when it has none.
 	closeProxy func()
 	// started is called when the command runs: until then a signal gives up the start, from then on it is for the command.
@@ -58,14 +58,6 @@ type process struct {
 	nested bool
 	handed handed
 	editor *editor // nil where none speaks to the agent by its protocol
-}
-
-// cleanUp calls the functions in cleanup, the last one first.
-func (x *process) cleanUp() {
-	for i := len(x.cleanup) - 1; i >= 0; i-- {
-		x.cleanup[i]()
-	}
-	x.cleanup = nil
 }
 
 // request returns the request for the run's claim.
@@ -103,7 +95,7 @@ func (x *process) admit(ctx context.Context) error {
 	}
 	x.report.say.admitted(claim.Waited())
 	x.ledger, x.claim = ledger, claim
-	x.cleanup = append(x.cleanup, x.release)
+	x.closer.Do(x.release)
 	_, nested := claim.Parent()
 	x.nested = nested // a cookie of a run that is over forbids nothing
 	x.report.journal.Append(journal.Admitted{
@@ -198,10 +190,58 @@ func (x *process) record() {
 // execute starts the command in its sandbox and waits for the end of the run. starting is done when a signal asks to give up before the
 // command runs; once it runs, signals are passed on to it. The error says that the command did not start.
 func (x *process) execute(ctx, starting context.Context) error {
+	terminal, screen := sandbox.Terminal(), sandbox.SaveScreen()
+	spec, err := x.spec(terminal)
+	if err != nil {
+		return err
+	}
+	if err := x.equip(ctx, &spec); err != nil {
+		return err
+	}
+	if x.claim != nil {
+		x.notes.record.Nesting.Path, x.notes.record.Nesting.Given = spec.Path, given(spec.Args, spec.Env)
+		x.notes.watchedAs(x.pressureMode(terminal))
+		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
+	}
+	var run *sandbox.Run // there when started is closed
+	started := make(chan struct{})
+	x.use = x.watchUse(&run, started)
+	spec.Observe = x.observer(screen, started, func(w admission.Wish) { x.fulfil(run, w) })
+	spec.OnStop = func(int) {
+		<-started
+		if terminal {
+			sandbox.StopWith(run.PID())
+		}
+	}
+	connected, err := x.connectEditor(&spec)
+	if err != nil {
+		return err
+	}
+	if run, err = sandbox.Start(starting, spec); err != nil {
+		if _, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
+			return demandedBy(x.decision.Settings, err)
+		}
+		return err
+	}
+	close(started)
+	connected()
+	// Until the run is recorded and reported: a late signal must not lose that.
+	x.closer.Do(run.Attend(terminal, x.decision.Settings.Grace))
+	x.started()
+	x.noteLimits(run.Strength())
+	x.warnAboutStrength(run)
+	x.warnAboutLogout(run)
+	watches := x.watch(run, terminal)
+	x.result, err = run.Wait()
+	_ = watches.Close(nil)
+	x.settleAccounts(spec.ID, err, screen)
+	return nil
+}
+
+// spec returns what the sandbox is to start, by the decision.
+func (x *process) spec(terminal bool) (sandbox.Spec, error) {
 	p := x.decision
-	terminal := sandbox.Terminal()
 	caller := x.findCaller()
-	screen := sandbox.SaveScreen()
 	spec := sandbox.Spec{
 		ID: x.id(), Path: p.Path, Args: x.opts.Command,
 		Limits:      p.Limits,
@@ -219,15 +259,23 @@ func (x *process) execute(ctx, starting context.Context) error {
 		Agent:       p.agentBehind(),
 		Trials:      x.app.Trials(),
 		OnTime:      x.onTime,
+		OnNear:      x.nearLimit,
 		Journal:     x.report.journal,
 	}
 	for _, name := range p.Settings.Layers {
 		layer, err := sandbox.ParseLayer(name)
 		if err != nil {
-			return err
+			return spec, err
 		}
 		spec.Layers = append(spec.Layers, layer)
 	}
+	return spec, nil
+}
+
+// equip opens the proxy and puts the MCP servers behind the gateway, and sets the arguments and the environment by which the command finds
+// them and learns of its limits.
+func (x *process) equip(ctx context.Context, spec *sandbox.Spec) error {
+	p := x.decision
 	argv, environ, err := x.openProxy(ctx, spec.ID)
 	if err != nil {
 		return err
@@ -246,69 +294,35 @@ func (x *process) execute(ctx, starting context.Context) error {
 		spec.Env = runtimes.HandDown(spec.Env, p.Limits.Memory)
 	}
 	spec.Heap = runtimes.Heap(spec.Env, spec.Args)
-	if x.claim != nil {
-		environ := spec.Env
-		if environ == nil {
-			environ = os.Environ()
-		}
-		x.notes.record.Nesting.Path, x.notes.record.Nesting.Given = spec.Path, given(spec.Args, environ)
-		x.notes.watchedAs(x.pressureMode(terminal))
-		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
-	}
 	x.handed.memory, x.handed.pids = p.Limits.Memory, p.Limits.Pids
 	x.handed.warn = func(text string) { x.report.warn("handed", text) }
 	x.handed.take(strings.TrimSuffix(filepath.Base(x.opts.Command[0]), ".exe"), x.opts.Command[1:], true)
 	spec.Meet = x.handed.meet
-	var run *sandbox.Run
-	started := make(chan struct{})
-	x.use = x.watchUse(&run, started)
-	spec.OnNear = x.nearLimit
-	spec.Observe = x.observer(screen, started, func(w admission.Wish) { x.fulfil(run, w) })
-	spec.OnStop = func(int) {
-		<-started
-		if terminal {
-			sandbox.StopWith(run.PID())
-		}
-	}
-	connected, err := x.connectEditor(&spec)
-	if err != nil {
-		return err
-	}
-	run, err = sandbox.Start(starting, spec)
-	if err != nil {
-		if _, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
-			return demandedBy(p.Settings, err)
-		}
-		return err
-	}
-	close(started)
-	connected()
-	// Until the run is recorded and reported: a late signal must not lose that.
-	x.cleanup = append(x.cleanup, run.Attend(terminal, p.Settings.Grace))
-	x.started()
-	x.noteLimits(run.Strength())
-	x.warnAboutStrength(run)
-	x.warnAboutLogout(run)
-	relax := x.underPressure(run, terminal)
-	adopt := x.withOrphans(run)
-	unwatch := x.withDisk(run)
-	unsettle := settle(x.closeProxy != nil)
-	passed, placed, bounded := x.watchEditor(), x.underSlurm(), x.boundOutput()
-	x.result, err = run.Wait()
-	passed()
-	placed()
-	bounded()
-	x.use.End()
-	x.growth.end(&x.decision.Limits)
-	unsettle()
-	unwatch()
-	adopt()
-	relax()
+	return nil
+}
+
+// watch starts what looks after the run while it lasts; closing it ends that.
+func (x *process) watch(run *sandbox.Run, terminal bool) *core.Closer {
+	watches := &core.Closer{}
+	watches.Do(x.underPressure(run, terminal))
+	watches.Do(x.withOrphans(run))
+	watches.Do(x.withDisk(run))
+	watches.Do(settle(x.closeProxy != nil))
+	watches.Do(func() { x.growth.end(&x.decision.Limits) })
+	watches.Do(x.use.End)
+	watches.Do(x.boundOutput())
+	watches.Do(x.underSlurm())
+	watches.Do(x.watchEditor())
+	return watches
+}
+
+// settleAccounts does, when the command has ended, what the report of it needs. err says what of the run could not be cleaned up.
+func (x *process) settleAccounts(run string, err error, screen *sandbox.Screen) {
 	if x.closeProxy != nil {
 		x.closeProxy()
 		x.warnAboutProxy()
 	}
-	x.collectTally(spec.ID)
+	x.collectTally(run)
 	if err != nil {
 		x.report.warn("clean-up", "not everything could be cleaned up, the next command tries again: "+err.Error())
 	}
@@ -324,7 +338,6 @@ func (x *process) execute(ctx, starting context.Context) error {
 	x.noteUse()
 	x.report.end(&x.result)
 	x.tellEditor()
-	return nil
 }
 
 // warnAboutPids warns of refused and ended processes at the limit of processes: the command may have taken a refused

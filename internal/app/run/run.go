@@ -1,12 +1,23 @@
+// Package run is `plimsoll run` and what is asked about a run without one: the dry run, predictions, and what this host can
+// enforce.
+//
+//	status := run.Run(ctx, core, run.Options{Command: []string{"claude"}, Stderr: os.Stderr})
+//	status.Exit()
+//
+// A run is three things, one after the other. The decision settles its tool, its expected need and its limits. The process is
+// the command from its admission to its end, with the claim, the proxy and the MCP servers that live beside it. The report takes
+// in what happens, and is written and shown at the end; it begins first, because a run that is refused is reported too.
 package run
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -73,7 +84,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 		return r.fail(context.Cause(starting))
 	}
 	p := &process{app: a, opts: &o, decision: d, report: r, history: history, started: started, settled: settled, widen: widen, nested: os.Getenv(sandbox.CookieName) != ""}
-	defer p.cleanUp()
+	defer func() { _ = p.closer.Close(nil) }()
 	if o.DryRun {
 		return p.dryRun(starting)
 	}
@@ -134,4 +145,23 @@ func (a *app) decideRun(o *Options, r *report) (*decision, *usage.History, error
 		r.warn("limit", fmt.Sprintf("the memory limit is %s: %s", d.Limits.Memory.Human(), d.LimitNote))
 	}
 	return d, history, nil
+}
+
+// giveUp bounds the time that the start of a run has to react to a signal that asks it to end; then this process ends at once. What is left
+// behind (a claim, an empty group) the next command removes, as after SIGKILL.
+const giveUp = 3 * time.Second
+
+// Exit ends this process the way the command ended. A command that died of SIGINT,
+// SIGQUIT, SIGHUP or SIGTERM makes us die of it too: a shell stops its loop only when it
+// sees that, and not on status 130.
+func (s Status) Exit() { core.Exit(s.Code, s.Signal) }
+
+// authorityNotes returns a sentence for doctor when this machine has no root certificates, so that every https request would fail; else
+// nil.
+func authorityNotes() []string {
+	pool, err := x509.SystemCertPool()
+	if err == nil && !pool.Equal(x509.NewCertPool()) {
+		return nil
+	}
+	return []string{"There are no roots of certificate authorities here, so that no provider can be reached by https: install ca-certificates, or name a file with SSL_CERT_FILE."}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/config/profile"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -213,3 +214,94 @@ func leftoverRow(r journal.Report) string {
 
 // roughly returns a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
 func roughly(d time.Duration) string { return printable.Duration(d) }
+
+// toolsRow returns what the MCP gateway did; "" for a run without MCP servers behind the gateway.
+func toolsRow(m journal.MCP) string {
+	if m.Calls == 0 && m.DefinitionTokens == 0 {
+		return ""
+	}
+	row := "no call to MCP servers"
+	if m.Calls > 0 {
+		row = fmt.Sprintf("%s to MCP servers, %s sent, %s delivered", limit.Count(m.Calls, "call"), limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human())
+	}
+	if m.Spilled > 0 {
+		row += fmt.Sprintf(" · %s came in pages", limit.Count(m.Spilled, "result"))
+	}
+	if m.DefinitionTokens > 0 {
+		row += fmt.Sprintf(" · definitions of about %d tokens", m.DefinitionTokens)
+	}
+	return row
+}
+
+// tooManyDefinitions returns a warning when the tool definitions of the MCP servers take more than a tenth of the model's window; "" when
+// they do not, or no window is known.
+func tooManyDefinitions(m journal.MCP, w journal.Window) string {
+	if w.LimitTokens <= 0 || int64(m.DefinitionTokens) <= w.LimitTokens/10 {
+		return ""
+	}
+	return fmt.Sprintf("the definitions of the tools of its MCP servers take about %d tokens of each request, more than a tenth of the window of %d; deny what is not used, or set tools_max of [mcp]",
+		m.DefinitionTokens, w.LimitTokens)
+}
+
+// defers reports whether a tool, or the agent for which it translates, loads tool definitions only when it needs them.
+func defers(tool string) bool {
+	a, ok := profile.Find(tool)
+	if ok && a.Adapter != nil {
+		a, ok = profile.Find(a.Adapter.Agent)
+	}
+	return ok && a.DefersTools
+}
+
+// windowRow returns the fullest request against the model's window, and what the proxy did about it; "" for a run without such requests.
+func windowRow(w journal.Window) string {
+	if w.Unknown {
+		return "" // most commands ask no model; the dry run, the report and top say it
+	}
+	if w.NoProxy != "" {
+		return "no proxy, because " + w.NoProxy
+	}
+	if w.Requests == 0 {
+		return ""
+	}
+	var row string
+	if w.LimitTokens > 0 {
+		share := float64(w.PeakTokens) / float64(w.LimitTokens)
+		row = fmt.Sprintf("%s  %s peak of %s tokens (%.0f %%)", gauge(share), limit.Tokens(w.PeakTokens), limit.Tokens(w.LimitTokens), 100*share)
+	} else {
+		row = limit.Tokens(w.PeakTokens) + " tokens peak, window unknown"
+	}
+	parts := []string{row, fmt.Sprintf("%s, %s tokens in", limit.Count(w.Requests, "request"), limit.Tokens(w.TokensIn))}
+	if w.Compactions > 0 {
+		parts = append(parts, fmt.Sprintf("shortened %s (%s cut)", times(w.Compactions), limit.Bytes(w.CutBytes).Human()))
+	}
+	if w.Repairs > 0 {
+		parts = append(parts, limit.Count(w.Repairs, "repair"))
+	}
+	if w.OverflowRecoveries > 0 {
+		parts = append(parts, fmt.Sprintf("recovered %s from “too long”", times(w.OverflowRecoveries)))
+	}
+	if w.Stalled > 0 {
+		parts = append(parts, fmt.Sprintf("%s stood still and %s ended", limit.Count(w.Stalled, "answer"), map[bool]string{true: "was", false: "were"}[w.Stalled == 1]))
+	}
+	if w.Loops > 0 {
+		parts = append(parts, "repeated itself "+times(w.Loops)+": "+printable.Name(w.Loop))
+	}
+	if w.RateWaits > 0 {
+		waited := time.Duration(w.RateWaitedMS) * time.Millisecond
+		parts = append(parts, fmt.Sprintf("%s waited for the provider, %s in all", limit.Count(w.RateWaits, "request"), waited.Round(time.Second)))
+	}
+	if w.Refused > 0 {
+		parts = append(parts, fmt.Sprintf("%d refused", w.Refused))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func times(n int64) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}

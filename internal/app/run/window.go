@@ -1,9 +1,17 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +20,10 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/mcp"
+	"github.com/plimsoll/plimsoll/internal/app/remember"
+	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/config/profile"
@@ -21,11 +33,6 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/window/models"
-
-	"github.com/plimsoll/plimsoll/internal/app/core"
-	"github.com/plimsoll/plimsoll/internal/app/mcp"
-	"github.com/plimsoll/plimsoll/internal/app/remember"
-	"github.com/plimsoll/plimsoll/internal/app/window"
 )
 
 // windowChoice says whether a run gets a proxy, before anything is started.
@@ -194,7 +201,7 @@ func (x *process) writePrivate(files []profile.File) error {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
-		x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(filepath.Dir(folder)) })
+		x.closer.Do(func() { _ = os.RemoveAll(filepath.Dir(folder)) })
 		// Volatile: the file goes with the run.
 		if err := atomicfile.Write(f.Path, f.Body, 0o600, atomicfile.Volatile); err != nil {
 			return err
@@ -281,7 +288,7 @@ func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profi
 		x.meter.Close()
 		remembered.Close()
 	}
-	x.cleanup = append(x.cleanup, x.closeProxy)
+	x.closer.Do(x.closeProxy)
 	return nil
 }
 
@@ -331,4 +338,71 @@ func (x *process) decideWindow(ctx context.Context) WindowDecision {
 		d.Upstreams = append(d.Upstreams, u.URL)
 	}
 	return d
+}
+
+// secureDoor is a second listener of a run's proxy, with TLS, for libraries that send a key in no other way. It is opened when a profile
+// asks for it.
+type secureDoor struct {
+	token string
+	ln    net.Listener // nil until then
+	tls   *tls.Config
+}
+
+// open opens the listener. As [profile.Setup.Secure] it returns the address with the token, and the authority's certificate in PEM.
+func (d *secureDoor) open() (root string, authority []byte, err error) {
+	pair, authority, err := newCertificate(time.Now())
+	if err != nil {
+		return "", nil, err
+	}
+	if d.ln, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return "", nil, err
+	}
+	d.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	return "https://" + d.ln.Addr().String() + "/" + d.token, authority, nil
+}
+
+func (d *secureDoor) close() {
+	if d.ln != nil {
+		_ = d.ln.Close()
+	}
+}
+
+// certificateLife is longer than any run: the certificate is discarded with the run.
+const certificateLife = 366 * 24 * time.Hour
+
+// newCertificate returns a certificate for 127.0.0.1, and in PEM the certificate of the authority that has signed it. The authority's key
+// is discarded, so that whoever trusts the authority trusts this one certificate; the other key is in memory only.
+func newCertificate(now time.Time) (pair tls.Certificate, authority []byte, err error) {
+	keys := [2]*ecdsa.PrivateKey{}
+	for i := range keys {
+		if keys[i], err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+			return pair, nil, err
+		}
+	}
+	above := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "plimsoll run " + rand.Text()[:8]},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLife),
+		// No name constraint beside: BoringSSL, and Claude Code with it, refuses one on addresses.
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, above, above, &keys[0].PublicKey, keys[0])
+	if err != nil {
+		return pair, nil, err
+	}
+	if above, err = x509.ParseCertificate(signed); err != nil { // with the identifier of its key, which the one below refers to
+		return pair, nil, err
+	}
+	leaf, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "127.0.0.1"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: above.NotBefore, NotAfter: above.NotAfter, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}, above, &keys[1].PublicKey, keys[0])
+	if err != nil {
+		return pair, nil, err
+	}
+	var text bytes.Buffer
+	if err := pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: signed}); err != nil {
+		return pair, nil, err
+	}
+	return tls.Certificate{Certificate: [][]byte{leaf}, PrivateKey: keys[1]}, text.Bytes(), nil
 }

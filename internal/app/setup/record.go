@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/tools/wrap"
 )
 
 const (
@@ -96,4 +98,108 @@ func (r *record) wrapAgents(path string) {
 	if !slices.Contains(r.Editors, path) {
 		r.Editors = append(r.Editors, path)
 	}
+}
+
+// Undo takes out everything that is recorded, in each group the last first; with DryRun it changes nothing. Entries that cannot be taken
+// out stay recorded and are in the error.
+func Undo(ctx context.Context, o Options) (Result, error) {
+	s, unlock, err := open(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	var failed []error
+	for _, path := range slices.Backward(slices.Clone(s.record.Editors)) {
+		if err := s.unwrap(whatEditors, path); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		s.record.Editors = slices.DeleteFunc(s.record.Editors, func(p string) bool { return p == path })
+	}
+	for _, path := range slices.Backward(slices.Clone(s.record.Wrapped)) {
+		if err := s.unwrap(whatServers, path); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		s.record.Wrapped = slices.DeleteFunc(s.record.Wrapped, func(p string) bool { return p == path })
+	}
+	for _, i := range slices.Backward(slices.Clone(s.record.Insertions)) {
+		if err := s.undoInsertion(i); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		s.record.drop(i.What, i.Path)
+	}
+	if !o.DryRun {
+		failed = append(failed, s.record.write())
+	}
+	return s.result, errors.Join(failed...)
+}
+
+// unwrap takes the gateway out of a client's file, or plimsoll run out of an editor's. It is not an error if nothing is there any more.
+func (s *site) unwrap(what, path string) error {
+	change := Change{What: what, File: path, Target: s.target(path)}
+	before, planned, err := wrap.PreviewUndo(path, what == whatEditors)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.note(change, Left, "it is not there any more")
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	change.Diff, change.Exact = wrap.Diff(path, before, planned.After), planned.Exact
+	if !planned.Changed(before) {
+		s.note(change, Left, "nothing in it is behind Plimsoll any more")
+		return nil
+	}
+	why := ""
+	if !planned.Exact {
+		why = "it has changed since: each server was put back by itself"
+	}
+	s.note(change, Undone, why)
+	if s.o.DryRun {
+		return nil
+	}
+	_, err = wrap.Undo(path, what == whatEditors)
+	return err
+}
+
+// undoInsertion takes a recorded text out of its file. It is not an error if it is not there any more.
+func (s *site) undoInsertion(i insertion) error {
+	change := Change{What: i.What, File: i.Path}
+	f, err := readTarget(i.Path, s.home, true) // where it was put
+	if err != nil {
+		return fmt.Errorf("%s: %w", i.Path, err)
+	}
+	if f.missing {
+		s.note(change, Left, "it is not there any more")
+		return nil
+	}
+	if digest(f.content) == i.Before && !i.Made {
+		s.note(change, Left, "it is what it was") // the program was killed before it changed it
+		return nil
+	}
+	base, exact, found := i.remove(f.content)
+	if !found {
+		if base = f.content; i.What == whatHook {
+			base = unmarked(f.content)
+		}
+		if string(base) == string(f.content) {
+			s.note(change, Left, "what plimsoll setup had put into it is not there any more, or was changed: look for plimsoll in it")
+			return nil
+		}
+	}
+	change.Diff, change.Exact = wrap.Diff(i.Path, f.content, base), exact
+	why := ""
+	if !exact {
+		why = "it has changed since: only what was put in was taken out"
+	}
+	s.note(change, Undone, why)
+	switch {
+	case s.o.DryRun:
+		return nil
+	case i.Made && len(base) == 0:
+		return remove(f.target, i.Folders)
+	}
+	return f.replace(base)
 }

@@ -3,6 +3,9 @@ package submit
 import (
 	"context"
 	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/run"
@@ -74,4 +77,13 @@ func Recommend(ctx context.Context, c *core.Core, o RecommendOptions) ([]Recomme
 			limit.Short(o.Name, 80), cluster.Namespace, kubernetes.ToolKey)
 	}
 	return all, nil
+}
+
+// YAML returns a value as a document of YAML.
+func YAML(v any) (string, error) {
+	var b strings.Builder
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	err := e.Encode(v)
+	return b.String(), err
 }

@@ -175,9 +175,9 @@ const askAgain = 5 * time.Second
 // exitFailed is the status of Plimsoll's own failures.
 const exitFailed = 125
 
-// Attend copies what a job writes until it has ended, and returns its exit status. Ctrl-C, or a request to end, cancels the job; a second one
+// attend copies what a job writes until it has ended, and returns its exit status. Ctrl-C, or a request to end, cancels the job; a second one
 // leaves it. say is called with what a person should know.
-func Attend(ctx context.Context, c *core.Core, p *Plan, out, errs io.Writer, say func(string)) (status int) {
+func attend(ctx context.Context, c *core.Core, p *Plan, out, errs io.Writer, say func(string)) (status int) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)

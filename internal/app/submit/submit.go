@@ -1,3 +1,11 @@
+// Package submit hands commands to an engine that places them (see package jobs), and brings up to date what is known of them.
+//
+//	plan, err := submit.Decide(c, submit.Options{On: "slurm", Command: argv})
+//	status, here, err := submit.Submit(ctx, c, plan, options, os.Stdout, os.Stderr)
+//	err = submit.Refresh(ctx, c)
+//
+// A new engine is one case in [openEngine]. What is kept of a job, and shown by `plimsoll runs`, is its engine's word, asked for at most two
+// seconds: one that does not answer is said, and its jobs stay as they were.
 package submit
 
 import (
@@ -5,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -14,6 +23,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/lazy"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -163,8 +173,25 @@ func variables(named []string) (names, env []string, err error) {
 
 var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Submit hands a job over. Of one that fails nothing is kept.
-func Submit(ctx context.Context, c *core.Core, p *Plan) error {
+// Submit hands a job over, and with o.Attended stays until it has ended and returns its status. here is true for a command that the caller is to
+// run itself: the queue of this host, attended, is `plimsoll run --wait`.
+func Submit(ctx context.Context, c *core.Core, p *Plan, o Options, out, errs io.Writer) (status int, here bool, err error) {
+	if o.Attended && p.Engine == Local {
+		for _, e := range o.Env {
+			if name, value, given := strings.Cut(e, "="); given {
+				_ = os.Setenv(name, value)
+			}
+		}
+		return 0, true, nil
+	}
+	if err := handOver(ctx, c, p); err != nil || !o.Attended {
+		return 0, false, err
+	}
+	return attend(ctx, c, p, out, errs, func(text string) { fmt.Fprintln(errs, "plimsoll: "+printable.Name(text)) }), false, nil
+}
+
+// handOver hands a job over. Of one that fails nothing is kept.
+func handOver(ctx context.Context, c *core.Core, p *Plan) error {
 	state, err := c.Dirs.EnsureState()
 	if err != nil {
 		return err

@@ -28,17 +28,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 )
 
-// Ledger returns the runs that hold memory and slots, with the processes of each, and those that wait, as JSON for a page.
-type Ledger func(ctx context.Context) (any, error)
-
 // Dashboard is the dashboard of a daemon, or of `plimsoll watch`: a [listen.Part] with a token of its own.
 type Dashboard struct {
 	*dashboard.Server
 	core *core.Core
 }
 
-// NewDashboard returns the dashboard. token is that of the listener, "" makes one for this start; a nil ledger leaves its page out, and so does a nil fleet.
-func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger Ledger, fleet *hosts.View) (*Dashboard, error) {
+// NewDashboard returns the dashboard. token is that of the listener, "" makes one for this start; a nil fleet leaves its page out.
+func NewDashboard(c *core.Core, s config.Settings, token, version string, fleet *hosts.View) (*Dashboard, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {
 		return nil, fmt.Errorf("the dashboard shows what is kept of runs: %w", err)
@@ -49,7 +46,7 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 		return hostNow()
 	}
 	o := dashboard.Options{
-		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: host, Pages: pages(source{c, ledger, fleet}),
+		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: host, Pages: pages(source{c, fleet}),
 		Cost: Cost(c.Config), Spent: spentToday(c),
 		Help: func(r *runs.Run) (string, []string) {
 			return run.Again(r.Report, r.Header.Decision), detailsOf(c, r).Next
@@ -121,8 +118,6 @@ type Options struct {
 	Notify bool
 	// Version of this program.
 	Version string
-	// Ledger is the argument of NewDashboard.
-	Ledger Ledger
 	// Service has the sockets and notifications of the service manager; nil without one.
 	Service *systemd.Service
 	// Stdout receives the address, Stderr all other messages.
@@ -145,7 +140,7 @@ func Serve(ctx context.Context, c *core.Core, o Options) (err error) {
 	defer func() { err = errors.Join(err, sender.Close()) }()
 	fleet := OpenHosts(c, settings, false)
 	defer fleet.Close()
-	d, err := NewDashboard(c, settings, token, o.Version, o.Ledger, fleet)
+	d, err := NewDashboard(c, settings, token, o.Version, fleet)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,6 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-func init() { addPage(20, agentsPage) }
-
 const (
 	// maxQuestions bounds the questions that are shown, and maxAsked the runs that are read for them.
 	maxQuestions = 200

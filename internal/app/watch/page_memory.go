@@ -24,8 +24,6 @@ import (
 //go:embed pages/memory.js
 var memoryScript []byte
 
-func init() { addPage(30, memoryPage) }
-
 const (
 	// maxRemembered bounds the records shown at once on the page of the memory.
 	maxRemembered = 50

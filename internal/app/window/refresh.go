@@ -21,16 +21,19 @@ import (
 // fetchTime bounds the fetching of a catalogue.
 const fetchTime = 2 * time.Minute
 
+// Refreshed is the outcome of [Refresh].
+type Refreshed = models.Refreshed
+
 // Refresh puts a public catalogue of models, from a file or an address, in front of the built-in one. Only what the user names is
 // asked. When it fails nothing changes.
-func Refresh(ctx context.Context, app *core.Core, from string) (models.Refreshed, error) {
+func Refresh(ctx context.Context, app *core.Core, from string) (Refreshed, error) {
 	data, err := readCatalogue(ctx, from)
 	if err != nil {
-		return models.Refreshed{}, err
+		return Refreshed{}, err
 	}
 	state, err := app.Dirs.EnsureState()
 	if err != nil {
-		return models.Refreshed{}, fmt.Errorf("keep the catalogue: %w; set PLIMSOLL_STATE_DIR to a directory that is yours to write to", err)
+		return Refreshed{}, fmt.Errorf("keep the catalogue: %w; set PLIMSOLL_STATE_DIR to a directory that is yours to write to", err)
 	}
 	r, err := models.Refresh(filepath.Join(state, "window", "limits"), shown(from), data)
 	if err != nil {

@@ -17,12 +17,34 @@ const most = 12
 
 // pageLines returns the page of one run, as it was known at a time, in lines of at most width cells.
 func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []string {
-	width = max(width, 40)
-	var lines []string
-	add := func(format string, a ...any) { lines = append(lines, fit(fmt.Sprintf(format, a...), width)) }
-	title := func(text string) { lines = append(lines, "", p.bold(text)) }
+	g := page{run: r, row: row, at: at, width: max(width, 40), paint: p}
+	for _, section := range []func(*page){
+		(*page).about, (*page).memory, (*page).window, (*page).editor, (*page).shortened, (*page).kills, (*page).results, (*page).definitions, (*page).tools, (*page).processes,
+	} {
+		section(&g)
+	}
+	return g.lines
+}
 
-	add("%s in %s, run %s (%s), pid %d", printable.Name(row.Tool), printable.Name(row.Project), printable.Name(row.ID), printable.Name(row.Kind), row.PID)
+// page is a page that is being written, section by section.
+type page struct {
+	run   *runs.Run
+	row   *Row
+	at    time.Time
+	width int
+	paint painter
+	lines []string
+}
+
+func (g *page) add(format string, a ...any) {
+	g.lines = append(g.lines, fit(fmt.Sprintf(format, a...), g.width))
+}
+
+func (g *page) title(text string) { g.lines = append(g.lines, "", g.paint.bold(text)) }
+
+func (g *page) about() {
+	r, row := g.run, g.row
+	g.add("%s in %s, run %s (%s), pid %d", printable.Name(row.Tool), printable.Name(row.Project), printable.Name(row.ID), printable.Name(row.Kind), row.PID)
 	state := runs.StateWords(row.State)
 	if !row.StateSince.IsZero() {
 		state += " since " + row.StateSince.Local().Format("15:04:05")
@@ -30,82 +52,103 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 	if row.Reason != "" {
 		state += ": " + row.Reason
 	}
-	add("%s", printable.Name(state))
-	add("began %s, %s %s", row.Started.Local().Format("2006-01-02 15:04:05"), map[bool]string{true: "for", false: "took"}[row.Live()],
-		shortTime(time.Duration(map[bool]int64{true: row.AgeMS, false: row.DurationMS}[row.Live()])*time.Millisecond))
+	g.add("%s", printable.Name(state))
+	word, took := "took", row.DurationMS
+	if row.Live() {
+		word, took = "for", row.AgeMS
+	}
+	g.add("began %s, %s %s", row.Started.Local().Format("2006-01-02 15:04:05"), word, shortTime(time.Duration(took)*time.Millisecond))
 	if command := strings.Join(r.Report.Command, " "); command != "" {
-		add("%s", printable.Name(limit.ShortRunes(command, 4*width)))
+		g.add("%s", printable.Name(limit.ShortRunes(command, 4*g.width)))
 	}
 	if r.Newer {
-		add("written by a newer plimsoll: not all of it is known here")
+		g.add("written by a newer plimsoll: not all of it is known here")
 	}
 	if r.Dropped > 0 || r.Damaged > 0 {
-		add("%d lines found no room in its file, %d could not be read", r.Dropped, r.Damaged)
+		g.add("%d lines found no room in its file, %d could not be read", r.Dropped, r.Damaged)
 	}
+}
 
-	title("memory")
-	add("now %s, peak %s, limit %s, reserved %s; cpu %s; %s", sizeOr(row.MemoryBytes, row.Live()), size(row.PeakBytes),
+func (g *page) memory() {
+	r, row := g.run, g.row
+	g.title("memory")
+	g.add("now %s, peak %s, limit %s, reserved %s; cpu %s; %s", sizeOr(row.MemoryBytes, row.Live()), size(row.PeakBytes),
 		sizeOr(row.LimitBytes, row.LimitBytes > 0), size(row.ReservationBytes), percent(row), limit.Count(row.Processes, "process"))
-	memory, processor := series(r, at)
-	if text := spark(memory, float64(cmp.Or(row.LimitBytes, row.PeakBytes)), width-2); text != "" {
-		add("  %s", text)
-		add("  cpu")
-		add("  %s", spark(processor, max(100, highest(processor)), width-2))
+	memory, processor := series(r, g.at)
+	if text := spark(memory, float64(cmp.Or(row.LimitBytes, row.PeakBytes)), g.width-2); text != "" {
+		g.add("  %s", text)
+		g.add("  cpu")
+		g.add("  %s", spark(processor, max(100, highest(processor)), g.width-2))
 	}
 	if a := r.Admission; a != nil && a.AvailableBytes > 0 {
-		add("admitted with %s: %s available, %s set aside by others, %s kept", size(a.ReservationBytes), size(a.AvailableBytes), size(a.ClaimedBytes), size(a.MinFreeBytes))
+		g.add("admitted with %s: %s available, %s set aside by others, %s kept", size(a.ReservationBytes), size(a.AvailableBytes), size(a.ClaimedBytes), size(a.MinFreeBytes))
 	}
+}
 
+func (g *page) window() {
+	r, row := g.run, g.row
 	var tokens []float64
 	var window int64
 	for _, c := range r.Context {
-		if !c.Time.After(at) {
+		if !c.Time.After(g.at) {
 			tokens, window = append(tokens, float64(c.Tokens)), max(window, c.Limit)
 		}
 	}
 	if len(tokens) > 0 || row.WindowTokens > 0 {
-		title("window")
-		add("%s of %s tokens, %d requests, %s in, %s out; model %s", limit.Tokens(row.WindowTokens), limit.Tokens(row.WindowLimit),
+		g.title("window")
+		g.add("%s of %s tokens, %d requests, %s in, %s out; model %s", limit.Tokens(row.WindowTokens), limit.Tokens(row.WindowLimit),
 			r.Requests(), limit.Tokens(r.Window.TokensIn), limit.Tokens(r.Window.TokensOut), printable.Name(cmp.Or(r.Model, "-")))
 		if n := r.Window.Stalled; n > 0 {
-			add("answers that stood still and were ended, so that the client tries again: %d", n)
+			g.add("answers that stood still and were ended, so that the client tries again: %d", n)
 		}
 		if n := r.Window.Loops; n > 0 {
-			add("repeated itself %s, the last time: %s", limit.Count(n, "time"), printable.Name(r.Window.Loop))
+			g.add("repeated itself %s, the last time: %s", limit.Count(n, "time"), printable.Name(r.Window.Loop))
 		}
 		spent := *row
 		if !row.Live() {
 			spent.Spent = runs.SpendLimits(r.Report.Limits)
 		}
 		if words := spent.spentWords(); words != "" {
-			add("%s", words)
+			g.add("%s", words)
 		}
 		if row.maySpendNoMore() {
-			add("its requests are refused: + lets it spend half as much again")
+			g.add("its requests are refused: + lets it spend half as much again")
 		}
-		if text := spark(tokens, float64(max(window, 1)), width-2); text != "" {
-			add("  %s", text)
+		if text := spark(tokens, float64(max(window, 1)), g.width-2); text != "" {
+			g.add("  %s", text)
 		}
 	}
 	if r.Window.NoProxy != "" {
-		title("window")
-		add("no proxy, because %s", printable.Name(r.Window.NoProxy))
+		g.title("window")
+		g.add("no proxy, because %s", printable.Name(r.Window.NoProxy))
 	}
+}
+
+func (g *page) editor() {
+	row := g.row
 	if e := row.Editor; e.Requests > 0 {
-		title(fmt.Sprintf("sessions of an editor (%d)", e.Open))
-		for _, line := range watch.SessionLines(e, at) {
-			add("  %s", printable.Name(line))
+		g.title(fmt.Sprintf("sessions of an editor (%d)", e.Open))
+		for _, line := range watch.SessionLines(e, g.at) {
+			g.add("  %s", printable.Name(line))
 		}
 	}
+}
+
+func (g *page) shortened() {
+	r := g.run
 	if n := len(r.Compactions); n > 0 {
-		title("shortened (" + limit.Count(n, "time") + ")")
+		g.title("shortened (" + limit.Count(n, "time") + ")")
 		for _, c := range r.Compactions[max(0, n-most):] {
-			add("  %s  %s to %s tokens by %s, %s cut (%s)", c.Time.Local().Format("15:04:05"), limit.Tokens(c.Before), limit.Tokens(c.After),
+			g.add("  %s  %s to %s tokens by %s, %s cut (%s)", c.Time.Local().Format("15:04:05"), limit.Tokens(c.Before), limit.Tokens(c.After),
 				printable.Name(strings.Join(c.Rungs, ", ")), size(c.CutBytes), printable.Name(c.Why()))
 		}
 	}
+}
+
+func (g *page) kills() {
+	r := g.run
 	if n := len(r.Kills); n > 0 {
-		title(fmt.Sprintf("kills (%d)", n))
+		g.title(fmt.Sprintf("kills (%d)", n))
 		for _, k := range r.Kills[max(0, n-most):] {
 			text := fmt.Sprintf("  %s  %s", k.Time.Local().Format("15:04:05"), printable.Name(k.Name))
 			if k.PID > 0 {
@@ -118,11 +161,15 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 			if k.What != "" {
 				text += ": " + printable.Name(k.What)
 			}
-			lines = append(lines, p.red(fit(text, width)))
+			g.lines = append(g.lines, g.paint.red(fit(text, g.width)))
 		}
 	}
+}
+
+func (g *page) results() {
+	r := g.run
 	if len(r.Largest) > 0 {
-		title("largest results")
+		g.title("largest results")
 		for _, l := range r.Largest[:min(len(r.Largest), most)] {
 			name := cmp.Or(l.Tool, l.Method)
 			if l.Server != "" {
@@ -132,11 +179,15 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 			if l.Spilled {
 				kept = ", the rest kept for paging"
 			}
-			add("  %s  %s, %s handed on%s  %s", l.Time.Local().Format("15:04:05"), right(size(l.UpstreamBytes), 4), size(l.DeliveredBytes), kept, printable.Name(name))
+			g.add("  %s  %s, %s handed on%s  %s", l.Time.Local().Format("15:04:05"), right(size(l.UpstreamBytes), 4), size(l.DeliveredBytes), kept, printable.Name(name))
 		}
 	}
+}
+
+func (g *page) definitions() {
+	row := g.row
 	if n := row.DefinitionTokens; n > 0 {
-		title("definitions of tools")
+		g.title("definitions of tools")
 		text := "about " + limit.Tokens(int64(n)) + " tokens of each request"
 		if row.WindowLimit > 0 {
 			text += fmt.Sprintf(", %.0f %% of the window", 100*share(int64(n), row.WindowLimit))
@@ -144,25 +195,32 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 		if more := row.DeferredTools; more > 0 {
 			text += fmt.Sprintf("; %d more are found by search", more)
 		}
-		add("%s", text)
+		g.add("%s", text)
 	}
+}
+
+func (g *page) tools() {
+	r := g.run
 	if len(r.Tools) > 0 {
-		title("tools by size")
+		g.title("tools by size")
 		for _, t := range r.Tools[:min(len(r.Tools), most)] {
 			name := t.Tool
 			if t.Server != "" {
 				name = t.Server + "/" + t.Tool
 			}
-			add("  %s in %s, largest %s  %s", right(size(t.UpstreamBytes), 4), limit.Count(t.Calls, "call"), size(t.MaxBytes), printable.Name(name))
+			g.add("  %s in %s, largest %s  %s", right(size(t.UpstreamBytes), 4), limit.Count(t.Calls, "call"), size(t.MaxBytes), printable.Name(name))
 		}
 	}
+}
+
+func (g *page) processes() {
+	row := g.row
 	if len(row.Tree) > 0 {
-		title(fmt.Sprintf("processes (%d)", len(row.Tree)))
+		g.title(fmt.Sprintf("processes (%d)", len(row.Tree)))
 		for i := range row.Tree {
-			lines = append(lines, fit(processLine(&row.Tree[i]), width))
+			g.lines = append(g.lines, fit(processLine(&row.Tree[i]), g.width))
 		}
 	}
-	return lines
 }
 
 // series returns the memory in bytes and the processor use in percent of each sample up to a time.
