@@ -27,51 +27,51 @@ const (
 // core is shared by the fitters of all queries of an agent: the limits of its model, token counts, the provider's reports, and compactions
 // that were made. All of it is bounded, and may be used from any goroutine.
 type core struct {
-	info            ModelInfo
-	upstream        string // as package models names it
-	family          tokens.Family
-	trigger, target float64
-	maxID           int
-	strictIDs       bool
-	noSummary       bool
-	encoder         Encoder // nil if the model is not an Encoder
-	rules           Room
-	note            func(journal.Event)
+	fit.Model
+	info      ModelInfo
+	lines     fit.Lines // trigger and target
+	maxID     int
+	strictIDs bool
+	noSummary bool
+	encoder   Encoder // nil if the model is not an Encoder
+	rules     Room
+	note      func(journal.Event)
 
 	seed        maphash.Seed
-	windows     *models.Resolver
-	counter     *tokens.Counter
-	usage       *tokens.Usage
 	checkpoints *checkpoint.Store
 	summaries   compact.SummaryBreaker
 }
 
 // newCore returns a core. A Window in the limits is believed until the provider names a smaller one.
 func newCore(info ModelInfo, l Limits, room Room) *core {
-	c := &core{rules: room, note: func(journal.Event) {}, info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target}
-	if c.trigger <= 0 || c.trigger > 1 { // a share of the window that makes no sense
-		c.trigger = fit.DefaultTrigger
+	c := &core{
+		Model: fit.Model{
+			Provider: info.Provider, Upstream: upstreamOf(info), Name: info.Name, Family: tokens.FamilyOf(info.Provider, info.Name), Ledger: ledger,
+			Counter: tokens.NewCounter(tokens.Options{MemoBytes: countBytes}), Usage: tokens.NewUsage(tokens.UsageOptions{Bytes: usageBytes}),
+			Windows: room.Windows, Breaker: room.Breaker,
+		},
+		rules: room, note: func(journal.Event) {}, info: info, seed: maphash.MakeSeed(), lines: fit.Lines{Trigger: l.Trigger, Target: l.Target},
 	}
-	if c.target <= 0 || c.target >= c.trigger {
-		c.target = fit.AutoTarget(c.trigger)
+	if c.lines.Trigger <= 0 || c.lines.Trigger > 1 { // a share of the window that makes no sense
+		c.lines.Trigger = fit.DefaultTrigger
 	}
+	if c.lines.Target <= 0 || c.lines.Target >= c.lines.Trigger {
+		c.lines.Target = fit.AutoTarget(c.lines.Trigger)
+	}
+	if info.Standin {
+		c.Family = tokens.FamilyO200K // as package standin counts
+	}
+	if models.Provider(c.Upstream) == "bedrock" {
+		c.maxID = repair.BedrockMaxID
+	}
+	c.strictIDs = c.Family == tokens.FamilyClaude || c.Family == tokens.FamilyClaude47
 	window := l.Window
 	if window <= 0 && room.Windows == nil {
 		window = info.Window
 	}
-	c.family = tokens.FamilyOf(info.Provider, info.Name)
-	if info.Standin {
-		c.family = tokens.FamilyO200K // as package standin counts
+	if window > 0 || c.Windows == nil {
+		c.Windows = models.NewResolver(models.Options{Overrides: models.Overrides{Max: max(0, window)}})
 	}
-	if models.Provider(c.upstream) == "bedrock" {
-		c.maxID = repair.BedrockMaxID
-	}
-	c.strictIDs = c.family == tokens.FamilyClaude || c.family == tokens.FamilyClaude47
-	if c.windows = room.Windows; window > 0 || c.windows == nil {
-		c.windows = models.NewResolver(models.Options{Overrides: models.Overrides{Max: max(0, window)}})
-	}
-	c.counter = tokens.NewCounter(tokens.Options{MemoBytes: countBytes})
-	c.usage = tokens.NewUsage(tokens.UsageOptions{Bytes: usageBytes})
 	// Without a directory nothing is opened that could fail; a nil store remembers nothing.
 	c.checkpoints, _ = checkpoint.Open(checkpoint.Options{MemoryBytes: checkpointBytes})
 	return c
@@ -86,23 +86,6 @@ func upstreamOf(info ModelInfo) string {
 		return info.URL
 	}
 	return info.Provider + "+" + info.URL
-}
-
-// narrowed returns the window in force: a part of w for a while after the agent ran out of memory.
-func (c *core) narrowed(w models.Window) models.Window {
-	if c.rules.Breaker == nil {
-		return w
-	}
-	state, moves := c.rules.Breaker.State(c.upstream, c.info.Name)
-	for _, m := range moves {
-		c.note(journal.WindowBreaker{Upstream: c.info.Provider, Model: c.info.Name, State: m.State, LimitTokens: int64(m.Factor * float64(w.Context)), Reason: m.Reason})
-	}
-	if state.Factor < 1 {
-		w.Context = int(float64(w.Context) * state.Factor)
-		w.Input = int(float64(w.Input) * state.Factor)
-		w.Source = "breaker"
-	}
-	return w
 }
 
 // summarised writes the outcome of a summary by the model into the journal.

@@ -73,7 +73,7 @@ func (e *TooLargeError) advice() string {
 // tooLarge returns the [TooLargeError] that names the largest part of the request.
 func (p *compactionPass) tooLarge(large *compact.DoesNotFit) error {
 	ms := p.encoded.ms
-	e := &TooLargeError{Model: p.info.Name, Limit: p.room, Total: large.Total, Tokens: large.Tokens, Of: len(ms), Part: partTools}
+	e := &TooLargeError{Model: p.info.Name, Limit: p.Room, Total: large.Total, Tokens: large.Tokens, Of: len(ms), Part: partTools}
 	i, ok := p.encoded.largest(large.Message)
 	r := p.encoded.request
 	switch {

@@ -34,7 +34,7 @@ var (
 // Summarize makes one request; package compact has the deadline and judges the text. Errors hold no text of the conversation, which those
 // of adapters may repeat.
 func (w modelSummarizer) Summarize(ctx context.Context, a compact.Assignment) (compact.Written, error) {
-	window := w.f.windows.Window(w.f.upstream, w.f.info.Name, nil)
+	window := w.f.Windows.Window(w.f.Upstream, w.f.info.Name, nil)
 	room := leastBytes * (window.ForInput(a.MaxTokens) - summaryHead)
 	if w.f.maxInput > 0 {
 		room = min(room, leastBytes*(w.f.maxInput-summaryHead))

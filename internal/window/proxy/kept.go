@@ -21,7 +21,7 @@ func (t *conversation) adopt(goal compact.Goal) bool {
 	t.generation = c.Generation
 	t.use(view, view.Request)
 	t.recount()
-	if t.in.High > goal.Trigger {
+	if t.In.High > goal.Trigger {
 		return false
 	}
 	t.actions = append(t.actions, "replayed")
@@ -61,7 +61,7 @@ func (t *conversation) recovered() {
 	if t.result == nil {
 		return
 	}
-	if c := compact.Checkpoint(t.view, t.result, t.chain); c != nil {
+	if c := compact.Checkpoint(t.View, t.result, t.chain); c != nil {
 		ctx := context.WithoutCancel(t.r.Context())
 		if unlock, err := t.p.o.Store.Lock(ctx, t.scope, t.name); err == nil {
 			sent := t.request

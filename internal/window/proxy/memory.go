@@ -104,7 +104,7 @@ func (t *conversation) keepCut(res *compact.Result) {
 	if t.p.o.Keeper == nil || t.p.o.KeepTurns && t.turnsKept {
 		return
 	}
-	lost := compact.Lost(t.view, res)
+	lost := compact.Lost(t.View, res)
 	lost = slices.DeleteFunc(lost, func(i int) bool { return slices.Contains(t.cutKept, i) })
 	t.cutKept = append(t.cutKept, lost...)
 	t.excerpts(ExcerptCut, lost)
@@ -135,7 +135,7 @@ func (t *conversation) excerpts(why string, messages []int) {
 		t.p.o.Keeper.Keep(Excerpt{
 			Why: why, Upstream: t.rt.up.Name, Model: t.model, Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(),
 			Dialect: r.Dialect, Body: r.Excerpt(messages[:n]), Places: slices.Clone(messages[:n]), Calls: callsOf(r, messages[:n]),
-			Recalled: t.view.Recalled, SeenAt: t.readAt,
+			Recalled: t.View.Recalled, SeenAt: t.readAt,
 		})
 		messages = messages[n:]
 	}

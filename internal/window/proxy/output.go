@@ -9,10 +9,10 @@ import (
 
 // fitOutput lowers the requested output when it does not fit beside the input, for providers that add the two up and refuse.
 func (t *conversation) fitOutput() {
-	if !t.rt.dialect.Rules().SharedWindow || t.whole.Guessed() {
+	if !t.rt.dialect.Rules().SharedWindow || t.Whole.Guessed() {
 		return
 	}
-	free := t.whole.Context - t.in.High
+	free := t.Whole.Context - t.In.High
 	if asked := t.request.MaxOutput; asked > 0 && asked > free && free > 0 {
 		_ = t.lowerOutput(free)
 	}

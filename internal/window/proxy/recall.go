@@ -44,7 +44,7 @@ func (t *conversation) askMemory(at int) string {
 	first := !slices.ContainsFunc(r.Messages[:at], func(m wire.Message) bool { return m.Role == wire.RoleAssistant })
 	return t.p.o.Recaller.Recall(ctx, Prompt{
 		Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(), Text: bothEnds(topic.Words(r, at)),
-		First: first, Recalled: t.view.Recalled,
+		First: first, Recalled: t.View.Recalled,
 	})
 }
 

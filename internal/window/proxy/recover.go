@@ -14,7 +14,7 @@ import (
 
 // mayRecover reports whether a refused request may be changed and sent again: not in other modes than Enforce, nor if it could not be read.
 func (t *exchange) mayRecover() bool {
-	return t.p.o.Mode == Enforce && t.view != nil
+	return t.p.o.Mode == Enforce && t.View != nil
 }
 
 // recover makes the request smaller after a refusal for its length, and reports whether it did. If not, the provider's own answer goes
@@ -22,7 +22,7 @@ func (t *exchange) mayRecover() bool {
 func (t *exchange) recover(a *answer, try int) bool {
 	o := a.over
 	named := 0
-	if o.Limit > 0 && t.learnLimit(o.Limit) {
+	if o.Limit > 0 && t.Refused(o.Limit) {
 		named = o.Limit
 	}
 	t.form = o.Form
@@ -42,7 +42,7 @@ func (t *exchange) recover(a *answer, try int) bool {
 // recut replaces the request that was refused by next, as a cut that is stored once the provider takes it. It returns false if next cannot
 // be sent.
 func (t *exchange) recut(next *wire.Request, rung string) bool {
-	before, view := t.in.Best, t.view
+	before, view := t.In.Best, t.View
 	if t.result != nil { // room was made: that is what was refused
 		view = view.After(t.result)
 	}
@@ -55,7 +55,7 @@ func (t *exchange) recut(next *wire.Request, rung string) bool {
 	if t.pack() != nil || t.result == nil {
 		return false
 	}
-	t.result.After = t.in.Best
+	t.result.After = t.In.Best
 	return true
 }
 
@@ -116,7 +116,7 @@ func (t *exchange) unbind(a *answer) bool {
 // shrink makes the refused request smaller, and reports whether it could. Lowering the requested output is enough when the provider says
 // so; else room is made, to the target of a limit that was named, or (named is 0) to a part of what was refused that shrinks with each try.
 func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
-	size := max(t.in.Best, 1) // of what was refused, by our count
+	size := max(t.In.Best, 1) // of what was refused, by our count
 	t.refusedSize, t.unnamed = size, named == 0
 	theirs := o.Actual
 	if o.Actual <= 0 || o.AtLeast {
@@ -128,16 +128,16 @@ func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
 			return true
 		}
 	}
-	goal := t.goal()
+	goal := t.Goal()
 	if named > 0 {
 		if o.Actual == 0 || o.AtLeast {
 			theirs = max(theirs, named+1)
 		}
-		t.window.Context, t.window.Input, t.window.Source = named, 0, models.SourceLearned
-		t.whole = t.window
-		room := t.room()
+		t.Window.Context, t.Window.Input, t.Window.Source = named, 0, models.SourceLearned
+		t.Whole = t.Window
+		t.Reserve(t.received.MaxOutput, t.p.o.Reserve)
 		ours := float64(size) / float64(theirs)
-		goal.Target, goal.Limit, goal.Trigger = int(float64(room)*t.p.o.Target*ours), int(float64(room)*ours), 0
+		goal.Target, goal.Limit, goal.Trigger = int(float64(t.Room)*t.Target*ours), int(float64(t.Room)*ours), 0
 	} else {
 		part := math.Pow(t.p.o.RetryTarget, float64(try))
 		if t.firstSize == 0 {

@@ -120,7 +120,7 @@ func (t *conversation) share(input int) {
 	}
 	mine := report{
 		Client: client, Clients: len(t.chain), Sent: s.digest, Head: s.head, Messages: s.messages, Edited: s.edited, At: s.at, Tokens: s.tokens, Cached: s.cached,
-		Log: known.revision, Model: t.model, Input: input, HeadTokens: t.tally.Head, ExtraTokens: t.tally.Extra,
+		Log: known.revision, Model: t.model, Input: input, HeadTokens: t.Tally.Head, ExtraTokens: t.Tally.Extra,
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.r.Context()), replicaWait)
 	defer cancel()
