@@ -1,3 +1,84 @@
+// Package tasklog keeps what an agent's server owes its clients: the events of each task, in
+// order and numbered, for clients that read slowly, leave and come back; and the tasks
+// themselves, across restarts.
+//
+//	logs := tasklog.New(tasklog.Options{Name: "argocd", Journal: j})
+//	log, err := logs.Open(task, 0)
+//
+//	seq := log.Append(event, false) // whoever runs the task; never waits for a client
+//
+//	r, err := log.Read(lastEventID) // each client
+//	defer r.Close()
+//	for {
+//		record, gap, err := r.Next(ctx)
+//		switch {
+//		case err == io.EOF: // the task has ended and all of it was read
+//		case err != nil: // ctx, or the log was removed
+//		case gap.Count() > 0: // these numbers are gone: send a snapshot (Reader.Snapshot)
+//		default: // record.Seq, record.Payload
+//		}
+//	}
+//
+// # A log
+//
+// A [Log] numbers its events from 1. The last of them are kept, bounded in number and bytes;
+// the oldest go first. A [Reader] is a position and nothing else: no buffer, no goroutine. A
+// client that does not read costs neither memory nor anybody's time; when it goes on it is
+// told of the numbers that are gone, as a [Gap], and goes on behind them.
+//
+// A snapshot of the task and the events behind it fit together when both are made under the
+// log's order: [Log.Publish] applies an event to the task and appends it, [Log.Subscribe] and
+// [Reader.Snapshot] look at the task while nothing can be appended.
+//
+// # Closed and reopened
+//
+// A log knows by itself whether its events reach anybody. See [State]:
+//
+//	Open    somebody reads, or nobody has yet
+//	Unread  all readers have gone: events are kept for their return, as far as there is room
+//	Closed  Log.Close was called: events get a number and are dropped
+//	Ended   the terminal event is there: later events are dropped and get no number
+//
+// An episode begins with the first event that reaches nobody, and is told then, once, in the
+// journal and the log of the program. Later events are silent and counted: Missed is every
+// event of the episode, Dropped those that no client can get any more. The episode ends when
+// a reader comes (Unread) or with [Log.Reopen] (Closed), and then the counts are told. A log
+// that is removed before that tells them then. A stream that ends in good order, its clients
+// leaving after the terminal event, is not an episode.
+//
+// The terminal event is the last of a task. It is never dropped: not in a closed log, and not
+// for its size. A second one is a late event like any other.
+//
+// # Tasks
+//
+// A [Store] keeps tasks as JSON that it does not look into, one file each, bounded in
+// number, bytes and age. Ended tasks go first, the one that changed longest ago before
+// others; a task that runs goes only when all do. [Store.Update] refuses a writer that has
+// not seen the latest version.
+//
+//	DIR/lock            held by the process that has the store open
+//	DIR/DIGEST.task     a task, under the first 32 hexadecimal digits of its id's SHA-256
+//	DIR/NAME.damaged-TIME  a file that failed its checksum, set aside; the last 16 are kept
+//
+// Files are 0600 and replaced as a whole, so a process that is killed leaves the old task or
+// the new one. Only ended tasks are forced to the disk: a loss of power can cost a task that
+// ran, which is then damaged or old. A disk that is full or gone costs the persistence, not
+// the task: it stays in memory within the same bounds and is written later.
+//
+// # Concurrency and memory
+//
+// Everything may be called from any goroutine, a Reader by one at a time. An append waits for
+// other appends and snapshots of the same log, for nothing else. Memory is at most
+// [Options].MaxTotal, one terminal event per log, about 1 KiB per log and 64 bytes per reader.
+// The store holds about 1 KiB per task and the task that is being read or written.
+//
+// # How it is tested
+//
+// The log is compared with a slice that forgets nothing, by fuzzing; a thousand appends run
+// beside fifty readers under the race detector; a thousand readers that never read are
+// weighed. The store's files are cut at every byte and flipped, its writer is killed while
+// it writes, its disk goes away. Time is synctest's. `go test -bench . ./internal/agent/a2a/tasklog`
+// compares an append with the A2A SDK's queue in memory.
 package tasklog
 
 import (
@@ -8,6 +89,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
@@ -226,4 +308,135 @@ func (s *Store) Stats() StoreStats {
 func (s *Store) tick() time.Time {
 	s.clock = max(s.clock+1, time.Now().UnixNano())
 	return time.Unix(0, s.clock)
+}
+
+// Defaults of [Options].
+const (
+	DefaultMaxEvents  = 1024
+	DefaultMaxBytes   = limit.MiB
+	DefaultMaxReaders = 64
+	DefaultMaxLogs    = 1024
+	DefaultMaxTotal   = 64 * limit.MiB
+	DefaultKeep       = 5 * time.Minute
+)
+
+// recordBytes is the size of a record beside its payload.
+const recordBytes = 64
+
+// The errors of logs and readers.
+var (
+	// ErrFull means that there are MaxLogs logs and none of them has ended.
+	ErrFull = errors.New("too many tasks run at once; wait for one to end, or raise the limit of tasks")
+	// ErrReaders means that a log has MaxReaders readers.
+	ErrReaders = errors.New("too many clients read this task; close one of its streams")
+	// ErrAhead means that a reader wants to begin behind a number that this log has not reached:
+	// it comes from another log, before a restart.
+	ErrAhead = errors.New("the number of the last event is higher than any event's; begin with a snapshot")
+	// ErrRemoved means that the log was removed, or the reader closed.
+	ErrRemoved = errors.New("the task's events are not kept any more; ask for the task")
+)
+
+// Options configure [Logs]; nil and zero mean the defaults.
+type Options struct {
+	// Name is the name of the agent, for the journal.
+	Name string
+	// MaxEvents and MaxBytes bound what one log keeps: events, and their payloads with 64
+	// bytes for each. An event that is larger than MaxBytes is not kept, unless it is terminal.
+	MaxEvents int
+	MaxBytes  limit.Bytes
+	// MaxReaders bounds the readers of one log.
+	MaxReaders int
+	// MaxLogs and MaxTotal bound all logs together. Logs that have ended go first, then events
+	// of the log that is appended to: no running task costs another one its events.
+	MaxLogs  int
+	MaxTotal limit.Bytes
+	// Keep is the time that a log is kept after its end.
+	Keep time.Duration
+	// Journal gets AgentQueueClosed, AgentQueueReopened and AgentQueueRemoved; it may be nil.
+	Journal *journal.Journal
+	// Logger gets the same as log records; it may be nil.
+	Logger *slog.Logger
+}
+
+func (o *Options) defaults() {
+	if o.MaxEvents <= 0 {
+		o.MaxEvents = DefaultMaxEvents
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.MaxReaders <= 0 {
+		o.MaxReaders = DefaultMaxReaders
+	}
+	if o.MaxLogs <= 0 {
+		o.MaxLogs = DefaultMaxLogs
+	}
+	if o.MaxTotal <= 0 {
+		o.MaxTotal = DefaultMaxTotal
+	}
+	if o.Keep <= 0 {
+		o.Keep = DefaultKeep
+	}
+}
+
+// LogStats are the counts of one log. Events and Bytes count its records, First and Last are the
+// lowest number that is kept and the highest that was given out.
+type LogStats struct {
+	State       State
+	First, Last uint64
+	Events      int
+	Bytes       int64
+	Readers     int
+	// Appended counts events that got a number, Late those after the end, which got none.
+	Appended, Late uint64
+	// Missed counts events that had no reader when they came, Dropped those of them that
+	// are no longer kept, Episodes how often that began.
+	Missed, Dropped, Episodes uint64
+	// Evicted counts records that made room, TooLarge events larger than all the room.
+	Evicted, TooLarge uint64
+	// Refused counts readers beyond MaxReaders.
+	Refused uint64
+}
+
+// Stats are the counts of all logs since the beginning, of removed ones too.
+type Stats struct {
+	Logs    int
+	Bytes   int64
+	Readers int64
+
+	Appended, Late            uint64
+	Missed, Dropped, Episodes uint64
+	Evicted, TooLarge         uint64
+	// Gaps counts how often a reader got a gap instead of events.
+	Gaps           uint64
+	ReadersRefused uint64
+	// LogsEvicted counts ended logs that were removed for room or by age, LogsRefused
+	// those that could not be opened for lack of room.
+	LogsEvicted, LogsRefused uint64
+	// Untold counts events of the journal that were not written because its readers were slow.
+	Untold uint64
+}
+
+// counts are the counters behind [Stats].
+type counts struct {
+	readers                                              atomic.Int64
+	appended, late, missed, dropped, episodes            atomic.Uint64
+	evicted, tooLarge, gaps, readersRefused, logsEvicted atomic.Uint64
+	logsRefused, untold                                  atomic.Uint64
+}
+
+// Stats returns the counts of all logs together.
+func (s *Logs) Stats() Stats {
+	s.mu.Lock()
+	logs := len(s.logs)
+	s.mu.Unlock()
+	c := &s.counts
+	return Stats{
+		Logs: logs, Bytes: s.total.Load(), Readers: c.readers.Load(),
+		Appended: c.appended.Load(), Late: c.late.Load(),
+		Missed: c.missed.Load(), Dropped: c.dropped.Load(), Episodes: c.episodes.Load(),
+		Evicted: c.evicted.Load(), TooLarge: c.tooLarge.Load(), Gaps: c.gaps.Load(),
+		ReadersRefused: c.readersRefused.Load(), LogsEvicted: c.logsEvicted.Load(),
+		LogsRefused: c.logsRefused.Load(), Untold: c.untold.Load(),
+	}
 }

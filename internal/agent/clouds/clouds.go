@@ -1,0 +1,123 @@
+// Package clouds asks models where clouds have them: Azure OpenAI, Google's Vertex AI and Amazon Bedrock. What they take is
+// what the makers of the models take, at other addresses and with other credentials, so each is a transport for one of the
+// adapters:
+//
+//	model, err := anthropic.New(anthropic.Options{
+//		BaseURL: "https://bedrock-runtime.eu-central-1.amazonaws.com", Model: "eu.anthropic.claude-sonnet-4-5-20250929-v1:0", Provider: "bedrock",
+//		HTTPClient: &http.Client{Transport: clouds.Bedrock{Credentials: credentials, Region: "eu-central-1"}},
+//	})
+//
+// # What is sent
+//
+// [Azure] takes what package openai sends: the deployment in the path, api-key for the bearer token. [Vertex] takes what
+// packages gemini and anthropic send, with an access token. [Bedrock] takes what package anthropic sends, as
+// InvokeModelWithResponseStream, signed, and makes events of the frames that come back. Model, stream and version move between body
+// and path; all else is sent as it was written. Models of other makers are asked by ConverseStream: there the request and the events
+// are written anew.
+//
+// # Credentials
+//
+// [GoogleFile] and [GoogleMachine] get access tokens as Google's own libraries do: by a service account's key, by what
+// `gcloud auth application-default login` left, or from the machine. They are kept until a minute before they end, and never shown.
+package clouds
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// original reads the body of a request of package anthropic: its model, and all else with version in the place of model and stream.
+func original(r *http.Request, version string) (model string, body []byte, err error) {
+	model, members, err := read(r)
+	if err != nil {
+		return "", nil, err
+	}
+	members["anthropic_version"], _ = json.Marshal(version)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(members); err != nil {
+		return "", nil, err
+	}
+	return model, bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+}
+
+// read reads the members of such a body, without model and stream.
+func read(r *http.Request) (model string, members map[string]json.RawMessage, err error) {
+	raw, err := io.ReadAll(r.Body)
+	_ = r.Body.Close()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return "", nil, err
+	}
+	if err := json.Unmarshal(members["model"], &model); err != nil || model == "" {
+		return "", nil, errors.New("the request names no model")
+	}
+	delete(members, "model")
+	delete(members, "stream")
+	return model, members, nil
+}
+
+// withBody returns the request with another body and the path behind base; both are as they are to be sent.
+func withBody(r *http.Request, base, path, query string, body []byte) *http.Request {
+	out := r.Clone(r.Context())
+	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Anthropic-Version"} {
+		out.Header.Del(name)
+	}
+	raw := strings.TrimSuffix(base, "/") + path
+	out.URL.RawQuery = query
+	out.URL.RawPath = raw
+	out.URL.Path = unescaped(raw)
+	if body != nil {
+		out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	}
+	return out
+}
+
+// transportOr returns the transport below, or the usual one.
+func transportOr(t http.RoundTripper) http.RoundTripper {
+	if t == nil {
+		return http.DefaultTransport
+	}
+	return t
+}
+
+// Azure is a transport for package openai, whose Options.BaseURL is the resource's endpoint and whose Model is the deployment.
+type Azure struct {
+	// Deployment is in the path where Version is given, else in the body as Options.Model.
+	Deployment string
+	// Version is the api-version, as "2024-10-21"; "" asks Azure's newer API, /openai/v1, which has none.
+	Version string
+	// Next sends the request; nil is http.DefaultTransport.
+	Next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a Azure) RoundTrip(r *http.Request) (*http.Response, error) {
+	base, _, _ := strings.Cut(strings.TrimSuffix(r.URL.EscapedPath(), "/chat/completions"), "/openai") // some copy more of the address
+	path, query := "/openai/v1/chat/completions", ""
+	if a.Version != "" {
+		path = "/openai/deployments/" + url.PathEscape(a.Deployment) + "/chat/completions"
+		query = url.Values{"api-version": {a.Version}}.Encode()
+	}
+	out := withBody(r, base, path, query, nil)
+	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		out.Header.Set("Api-Key", key)
+	}
+	return transportOr(a.Next).RoundTrip(out)
+}
+
+func unescaped(path string) string {
+	if plain, err := url.PathUnescape(path); err == nil {
+		return plain
+	}
+	return path
+}
