@@ -56,6 +56,13 @@ func Event(data []byte) (Overflow, bool) {
 	return classify(200, data)
 }
 
+// Busy reports whether an error says that a rate, a quota or the account's money is used up, so that no change of the request helps. The first
+// 64 KiB are read.
+func Busy(body []byte) bool {
+	w := refusal.Read(body, false)
+	return slices.ContainsFunc(others[:], func(o other) bool { return o.busy && o.matches(w) })
+}
+
 func classify(status int, body []byte) (Overflow, bool) {
 	switch status {
 	case 200, 400, 413, 422, 500:

@@ -338,6 +338,7 @@ type other struct {
 	what  string
 	codes []string
 	all   []phrase // every one of them is in one and the same text
+	busy  bool     // nothing in the request is at fault: the account has used up a rate, a quota or its money
 }
 
 func (o other) matches(w refusal.Words) bool {
@@ -357,19 +358,21 @@ var others = [...]other{
 		what:  "rate limit in tokens: waiting helps, and clients wait (Groq sends it with 413)",
 		codes: []string{"rate_limit_exceeded", "rate_limit_error", "rate_limit_reached", "tokens_per_minute", "throttlingexception", "too_many_requests", "resource_exhausted"},
 		all:   []phrase{"tokens per min"},
+		busy:  true,
 	},
-	{what: "the same in a day", all: []phrase{"tokens per day"}},
-	{what: "rate limit in other words", all: []phrase{"rate limit"}},
-	{what: "Bedrock's throttling", all: []phrase{"too many tokens, please wait"}},
-	{what: "too many requests", all: []phrase{"too many requests"}},
-	{what: "a day's quota", all: []phrase{"too many tokens per day"}},
+	{what: "the same in a day", all: []phrase{"tokens per day"}, busy: true},
+	{what: "rate limit in other words", all: []phrase{"rate limit"}, busy: true},
+	{what: "Bedrock's throttling", all: []phrase{"too many tokens, please wait"}, busy: true},
+	{what: "too many requests", all: []phrase{"too many requests"}, busy: true},
+	{what: "a day's quota", all: []phrase{"too many tokens per day"}, busy: true},
 	{
 		what:  "quota or money",
 		codes: []string{"insufficient_quota", "quota_exceeded", "billing_error", "billing_hard_limit_reached"},
 		all:   []phrase{"credit balance is too low"},
+		busy:  true,
 	},
-	{what: "the plan does not include long contexts", all: []phrase{"long context beta is not yet available"}},
-	{what: "the same, newer", all: []phrase{"extra usage is required for long context"}},
+	{what: "the plan does not include long contexts", all: []phrase{"long context beta is not yet available"}, busy: true},
+	{what: "the same, newer", all: []phrase{"extra usage is required for long context"}, busy: true},
 
 	{what: "OpenAI: max_tokens alone", all: []phrase{"this model supports at most {_} completion tokens"}},
 	{what: "Anthropic: max_tokens alone", all: []phrase{"max_tokens: {_} > {_}", "maximum allowed number of output tokens"}},

@@ -106,7 +106,7 @@ func (d *decision) repair() {
 	if d.p.o.NoRepair {
 		return
 	}
-	o := repair.Options{Frozen: d.kept()}
+	o := repair.Options{Frozen: d.kept(), MaxID: d.mendOptions().MaxID}
 	if d.rt.up.Provider == Bedrock {
 		o.MaxID = repair.BedrockMaxID
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/spend"
+	"github.com/plimsoll/plimsoll/internal/window/mend"
 	"github.com/plimsoll/plimsoll/internal/window/overflow"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -29,12 +30,13 @@ const maxTries = 4
 type exchange struct {
 	*conversation
 
-	firstSize   int    // tokens of the request that was refused first, by our count
-	refusedSize int    // the same of the one refused last
-	unnamed     bool   // that refusal named no limit
-	unbound     bool   // reasoning was taken out after a refusal
-	mended      bool   // contents were mended after a refusal
-	form        string // form of the last refusal, as package overflow names it
+	firstSize   int           // tokens of the request that was refused first, by our count
+	refusedSize int           // the same of the one refused last
+	unnamed     bool          // that refusal named no limit
+	unbinds     int           // how often reasoning was taken out after a refusal
+	mends       int           // how often contents were mended after one
+	lesson      *mend.Options // what the last of those refusals has taught; nil if there was none
+	form        string        // form of the last refusal, as package overflow names it
 	queued      queued
 
 	held *spend.Hold // nil where nothing bounds what is spent
@@ -73,13 +75,17 @@ func (t *exchange) run(w http.ResponseWriter) {
 			a.close()
 			try--
 			continue
-		} else if try > 1 || t.unbound || t.mended {
+		}
+		if a.accepts() {
 			if try > 1 {
 				t.overflowed(t.form, 0, try-1, "recovered")
 			}
-			t.recovered()
-		}
-		if a.res.StatusCode == http.StatusOK {
+			if try > 1 || t.unbinds > 0 || t.mends > 0 {
+				t.recovered()
+			}
+			if t.lesson != nil {
+				t.p.lessons.Put(t.key(), t.lesson.Lasting())
+			}
 			t.taken(nil)
 			t.share(0)
 			t.startSummary()

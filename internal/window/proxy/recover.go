@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/overflow"
 	"github.com/plimsoll/plimsoll/internal/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -59,21 +60,36 @@ func (t *exchange) recut(next *wire.Request, rung string) bool {
 	return true
 }
 
+// Most requests that are sent anew because of their contents, and because of their reasoning: each may have several faults, and a provider
+// names one at a time.
+const maxMends, maxUnbinds = 4, 3
+
 // mendRefused mends a request that was refused for its contents: by a rule that the provider has only now told (fewer images, say), which is
-// kept for the conversation, or for a message that counted as accepted because an answer follows it, as in a conversation that is seen for
-// the first time. It reports whether there is a mended request to send; it tries once.
+// kept for the conversation once it has helped, or for a message that counted as accepted because an answer follows it, as in a conversation
+// that is seen for the first time. It reports whether there is a mended request to send.
 func (t *exchange) mendRefused(a *answer) bool {
-	if t.mended || t.p.o.NoRepair || !t.mayRecover() || t.r.Context().Err() != nil {
+	if t.mends >= maxMends || t.p.o.NoRepair || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
 	}
-	t.mended = true
 	o, learned := mend.Learn(t.mendOptions(), string(a.failure))
-	if learned {
-		t.p.lessons.Put(t.key(), o)
+	if !learned && (t.mends > 0 || !a.mayBeContents()) {
+		return false
 	}
-	next, done, err := mend.Mend(t.request, o)
+	t.mends++
+	t.lesson = &o
+	next, ids := t.request, 0
+	if o.MaxID > 0 {
+		if paired, done, err := repair.Repair(next, repair.Options{MaxID: o.MaxID}); err == nil {
+			next, ids = paired, len(done)
+		}
+	}
+	next, done, err := mend.Mend(next, o)
 	if err != nil || next == t.request {
 		return false
+	}
+	first := 0
+	if len(done) > 0 {
+		first = done[0].Message
 	}
 	thoughts := 0
 	if t.boundReasoning() {
@@ -84,24 +100,28 @@ func (t *exchange) mendRefused(a *answer) bool {
 	if !t.recut(next, "mended") {
 		return false
 	}
-	t.actions = append(t.actions, fmt.Sprintf("mended:%d", len(done)))
-	t.broke(causeContent, done[0].Message, thoughts)
+	t.actions = append(t.actions, fmt.Sprintf("mended:%d", len(done)+ids))
+	t.broke(causeContent, max(first, 0), thoughts)
 	return true
 }
 
 // unbind takes reasoning out of a request that was refused because of it: the client has changed what stood before it, the log of the
 // conversation is gone, or nobody knew that the model's reasoning is bound. All reasoning from the place that the provider names on is
-// removed, once. It returns false if it cannot: the provider's own answer then goes down.
+// removed, or all of it if there is none behind that place. It returns false if it cannot: the provider's own answer then goes down.
 func (t *exchange) unbind(a *answer) bool {
-	if t.unbound || !t.mayRecover() || t.r.Context().Err() != nil {
+	if t.unbinds >= maxUnbinds || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
 	}
-	t.unbound = true
+	t.unbinds++
 	t.p.refusing.Put(t.key(), struct{}{})
 	if a.refusal.Bound() {
 		t.p.bound.Put(t.upstream+"\x00"+t.model, struct{}{})
 	}
 	next, n, err := reasoning.Mend(t.request, a.refusal)
+	if err == nil && n == 0 && a.refusal.Message > 0 { // a gateway may number otherwise
+		a.refusal.Message = 0
+		next, n, err = reasoning.Mend(t.request, a.refusal)
+	}
 	if err != nil || n == 0 {
 		return false
 	}
