@@ -242,7 +242,7 @@ func (o *Options) addField(name string) bool {
 // raw mends what no other rule looks at: halves of surrogate pairs, and members that the provider does not know. It returns false when there
 // was something: other edits of the same message are for the next round.
 func (m *mending) raw() bool {
-	if !m.o.NoSurrogates && !m.rules.claude && len(m.o.NoFields) == 0 {
+	if !m.o.NoSurrogates && len(m.o.NoFields) == 0 {
 		return true
 	}
 	whole := true
@@ -256,7 +256,7 @@ func (m *mending) raw() bool {
 	for i := m.from; i < len(m.r.Messages); i++ {
 		before := m.r.Raw(m.r.Messages[i].Span)
 		after, kind := before, ""
-		if m.o.NoSurrogates || m.rules.claude {
+		if m.o.NoSurrogates {
 			if fixed := withoutHalves(before); fixed != nil {
 				after, kind = fixed, Replaced
 			}
