@@ -94,7 +94,9 @@ func TestDiskRunawayChild(t *testing.T) {
 // A loop that starts one writer after the other is ended, not each of its writers, and an agent that is such a loop is ended as well: whether it
 // keeps their file open, or each has one of its own.
 func TestDiskLoopOfWriters(t *testing.T) {
-	const most, file, files = 64 << 20, "while :; do head -c 30M /dev/zero | tail -c 30M; done > output", "while :; do i=$((i+1)); head -c 20M /dev/zero > output$i; done"
+	// They stop by themselves at 2 GiB: whoever kills this test must not find a full disk.
+	const most, file = 64 << 20, "until [ $((i += 1)) -gt 64 ]; do head -c 30M /dev/zero | tail -c 30M; done > output"
+	const files = "until [ $((i += 1)) -gt 100 ]; do head -c 20M /dev/zero > output$i; done"
 	everyLayer(t, func(t *testing.T, m mode) {
 		for _, loop := range []string{file, files} {
 			dir, w := diskDir(t), newWorld(t)

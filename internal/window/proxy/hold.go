@@ -157,7 +157,7 @@ func (a *answer) look(d wire.Dialect) {
 		text := unpacked(encoding, a.held)
 		kind := a.res.Header.Get("Content-Type")
 		if a.over, a.refused = overflow.Classify(a.res.StatusCode, kind, text); !a.refused {
-			if a.refusal, a.thoughts = reasoning.Refused(a.res.StatusCode, kind, text); !a.thoughts && a.res.StatusCode == http.StatusBadRequest {
+			if a.refusal, a.thoughts = reasoning.Refused(a.res.StatusCode, kind, text); !a.thoughts && (a.res.StatusCode == http.StatusBadRequest || a.res.StatusCode == http.StatusUnprocessableEntity) {
 				a.failure = text
 			}
 		}

@@ -59,18 +59,18 @@ func (t *exchange) recut(next *wire.Request, rung string) bool {
 	return true
 }
 
-// mendRefused mends a request that was refused by a rule that the provider has only now told: fewer images, say. The rule is kept for the
-// conversation. It reports whether there is a mended request to send; it tries once.
+// mendRefused mends a request that was refused for its contents: by a rule that the provider has only now told (fewer images, say), which is
+// kept for the conversation, or for a message that counted as accepted because an answer follows it, as in a conversation that is seen for
+// the first time. It reports whether there is a mended request to send; it tries once.
 func (t *exchange) mendRefused(a *answer) bool {
 	if t.mended || t.p.o.NoRepair || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
 	}
 	t.mended = true
-	o, ok := mend.Learn(t.mendOptions(), string(a.failure))
-	if !ok {
-		return false
+	o, learned := mend.Learn(t.mendOptions(), string(a.failure))
+	if learned {
+		t.p.lessons.Put(t.key(), o)
 	}
-	t.p.lessons.Put(t.key(), o)
 	next, done, err := mend.Mend(t.request, o)
 	if err != nil || next == t.request {
 		return false

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -83,6 +85,43 @@ func TestRefusalGoesDownWhenNothingHelps(t *testing.T) {
 		over := events[journal.WindowOverflow](j)
 		if len(over) == 0 || over[len(over)-1].Action != "given_up" {
 			t.Errorf("%s: the journal has %+v", form, over)
+		}
+	}
+}
+
+// What the provider refuses in a message that an answer follows is mended once it has refused it: the conversation is new here and nobody
+// knows what was sent before. It is mended once, and the turns after it are not refused again.
+func TestContentBeforeAnAnswerIsMendedWhenRefused(t *testing.T) {
+	const pdf = `{"type":"image","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}`
+	for refused, messages := range map[string]string{
+		`{"type":"text","text":""}`:    `{"role":"assistant","content":[{"type":"text","text":""},{"type":"tool_use","id":"t1","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}`,
+		`{"role":"user","content":""}`: `{"role":"assistant","content":"b"},{"role":"user","content":""}`,
+		pdf:                            `{"role":"assistant","content":"b"},{"role":"user","content":[{"type":"text","text":"look"},` + pdf + `]}`,
+	} {
+		for _, status := range []int{http.StatusBadRequest, http.StatusUnprocessableEntity} {
+			asked, refusals := 0, 0
+			upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				w.Header().Set("Content-Type", "application/json")
+				asked++
+				if bytes.Contains(body, []byte(refused)) {
+					refusals++
+					w.WriteHeader(status)
+					fmt.Fprint(w, `{"type":"error","error":{"type":"invalid_request_error","message":"messages: no provider takes that"}}`)
+					return
+				}
+				fmt.Fprint(w, `{"id":"m","type":"message","role":"assistant","model":"claude-opus-4-8","content":[{"type":"text","text":"d"}],"stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":1}}`)
+			}))
+			_, root, _ := start(t, upstream.URL, Options{Store: memoryStore(t)})
+			history := `{"role":"user","content":"a"},` + messages + `,{"role":"assistant","content":"c"},{"role":"user","content":"d"}`
+			for turn := range 3 {
+				res, text := post(t, root+"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"messages":[`+history+`]}`)
+				if res.StatusCode != http.StatusOK || asked != turn+2 || refusals != 1 {
+					t.Fatalf("%s, turn %d: %s %s; %d requests, %d were refused", refused, turn, res.Status, text, asked, refusals)
+				}
+				history += `,{"role":"assistant","content":[{"type":"text","text":"d"}]},{"role":"user","content":"go on"}`
+			}
+			upstream.Close()
 		}
 	}
 }
