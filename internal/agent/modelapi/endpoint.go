@@ -41,7 +41,7 @@ const (
 	DefaultSilence  = time.Minute
 )
 
-// A Service is what a user says of a model's service, whatever its protocol.
+// A Service holds a user's settings of a model's service, whatever its protocol.
 type Service struct {
 	BaseURL, Default string   // Default is that of the model's maker, who demands a key
 	Tails            []string // of the address of a request, which somebody may have copied for the base of it
