@@ -144,8 +144,8 @@ func Usage(input, cached, output int64) agent.Usage {
 	return agent.Usage{Input: sane(input), Cached: min(sane(cached), sane(input)), Output: sane(output)}
 }
 
-// CheckHeader returns the error of a key or headers that can't be sent. The values are not repeated.
-func CheckHeader(key string, header map[string]string) error {
+// checkHeader returns the error of a key or headers that can't be sent. The values are not repeated.
+func checkHeader(key string, header map[string]string) error {
 	unfit := func(s string) bool {
 		return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 	}
@@ -169,9 +169,9 @@ const maxText = 300
 // hidden stands for a credential.
 const hidden = "[hidden]"
 
-// Secrets returns a key and the values of headers that may be credentials: short ones are none,
+// secretsOf returns a key and the values of headers that may be credentials: short ones are none,
 // and hiding them would hide common words.
-func Secrets(key string, header map[string]string) []string {
+func secretsOf(key string, header map[string]string) []string {
 	list := []string{key}
 	for _, value := range header {
 		if len(value) >= 8 {

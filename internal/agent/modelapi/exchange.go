@@ -1,4 +1,4 @@
-// Package modelapi is what the adapters of models (anthropic, gemini, openai) share: an HTTP exchange that is bounded on every side, the
+// Package modelapi is shared by the adapters of models (anthropic, gemini, openai): an HTTP exchange that is bounded on every side, the
 // events of its answer, the meaning of failures, and names and ids in the form that each provider takes ([Names], [ID]).
 //
 // An [Exchange] is one request. It ends when its context does, when nothing came for too long, or when the answer passes [MaxStream] bytes,

@@ -1,13 +1,13 @@
-// Package fit holds what decides whether a request fits the window of its model and how far to go to make it fit. The proxy and
-// the agent both go by it, so that the same conversation has the same fate behind either.
+// Package fit makes a request fit the window of its model. The proxy and the agent both go by it, so that the same conversation has the same
+// fate behind either.
 //
-//	lines := fit.Lines{Room: window.ForInput(reserve), Trigger: 0.8, Target: fit.AutoTarget(0.8)}
-//	if lines.Over(in) { res, err := compactor.Compact(ctx, view, fit.Sizes(counter, family, in, tally), lines.Goal(in)) }
-//	if large, ok := errors.AsType[*compact.DoesNotFit](err); ok && fit.MustRefuse(large, in, window) { … }
+// A [Pass] is one request: [Pass.Limit] and [Pass.Reserve] set the window in force and the room for input, [Pass.Recount] counts, [Lines] say
+// where room is made and how far, [Pass.MakeRoom] has it made (package compact), and [Pass.Counted] learns from the provider's count. What to
+// send, to store and to tell of it is the caller's.
 //
-// Counts are bands (low, best, high): what is left out is measured by the best, a limit holds for the upper estimate, and a
-// request is refused only when the lower one is over a window that somebody has named. A guess never refuses anything: the
-// provider decides.
+// Counts are bands (low, best, high): what is left out is measured by the best, a limit holds for the upper estimate, and a request is refused
+// only when the lower one is over a window that somebody has named. A guess never refuses anything: the provider decides. A Pass belongs to
+// one goroutine; a [Model] is shared.
 package fit
 
 import (

@@ -26,7 +26,6 @@ type Log struct {
 	last    uint64 // the number given out last
 	readers int
 	heard   bool // there was a reader
-	closed  bool
 	ended   bool
 	endedAt time.Time
 	removed bool
@@ -89,17 +88,13 @@ func (l *Log) countLate() {
 	}
 }
 
-// add appends a record, or only counts it when the log is closed or it is too large. The caller holds mu.
+// add appends a record, or only counts it when it is too large. The caller holds mu.
 func (l *Log) add(rec Record) {
 	l.last = rec.Seq
 	l.stats.Appended++
 	l.set.counts.appended.Add(1)
 	o := &l.set.options
-	drop := l.closed && !rec.Terminal
-	switch {
-	case drop:
-		l.countMissed(Closed, rec.Seq, true)
-	case l.heard && l.readers == 0:
+	if l.heard && l.readers == 0 {
 		rec.missed = true
 		l.countMissed(Unread, rec.Seq, false)
 	}
@@ -107,13 +102,11 @@ func (l *Log) add(rec Record) {
 		l.ended, l.endedAt = true, rec.Time
 		l.set.ended.Add(1)
 	}
-	if !drop && rec.size() > int64(o.MaxBytes) && !rec.Terminal {
-		drop = true
+	if rec.size() > int64(o.MaxBytes) && !rec.Terminal {
 		l.stats.TooLarge++
 		l.set.counts.tooLarge.Add(1)
 		l.dropMissed(&rec)
-	}
-	if !drop {
+	} else {
 		before := l.ring.bytes
 		for l.ring.n > 0 && (l.ring.n >= o.MaxEvents || l.ring.bytes+rec.size() > int64(o.MaxBytes)) {
 			l.evict()
@@ -121,9 +114,7 @@ func (l *Log) add(rec Record) {
 		l.ring.push(rec, o.MaxEvents)
 		l.set.total.Add(l.ring.bytes - before)
 	}
-	if !l.closed || rec.Terminal { // readers of a closed log hear of the hole at its end
-		l.wakeReaders()
-	}
+	l.wakeReaders()
 }
 
 // evict removes the oldest record. The caller holds mu and corrects the total of all logs.
@@ -140,31 +131,6 @@ func (l *Log) wakeReaders() {
 		close(l.wake)
 		l.wake = nil
 	}
-}
-
-// Close makes the log drop events, except for the terminal one, until [Log.Reopen]. Readers stay and wait. It is reported only when an
-// event is dropped. An ended log is not closed.
-func (l *Log) Close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = l.closed || !l.ended
-}
-
-// Reopen ends a [Log.Close] and returns how many events were dropped meanwhile; readers see their numbers as a gap. An ended log stays
-// ended.
-func (l *Log) Reopen() (dropped uint64) {
-	l.mu.Lock()
-	if l.closed && !l.removed {
-		l.closed = false
-		if l.episode.open && l.episode.why != Ended {
-			dropped = l.episode.dropped
-			l.endEpisode()
-		}
-		l.wakeReaders()
-	}
-	l.mu.Unlock()
-	l.tell()
-	return dropped
 }
 
 // Last returns the number of the newest event, 0 before the first.
@@ -185,8 +151,6 @@ func (l *Log) state() State {
 	switch {
 	case l.ended:
 		return Ended
-	case l.closed:
-		return Closed
 	case l.heard && l.readers == 0:
 		return Unread
 	}
