@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/internal/window/fit"
-	"github.com/plimsoll/plimsoll/internal/window/overflow"
-	"github.com/plimsoll/plimsoll/internal/window/reasoning"
-	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/internal/window/topic"
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -55,12 +55,11 @@ type fitter struct {
 
 	specs        []ToolSpec // the tools of the last request that had any
 	chat         chatEncoder
-	maxInput     int          // tokens that the input may have after a refusal; 0 means what the window allows
-	refused      bool         // since the last fit
-	floor        int          // tokens that the last compaction left although it should have left fewer; 0 means none
-	mendedBefore int          // the number of repairs in the last pass
-	tally        tokens.Tally // of what fit returned last
-	in           tokens.Input
+	maxInput     int      // tokens that the input may have after a refusal; 0 means what the window allows
+	refused      bool     // since the last fit
+	floor        int      // tokens that the last compaction left although it should have left fewer; 0 means none
+	mendedBefore int      // the number of repairs in the last pass
+	last         fit.Pass // of what fit returned last
 }
 
 // newFitter returns a fitter with a core of its own. If summarize is nil, lines of old turns are chosen as their summary.
@@ -97,22 +96,22 @@ func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []T
 	if len(specs) > 0 {
 		f.specs = specs
 	}
-	p := &compactionPass{fitter: f, ctx: ctx, given: ms, system: system, tools: specs}
+	p := &compactionPass{fitter: f, Pass: fit.Pass{Model: f.Model, Lines: f.lines}, ctx: ctx, given: ms, system: system, tools: specs}
 	if err := p.pair(); err != nil {
 		return nil, fitResult{}, err
 	}
 	if err := p.replay(); err != nil {
 		return nil, fitResult{}, err
 	}
-	p.count()
+	p.Recount(p.Counter.Tally(p.now, p.Family))
 	p.limits(maxOutput)
-	p.result.Before = p.in.Best
+	p.result.Before = p.In.Best
 	if err := p.shrink(); err != nil {
 		p.finish(maxOutput)
 		return nil, p.result, err
 	}
 	p.finish(maxOutput)
-	f.tally, f.in, f.refused = p.tally, p.in, false
+	f.last, f.refused = p.Pass, false
 	out, err := p.messages()
 	return out, p.result, err
 }
@@ -120,13 +119,12 @@ func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []T
 // learnLimit lowers the room for input after the provider refused the last request as too long. limit is the window that the refusal named,
 // in tokens; 0 if it named none.
 func (f *fitter) learnLimit(limit int) {
-	sent := f.in.Best
 	if limit > 0 {
-		f.windows.Learn(f.upstream, f.info.Name, nil, limit, true)
+		f.Refused(limit)
 	}
 	f.refused, f.floor = true, 0
 	// Whatever limit is assumed, the same request must not be sent again.
-	if sent > 0 {
+	if sent := f.last.In.Best; sent > 0 {
 		f.maxInput = max(1, int(shrinkFactor*float64(sent)))
 	}
 }
@@ -134,41 +132,30 @@ func (f *fitter) learnLimit(limit int) {
 // report learns from the provider's count of the last request: it corrects the estimates, and lowers the window if the provider has
 // silently dropped input.
 func (f *fitter) report(u Usage) {
-	if u.Input <= 0 || len(f.tally.Messages) == 0 {
-		return
+	if u.Input > 0 && len(f.last.Tally.Messages) > 0 {
+		f.last.Counted(u.Input)
 	}
-	if models.MayTruncate(f.upstream, f.info.Name) && overflow.SilentTruncation(f.in.Low, u.Input) {
-		// The server dropped what did not fit without a word: what it read is its window.
-		f.windows.Learn(f.upstream, f.info.Name, nil, u.Input, false)
-		return
-	}
-	f.usage.Report(ledger, f.tally, u.Input)
-	f.windows.Accepted(f.upstream, f.info.Name, nil, u.Input)
 }
 
 // A compactionPass is one call of fit.
 type compactionPass struct {
 	*fitter
+	fit.Pass
 	ctx    context.Context
 	system string
 	tools  []ToolSpec
 	given  []Message // as they came
-	// encoded are the messages with calls and results paired, and the request that they were encoded as, which is view.Client.
+	// encoded are the messages with calls and results paired, and the request that they were encoded as, which is View.Client.
 	encoded *encoding
-	view    *compact.View
 	now     *wire.Request   // the request as it would be sent now
 	patches []compact.Patch // the edits that make now from the encoded request
-	tally   tokens.Tally
-	in      tokens.Input
 	chain   []tokens.Digest // of the view's client request
-	window  models.Window   // in force
-	whole   models.Window   // before the breaker
-	room    int             // tokens for the input
 	result  fitResult
 	notes   []string
 }
 
-func (p *compactionPass) note(format string, args ...any) {
+// did notes for people what was done.
+func (p *compactionPass) did(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
@@ -188,7 +175,7 @@ func (p *compactionPass) pair() error {
 	if done > 0 {
 		p.result.Changed = true
 		if done != p.mendedBefore { // once, not with every step
-			p.note("mended the history (%d)", done)
+			p.did("mended the history (%d)", done)
 		}
 	}
 	p.mendedBefore = done
@@ -220,118 +207,96 @@ func (f *fitter) knows(name string) bool {
 // replay applies an earlier compaction of this conversation again, if there is one. So the provider's cache stays valid, and no summary is
 // written twice.
 func (p *compactionPass) replay() error {
-	p.tally = p.counter.Tally(p.now, p.family)
-	p.chain = p.tally.Chain
+	p.chain = p.Counter.Tally(p.now, p.Family).Chain
 	c := checkpoint.Lookup(p.checkpoints, checkpoint.Scope{}, p.chain)
-	view, err := compact.Replay(p.now, c)
-	if err != nil { // the checkpoint does not match its own chain: go on without it
-		if view, err = compact.Replay(p.now, nil); err != nil {
-			return fmt.Errorf("agent: %w", err)
-		}
+	view, err := fit.Replay(p.now, c)
+	if err != nil {
+		return fmt.Errorf("agent: %w", err)
 	}
-	p.view, p.now = view, view.Request
+	p.View, p.now = view, view.Request
 	if view.Replayed() {
-		p.result.Changed, p.patches = true, c.Patches
+		p.result.Changed, p.patches = true, view.Patches
 	}
 	return nil
 }
 
-// count counts the tokens of the request as it would be sent.
-func (p *compactionPass) count() {
-	p.tally = p.counter.Tally(p.now, p.family)
-	p.in = p.usage.Input(ledger, p.tally)
-}
-
 // limits sets the window in force and the tokens that the input may have beside the output.
 func (p *compactionPass) limits(maxOutput int) {
-	p.whole = p.windows.Window(p.upstream, p.info.Name, nil)
-	p.window = p.narrowed(p.whole)
-	if p.info.MaxOutput > 0 {
-		p.window.Output = p.info.MaxOutput
+	for _, m := range p.Limit() {
+		p.note(journal.WindowBreaker{
+			Upstream: p.info.Provider, Model: p.info.Name, State: m.State, LimitTokens: int64(m.Factor * float64(p.Whole.Context)), Reason: m.Reason,
+		})
 	}
-	p.room = max(1, p.window.ForInput(p.reserve(maxOutput)))
-	if p.maxInput > 0 {
-		p.room = min(p.room, p.maxInput)
+	if p.info.MaxOutput > 0 {
+		p.Window.Output = p.info.MaxOutput
+	}
+	p.Reserve(p.allowed(maxOutput), fit.DefaultReserve)
+	if p.Room = max(1, p.Room); p.maxInput > 0 {
+		p.Room = min(p.Room, p.maxInput)
 	}
 }
 
-// reserve returns the tokens to keep free for the answer, by the same rule as the proxy. asked is the output to ask for.
-func (p *compactionPass) reserve(asked int) int {
-	if p.window.Output > 0 {
-		asked = min(asked, p.window.Output)
+// allowed returns the output that may be asked for, of what the caller wants, in tokens.
+func (p *compactionPass) allowed(asked int) int {
+	if p.Window.Output > 0 {
+		return min(asked, p.Window.Output)
 	}
-	return fit.Reserve(asked, fit.DefaultReserve, p.window)
+	return asked
 }
 
 // shrink compacts the request if it is over the trigger. It returns a [TooLargeError] if it cannot be
 // made to fit.
 func (p *compactionPass) shrink() error {
-	if p.maxInput == 0 && (p.rules.AfterRefusal || !fit.Enforced(p.window, models.CutsSilently(p.upstream, p.info.Name))) {
+	if p.maxInput == 0 && (p.rules.AfterRefusal || !p.Enforced()) {
 		return nil // the model's provider refuses it when it is too much
 	}
-	trigger := p.lines().TriggerTokens()
-	if over, _ := p.in.Over(trigger, p.room); !over {
+	trigger := p.TriggerTokens()
+	if over, _ := p.In.Over(trigger, p.Room); !over {
 		return nil
 	}
 	// When the last compaction could not get below the trigger, another one is of use only when something new was said.
-	if p.floor > 0 && p.in.High <= p.room && p.in.Best < p.floor+p.room/20 {
+	if p.floor > 0 && p.In.High <= p.Room && p.In.Best < p.floor+p.Room/20 {
 		return nil
 	}
 	for range maxFitTries {
 		goal, between := p.dueGoal()
-		err := p.compact(goal)
+		err := p.MakeRoom(goal, p.maxInput > 0, p.compact)
 		p.result.Between = p.result.Between || between && p.result.MadeRoom
-		if large, ok := errors.AsType[*compact.DoesNotFit](err); ok {
-			err = p.bestEffort(large)
+		if large, ok := errors.AsType[*fit.TooLarge](err); ok {
+			err = p.tooLarge(large.DoesNotFit)
 		}
 		if err != nil {
 			return err
 		}
-		if p.in.Best <= p.room {
+		if p.In.Best <= p.Room {
 			break
 		}
 	}
 	p.floor = 0
-	if p.in.Best > trigger {
-		p.floor = p.in.Best
+	if p.In.Best > trigger {
+		p.floor = p.In.Best
 	}
 	return nil
 }
 
-func (p *compactionPass) lines() fit.Lines {
-	return fit.Lines{Room: p.room, Trigger: p.trigger, Target: p.target}
-}
-
-// goal returns the target of a compaction.
-func (p *compactionPass) goal() compact.Goal {
-	goal := p.lines().Goal(p.in.Estimate)
-	goal.DropReasoning = reasoning.RuleFor(p.info.Provider, p.info.Name).Binding == reasoning.Prefix
-	goal.NoModel, goal.Strict = p.refused, p.window.Context < p.whole.Context
-	return goal
-}
-
-// bestEffort decides about a request of which the parts that must stay are over the limit. If only the upper estimate is over the window,
-// it is made as small as possible and sent, and the provider decides. Otherwise, and after a refusal, it returns a [TooLargeError].
-func (p *compactionPass) bestEffort(large *compact.DoesNotFit) error {
-	if fit.MustRefuse(large, p.in.Estimate, p.whole) || p.maxInput > 0 && large.Total > p.room {
-		return p.tooLarge(large)
+// dueGoal returns the target of a compaction that is due. Where the request begins a new question, all that belongs to it stays whole, and
+// between is true.
+func (p *compactionPass) dueGoal() (goal compact.Goal, between bool) {
+	goal = p.Goal()
+	goal.NoModel = p.refused
+	if b, ok := topic.Newest(p.View.Client, topic.Options{}); ok && !p.refused {
+		goal.Since, between = b.At, true
 	}
-	goal := p.goal()
-	goal.Limit, goal.NoModel = large.Total, true
-	err := p.compact(goal)
-	if again, ok := errors.AsType[*compact.DoesNotFit](err); ok {
-		return p.tooLarge(again)
-	}
-	return err
+	return goal, between
 }
 
 // compact makes room once, with the given goal, and stores the result for replay.
 func (p *compactionPass) compact(goal compact.Goal) error {
-	res, err := p.compactor.Compact(p.ctx, p.view, fit.Sizes(p.counter, p.family, p.in.Estimate, p.tally), goal)
+	res, err := p.Compact(p.ctx, p.compactor, goal)
 	p.result.Summary.Input += res.SummaryIn
 	p.result.Summary.Output += res.SummaryOut
 	if res.SummaryError != nil {
-		p.note("the model wrote no summary (%s)", clipText(res.SummaryError.Error(), 120))
+		p.did("the model wrote no summary (%s)", clipText(res.SummaryError.Error(), 120))
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*compact.DoesNotFit](err); ok || p.ctx.Err() != nil {
@@ -342,7 +307,7 @@ func (p *compactionPass) compact(goal compact.Goal) error {
 	if !res.Changed() {
 		return nil
 	}
-	if err := wire.ValidateEdit(p.now.Dialect, p.view.Client.Body, res.Request.Body); err != nil {
+	if err := wire.ValidateEdit(p.now.Dialect, p.View.Client.Body, res.Request.Body); err != nil {
 		return fmt.Errorf("agent: make room in the conversation: %w", err)
 	}
 	p.now, p.patches = res.Request, res.Patches
@@ -354,20 +319,20 @@ func (p *compactionPass) compact(goal compact.Goal) error {
 	}
 	p.result.CutBytes += res.CutBytes
 	p.result.Messages += res.Messages
-	if c := compact.Checkpoint(p.view, &res, p.chain); c != nil {
+	if c := compact.Checkpoint(p.View, &res, p.chain); c != nil {
 		// In memory there is nothing that can fail. Another query of this conversation may have
 		// been first; what is sent now is good all the same.
 		_, _ = p.checkpoints.Put(checkpoint.Scope{}, c, checkpoint.Cut{})
 	}
-	p.count()
-	p.note("made room (%s): %d tokens became %d", strings.Join(res.Rungs, ", "), res.Before, res.After)
+	p.Recount(p.Counter.Tally(p.now, p.Family))
+	p.did("made room (%s): %d tokens became %d", strings.Join(res.Rungs, ", "), res.Before, res.After)
 	return nil
 }
 
 // finish fills in the result. maxOutput is as in fit.
 func (p *compactionPass) finish(maxOutput int) {
-	p.result.Tokens, p.result.Limit = p.in.Best, p.room
-	p.result.Free = max(0, p.lines().TriggerTokens()-p.in.High)
+	p.result.Tokens, p.result.Limit = p.In.Best, p.Room
+	p.result.Free = max(0, p.TriggerTokens()-p.In.High)
 	p.result.Actions = strings.Join(p.notes, "; ")
 	p.result.MaxOutput = p.output(maxOutput)
 	if p.encoder != nil {
@@ -378,12 +343,10 @@ func (p *compactionPass) finish(maxOutput int) {
 // output returns the tokens of output to ask for: as many as were asked for, as far as they fit beside the input. If asked is 0 it returns
 // 0, which leaves the number to the adapter, unless so little is free that the adapter's default might not fit.
 func (p *compactionPass) output(asked int) int {
-	floor := p.reserve(asked)
-	if asked == 0 { // nothing is kept free then, and yet an answer of a few tokens is of no use
-		floor = p.reserve(fit.DefaultReserve)
-	}
-	free := max(p.window.Context-p.in.High, floor, 1)
-	most := p.window.Output
+	floor := cmp.Or(p.allowed(asked), p.allowed(fit.DefaultReserve)) // nothing asked for: an answer of a few tokens is of no use
+	floor = fit.Reserve(floor, fit.DefaultReserve, p.Window)
+	free := max(p.Window.Context-p.In.High, floor, 1)
+	most := p.Window.Output
 	if asked > 0 {
 		if most > 0 {
 			asked = min(asked, most)
@@ -393,7 +356,7 @@ func (p *compactionPass) output(asked int) int {
 	if most == 0 {
 		most = fit.DefaultReserve
 	}
-	if p.window.Guessed() || free >= min(most, fit.DefaultReserve) {
+	if p.Window.Guessed() || free >= min(most, fit.DefaultReserve) {
 		return 0
 	}
 	return free

@@ -166,7 +166,7 @@ func (p *compactionPass) messages() ([]Message, error) {
 	switch {
 	case !p.result.Changed:
 		return p.given, nil
-	case p.now == p.view.Client:
+	case p.now == p.View.Client:
 		return p.encoded.ms, nil
 	}
 	return p.encoded.history(p.now, p.patches)

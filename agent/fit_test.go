@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -354,8 +355,8 @@ func TestLimitsThatMakeNoSenseAreTheDefaults(t *testing.T) {
 	t.Parallel()
 	for _, l := range []Limits{{}, {Trigger: 7, Target: 9}, {Trigger: -1, Target: -1}, {Trigger: .5, Target: .5}} {
 		f := newFitter(fitModel(0), l, nil)
-		if f.trigger <= 0 || f.trigger > 1 || f.target <= 0 || f.target >= f.trigger {
-			t.Errorf("%+v gives %v and %v", l, f.trigger, f.target)
+		if f.lines.Trigger <= 0 || f.lines.Trigger > 1 || f.lines.Target <= 0 || f.lines.Target >= f.lines.Trigger {
+			t.Errorf("%+v gives %v and %v", l, f.lines.Trigger, f.lines.Target)
 		}
 	}
 }
@@ -364,8 +365,8 @@ func TestTheStandInIsCountedExactly(t *testing.T) {
 	t.Parallel()
 	f := newFitter(ModelInfo{Provider: "openai", Name: "standin-planner", URL: "http://127.0.0.1:1/v1", Window: 8000, Standin: true}, Limits{}, nil)
 	mustFit(t, f, "You help.", []Message{userSays("list all applications"), modelCalls("a"), toolSays("a", fitWords(900, 1))})
-	if !f.family.Exact() || f.in.High > f.in.Best*3/2 {
-		t.Errorf("the count is %+v", f.in)
+	if !f.Family.Exact() || f.last.In.High > f.last.In.Best*3/2 {
+		t.Errorf("the count is %+v", f.last.In)
 	}
 }
 
@@ -380,8 +381,8 @@ func TestFitLeavesAnAnswerOfSomeLength(t *testing.T) {
 		{200_000, 199_000, 64_000, 20_000},
 		{200_000, 199_000, 500, 500},
 	} {
-		p := compactionPass{window: models.Window{Context: tt.window, Source: models.SourceCatalogue}}
-		p.in.High = tt.high
+		p := compactionPass{Pass: fit.Pass{Window: models.Window{Context: tt.window, Source: models.SourceCatalogue}}}
+		p.In.High = tt.high
 		if got := p.output(tt.asked); got != tt.want {
 			t.Errorf("of %d, with up to %d of input and %d asked for: %d, want %d", tt.window, tt.high, tt.asked, got, tt.want)
 		}

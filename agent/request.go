@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/window/reasoning"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -51,7 +53,7 @@ type answer struct {
 // ask makes the request of a step, again after failures that may pass. last withholds the tools. An error is a *tooLong, a *ModelError, that
 // of a history that cannot be encoded, or any other if the query has ended.
 func (r *Run) ask(last bool) (answer, error) {
-	refits, empties := 0, 0
+	refits, empties, forgot := 0, 0, false
 	req, err := r.fit(last, "window")
 	if err != nil {
 		return answer{}, err
@@ -82,6 +84,12 @@ func (r *Run) ask(last bool) (answer, error) {
 		switch { // here too, what was streamed stays
 		case long && refits > maxRefits:
 			return answer{}, &tooLong{e}
+		case !forgot && r.forgetReasoning(e):
+			forgot = true
+			if req, err = r.fit(last, "reasoning"); err != nil {
+				return answer{}, err
+			}
+			continue
 		case !long && (!e.Transient() || tries-refits >= r.a.o.Limits.MaxTries || empties > 1):
 			return answer{}, e
 		}
@@ -99,6 +107,29 @@ func (r *Run) ask(last bool) (answer, error) {
 			return answer{}, err
 		}
 	}
+}
+
+// forgetReasoning takes what the model wants back with its messages out of the conversation, here and in the store, if the provider refused the
+// request for that: it was made by another model or account, or behind other messages, and would be refused with every request from now on. It
+// returns false if the refusal is another, or there was nothing.
+func (r *Run) forgetReasoning(e *ModelError) bool {
+	if e.Failure != Refused {
+		return false
+	}
+	if no, ok := reasoning.Refused(e.Status, "", []byte(e.Text)); !ok || no.Cause == reasoning.Wanted {
+		return false
+	}
+	ms, found := slices.Clone(r.state.list()), false
+	for i := range ms {
+		found = found || len(ms[i].Opaque) > 0
+		ms[i].Opaque = nil
+	}
+	if found {
+		r.replace(ms)
+		r.state.replace(ms)
+		r.events.emit(Event{Kind: EventWarning, Text: limit.Clip("the provider does not take earlier reasoning of this conversation, which goes on without it: "+e.Text, int(maxPiece))})
+	}
+	return found
 }
 
 var errEmpty = errors.New("the answer was empty")

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -229,5 +230,31 @@ func TestErrorsOfModels(t *testing.T) {
 	e = &agent.ModelError{Model: agent.ModelInfo{Name: "m"}, Failure: agent.TooLong, Limit: 10, Actual: 20, Tries: 3}
 	if text := e.Error(); !strings.HasPrefix(text, "m: too-long: 20 tokens, and 10 is the most, in 3 tries; ") {
 		t.Error(text)
+	}
+}
+
+// A conversation whose reasoning the provider does not take (another model's, another account's) goes on without it, also in the store.
+func TestRefusedReasoningIsForgotten(t *testing.T) {
+	model := newScriptedModel(t, func(_ int, r *agent.Request, _ func(string)) (*agent.Reply, error) {
+		for _, m := range r.Messages {
+			if len(m.Opaque) > 0 {
+				return nil, &agent.ModelError{Failure: agent.Refused, Status: 400, Text: "messages.1.content.0: Invalid `signature` in `thinking` block"}
+			}
+		}
+		return says("fine")
+	})
+	s := newFakeStore()
+	s.sessions["x"] = []agent.Message{
+		{Role: agent.RoleUser, Text: "a"},
+		{Role: agent.RoleAssistant, Text: "b", Opaque: json.RawMessage(`{"model":"m","blocks":[{"raw":{"type":"thinking","thinking":"deep","signature":"c2ln"}},{"text":1}]}`)},
+	}
+	a := start(t, agent.Options{Model: model, Conversations: s})
+	for range 2 {
+		if got := ask(t, a, agent.Query{Session: "x", Text: "go on"}); got.Outcome != agent.Completed {
+			t.Errorf("%s: %s", got.Outcome, got.Detail)
+		}
+	}
+	if n := len(model.seen()); n != 3 {
+		t.Errorf("%d requests, want one more than questions", n)
 	}
 }

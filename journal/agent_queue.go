@@ -11,7 +11,7 @@ type (
 		Agent string `json:"agent,omitempty"`
 		Task  string `json:"task"`
 		// Why is "unread" (all clients have gone; events are kept for their return as far as
-		// there is room), "closed" (whoever runs the task closed it) or "ended" (the task is
+		// there is room) or "ended" (the task is
 		// over and its tools went on to talk).
 		Why string `json:"why"`
 		// Seq is the number of the first event of the episode, 0 after the task's end.

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
@@ -113,4 +116,137 @@ func checkID(id json.RawMessage) error {
 		}
 	}
 	return errors.New(`"id" is not a text or a whole number below 2^53`)
+}
+
+// checkParams returns an error of code -32602 (JSON-RPC 2.0, 5.1) for parameters of a call of A2A 1.0 that do not fit its method. The SDK
+// (2.3.1) reports some of them as a parse error, which is for a body that is not JSON, and takes a page size of 0 for none. body is valid
+// JSON.
+func checkParams(method string, body []byte) error {
+	switch method {
+	case "ListTasks":
+		return checkListParams(body)
+	case "SendMessage", "SendStreamingMessage":
+		return decodes[sdk.SendMessageRequest](body)
+	}
+	return nil // nothing in the others reads its JSON by itself, so the SDK names them right
+}
+
+func decodes[T any](body []byte) error {
+	var call struct {
+		Params *T `json:"params"`
+	}
+	if err := json.Unmarshal(body, &call); err != nil {
+		return sdk.NewError(sdk.ErrInvalidParams, "params: "+clipText(err.Error(), 256))
+	}
+	return nil
+}
+
+func checkListParams(body []byte) error {
+	var call struct {
+		Params struct {
+			PageSize             *int    `json:"pageSize"`
+			StatusTimestampAfter *string `json:"statusTimestampAfter"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(body, &call); err != nil {
+		return sdk.NewError(sdk.ErrInvalidParams, "params: "+clipText(err.Error(), 256))
+	}
+	if n := call.Params.PageSize; n != nil && (*n < 1 || *n > maxPageSize) {
+		return badPageSize(*n)
+	}
+	if text := call.Params.StatusTimestampAfter; text != nil {
+		if _, err := time.Parse(time.RFC3339, *text); err != nil {
+			return badTimestamp(*text)
+		}
+	}
+	return nil
+}
+
+func badTimestamp(text string) error {
+	return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("statusTimestampAfter: %q is no time of RFC 3339", clipText(text, 32)))
+}
+
+// camelDepth is the depth in a request down to which A2A has fields: params, message, parts, a part, and the same of a configuration.
+const camelDepth = 6
+
+// camelCase returns a request in which fields named as in the protocol's definition (task_id) have their JSON names (taskId): a reader of
+// ProtoJSON accepts both, the SDK (2.3.1) does not. Metadata and data of clients stay as they are, and so does a body that is not JSON.
+func camelCase(body []byte) []byte {
+	if bytes.IndexByte(body, '_') < 0 {
+		return body
+	}
+	var edits []rawjson.Edit
+	rename(body, 0, camelDepth, &edits)
+	if len(edits) == 0 {
+		return body
+	}
+	out, err := rawjson.Splice(body, edits)
+	if err != nil {
+		return body
+	}
+	return out
+}
+
+func rename(body []byte, at, depth int, edits *[]rawjson.Edit) {
+	if depth == 0 {
+		return
+	}
+	for m, err := range rawjson.Members(body, at) {
+		if err != nil {
+			return // the SDK refuses it with the reason
+		}
+		key := string(m.Key)
+		if key == "metadata" || key == "data" {
+			continue
+		}
+		if name := jsonName(key); name != "" {
+			*edits = append(*edits, rawjson.Edit{Span: m.Name, With: rawjson.Quote(nil, name)})
+		}
+		switch body[m.Value.Start] {
+		case '{':
+			rename(body, m.Value.Start, depth-1, edits)
+		case '[':
+			for span, err := range rawjson.Elements(body, m.Value.Start) {
+				if err != nil {
+					return
+				}
+				if body[span.Start] == '{' {
+					rename(body, span.Start, depth-2, edits)
+				}
+			}
+		}
+	}
+}
+
+// jsonName returns the JSON name of a field of A2A's requests (a2a.proto, 1.0) that has an underscore in its name there; "" for any other.
+func jsonName(field string) string {
+	switch field {
+	case "task_id":
+		return "taskId"
+	case "context_id":
+		return "contextId"
+	case "message_id":
+		return "messageId"
+	case "reference_task_ids":
+		return "referenceTaskIds"
+	case "media_type":
+		return "mediaType"
+	case "history_length":
+		return "historyLength"
+	case "page_size":
+		return "pageSize"
+	case "page_token":
+		return "pageToken"
+	case "status_timestamp_after":
+		return "statusTimestampAfter"
+	case "include_artifacts":
+		return "includeArtifacts"
+	case "accepted_output_modes":
+		return "acceptedOutputModes"
+	case "return_immediately":
+		return "returnImmediately"
+	case "task_push_notification_config":
+		return "taskPushNotificationConfig"
+	}
+	return ""
 }

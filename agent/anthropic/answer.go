@@ -74,7 +74,7 @@ type part struct {
 	input     json.RawMessage // arguments that came whole
 }
 
-func (a *answer) stream(body *modelapi.Answer) error {
+func (a *answer) Stream(body *modelapi.Answer) error {
 	for e, err := range body.Events() {
 		if err != nil {
 			return err
@@ -213,8 +213,8 @@ func (a *answer) sign(p *part, s string) error {
 	return a.x.Take(len(s))
 }
 
-// readWhole reads an answer that is not a stream.
-func (a *answer) readWhole(body *modelapi.Answer) error {
+// Whole reads an answer that is not a stream.
+func (a *answer) Whole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
 		return err
@@ -259,8 +259,8 @@ func (a *answer) readWhole(body *modelapi.Answer) error {
 	return nil
 }
 
-// reply returns the finished reply.
-func (a *answer) reply(model string) (*agent.Reply, error) {
+// Reply returns the finished reply.
+func (a *answer) Reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{
 		Message: agent.Message{Role: agent.RoleAssistant},
 		Usage:   modelapi.Usage(a.input, a.cached, a.output),

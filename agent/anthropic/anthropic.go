@@ -1,13 +1,10 @@
 package anthropic
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
@@ -51,50 +48,23 @@ type Model struct {
 	o        Options
 	output   int // tokens that are asked for when a request names none
 	endpoint *modelapi.Endpoint
-	own      map[string]string // headers of the protocol
 }
 
 // New makes a Model. It asks nothing of the service.
 func New(o Options) (*Model, error) {
-	official := o.BaseURL == ""
-	o.BaseURL = cmp.Or(strings.TrimRight(strings.TrimSpace(o.BaseURL), "/"), DefaultURL)
-	// Whoever copies the whole address of a request means the base of it.
-	o.BaseURL = strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/messages"), "/v1")
-	o.Key = strings.TrimSpace(o.Key)
-	o.Provider = strings.ToLower(strings.TrimSpace(o.Provider))
-	o.Provider = cmp.Or(models.Provider(o.Provider), o.Provider, models.Provider(o.BaseURL))
-	switch {
-	case o.Model == "":
-		return nil, errors.New("no model is named; set Model")
-	case official && o.Key == "":
-		return nil, fmt.Errorf("no key for %s; set Key, or BaseURL to a service that needs none", DefaultURL)
-	case o.Window < 0 || o.MaxOutput < 0:
-		return nil, fmt.Errorf("the options Window %d and MaxOutput %d are tokens, and not negative; 0 goes by the model", o.Window, o.MaxOutput)
-	case o.Thinking > 0 && o.Thinking < minThinking:
+	if o.Thinking > 0 && o.Thinking < minThinking {
 		return nil, fmt.Errorf("the option Thinking is %d tokens; a budget is at least %d", o.Thinking, minThinking)
 	}
-	for name, value := range o.Extra {
-		if !json.Valid(value) {
-			return nil, fmt.Errorf("the option Extra[%q] is not JSON", name)
-		}
-	}
-	if err := modelapi.CheckHeader(o.Key, o.Header); err != nil {
-		return nil, err
-	}
-	e, err := modelapi.New(modelapi.Options{
-		URL:     o.BaseURL,
-		Dialect: wire.Messages,
-		Info:    agent.ModelInfo{Provider: o.Provider, Name: o.Model, Window: o.Window, MaxOutput: o.MaxOutput, Standin: o.Standin},
-		Secrets: modelapi.Secrets(o.Key, o.Header), Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
-	})
+	e, err := modelapi.Service{
+		BaseURL: o.BaseURL, Default: DefaultURL, Tails: []string{"/messages", "/v1"}, Key: o.Key, KeyHeader: "X-Api-Key", Own: map[string]string{"Anthropic-Version": version},
+		Header: o.Header, Extra: o.Extra, Model: o.Model, Provider: o.Provider, Window: o.Window, MaxOutput: o.MaxOutput, Standin: o.Standin,
+		Dialect: wire.Messages, Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
+	}.Endpoint()
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{o: o, output: output(o), endpoint: e, own: map[string]string{"Anthropic-Version": version}}
-	if o.Key != "" {
-		m.own["X-Api-Key"] = o.Key
-	}
-	return m, nil
+	o.Provider = e.Info().Provider
+	return &Model{o: o, output: output(o), endpoint: e}, nil
 }
 
 // version is the protocol version that each request names.
@@ -122,29 +92,10 @@ func (m *Model) Info() agent.ModelInfo { return m.endpoint.Info() }
 
 // Generate makes one request, see agent.Model.
 func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string)) (*agent.Reply, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	x := m.endpoint.Begin(ctx)
-	defer x.Close()
 	var names modelapi.Names
 	names.Learn(r)
-	body, err := m.request(r)
-	if err != nil {
-		return nil, x.Failure(err)
-	}
-	a, err := x.Post("v1/messages", m.own, m.o.Header, body)
-	if err != nil {
-		return nil, err
-	}
-	got := answer{x: x, names: &names, text: text, strict: m.o.Provider == "anthropic"}
-	if a.Whole {
-		err = got.readWhole(a)
-	} else {
-		err = got.stream(a)
-	}
-	if err != nil {
-		return nil, x.Failure(err)
-	}
-	return got.reply(m.o.Model)
+	encode := func() ([]byte, error) { return m.request(r) }
+	return m.endpoint.Generate(ctx, "v1/messages", encode, func(x *modelapi.Exchange) modelapi.Reader {
+		return &answer{x: x, names: &names, text: text, strict: m.o.Provider == "anthropic"}
+	})
 }

@@ -62,7 +62,7 @@ type answer struct {
 	output  int64
 }
 
-func (a *answer) stream(body *modelapi.Answer) error {
+func (a *answer) Stream(body *modelapi.Answer) error {
 	for e, err := range body.Events() {
 		if err != nil {
 			return err
@@ -90,8 +90,8 @@ func (a *answer) event(e modelapi.Event) error {
 	return a.add(&v)
 }
 
-// readWhole reads an answer that is not a stream of events: one object, or an array of what would be the events.
-func (a *answer) readWhole(body *modelapi.Answer) error {
+// Whole reads an answer that is not a stream of events: one object, or an array of what would be the events.
+func (a *answer) Whole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
 		return err
@@ -211,8 +211,8 @@ func (a *answer) grow(p *receivedPart) {
 	a.parts = append(a.parts, keptPart{Text: len(p.Text), Signature: p.Signature})
 }
 
-// reply returns the finished reply.
-func (a *answer) reply(model string) (*agent.Reply, error) {
+// Reply returns the finished reply.
+func (a *answer) Reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{
 		Message: agent.Message{Role: agent.RoleAssistant, Text: a.words.String(), Calls: a.calls},
 		Stop:    a.stopReason(),

@@ -1,11 +1,9 @@
 package gemini
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/agent/modelapi"
-	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -54,55 +51,25 @@ type Model struct {
 	path     string
 	config   map[string]json.RawMessage // generationConfig of Options.Extra
 	endpoint *modelapi.Endpoint
-	own      map[string]string // headers of the protocol
 }
 
 // New makes a Model. It asks nothing of the service.
 func New(o Options) (*Model, error) {
-	official := o.BaseURL == ""
-	o.BaseURL = cmp.Or(strings.TrimRight(strings.TrimSpace(o.BaseURL), "/"), DefaultURL)
-	// Whoever copies the address with its version means the base of it.
-	o.BaseURL = strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"+version), "/v1")
-	o.Key = strings.TrimSpace(o.Key)
 	o.Model = strings.TrimPrefix(strings.TrimSpace(o.Model), "models/")
-	o.Provider = strings.ToLower(strings.TrimSpace(o.Provider))
-	o.Provider = cmp.Or(models.Provider(o.Provider), o.Provider, models.Provider(o.BaseURL))
-	switch {
-	case o.Model == "":
-		return nil, errors.New("no model is named; set Model")
-	case official && o.Key == "":
-		return nil, fmt.Errorf("no key for %s; set Key, or BaseURL to a service that needs none", DefaultURL)
-	case o.Window < 0 || o.MaxOutput < 0:
-		return nil, fmt.Errorf("the options Window %d and MaxOutput %d are tokens, and not negative; 0 goes by the model", o.Window, o.MaxOutput)
+	e, err := modelapi.Service{
+		BaseURL: o.BaseURL, Default: DefaultURL, Tails: []string{"/" + version, "/v1"}, Key: o.Key, KeyHeader: "X-Goog-Api-Key",
+		Header: o.Header, Extra: o.Extra, Model: o.Model, Provider: o.Provider, Window: o.Window, MaxOutput: o.MaxOutput, Standin: o.Standin,
+		Dialect: wire.Gemini, Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
+	}.Endpoint()
+	if err != nil {
+		return nil, err
 	}
-	for name, value := range o.Extra {
-		if !json.Valid(value) {
-			return nil, fmt.Errorf("the option Extra[%q] is not JSON", name)
-		}
-	}
-	m := &Model{o: o, own: map[string]string{}}
+	m := &Model{o: o, endpoint: e, path: version + "/" + resource(o.Model) + ":streamGenerateContent?alt=sse"}
 	if raw := o.Extra["generationConfig"]; raw != nil {
 		if err := json.Unmarshal(raw, &m.config); err != nil {
 			return nil, errors.New(`the option Extra["generationConfig"] is no JSON object`)
 		}
 	}
-	if err := modelapi.CheckHeader(o.Key, o.Header); err != nil {
-		return nil, err
-	}
-	var err error
-	m.endpoint, err = modelapi.New(modelapi.Options{
-		URL:     o.BaseURL,
-		Dialect: wire.Gemini,
-		Info:    agent.ModelInfo{Provider: o.Provider, Name: o.Model, Window: o.Window, MaxOutput: o.MaxOutput, Standin: o.Standin},
-		Secrets: modelapi.Secrets(o.Key, o.Header), Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if o.Key != "" {
-		m.own["X-Goog-Api-Key"] = o.Key
-	}
-	m.path = version + "/" + resource(o.Model) + ":streamGenerateContent?alt=sse"
 	return m, nil
 }
 
@@ -119,29 +86,10 @@ func (m *Model) Info() agent.ModelInfo { return m.endpoint.Info() }
 
 // Generate makes one request, see agent.Model.
 func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string)) (*agent.Reply, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	x := m.endpoint.Begin(ctx)
-	defer x.Close()
 	names := modelapi.Names{Letter: true}
 	names.Learn(r)
-	body, err := m.request(r)
-	if err != nil {
-		return nil, x.Failure(err)
-	}
-	a, err := x.Post(m.path, m.own, m.o.Header, body)
-	if err != nil {
-		return nil, err
-	}
-	got := answer{x: x, names: &names, text: text}
-	if a.Whole {
-		err = got.readWhole(a)
-	} else {
-		err = got.stream(a)
-	}
-	if err != nil {
-		return nil, x.Failure(err)
-	}
-	return got.reply(m.o.Model)
+	encode := func() ([]byte, error) { return m.request(r) }
+	return m.endpoint.Generate(ctx, m.path, encode, func(x *modelapi.Exchange) modelapi.Reader {
+		return &answer{x: x, names: &names, text: text}
+	})
 }

@@ -87,7 +87,7 @@ type call struct {
 	extra     json.RawMessage
 }
 
-func (a *answer) stream(body *modelapi.Answer) error {
+func (a *answer) Stream(body *modelapi.Answer) error {
 	for e, err := range body.Events() {
 		if err != nil {
 			return err
@@ -131,8 +131,8 @@ func (a *answer) chunk(c *chunk) error {
 	return nil
 }
 
-// readWhole reads an answer that is not a stream.
-func (a *answer) readWhole(body *modelapi.Answer) error {
+// Whole reads an answer that is not a stream.
+func (a *answer) Whole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
 		return err
@@ -325,8 +325,8 @@ func (a *answer) count(u *usage) {
 	a.usage = modelapi.Usage(int64(u.Prompt), int64(max(u.Details.Cached, u.Hit, u.Cached)), int64(u.Completion))
 }
 
-// reply returns the finished reply.
-func (a *answer) reply(model string) (*agent.Reply, error) {
+// Reply returns the finished reply.
+func (a *answer) Reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{Message: agent.Message{Role: agent.RoleAssistant, Text: a.said.String()}, Usage: a.usage}
 	kept := opaque{Model: model, Member: a.member, Reasoning: a.thought.String(), Details: a.details}
 	for _, c := range a.calls {

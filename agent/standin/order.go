@@ -27,29 +27,25 @@ var (
 	lasting = lazy.Regexp(`(?i)\b(\d{1,9}(?:\.\d{1,6})?) ?(?:s|sec|seconds?)\b`)
 	counted = lazy.Regexp(`\b(\d{1,9})\b`)
 	often   = lazy.Regexp(`(?i) ?\b(\d{1,3}) times\b`)
-	called  = lazy.Regexp(`(?i)^(?:(?:call|use|run|try|make|the|tool) )*([\w-]+)[:,]?(?: +|$)(.*)`)
+	called  = lazy.Regexp(`(?is)^(?:(?:call|use|run|try|make|the|tool)[ \n])*([\w-]+)[:,]?(?:[ \n]+|$)(.*)`)
 	quoted1 = lazy.Regexp("[\"'“`]([^\"'”`]+)[\"'”`]")
 	leading = lazy.Regexp(`(?i)^(?:(?:with|saying|message|text|the|that|says|of|tool)\b *)+`)
 )
 
-// ordered returns the calls of a tool that a text begins with, by its name with or without that of its server; nil where it does not.
-func (p *planner) ordered(text string) []call {
-	found := called().FindStringSubmatch(strings.ReplaceAll(text, "\n", " "))
-	if found == nil {
-		return nil
-	}
+// ordered plans the calls of the tool that a text begins with, by its name with or without that of its server.
+func (p *planner) ordered(_ part, found []string) plan {
 	for i := range p.tools {
 		t := &p.tools[i]
 		if t.pager || !t.isCalled(strings.ToLower(found[1])) {
 			continue
 		}
-		var calls []call
+		var made plan
 		for _, a := range t.order(found[2]) {
-			calls = append(calls, call{name: t.name, arguments: a.json()})
+			made.calls = append(made.calls, call{name: t.name, arguments: a.json()})
 		}
-		return calls
+		return made
 	}
-	return nil
+	return plan{}
 }
 
 // isCalled reports whether a word is the name of a tool, with or without its server's.
@@ -69,6 +65,7 @@ func (t *tool) isCalled(word string) bool {
 
 // order finds the arguments of a tool in what stands behind its name: an object, or numbers and a text.
 func (t *tool) order(text string) []arguments {
+	text = strings.ReplaceAll(text, "\n", " ")
 	if at := strings.IndexByte(text, '{'); at >= 0 {
 		var given arguments
 		if json.NewDecoder(strings.NewReader(text[at:])).Decode(&given) == nil {

@@ -106,10 +106,10 @@ func (p *planner) page(which string, t *turn) plan {
 		return plan{text: "No list was shown that has pages. Ask for one first, such as: " + p.example() + "."}
 	}
 	want := 0
-	switch which {
+	switch which = strings.ToLower(which); which {
 	case "next":
 		want = l.page + 1
-	case "previous":
+	case "previous", "prev":
 		want = l.page - 1
 	case "first":
 		want = 1

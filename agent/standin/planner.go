@@ -37,13 +37,14 @@ type turn struct {
 // planner goes by the words of the question and the tools that there are.
 type planner struct {
 	tools  []tool
+	rules  []rule
 	single bool
 	loop   bool
 }
 
 // reply answers a request.
 func (s *Standin) reply(a *request) reply {
-	p := planner{tools: a.tools, single: a.single, loop: s.o.Loop}
+	p := planner{tools: a.tools, rules: rules(), single: a.single, loop: s.o.Loop}
 	r := p.answer(a.messages)
 	if n := len(r.calls); n > 0 && take(&s.malformedLeft) {
 		r.calls[n-1].arguments = strings.TrimSuffix(r.calls[n-1].arguments, "}") + `,"broken`

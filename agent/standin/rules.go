@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,41 +13,81 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// rule leads from the words of a question to the call of a tool. The groups of its pattern are arguments, by their names.
+// A rule leads from words to calls, or to an answer. The first whose pattern matches and whose plan has something counts.
 type rule struct {
 	pattern func() *regexp.Regexp
-	tool    string
+	plan    func(p *planner, q part, found []string) plan
+}
+
+// A part of a question asks for one thing.
+type part struct {
+	text   string
+	turn   *turn
+	behind bool // another part: the name of a list alone asks for it
 }
 
 // namePattern matches the name of an object.
 const namePattern = `["'“]?(?P<name>[\w@*^$.:/-]*[\w*$])["'”]?`
 
-// ruleOf returns a rule for whole questions. In its pattern NAME is the name of something and SHOW how one asks for it.
-func ruleOf(pattern, tool string) rule {
+// asks returns a rule of whole questions that calls a tool; the groups of the pattern are arguments, by their names. In it NAME is the name
+// of something and SHOW how one asks for it.
+func asks(pattern, tool string) rule {
 	pattern = strings.NewReplacer(
 		"NAME", namePattern, "CLUSTER", strings.Replace(namePattern, "<name>", "<cluster>", 1),
 		"SHOW", `(?:(?:show|get|describe|inspect|tell me about)(?: me)? )?(?:(?:details?|info|status) of )?(?:the )?`,
 	).Replace(pattern)
-	return rule{lazy.Regexp(`(?is)^` + pattern + `$`), tool}
+	compiled := lazy.Regexp(`(?is)^` + pattern + `$`)
+	return rule{compiled, func(p *planner, _ part, found []string) plan {
+		one := p.tool(tool)
+		if one == nil {
+			return plan{}
+		}
+		a := arguments{}
+		for i, name := range compiled().SubexpNames() {
+			if prop := one.prop(name); prop != nil && found[i] != "" {
+				a[prop.name] = found[i]
+			}
+		}
+		return plan{calls: []call{{name: one.name, arguments: a.json()}}}
+	}}
 }
 
-// rules are about the tools for Argo CD, and tried in this order.
+// rules are tried in this order: the name of a tool, pages, questions about Argo CD, searches, lists, and a name alone.
 var rules = sync.OnceValue(func() []rule {
 	return []rule{
-		ruleOf(`SHOW(?:resources?|resource tree|tree|children) of NAME`, "get_application_resource_tree"),
-		ruleOf(`SHOWlogs? (?:of|from) NAME`, "application_service__pod_logs"),
-		ruleOf(`SHOWevents? (?:of|from) NAME`, "application_service__list_resource_events"),
-		ruleOf(`SHOW(?:history|deployments) of NAME`, "get_application_history"),
-		ruleOf(`SHOWsync windows? of NAME`, "get_application_sync_windows"),
-		ruleOf(`(?:what differs|SHOW(?:diffs?|drift|differences)) (?:in|of) NAME`, "get_application_managed_resources"),
-		ruleOf(`SHOWproject NAME`, "project_get"),
-		ruleOf(`SHOWapp(?:lication)? ?set NAME`, "applicationset_service__get"),
-		ruleOf(`SHOWcluster CLUSTER`, "cluster_service__get"),
-		ruleOf(`SHOWaccount NAME`, "account_service__get_account"),
-		ruleOf(`(?:what is |show )?(?:the )?version(?: of argo ?cd)?`, "version_service__version"),
-		ruleOf(`(?:why is|what is wrong with) NAME.*`, "get_application_details"),
-		ruleOf(`(?:show )?(?:the )?(?:details?|info|status) of (?:app(?:lication)? )?NAME`, "get_application_details"),
-		ruleOf(`(?:describe|inspect|tell me about) (?:app(?:lication)? )?NAME`, "get_application_details"),
+		{called, (*planner).ordered},
+		{pageOf, func(p *planner, q part, found []string) plan {
+			return p.page(cmp.Or(found[1], found[2], "next"), q.turn)
+		}},
+		asks(`SHOW(?:resources?|resource tree|tree|children) of NAME`, "get_application_resource_tree"),
+		asks(`SHOWlogs? (?:of|from) NAME`, "application_service__pod_logs"),
+		asks(`SHOWevents? (?:of|from) NAME`, "application_service__list_resource_events"),
+		asks(`SHOW(?:history|deployments) of NAME`, "get_application_history"),
+		asks(`SHOWsync windows? of NAME`, "get_application_sync_windows"),
+		asks(`(?:what differs|SHOW(?:diffs?|drift|differences)) (?:in|of) NAME`, "get_application_managed_resources"),
+		asks(`SHOWproject NAME`, "project_get"),
+		asks(`SHOWapp(?:lication)? ?set NAME`, "applicationset_service__get"),
+		asks(`SHOWcluster CLUSTER`, "cluster_service__get"),
+		asks(`SHOWaccount NAME`, "account_service__get_account"),
+		asks(`(?:what is |show )?(?:the )?version(?: of argo ?cd)?`, "version_service__version"),
+		asks(`(?:why is|what is wrong with) NAME.*`, "get_application_details"),
+		asks(`(?:show )?(?:the )?(?:details?|info|status) of (?:app(?:lication)? )?NAME`, "get_application_details"),
+		asks(`(?:describe|inspect|tell me about) (?:app(?:lication)? )?NAME`, "get_application_details"),
+		{searches, func(p *planner, _ part, found []string) plan {
+			return p.search(strings.Trim(found[2], `"'“”`), found[1]+" "+found[3])
+		}},
+		{anything, func(p *planner, q part, _ []string) plan {
+			if !lists().MatchString(q.text) && !q.behind && len(strings.Fields(q.text)) < 2 {
+				return plan{}
+			}
+			return p.list(q.text)
+		}},
+		{oneName, func(p *planner, _ part, found []string) plan {
+			if strings.EqualFold(found[1], "hello") {
+				return plan{}
+			}
+			return p.search(found[1], "")
+		}},
 	}
 })
 
@@ -66,6 +107,7 @@ var (
 	totals    = lazy.Regexp(`(?i)^(?:how many|count|(?:the )?number of)\b`)
 	firstN    = lazy.Regexp(`(?i)\b(?:first|top) (\d{1,4})\b`)
 	oneName   = lazy.Regexp(`(?s)^` + namePattern + `$`)
+	anything  = lazy.Regexp(`(?s)^.`)
 	filler    = sync.OnceValue(func() []string {
 		return strings.Fields(`a an the of in on for to at by from with me us my our is are was were be there do does did have has all every each list show display
 		enumerate which what give print how many count number first top page no not and or are they please can you any some now`)
@@ -79,8 +121,8 @@ func (p *planner) plan(t *turn) plan {
 	var all plan
 	if !strings.Contains(question, "{") {
 		parts := joints().Split(question, maxParts)
-		for i, part := range parts {
-			one := p.part(strings.TrimSpace(part), t, i > 0)
+		for i, text := range parts {
+			one := p.part(part{strings.TrimSpace(text), t, i > 0})
 			if len(one.calls) == 0 || one.search && len(parts) > 1 {
 				all = plan{}
 				break
@@ -91,59 +133,22 @@ func (p *planner) plan(t *turn) plan {
 		}
 	}
 	if len(all.calls) == 0 {
-		all = p.part(question, t, false)
+		all = p.part(part{question, t, false})
 	}
 	all.calls = all.calls[:min(len(all.calls), maxCalls)]
 	return all
 }
 
-// part plans what asks for one thing. Behind another part the name of a list alone asks for it.
-func (p *planner) part(text string, t *turn, behind bool) plan {
-	if one := p.ordered(text); one != nil {
-		return plan{calls: one}
-	}
-	if found := pageOf().FindStringSubmatch(text); found != nil {
-		return p.page(pageWord(found), t)
-	}
-	for _, r := range rules() {
-		if found := r.pattern().FindStringSubmatch(text); found != nil {
-			if one := p.tool(r.tool); one != nil {
-				a := arguments{}
-				for i, name := range r.pattern().SubexpNames() {
-					if prop := one.prop(name); prop != nil && found[i] != "" {
-						a[prop.name] = found[i]
-					}
-				}
-				return plan{calls: []call{{name: one.name, arguments: a.json()}}}
+// part plans what asks for one thing.
+func (p *planner) part(q part) plan {
+	for _, r := range p.rules {
+		if found := r.pattern().FindStringSubmatch(q.text); found != nil {
+			if made := r.plan(p, q, found); len(made.calls) > 0 || made.text != "" {
+				return made
 			}
 		}
 	}
-	if found := searches().FindStringSubmatch(text); found != nil {
-		if f := p.finder(); f != nil {
-			return plan{calls: []call{f.search(strings.Trim(found[2], `"'“”`), found[1]+" "+found[3])}, search: true}
-		}
-	}
-	if one := p.lister(text); one != nil && (lists().MatchString(text) || behind || len(strings.Fields(text)) > 1) {
-		return p.list(one, text)
-	}
-	if found := oneName().FindStringSubmatch(text); found != nil {
-		if f := p.finder(); f != nil && strings.ToLower(found[1]) != "hello" {
-			return plan{calls: []call{f.search(found[1], "")}, search: true}
-		}
-	}
 	return plan{}
-}
-
-func pageWord(found []string) string {
-	switch word := strings.ToLower(found[2]); {
-	case found[1] != "":
-		return found[1]
-	case word == "prev":
-		return "previous"
-	case word != "":
-		return word
-	}
-	return "next"
 }
 
 // lister returns the tool that lists what a text names first.
@@ -160,7 +165,11 @@ func (p *planner) lister(text string) *tool {
 }
 
 // list plans the call of a lister: with the conditions that a text names, or a search where it has a word that is none of them.
-func (p *planner) list(one *tool, text string) plan {
+func (p *planner) list(text string) plan {
+	one := p.lister(text)
+	if one == nil {
+		return plan{}
+	}
 	a, left := one.conditions(text)
 	count := totals().MatchString(text)
 	if f := p.finder(); f != nil && len(left) > 0 {
@@ -243,6 +252,15 @@ func (p *planner) finder() *tool {
 		}
 	}
 	return nil
+}
+
+// search plans a search for a text, where there is a tool for that.
+func (p *planner) search(text, about string) plan {
+	f := p.finder()
+	if f == nil {
+		return plan{}
+	}
+	return plan{calls: []call{f.search(text, about)}, search: true}
 }
 
 // search returns the call of a finder for a text, in the kinds of objects that the words of about name.

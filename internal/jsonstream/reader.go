@@ -1,3 +1,16 @@
+// Package jsonstream reads JSON that is still arriving, in constant memory. JSON that is all there is for package rawjson.
+//
+//	an io.Reader                  to walk it, value by value (pull)         Reader
+//	pieces, as they are written   the values of one message (push)          Lexer
+//	pieces, as they are written   where the items of a long list lie        Items
+//	pieces of one string          what it says                              Unquoter
+//	pieces of a text              how long a list it is, if it is one       Counter
+//
+// [Reader.Value], [Reader.Kept] and [Items] hold a value to the grammar; [Reader.Skip], [Reader.Copy] and what the [Visitor] of a [Lexer] does
+// not enter are held to brackets and strings only. Nothing recurses: values nested deeper than [Options.MaxDepth], or rawjson.MaxDepth, are a
+// [SyntaxError]. A Reader holds one buffer of at most [Options.MaxValue], a Lexer a key of [MaxKey]. Broken UTF-8 passes, but into a [Clip];
+// a lone half of a surrogate pair becomes U+FFFD; keys that come twice come twice. All is for one goroutine at a time. The tools' plane uses
+// it; window/wire has a lexer of its own for streams of models, which looks for a handful of names.
 package jsonstream
 
 import (

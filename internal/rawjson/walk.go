@@ -1,3 +1,11 @@
+// Package rawjson reads and edits JSON as the bytes it came in: a relay that decodes a message and encodes it again changes it. A value is a
+// range of bytes. [Members] and [Elements] walk one object or array, [Get] follows a path of keys, a [Scanner] reads a whole format in one
+// pass, [Splice] puts other bytes in the place of some, [Quote] and [Unquote] change between a text and its literal. JSON that is still
+// arriving is for package jsonstream.
+//
+// Everything is linear and does not recurse. What is stepped over is only held to its brackets and strings, so a value that is wrong inside
+// goes to its receiver as it is; values nested deeper than [MaxDepth] are a [SyntaxError]. Keys with escapes are decoded before they are
+// compared; of two equal keys [Get] takes the last. Functions may be called from any goroutine, a Scanner by one.
 package rawjson
 
 import (

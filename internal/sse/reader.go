@@ -1,3 +1,11 @@
+// Package sse reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), for adapters of models, MCP and A2A.
+//
+// A [Reader] gives each event as its fields and its data: a head that is held, and a rest that is read from the stream as the caller goes, so
+// that an event of any size passes in constant memory. A caller that wants events whole gives the largest one as the bound; an event with a
+// rest is then too large or broken off.
+//
+// A Reader belongs to one goroutine at a time, and holds 4 KiB while events are small, at most the head and 32 KiB; fields other than data
+// have at most [MaxFieldBytes]. wire.Answer has a reader of its own: it looks on while the proxy passes bytes, and keeps none.
 package sse
 
 import (

@@ -2,7 +2,9 @@ package repair
 
 import (
 	"encoding/json"
+	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -292,4 +294,147 @@ func owesOutput(r *wire.Request, part *wire.Part) bool {
 		return json.Unmarshal(r.Raw(part.Span), &item) == nil && item.Execution == "client"
 	}
 	return false
+}
+
+// anywhere gives every call of Responses an output behind it. The provider does not mind where it stands, so an output behind its call
+// stays.
+func (p *pairing) anywhere() {
+	p.rename()
+	kept := make([]bool, len(p.results))
+	gone := map[int]bool{} // items that leave
+	for _, i := range p.serve() {
+		gone[i] = true
+	}
+	for k := range p.calls {
+		c := &p.calls[k]
+		switch {
+		case c.drop:
+			gone[c.msg] = true
+		case c.result != none && p.results[c.result].msg > c.msg:
+			kept[c.result] = true
+		case c.result != none:
+			p.draft.InsertMessages(p.behind(c.msg), p.brought(c))
+		case c.group == p.open || !owesOutput(p.r, p.partOf(c)):
+		default:
+			if raw := p.note(c); raw != nil {
+				p.draft.InsertMessages(p.behind(c.msg), raw)
+				continue
+			}
+			gone[c.msg] = true
+			p.draft.DropMessages(c.msg, c.msg+1)
+			p.did(Dropped, c.msg, c.id, p.partOf(c).Span.Len())
+		}
+	}
+	for s := range p.results {
+		gone[p.results[s].msg] = gone[p.results[s].msg] || !kept[s] && !p.results[s].elsewhere
+	}
+	p.settle(kept)
+	p.thoughts(gone)
+}
+
+// thoughts drops reasoning items whose next item the model did not make. gone are the messages that are dropped. At the very end reasoning
+// is left alone: the turn is open. What is inserted stands behind calls, so it follows no reasoning.
+func (p *pairing) thoughts(gone map[int]bool) {
+	follows := true // what comes next is the model's, or the end
+	for i := len(p.r.Messages) - 1; i >= p.edge; i-- {
+		if gone[i] {
+			continue
+		}
+		if m := &p.r.Messages[i]; isReasoning(m) {
+			if !follows {
+				p.draft.DropMessages(i, i+1)
+				p.did(Reasoning, i, "", m.Span.Len())
+			}
+			continue // those before it share its fate
+		}
+		follows = mayFollowReasoning(&p.r.Messages[i])
+	}
+}
+
+func isReasoning(m *wire.Message) bool {
+	return len(m.Parts) == 1 && m.Parts[0].Kind == wire.Reasoning && m.Parts[0].Type == "reasoning"
+}
+
+// mayFollowReasoning reports whether an item may follow a reasoning item: the model made it, or the provider for the model.
+func mayFollowReasoning(m *wire.Message) bool {
+	switch m.Role {
+	case wire.RoleAssistant:
+		return true
+	case wire.RoleUser, wire.RoleSystem:
+		return false
+	}
+	if len(m.Parts) != 1 {
+		return true
+	}
+	switch m.Parts[0].Type {
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "shell_call_output",
+		"apply_patch_call_output", "computer_call_output", "mcp_approval_response":
+		return false
+	}
+	return true
+}
+
+// join finds second results that say something else than the first, and appends their words to the first: a client may have noted "running"
+// first and the outcome later, and a provider takes one result. Both must be words alone: a result with media is not joined, nor is
+// anything appended to a list of blocks or an object. Where several calls have one id, nobody knows whose second result it is, and none is
+// joined.
+func (p *pairing) join() {
+	said := map[int]map[string]bool{} // by result: the texts that are in it
+	for s := range p.results {
+		double := &p.results[s]
+		if double.second == none || p.count[p.calls[double.second].id] != 1 {
+			continue
+		}
+		first := p.calls[double.second].result
+		if first == none || !p.isString(&p.results[first]) {
+			continue
+		}
+		if said[first] == nil {
+			words, _ := p.words(&p.results[first])
+			said[first] = map[string]bool{words: true}
+			if p.joined == nil {
+				p.joined = map[int]string{}
+			}
+		}
+		words, ok := p.words(double)
+		if !ok || said[first][words] || strings.TrimSpace(words) == "" {
+			continue
+		}
+		said[first][words] = true
+		text, begun := p.joined[first]
+		if !begun {
+			text, _ = p.words(&p.results[first])
+		}
+		p.joined[first] = text + "\n" + words
+		double.added = true
+	}
+}
+
+// isString reports whether a result is a single string or, in a dialect without strings, a single block of text.
+func (p *pairing) isString(s *result) bool {
+	part := p.resultPart(s)
+	switch {
+	case part.Content.IsZero() || len(part.Texts) != 1:
+		return false
+	case p.rules.StringContent:
+		return p.r.Body[part.Content.Start] == '"'
+	case p.rules.ObjectResults:
+		return false
+	}
+	blocks, content := 0, p.r.Raw(part.Content)
+	for at, err := range rawjson.Elements(content, 0) {
+		if blocks++; err != nil || blocks > 1 || rawjson.Get(at.Of(content), "text").IsZero() {
+			return false
+		}
+	}
+	return blocks == 1
+}
+
+// words returns the texts of a result; false when it holds media or other JSON too.
+func (p *pairing) words(s *result) (string, bool) {
+	part := p.resultPart(s)
+	if len(part.Media) > 0 || !part.Raw.IsZero() {
+		return "", false
+	}
+	return p.r.Words(part), true
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Draft gathers edits of one request. Messages and parts are named by their indices in that request, however many edits came before:
@@ -237,4 +238,96 @@ func (d *Draft) holderOf(p *Part) Span {
 		}
 	}
 	return p.Span
+}
+
+// Replace puts other JSON in place of the value in a span of the body: a literal, an object, an element of an array. With an empty with it
+// removes the bytes; the caller sees to it that the rest is JSON. Inside a part or message that is dropped or replaced it has no effect.
+func (d *Draft) Replace(at Span, with []byte) {
+	if at.Start < 0 || at.End < at.Start || at.End > len(d.r.Body) {
+		d.failf("replace bytes [%d,%d) of %d", at.Start, at.End, len(d.r.Body))
+		return
+	}
+	if len(with) > 0 {
+		d.check(with)
+	}
+	d.set(at, with)
+}
+
+// SetMember sets a member of the object in a span to a value, or adds it behind the others.
+func (d *Draft) SetMember(object Span, name string, value []byte) {
+	d.check(value)
+	d.setMember(object, name, value)
+}
+
+// DropMark removes the cache mark with that index in [Request.Marks].
+func (d *Draft) DropMark(n int) {
+	if n < 0 || n >= len(d.r.Marks) {
+		d.failf("no mark %d of %d", n, len(d.r.Marks))
+		return
+	}
+	d.set(d.r.Marks[n], nil)
+}
+
+// Excerpt returns a new body of the same dialect with the messages at the given indices and nothing else. A Responses input that is a
+// string becomes a message.
+func (r *Request) Excerpt(messages []int) []byte {
+	size := 32
+	for _, i := range messages {
+		size += r.Messages[i].Span.Len() + 1
+	}
+	out := slices.Grow([]byte(nil), size)
+	out = append(append(append(out, `{"`...), r.Dialect.Rules().list...), `":[`...)
+	for n, i := range messages {
+		if n > 0 {
+			out = append(out, ',')
+		}
+		raw := r.Raw(r.Messages[i].Span)
+		if len(raw) > 0 && raw[0] == '"' {
+			raw = TextMessage(r.Dialect, RoleUser, string(Unquote(nil, raw)))
+		}
+		out = append(out, raw...)
+	}
+	return append(out, `]}`...)
+}
+
+// EmptyCalls reports whether a Chat message has an empty tool_calls array, which the provider
+// refuses.
+func (m *Message) EmptyCalls() bool {
+	if m.calls.IsZero() {
+		return false
+	}
+	for i := range m.Parts {
+		if m.Parts[i].place == placeCall {
+			return false
+		}
+	}
+	return true
+}
+
+// DropEmptyCalls removes an empty tool_calls array from a message. It returns false, and does nothing, when there is none.
+func (d *Draft) DropEmptyCalls(msg int) bool {
+	if msg < 0 || msg >= len(d.r.Messages) {
+		d.failf("no message %d of %d", msg, len(d.r.Messages))
+		return false
+	}
+	m := &d.r.Messages[msg]
+	if !m.EmptyCalls() {
+		return false
+	}
+	all := membersOf(d.r.Body, m.Span)
+	for i := range all {
+		if all[i].value != m.calls {
+			continue
+		}
+		switch {
+		case i+1 < len(all): // with the comma behind it
+			d.set(Span{Start: all[i].span.Start, End: all[i+1].span.Start}, nil)
+		case i > 0:
+			d.set(Span{Start: all[i-1].span.End, End: all[i].span.End}, nil)
+		default:
+			d.set(all[i].span, nil)
+		}
+		return true
+	}
+	return false
 }

@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
 // TextMessage returns a message of one text in the dialect's own JSON. A role that the dialect has no message for becomes the user's:
@@ -95,3 +98,53 @@ func openAIKind(status int) string {
 	}
 	return "invalid_request_error"
 }
+
+// Alternating returns the body of a request with consecutive messages of one role joined, if the dialect wants roles to alternate: edits
+// may have brought them together. Without any it returns r.Body. A message is appended to the one before it, so what was sent of a
+// conversation stays as it was sent.
+func (r *Request) Alternating() []byte {
+	if !r.Dialect.Rules().Alternates {
+		return r.Body
+	}
+	var edits []Edit
+	first := 0 // of a run
+	for i := 1; i < len(r.Messages); i++ {
+		m, into := &r.Messages[i], &r.Messages[first]
+		if m.Role != into.Role || m.Content.Len() <= 2 || into.Content.Len() <= 2 {
+			first = i
+			continue
+		}
+		inner := bytes.TrimSpace(r.Body[m.Content.Start+1 : m.Content.End-1])
+		at := into.Content.End - 1
+		if n := len(edits); n > 1 && edits[n-2].Span.Start == at {
+			edits[n-2].With = join("", edits[n-2].With, ","+string(inner))
+			edits[n-1].Span.End = m.Span.End
+			continue
+		}
+		edits = append(edits, Edit{Span: Span{Start: at, End: at}, With: join(",", inner, "")}, Edit{Span: Span{Start: r.Messages[i-1].Span.End, End: m.Span.End}})
+	}
+	if len(edits) == 0 {
+		return r.Body
+	}
+	body, err := Splice(r.Body, edits)
+	if err != nil { // they lie in messages and apart
+		return r.Body
+	}
+	return body
+}
+
+// Unquote appends the text of a JSON string literal (quotes included) to dst. A lone half
+// of a surrogate pair becomes U+FFFD, as encoding/json has it. Bytes that are no UTF-8,
+// and escapes that JSON does not know, stay as they are.
+func Unquote(dst, literal []byte) []byte { return rawjson.Unquote(dst, literal) }
+
+// Quote appends text as a JSON string literal, quotes included: the shortest form, with
+// nothing escaped but what JSON demands. Bytes that are no UTF-8 become U+FFFD.
+func Quote[T string | []byte](dst []byte, text T) []byte { return rawjson.Quote(dst, text) }
+
+// Edit puts With in place of the bytes of Span. An empty span inserts.
+type Edit = rawjson.Edit
+
+// Splice returns body with the edits made, in memory of its own. The edits are sorted by
+// position and do not overlap; several may insert at one place, in their order.
+func Splice(body []byte, edits []Edit) ([]byte, error) { return rawjson.Splice(body, edits) }

@@ -108,3 +108,57 @@ func joinPath(parts ...any) string {
 	}
 	return b.String()
 }
+
+// ProviderText returns the refusal in the words of the dialect's own provider, to be sent to clients: OpenAI for Chat and Responses,
+// Anthropic, Google, Amazon. Rules without known words get a sentence in the provider's manner.
+func (i *Invalid) ProviderText(d Dialect) string {
+	return d.Rules().words(i)
+}
+
+// brackets returns a place as OpenAI and Google write it: messages.3.content.1 becomes messages[3].content[1].
+func brackets(place string) string {
+	var b strings.Builder
+	for k, name := range strings.Split(place, ".") {
+		switch {
+		case name != "" && name[0] >= '0' && name[0] <= '9':
+			b.WriteString("[" + name + "]")
+		case k > 0:
+			b.WriteString("." + name)
+		default:
+			b.WriteString(name)
+		}
+	}
+	return b.String()
+}
+
+// message returns the message of a place: messages.3.content.1 becomes messages.3.
+func message(place string) string {
+	parts := strings.SplitN(place, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// What a call is made with and what came back, beyond whose is which.
+const (
+	RuleArguments   = "arguments"    // Chat, Responses: the arguments of a function are no JSON
+	RuleSilentError = "silent_error" // Messages: a result says that it failed, and nothing else
+)
+
+// arguments reports arguments that are not JSON: an answer that ended at its output limit leaves half of it. An empty text is fine: OpenAI
+// itself sends it for a function without parameters.
+func (c *checker) arguments(place, id string, raw json.RawMessage) {
+	s, ok := text(raw)
+	if ok && s != "" && !json.Valid([]byte(s)) {
+		c.add(RuleArguments, place, id, "not JSON")
+	}
+}
+
+// silentError reports a failed result without content: "content cannot be empty if `is_error` is true".
+func (c *checker) silentError(place, id string, b object) {
+	if string(b["is_error"]) != "true" {
+		return
+	}
+	list, _ := splitArray(b["content"])
+	if !b.has("content") || string(b["content"]) == `""` || b["content"][0] == '[' && len(list) == 0 {
+		c.add(RuleSilentError, place, id, "")
+	}
+}

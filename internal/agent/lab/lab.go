@@ -1,9 +1,21 @@
+// Package lab has tools that misbehave, for the demonstration and for tests: flood (as many bytes as are asked for), hang (until the call is
+// taken back), build (memory, in a child process of that name), fail (an error or a panic), count (a job that is polled) and echo.
+//
+// build starts Options.Hog with the number of MiB as its last argument; that program calls [Hog]. It ends when its standard input does, so
+// it does not outlive its parent, and on Linux it asks to be the first that the kernel kills. Where it is killed the result is an error
+// that names the limit, and how far it came.
+//
+// Tools may be called from any goroutine. A flood holds 32 KiB, whatever its size up to [MaxFlood]; at most [MaxChildren] children take at
+// most [MaxHog] each; count remembers [MaxCounts] counts.
 package lab
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
+	"sync"
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
@@ -87,4 +99,128 @@ type words struct {
 
 func echo(_ context.Context, _ *builtin.Call, in words) (*builtin.Result, error) {
 	return &builtin.Result{Text: in.Text}, nil
+}
+
+const (
+	// MaxCounts bounds the counts that are remembered.
+	MaxCounts = 64
+	// maxTo bounds one count: nobody polls for longer.
+	maxTo = 1_000_000
+	// maxJob bounds the name of a count, in bytes.
+	maxJob = 64
+)
+
+type poll struct {
+	To  int    `json:"to" jsonschema:"How far to count"`
+	Job string `json:"job,omitempty" jsonschema:"Which count, where there are several"`
+}
+
+// progress is the answer of a call of count.
+type progress struct {
+	Count int  `json:"count"`
+	To    int  `json:"to"`
+	Done  bool `json:"done"`
+}
+
+// counts are the counts under way, by who counts and the name of the count.
+type counts struct {
+	mu    sync.Mutex
+	under map[[2]string]*count
+	asked int64
+}
+
+type count struct {
+	at   int
+	last int64 // when it was asked for, by counts.asked
+}
+
+func (c *counts) next(_ context.Context, call *builtin.Call, in poll) (*builtin.Result, error) {
+	switch {
+	case in.To < 1 || in.To > maxTo:
+		return nil, fmt.Errorf("to is %d: send a number from 1 to %d", in.To, maxTo)
+	case len(in.Job) > maxJob:
+		return nil, fmt.Errorf("job has %d bytes, more than %d: send a shorter name", len(in.Job), maxJob)
+	}
+	at := c.step([2]string{call.Principal, in.Job}, in.To)
+	return builtin.JSON(progress{Count: at, To: in.To, Done: at >= in.To})
+}
+
+// step goes one further. A count that is done is forgotten.
+func (c *counts) step(key [2]string, to int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.under == nil {
+		c.under = map[[2]string]*count{}
+	}
+	one := c.under[key]
+	if one == nil {
+		c.room()
+		one = &count{}
+		c.under[key] = one
+	}
+	c.asked++
+	one.at, one.last = one.at+1, c.asked
+	if one.at >= to {
+		delete(c.under, key)
+	}
+	return one.at
+}
+
+func (c *counts) room() {
+	for len(c.under) >= MaxCounts {
+		var oldest [2]string
+		first := int64(-1)
+		for key, one := range c.under {
+			if first < 0 || one.last < first {
+				oldest, first = key, one.last
+			}
+		}
+		delete(c.under, oldest)
+	}
+}
+
+// lineBytes is the length of a line of a flood with its end, and floodBytes what is written
+// at once.
+const (
+	lineBytes  = 64
+	floodBytes = 32 << 10
+)
+
+type amount struct {
+	Bytes int64 `json:"bytes" jsonschema:"How many bytes"`
+}
+
+func flood(_ context.Context, _ *builtin.Call, in amount) (*builtin.Result, error) {
+	if in.Bytes < 0 || in.Bytes > int64(MaxFlood) {
+		return nil, fmt.Errorf("bytes is %d: send a number from 0 to %d (%s)", in.Bytes, int64(MaxFlood), MaxFlood.Human())
+	}
+	return &builtin.Result{Stream: func(ctx context.Context, w io.Writer) error {
+		return pour(ctx, w, limit.Bytes(in.Bytes))
+	}}, nil
+}
+
+// pour writes so many bytes of numbered lines.
+func pour(ctx context.Context, w io.Writer, size limit.Bytes) error {
+	filling := strings.Repeat(".", lineBytes)
+	buffer := make([]byte, 0, floodBytes)
+	for number, left := 1, int64(size); left > 0; {
+		buffer = buffer[:0]
+		for ; len(buffer)+lineBytes <= floodBytes; number++ {
+			at := len(buffer)
+			buffer = fmt.Appendf(buffer, "line %d ", number)
+			buffer = append(buffer, filling[:lineBytes-1-(len(buffer)-at)]...)
+			buffer = append(buffer, '\n')
+		}
+		if int64(len(buffer)) > left {
+			buffer = buffer[:left]
+		}
+		if _, err := w.Write(buffer); err != nil {
+			return err
+		}
+		left -= int64(len(buffer))
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

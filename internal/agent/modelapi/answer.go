@@ -3,14 +3,19 @@ package modelapi
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"mime"
 	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/sse"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Event is one server-sent event. Data is valid until the next one.
@@ -129,3 +134,91 @@ func (a *Answer) emptyStreamError() error {
 	}
 	return a.x.fail(&agent.ModelError{Failure: agent.NotAnAPI, Status: a.code, Text: fmt.Sprintf("the answer is %q, and neither JSON nor a stream of events", a.kind)})
 }
+
+// maxTokens is more than any request has; some servers report absurd numbers.
+const maxTokens = 1 << 40
+
+// Usage returns a provider's count. Input includes cached tokens.
+func Usage(input, cached, output int64) agent.Usage {
+	sane := func(n int64) int { return int(min(max(n, 0), maxTokens)) }
+	return agent.Usage{Input: sane(input), Cached: min(sane(cached), sane(input)), Output: sane(output)}
+}
+
+// checkHeader returns the error of a key or headers that can't be sent. The values are not repeated.
+func checkHeader(key string, header map[string]string) error {
+	unfit := func(s string) bool {
+		return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+	}
+	if unfit(key) || strings.ContainsAny(key, " \t") {
+		return errors.New("the key has a space or a control character in it; was more than the key copied?")
+	}
+	for name, value := range header {
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }) {
+			return fmt.Errorf("the header %q has no name that can be sent", name)
+		}
+		if unfit(value) {
+			return fmt.Errorf("the value of the header %q has a control character in it", name)
+		}
+	}
+	return nil
+}
+
+// maxText bounds the text of an error in bytes.
+const maxText = 300
+
+// hidden stands for a credential.
+const hidden = "[hidden]"
+
+// secretsOf returns a key and the values of headers that may be credentials: short ones are none,
+// and hiding them would hide common words.
+func secretsOf(key string, header map[string]string) []string {
+	list := []string{key}
+	for _, value := range header {
+		if len(value) >= 8 {
+			list = append(list, value)
+		}
+	}
+	return list
+}
+
+// replacer hides secrets. Those of less than four characters are skipped, because hiding them would hide common words.
+func replacer(secrets []string) *strings.Replacer {
+	var pairs []string
+	for _, s := range secrets {
+		if s = strings.TrimSpace(s); len(s) < 4 {
+			continue
+		}
+		pairs = append(pairs, s, hidden)
+		// "Bearer sk-…" as a header's value is said again without its first word.
+		if _, token, ok := strings.Cut(s, " "); ok && len(token) >= 8 {
+			pairs = append(pairs, token, hidden)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// clean makes a text one printable line of at most maxText bytes.
+func clean(s string) string {
+	var b strings.Builder
+	space := false
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError:
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				r = '?'
+			}
+		case unicode.IsSpace(r) || !unicode.IsPrint(r):
+			space = b.Len() > 0
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+	}
+	return limit.Short(b.String(), maxText)
+}
+
+// sanitize makes a text of the endpoint's safe to show. Secrets are hidden before the text is cut, so that no part of one remains.
+func (e *Endpoint) sanitize(s string) string { return clean(e.secrets.Replace(s)) }

@@ -2,6 +2,8 @@ package modelapi
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -38,6 +41,66 @@ const (
 	DefaultSilence  = time.Minute
 )
 
+// A Service holds a user's settings of a model's service, whatever its protocol.
+type Service struct {
+	BaseURL, Default string   // Default is that of the model's maker, who demands a key
+	Tails            []string // of the address of a request, which somebody may have copied for the base of it
+	Key              string
+	KeyHeader        string            // in which the key is sent, behind KeyPrefix
+	KeyPrefix        string            //
+	Own              map[string]string // headers of the protocol
+	Header           map[string]string // the user's
+	Extra            map[string]json.RawMessage
+	Model, Provider  string
+	Window           int
+	MaxOutput        int
+	Standin          bool
+	Dialect          wire.Dialect
+	Client           *http.Client
+	// Patience and Silence are as in Options.
+	Patience, Silence time.Duration
+}
+
+// Endpoint checks what the user has said, and returns the service. It makes no connection.
+func (s Service) Endpoint() (*Endpoint, error) {
+	official := s.BaseURL == ""
+	base := cmp.Or(strings.TrimRight(strings.TrimSpace(s.BaseURL), "/"), s.Default)
+	for _, tail := range s.Tails {
+		base = strings.TrimSuffix(base, tail)
+	}
+	key, provider := strings.TrimSpace(s.Key), strings.ToLower(strings.TrimSpace(s.Provider))
+	switch {
+	case s.Model == "":
+		return nil, errors.New("no model is named; set Model")
+	case official && key == "":
+		return nil, fmt.Errorf("no key for %s; set Key, or BaseURL to a service that needs none", s.Default)
+	case s.Window < 0 || s.MaxOutput < 0:
+		return nil, fmt.Errorf("the options Window %d and MaxOutput %d are tokens, and not negative; 0 goes by the model", s.Window, s.MaxOutput)
+	}
+	for name, value := range s.Extra {
+		if !json.Valid(value) {
+			return nil, fmt.Errorf("the option Extra[%q] is not JSON", name)
+		}
+	}
+	if err := checkHeader(key, s.Header); err != nil {
+		return nil, err
+	}
+	e, err := New(Options{
+		URL: base, Dialect: s.Dialect, Secrets: secretsOf(key, s.Header), Client: s.Client, Patience: s.Patience, Silence: s.Silence,
+		Info: agent.ModelInfo{
+			Provider: cmp.Or(models.Provider(provider), provider, models.Provider(base)), Name: s.Model, Window: s.Window, MaxOutput: s.MaxOutput, Standin: s.Standin,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.headers = []map[string]string{s.Own, nil, s.Header}
+	if key != "" {
+		e.headers[1] = map[string]string{s.KeyHeader: s.KeyPrefix + key}
+	}
+	return e, nil
+}
+
 // Options configure an Endpoint.
 type Options struct {
 	URL  string          // with what the provider's client puts paths behind
@@ -60,6 +123,7 @@ type Endpoint struct {
 	client            *http.Client
 	patience, silence time.Duration
 	dialect           wire.Dialect
+	headers           []map[string]string // of each request; a later one of the same name wins
 }
 
 // New checks the address. It makes no connection.
@@ -114,6 +178,40 @@ func transport() *http.Transport {
 	}
 	forwardproxy.Use(t)
 	return t
+}
+
+// A Reader reads one answer in its protocol.
+type Reader interface {
+	Stream(*Answer) error // of events
+	Whole(*Answer) error
+	Reply(model string) (*agent.Reply, error)
+}
+
+// Generate makes one request: it posts what encode returns to a path, and has the answer read.
+func (e *Endpoint) Generate(ctx context.Context, path string, encode func() ([]byte, error), read func(*Exchange) Reader) (*agent.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	x := e.Begin(ctx)
+	defer x.Close()
+	body, err := encode()
+	if err != nil {
+		return nil, x.Failure(err)
+	}
+	a, err := x.Post(path, body)
+	if err != nil {
+		return nil, err
+	}
+	got := read(x)
+	if a.Whole {
+		err = got.Whole(a)
+	} else {
+		err = got.Stream(a)
+	}
+	if err != nil {
+		return nil, x.Failure(err)
+	}
+	return got.Reply(e.info.Name)
 }
 
 // Info returns the model and its address.

@@ -1,3 +1,12 @@
+// Package modelapi is shared by the adapters of models (anthropic, gemini, openai): an HTTP exchange that is bounded on every side, the
+// events of its answer, the meaning of failures, and names and ids in the form that each provider takes ([Names], [ID]).
+//
+// An [Exchange] is one request. It ends when its context does, when nothing came for too long, or when the answer passes [MaxStream] bytes,
+// one event [MaxEvent], or its words [MaxAnswer]. Redirects are not followed: they would carry the conversation to a host that nobody
+// named. Every failure is an *agent.ModelError whose kind decides what the agent does; its text is at most 300 bytes, printable, and holds
+// no credential: no key, no value of a header, nothing of an address but scheme, host and path.
+//
+// An Endpoint may be used from any goroutine, an Exchange by one. It keeps the longest event, and at most 64 KiB of an error.
 package modelapi
 
 import (

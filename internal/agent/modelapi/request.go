@@ -94,7 +94,7 @@ func Split(extra map[string]json.RawMessage, names ...string) (of, others map[st
 }
 
 // Post sends a request to a path below the base URL. own are the headers of the protocol; header are those that the user set, which win.
-func (x *Exchange) Post(path string, own, header map[string]string, body []byte) (*Answer, error) {
+func (x *Exchange) Post(path string, body []byte) (*Answer, error) {
 	req, err := http.NewRequestWithContext(x.ctx, http.MethodPost, strings.TrimRight(x.e.base, "/")+"/"+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, x.Failure(err)
@@ -102,7 +102,7 @@ func (x *Exchange) Post(path string, own, header map[string]string, body []byte)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("User-Agent", "plimsoll")
-	for _, list := range [...]map[string]string{own, header} {
+	for _, list := range x.e.headers {
 		for name, value := range list {
 			req.Header.Set(name, value)
 		}

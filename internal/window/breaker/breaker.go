@@ -1,3 +1,13 @@
+// Package breaker makes the working limit of a model smaller for a while, when its window keeps turning out wrong or the agent itself ran
+// out of memory. Package fit asks it before each request.
+//
+// Three refusals for length ([Breaker.Overflow]) of one model within ten minutes trip it: the factor is 0.5, and 0.25 when three more come.
+// [Breaker.OutOfMemory] trips all models at once: a conversation half as long makes the agent smaller. While the factor is below 1 the state is
+// strict: cut harder. After every ten minutes without a refusal one step is taken back, 0.25, 0.5, 0.75, 1, when somebody asks: [Breaker.State]
+// for one model, [Breaker.Sweep] for all. Each move is returned once as a [Change], to be journalled by the one who asked.
+//
+// The number of models is bounded; the one that was quiet for longest is forgotten. Nothing outlives the process. A Breaker may be used
+// from any goroutine.
 package breaker
 
 import (

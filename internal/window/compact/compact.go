@@ -1,3 +1,15 @@
+// Package compact makes room in a request with the least loss, for the proxy and the agent (package fit).
+//
+// A compaction climbs a ladder ([Result].Rungs) and stops at the target, oldest messages first: large results keep head and tail, then are
+// named only; old turns are summarised by a model, else by chosen lines (package extract), else dropped. Messages go in whole units (see
+// [wire.Request.Units]). One summary stands after the task and covers earlier ones.
+//
+// System, tools, the task, the newest message of the user and the last unit stay; the newest messages are spared where that suffices. What
+// makes tools known stays too. At the very last results of the running unit are cut; what is still too much is a [DoesNotFit].
+//
+// Each step makes the request smaller or is undone, and the same request, measure and goal give the same bytes. [Result].Patches describe the
+// changes in terms of the client's own messages: kept as a checkpoint and put in by [Replay], they give later requests the same bytes. A
+// [Compactor] may be used from any goroutine, and a [View] read by many.
 package compact
 
 import (

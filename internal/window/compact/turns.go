@@ -73,3 +73,106 @@ func numbers(r *wire.Request, p *wire.Part) string {
 	}
 	return b.String()
 }
+
+const (
+	foundBytes = 8 << 10 // of what a tool at the provider found, for a summary
+	foundDepth = 8
+)
+
+// found returns what a tool at the provider found, as text: every string of a block whose form is not known here, each on a line of its
+// own, without names, ids and what only the provider can read.
+func found(r *wire.Request, p *wire.Part) string {
+	var b strings.Builder
+	var read func(raw []byte, depth int)
+	read = func(raw []byte, depth int) {
+		if depth > foundDepth || len(raw) == 0 {
+			return
+		}
+		switch raw[0] {
+		case '[':
+			for at, err := range rawjson.Elements(raw, 0) {
+				if err != nil || b.Len() > foundBytes {
+					return
+				}
+				read(at.Of(raw), depth+1)
+			}
+		case '{':
+			for m, err := range rawjson.Members(raw, 0) {
+				if err != nil || b.Len() > foundBytes {
+					return
+				}
+				if !unsaid(strings.ToLower(string(m.Key))) {
+					read(m.Value.Of(raw), depth+1)
+				}
+			}
+		case '"':
+			b.Write(rawjson.Unquote(nil, raw[:min(len(raw), foundBytes)]))
+			b.WriteByte('\n')
+		}
+	}
+	read(r.Raw(p.Span), 0)
+	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
+}
+
+// unsaid reports whether the member of that name, in lower case, holds nothing for a reader.
+func unsaid(key string) bool {
+	for _, end := range [...]string{"type", "id", "signature", "token"} { // type and toolType, id and call_id
+		if strings.HasSuffix(key, end) {
+			return true
+		}
+	}
+	return key == "fingerprint" || key == "status" || strings.HasPrefix(key, "encrypted")
+}
+
+// misplaced returns for each message of the base whether it is a system message that lost a neighbour that Anthropic demands: such a
+// message stands behind a user's and "must precede an 'assistant' message or end the array", as the API puts it. If the client's own
+// neighbours are still there, it is false: the client answers for them.
+func (w *work) misplaced() []bool {
+	found := make([]bool, len(w.base.Messages))
+	if !w.base.Dialect.Rules().SystemBetween {
+		return found
+	}
+	const none, note = -1, -2
+	before := none
+	var last int // the last system message that was kept, while nothing follows it
+	last = none
+	for i := range len(w.base.Messages) + 1 {
+		if i == w.lay.at && w.note != "" {
+			if last != none {
+				found[last] = true // a user's message follows
+			}
+			before, last = note, none
+		}
+		if i == len(w.base.Messages) || w.dropped[i] {
+			continue
+		}
+		role := w.base.Messages[i].Role
+		if last != none && i != last+1 && role != wire.RoleAssistant {
+			found[last] = true
+		}
+		last = none
+		if role == wire.RoleSystem {
+			last = i
+			behindUser := before == note || before != none && (w.base.Messages[before].Role == wire.RoleUser || found[before])
+			if before != i-1 && !behindUser {
+				found[i] = true
+				last = none
+			}
+		}
+		before = i
+	}
+	return found
+}
+
+// reminder returns a system message as a user's, in the tags in which Anthropic's own client sends such messages to models that have no
+// system messages there.
+func (w *work) reminder(i int) []byte {
+	var text strings.Builder
+	text.WriteString("<system-reminder>\n")
+	for _, p := range w.base.Messages[i].Parts {
+		if p.Kind == wire.Text {
+			text.WriteString(partText(w.base, &p) + "\n")
+		}
+	}
+	return wire.TextMessage(w.base.Dialect, wire.RoleUser, text.String()+"</system-reminder>")
+}

@@ -1,3 +1,14 @@
+// Package mend changes what a message holds where the provider would refuse the request for it: a client sends its whole history each time,
+// and one block that is not taken would end the conversation. Calls without results are for package repair. The proxy mends requests, and
+// the agent arguments of calls.
+//
+// What is mended: empty texts, cache marks beyond four, images (size, type, number, unreadable ones), arguments that end too early or are no
+// JSON, names of tools, values of the wrong kind, thinking without a signature, a conversation that ends with the model's words, and
+// max_tokens beside a thinking budget. docs/refusals.md has each provider's refusals, and a test plays that page.
+//
+// Only what would be refused is touched, the same request gives the same bytes, and mending twice gives the same pointer. But for cache marks,
+// nothing before Options.From is changed: where only that helps, there is an action [Cut]. [Mend] is pure. A request in order costs a look
+// at each new part; images are decoded only where their header breaks a rule, one at a time, into at most 64 MB.
 package mend
 
 import (
@@ -26,7 +37,20 @@ type Options struct {
 	NoPrefill bool // the last message may not be the model's
 	NoBlank   bool // no text may be all white space, also beside other content
 	Decode    bool // one of the images cannot be read though its header can: decode all
+
+	NoEmpty      bool     // no text may be empty, and no message without content
+	NoSurrogates bool     // half of a surrogate pair is no JSON
+	NoImages     bool     // the model takes no images
+	NoFetched    bool     // the provider cannot fetch an image by its address
+	NoDocuments  bool     // a document cannot be read, or has too many pages: that at Place, all if it is nil
+	Place        *Place   // of one request alone, see [Options.Lasting]
+	NoTypes      []string // media types that are refused
+	NoFields     []string // members that are refused: the kind of the block or the role of the message, "" for any, a dot, and the name
+	MaxID        int      // most characters of a call's id, for package repair; 0 means the provider's known limit
 }
+
+// Place is where a refusal says that the fault is: a part of a message, both counted from 0.
+type Place struct{ Message, Part int }
 
 // Kinds of an [Action].
 const (
@@ -42,6 +66,8 @@ const (
 	Filled    = "filled"    // a failed result that said nothing says so
 	Prompted  = "prompted"  // a line of the user behind the model's last words
 	Trimmed   = "trimmed"   // white space at the end of the model's last words went
+	Replaced  = "replaced"  // half of a surrogate pair became U+FFFD
+	Unfielded = "unfielded" // a member that the provider does not know went
 	Budgeted  = "budgeted"  // max_tokens and the thinking budget were made to fit, or thinking was switched off
 	Cut       = "cut"       // nothing was done: a message before Options.From has to change
 )
@@ -88,19 +114,21 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 }
 
 // maxRounds limits how often a mended request is checked again. One round is enough unless a request has several faults at once.
-const maxRounds = 3
+const maxRounds = 4
 
 // mendOnce mends a request in one round.
 func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	m := &mending{r: r, o: o, rules: rulesOf(r.Dialect, o), from: min(max(o.From, 0), len(r.Messages))}
-	m.system()
-	m.images()
-	for i := m.from; i < len(r.Messages); i++ {
-		m.message(i)
+	if m.raw() {
+		m.system()
+		m.images()
+		for i := m.from; i < len(r.Messages); i++ {
+			m.message(i)
+		}
+		m.thinking()
+		m.ending()
+		m.marks()
 	}
-	m.thinking()
-	m.ending()
-	m.marks()
 	if m.d == nil {
 		return r, m.actions, nil
 	}

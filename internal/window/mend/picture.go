@@ -86,6 +86,10 @@ func (m *mending) imagesIn(msg *wire.Message, each func(*wire.MediaSource)) (n i
 
 // media mends part j of message i, if it is an image.
 func (m *mending) media(i, j int, p *wire.Part) {
+	if line := m.unwanted(i, j, p.Span); line != "" {
+		m.draft().ReplacePart(i, j, m.describe(i, p, &picture{block: p.Span}, line))
+		return
+	}
 	pic, ok := m.picture(p.Span)
 	if !ok {
 		return

@@ -132,6 +132,29 @@ func FuzzMend(f *testing.F) {
 	})
 }
 
+// Whatever a refusal teaches, the body that is mended by it is a request, and mending it again finds nothing.
+func FuzzLearn(f *testing.F) {
+	for i, row := range lessonRows(f) {
+		f.Add(uint8(i), row.words, row.body)
+	}
+	f.Add(uint8(0), "messages.1.content.0.text.text: Extra inputs are not permitted; messages.0.role: Extra inputs are not permitted", broken(f, wire.Messages, 1))
+	f.Fuzz(func(t *testing.T, which uint8, refusal, body string) {
+		d := dialects[int(which)%len(dialects)]
+		if _, err := wire.Parse(d, []byte(body)); err != nil || !json.Valid([]byte(body)) {
+			return
+		}
+		o := mend.Options{Provider: "anthropic"}
+		for range 4 { // the same words may teach more than one thing
+			next, ok := mend.Learn(o, refusal)
+			if !ok {
+				break
+			}
+			o = next
+		}
+		fix(t, d, body, o)
+	})
+}
+
 // Bodies made to be slow: a mending that was quadratic would not end before the test does.
 func TestHostileBodies(t *testing.T) {
 	const n = 20_000

@@ -181,7 +181,7 @@ func TestRefusals(t *testing.T) {
 			provider = head
 		}
 		cells := strings.Split(line, " | ")
-		if len(cells) != 3 || cells[0] == "| what is sent" {
+		if len(cells) != 3 || cells[0] == "| what is sent" || provider == "What only a refusal tells" { // that is for TestLessons
 			continue
 		}
 		name, words := provider+"/"+strings.TrimPrefix(cells[0], "| "), cells[1]
@@ -229,5 +229,85 @@ func play(t *testing.T, c refusal, words string) {
 	}
 	if !strings.Contains(kinds(actions), c.kind) || c.kind == "" && len(actions) > 0 {
 		t.Errorf("what was done is %q, want %q", kinds(actions), c.kind)
+	}
+}
+
+// lessonRow is a row of what docs/refusals.md says of refusals that teach a rule.
+type lessonRow struct {
+	words, body string
+	d           wire.Dialect
+	kind        string // what is done with the body once the words are known; "" when that is package repair's
+}
+
+// lessonRows reads the table, with a request for each row. The words of each were seen in the issue that knownFrom names in lessons.go.
+func lessonRows(t testing.TB) (rows []lessonRow) {
+	photo := `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
+	paper := `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}`
+	bodies := map[string]lessonRow{
+		"half a surrogate pair":                       {body: chat("m", `{"role":"user","content":"cut \ud83d"}`), d: wire.Chat, kind: mend.Replaced},
+		"a PDF that cannot be read":                   {body: messages(one(paper + `,{"type":"text","text":"a"}`)), d: wire.Messages, kind: mend.Described},
+		"a PDF with too many pages":                   {body: messages(one(paper + `,{"type":"text","text":"a"}`)), d: wire.Messages, kind: mend.Described},
+		"a document without pages":                    {body: contents(`{"role":"user","parts":[{"inlineData":{"mimeType":"application/pdf","data":"JVBERi0="}},{"text":"a"}]}`), d: wire.Gemini, kind: mend.Described},
+		"a file of a type that is not taken":          {body: contents(`{"role":"user","parts":[{"inlineData":{"mimeType":"application/zip","data":"UEsD"}},{"text":"a"}]}`), d: wire.Gemini, kind: mend.Described},
+		"an image, for a model without eyes":          {body: chat("m", one(photo)), d: wire.Chat, kind: mend.Described},
+		"an image, for a reader without that variant": {body: chat("m", one(photo)), d: wire.Chat, kind: mend.Described},
+		"an image whose address has expired":          {body: input(`{"role":"user","content":[{"type":"input_image","image_url":"https://example.com/a.png"},{"type":"input_text","text":"a"}]}`), d: wire.Responses, kind: mend.Described},
+		"an empty answer":                             {body: chat("grok-5", hello, `{"role":"assistant","content":""}`, then), d: wire.Chat, kind: mend.Emptied},
+		"a member that another provider made":         {body: chat("m", hello, `{"role":"assistant","content":"b","reasoning_content":"deep"}`, then), d: wire.Chat, kind: mend.Unfielded},
+		"a member within a block":                     {body: messages(hello, strings.Replace(using, `"input"`, `"signature":"c2ln","input"`, 1), returned(`"x"`)), d: wire.Messages, kind: mend.Unfielded},
+		"an item's id that another provider made":     {body: input(hello, `{"type":"function_call","id":"x-1","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses, kind: mend.Unfielded},
+		"an id of a call over 64 characters":          {body: input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses},
+	}
+	page, err := os.ReadFile("../../../docs/refusals.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## What only a refusal tells\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if len(cells) != 3 || cells[0] == "what is sent" {
+			continue
+		}
+		row, ok := bodies[cells[0]]
+		if !ok {
+			t.Errorf("nothing plays the row %q", cells[0])
+			continue
+		}
+		delete(bodies, cells[0])
+		row.words = cells[1]
+		rows = append(rows, row)
+	}
+	for name := range bodies {
+		t.Errorf("docs/refusals.md has no row %q", name)
+	}
+	return rows
+}
+
+func TestLessons(t *testing.T) {
+	for _, row := range lessonRows(t) {
+		o, ok := mend.Learn(mend.Options{Provider: "anthropic"}, row.words)
+		if !ok {
+			t.Errorf("%q teaches nothing", row.words)
+			continue
+		}
+		if _, again := mend.Learn(o, row.words); again {
+			t.Errorf("%q teaches something twice", row.words)
+		}
+		next, actions := fix(t, row.d, row.body, o)
+		if kinds(actions) != row.kind {
+			t.Errorf("%q: %q is done, want %q: %s", row.words, kinds(actions), row.kind, next.Body)
+		}
+		if before, done := fix(t, row.d, row.body, mend.Options{Provider: "anthropic"}); len(done) > 0 {
+			t.Errorf("%q: without the refusal %v is done: %s", row.words, done, before.Body)
+		}
+	}
+	for _, words := range []string{
+		"context_management: Extra inputs are not permitted", "messages.0.role: Extra inputs are not permitted", "messages.1.content.0.thinking.signature: Extra inputs are not permitted",
+		"Invalid 'input[0].content': string too long. Expected a string with maximum length 10485760", "property 'tools.0.strict' is unsupported", "Unsupported value: 'temperature' does not support 0",
+	} {
+		if o, ok := mend.Learn(mend.Options{}, words); ok {
+			t.Errorf("%q teaches %+v", words, o)
+		}
 	}
 }

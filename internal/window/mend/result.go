@@ -50,12 +50,12 @@ func (m *mending) result(i, j int, p *wire.Part) {
 		if line == "" && len(p.Media) == 0 && !(m.rules.dialect.NoEmptyText && m.hasEmpty(p)) {
 			return
 		}
-		m.blocks(i, p, line)
+		m.blocks(i, j, p, line)
 	}
 }
 
 // blocks mends a result that is a list of blocks. line, unless "", becomes the first of them.
-func (m *mending) blocks(i int, p *wire.Part, line string) {
+func (m *mending) blocks(i, j int, p *wire.Part, line string) {
 	l := m.list(p.Content)
 	if line != "" && m.r.TakesText(p) {
 		l.first = wire.TextElement(m.r.Dialect, wire.RoleUser, line)
@@ -74,6 +74,10 @@ func (m *mending) blocks(i int, p *wire.Part, line string) {
 			}
 		}
 		if len(p.Media) > 0 {
+			if line := m.unwanted(i, j, at); line != "" {
+				l.replace(k, m.describe(i, p, &picture{block: at}, line))
+				continue
+			}
 			if pic, ok := m.picture(at); ok {
 				if with := m.mendPicture(i, p, &pic); with != nil {
 					l.replace(k, with)

@@ -69,7 +69,7 @@ func rulesOf(of wire.Dialect, o Options) rules {
 		noBlank:    d.NoBlankText || o.NoBlank,
 		marks:      d.Marks,
 	}
-	u.noEmpty = d.NoEmpty || claude || family == tokens.FamilyMistral || isKimi(o.Model)
+	u.noEmpty = d.NoEmpty || claude || family == tokens.FamilyMistral || isKimi(o.Model) || o.NoEmpty
 	u.noEmptyInput = !u.openai
 	if claude {
 		u.marks, u.nameBytes = claudeMarks, claudeName
@@ -159,64 +159,4 @@ func claudeVersion(model string) (major, minor int, ok bool) {
 		}
 	}
 	return major, minor, seen > 0
-}
-
-// learned are pieces of refusals, in lower case, and functions that set the options that they call for.
-var learned = []struct {
-	words string
-	learn func(o *Options, refusal string) bool
-}{
-	{"does not support assistant message prefill", noPrefill},
-	{"prefilling assistant messages is not supported", noPrefill},
-	{"conversation must end with a user message", noPrefill},
-	{"for serving but got assistant", noPrefill},
-	{"non-whitespace text", func(o *Options, _ string) bool { return !set(&o.NoBlank) }},
-	{"could not process image", decode},
-	{"does not represent a valid image", decode},
-	{"unable to process input image", decode},
-	{"provided image is not valid", decode},
-	{"too many images", images},
-	{"too much media", images},
-}
-
-// Learn returns the options with what a provider's refusal teaches, of a request that was made with them; false when it teaches nothing
-// new. The caller mends again and keeps the options for the conversation.
-func Learn(o Options, refusal string) (Options, bool) {
-	refusal = strings.ToLower(refusal)
-	for _, l := range learned {
-		if strings.Contains(refusal, l.words) && l.learn(&o, refusal) {
-			return o, true
-		}
-	}
-	return o, false
-}
-
-func noPrefill(o *Options, _ string) bool { return !set(&o.NoPrefill) }
-func decode(o *Options, _ string) bool    { return !set(&o.Decode) }
-
-// set sets a flag and returns its former value.
-func set(flag *bool) (was bool) {
-	was, *flag = *flag, true
-	return was
-}
-
-// images learns the number behind the first "> ", as in "too much media: 0 document pages + 101 images > 100"; without one, 100.
-func images(o *Options, refusal string) bool {
-	n := 0
-	if _, rest, ok := strings.Cut(refusal, "> "); ok {
-		for _, c := range []byte(rest) {
-			if c < '0' || c > '9' || n > 1<<16 {
-				break
-			}
-			n = n*10 + int(c-'0')
-		}
-	}
-	if n == 0 {
-		n = claudeImages
-	}
-	if o.MaxImages > 0 && o.MaxImages <= n {
-		return false
-	}
-	o.MaxImages = n
-	return true
 }

@@ -1,3 +1,12 @@
+// Package overflow recognises that a model provider refused a request because it is too long, in the words of every provider that was seen,
+// and reads the numbers in them; the proxy recovers by it. [Classify] takes a response, [Event] one event of a stream, [StopReason] the
+// reason for which an answer ended, and [SilentTruncation] tells from the usage that a server threw input away without a word.
+//
+// One table has a row for each form: provider, statuses, code and phrase, with {limit}, {actual} and {output} for numbers. Another holds
+// what looks alike and is something else, such as rate limits in tokens; those never match. The tests hold the literal bodies.
+//
+// All functions are pure. Of a body 64 KiB are read, and only members with the provider's words, never the echo of a request. Whether a
+// limit is plausible is for the one who learns it to say: a server once named 3.
 package overflow
 
 import (
@@ -45,6 +54,13 @@ func Classify(status int, contentType string, body []byte) (Overflow, bool) {
 // follows "data:"; the first 64 KiB are read.
 func Event(data []byte) (Overflow, bool) {
 	return classify(200, data)
+}
+
+// Busy reports whether an error says that a rate, a quota or the account's money is used up, so that no change of the request helps. The first
+// 64 KiB are read.
+func Busy(body []byte) bool {
+	w := refusal.Read(body, false)
+	return slices.ContainsFunc(others[:], func(o other) bool { return o.busy && o.matches(w) })
 }
 
 func classify(status int, body []byte) (Overflow, bool) {

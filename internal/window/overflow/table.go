@@ -1,5 +1,11 @@
 package overflow
 
+import (
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/window/refusal"
+)
+
 // The table of forms. Rows with more words come before those whose words they contain;
 // the general ones are last. Texts are as [refusal.Normal] leaves them.
 var table = [...]row{
@@ -276,4 +282,116 @@ var table = [...]row{
 		codes:   []string{"context_length_exceeded", "context_window_exceeded", "contextwindowexceedederror", "max_prompt_tokens_exceeded"},
 		phrases: []phrase{"context_length_exceeded", "contextwindowexceedederror"},
 	},
+}
+
+// A row is one form of refusal. It matches when the status is among its statuses and one
+// of its phrases is found in a text, or, when none is, when one of its codes is there:
+// the words carry the numbers, the code is the surer sign.
+type row struct {
+	form     string // "provider.what", the name in events and metrics
+	provider string
+	// codes are values of code, type or status in the error object, in lower case.
+	codes []string
+	// phrases are tried in order, so those with more numbers come first.
+	phrases []phrase
+	// servers is true where a 500 is used for it too; else 200 (inside), 400, 413 and 422.
+	servers bool
+	// limitMember and actualMember are numeric members of the error object, in lower case.
+	limitMember, actualMember string
+}
+
+func (r *row) match(status int, w refusal.Words) (Overflow, bool) {
+	if status == 500 && !r.servers {
+		return Overflow{}, false
+	}
+	n, found := r.words(w)
+	if !found && !slices.ContainsFunc(r.codes, func(code string) bool { return slices.Contains(w.Codes, code) }) {
+		return Overflow{}, false
+	}
+	if r.limitMember != "" {
+		if limit := w.Counts[r.limitMember]; limit > 0 {
+			n.limit = limit
+		}
+		if actual := w.Counts[r.actualMember]; actual > 0 {
+			n.actual = actual
+		}
+	}
+	o := Overflow{Form: r.form, Provider: r.provider, Limit: n.limit, Actual: n.actual, Output: n.output, AtLeast: n.least}
+	// One token of room is asked for, so that there is something to lower the output to.
+	o.LowerOutput = o.Output > 0 && o.Actual > 0 && o.Actual < o.Limit
+	return o, true
+}
+
+func (r *row) words(w refusal.Words) (numbers, bool) {
+	for _, p := range r.phrases {
+		for _, text := range w.Texts {
+			if n, ok := p.find(text); ok {
+				return n, true
+			}
+		}
+	}
+	return numbers{}, false
+}
+
+// An other is a refusal for another reason that sounds alike.
+type other struct {
+	what  string
+	codes []string
+	all   []phrase // every one of them is in one and the same text
+	busy  bool     // nothing in the request is at fault: the account has used up a rate, a quota or its money
+}
+
+func (o other) matches(w refusal.Words) bool {
+	if slices.ContainsFunc(o.codes, func(code string) bool { return slices.Contains(w.Codes, code) }) {
+		return true
+	}
+	return len(o.all) > 0 && slices.ContainsFunc(w.Texts, func(text string) bool {
+		return !slices.ContainsFunc(o.all, func(p phrase) bool { _, ok := p.find(text); return !ok })
+	})
+}
+
+// What sounds like a request that is too long and is something else. These are looked for
+// first: a request that only had to wait must not be cut, and a cut doesn't help where one
+// field is at fault.
+var others = [...]other{
+	{
+		what:  "rate limit in tokens: waiting helps, and clients wait (Groq sends it with 413)",
+		codes: []string{"rate_limit_exceeded", "rate_limit_error", "rate_limit_reached", "tokens_per_minute", "throttlingexception", "too_many_requests", "resource_exhausted"},
+		all:   []phrase{"tokens per min"},
+		busy:  true,
+	},
+	{what: "the same in a day", all: []phrase{"tokens per day"}, busy: true},
+	{what: "rate limit in other words", all: []phrase{"rate limit"}, busy: true},
+	{what: "Bedrock's throttling", all: []phrase{"too many tokens, please wait"}, busy: true},
+	{what: "too many requests", all: []phrase{"too many requests"}, busy: true},
+	{what: "a day's quota", all: []phrase{"too many tokens per day"}, busy: true},
+	{
+		what:  "quota or money",
+		codes: []string{"insufficient_quota", "quota_exceeded", "billing_error", "billing_hard_limit_reached"},
+		all:   []phrase{"credit balance is too low"},
+		busy:  true,
+	},
+	{what: "the plan does not include long contexts", all: []phrase{"long context beta is not yet available"}, busy: true},
+	{what: "the same, newer", all: []phrase{"extra usage is required for long context"}, busy: true},
+
+	{what: "OpenAI: max_tokens alone", all: []phrase{"this model supports at most {_} completion tokens"}},
+	{what: "Anthropic: max_tokens alone", all: []phrase{"max_tokens: {_} > {_}", "maximum allowed number of output tokens"}},
+	{what: "Bedrock: max_tokens alone", all: []phrase{"maximum tokens you requested exceed*the model limit of {_}"}},
+	{what: "Groq: max_tokens alone", all: []phrase{"max_tokens must be less than or equal to"}},
+	{what: "Groq: max_completion_tokens alone", all: []phrase{"max_completion_tokens must be less than or equal to"}},
+	{what: "vLLM and others: max_tokens below 1", all: []phrase{"max_tokens must be at least"}},
+	{what: "Gemini: maxOutputTokens alone", all: []phrase{"unable to submit request because it has a maxoutputtokens value of"}},
+	{what: "Anthropic: thinking budget", all: []phrase{"max_tokens must be greater than thinking.budget_tokens"}},
+
+	{what: "one string field", codes: []string{"string_above_max_length"}},
+	{what: "one list", codes: []string{"array_above_max_length"}},
+	{what: "one string field, in words", all: []phrase{"string too long. expected a string with maximum length"}},
+	{what: "one list, in words", all: []phrase{"array too long. expected an array with maximum length"}},
+	{what: "a name", all: []phrase{"string should have at most {_} characters"}},
+
+	{what: "image in bytes", all: []phrase{"image exceeds {_} mb maximum"}},
+	{what: "image in pixels", all: []phrase{"image dimensions exceed max allowed size"}},
+	{what: "images, their number", all: []phrase{"too many images"}},
+	{what: "pages of a PDF", all: []phrase{"maximum of {_} pdf pages"}},
+	{what: "one file", codes: []string{"image_too_large", "file_too_large"}},
 }

@@ -72,7 +72,7 @@ func (t *conversation) ask() {
 	if below == "" || t.p.counts.isSilent(name) {
 		return
 	}
-	key := sha256.Sum256(append([]byte(t.ledger+"\x00"), body...))
+	key := sha256.Sum256(append([]byte(t.Ledger+"\x00"), body...))
 	n, known := t.p.counts.get(key)
 	if !known {
 		var silent bool
@@ -84,14 +84,14 @@ func (t *conversation) ask() {
 		}
 		t.p.counts.put(key, n)
 	}
-	t.p.o.Usage.Report(t.ledger, t.tally, n)
-	t.in, t.how = tokens.Exactly(n), tokens.CountedProvider
+	t.p.o.Usage.Report(t.Ledger, t.Tally, n)
+	t.In, t.How = tokens.Exactly(n), tokens.CountedProvider
 }
 
 // cleared reports whether the request asks the provider to clear old results itself, and only our estimate is known: it counts those
 // results too and may be far over the provider's count.
 func (t *conversation) cleared() bool {
-	return !t.request.Clears.IsZero() && t.how == tokens.CountedEstimate
+	return !t.request.Clears.IsZero() && t.How == tokens.CountedEstimate
 }
 
 // countRequest returns the path below the upstream and the body of a request that asks the provider to count this one; "" and nil when it

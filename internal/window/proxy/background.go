@@ -30,7 +30,7 @@ func (m budgeted) Give(n int64)      { m.b.sem.Release(n) }
 // the window fills, and no such summary is there yet. It does not wait, and reports whether it started one. The request's body is still
 // held.
 func (t *conversation) startSummary() bool {
-	if t.request == nil || len(t.chain) == 0 || t.in.Best < int(askAhead*float64(t.lines().TriggerTokens())) || t.p.summaries.Running(t.key()) {
+	if t.request == nil || len(t.chain) == 0 || t.In.Best < int(askAhead*float64(t.TriggerTokens())) || t.p.summaries.Running(t.key()) {
 		return false
 	}
 	if r, ready := t.p.summaries.Ready(t.key()); ready {
@@ -43,19 +43,19 @@ func (t *conversation) startSummary() bool {
 	if !ok {
 		return false
 	}
-	job.Key, job.Covers, job.Client, job.Sent = t.key(), len(t.chain), t.chain[len(t.chain)-1], t.tally.Chain[len(t.tally.Chain)-1]
+	job.Key, job.Covers, job.Client, job.Sent = t.key(), len(t.chain), t.chain[len(t.chain)-1], t.Tally.Chain[len(t.Tally.Chain)-1]
 	return t.p.summaries.Start(job)
 }
 
 // summaryJob returns the job that summarises the conversation in the background; ok is false if no summary is wanted or possible.
 func (t *conversation) summaryJob() (background.Job, bool) {
-	if rule, ok := t.nativeRule(); ok && !t.p.summaries.Refused(t.ledger) {
+	if rule, ok := t.nativeRule(); ok && !t.p.summaries.Refused(t.Ledger) {
 		return t.nativeJob(rule)
 	}
 	if !t.asksModel() {
 		return background.Job{}, false
 	}
-	a, ok := t.p.o.Compactor.Assign(t.view, summaryTokens)
+	a, ok := t.p.o.Compactor.Assign(t.View, summaryTokens)
 	if !ok {
 		return background.Job{}, false
 	}
@@ -102,7 +102,7 @@ func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 	// The job outlives the request, whose body is given back: nothing of it is kept but copies.
 	p, event := t.p, journal.WindowSummary{By: "provider", Upstream: rt.up.Name, Model: clip(t.model, 128), Conversation: t.name, Messages: len(t.chain)}
 	return background.Job{
-		Whom: t.ledger, Size: int64(len(call.Body)) + native.MaxAnswer,
+		Whom: t.Ledger, Size: int64(len(call.Body)) + native.MaxAnswer,
 		Ask: func(ctx context.Context) (background.Answer, error) {
 			req := req.WithContext(ctx)
 			if err := p.sign(req, &rt, call.Body); err != nil {
@@ -153,23 +153,23 @@ func (t *conversation) useNative(goal compact.Goal) (compact.Result, bool) {
 	if !ok || len(r.Messages) == 0 {
 		return compact.Result{}, false
 	}
-	n := t.view.Frozen(r.Covers)
-	d := t.view.Request.Draft()
+	n := t.View.Frozen(r.Covers)
+	d := t.View.Request.Draft()
 	d.ReplaceMessages(0, n, r.Messages...)
 	next, err := d.Build()
 	t.p.summaries.Take(t.key())
 	if err != nil || len(next.Body) >= len(t.request.Body) {
 		return compact.Result{}, false
 	}
-	before := max(t.in.Best, 1)
-	after := t.p.o.Counter.Tally(next, t.family).Total.Best * before / max(t.tally.Total.Best, 1)
+	before := max(t.In.Best, 1)
+	after := t.p.o.Counter.Tally(next, t.Family).Total.Best * before / max(t.Tally.Total.Best, 1)
 	if after > goal.Trigger {
 		return compact.Result{}, false
 	}
-	res := t.view.Cut(next).Result(before, after)
+	res := t.View.Cut(next).Result(before, after)
 	res.Rungs, res.Messages, res.CutBytes = []string{compact.RungProvider}, n, int64(len(t.request.Body)-len(next.Body))
 	for i := range n {
-		res.Cut = append(append(res.Cut, t.view.Request.Raw(t.view.Request.Messages[i].Span)...), '\n')
+		res.Cut = append(append(res.Cut, t.View.Request.Raw(t.View.Request.Messages[i].Span)...), '\n')
 	}
 	return res, true
 }
@@ -179,7 +179,7 @@ var errNoAnswer = errors.New("the provider gave no answer")
 
 // nativeRule returns the rule by which the provider compacts the conversation; false if it has none, or that is not wanted.
 func (t *conversation) nativeRule() (native.Rule, bool) {
-	if t.p.o.Mode != Enforce || t.p.o.NoPreflight || t.received.Bypass.Room() != wire.RoomAtTrigger || len(t.chain) == 0 || !t.enforced() {
+	if t.p.o.Mode != Enforce || t.p.o.NoPreflight || t.received.Bypass.Room() != wire.RoomAtTrigger || len(t.chain) == 0 || !t.Enforced() {
 		return native.Rule{}, false
 	}
 	rule, ok := native.RuleFor(string(t.rt.up.Provider), t.rt.dialect, t.model)
@@ -210,8 +210,8 @@ func (t *conversation) summaryReady() (background.Result, bool) {
 	if !ok || r.Covers > len(t.chain) || t.chain[r.Covers-1] != r.Client {
 		return background.Result{}, false
 	}
-	n := t.view.Frozen(r.Covers)
-	if n <= 0 || n > len(t.tally.Chain) || t.tally.Chain[n-1] != r.Sent {
+	n := t.View.Frozen(r.Covers)
+	if n <= 0 || n > len(t.Tally.Chain) || t.Tally.Chain[n-1] != r.Sent {
 		return background.Result{}, false
 	}
 	return r, true

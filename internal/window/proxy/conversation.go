@@ -13,7 +13,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/loops"
 	"github.com/plimsoll/plimsoll/internal/window/topic"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -24,19 +23,17 @@ import (
 // provider, it is again as the client sent it.
 type conversation struct {
 	*modelRequest
+	fit.Pass // of the client's request and what was decided about it
 
-	family tokens.Family
-	who    string // upstream and credential, only ever hashed
-	scope  checkpoint.Scope
-	log    checkpoint.Scope // of what is stored: scope, or with a Recaller one for RecallFor too, so that no project gets what was recalled for another
-	logOf  string           // what log is made of
-	ledger string           // scope, upstream and model in one
-	name   string           // names the conversation
-	noted  noted
-	chain  []tokens.Digest // chain[i] is the digest of the client's messages 0..i
+	who   string // upstream and credential, only ever hashed
+	scope checkpoint.Scope
+	log   checkpoint.Scope // of what is stored: scope, or with a Recaller one for RecallFor too, so that no project gets what was recalled for another
+	logOf string           // what log is made of
+	name  string           // names the conversation
+	noted noted
+	chain []tokens.Digest // chain[i] is the digest of the client's messages 0..i
 
-	view    *compact.View // of the client's request and what was decided about it
-	request *wire.Request // what view became: it is sent
+	request *wire.Request // what the view became: it is sent
 	content []byte        // request's body, packed as the client packed it
 	packed  *wire.Request // the edited request that content was made of
 	edited  bool
@@ -52,13 +49,6 @@ type conversation struct {
 	rehead     bool   // system prompt or tools differ from the last request's, and the provider binds reasoning to them
 	fresh      bool   // a decision about this request was made now
 
-	tally  tokens.Tally    // of request
-	in     tokens.Estimate // input of request, in the provider's tokens
-	how    tokens.Counted
-	window models.Window // in force
-	whole  models.Window // window before the breaker lowered it
-	strict bool
-
 	result    *compact.Result // of the newest compaction, until it is kept
 	speaker   *client.Speaker
 	cutKept   []int // the client's messages that the Keeper was given as cut
@@ -67,8 +57,7 @@ type conversation struct {
 	idle     time.Duration // for which the conversation was quiet before; 0 where that is not known
 	standing topic.Sign    // of the topic boundary that the request stands at
 
-	names  *tokens.Names // of the messages that came, until they are counted
-	silent bool          // the server cuts input that is too long without an error
+	names *tokens.Names // of the messages that came, until they are counted
 
 	thread     *thread    // nil where nothing is shared with replicas
 	generation int        // of the cut that was put in
@@ -76,6 +65,15 @@ type conversation struct {
 	loop       loops.Loop // that the newest messages close; of no Kind where they close none
 	repairs    []repair.Action
 	actions    []string
+}
+
+// newConversation returns a model request as the conversation that it is one of.
+func newConversation(m *modelRequest) *conversation {
+	o := &m.p.o
+	return &conversation{modelRequest: m, content: m.body.bytes, Pass: fit.Pass{Model: fit.Model{
+		Provider: string(m.rt.up.Provider), Upstream: m.upstream, Name: m.model, Betas: m.betas, Family: tokens.FamilyOf(string(m.rt.up.Provider), m.model),
+		Counter: o.Counter, Usage: o.Usage, Windows: o.Resolver, Breaker: o.Breaker,
+	}}}
 }
 
 // key returns the conversation's key in the tables of the Proxy: the scope of its log and its name.
@@ -118,10 +116,10 @@ func (t *conversation) prepare() error {
 	}
 	t.p.event(journal.WindowRequest{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Conversation: t.name,
-		Messages: len(t.request.Messages), Tokens: int64(t.in.Best), Low: int64(t.in.Low), High: int64(t.in.High), Counted: string(t.how),
-		LimitTokens: int64(t.window.Context), LimitSource: t.window.Source,
+		Messages: len(t.request.Messages), Tokens: int64(t.In.Best), Low: int64(t.In.Low), High: int64(t.In.High), Counted: string(t.How),
+		LimitTokens: int64(t.Window.Context), LimitSource: t.Window.Source,
 		ReceivedBytes: int64(len(t.body.bytes)), ForwardedBytes: int64(len(t.content)),
-		Replayed: t.view.Replayed(), Overhead: time.Since(t.readAt),
+		Replayed: t.View.Replayed(), Overhead: time.Since(t.readAt),
 	})
 	return nil
 }
@@ -135,30 +133,25 @@ func (t *conversation) identify() {
 		t.logOf = "recall\x00" + t.p.o.RecallFor + "\x00" + t.who
 		t.log = t.p.scope(t.logOf)
 	}
-	t.ledger = t.scope.String() + t.upstream + "\x00" + t.model
-	t.family = tokens.FamilyOf(string(t.rt.up.Provider), t.model)
-	t.silent = models.CutsSilently(t.upstream, t.model)
-	state, changes := t.p.o.Breaker.State(t.upstream, t.model)
-	t.breaker(changes)
-	t.whole, t.strict = t.p.o.Resolver.Window(t.upstream, t.model, t.betas), state.Strict
-	t.window = t.whole
-	if state.Factor < 1 {
-		t.window.Context = int(float64(t.window.Context) * state.Factor)
-		t.window.Input = int(float64(t.window.Input) * state.Factor)
-		t.window.Source = "breaker"
+	t.Ledger = t.scope.String() + t.upstream + "\x00" + t.model
+	t.breaker(t.Limit())
+	t.Trigger, t.Target = t.p.o.Trigger, t.p.o.Target
+	if t.p.ownLine && t.compactsItself() {
+		t.Trigger, t.Late = OwnTrigger, true
 	}
+	t.Reserve(t.received.MaxOutput, t.p.o.Reserve)
 	note, same := t.received.Before()
 	before, ok := note.(*noted)
 	if !ok {
 		before, same = &noted{}, 0
 	}
-	t.names = t.p.o.Counter.NameAfter(t.received, t.family, &before.tally, same)
+	t.names = t.p.o.Counter.NameAfter(t.received, t.Family, &before.tally, same)
 	t.chain = t.names.Chain()
-	if t.noted.task, t.noted.name = before.task, before.name; before.task >= same || before.tally.Family != t.family {
+	if t.noted.task, t.noted.name = before.task, before.name; before.task >= same || before.tally.Family != t.Family {
 		t.noted.name, t.noted.task = compact.Conversation(t.received, t.chain)
 	}
 	t.name = t.noted.name
-	t.noted.tally = tokens.Tally{Family: t.family, Chain: t.chain}
+	t.noted.tally = tokens.Tally{Family: t.Family, Chain: t.chain}
 }
 
 // noted is the note of a request for the next one of its conversation, see [wire.Request.Note].
@@ -184,11 +177,9 @@ func (t *conversation) replay() error {
 		}
 		log = checkpoint.Log(t.p.o.Store, t.log, t.chain, untouched)
 	}
-	view, err := compact.Replay(t.received, log...)
-	if err != nil { // a log that does not fit its own chain is damaged: go on without
-		if view, err = compact.Replay(t.received); err != nil {
-			return err
-		}
+	view, err := fit.Replay(t.received, log...)
+	if err != nil {
+		return err
 	}
 	t.use(view, view.Request)
 	t.generation = view.Generation()
@@ -204,7 +195,7 @@ func (t *conversation) replay() error {
 	t.frozen = view.Frozen(t.sentBefore)
 	if known > 0 && t.p.o.Mode == Enforce {
 		n := int(before.messages)
-		t.lost = n > len(t.tally.Chain) || t.tally.Chain[n-1] != before.digest
+		t.lost = n > len(t.Tally.Chain) || t.Tally.Chain[n-1] != before.digest
 		if t.lost && t.refetch() {
 			return t.replay()
 		} else if t.lost {
@@ -225,7 +216,7 @@ func (t *conversation) replay() error {
 // reasoning, which is bound to them too. Before the first refusal they may change: tools that are loaded on demand do not count, and only
 // the provider knows which those are. Nor does it count where the client writes a checksum into them: that is another in each request.
 func (t *conversation) changedHead() bool {
-	if t.before.head == t.tally.HeadDigest || summedUp(t.received) || !t.boundReasoning() {
+	if t.before.head == t.Tally.HeadDigest || summedUp(t.received) || !t.boundReasoning() {
 		return false
 	}
 	_, refused := t.p.refusing.Get(t.key())
@@ -234,55 +225,35 @@ func (t *conversation) changedHead() bool {
 
 // use makes request, which was built from view, the request to send.
 func (t *conversation) use(view *compact.View, request *wire.Request) {
-	if view != t.view {
+	if view != t.View {
 		t.replayed = replayed{}
 	}
-	t.view, t.request = view, request
+	t.View, t.request = view, request
 	t.edited = request != t.received
 	if t.edited {
 		t.body.pooled = false // stored patches may share the body's memory
 	}
 }
 
-// measure sets in and how from the tally of the request to send and from what the provider counted before.
-func (t *conversation) measure() {
-	in := t.p.o.Usage.Input(t.ledger, t.tally)
-	t.in, t.how = in.Estimate, in.Counted
-}
-
-// recount tallies and measures the request to send. Where only an estimate is known, the earlier measure is scaled by the change of the
-// tally: an exact count is not lost to a wide band.
+// recount tallies and measures the request to send.
 func (t *conversation) recount() {
-	before, total := t.in, t.tally.Total.Best
 	if t.request == t.received && t.names != nil {
-		t.tally = t.names.TallyBelow(t.nearest())
-		t.noted.tally = t.tally
+		t.noted.tally = t.names.TallyBelow(t.nearest())
+		t.Recount(t.noted.tally)
 	} else {
-		t.tally = t.p.o.Counter.TallyBelow(t.request, t.family, t.nearest())
+		t.Recount(t.Counter.TallyBelow(t.request, t.Family, t.nearest()))
 	}
 	t.names.Done()
 	t.names = nil
-	t.measure()
-	if t.how == tokens.CountedEstimate && total > 0 {
-		part := float64(t.tally.Total.Best) / float64(total)
-		scaled := func(n int) int { return int(float64(n)*part + 0.5) }
-		t.in = tokens.Estimate{Low: scaled(before.Low), Best: scaled(before.Best), High: scaled(before.High)}
-	}
 }
 
 // nearest returns the number of tokens at which the proxy would act: a request that is surely below it needs no exact count. It is 0
 // where the window is unknown or only assumed; then all is counted.
 func (t *conversation) nearest() int {
-	l := t.lines()
-	if l.Room <= 0 || !t.enforced() {
+	if t.Room <= 0 || !t.Enforced() {
 		return 0
 	}
-	return l.TriggerTokens()
-}
-
-// room returns the tokens of input that fit beside the reserve, 0 if none do.
-func (t *conversation) room() int {
-	return t.window.ForInput(fit.Reserve(t.received.MaxOutput, t.p.o.Reserve, t.window))
+	return t.TriggerTokens()
 }
 
 // pack sets content, the bytes to send. After an edit they are validated against what came: if the edit broke a rule, what came is sent and
@@ -301,12 +272,12 @@ func (t *conversation) pack() error {
 		body = withoutChecksum(t.request)
 	}
 	replay := t.replayed
-	if t.fresh || t.request != t.view.Request {
+	if t.fresh || t.request != t.View.Request {
 		replay = replayed{} // something else was done too
 	}
 	if _, known := t.p.approved.Get(replay); !known || replay == (replayed{}) {
 		before, after := t.received.Body, body
-		if at, ok := t.view.Replaced(); ok && len(at) == len(t.view.Recalled) && t.request == t.view.Request {
+		if at, ok := t.View.Replaced(); ok && len(at) == len(t.View.Recalled) && t.request == t.View.Request {
 			// Nothing but words behind prompts, and each such message keeps the rules by itself: the rest is as it came.
 			before, after = t.received.Excerpt(at), t.request.Excerpt(at)
 		}

@@ -28,7 +28,7 @@ const (
 // are mended, results are held to the user's bound, a loop is told behind the newest result, the newest prompt gets what is recalled. Each decision is stored. What was sent before
 // stays as it was; if it cannot, because the log is gone or a repair needs it, the decisions are stored as a cut.
 func (t *conversation) decide() {
-	d := decision{conversation: t, next: t.view.Request}
+	d := decision{conversation: t, next: t.View.Request}
 	switch {
 	case t.lost:
 		d.cut(causeLog)
@@ -45,11 +45,11 @@ func (t *conversation) decide() {
 	d.hint()
 	next, at, text := t.recall(d.next)
 	d.next = next
-	if d.next == t.view.Request {
+	if d.next == t.View.Request {
 		return
 	}
 	for !d.cuts {
-		view, patches, err := t.view.Amend(d.next, t.sentBefore, t.frozen)
+		view, patches, err := t.View.Amend(d.next, t.sentBefore, t.frozen)
 		if err == nil {
 			d.freeze(view, patches, at, text)
 			return
@@ -106,7 +106,7 @@ func (d *decision) repair() {
 	if d.p.o.NoRepair {
 		return
 	}
-	o := repair.Options{Frozen: d.kept()}
+	o := repair.Options{Frozen: d.kept(), MaxID: d.mendOptions().MaxID}
 	if d.rt.up.Provider == Bedrock {
 		o.MaxID = repair.BedrockMaxID
 	}
@@ -196,7 +196,7 @@ func (d *decision) bound() {
 	if next == d.next {
 		return
 	}
-	before, after := d.p.o.Counter.Tally(d.next, d.family).Total.Best, d.p.o.Counter.Tally(next, d.family).Total.Best
+	before, after := d.p.o.Counter.Tally(d.next, d.Family).Total.Best, d.p.o.Counter.Tally(next, d.Family).Total.Best
 	d.actions = append(d.actions, "compacted:"+compact.RungCut)
 	d.p.event(journal.WindowCompacted{
 		Upstream: d.rt.up.Name, Model: d.model, Request: d.rt.request, Conversation: d.name, Reason: reasonSize, Rungs: []string{compact.RungCut},
@@ -241,7 +241,7 @@ func (d *decision) freeze(view *compact.View, patches []compact.Patch, at int, t
 
 // keepCut stores decisions that change what was sent before, as one cut. text is what was recalled, "" for nothing.
 func (d *decision) keepCut(text string) {
-	view := d.view.Cut(d.next)
+	view := d.View.Cut(d.next)
 	if text != "" {
 		view.Recalled = append(view.Recalled[:len(view.Recalled):len(view.Recalled)], text)
 	}
@@ -273,7 +273,7 @@ const maxBound = 256
 // boundReasoning reports whether the model's reasoning becomes invalid when messages before it change: by the table of rules, or because
 // the provider has said so.
 func (t *conversation) boundReasoning() bool {
-	if reasoning.RuleFor(string(t.rt.up.Provider), t.model).Binding == reasoning.Prefix {
+	if t.BindsReasoning() {
 		return true
 	}
 	_, said := t.p.bound.Get(t.upstream + "\x00" + t.model)

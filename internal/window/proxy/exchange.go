@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/spend"
+	"github.com/plimsoll/plimsoll/internal/window/mend"
 	"github.com/plimsoll/plimsoll/internal/window/overflow"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -30,12 +30,13 @@ const maxTries = 4
 type exchange struct {
 	*conversation
 
-	firstSize   int    // tokens of the request that was refused first, by our count
-	refusedSize int    // the same of the one refused last
-	unnamed     bool   // that refusal named no limit
-	unbound     bool   // reasoning was taken out after a refusal
-	mended      bool   // contents were mended after a refusal
-	form        string // form of the last refusal, as package overflow names it
+	firstSize   int           // tokens of the request that was refused first, by our count
+	refusedSize int           // the same of the one refused last
+	unnamed     bool          // that refusal named no limit
+	unbinds     int           // how often reasoning was taken out after a refusal
+	mends       int           // how often contents were mended after one
+	lesson      *mend.Options // what the last of those refusals has taught; nil if there was none
+	form        string        // form of the last refusal, as package overflow names it
 	queued      queued
 
 	held *spend.Hold // nil where nothing bounds what is spent
@@ -74,13 +75,17 @@ func (t *exchange) run(w http.ResponseWriter) {
 			a.close()
 			try--
 			continue
-		} else if try > 1 || t.unbound || t.mended {
+		}
+		if a.accepts() {
 			if try > 1 {
 				t.overflowed(t.form, 0, try-1, "recovered")
 			}
-			t.recovered()
-		}
-		if a.res.StatusCode == http.StatusOK {
+			if try > 1 || t.unbinds > 0 || t.mends > 0 {
+				t.recovered()
+			}
+			if t.lesson != nil {
+				t.p.lessons.Put(t.key(), t.lesson.Lasting())
+			}
 			t.taken(nil)
 			t.share(0)
 			t.startSummary()
@@ -95,10 +100,10 @@ func (t *exchange) expected() (input, asked int) {
 	if t.received != nil {
 		asked = t.received.MaxOutput
 	}
-	if t.in.Best == 0 {
+	if t.In.Best == 0 {
 		return len(t.content) / bytesPerToken, asked
 	}
-	return t.in.Best, asked
+	return t.In.Best, asked
 }
 
 // try sends the request as it is now and reads the answer until it is known whether that is a refusal. The error is that there was no
@@ -208,11 +213,11 @@ func (t *exchange) skims(kind string) bool {
 
 // headers adds the Plimsoll headers to those of the answer, each only where there is something to say.
 func (t *exchange) headers(h http.Header) {
-	if t.in.Best > 0 {
-		h[TokensHeader] = []string{strconv.Itoa(t.in.Best)}
+	if t.In.Best > 0 {
+		h[TokensHeader] = []string{strconv.Itoa(t.In.Best)}
 	}
-	if t.window.Context > 0 {
-		h[LimitHeader] = []string{strconv.Itoa(t.window.Context)}
+	if t.Window.Context > 0 {
+		h[LimitHeader] = []string{strconv.Itoa(t.Window.Context)}
 	}
 	if len(t.actions) > 0 {
 		h[ActionsHeader] = []string{strings.Join(t.actions, ", ")}
@@ -226,7 +231,7 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 		FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how, Server: t.rt.up.server(),
 	}
 	if !t.keptElsewhere() {
-		ev.Estimated = int64(t.in.Best)
+		ev.Estimated = int64(t.In.Best)
 	}
 	if r := a.reader; r != nil && a.res.StatusCode == http.StatusOK {
 		ev.TokensIn, ev.TokensOut, ev.CacheRead = int64(r.Usage.Input), int64(r.Usage.Output), int64(r.Usage.CacheRead)
@@ -266,7 +271,7 @@ func (t *exchange) learnLate(r *wire.Answer) {
 		return
 	}
 	limit := 0
-	if o.Limit > 0 && t.learnLimit(o.Limit) {
+	if o.Limit > 0 && t.Refused(o.Limit) {
 		limit = o.Limit
 	} else if o.Limit == 0 && r.Usage.Input > 0 {
 		// The window was full with what went in and what came out.
@@ -277,11 +282,6 @@ func (t *exchange) learnLate(r *wire.Answer) {
 	}
 	t.breaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
 	t.overflowed(o.Form, limit, 1, "learned")
-}
-
-func (t *exchange) learnLimit(limit int) bool {
-	ok, _ := t.p.o.Resolver.Learn(t.upstream, t.model, t.betas, limit, true)
-	return ok
 }
 
 // keptElsewhere reports whether the provider read more than the request holds, because it keeps a part of the conversation itself. Its
@@ -295,20 +295,16 @@ func (t *exchange) learnUsage(input int) {
 	if t.request == nil || t.keptElsewhere() {
 		return
 	}
-	x := t.p.o.Resolver
-	if models.MayTruncate(t.upstream, t.model) && overflow.SilentTruncation(t.in.Low, input) {
-		// The server threw away what did not fit and said nothing: what it read is its window.
-		if ok, _ := x.Learn(t.upstream, t.model, t.betas, input, false); ok {
+	if silent, learned := t.Counted(input); silent {
+		if learned {
 			t.overflowed("silent_truncation", input, 1, "learned")
 		}
 		return
 	}
-	t.p.o.Usage.Report(t.ledger, t.tally, input)
-	x.Accepted(t.upstream, t.model, t.betas, input)
-	if t.firstSize > 0 && t.unnamed && t.in.Best > 0 {
+	if t.firstSize > 0 && t.unnamed && t.In.Best > 0 {
 		// Between what was refused last and what went through lies the limit.
-		refused := float64(t.refusedSize) * float64(input) / float64(t.in.Best)
-		x.Learn(t.upstream, t.model, t.betas, (input+int(refused))/2, false)
+		refused := float64(t.refusedSize) * float64(input) / float64(t.In.Best)
+		t.Windows.Learn(t.upstream, t.model, t.betas, (input+int(refused))/2, false)
 	}
 }
 

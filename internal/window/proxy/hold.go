@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,8 +41,35 @@ type answer struct {
 	// refusal names the reasoning that the provider refused, when thoughts is true.
 	refusal  reasoning.Refusal
 	thoughts bool
-	// failure is the text of a refusal for some other reason.
+	// failure is the text of a refusal for some other reason; it may be for what the request contains.
 	failure []byte
+}
+
+// refusals are the statuses with which providers refuse what a request contains: 404 and 403 where a model takes no images or a file is gone.
+var refusals = []int{
+	http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError,
+}
+
+// accepts reports whether the provider took the request, as far as the beginning of its answer tells.
+func (a *answer) accepts() bool {
+	return a.res.StatusCode == http.StatusOK && !a.refused && !a.thoughts && len(a.failure) == 0
+}
+
+// mayBeContents reports whether the failure is one that a provider gives to contents which it does not accept, where no words of it are known:
+// a status for wrong requests, or an event in a stream that says as much. Servers of open models have 500 for arguments that are no JSON
+// (llama.cpp#25510).
+func (a *answer) mayBeContents() bool {
+	text := bytes.ToLower(a.failure)
+	has := func(word string) bool { return bytes.Contains(text, []byte(word)) }
+	switch a.res.StatusCode {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
+		return true
+	case http.StatusOK:
+		return has("invalid") || has("validation") || has(`"code":400`) || has("bad request")
+	case http.StatusInternalServerError:
+		return has("parse") && (has("argument") || has("template") || has("json"))
+	}
+	return false
 }
 
 // A readResult is the result of one read of a body.
@@ -157,7 +185,7 @@ func (a *answer) look(d wire.Dialect) {
 		text := unpacked(encoding, a.held)
 		kind := a.res.Header.Get("Content-Type")
 		if a.over, a.refused = overflow.Classify(a.res.StatusCode, kind, text); !a.refused {
-			if a.refusal, a.thoughts = reasoning.Refused(a.res.StatusCode, kind, text); !a.thoughts && (a.res.StatusCode == http.StatusBadRequest || a.res.StatusCode == http.StatusUnprocessableEntity) {
+			if a.refusal, a.thoughts = reasoning.Refused(a.res.StatusCode, kind, text); !a.thoughts && slices.Contains(refusals, a.res.StatusCode) && !overflow.Busy(text) {
 				a.failure = text
 			}
 		}
@@ -168,7 +196,9 @@ func (a *answer) look(d wire.Dialect) {
 	}
 	if !a.reader.Begun && len(a.reader.ErrorBody) > 0 {
 		if a.over, a.refused = overflow.Event(a.reader.ErrorBody); !a.refused {
-			a.refusal, a.thoughts = reasoning.Event(a.reader.ErrorBody)
+			if a.refusal, a.thoughts = reasoning.Event(a.reader.ErrorBody); !a.thoughts && !overflow.Busy(a.reader.ErrorBody) {
+				a.failure = a.reader.ErrorBody
+			}
 		}
 	}
 	// Some providers end an answer without content with a stop reason that says so.

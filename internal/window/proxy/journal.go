@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -75,4 +76,28 @@ func (t *conversation) changed(changes []wire.Change) {
 // overflowed journals a refusal for length: its form, the limit it named or 0, the number of the try, and what was done about it.
 func (t *conversation) overflowed(form string, limit, try int, action string) {
 	t.p.event(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
+}
+
+// maxApproved bounds how many replays are remembered that broke no rule, by half. A conversation that goes on gets the
+// same messages put in at the same place with every turn, and holding all of it to the
+// rules costs more than all else that is done with it.
+const maxApproved = 2048
+
+// A replayed identifies the log that was put into a conversation, with the first message behind what it covers. The zero value stands for
+// any other edit, which is never approved for later.
+type replayed struct {
+	chain      tokens.Digest // of the messages it covers and the one that follows
+	generation int
+	patches    int
+	bytes      int
+}
+
+func nameReplay(v *compact.View, chain []tokens.Digest) replayed {
+	r := replayed{chain: chain[min(v.Covers(), len(chain)-1)], generation: v.Generation(), patches: len(v.Patches)}
+	for _, p := range v.Patches {
+		for _, raw := range p.With {
+			r.bytes += len(raw)
+		}
+	}
+	return r
 }

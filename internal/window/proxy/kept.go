@@ -2,9 +2,12 @@ package proxy
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 // adopt uses a newer cut that another request stored while this one waited, if there is one. It returns true if that brings the request
@@ -21,7 +24,7 @@ func (t *conversation) adopt(goal compact.Goal) bool {
 	t.generation = c.Generation
 	t.use(view, view.Request)
 	t.recount()
-	if t.in.High > goal.Trigger {
+	if t.In.High > goal.Trigger {
 		return false
 	}
 	t.actions = append(t.actions, "replayed")
@@ -61,7 +64,7 @@ func (t *conversation) recovered() {
 	if t.result == nil {
 		return
 	}
-	if c := compact.Checkpoint(t.view, t.result, t.chain); c != nil {
+	if c := compact.Checkpoint(t.View, t.result, t.chain); c != nil {
 		ctx := context.WithoutCancel(t.r.Context())
 		if unlock, err := t.p.o.Store.Lock(ctx, t.scope, t.name); err == nil {
 			sent := t.request
@@ -69,5 +72,141 @@ func (t *conversation) recovered() {
 			t.request = sent // it is on its way already
 			unlock()
 		}
+	}
+}
+
+// publish shares the conversation's log, and reports whether another replica has decided about the same messages first: its decisions then
+// are in the Store. What could not be shared is shared with a later request. taken is a cut that the provider took when it had refused what was
+// decided before, or nil.
+func (t *conversation) publish(taken *checkpoint.Checkpoint) (other bool) {
+	th := t.thread
+	if th == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.r.Context()), replicaWait)
+	defer cancel()
+	known, _ := t.p.threads.Get(th.log)
+	known.behind = true
+	defer func() { t.p.threads.Put(th.log, known) }()
+	revision := known.revision
+	for try := range sharedTries {
+		var theirs []*checkpoint.Checkpoint
+		if try == 0 && revision > 0 && revision == th.at {
+			theirs = th.theirs
+		} else if revision > 0 {
+			var value []byte
+			var err error
+			if value, revision, err = t.p.o.Replicas.Get(ctx, th.log); err != nil {
+				return other
+			}
+			theirs, _ = checkpoint.Unpack(value) // one that cannot be read is replaced
+			other = t.p.o.Store.Adopt(t.log, theirs, taken) || other
+		}
+		mine := checkpoint.Log(t.p.o.Store, t.log, t.chain, 0)
+		list, left := t.joined(theirs, mine)
+		value, cut := checkpoint.Pack(list, maxShared)
+		if left += cut; left > 0 {
+			t.p.event(journal.WindowStore{Evicted: left, Reason: "fleet"})
+		}
+		if len(value) == 0 && revision == 0 {
+			known = knownLog{}
+			return other
+		}
+		next, err := t.p.o.Replicas.Put(ctx, th.log, value, revision)
+		if err != nil {
+			return other
+		}
+		if next > 0 {
+			known = knownLog{revision: next, at: t.p.now()}
+			th.theirs, th.at = list, next
+			return other
+		}
+		revision = 1 // there is one
+	}
+	return other
+}
+
+// maxOthers bounds the checkpoints of other branches of a conversation that a shared log keeps.
+const maxOthers = 64
+
+// joined returns a log to share: mine, the log of this request, behind what theirs has of other branches, and how many of those were left out.
+// The cut stands last: it is kept longest.
+func (t *conversation) joined(theirs, mine []*checkpoint.Checkpoint) (list []*checkpoint.Checkpoint, left int) {
+	packed := map[checkpoint.Digest]*checkpoint.Checkpoint{}
+	for _, c := range theirs {
+		if c.Covers > len(t.chain) || checkpoint.Digest(t.chain[c.Covers-1]) != c.Chain {
+			list = append(list, c)
+		} else if c.Generation == 0 {
+			packed[c.Chain] = c
+		}
+	}
+	if left = max(0, len(list)-maxOthers); left > 0 {
+		list = list[left:]
+	}
+	if len(mine) > 0 && mine[0].Generation > 0 {
+		mine = append(slices.Clone(mine[1:]), mine[0])
+	}
+	for _, c := range mine {
+		if have := packed[c.Chain]; have != nil && c.Generation == 0 { // they are the same by now, and this one is packed
+			c = have
+		}
+		list = append(list, c)
+	}
+	return list, left
+}
+
+// decided replaces view, what was decided about the request, by what another replica decided first, if one did.
+func (t *conversation) decided(view *compact.View) *compact.View {
+	if !t.publish(nil) {
+		return view
+	}
+	if theirs, err := compact.Replay(t.received, checkpoint.Log(t.p.o.Store, t.log, t.chain, 0)...); err == nil {
+		return theirs
+	}
+	return view
+}
+
+// share tells the other replicas how the request was sent, before the client has its answer, and once more when the provider has counted it.
+// input is the number that it counted, 0 before.
+func (t *conversation) share(input int) {
+	th := t.thread
+	if th == nil {
+		return
+	}
+	client := t.chain[len(t.chain)-1]
+	s, ok := t.p.sent.Get(prefixOf{t.log, client})
+	if !ok {
+		return
+	}
+	known, _ := t.p.threads.Get(th.log)
+	if known.behind || known.revision > 0 && t.p.now().Sub(known.at) > renewAfter {
+		t.publish(nil)
+		known, _ = t.p.threads.Get(th.log)
+	}
+	mine := report{
+		Client: client, Clients: len(t.chain), Sent: s.digest, Head: s.head, Messages: s.messages, Edited: s.edited, At: s.at, Tokens: s.tokens, Cached: s.cached,
+		Log: known.revision, Model: t.model, Input: input, HeadTokens: t.Tally.Head, ExtraTokens: t.Tally.Extra,
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.r.Context()), replicaWait)
+	defer cancel()
+	for range sharedTries {
+		list := slices.DeleteFunc(slices.Clone(th.reports), func(r report) bool { return r.Client == client })
+		list = append(list[max(0, len(list)+1-maxReports):], mine)
+		value, err := json.Marshal(list)
+		if err != nil {
+			return
+		}
+		next, err := t.p.o.Replicas.Put(ctx, th.sent, value, th.revision)
+		if err != nil {
+			return
+		}
+		if next > 0 {
+			th.reports, th.revision = list, next
+			return
+		}
+		if value, th.revision, err = t.p.o.Replicas.Get(ctx, th.sent); err != nil {
+			return
+		}
+		th.reports = parseReports(value)
 	}
 }

@@ -77,7 +77,7 @@ func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 		return
 	}
 	rt.asked = m.model
-	t := &conversation{modelRequest: m, content: held.bytes}
+	t := newConversation(m)
 	if m.received != nil {
 		if err := t.prepare(); err != nil {
 			p.requestRefused(w, r, rt, err)

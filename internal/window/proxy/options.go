@@ -1,3 +1,15 @@
+// Package proxy is the HTTP proxy between agents and their model providers: it counts, repairs and makes room before a request is sent,
+// recovers when a provider refuses one as too long, and is byte-transparent otherwise. docs/window.md tells all that it does.
+//
+// A path is [/TOKEN]/UPSTREAM/REST. Model requests are POSTs at the providers' known paths (see routes); all else streams through untouched.
+// A model request is held, viewed ([wire.Parse]) and becomes a [conversation]: its log is put in again, new messages are repaired and
+// mended, the input is counted, and over the trigger room is made (package fit). After each edit the body is validated against what came; an
+// edit that breaks a rule is taken back. Then an exchange sends it, and makes it smaller when the provider refuses its length. Answers go
+// down as they come. What cannot be read or held goes on as it came.
+//
+// Bodies, and the memory to look into them, are charged to a budget; larger ones take turns, and what is above MaxHeld (64 MiB) streams
+// through in constant memory. Host, Origin, peer and token are checked before anything else; neither keys nor text enter an event, an error
+// or a file. A Proxy may be used from any goroutine. `go run ./bench proxy` measures what it costs.
 package proxy
 
 import (

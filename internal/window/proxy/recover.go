@@ -9,12 +9,13 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/overflow"
 	"github.com/plimsoll/plimsoll/internal/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // mayRecover reports whether a refused request may be changed and sent again: not in other modes than Enforce, nor if it could not be read.
 func (t *exchange) mayRecover() bool {
-	return t.p.o.Mode == Enforce && t.view != nil
+	return t.p.o.Mode == Enforce && t.View != nil
 }
 
 // recover makes the request smaller after a refusal for its length, and reports whether it did. If not, the provider's own answer goes
@@ -22,7 +23,7 @@ func (t *exchange) mayRecover() bool {
 func (t *exchange) recover(a *answer, try int) bool {
 	o := a.over
 	named := 0
-	if o.Limit > 0 && t.learnLimit(o.Limit) {
+	if o.Limit > 0 && t.Refused(o.Limit) {
 		named = o.Limit
 	}
 	t.form = o.Form
@@ -42,7 +43,7 @@ func (t *exchange) recover(a *answer, try int) bool {
 // recut replaces the request that was refused by next, as a cut that is stored once the provider takes it. It returns false if next cannot
 // be sent.
 func (t *exchange) recut(next *wire.Request, rung string) bool {
-	before, view := t.in.Best, t.view
+	before, view := t.In.Best, t.View
 	if t.result != nil { // room was made: that is what was refused
 		view = view.After(t.result)
 	}
@@ -55,25 +56,40 @@ func (t *exchange) recut(next *wire.Request, rung string) bool {
 	if t.pack() != nil || t.result == nil {
 		return false
 	}
-	t.result.After = t.in.Best
+	t.result.After = t.In.Best
 	return true
 }
 
+// Most requests that are sent anew because of their contents, and because of their reasoning: each may have several faults, and a provider
+// names one at a time.
+const maxMends, maxUnbinds = 4, 3
+
 // mendRefused mends a request that was refused for its contents: by a rule that the provider has only now told (fewer images, say), which is
-// kept for the conversation, or for a message that counted as accepted because an answer follows it, as in a conversation that is seen for
-// the first time. It reports whether there is a mended request to send; it tries once.
+// kept for the conversation once it has helped, or for a message that counted as accepted because an answer follows it, as in a conversation
+// that is seen for the first time. It reports whether there is a mended request to send.
 func (t *exchange) mendRefused(a *answer) bool {
-	if t.mended || t.p.o.NoRepair || !t.mayRecover() || t.r.Context().Err() != nil {
+	if t.mends >= maxMends || t.p.o.NoRepair || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
 	}
-	t.mended = true
 	o, learned := mend.Learn(t.mendOptions(), string(a.failure))
-	if learned {
-		t.p.lessons.Put(t.key(), o)
+	if !learned && (t.mends > 0 || !a.mayBeContents()) {
+		return false
 	}
-	next, done, err := mend.Mend(t.request, o)
+	t.mends++
+	t.lesson = &o
+	next, ids := t.request, 0
+	if o.MaxID > 0 {
+		if paired, done, err := repair.Repair(next, repair.Options{MaxID: o.MaxID}); err == nil {
+			next, ids = paired, len(done)
+		}
+	}
+	next, done, err := mend.Mend(next, o)
 	if err != nil || next == t.request {
 		return false
+	}
+	first := 0
+	if len(done) > 0 {
+		first = done[0].Message
 	}
 	thoughts := 0
 	if t.boundReasoning() {
@@ -84,24 +100,28 @@ func (t *exchange) mendRefused(a *answer) bool {
 	if !t.recut(next, "mended") {
 		return false
 	}
-	t.actions = append(t.actions, fmt.Sprintf("mended:%d", len(done)))
-	t.broke(causeContent, done[0].Message, thoughts)
+	t.actions = append(t.actions, fmt.Sprintf("mended:%d", len(done)+ids))
+	t.broke(causeContent, max(first, 0), thoughts)
 	return true
 }
 
 // unbind takes reasoning out of a request that was refused because of it: the client has changed what stood before it, the log of the
 // conversation is gone, or nobody knew that the model's reasoning is bound. All reasoning from the place that the provider names on is
-// removed, once. It returns false if it cannot: the provider's own answer then goes down.
+// removed, or all of it if there is none behind that place. It returns false if it cannot: the provider's own answer then goes down.
 func (t *exchange) unbind(a *answer) bool {
-	if t.unbound || !t.mayRecover() || t.r.Context().Err() != nil {
+	if t.unbinds >= maxUnbinds || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
 	}
-	t.unbound = true
+	t.unbinds++
 	t.p.refusing.Put(t.key(), struct{}{})
 	if a.refusal.Bound() {
 		t.p.bound.Put(t.upstream+"\x00"+t.model, struct{}{})
 	}
 	next, n, err := reasoning.Mend(t.request, a.refusal)
+	if err == nil && n == 0 && a.refusal.Message > 0 { // a gateway may number otherwise
+		a.refusal.Message = 0
+		next, n, err = reasoning.Mend(t.request, a.refusal)
+	}
 	if err != nil || n == 0 {
 		return false
 	}
@@ -116,7 +136,7 @@ func (t *exchange) unbind(a *answer) bool {
 // shrink makes the refused request smaller, and reports whether it could. Lowering the requested output is enough when the provider says
 // so; else room is made, to the target of a limit that was named, or (named is 0) to a part of what was refused that shrinks with each try.
 func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
-	size := max(t.in.Best, 1) // of what was refused, by our count
+	size := max(t.In.Best, 1) // of what was refused, by our count
 	t.refusedSize, t.unnamed = size, named == 0
 	theirs := o.Actual
 	if o.Actual <= 0 || o.AtLeast {
@@ -128,16 +148,16 @@ func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
 			return true
 		}
 	}
-	goal := t.goal()
+	goal := t.Goal()
 	if named > 0 {
 		if o.Actual == 0 || o.AtLeast {
 			theirs = max(theirs, named+1)
 		}
-		t.window.Context, t.window.Input, t.window.Source = named, 0, models.SourceLearned
-		t.whole = t.window
-		room := t.room()
+		t.Window.Context, t.Window.Input, t.Window.Source = named, 0, models.SourceLearned
+		t.Whole = t.Window
+		t.Reserve(t.received.MaxOutput, t.p.o.Reserve)
 		ours := float64(size) / float64(theirs)
-		goal.Target, goal.Limit, goal.Trigger = int(float64(room)*t.p.o.Target*ours), int(float64(room)*ours), 0
+		goal.Target, goal.Limit, goal.Trigger = int(float64(t.Room)*t.Target*ours), int(float64(t.Room)*ours), 0
 	} else {
 		part := math.Pow(t.p.o.RetryTarget, float64(try))
 		if t.firstSize == 0 {

@@ -126,6 +126,160 @@ func TestContentBeforeAnAnswerIsMendedWhenRefused(t *testing.T) {
 	}
 }
 
+// refusing is a provider that refuses what judge says and answers the rest; bodies has what it was sent.
+func refusing(t *testing.T, answer string, judge func(body string) (status int, kind, text string)) (url string, bodies *[]string) {
+	bodies = new([]string)
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		*bodies = append(*bodies, string(body))
+		status, kind, text := judge(string(body))
+		if status == 0 {
+			status, kind, text = http.StatusOK, "application/json", answer
+		}
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(status)
+		fmt.Fprint(w, text)
+	}))
+	t.Cleanup(upstream.Close)
+	return upstream.URL, bodies
+}
+
+const (
+	messagesAnswer  = `{"id":"m","type":"message","role":"assistant","model":"claude-opus-4-8","content":[{"type":"text","text":"d"}],"stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":1}}`
+	chatAnswer      = `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"d"}}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}}`
+	responsesAnswer = `{"id":"r","object":"response","status":"completed","model":"gpt-5.1","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"d","annotations":[]}]}],"usage":{"input_tokens":9,"output_tokens":1,"total_tokens":10}}`
+	geminiAnswer    = `{"candidates":[{"content":{"role":"model","parts":[{"text":"d"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":1}}`
+)
+
+// What has nothing to do with the contents changes nothing that the model has seen: once the money is there, the thoughts are sent as before.
+func TestRefusalForMoneyChangesNothing(t *testing.T) {
+	poor := true
+	url, bodies := refusing(t, messagesAnswer, func(string) (int, string, string) {
+		if poor {
+			return http.StatusBadRequest, "application/json", `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`
+		}
+		return 0, "", ""
+	})
+	_, root, j := start(t, url, Options{Store: memoryStore(t)})
+	body := `{"model":"claude-opus-5-5","max_tokens":1000,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"thinking","thinking":"long thoughts","signature":"c2ln"},{"type":"text","text":""},{"type":"tool_use","id":"t1","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]},{"role":"assistant","content":"d"},{"role":"user","content":"e"}]}`
+	post(t, root+"/anthropic/v1/messages", body)
+	poor = false
+	post(t, root+"/anthropic/v1/messages", body)
+	if len(*bodies) != 2 || (*bodies)[1] != body || len(events[journal.WindowBreak](j)) > 0 {
+		t.Errorf("%d requests, the last is %s; breaks %+v", len(*bodies), (*bodies)[len(*bodies)-1], events[journal.WindowBreak](j))
+	}
+}
+
+// A mended request that is refused all the same is no decision: nothing of it is kept.
+func TestMendThatDidNotHelpIsNotKept(t *testing.T) {
+	broken := true
+	url, bodies := refusing(t, messagesAnswer, func(string) (int, string, string) {
+		if broken {
+			return http.StatusBadRequest, "application/json", `{"type":"error","error":{"type":"invalid_request_error","message":"temperature: out of range"}}`
+		}
+		return 0, "", ""
+	})
+	_, root, _ := start(t, url, Options{Store: memoryStore(t)})
+	body := `{"model":"claude-opus-4-8","max_tokens":1000,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":""},{"type":"text","text":"b"}]},{"role":"user","content":"c"},{"role":"assistant","content":"d"},{"role":"user","content":"e"}]}`
+	post(t, root+"/anthropic/v1/messages", body)
+	broken = false
+	post(t, root+"/anthropic/v1/messages", body)
+	if last := (*bodies)[len(*bodies)-1]; last != body {
+		t.Errorf("after %d requests it is %s", len(*bodies), last)
+	}
+}
+
+// Each refusal is answered by a mended request: in a stream that begins with 200 too, in any dialect, with several faults one after the other,
+// and the turns after it are taken at once.
+func TestRefusedContentsAreMended(t *testing.T) {
+	anthropic := func(text string) string {
+		return `{"type":"error","error":{"type":"invalid_request_error","message":"` + text + `"}}`
+	}
+	openai := func(text string) string {
+		return `{"error":{"message":"` + text + `","type":"invalid_request_error"}}`
+	}
+	const (
+		empty = `{"type":"text","text":""}`
+		png   = `iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAAElEQVR4`
+		plain = "application/json"
+	)
+	type answer struct {
+		bad    string // what the provider refuses
+		status int
+		kind   string
+		text   string
+	}
+	for name, c := range map[string]struct {
+		path, head, history, then, ok string
+		refusals                      []answer
+	}{
+		"a stream of Messages": {
+			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","stream":true,"max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[` + empty + `,{"type":"text","text":"b"}]},{"role":"user","content":"c"},{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{empty, 200, "text/event-stream", "event: error\ndata: " + anthropic("messages: text content blocks must be non-empty") + "\n\n"}},
+		},
+		"an error in a 200": {
+			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[` + empty + `,{"type":"text","text":"b"}]},{"role":"user","content":"c"},{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{empty, 200, plain, anthropic("messages: text content blocks must be non-empty")}},
+		},
+		"two faults": {
+			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"messages":[`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + png + `"}}]},{"role":"assistant","content":[` + empty + `,{"type":"text","text":"b"}]},{"role":"user","content":"c"},{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{empty, 400, plain, anthropic("messages: text content blocks must be non-empty")}, {png, 400, plain, anthropic("Could not process image")}},
+		},
+		"half a surrogate pair": {
+			"/openai/v1/chat/completions", `{"model":"m","messages":[`, `{"role":"user","content":"cut \ud83d"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`\ud83d`, 400, plain, openai("The request body is not valid JSON: no low surrogate in string: line 1 column 90")}},
+		},
+		"arguments that llama.cpp cannot parse": {
+			"/openai/v1/chat/completions", `{"model":"qwen3-32b","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{\"a\":\"so"}}]},{"role":"tool","tool_call_id":"c1","content":"x"},{"role":"assistant","content":"c"},{"role":"user","content":"d"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"arguments":"{\"a\":\"so"`, 500, plain, openai("Failed to parse tool call arguments as JSON")}},
+		},
+		"a model without eyes": {
+			"/openai/v1/chat/completions", `{"model":"deepseek-chat","messages":[`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/b.png"}},{"type":"text","text":"f"}]}`, chatAnswer,
+			[]answer{{`"image_url"`, 404, plain, openai("No endpoints found that support image input")}},
+		},
+		"a PDF": {
+			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"messages":[`, `{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"QUFBQQ=="}},{"type":"text","text":"a"}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{`"JVBERi0="`, 400, plain, anthropic("messages.0.content.0.pdf.source.base64.data: The PDF specified was not valid.")}},
+		},
+		"ids of calls": {
+			"/openai/v1/responses", `{"model":"gpt-5.1","input":[`, `{"role":"user","content":"a"},{"type":"function_call","call_id":"call_` + strings.Repeat("x", 70) + `","name":"sh","arguments":"{}"},{"type":"function_call_output","call_id":"call_` + strings.Repeat("x", 70) + `","output":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, responsesAnswer,
+			[]answer{{strings.Repeat("x", 70), 400, plain, openai("Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64, but got a string with length 75 instead.")}},
+		},
+		"a member of another maker": {
+			"/openai/v1/chat/completions", `{"model":"m","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"b","reasoning_content":"deep"},{"role":"user","content":"c"}`, `,{"role":"assistant","content":"d","reasoning_content":"deeper"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"reasoning_content"`, 400, plain, openai("property 'messages.1.assistant.reasoning_content' is unsupported")}},
+		},
+		"an item of another maker": {
+			"/openai/v1/responses", `{"model":"gpt-5.1","input":[`, `{"role":"user","content":"a"},{"type":"function_call","id":"x-1","call_id":"c","name":"sh","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, responsesAnswer,
+			[]answer{{`"id":"x-1"`, 400, plain, openai("Invalid 'input[1].id': 'x-1'. Expected an ID that begins with 'fc'.")}},
+		},
+		"a member that Gemini does not know": {
+			"/gemini/v1beta/models/gemini-3-pro:generateContent", `{"contents":[`, `{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","note":"x"}]},{"role":"user","parts":[{"text":"c"}]}`, `,{"role":"model","parts":[{"text":"d"}]},{"role":"user","parts":[{"text":"e"}]}`, geminiAnswer,
+			[]answer{{`"note"`, 400, plain, `{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"note\" at 'contents[1].parts[0]': Cannot find field.","status":"INVALID_ARGUMENT"}}`}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, bodies := refusing(t, c.ok, func(body string) (int, string, string) {
+				for _, a := range c.refusals {
+					if strings.Contains(body, a.bad) {
+						return a.status, a.kind, a.text
+					}
+				}
+				return 0, "", ""
+			})
+			_, root, _ := start(t, url, Options{Store: memoryStore(t)})
+			history, want := c.history, len(c.refusals)+1
+			for turn := range 3 {
+				res, text := post(t, root+c.path, c.head+history+`]}`)
+				if res.StatusCode != http.StatusOK || text != c.ok || len(*bodies) != want {
+					t.Fatalf("turn %d: %s %s after %d requests, want %d; the last: %s", turn, res.Status, text, len(*bodies), want, (*bodies)[len(*bodies)-1])
+				}
+				history, want = history+c.then, want+1
+			}
+		})
+	}
+}
+
 func TestOthersErrorsAreNotRetried(t *testing.T) {
 	for _, fault := range []scripted.Fault{{Kind: scripted.RateLimit}, {Kind: scripted.ServerErr}, {Kind: scripted.HTML}, {Kind: scripted.Garbage}, {Kind: scripted.HugeEvent}, {Kind: scripted.Gzip}, {Kind: scripted.Drip, Bytes: 7}} {
 		for _, d := range everyDialect {

@@ -232,13 +232,13 @@ func (t *conversation) learnReports() {
 	sorting.By(t.thread.fresh, func(a, b report) int { return cmp.Compare(a.Clients, b.Clients) })
 	for _, r := range t.thread.fresh {
 		n := int(r.Messages)
-		if r.Input <= 0 || r.Model != t.model || n > len(t.tally.Chain) || t.tally.Chain[n-1] != r.Sent {
+		if r.Input <= 0 || r.Model != t.model || n > len(t.Tally.Chain) || t.Tally.Chain[n-1] != r.Sent {
 			continue
 		}
-		first := t.tally
+		first := t.Tally
 		first.HeadDigest, first.Head, first.Extra = r.Head, r.HeadTokens, r.ExtraTokens
-		t.p.o.Usage.Report(t.ledger, first.First(n), r.Input)
+		t.p.o.Usage.Report(t.Ledger, first.First(n), r.Input)
 	}
 	t.thread.fresh = nil
-	t.measure()
+	t.Measure()
 }

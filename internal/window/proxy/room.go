@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,28 +18,28 @@ import (
 // fit brings a request that is over the trigger to the target, and lowers the requested output if only that does not fit. The error is a
 // *refusal for a request that cannot be made to fit or found no memory, or the context's.
 func (t *conversation) fit() error {
-	room := t.room()
-	if room <= 0 || !t.enforced() {
+	room := t.Room
+	if room <= 0 || !t.Enforced() {
 		return nil
 	}
-	trigger, late := t.lines().TriggerTokens(), t.received.Bypass.Room() == wire.RoomAtLimit
+	trigger, late := t.TriggerTokens(), t.received.Bypass.Room() == wire.RoomAtLimit
 	if late {
 		trigger = room
 	}
 	// Under the trigger nothing is touched, over the room nothing is sent. Only a band that
 	// spans both lines leaves no answer that keeps both.
-	over, sure := t.in.Over(trigger, room)
+	over, sure := t.In.Over(trigger, room)
 	if over && (!sure || t.cleared()) {
 		t.ask()
-		over, _ = t.in.Over(trigger, room)
+		over, _ = t.In.Over(trigger, room)
 	}
-	if late && t.in.Best <= room { // where that is wrong, the refusal is recovered from
+	if late && t.In.Best <= room { // where that is wrong, the refusal is recovered from
 		t.fitOutput()
 		return nil
 	}
 	verdict := fit.NotDue
-	if over || t.lines().Close(t.in) {
-		verdict = t.lines().Judge(t.in, over, t.moment())
+	if over || t.Close(t.In) {
+		verdict = t.Judge(t.In, over, t.moment())
 	}
 	// A boundary never adds a cut: it says where one begins that is due, and ends the wait for a better moment.
 	var boundary topic.Boundary
@@ -46,7 +47,7 @@ func (t *conversation) fit() error {
 	if verdict != fit.NotDue {
 		boundary, found = t.boundary()
 	}
-	if verdict == fit.Due && !found && !t.lines().Full(t.in) && t.summaryComing() {
+	if verdict == fit.Due && !found && !t.Full(t.In) && t.summaryComing() {
 		verdict = fit.Waits
 	}
 	if verdict < fit.Due && !found || t.p.o.NoPreflight {
@@ -56,16 +57,18 @@ func (t *conversation) fit() error {
 		t.fitOutput()
 		return nil
 	}
-	goal, reason := t.goal(), t.reasonFor(room)
+	goal, reason := t.Goal(), t.reasonFor(room)
 	if verdict == fit.DueCold {
 		reason = reasonCold
 	}
 	if found {
 		goal.Since, reason = boundary.At, reasonTopic
 	}
-	err := t.compact(goal, reason)
-	if tooLarge, ok := errors.AsType[*compact.DoesNotFit](err); ok {
-		err = t.bestEffort(tooLarge)
+	err := t.MakeRoom(goal, false, func(g compact.Goal) error { return t.compact(g, reason) })
+	if large, ok := errors.AsType[*fit.TooLarge](err); ok && large.Sure {
+		return tooLong(t.rt.dialect, large.Total, t.Whole.Context, large.Error())
+	} else if ok {
+		err = errNoGain
 	}
 	if err != nil && !errors.Is(err, errNoGain) {
 		return err
@@ -77,48 +80,11 @@ func (t *conversation) fit() error {
 // reasonCold is the reason of a cut that was nearly due when the provider's cache had expired.
 const reasonCold = "cold"
 
-// enforced reports whether the window is more than a guess, or the provider has refused something lately.
-func (t *conversation) enforced() bool {
-	return fit.Enforced(t.window, t.silent)
-}
-
 func (t *conversation) reasonFor(room int) string {
-	if t.in.High > room {
+	if t.In.High > room {
 		return "limit"
 	}
 	return "trigger"
-}
-
-// lines returns the thresholds for this request: the room for input, and the parts of it at which to act and to stop.
-func (t *conversation) lines() fit.Lines {
-	l := fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target}
-	if t.p.ownLine && t.compactsItself() {
-		l.Trigger, l.Late = OwnTrigger, true
-	}
-	return l
-}
-
-// goal returns the sizes that a compaction of this request is to reach.
-func (t *conversation) goal() compact.Goal {
-	goal := t.lines().Goal(t.in)
-	goal.Strict = t.strict
-	return goal
-}
-
-// bestEffort handles a request of which the part that must stay is over the limit. If even the lower estimate is over the whole window, it
-// returns a *refusal; else the request is made as small as it gets, and the provider decides. A window that is only a default, or that the
-// breaker has made smaller, is no reason to refuse. errNoGain means that nothing could be made smaller.
-func (t *conversation) bestEffort(e *compact.DoesNotFit) error {
-	if fit.MustRefuse(e, t.in, t.whole) {
-		return tooLong(t.rt.dialect, e.Total, t.whole.Context, e.Error())
-	}
-	goal := t.goal()
-	goal.Limit = e.Total
-	err := t.compact(goal, "limit")
-	if _, again := errors.AsType[*compact.DoesNotFit](err); again {
-		return errNoGain
-	}
-	return err
 }
 
 // compact makes room, one request of a conversation at a time: a second one of the same conversation waits and uses what the first has
@@ -158,7 +124,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		res, written = t.useNative(goal)
 	}
 	if !written {
-		res, err = t.p.o.Compactor.Compact(ctx, t.view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
+		res, err = t.Compact(ctx, t.p.o.Compactor, goal)
 	}
 	gained := err == nil && res.Changed() && len(res.Request.Body) < len(t.request.Body)
 	if !gained {
@@ -174,8 +140,8 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		return errNoGain
 	}
 	t.result = &res
-	c := compact.Checkpoint(t.view, &res, t.chain)
-	t.use(t.view, res.Request)
+	c := compact.Checkpoint(t.View, &res, t.chain)
+	t.use(t.View, res.Request)
 	if err := t.pack(); err != nil {
 		return err
 	}
@@ -203,4 +169,87 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut), SummaryError: errorText(res.SummaryError),
 	})
 	return nil
+}
+
+// reasonTopic is the reason of a compaction between two tasks.
+const reasonTopic = "topic"
+
+// boundary returns the place where one task of the conversation ends and another begins, if the request stands there; else false, and for
+// a side request of the client. It looks at the client's request: what was cut or added hides no boundary.
+func (t *conversation) boundary() (topic.Boundary, bool) {
+	if t.speak().Side {
+		return topic.Boundary{}, false
+	}
+	o := topic.Options{Idle: t.idle}
+	if s := t.speak(); s.Person {
+		o.Typed = func(r *wire.Request, message int) bool { return len(s.Typed(r, message)) > 0 }
+	}
+	b, ok := topic.Newest(t.received, o)
+	t.standing = b.Sign
+	return b, ok
+}
+
+// sign returns the sign by which the boundary was found at which a compaction for this reason was made; "" unless the reason is
+// reasonTopic.
+func (t *conversation) sign(reason string) string {
+	if reason != reasonTopic {
+		return ""
+	}
+	return string(t.standing)
+}
+
+// fitOutput lowers the requested output when it does not fit beside the input, for providers that add the two up and refuse.
+func (t *conversation) fitOutput() {
+	if !t.rt.dialect.Rules().SharedWindow || t.Whole.Guessed() {
+		return
+	}
+	free := t.Whole.Context - t.In.High
+	if asked := t.request.MaxOutput; asked > 0 && asked > free && free > 0 {
+		_ = t.lowerOutput(free)
+	}
+}
+
+// lowerOutput changes the request to ask for at most n tokens of output, less a margin of 2 %. It returns errNoGain if it asks for no more
+// already, n is below minOutput, or a thinking budget would no longer fit.
+func (t *conversation) lowerOutput(n int) error {
+	n -= n / 50
+	if n < minOutput || t.request.MaxOutput <= n || n <= thinkingBudget(t.request) {
+		return errNoGain
+	}
+	d := t.request.Draft()
+	d.SetMaxOutput(n)
+	next, err := d.Build()
+	if err != nil {
+		return err
+	}
+	t.edited = true
+	t.request = next
+	t.body.pooled = false
+	t.actions = append(t.actions, "output-lowered")
+	return t.pack()
+}
+
+// minOutput is the least output worth asking for, in tokens: less cuts a tool call in two.
+const minOutput = 1024
+
+var budgetName = []byte(`"budget_tokens"`)
+
+// thinkingBudget returns thinking.budget_tokens of a Messages request, which max_tokens must exceed; 0 when there is none. It is searched
+// for outside the messages.
+func thinkingBudget(r *wire.Request) int {
+	for _, part := range [][]byte{r.Body[:r.List.Start], r.Body[r.List.End:]} {
+		_, after, ok := bytes.Cut(part, budgetName)
+		if !ok {
+			continue
+		}
+		rest := bytes.TrimLeft(after, " \t\r\n:")
+		end := 0
+		for end < len(rest) && end < 9 && rest[end] >= '0' && rest[end] <= '9' {
+			end++
+		}
+		if n, err := strconv.Atoi(string(rest[:end])); err == nil {
+			return n
+		}
+	}
+	return 0
 }

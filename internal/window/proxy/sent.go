@@ -82,11 +82,11 @@ func (t *conversation) foreignThoughts() int {
 // taken records that the provider took the request: from now on its messages are sent as they are. It is called again with the usage once
 // the answer has told that, for the provider's count and its cache; u is nil before.
 func (t *conversation) taken(u *wire.Usage) {
-	n := len(t.tally.Chain)
+	n := len(t.Tally.Chain)
 	if t.request == nil || len(t.chain) == 0 || n == 0 || n != len(t.request.Messages) {
 		return
 	}
-	s := sentAs{digest: t.tally.Chain[n-1], head: t.tally.HeadDigest, messages: int32(n), edited: t.edited, at: t.p.now(), tokens: t.in.Best}
+	s := sentAs{digest: t.Tally.Chain[n-1], head: t.Tally.HeadDigest, messages: int32(n), edited: t.edited, at: t.p.now(), tokens: t.In.Best}
 	if u != nil && u.Input > 0 {
 		s.tokens, s.cached = u.Input, u.CacheRead+u.CacheWrite > 0
 		if !t.cut {

@@ -82,7 +82,7 @@ func (t *exchange) account(ev *journal.WindowResponse, r *wire.Answer) {
 		ev.TokensIn, ev.TokensOut, ev.CacheRead, ev.CacheWrite, ev.Reasoning = 0, 0, 0, 0, 0
 	}
 	if u.Input == 0 {
-		ev.GuessIn = int64(t.in.Best)
+		ev.GuessIn = int64(t.In.Best)
 		if ev.GuessIn == 0 { // it was not counted
 			ev.GuessIn = int64(len(t.content)) / bytesPerToken
 		}

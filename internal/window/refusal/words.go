@@ -1,3 +1,9 @@
+// Package refusal reads what a model provider says in the body of an error: its texts, codes and the member at fault. Packages overflow and
+// reasoning tell one refusal from another by it; they look for phrases in the texts, which [Normal] has brought into one form.
+//
+// Of a body [MaxBody] is read, of each text 8 KiB; broken JSON, HTML and plain text are one text. Only members with words of the provider are
+// read, never the echo of a request, and of a 200 only what lies under an error member, so that a model that writes about an error is not
+// taken for one. All functions are pure.
 package refusal
 
 import (
@@ -7,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/sse"
 )
@@ -182,4 +189,39 @@ func plausible(n int) int {
 		return 0
 	}
 	return n
+}
+
+// maxText bounds one text: providers' words come first, an echo of the request after them.
+const maxText = 8 << 10
+
+// Normal brings a text into the form that phrases are written in: ASCII letters in lower
+// case, every run of white space one blank, typographic apostrophes plain, and no
+// backquotes, quotation marks or backslashes, which the same words carry in one wrapping
+// and not in another.
+func Normal(text string) string {
+	text = text[:min(len(text), maxText)]
+	var b strings.Builder
+	b.Grow(len(text))
+	blank := false
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		switch {
+		case r == ' ' || r == '\n' || r == '\r' || r == '\t' || r == '\u00a0' || r == '\u202f':
+			blank = true
+			continue
+		case r == '`' || r == '"' || r == '\\':
+			continue
+		case r == '’':
+			r = '\''
+		case r >= 'A' && r <= 'Z':
+			r += 'a' - 'A'
+		}
+		if blank && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		blank = false
+		b.WriteRune(r)
+	}
+	return b.String()
 }

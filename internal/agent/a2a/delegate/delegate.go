@@ -1,3 +1,14 @@
+// Package delegate makes an agent that speaks A2A 1.0 an MCP server in this process, whose tools are its skills; the gateway connects to it.
+//
+// A call is a task, or a message where the agent answers with one: statuses are the call's progress, artifacts its result. Up to 256 KiB of
+// it are held in memory, the rest in a file. A task that waits for its client is a result that says what is asked; the next call of the
+// session goes on with it. The agent's context id is kept for a session, see [agent.SessionOf].
+//
+// A stream that breaks off is taken up again, and else the task is asked for, until the agent was not reached for half a minute. The end of
+// a call's context cancels the task. A message is sent once, and counts the agents that its question came through, up to [MaxHops].
+//
+// The address is the user's. The card is the agent's: what it names at another host, scheme or port must be public or allowed, and never
+// gets the credentials. Redirects are not followed.
 package delegate
 
 import (
@@ -15,8 +26,10 @@ import (
 	sdklog "github.com/a2aproject/a2a-go/v2/log"
 
 	"github.com/plimsoll/plimsoll/internal/recent"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 const (
@@ -167,4 +180,85 @@ func withoutAddress(err error) error {
 		return u.Err
 	}
 	return err
+}
+
+// peer is one client's connection: an MCP server with the card's skills, made when the card is first read.
+type peer struct {
+	a *Agent
+
+	mu     sync.Mutex
+	closed bool
+	card   *card // that the server is of
+	server *builtin.Server
+	conn   transport.Peer // nil until the card was read
+}
+
+var errClosed = errors.New("the connection to the agent was closed")
+
+// Join returns another peer: a gateway that shares a connection between clients gives each its own.
+func (p *peer) Join() transport.Peer { return p.a.Dial() }
+
+// Send implements [transport.Peer].
+func (p *peer) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+	p.mu.Lock()
+	conn, closed := p.conn, p.closed
+	p.mu.Unlock()
+	asks := m.Head.Method == "initialize" || m.Head.Method == "server/discover" || m.Head.Method == "tools/list"
+	switch {
+	case closed:
+		to.Done(errClosed)
+	case m.Head.Kind != jsonrpc.Request && conn == nil:
+		to.Done(nil)
+	case conn != nil && !asks:
+		conn.Send(ctx, m, to)
+	default:
+		go func() { // few: the MCP server in front bounds how many requests wait
+			conn, err := p.connect(ctx, asks)
+			if err != nil {
+				transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil))
+				return
+			}
+			conn.Send(ctx, m, to)
+		}()
+	}
+}
+
+// connect returns the connection to a server of the agent's card. With fresh an old card is read again; the server changes with the card,
+// but not while calls are open.
+func (p *peer) connect(ctx context.Context, fresh bool) (transport.Peer, error) {
+	c, err := p.a.current(ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return nil, errClosed
+	case p.card == c, p.server != nil && p.server.Stats().Open > 0: // a new card waits for the end of the calls
+		return p.conn, nil
+	}
+	server, err := c.serve(p)
+	if err != nil {
+		return nil, err
+	}
+	p.card, p.server, p.conn = c, server, server.Dial()
+	return p.conn, nil
+}
+
+// Listen implements [transport.Peer]. It sends no notifications: clients see a new card when they list the tools.
+func (p *peer) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
+	context.AfterFunc(ctx, func() { to.Done(nil) })
+}
+
+// Close implements [transport.Peer]. It returns when the open calls have ended and their tasks were cancelled.
+func (p *peer) Close() error {
+	p.mu.Lock()
+	server := p.server
+	p.closed = true
+	p.mu.Unlock()
+	if server != nil {
+		return server.Close()
+	}
+	return nil
 }

@@ -8,51 +8,6 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-func TestClosedLogDropsAllButTheEnd(t *testing.T) {
-	t.Parallel()
-	logs := newLogs(tasklog.Options{})
-	l := open(t, logs.Logs, "t")
-	r := read(t, l, 0)
-	appends(l, 1)
-	l.Close()
-	l.Close()
-	if l.State() != tasklog.Closed {
-		t.Errorf("closed, it is %s", l.State())
-	}
-	logs.expect(t)
-	for range 2 { // two episodes
-		appends(l, 40)
-		read(t, l, 0).Close() // a reader does not reopen what was closed
-		if got := l.Reopen(); got != 40 {
-			t.Errorf("reopened, %d were dropped", got)
-		}
-		l.Close()
-	}
-	if got := l.Reopen(); got != 0 {
-		t.Errorf("reopened without an event, %d were dropped", got)
-	}
-	if got := rest(t, l, r); got != "1 gap(2-81)" {
-		t.Errorf("read %q", got)
-	}
-	l.Close()
-	appends(l, 2)
-	if seq := l.Append([]byte("done"), true); seq != 84 {
-		t.Errorf("the last event has the number %d", seq)
-	}
-	if got := rest(t, l, r); got != "gap(82-83) 84 end" {
-		t.Errorf("read %q", got)
-	}
-	r.Close()
-	logs.Remove("t")
-	logs.expect(t,
-		journal.AgentQueueClosed{Agent: "argocd", Task: "t", Why: "closed", Seq: 2},
-		journal.AgentQueueReopened{Agent: "argocd", Task: "t", Why: "closed", Missed: 40, Dropped: 40},
-		journal.AgentQueueClosed{Agent: "argocd", Task: "t", Why: "closed", Seq: 42},
-		journal.AgentQueueReopened{Agent: "argocd", Task: "t", Why: "closed", Missed: 40, Dropped: 40},
-		journal.AgentQueueClosed{Agent: "argocd", Task: "t", Why: "closed", Seq: 82},
-		journal.AgentQueueRemoved{Agent: "argocd", Task: "t", Why: "closed", Missed: 2, Dropped: 2})
-}
-
 func TestEventsAfterTheEndAreCounted(t *testing.T) {
 	t.Parallel()
 	logs := newLogs(tasklog.Options{})
@@ -72,10 +27,6 @@ func TestEventsAfterTheEndAreCounted(t *testing.T) {
 	r := read(t, l, 0)
 	if got := rest(t, l, r); got != "1 end" {
 		t.Errorf("read %q", got)
-	}
-	l.Close()
-	if l.Reopen() != 0 || l.State() != tasklog.Ended {
-		t.Error("an ended log was reopened")
 	}
 	logs.Remove("t")
 	if l.Append(nil, false) != 0 {

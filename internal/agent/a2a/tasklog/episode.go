@@ -16,7 +16,6 @@ type State string
 const (
 	Open   State = "open"
 	Unread State = "unread"
-	Closed State = "closed"
 	Ended  State = "ended"
 )
 

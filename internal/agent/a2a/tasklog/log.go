@@ -1,6 +1,13 @@
 package tasklog
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
 	"sync"
 	"time"
 )
@@ -19,7 +26,6 @@ type Log struct {
 	last    uint64 // the number given out last
 	readers int
 	heard   bool // there was a reader
-	closed  bool
 	ended   bool
 	endedAt time.Time
 	removed bool
@@ -82,17 +88,13 @@ func (l *Log) countLate() {
 	}
 }
 
-// add appends a record, or only counts it when the log is closed or it is too large. The caller holds mu.
+// add appends a record, or only counts it when it is too large. The caller holds mu.
 func (l *Log) add(rec Record) {
 	l.last = rec.Seq
 	l.stats.Appended++
 	l.set.counts.appended.Add(1)
 	o := &l.set.options
-	drop := l.closed && !rec.Terminal
-	switch {
-	case drop:
-		l.countMissed(Closed, rec.Seq, true)
-	case l.heard && l.readers == 0:
+	if l.heard && l.readers == 0 {
 		rec.missed = true
 		l.countMissed(Unread, rec.Seq, false)
 	}
@@ -100,13 +102,11 @@ func (l *Log) add(rec Record) {
 		l.ended, l.endedAt = true, rec.Time
 		l.set.ended.Add(1)
 	}
-	if !drop && rec.size() > int64(o.MaxBytes) && !rec.Terminal {
-		drop = true
+	if rec.size() > int64(o.MaxBytes) && !rec.Terminal {
 		l.stats.TooLarge++
 		l.set.counts.tooLarge.Add(1)
 		l.dropMissed(&rec)
-	}
-	if !drop {
+	} else {
 		before := l.ring.bytes
 		for l.ring.n > 0 && (l.ring.n >= o.MaxEvents || l.ring.bytes+rec.size() > int64(o.MaxBytes)) {
 			l.evict()
@@ -114,9 +114,7 @@ func (l *Log) add(rec Record) {
 		l.ring.push(rec, o.MaxEvents)
 		l.set.total.Add(l.ring.bytes - before)
 	}
-	if !l.closed || rec.Terminal { // readers of a closed log hear of the hole at its end
-		l.wakeReaders()
-	}
+	l.wakeReaders()
 }
 
 // evict removes the oldest record. The caller holds mu and corrects the total of all logs.
@@ -133,31 +131,6 @@ func (l *Log) wakeReaders() {
 		close(l.wake)
 		l.wake = nil
 	}
-}
-
-// Close makes the log drop events, except for the terminal one, until [Log.Reopen]. Readers stay and wait. It is reported only when an
-// event is dropped. An ended log is not closed.
-func (l *Log) Close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = l.closed || !l.ended
-}
-
-// Reopen ends a [Log.Close] and returns how many events were dropped meanwhile; readers see their numbers as a gap. An ended log stays
-// ended.
-func (l *Log) Reopen() (dropped uint64) {
-	l.mu.Lock()
-	if l.closed && !l.removed {
-		l.closed = false
-		if l.episode.open && l.episode.why != Ended {
-			dropped = l.episode.dropped
-			l.endEpisode()
-		}
-		l.wakeReaders()
-	}
-	l.mu.Unlock()
-	l.tell()
-	return dropped
 }
 
 // Last returns the number of the newest event, 0 before the first.
@@ -178,8 +151,6 @@ func (l *Log) state() State {
 	switch {
 	case l.ended:
 		return Ended
-	case l.closed:
-		return Closed
 	case l.heard && l.readers == 0:
 		return Unread
 	}
@@ -229,4 +200,88 @@ func (l *Log) remove() {
 	}
 	l.mu.Unlock()
 	l.tell()
+}
+
+// A task's file is a line that names the format, the CRC-32C of the rest in hexadecimal and
+// the length of the rest in bytes, so that a file that was cut or went on too long is told
+// from a whole one; then a line of JSON with what the store knows; then the body.
+//
+//	plimsoll-task 1 1a2b3c4d 00000000000000000123\n
+//	{"id":…}\n
+//	{…
+const (
+	firstLine   = "plimsoll-task 1 %08x %020d\n"
+	firstLength = len("plimsoll-task 1 ") + 8 + 1 + 20 + 1
+	// fileBytes bounds a file beside its body: four names, each byte of which JSON
+	// may write as six, and numbers.
+	fileBytes = 4*6*MaxName + 1024
+)
+
+// errDamaged is wrapped by the errors of decode.
+var errDamaged = errors.New("damaged")
+
+// taskHeader is the second line of a file.
+type taskHeader struct {
+	ID      string    `json:"id"`
+	Context string    `json:"context,omitempty"`
+	Owner   string    `json:"owner,omitempty"`
+	State   string    `json:"state,omitempty"`
+	Ended   bool      `json:"ended,omitempty"`
+	Time    time.Time `json:"time,omitzero"`
+	Seq     uint64    `json:"seq,omitempty"`
+	Version int64     `json:"version"`
+	Changed int64     `json:"changed_ns"`
+}
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+
+// keyOf returns the name of a task's file without its extension: a digest of the id, which comes from outside and may be any text.
+func keyOf(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:16])
+}
+
+func encode(t *Task) ([]byte, error) {
+	line, err := json.Marshal(taskHeader{
+		ID: t.ID, Context: t.Context, Owner: t.Owner, State: t.State, Ended: t.Ended,
+		Time: t.Time, Seq: t.Seq, Version: t.Version, Changed: t.Changed.UnixNano(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("task %q: %w", clip(t.ID), err) // a year beyond 9999
+	}
+	raw := make([]byte, firstLength, firstLength+len(line)+1+len(t.Body))
+	raw = append(append(append(raw, line...), '\n'), t.Body...)
+	return seal(raw), nil
+}
+
+// seal fills in the first line of a file, for which there is room at the beginning of raw, and returns raw.
+func seal(raw []byte) []byte {
+	rest := raw[firstLength:]
+	copy(raw, fmt.Sprintf(firstLine, checksum(rest), len(rest)))
+	return raw
+}
+
+// decode parses the file of a task. Its Body shares the memory of raw. Errors wrap errDamaged.
+func decode(raw []byte) (Task, error) {
+	fail := func(what string) (Task, error) { return Task{}, fmt.Errorf("%w: %s", errDamaged, what) }
+	if len(raw) < firstLength {
+		return fail("the file is cut in its first line")
+	}
+	rest := raw[firstLength:]
+	if string(raw[:firstLength]) != fmt.Sprintf(firstLine, checksum(rest), len(rest)) {
+		return fail("the first line does not fit the rest")
+	}
+	line, body, found := bytes.Cut(rest, []byte("\n"))
+	var a taskHeader
+	if err := json.Unmarshal(line, &a); err != nil || !found {
+		return fail("the second line is not what a task has")
+	}
+	t := Task{
+		ID: a.ID, Context: a.Context, Owner: a.Owner, State: a.State, Ended: a.Ended,
+		Time: a.Time, Seq: a.Seq, Body: body, Version: a.Version, Changed: time.Unix(0, a.Changed),
+	}
+	if err := t.check(); err != nil || a.Version < 1 {
+		return fail("the second line is not what a task has")
+	}
+	return t, nil
 }

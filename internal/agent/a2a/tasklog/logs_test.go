@@ -81,21 +81,6 @@ func TestWaitingEnds(t *testing.T) {
 			t.Errorf("a deadline: %v after %v", err, time.Since(began))
 		}
 
-		// A closed log keeps its readers waiting: its gap is told when it is whole.
-		l.Close()
-		appends(l, 5)
-		gap := wait(r, t.Context())
-		select {
-		case err := <-gap:
-			t.Errorf("in a closed log: %v", err)
-		default:
-		}
-		appends(l, 5)
-		l.Reopen()
-		if err := <-gap; err.Error() != "a gap of 10" {
-			t.Errorf("after the reopening: %v", err)
-		}
-
 		removed := wait(r, t.Context())
 		logs.Close()
 		if err := <-removed; !errors.Is(err, tasklog.ErrRemoved) {

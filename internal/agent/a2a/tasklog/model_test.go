@@ -16,7 +16,6 @@ type reference struct {
 	all     []remembered // all[i] has the number i+1
 	places  []uint64     // of the open readers
 	heard   bool
-	closed  bool
 	ended   bool
 	spells  []spell
 	inSpell bool
@@ -55,13 +54,10 @@ func (m *reference) append(size int, terminal bool) uint64 {
 		return 0
 	}
 	e := remembered{size: size + recordBytes, terminal: terminal, spell: -1}
-	switch {
-	case m.closed && !terminal:
-		e.spell, e.gone = m.miss(Closed), true
-	case m.heard && len(m.places) == 0:
+	if m.heard && len(m.places) == 0 {
 		e.spell = m.miss(Unread)
 	}
-	if e.size > m.bytes && !terminal && !(m.closed && !terminal) {
+	if e.size > m.bytes && !terminal {
 		e.gone = true
 		m.large++
 	}
@@ -108,17 +104,8 @@ func (m *reference) gone(of int) (n uint64) {
 func (m *reference) enter(at uint64) {
 	m.places = append(m.places, at)
 	m.heard = true
-	if m.inSpell && m.spells[len(m.spells)-1].why == Unread && !m.closed {
+	if m.inSpell && m.spells[len(m.spells)-1].why == Unread {
 		m.settle()
-	}
-}
-
-func (m *reference) reopen() {
-	if m.closed {
-		m.closed = false
-		if m.inSpell && m.spells[len(m.spells)-1].why != Ended {
-			m.settle()
-		}
 	}
 }
 
@@ -136,7 +123,7 @@ func (m *reference) next(pos uint64) (Gap, uint64, bool) {
 		return Gap{pos + 1, found - 1}, 0, false
 	case found != 0:
 		return Gap{}, found, false
-	case last > pos && !m.closed:
+	case last > pos:
 		return Gap{pos + 1, last}, 0, false
 	}
 	return Gap{}, 0, m.ended
@@ -225,12 +212,6 @@ func FuzzLog(f *testing.F) {
 				readers[at].Close()
 				readers = append(readers[:at], readers[at+1:]...)
 				m.places = append(m.places[:at], m.places[at+1:]...)
-			case 7:
-				l.Close()
-				m.closed = m.closed || !m.ended
-			case 8:
-				l.Reopen()
-				m.reopen()
 			}
 		}
 		logs.Close()

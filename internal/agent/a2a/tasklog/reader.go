@@ -70,7 +70,7 @@ func (l *Log) enter(where func(last uint64) (uint64, error)) (*Reader, error) {
 	l.readers++
 	l.heard = true
 	l.set.counts.readers.Add(1)
-	if l.episode.open && l.episode.why == Unread && !l.closed {
+	if l.episode.open && l.episode.why == Unread {
 		l.endEpisode()
 	}
 	return &Reader{log: l, pos: pos}, nil
@@ -129,7 +129,7 @@ func (r *Reader) next() (Record, Gap, <-chan struct{}, error) {
 		to = rec.Seq - 1
 	}
 	switch {
-	case r.pos < to && (rec != nil || !l.closed): // the gap of a closed log is told whole
+	case r.pos < to:
 		gap := Gap{From: r.pos + 1, To: to}
 		r.pos = to
 		l.set.counts.gaps.Add(1)

@@ -1,3 +1,16 @@
+// Package tasklog keeps the events of each A2A task, numbered, for clients that read slowly, leave and come back, and the tasks themselves
+// across restarts. The servers of package a2a use it.
+//
+// A [Log] keeps the last events, bounded in number and bytes. A [Reader] is a position and nothing else: a client that does not read costs
+// neither memory nor time, and is told of the numbers that are gone as a [Gap]. [Log.Publish] changes a task and appends the event in one
+// step, so that a snapshot ([Reader.Snapshot]) and the events behind it fit together. The terminal event is the last and is never dropped.
+// Events that reach nobody make an episode, which is journalled once when it begins and once when it ends, see [State].
+//
+// A [Store] keeps tasks as JSON that it does not look into, one file of 0600 each, replaced as a whole, bounded in number, bytes and age:
+// ended tasks go first. Only those are forced to the disk. A disk that is full costs the persistence, not the task.
+//
+// All may be used from any goroutine, a Reader by one at a time. An append waits for other appends and snapshots of its log alone. Memory
+// is at most [Options].MaxTotal, and about 1 KiB for each log and each stored task.
 package tasklog
 
 import (
@@ -8,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
@@ -226,4 +240,135 @@ func (s *Store) Stats() StoreStats {
 func (s *Store) tick() time.Time {
 	s.clock = max(s.clock+1, time.Now().UnixNano())
 	return time.Unix(0, s.clock)
+}
+
+// Defaults of [Options].
+const (
+	DefaultMaxEvents  = 1024
+	DefaultMaxBytes   = limit.MiB
+	DefaultMaxReaders = 64
+	DefaultMaxLogs    = 1024
+	DefaultMaxTotal   = 64 * limit.MiB
+	DefaultKeep       = 5 * time.Minute
+)
+
+// recordBytes is the size of a record beside its payload.
+const recordBytes = 64
+
+// The errors of logs and readers.
+var (
+	// ErrFull means that there are MaxLogs logs and none of them has ended.
+	ErrFull = errors.New("too many tasks run at once; wait for one to end, or raise the limit of tasks")
+	// ErrReaders means that a log has MaxReaders readers.
+	ErrReaders = errors.New("too many clients read this task; close one of its streams")
+	// ErrAhead means that a reader wants to begin behind a number that this log has not reached:
+	// it comes from another log, before a restart.
+	ErrAhead = errors.New("the number of the last event is higher than any event's; begin with a snapshot")
+	// ErrRemoved means that the log was removed, or the reader closed.
+	ErrRemoved = errors.New("the task's events are not kept any more; ask for the task")
+)
+
+// Options configure [Logs]; nil and zero mean the defaults.
+type Options struct {
+	// Name is the name of the agent, for the journal.
+	Name string
+	// MaxEvents and MaxBytes bound what one log keeps: events, and their payloads with 64
+	// bytes for each. An event that is larger than MaxBytes is not kept, unless it is terminal.
+	MaxEvents int
+	MaxBytes  limit.Bytes
+	// MaxReaders bounds the readers of one log.
+	MaxReaders int
+	// MaxLogs and MaxTotal bound all logs together. Logs that have ended go first, then events
+	// of the log that is appended to: no running task costs another one its events.
+	MaxLogs  int
+	MaxTotal limit.Bytes
+	// Keep is the time that a log is kept after its end.
+	Keep time.Duration
+	// Journal gets AgentQueueClosed, AgentQueueReopened and AgentQueueRemoved; it may be nil.
+	Journal *journal.Journal
+	// Logger gets the same as log records; it may be nil.
+	Logger *slog.Logger
+}
+
+func (o *Options) defaults() {
+	if o.MaxEvents <= 0 {
+		o.MaxEvents = DefaultMaxEvents
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.MaxReaders <= 0 {
+		o.MaxReaders = DefaultMaxReaders
+	}
+	if o.MaxLogs <= 0 {
+		o.MaxLogs = DefaultMaxLogs
+	}
+	if o.MaxTotal <= 0 {
+		o.MaxTotal = DefaultMaxTotal
+	}
+	if o.Keep <= 0 {
+		o.Keep = DefaultKeep
+	}
+}
+
+// LogStats are the counts of one log. Events and Bytes count its records, First and Last are the
+// lowest number that is kept and the highest that was given out.
+type LogStats struct {
+	State       State
+	First, Last uint64
+	Events      int
+	Bytes       int64
+	Readers     int
+	// Appended counts events that got a number, Late those after the end, which got none.
+	Appended, Late uint64
+	// Missed counts events that had no reader when they came, Dropped those of them that
+	// are no longer kept, Episodes how often that began.
+	Missed, Dropped, Episodes uint64
+	// Evicted counts records that made room, TooLarge events larger than all the room.
+	Evicted, TooLarge uint64
+	// Refused counts readers beyond MaxReaders.
+	Refused uint64
+}
+
+// Stats are the counts of all logs since the beginning, of removed ones too.
+type Stats struct {
+	Logs    int
+	Bytes   int64
+	Readers int64
+
+	Appended, Late            uint64
+	Missed, Dropped, Episodes uint64
+	Evicted, TooLarge         uint64
+	// Gaps counts how often a reader got a gap instead of events.
+	Gaps           uint64
+	ReadersRefused uint64
+	// LogsEvicted counts ended logs that were removed for room or by age, LogsRefused
+	// those that could not be opened for lack of room.
+	LogsEvicted, LogsRefused uint64
+	// Untold counts events of the journal that were not written because its readers were slow.
+	Untold uint64
+}
+
+// counts are the counters behind [Stats].
+type counts struct {
+	readers                                              atomic.Int64
+	appended, late, missed, dropped, episodes            atomic.Uint64
+	evicted, tooLarge, gaps, readersRefused, logsEvicted atomic.Uint64
+	logsRefused, untold                                  atomic.Uint64
+}
+
+// Stats returns the counts of all logs together.
+func (s *Logs) Stats() Stats {
+	s.mu.Lock()
+	logs := len(s.logs)
+	s.mu.Unlock()
+	c := &s.counts
+	return Stats{
+		Logs: logs, Bytes: s.total.Load(), Readers: c.readers.Load(),
+		Appended: c.appended.Load(), Late: c.late.Load(),
+		Missed: c.missed.Load(), Dropped: c.dropped.Load(), Episodes: c.episodes.Load(),
+		Evicted: c.evicted.Load(), TooLarge: c.tooLarge.Load(), Gaps: c.gaps.Load(),
+		ReadersRefused: c.readersRefused.Load(), LogsEvicted: c.logsEvicted.Load(),
+		LogsRefused: c.logsRefused.Load(), Untold: c.untold.Load(),
+	}
 }

@@ -1,3 +1,10 @@
+// Package background has summaries written while a conversation goes on, for the proxy: by the provider's own compaction (package native)
+// or by a model with a key of its own. No request waits for them.
+//
+// There is one job a conversation and a few at once, of minutes at most. What a job holds, and its result until it is taken, is charged to
+// the caller's memory; a job that finds no place is not begun. Nothing is written to disk. A provider or model that fails is left alone
+// for a while by compact.SummaryBreaker, a conversation that fails by itself, and a refusal for good (native.Refused) counts for a day. Of
+// each a bounded number is known. A [Jobs] may be used from any goroutine.
 package background
 
 import (

@@ -1,3 +1,17 @@
+// Package checkpoint is the log of what was done to a conversation, so that the proxy and the agent send the same bytes again with each
+// request: cuts, each the result of one compaction, and decisions, each about a message that was sent for the first time; the text that was
+// recalled for a prompt stands with the decision about it.
+//
+// An entry is patches over the client's own messages, stored under the digest of the messages that it covers and the credential's [Scope].
+// Stores with one directory share what they keep: the first entry of two wins, and [Store.Put] and [Store.Freeze] give the other writer the
+// winner's. A cut of a later [Checkpoint].Generation, or one that is clearly smaller, replaces an earlier one.
+//
+//	DIR/key                       the key of the HMAC that turns a credential into a scope
+//	DIR/SCOPE/DIGEST.ck           an entry; DIGEST-GEN.cut the text that a cut took out, to be shown
+//	DIR/SCOPE/NAME.damaged-TIME   a file that failed its checksum, set aside
+//
+// Files are 0600, written as a whole, with a checksum, and bounded in bytes, number and age. A disk that is full costs the persistence, not
+// the request. Without a Dir all is in memory; a nil *Store keeps nothing. A [Store] may be used from any goroutine.
 package checkpoint
 
 import (

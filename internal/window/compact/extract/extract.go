@@ -1,6 +1,23 @@
+// Package extract writes the summary of a conversation without a model, for package compact: it chooses lines, and never makes one up.
+//
+// A summary ([Summarize]) quotes the user's words, and lists plans in their last state, what the agent said, changed files, failures that
+// were not run again since, identifiers with their lines, errors, and where the work stood. Each has a part of the room. It is marked as
+// Plimsoll's, and a later summary reads it back ([Prior]). Results of tools stand behind a mark on each line: none can write a plan or
+// words of the user's.
+//
+// Calls and results are read by structure: arguments as JSON, patches or shell commands, lists whose items have a state as plans. Sentences
+// of the agent count by how many of their words are new and rare; other lines by what they add for each byte: identifiers, errors, commands,
+// what looks like no other line. No rule depends on a language. [Notable] and [Failed] find the one line of a result, [Own] the user's own
+// words. The weights were set on sessions; `go run ./bench facts` prints what survives of others.
+//
+// All functions are pure, linear in at most [Options].Scan bytes, and give valid UTF-8 within the budget.
 package extract
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Kind is the source of a turn.
 type Kind uint8
@@ -100,4 +117,74 @@ func Summarize(turns []Turn, o Options) Summary {
 	chosen := choose(all, known, w.room(known), o.Verbatim)
 	text := w.write(all, chosen)
 	return Summary{Text: text, Messages: messages, Lines: chosen.count}
+}
+
+// IsSummary reports whether a text is a summary that [Summarize] wrote.
+func IsSummary(text string) bool {
+	return strings.HasPrefix(text, Opening) && priorCount(text) > 0
+}
+
+// priorCount returns the number of messages that a summary says it stands for, 0 for a text that is not one.
+func priorCount(text string) int {
+	rest, ok := strings.CutPrefix(text, Opening)
+	if !ok {
+		return 0
+	}
+	number, _, ok := strings.Cut(rest[:min(len(rest), 12)], " ")
+	if !ok {
+		return 0
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// priorLines appends the lines of an earlier summary to found, each in the section it stood in. The user's words stay the user's.
+func priorLines(found []line, text string, turn int32) []line {
+	at := sectionDecisions
+	start := len(found)
+	for row := range strings.Lines(text) {
+		row = strings.TrimSpace(row)
+		if strings.HasPrefix(row, "## ") {
+			if s := titled(row); s != sectionNone {
+				at = s
+			} else if row == verbatimTop {
+				at = sectionDecisions
+			}
+			continue
+		}
+		if at.recorded() {
+			continue // see records.prior
+		}
+		if row == "" || strings.HasPrefix(row, "[Plimsoll: ") {
+			continue
+		}
+		l := line{turn: turn, kind: Prior, section: at}
+		if at == sectionNext {
+			l.section = sectionDecisions // it stands elsewhere now
+		}
+		rest := strings.TrimPrefix(strings.TrimPrefix(row, "- "), "> ")
+		if list, ok := strings.CutPrefix(row, alsoMark); ok {
+			for word := range strings.SplitSeq(list, ", ") {
+				if worth(word) {
+					l.text = word
+					found = append(found, l)
+				}
+			}
+			continue
+		}
+		if strings.HasPrefix(row, "> ") {
+			l.section = sectionUser
+		}
+		for _, part := range pieces(rest, longSpoken, longSpoken) {
+			l.text = part
+			found = append(found, l)
+		}
+	}
+	for i := start; i < len(found); i++ {
+		found[i].first = false
+	}
+	return found
 }

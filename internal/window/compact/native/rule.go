@@ -1,3 +1,13 @@
+// Package native has a model provider compact a conversation itself, for the proxy (package background asks). Where reasoning is bound to
+// what stood before it, any cut of ours takes the reasoning with it; a summary by the provider itself passes its own check, and the turns
+// behind it keep their reasoning.
+//
+// [Rules] is the table of providers that have it, each with the page of its documentation; [Wanted] decides when it is used. A [Rule] makes
+// the request out of the bytes of the ordinary one, so that the cache holds, reads the answer, which is kept to the byte because it is
+// signed, and puts later requests into the form that the provider takes. A provider that does not have it (any more) answers with a
+// [Refused], which is to be remembered.
+//
+// A compaction costs what a request of that size costs, and takes seconds to minutes. Rules are values, for any goroutine.
 package native
 
 import (

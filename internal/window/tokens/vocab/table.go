@@ -1,8 +1,19 @@
+// Package vocab holds the vocabularies o200k_base and cl100k_base, and the character classes of their patterns, as tables that are used where
+// they lie: embedded files that are never copied and need no work at the start. Package tokens counts with it.
+//
+// A [Table] finds the token that is a piece ([Table.Find]), the longest token that a text begins with ([Table.Match]), whether two tokens stay
+// side by side under byte-pair merging ([Table.Adjacent]), and the bytes of a token ([Table.Bytes]): with these a text is encoded from left to
+// right without a queue of merges. One open-addressing index serves pieces and merges: a slot has the token and 14 bits of the hash, and the
+// token's record confirms it, so answers are exact.
+//
+// All is read-only. The program in ../vocabgen writes the files (`go generate ./window/tokens`), and a test there holds them against it.
 package vocab
 
 import (
+	_ "embed"
 	"encoding/binary"
 	"math/bits"
+	"sync"
 	"unsafe"
 )
 
@@ -193,3 +204,78 @@ func (t *Table) FindPair(left, right uint32, hash uint64) (uint32, bool) {
 		}
 	}
 }
+
+// Class is a set of character properties that the splitting patterns test. The letters are bits, so
+// that a set of classes is one mask.
+type Class uint8
+
+// The classes. Every character has exactly one.
+const (
+	Other    Class = 1 << iota // neither letter, mark, number nor white space
+	Upper                      // \p{Lu} \p{Lt}
+	Lower                      // \p{Ll}
+	Caseless                   // \p{Lm} \p{Lo}
+	Mark                       // \p{M}
+	Number                     // \p{N}
+	Space                      // \s without the line ends
+	Newline                    // \r and \n
+)
+
+// The layout of the class file: one index byte per 256 characters, then the blocks.
+const (
+	// BlockSize is the number of characters in a block.
+	BlockSize = 256
+	// Blocks is the number of blocks in all of Unicode.
+	Blocks = 0x110000 / BlockSize
+)
+
+// Letter is \p{L}.
+const Letter = Upper | Lower | Caseless
+
+// ClassOf returns the class of a character up to U+10FFFF.
+func ClassOf(r rune) Class {
+	block := int(classFile[uint32(r)/BlockSize])
+	return Class(classFile[Blocks+block*BlockSize+int(uint32(r)%BlockSize)])
+}
+
+// ASCII are the classes of the bytes below 128, at hand without the file; 0 for the others.
+var ASCII = asciiClasses()
+
+func asciiClasses() (c [256]Class) {
+	for b := range 128 {
+		switch b := byte(b); {
+		case b == '\r' || b == '\n':
+			c[b] = Newline
+		case b == ' ' || b >= '\t' && b <= '\f':
+			c[b] = Space
+		case b >= 'A' && b <= 'Z':
+			c[b] = Upper
+		case b >= 'a' && b <= 'z':
+			c[b] = Lower
+		case b >= '0' && b <= '9':
+			c[b] = Number
+		default:
+			c[b] = Other
+		}
+	}
+	return c
+}
+
+var classFile = unsafe.Slice(unsafe.StringData(classString), len(classString))
+
+var (
+	//go:embed o200k.bin
+	o200kString string
+	//go:embed cl100k.bin
+	cl100kString string
+	//go:embed text.bin
+	textString string
+	//go:embed class.bin
+	classString string
+)
+
+// O200K is o200k_base.
+var O200K = sync.OnceValue(func() *Table { return Open(o200kString, textString) })
+
+// CL100K is cl100k_base.
+var CL100K = sync.OnceValue(func() *Table { return Open(cl100kString, textString) })

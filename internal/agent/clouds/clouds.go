@@ -1,3 +1,9 @@
+// Package clouds asks models where clouds have them: Azure OpenAI, Google's Vertex AI and Amazon Bedrock. Each is a transport for one of the
+// adapters, which writes what the model's maker takes: it moves model, stream and version between body and path, sets the cloud's
+// credentials, and makes events of Bedrock's frames. Models of other makers are asked by ConverseStream, which is written anew.
+//
+// [GoogleFile] and [GoogleMachine] get access tokens as Google's own libraries do: by a service account's key, by what gcloud left, or from
+// the machine. They are kept until a minute before they end, and never shown. Frames and bodies that are read are bounded.
 package clouds
 
 import (
@@ -6,6 +12,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -66,4 +73,36 @@ func transportOr(t http.RoundTripper) http.RoundTripper {
 		return http.DefaultTransport
 	}
 	return t
+}
+
+// Azure is a transport for package openai, whose Options.BaseURL is the resource's endpoint and whose Model is the deployment.
+type Azure struct {
+	// Deployment is in the path where Version is given, else in the body as Options.Model.
+	Deployment string
+	// Version is the api-version, as "2024-10-21"; "" asks Azure's newer API, /openai/v1, which has none.
+	Version string
+	// Next sends the request; nil is http.DefaultTransport.
+	Next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a Azure) RoundTrip(r *http.Request) (*http.Response, error) {
+	base, _, _ := strings.Cut(strings.TrimSuffix(r.URL.EscapedPath(), "/chat/completions"), "/openai") // some copy more of the address
+	path, query := "/openai/v1/chat/completions", ""
+	if a.Version != "" {
+		path = "/openai/deployments/" + url.PathEscape(a.Deployment) + "/chat/completions"
+		query = url.Values{"api-version": {a.Version}}.Encode()
+	}
+	out := withBody(r, base, path, query, nil)
+	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		out.Header.Set("Api-Key", key)
+	}
+	return transportOr(a.Next).RoundTrip(out)
+}
+
+func unescaped(path string) string {
+	if plain, err := url.PathUnescape(path); err == nil {
+		return plain
+	}
+	return path
 }

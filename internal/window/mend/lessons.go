@@ -1,0 +1,451 @@
+package mend
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A lesson is a piece of a refusal, in lower case, and what it teaches: learn changes the options and returns false if they say it already.
+type lesson struct {
+	words string
+	learn func(o *Options, refusal string) bool
+}
+
+// learned has the refusals that tell a rule which cannot be known before. docs/refusals.md lists them; the first that matches and teaches
+// something new counts.
+var learned = []lesson{
+	{"does not support assistant message prefill", noPrefill},
+	{"prefilling assistant messages is not supported", noPrefill},
+	{"conversation must end with a user message", noPrefill},
+	{"for serving but got assistant", noPrefill},
+	{"non-whitespace text", func(o *Options, _ string) bool { return !set(&o.NoBlank) }},
+	{"could not process image", decode},
+	{"does not represent a valid image", decode},
+	{"unable to process input image", decode},
+	{"provided image is not valid", decode},
+	{"document pages", documentPages}, // "too much media: 130 document pages + 0 images > 100"
+	{"too many images", images},
+	{"too much media", images},
+
+	// A body with "\ud83d" and no second half: readers of JSON in Python, Rust and others refuse it (claude-code#68325, #86560).
+	{"no low surrogate", surrogates},
+	{"lone leading surrogate", surrogates},
+	{"unexpected end of hex escape", surrogates},
+	{"surrogates not allowed", surrogates},
+	{"unpaired surrogate", surrogates},
+
+	{"pdf specified", documents}, // "The PDF specified was not valid.", "… is password protected" (claude-code#20195, #25202)
+	{"pdf pages", documents},     // "A maximum of 100 PDF pages may be provided."
+	{"document has no pages", documents},
+	{"unsupported mime type", mediaType},
+
+	{"unknown variant `image_url`", noImages}, // DeepSeek's reader (Reasonix#6294)
+	{"support image input", noImages},         // OpenRouter: "No endpoints found that support image input"
+	{"not a multimodal model", noImages},      // vLLM
+	{"does not support image", noImages},
+	{"image input is not supported", noImages}, // llama.cpp
+	{"image inputs are not supported", noImages},
+
+	{"unable to download", noFetched},
+	{"error while downloading", noFetched},
+	{"failed to download", noFetched},
+
+	{"must have at least one content element", noEmpty}, // xAI
+	{"content or tool_calls must be set", noEmpty},      // DeepSeek (AstrBot#6551)
+
+	{"expected a string with maximum length", longID}, // "Invalid 'input[2].call_id': string too long. …" (vercel/ai#5171, dyad#4304)
+	{"expected an id that begins with", foreignID},    // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
+	{"extra inputs are not permitted", field},
+	{"is unsupported", field},    // Groq: "property 'messages.2.assistant.reasoning_content' is unsupported" (qwen-code#3304)
+	{"unknown parameter", field}, // OpenAI: "Unknown parameter: 'messages[2].reasoning_content'."
+	{"cannot find field", field}, // Gemini: "Unknown name \"id\" at 'contents[1].parts[0]': Cannot find field."
+}
+
+// Learn returns the options with what a provider's refusal teaches, of a request that was made with them; false when it teaches nothing
+// new. The caller mends again and keeps the options for the conversation.
+func Learn(o Options, refusal string) (Options, bool) {
+	refusal = strings.ToLower(refusal)
+	for _, l := range learned {
+		if strings.Contains(refusal, l.words) && l.learn(&o, refusal) {
+			return o, true
+		}
+	}
+	return o, false
+}
+
+// Lasting returns the options without what they say of one request alone.
+func (o Options) Lasting() Options {
+	if o.Place != nil {
+		o.Place, o.NoDocuments = nil, false
+	}
+	return o
+}
+
+func noPrefill(o *Options, _ string) bool  { return !set(&o.NoPrefill) }
+func decode(o *Options, _ string) bool     { return !set(&o.Decode) }
+func noEmpty(o *Options, _ string) bool    { return !set(&o.NoEmpty) }
+func noImages(o *Options, _ string) bool   { return !set(&o.NoImages) }
+func noFetched(o *Options, _ string) bool  { return !set(&o.NoFetched) }
+func surrogates(o *Options, _ string) bool { return !set(&o.NoSurrogates) }
+
+// set sets a flag and returns its former value.
+func set(flag *bool) (was bool) {
+	was, *flag = *flag, true
+	return was
+}
+
+// images learns the number behind the first "> ", as in "too much media: 0 document pages + 101 images > 100"; without one, 100.
+func images(o *Options, refusal string) bool {
+	n := 0
+	if _, rest, ok := strings.Cut(refusal, "> "); ok {
+		for _, c := range []byte(rest) {
+			if c < '0' || c > '9' || n > 1<<16 {
+				break
+			}
+			n = n*10 + int(c-'0')
+		}
+	}
+	if n == 0 {
+		n = claudeImages
+	}
+	if o.MaxImages > 0 && o.MaxImages <= n {
+		return false
+	}
+	o.MaxImages = n
+	return true
+}
+
+// documents learns that a document is refused: the one at the place that the refusal names, else all.
+func documents(o *Options, refusal string) bool {
+	if set(&o.NoDocuments) {
+		return false
+	}
+	if at := contentPath.FindStringSubmatch(refusal); at != nil {
+		message, err := strconv.Atoi(at[1])
+		part, err2 := strconv.Atoi(at[2])
+		if err == nil && err2 == nil {
+			o.Place = &Place{Message: message, Part: part}
+		}
+	}
+	return true
+}
+
+// contentPath finds the place of a block, as Anthropic and Bedrock name it.
+var contentPath = regexp.MustCompile(`messages\.([0-9]{1,6})\.content\.([0-9]{1,6})\.`)
+
+// documentPages learns from a count of pages and images which of the two has to go.
+func documentPages(o *Options, refusal string) bool {
+	if strings.Contains(refusal, " 0 document pages") {
+		return false // images are too many
+	}
+	return documents(o, refusal)
+}
+
+// mediaType learns the media type that a refusal names.
+func mediaType(o *Options, refusal string) bool {
+	at := mediaTypePath.FindStringSubmatch(refusal)
+	if at == nil || slices.Contains(o.NoTypes, at[1]) || len(o.NoTypes) >= maxLessons {
+		return false
+	}
+	o.NoTypes = append(slices.Clip(o.NoTypes), at[1])
+	return true
+}
+
+var mediaTypePath = regexp.MustCompile(`unsupported mime type:? ['"]?([a-z0-9.+-]{1,64}/[a-z0-9.+-]{1,64})`)
+
+// maxLessons bounds the members and media types that are learned of one conversation.
+const maxLessons = 16
+
+// longID learns how many characters the id of a call may have. Other texts that are too long are not ours.
+func longID(o *Options, refusal string) bool {
+	if !strings.Contains(refusal, "call_id'") && !(strings.Contains(refusal, "tool_calls[") && strings.Contains(refusal, "].id'")) {
+		return false
+	}
+	_, rest, _ := strings.Cut(refusal, "maximum length ")
+	n, err := strconv.Atoi(rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))])
+	if err != nil || n <= 0 || o.MaxID > 0 && o.MaxID <= n {
+		return false
+	}
+	o.MaxID = n
+	return true
+}
+
+// foreignID learns that the ids of items that another provider made are refused. An item may have none.
+func foreignID(o *Options, refusal string) bool {
+	for prefix, kind := range map[string]string{"'fc'": "function_call", "'msg'": "message", "'ctc'": "custom_tool_call"} {
+		if strings.Contains(refusal, "begins with "+prefix) {
+			return o.addField(kind + ".id")
+		}
+	}
+	return false
+}
+
+// field learns a member that the provider does not know, from the path that its refusal names.
+func field(o *Options, refusal string) bool {
+	for _, form := range fieldPaths {
+		if at := form.FindStringSubmatch(refusal); at != nil {
+			path := at[1]
+			if len(at) > 2 {
+				path = at[2] + "." + at[1]
+			}
+			return o.addField(fieldOf(path))
+		}
+	}
+	return false
+}
+
+// fieldPaths find the path of a member in a list of messages; that of Gemini has the member before the path.
+var fieldPaths = []*regexp.Regexp{
+	regexp.MustCompile(`((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200}): extra inputs are not permitted`),
+	regexp.MustCompile(`property '((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200})' is unsupported`),
+	regexp.MustCompile(`unknown parameter: '((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200})'`),
+	regexp.MustCompile(`unknown name \\?"([a-z0-9_]{1,64})\\?" at '(contents\[[a-z0-9_.\[\]-]{1,200})': cannot find field`),
+}
+
+// needed are members without which a message means something else: they stay, whatever a refusal says.
+var needed = []string{
+	"role", "content", "type", "text", "id", "name", "input", "arguments", "args", "function", "tool_calls", "functioncall", "functionresponse", "response",
+	"parts", "tool_use_id", "tool_call_id", "call_id", "output", "thinking", "data", "source", "summary", "encrypted_content",
+}
+
+// fieldOf returns the last member of a path, behind the kind of the block or the role of the message that has it: "tool_use.signature" for
+// messages.1.content.0.tool_use.signature, ".reasoning_content" for messages[2].reasoning_content. It is "" for a member that must stay.
+func fieldOf(path string) string {
+	names := strings.FieldsFunc(path, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
+	if len(names) < 3 {
+		return ""
+	}
+	name, holder := names[len(names)-1], names[len(names)-2]
+	if _, err := strconv.Atoi(holder); err == nil {
+		holder = ""
+	}
+	if slices.Contains(needed, name) || holder == "thinking" && name == "signature" || name[0] >= '0' && name[0] <= '9' {
+		return ""
+	}
+	return holder + "." + name
+}
+
+func (o *Options) addField(name string) bool {
+	if name == "" || slices.Contains(o.NoFields, name) || len(o.NoFields) >= maxLessons {
+		return false
+	}
+	o.NoFields = append(slices.Clip(o.NoFields), name)
+	return true
+}
+
+// raw mends what no other rule looks at: halves of surrogate pairs, and members that the provider does not know. It returns false when there
+// was something: other edits of the same message are for the next round.
+func (m *mending) raw() bool {
+	if !m.o.NoSurrogates && len(m.o.NoFields) == 0 {
+		return true
+	}
+	whole := true
+	if m.o.NoSurrogates && m.r.SystemSpan.Len() > 0 {
+		if fixed := withoutHalves(m.r.Raw(m.r.SystemSpan)); fixed != nil {
+			m.draft().Replace(m.r.SystemSpan, fixed)
+			m.did(Replaced, -1, "", 0)
+			whole = false
+		}
+	}
+	for i := m.from; i < len(m.r.Messages); i++ {
+		before := m.r.Raw(m.r.Messages[i].Span)
+		after, kind := before, ""
+		if m.o.NoSurrogates {
+			if fixed := withoutHalves(before); fixed != nil {
+				after, kind = fixed, Replaced
+			}
+		}
+		if len(m.o.NoFields) > 0 {
+			if fixed := m.withoutFields(&m.r.Messages[i], after); fixed != nil {
+				after, kind = fixed, Unfielded
+			}
+		}
+		if kind != "" {
+			m.draft().ReplaceMessage(i, after)
+			m.did(kind, i, "", len(before)-len(after))
+			whole = false
+		}
+	}
+	return whole
+}
+
+// withoutHalves returns JSON in which each escaped half of a surrogate pair is U+FFFD, as most readers take it; nil if there is none. The
+// length stays.
+func withoutHalves(text []byte) (fixed []byte) {
+	for at := 0; ; {
+		n := bytes.Index(text[at:], []byte(`\u`))
+		if n < 0 {
+			return fixed
+		}
+		at += n
+		slashes := 0
+		for at-slashes > 0 && text[at-slashes-1] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 1 || at+6 > len(text) {
+			at += 2
+			continue
+		}
+		r, ok := rawjson.Hex4(text[at+2 : at+6])
+		if !ok || r < 0xd800 || r > 0xdfff {
+			at += 6
+			continue
+		}
+		if r < 0xdc00 && at+12 <= len(text) && text[at+6] == '\\' && text[at+7] == 'u' {
+			if low, ok := rawjson.Hex4(text[at+8 : at+12]); ok && low >= 0xdc00 && low <= 0xdfff {
+				at += 12
+				continue
+			}
+		}
+		if fixed == nil {
+			fixed = bytes.Clone(text)
+		}
+		copy(fixed[at:], `\ufffd`)
+		at += 6
+	}
+}
+
+// withoutFields returns a message, whose JSON is text, without the members that the provider refuses in it and in its parts; nil if it has
+// none.
+func (m *mending) withoutFields(msg *wire.Message, text []byte) []byte {
+	if text[0] != '{' {
+		return nil
+	}
+	var edits []wire.Edit
+	for j := range msg.Parts {
+		p := msg.Parts[j].Span
+		if p == msg.Span || !msg.Span.Contains(p) || m.r.Body[p.Start] != '{' {
+			continue
+		}
+		at := wire.Span{Start: p.Start - msg.Span.Start, End: p.End - msg.Span.Start}
+		if keys := m.unknownIn(at.Of(text), "type"); len(keys) > 0 {
+			if with, err := rawjson.Remove(at.Of(text), keys...); err == nil {
+				edits = append(edits, wire.Edit{Span: at, With: with})
+			}
+		}
+	}
+	out, err := wire.Splice(text, edits)
+	if err != nil {
+		return nil
+	}
+	if keys := m.unknownIn(out, "role", "type"); len(keys) > 0 {
+		if with, err := rawjson.Remove(out, keys...); err == nil {
+			return with
+		}
+	}
+	if len(edits) == 0 {
+		return nil
+	}
+	return out
+}
+
+// unknownIn returns the members of an object that the provider refuses. The object is of the kind that one of the members kinds says.
+func (m *mending) unknownIn(object []byte, kinds ...string) (keys []string) {
+	var holders []string
+	for _, member := range kinds {
+		if kind, ok := rawjson.Text(object, member); ok {
+			holders = append(holders, strings.ToLower(kind))
+		}
+	}
+	for member, err := range rawjson.Members(object, 0) {
+		if err != nil {
+			return nil
+		}
+		for _, f := range m.o.NoFields {
+			holder, name, _ := strings.Cut(f, ".")
+			if strings.EqualFold(string(member.Key), name) && (holder == "" || slices.Contains(holders, holder) || len(holders) == 0) {
+				keys = append(keys, string(member.Key))
+				break
+			}
+		}
+	}
+	return keys
+}
+
+// unwanted returns the line that takes the place of a block with an image or a document in part j of message i, "" if it may stay. The
+// caller has looked whether the block has media.
+func (m *mending) unwanted(i, j int, block wire.Span) string {
+	o := &m.o
+	if !o.NoImages && !o.NoFetched && !o.NoDocuments && len(o.NoTypes) == 0 || m.r.Body[block.Start] != '{' {
+		return ""
+	}
+	kind, mime, fetched := m.mediaOf(m.r.Raw(block))
+	switch {
+	case kind == "image" && o.NoImages:
+		return "[An image stood here, which the model cannot see.]"
+	case kind == "document" && o.NoDocuments && (o.Place == nil || *o.Place == Place{Message: i, Part: j}):
+		return "[A document stood here, which the provider could not read.]"
+	case slices.Contains(o.NoTypes, mime):
+		return "[A file of the type " + cleanType(mime) + " stood here, which the provider does not take.]"
+	case kind == "image" && fetched && o.NoFetched:
+		return "[An image stood here, which the provider could not fetch.]"
+	}
+	return ""
+}
+
+// mediaOf returns what a block holds, "image", "document" or "" for neither, its media type in lower case, "" if it says none, and whether
+// the provider fetches it by its address.
+func (m *mending) mediaOf(raw []byte) (kind, mime string, fetched bool) {
+	says, _ := rawjson.Text(raw, "type")
+	switch says {
+	case "image", "image_url", "input_image":
+		kind = "image"
+	case "document", "file", "input_file":
+		kind = "document"
+	}
+	for member, err := range rawjson.Members(raw, 0) {
+		if err != nil {
+			return "", "", false
+		}
+		value := member.Value.Of(raw)
+		text := func(keys ...string) string { s, _ := rawjson.Text(value, keys...); return s }
+		switch string(member.Key) {
+		case "source": // Anthropic
+			mime, fetched = text("media_type"), text("type") == "url"
+		case "image", "document": // Bedrock
+			if says == "" && value[0] == '{' {
+				kind = string(member.Key)
+			}
+		case "inlineData", "inline_data", "fileData", "file_data": // Gemini; the last is a data URL in OpenAI's
+			if value[0] == '{' {
+				mime = text("mimeType")
+				if mime == "" {
+					mime = text("mime_type")
+				}
+				fetched = text("fileUri") != "" || text("file_uri") != ""
+				if kind = "document"; strings.HasPrefix(mime, "image/") {
+					kind = "image"
+				}
+			} else {
+				mime = dataType(value)
+			}
+		case "image_url":
+			if value[0] == '{' {
+				value = rawjson.Get(value, "url").Of(value)
+			}
+			mime = dataType(value)
+			fetched = mime == "" && len(value) > 2
+		case "file_url":
+			fetched = true
+		}
+	}
+	return kind, strings.ToLower(mime), fetched
+}
+
+// dataType returns the media type of a literal with a data URL, "" for any other.
+func dataType(literal []byte) string {
+	_, rest, ok := bytes.Cut(literal[:min(len(literal), 128)], []byte(`"data:`))
+	if !ok {
+		return ""
+	}
+	if end := bytes.IndexAny(rest, `;,"`); end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.ReplaceAll(string(rest), `\/`, "/")
+}
