@@ -35,21 +35,25 @@ func readTool[A interface{ instanceName() string }](t *Toolset, tool builtin.Too
 	run func(ctx context.Context, c *builtin.Call, client *argocd.Client, in A) (*builtin.Result, error),
 ) builtin.Tool {
 	tool.Hints = reads
-	made := builtin.Typed(tool, func(ctx context.Context, c *builtin.Call, in A) (*builtin.Result, error) {
+	return withOldNames(builtin.Typed(tool, func(ctx context.Context, c *builtin.Call, in A) (*builtin.Result, error) {
 		client, err := t.clientFor(c, in.instanceName())
 		if err != nil {
 			return nil, err
 		}
 		return run(ctx, c, client, in)
-	})
-	if typed := made.Run; len(oldNames) > 0 && typed != nil {
-		made.Run = func(ctx context.Context, c *builtin.Call) (*builtin.Result, error) {
+	}), oldNames)
+}
+
+// withOldNames returns the tool accepting oldNames too.
+func withOldNames(tool builtin.Tool, oldNames map[string]string) builtin.Tool {
+	if typed := tool.Run; len(oldNames) > 0 && typed != nil {
+		tool.Run = func(ctx context.Context, c *builtin.Call) (*builtin.Result, error) {
 			renamed := *c
 			renamed.Arguments = rename(c.Arguments, oldNames)
 			return typed(ctx, &renamed)
 		}
 	}
-	return made
+	return tool
 }
 
 // formerApplication returns the old argument names that all tools for one application accept, and more.

@@ -114,8 +114,8 @@ type listing struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// request is one call of a tool that lists.
-type request struct {
+// listCall is one call of a tool that lists.
+type listCall struct {
 	target        target
 	paging        paging
 	detailOptions detailOptions
@@ -131,7 +131,7 @@ type request struct {
 }
 
 // list answers a call of a tool that lists objects of one kind: with a page of rows or, if the arguments want it, of whole objects.
-func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builtin.Result, error) {
+func (t *Toolset) list(ctx context.Context, c *builtin.Call, q listCall) (*builtin.Result, error) {
 	keep, full, err := q.detailOptions.keep()
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func (t *Toolset) listApplications() builtin.Tool {
 		if refresh := strings.TrimSpace(in.Refresh); refresh != "" {
 			notes = fmt.Sprintf("refresh=%s did nothing: Argo CD refreshes one application at a time. ", short(refresh))
 		}
-		q := request{
+		q := listCall{
 			target: in.target, paging: in.paging, detailOptions: in.detailOptions, notes: notes,
 			list: inventory.ListRequest{
 				Kind: argocd.Applications,

@@ -27,7 +27,7 @@ func (t *Toolset) listApplicationSets() builtin.Tool {
 		Description: listApplicationSetsText,
 		Hints:       reads,
 	}, func(ctx context.Context, c *builtin.Call, in listApplicationSetsArguments) (*builtin.Result, error) {
-		return t.list(ctx, c, request{
+		return t.list(ctx, c, listCall{
 			target: in.target, paging: in.paging, detailOptions: in.detailOptions,
 			list: inventory.ListRequest{
 				Kind: argocd.ApplicationSets,

@@ -34,7 +34,7 @@ func (t *Toolset) listClusters() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return t.list(ctx, c, request{
+		return t.list(ctx, c, listCall{
 			target: in.target, paging: in.paging, detailOptions: in.detailOptions,
 			list: inventory.ListRequest{
 				Kind:  argocd.Clusters,

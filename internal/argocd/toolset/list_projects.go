@@ -25,7 +25,7 @@ func (t *Toolset) listProjects() builtin.Tool {
 		Description: listProjectsText,
 		Hints:       reads,
 	}, func(ctx context.Context, c *builtin.Call, in listProjectsArguments) (*builtin.Result, error) {
-		return t.list(ctx, c, request{
+		return t.list(ctx, c, listCall{
 			target: in.target, paging: in.paging, detailOptions: in.detailOptions,
 			list: inventory.ListRequest{
 				Kind:  argocd.Projects,
