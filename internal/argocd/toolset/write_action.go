@@ -124,12 +124,6 @@ func (in *actionArgs) find(ctx context.Context, client *argocd.Client) error {
 	return fmt.Errorf("%d resources fit: %s; say group or resource_namespace", fit, strings.Join(list, ", "))
 }
 
-// resourceAction is ResourceAction of types.go.
-type resourceAction struct {
-	Name     string `json:"name"`
-	Disabled bool   `json:"disabled"`
-}
-
 // place returns the query that selects the resource, for requests that have it in the URL.
 func (in *actionArgs) place() url.Values {
 	q := in.query()
@@ -146,9 +140,7 @@ func (in *actionArgs) available(ctx context.Context, client *argocd.Client) ([]r
 	if err != nil {
 		return nil, err
 	}
-	var list struct {
-		Actions []resourceAction `json:"actions"`
-	}
+	var list resourceActions
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, fmt.Errorf("%s: the server's answer is no list of actions: %w", client.Name(), err)
 	}
