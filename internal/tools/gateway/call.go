@@ -89,7 +89,7 @@ func (c *call) Receive(f *transport.Frame) {
 		return
 	}
 	// A message with a method is not a response. The beginning of a long message is enough to tell.
-	if start := jsonrpc.ScanStart(f.Head); start.Head.Method != "" {
+	if start := f.Start(); start.Head.Method != "" {
 		c.observeNotification(f, start.Head)
 		c.s.pass(c.ctx, f, jsonrpc.Head{}, c.m.Principal, c.x)
 		return

@@ -24,7 +24,7 @@ func (s *Session) handleInitialize(ctx context.Context, m transport.Message, p p
 		OnOpen: x.Open,
 		OnReceive: func(f *transport.Frame) {
 			defer x.recover()
-			if f.Bare() || jsonrpc.ScanStart(f.Head).Head.Kind != jsonrpc.Response || f.ReadAll(maxInitialize) != nil {
+			if f.Bare() || f.Start().Head.Kind != jsonrpc.Response || f.ReadAll(maxInitialize) != nil {
 				s.pass(ctx, f, m.Head, m.Principal, x)
 				return
 			}

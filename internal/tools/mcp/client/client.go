@@ -122,7 +122,7 @@ func (c *client) request(ctx context.Context, m transport.Message, to transport.
 		return
 	}
 	if s.o.Shared {
-		raw = rename(m.Raw, token, r)
+		raw = rename(m, token, r)
 	}
 	if err := s.enqueue(ctx, &entry{raw: raw, call: r}); err != nil {
 		s.drop(r)

@@ -50,13 +50,13 @@ func (s *Server) handWhole(g *generation, line []byte) {
 		s.noise.add("text", int64(len(line)))
 		return
 	}
-	s.dispatch(g, &transport.Frame{Head: line}, h, rawjson.Span{})
+	s.dispatch(g, &transport.Frame{Head: line}, h)
 }
 
 // handLarge dispatches a message of which only the beginning is in memory.
 func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
-	start := jsonrpc.ScanStart(head)
 	f := &transport.Frame{Head: head, Rest: rest}
+	start := f.Start()
 	kind := start.Head.Kind
 	switch {
 	case kind == jsonrpc.Response && start.Head.ID == "":
@@ -65,12 +65,12 @@ func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
 			s.discard("unknown_id", f)
 		case n == 1 && !s.o.Shared:
 			start.Head.ID = alone
-			s.dispatch(g, f, start.Head, rawjson.Span{})
+			s.dispatch(g, f, start.Head)
 		default:
 			s.locate(g, f)
 		}
 	case kind != jsonrpc.Invalid:
-		s.dispatch(g, f, start.Head, rawjson.Span{})
+		s.dispatch(g, f, start.Head)
 	case start.Head.Method != "" || start.Open == "id":
 		s.locate(g, f)
 	default:
@@ -100,12 +100,11 @@ func (s *Server) discard(what string, f *transport.Frame) {
 	}
 }
 
-// dispatch passes a message to its receiver. id is the place of a response's id in f.Head: zero if that is not known, behind the head if
-// the id need not be replaced.
-func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
+// dispatch passes a message to its receiver. h.IDAt is behind f.Head if the id of a response need not be replaced.
+func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head) {
 	switch h.Kind {
 	case jsonrpc.Response:
-		s.answer(g, f, h, id)
+		s.answer(g, f, h)
 	case jsonrpc.Request:
 		s.mu.Lock()
 		g.serverRequests.add(h.ID)
@@ -117,7 +116,7 @@ func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id 
 }
 
 // answer passes a response to the request that it answers; one for no open request is dropped.
-func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
+func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head) {
 	s.mu.Lock()
 	c := s.open[h.ID]
 	ended := s.recent.states[h.ID]
@@ -145,30 +144,13 @@ func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id ra
 		s.keepHandshake(c, f.Head)
 	}
 	if c.id != c.original {
-		if id.IsZero() {
-			id = idSpan(f.Head)
-		}
-		if id.End <= len(f.Head) && !id.IsZero() {
+		if id := h.IDAt; id.End <= len(f.Head) && !id.IsZero() {
 			f.Head = splice(f.Head, rawjson.Edit{Span: id, With: []byte(c.original)})
 		}
 	}
 	if !c.receive(f, true) {
 		g.broken = append(g.broken, c) // attend ends it, with the reason why the server ended
 	}
-}
-
-// idSpan returns the place of the id in the beginning of a message; zero if it is not there.
-func idSpan(head []byte) rawjson.Span {
-	found := rawjson.Span{}
-	for m, err := range rawjson.Members(head, 0) {
-		if err != nil {
-			break
-		}
-		if string(m.Key) == "id" {
-			found = m.Value
-		}
-	}
-	return found
 }
 
 // notification passes a notification to the request it belongs to, else to the clients that listen.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
@@ -54,8 +53,8 @@ func (s *Server) locate(g *generation, f *transport.Frame) {
 		s.noise.add("too_large", n)
 		return
 	}
-	// The head does not end with the id: whatever its span was, it is done.
-	s.dispatch(g, &transport.Frame{Head: head[:read], Rest: rest}, h, rawjson.Span{Start: 1, End: 1 << 62})
+	h.IDAt = jsonrpc.Span{Start: 1, End: 1 << 62} // the id is replaced already
+	s.dispatch(g, &transport.Frame{Head: head[:read], Rest: rest}, h)
 }
 
 func (s *Server) owner(id jsonrpc.ID) *call {

@@ -6,6 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
 // subscription is the key under which a server of 2026-07-28 names, in the _meta of a
@@ -49,12 +50,12 @@ func hasPlainMembers(raw []byte) bool {
 }
 
 // rename returns a request with the id and progress token of c for the server; token is where the client's token is.
-func rename(raw []byte, token rawjson.Span, c *call) []byte {
-	edits := []rawjson.Edit{{Span: rawjson.Get(raw, "id"), With: []byte(c.id)}}
+func rename(m transport.Message, token rawjson.Span, c *call) []byte {
+	edits := []rawjson.Edit{{Span: m.Head.IDAt, With: []byte(c.id)}}
 	if !token.IsZero() {
 		edits = append(edits, rawjson.Edit{Span: token, With: []byte(c.token)})
 	}
-	return splice(raw, edits...)
+	return splice(m.Raw, edits...)
 }
 
 // splice returns raw with the edits, whose spans are from raw, in any order.

@@ -29,8 +29,8 @@ type Head struct {
 	Kind   Kind
 	ID     ID
 	Method string
-	// Params, Result and Error are the values of these members, where there are any.
-	Params, Result, Error Span
+	// Params, Result and Error are the values of these members, where there are any, and IDAt the place of the id.
+	Params, Result, Error, IDAt Span
 }
 
 // MaxIDBytes bounds an id: it is kept while its request is open.
@@ -43,7 +43,7 @@ func Scan(message []byte) (Head, error) {
 		return Head{}, err
 	}
 	var h Head
-	var method, id Span
+	var method Span
 	for m, err := range rawjson.Members(message, 0) {
 		if err != nil {
 			return Head{}, err
@@ -52,7 +52,7 @@ func Scan(message []byte) (Head, error) {
 		case "method":
 			method = m.Value
 		case "id":
-			id = m.Value
+			h.IDAt = m.Value
 		case "params":
 			h.Params = m.Value
 		case "result":
@@ -61,12 +61,12 @@ func Scan(message []byte) (Head, error) {
 			h.Error = m.Value
 		}
 	}
-	if raw := id.Of(message); len(raw) > 0 && string(raw) != "null" {
+	if raw := h.IDAt.Of(message); len(raw) > 0 && string(raw) != "null" {
 		if len(raw) > MaxIDBytes {
-			return Head{}, fmt.Errorf("byte %d: an id of %d bytes, at most %d are taken", id.Start, len(raw), MaxIDBytes)
+			return Head{}, fmt.Errorf("byte %d: an id of %d bytes, at most %d are taken", h.IDAt.Start, len(raw), MaxIDBytes)
 		}
 		if h.ID = idOf(raw); h.ID == "" {
-			return Head{}, fmt.Errorf("byte %d: an id is a string or a number", id.Start)
+			return Head{}, fmt.Errorf("byte %d: an id is a string or a number", h.IDAt.Start)
 		}
 	}
 	switch {

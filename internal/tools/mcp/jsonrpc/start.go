@@ -36,7 +36,7 @@ func ScanStart(begin []byte) Start {
 				s.Head.Method = string(rawjson.Unquote(nil, m.Value.Of(begin)))
 			}
 		case "id":
-			s.Head.ID = idOf(m.Value.Of(begin))
+			s.Head.ID, s.Head.IDAt = idOf(m.Value.Of(begin)), m.Value
 		case "params":
 			s.Head.Params = m.Value
 		case "result":

@@ -102,7 +102,7 @@ func headOf(f *transport.Frame) jsonrpc.Head {
 		head, _ := jsonrpc.Scan(f.Head)
 		return head
 	}
-	head := jsonrpc.ScanStart(f.Head).Head
+	head := f.Start().Head
 	if head.Kind == jsonrpc.Invalid {
 		head.Kind = jsonrpc.Response
 	}

@@ -46,6 +46,18 @@ type Frame struct {
 	// Paged is set when the result is a page of its tool's own making, within Message.MaxText where that can be: it is not paged
 	// once more.
 	Paged bool
+
+	scanned []byte // of which start was read
+	start   jsonrpc.Start
+}
+
+// Start describes the message by Head. It is read once for all who look at the frame; with another Head it is read again.
+func (f *Frame) Start() jsonrpc.Start {
+	same := len(f.Head) > 0 && len(f.scanned) == len(f.Head) && &f.scanned[0] == &f.Head[0]
+	if !same {
+		f.scanned, f.start = f.Head, jsonrpc.ScanStart(f.Head)
+	}
+	return f.start
 }
 
 // Whole reports whether Head is all of the message.
