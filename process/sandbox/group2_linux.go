@@ -139,7 +139,7 @@ func writeLimit(dir, name string, n int64) error {
 	}
 	file := filepath.Join(dir, name)
 	text := readInto(file, make([]byte, 32))
-	if now := parseNumber(text); now > n || now <= n-int64(os.Getpagesize()) {
+	if now := cgroupfs.Number(text); now > n || now <= n-int64(os.Getpagesize()) {
 		return fmt.Errorf("%s says %q after %d was written to it: the limit is not in force", file, strings.TrimSpace(string(text)), n)
 	}
 	return nil
@@ -204,7 +204,7 @@ func (g *group2) peak() (int64, string, bool) {
 	if err != nil { // Linux before 5.19
 		return 0, "", false
 	}
-	return parseNumber(body), "memory.peak", true
+	return cgroupfs.Number(body), "memory.peak", true
 }
 
 // oomKills counts the kernel's kills in the group and in those below it. Inner runs are siblings of the leaf, with limits of their own:
@@ -334,18 +334,7 @@ func readNumber(f *sysfile.File) int64 {
 	if err != nil {
 		return 0
 	}
-	return parseNumber(text)
-}
-
-// parseNumber reads a decimal number; it returns 0 for "max", a negative number and anything else, and the largest int64 for what is
-// beyond.
-func parseNumber(b []byte) int64 {
-	text := strings.TrimSpace(string(b))
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 {
-		return 0
-	}
-	return n
+	return cgroupfs.Number(text)
 }
 
 // readInto reads a file into buf, up to its capacity, and returns the part that was filled, empty when the file can't be read.
@@ -369,17 +358,4 @@ func readFields(f *sysfile.File) fieldReader {
 // fieldReader is the text of a flat keyed control file: lines of "name value". get returns a value, 0 for a missing name.
 type fieldReader []byte
 
-func (f fieldReader) get(name string) int64 {
-	for rest := []byte(f); len(rest) > 0; {
-		line := rest
-		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
-			line, rest = rest[:i], rest[i+1:]
-		} else {
-			rest = nil
-		}
-		if len(line) > len(name) && line[len(name)] == ' ' && string(line[:len(name)]) == name {
-			return parseNumber(line[len(name)+1:])
-		}
-	}
-	return 0
-}
+func (f fieldReader) get(name string) int64 { return cgroupfs.Field(f, name) }

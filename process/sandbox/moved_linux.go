@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
 	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
@@ -58,7 +59,7 @@ func (w *watcher) carriers() (list []member) {
 	cookie := []byte(CookieName + "=" + w.run.spec.ID)
 	// Numbers are given out upwards, so that only those above the command's are younger, until they begin anew.
 	last, err := sysfile.Read("/proc/sys/kernel/ns_last_pid", sysfile.Small)
-	anew := err == nil && parseNumber(last) < int64(w.run.pid)
+	anew := err == nil && cgroupfs.Number(last) < int64(w.run.pid)
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil || pid <= w.run.pid && !anew || pid == w.run.pid {

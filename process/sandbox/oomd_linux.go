@@ -49,7 +49,7 @@ func oomdKills(c cage) int {
 	for _, dir := range cgroupfs.Tree(g.dir) {
 		var value [32]byte
 		if n, err := unix.Getxattr(dir, oomdKilled, value[:]); err == nil {
-			total += parseNumber(value[:n])
+			total += cgroupfs.Number(value[:n])
 		}
 	}
 	return int(min(total, 1<<20))

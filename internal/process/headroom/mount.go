@@ -18,7 +18,7 @@ type mount struct {
 // parseCgroupMounts keeps the cgroup2 mounts and the v1 mounts of the memory controller.
 func parseCgroupMounts(mountinfo []byte) []mount {
 	var mounts []mount
-	for _, m := range cgroupfs.ParseMounts(string(mountinfo)) {
+	for _, m := range cgroupfs.ParseMounts(mountinfo) {
 		switch {
 		case m.Unified:
 			mounts = append(mounts, mount{2, m.Root, m.Point})

@@ -1,12 +1,44 @@
 package sysfile
 
 import (
+	"bytes"
+	"iter"
 	"strconv"
 	"strings"
 )
 
-// Unescape undoes the octal escapes in a path of proc_pid_mountinfo(5): \040 stands for a space.
-func Unescape(s string) string {
+// Mount is one line of a mount table (proc_pid_mountinfo(5)):
+//
+//	36 35 98:0 /root /point rw,noatime master:1 - type source options
+type Mount struct {
+	ID          string
+	Root, Point string
+	Type        string
+	Options     string // of the file system
+}
+
+// Mounts reads a mount table; what is no line of one is passed over.
+func Mounts(text []byte) iter.Seq[Mount] {
+	return func(yield func(Mount) bool) {
+		for line := range bytes.Lines(text) {
+			before, after, ok := strings.Cut(string(line), " - ")
+			fields, tail := strings.Fields(before), strings.Fields(after)
+			if !ok || len(fields) < 6 || len(tail) == 0 {
+				continue
+			}
+			m := Mount{ID: fields[0], Root: unescape(fields[3]), Point: unescape(fields[4]), Type: tail[0]}
+			if len(tail) > 2 {
+				m.Options = tail[2]
+			}
+			if !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// unescape undoes the octal escapes in a path: \040 stands for a space.
+func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}
