@@ -1,3 +1,16 @@
+// Package toolset has the MCP tools that agents use with Argo CD. No answer of the tools can flood a model, and every number in an answer is exact.
+//
+//	set, err := toolset.New(toolset.Options{Instances: []*argocd.Client{client}})
+//	server, err := builtin.New(builtin.Options{Name: "argocd", Tools: set.Tools(), Instructions: set.Instructions()})
+//
+// Lists give pages of short rows, 20 unless asked for more, 100 at most, with counts over all that matches; search_argocd_resources looks through
+// everything; others read one object and what belongs to it. Those that change something are there with [Options].AllowWrites only, and answer with
+// a plan until they are told the name of the object again. Names, arguments and keys of answers are those of the Python server that came before. A
+// default answer stays below 10,000 bytes: where that is too little all rows lose the same fields, and a note says so. Whole objects have no such
+// bound, so the tools stand behind the gateway. An answer that would be incomplete is an error that says how to go on.
+//
+// With [TokensAllow] and [TokensRequire] a client's own token is used, so that Argo CD's rules decide; what one credential has read is never shown
+// to another. Everything may be called from any goroutine. Nothing is kept between calls but what [inventory.Options].SnapshotTTL allows.
 package toolset
 
 import (

@@ -1,3 +1,15 @@
+// Package estimate predicts the memory that a run will need from the needs of earlier runs. It reads no file and no clock: [FromRuns] makes
+// [Sample]s of what package usage has.
+//
+//	e, err := estimate.Input{Project: estimate.FromRuns(runs), Configured: 4 * limit.GiB}.Estimate()
+//	// e.Bytes, e.Source == "history:project", e.Samples == 12
+//
+// A kernel's high-water mark counts page cache, which is given back under pressure: the exact peak is the demand only when under a tenth of it was
+// cache, else it is the sampled working set with a margin. A run that was killed for memory is censored: it needed at least what it had.
+//
+// [Estimators] lists formulas over the newest samples; [Default] is in force, and after memory ran out it stays above the line that was reached for
+// twenty runs. Which is best is measured: [Replay] runs each over a sequence of tasks as they happened, which [ReadTrace] reads from a Nextflow
+// trace. Everything is safe for concurrent use.
 package estimate
 
 import (

@@ -1,3 +1,16 @@
+// Package orphans looks after processes of a live run whose parent has ended: a build that a dead shell left behind, a server that nobody asks any
+// more.
+//
+//	stop := orphans.Start(orphans.Options{Mode: orphans.Warn, Max: 30 * time.Minute, Run: run, Note: note})
+//
+// The run says who is an orphan ([Process].Orphan): a descendant of the command whose parent is none of the run's processes; its descendants belong
+// to it. The clock starts when the watch first sees it so, at most [DefaultEvery] late, busy or idle. After Max each is reported once, all of one
+// look in one [Event], and after [MaxEvents] only counted. In mode [End] it is then asked with SIGTERM, with its descendants, and after Grace the
+// rest gets SIGKILL. Who was meant to outlive its parent (a daemon in a session of its own, nohup) is left alone and reported as kept. A frozen run
+// is left alone.
+//
+// A process is known by PID and start time. One goroutine runs until stop is called, none with mode [Off] or without Max; all callbacks come from
+// it.
 package orphans
 
 import (

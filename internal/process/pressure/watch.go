@@ -1,3 +1,17 @@
+// Package pressure decides what to do with a run when the host, or the control group around us, is about to run out of memory, and does it. Each
+// supervisor of a run starts it.
+//
+//	stop := pressure.Start(pressure.Options{Mode: pressure.Freeze, Self: claim.ID(), Lines: lines, Read: read, Run: run, Peers: ledger})
+//
+// Every supervisor watches by itself. They agree because all read the same ledger: the run to act on is the youngest that uses more than it has
+// reserved, and its own supervisor acts: below the hard one of the [Lines], two readings in a row (below the soft one while processes are stalled),
+// it stops the largest descendant and then the run, or kills descendants one by one, or warns, as [Mode] says. The agent is never stopped alone and
+// never killed. Decisions go by the memory that can still be given out; stall information only moves them forward, for it was measured to read 0 in
+// need.
+//
+// Nothing starves: what is stopped goes on after Pace.Hold and is left alone for Pace.Rest; any peer lets it go on when its supervisor is itself
+// stopped, and what is held is published before it is held. One goroutine runs until stop is called, none with mode [Off]; all callbacks come from
+// it.
 package pressure
 
 import (

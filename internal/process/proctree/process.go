@@ -1,3 +1,17 @@
+// Package proctree finds all descendants of a process, measures them and ends them. It is the machinery under the sandbox's tree monitor and the
+// pressure watcher.
+//
+//	tree, err := proctree.New(proctree.Options{Root: cmd.Process.Pid, Cookie: "PLIMSOLL_RUN_ID=" + id, Subreaper: true})
+//	changes, err := tree.Scan() // who came, who went
+//	usage := tree.Measure()     // memory of all of them
+//	left, err := tree.KillTree(ctx, proctree.KillOptions{Grace: 2 * time.Second})
+//
+// To a tree belong its root, every process whose parent belongs, and one whose ancestry is lost and that gives evidence of where it came from; see
+// [Options]. What escapes: an orphan that began a session of its own and wiped its environment while its parent and grandparent died between two
+// scans, without a subreaper. In the steady state neither Scan nor Measure allocates; `go run ./bench monitor` measures the whole.
+//
+// All methods of a Tree may be called from any goroutine; they take turns. On macOS and Windows the cookie, the subreaper and Precise have no
+// effect, and neither has been proven on a real machine. Everywhere else New says that it is unsupported.
 package proctree
 
 import (
@@ -113,8 +127,8 @@ type Changes struct {
 type Usage struct {
 	// Processes is the number of members measured, zombies not among them.
 	Processes int
-	// Anon is private memory: heaps, stacks, written copies. See the package page for how
-	// it is estimated when Precise is false.
+	// Anon is private memory: heaps, stacks, written copies. When Precise is false it sums resident minus shared: tmpfs and memfd pages are
+	// not in it, and pages that a fork still shares with its parent are in it twice.
 	Anon limit.Bytes
 	// RSS is everything resident; when Precise is false a page that several processes
 	// share counts once for each of them.

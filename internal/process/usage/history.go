@@ -1,3 +1,17 @@
+// Package usage is the history of peaks: what every run of every tool needed, per project. Estimates and `plimsoll stats` read it.
+//
+//	h := usage.Open(stateDir, usage.Options{Warn: func(w usage.Warning) { … }})
+//	err := h.Append(usage.Project{Key: "web-1f3a", Path: "/src/web"}, "claude", run)
+//	runs, err := h.Runs("web-1f3a", "claude") // in the order in which they were appended
+//
+// A [History] is a directory with one file per project, which holds, per tool, the last [KeptRuns] runs and a count of all that ever were. Any
+// number of goroutines and processes may append at once: a writer holds a lock while it replaces the file, waits for it at most [Options.LockWait]
+// and then gives up with an [OffError], so that a run goes on without its history. A reader takes no lock and sees the file before or after a write,
+// never between.
+//
+// Bounds: [KeptRuns] runs per tool, [MaxTools] tools per project, [MaxFileBytes] per file, [MaxProjects] files in a listing, [MaxToolProjects] of
+// them for one tool's runs, [store.KeptDamaged] damaged files; what is dropped or set aside is told through [Options.Warn]. Files are 0600,
+// directories 0700.
 package usage
 
 import (

@@ -1,3 +1,13 @@
+// Package acp stands between an editor and an agent that speak the Agent Client Protocol over pipes
+// (https://agentclientprotocol.com/protocol/overview, version 1).
+//
+// A [Relay] passes the bytes of both on as they come, and keeps two small tables: the open requests of the editor, to answer for an agent that was
+// ended ([Relay.Fail]), and the sessions, to say what goes on ([Relay.State]). It changes nothing but the commands of MCP servers in session/new,
+// session/load and session/resume, which it puts behind the gateway. [Spoken] reports by a command's words whether it may speak the protocol; the
+// first line decides.
+//
+// A line is held up to 1 MiB on its way to the agent and up to 64 KiB on its way back; a longer one passes in pieces, and only its id is looked for.
+// At most 256 open requests and 128 sessions are known at once; what is beyond passes and is counted.
 package acp
 
 import (

@@ -1,3 +1,13 @@
+// Package jsonrpc reads the envelope of JSON-RPC 2.0 messages and frames them on streams, without decoding what is inside. Everything that passes
+// MCP messages on is built of it.
+//
+// [Scan] finds the id, the method and where params, result and error lie in the raw bytes of a message; [ScanStart] does what it can of that with
+// the beginning of one. Ids are compared as they were written. [LineReader] (standard streams) and [sse.Reader] (HTTP) give each message as a head
+// that is held and a rest that is read as the caller goes, so that a message of any size passes in constant memory; [WriteLine] and [EventWriter]
+// write them again, and change only line breaks between values.
+//
+// A stream that ends within a message gives io.ErrUnexpectedEOF where its bytes end, never a message that looks whole. A reader holds 4 KiB while
+// messages are small, and at most its hold and 32 KiB. Functions may be called from any goroutine; readers and writers belong to one at a time.
 package jsonrpc
 
 import (
