@@ -4,7 +4,7 @@
 //
 //	outcome := result.Bound(ctx, frame, result.Options{Method: "tools/call", ID: head.ID, MaxText: 10_000, Spool: store, Deliver: to.Receive})
 //
-// Text is what a model reads, counted unescaped over all blocks, structuredContent and errors: at most MaxText of it is delivered. Media counts by
+// Text, as a model reads it, counts unescaped over all blocks, structuredContent and errors: at most MaxText of it is delivered. Media counts by
 // itself, up to MaxMedia. A larger response goes to the spool while it arrives, and what is delivered is composed: always valid JSON, never a
 // success told as a failure, and private to one principal once it has a handle. A response that breaks off becomes an error that gives the bytes
 // that came.
