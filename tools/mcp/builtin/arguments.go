@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/nearest"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
@@ -298,6 +299,17 @@ func integerText(raw []byte) string {
 	const exact = 1 << 53 // beyond it a float is not one integer
 	if f, err := strconv.ParseFloat(n, 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= exact {
 		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return ""
+}
+
+// maxShown bounds the part of a client's input that an error quotes, in bytes.
+const maxShown = 80
+
+// suggestion returns `, did you mean "x"?` for the known name that is most like name, and "" if none is.
+func suggestion(name string, known []string) string {
+	if near := nearest.Names(name, known, 1); len(near) > 0 {
+		return fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return ""
 }

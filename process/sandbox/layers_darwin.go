@@ -1,5 +1,13 @@
 package sandbox
 
+// builders lists the layers of macOS, strongest first.
+func builders() []builder {
+	return []builder{
+		{Rlimit, newRlimit},
+		{Monitor, newPidMonitor},
+	}
+}
+
 // layerNote returns a remark about a layer that works.
 func layerNote(layer Layer) string {
 	if layer == Monitor {
