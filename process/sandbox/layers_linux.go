@@ -1,5 +1,14 @@
 package sandbox
 
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
 // builders lists the layers of Linux, strongest first.
 func builders() []builder {
 	return []builder{
@@ -24,3 +33,112 @@ const remedy = `To have it: log in through systemd with a user manager (on a ser
 or run in a container whose cgroup is writable and holds no other processes,
 or run as root where cgroup v1 is mounted.
 To go on with the strongest layer there is: --enforcement best-effort. To see all layers: plimsoll doctor.`
+
+// The trial: a child takes twice what it is allowed.
+const (
+	trialLimit = 32 * limit.MiB
+	trialPids  = 24
+)
+
+func trialTake(layer Layer) limit.Bytes {
+	if layer == Rlimit {
+		return rlimitFloor + 64*limit.MiB
+	}
+	return 2 * trialLimit
+}
+
+// Probe tries every layer of this operating system by doing the real thing once: a child
+// that takes more memory than it may must be stopped. It takes a fraction of a second. The
+// systemd layer is tried last because it moves this process into a scope of its own. nested
+// says that this process runs inside a run.
+func Probe(ctx context.Context, nested bool) []Capability {
+	order := []Layer{Cgroup2, Cgroup1, Rlimit, Monitor, Systemd}
+	found := map[Layer]Capability{}
+	for _, layer := range order {
+		found[layer] = probeLayer(ctx, layer, nested)
+	}
+	var list []Capability
+	for _, layer := range Layers() {
+		if c, ok := found[layer]; ok {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
+	c := Capability{Name: layer, Strength: heldByNobody}
+	res, err := tryMemory(ctx, layer, nested)
+	if err != nil {
+		c.Why = err.Error()
+		return c
+	}
+	c.Available, c.Strength = true, res.Strength
+	var notes []string
+	if c.Pids == ByKernel {
+		if tryPids(ctx, layer, nested) != nil {
+			c.Pids = ByNobody
+			notes = append(notes, "the limit of processes did not hold")
+		}
+	}
+	if c.Memory == ByKernel && !res.Peak.Exact {
+		notes = append(notes, "the kernel keeps no peak here (memory.peak needs Linux 5.19): peaks are sampled")
+	}
+	if g := outerOOMGroup(); g != "" {
+		notes = append(notes, g+" has memory.oom.group=1: reaching that outer limit kills everything in it")
+	}
+	if layer == Systemd && !Lingers() {
+		notes = append(notes, "the user does not linger: runs end at logout (loginctl enable-linger)")
+	}
+	c.Why = strings.Join(notes, "; ")
+	return c
+}
+
+// outerOOMGroup returns the group around us that has memory.oom.group=1, where one OOM kill ends every process; "" for none.
+func outerOOMGroup() string {
+	own, err := cgroupfs.Own()
+	if err != nil || own.Unified == "" {
+		return ""
+	}
+	for dir := own.Unified; len(dir) >= len(own.UnifiedMount) && dir != "/"; dir = parentDir(dir) {
+		body, err := os.ReadFile(dir + "/memory.oom.group")
+		if err == nil && strings.TrimSpace(string(body)) == "1" {
+			return dir
+		}
+	}
+	return ""
+}
+
+func parentDir(dir string) string {
+	if i := strings.LastIndexByte(dir, '/'); i > 0 {
+		return dir[:i]
+	}
+	return "/"
+}
+
+// rlimitFloor is the least RLIMIT_DATA that is ever set: every agent CLI that was measured
+// finishes a turn at 2 GiB, and some do not start below.
+const rlimitFloor = 2 * limit.GiB
+
+func newRlimit(spec *Spec, l Limits) (cage, error) {
+	if err := spec.remember(Remains{Layer: Rlimit}); err != nil {
+		return nil, err
+	}
+	c := &rlimitCage{watchedCage: newWatched(l)}
+	if l.Memory > 0 {
+		c.limits.Data = uint64(max(l.Memory, rlimitFloor))
+		c.held.Memory = ByProcess
+	}
+	c.limits.AddressSpace = uint64(l.AddressSpace)
+	c.limits.Processes = uint64(max(0, l.UserProcesses))
+	return c, nil
+}
+
+// ownExecutable returns the path of this program, also after an upgrade has replaced it.
+func ownExecutable() (string, error) {
+	self, err := os.Readlink("/proc/self/exe")
+	if err == nil && strings.HasSuffix(self, " (deleted)") {
+		self = "/proc/self/exe"
+	}
+	return self, err
+}
