@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/nearest"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // maxProblems bounds the mistakes that are reported at once; further ones are counted.
@@ -68,7 +69,7 @@ func refusal(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Sprintf("%q is %s, which does not fit", wrong.Field, wrong.Value)
 	}
-	return clip(err.Error(), 2*maxShown)
+	return limit.Short(err.Error(), 2*maxShown)
 }
 
 func (d *decoder) problem(format string, a ...any) {
@@ -81,7 +82,7 @@ func (d *decoder) problem(format string, a ...any) {
 
 // wrong records that the value of the argument at must be what, and is raw.
 func (d *decoder) wrong(at, what string, raw []byte) {
-	d.problem("%q must be %s, not %s", at, what, clip(string(raw), maxShown))
+	d.problem("%q must be %s, not %s", at, what, limit.Short(string(raw), maxShown))
 }
 
 // object appends raw, an object, to dst as exact JSON for a struct with these fields, and records the mistakes in it. at is the prefix of
@@ -102,8 +103,8 @@ func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 			for i := range known {
 				names[i] = known[i].name
 			}
-			shown := clip(name, maxShown)
-			d.problem("%q (%s) is not known%s", at+shown, clip(string(value), maxShown), suggestion(shown, names))
+			shown := limit.Short(name, maxShown)
+			d.problem("%q (%s) is not known%s", at+shown, limit.Short(string(value), maxShown), suggestion(shown, names))
 			continue
 		case given[name]:
 			d.problem("%q is given twice", at+name)
@@ -256,7 +257,7 @@ func (d *decoder) table(dst, raw []byte, t reflect.Type, at string) []byte {
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ',')
 		}
-		dst = d.value(append(append(dst, m.Name.Of(raw)...), ':'), value, t.Elem(), at+"."+clip(string(m.Key), maxShown))
+		dst = d.value(append(append(dst, m.Name.Of(raw)...), ':'), value, t.Elem(), at+"."+limit.Short(string(m.Key), maxShown))
 	}
 	return append(dst, '}')
 }

@@ -141,7 +141,7 @@ func (s *Server) cancelCalls(cause error, which func(*call) bool, closes bool) {
 
 func (s *Server) event(tool, why string) {
 	if s.o.Journal != nil {
-		s.o.Journal.Append(journal.ToolRefused{Server: s.o.Name, Tool: clip(tool, maxName), Why: why})
+		s.o.Journal.Append(journal.ToolRefused{Server: s.o.Name, Tool: limit.Short(tool, maxName), Why: why})
 	}
 }
 
