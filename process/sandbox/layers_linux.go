@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"os"
 	"strings"
 
@@ -47,51 +46,21 @@ func trialTake(layer Layer) limit.Bytes {
 	return 2 * trialLimit
 }
 
-// Probe tries every layer of this operating system by doing the real thing once: a child
-// that takes more memory than it may must be stopped. It takes a fraction of a second. The
-// systemd layer is tried last because it moves this process into a scope of its own. nested
-// says that this process runs inside a run.
-func Probe(ctx context.Context, nested bool) []Capability {
-	order := []Layer{Cgroup2, Cgroup1, Rlimit, Monitor, Systemd}
-	found := map[Layer]Capability{}
-	for _, layer := range order {
-		found[layer] = probeLayer(ctx, layer, nested)
-	}
-	var list []Capability
-	for _, layer := range Layers() {
-		if c, ok := found[layer]; ok {
-			list = append(list, c)
-		}
-	}
-	return list
-}
+// trialOrder returns the layers in the order in which they are tried: systemd last, because it moves this process into a scope of its own.
+func trialOrder() []Layer { return []Layer{Cgroup2, Cgroup1, Rlimit, Monitor, Systemd} }
 
-func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
-	c := Capability{Name: layer, Strength: heldByNobody}
-	res, err := tryMemory(ctx, layer, nested)
-	if err != nil {
-		c.Why = err.Error()
-		return c
-	}
-	c.Available, c.Strength = true, res.Strength
-	var notes []string
-	if c.Pids == ByKernel {
-		if tryPids(ctx, layer, nested) != nil {
-			c.Pids = ByNobody
-			notes = append(notes, "the limit of processes did not hold")
-		}
-	}
+// layerNotes returns remarks about a layer that works; res is the result of its trial.
+func layerNotes(c Capability, res Result) (notes []string) {
 	if c.Memory == ByKernel && !res.Peak.Exact {
 		notes = append(notes, "the kernel keeps no peak here (memory.peak needs Linux 5.19): peaks are sampled")
 	}
 	if g := outerOOMGroup(); g != "" {
 		notes = append(notes, g+" has memory.oom.group=1: reaching that outer limit kills everything in it")
 	}
-	if layer == Systemd && !Lingers() {
+	if c.Name == Systemd && !Lingers() {
 		notes = append(notes, "the user does not linger: runs end at logout (loginctl enable-linger)")
 	}
-	c.Why = strings.Join(notes, "; ")
-	return c
+	return notes
 }
 
 // outerOOMGroup returns the group around us that has memory.oom.group=1, where one OOM kill ends every process; "" for none.

@@ -6,11 +6,46 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/process/sandbox/shim"
 )
+
+// Probe tries every layer of this operating system by doing the real thing once: a child that takes more memory than it may must be stopped.
+// It takes a fraction of a second. nested is true when this process runs inside a run.
+func Probe(ctx context.Context, nested bool) []Capability {
+	found := map[Layer]Capability{}
+	for _, layer := range trialOrder() {
+		found[layer] = probeLayer(ctx, layer, nested)
+	}
+	var list []Capability
+	for _, layer := range Layers() {
+		if c, ok := found[layer]; ok {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
+	c := Capability{Name: layer, Strength: heldByNobody}
+	res, err := tryMemory(ctx, layer, nested)
+	if err != nil {
+		c.Why = err.Error()
+		return c
+	}
+	c.Available, c.Strength = true, res.Strength
+	notes := layerNotes(c, res)
+	if c.Pids == ByKernel && tryPids(ctx, layer, nested) != nil {
+		c.Pids = ByNobody
+		notes = slices.Insert(notes, 0, "the limit of processes did not hold")
+	}
+	c.Why = strings.Join(notes, "; ")
+	return c
+}
 
 // trial runs a child in one layer that tries to take amount of what ("memory" in bytes, or "pids"), which is more than it may, and returns
 // its result.
