@@ -1,3 +1,17 @@
+// Package argocd is a client of the API of Argo CD that holds one object at a time. Package toolset builds the MCP tools on it.
+//
+//	c, err := argocd.New(argocd.Options{Name: "prod", URL: "argocd.example.com", Token: argocd.FileToken(path)})
+//	info, err := c.List(ctx, argocd.Applications, q, func(item []byte) error { … })
+//	app, err := c.Get(ctx, []string{"applications", name}, nil)
+//
+// Argo CD has no pages: a list is one answer of any size, is taken apart as it comes, and is valid only if it was complete JSON to its last byte.
+// Errors are [*Error]s with a kind and a hint, without credentials and control characters; no redirect takes the token to another origin. Only GET
+// and [Client.Ask] are repeated, as long as no answer has begun: without a connection, on 429, 502, 503 and 504. [Client.As] asks with another
+// user's token, so that the rules of Argo CD decide what is seen. [Discover] finds server and token where the argocd CLI has them.
+//
+// A call holds its largest object so far (64 KiB at least, at most [Options].MaxObject) and about 50 KiB for gzip; an object nests at most 1000
+// deep. A Client may be used by many goroutines; a function that is given to List, Elements or Stream is called by the goroutine of that call, and a
+// slow one slows the server down.
 package argocd
 
 import (

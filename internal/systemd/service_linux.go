@@ -1,12 +1,21 @@
 package systemd
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // Service holds what a service manager passed to this process.
@@ -103,4 +112,211 @@ func splitNames(text string, n int) []string {
 		}
 	}
 	return names
+}
+
+// variable matches the name of a credential that takes the place of a variable of the environment.
+var variable = lazy.Regexp(`^[A-Z][A-Z0-9_]*$`)
+
+// Bounds of what is read: keys and tokens are short. systemd itself takes 1 MiB for all credentials of a unit.
+const (
+	maxCredential  = 64 << 10 // bytes
+	maxCredentials = 256
+)
+
+// credentials sets a variable for each file in dir that is called like one: LoadCredential=OPENAI_API_KEY:FILE. Other files
+// are left alone. White space at the end is none of it. The words of an error never hold what a file holds.
+func credentials(dir string, set func(name, value string) error) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("CREDENTIALS_DIRECTORY: %w", err)
+	}
+	defer root.Close()
+	d, err := root.Open(".")
+	if err != nil {
+		return fmt.Errorf("CREDENTIALS_DIRECTORY: %w", err)
+	}
+	names, err := d.Readdirnames(maxCredentials + 1)
+	_ = d.Close()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("CREDENTIALS_DIRECTORY: %w", err)
+	}
+	if len(names) > maxCredentials {
+		return fmt.Errorf("CREDENTIALS_DIRECTORY: %s holds more than %d files; give the service those that it needs", dir, maxCredentials)
+	}
+	for _, name := range names {
+		if !variable().MatchString(name) {
+			continue
+		}
+		value, err := credential(root, name)
+		if err == nil {
+			err = set(name, value)
+		}
+		if err != nil {
+			return fmt.Errorf("the credential %s: %w; correct the file that LoadCredential=%s:… names", name, err, name)
+		}
+	}
+	return nil
+}
+
+func credential(root *os.Root, name string) (string, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxCredential+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > maxCredential:
+		return "", fmt.Errorf("it is larger than %d bytes", maxCredential)
+	case bytes.IndexByte(text, 0) >= 0:
+		return "", errors.New("it holds a zero byte, which no variable can")
+	}
+	value := strings.TrimRight(string(text), " \t\r\n")
+	if value == "" {
+		return "", errors.New("it is empty")
+	}
+	return value, nil
+}
+
+// Ready notifies the service manager that requests are taken. status is one line for `systemctl status`.
+func (s *Service) Ready(status string) error {
+	return s.send("READY=1\n" + statusLine(status))
+}
+
+// Stopping notifies the service manager that the end has begun.
+func (s *Service) Stopping(status string) error {
+	return s.send("STOPPING=1\n" + statusLine(status))
+}
+
+// maxStatus bounds what is shown, in bytes; systemctl shows one line.
+const maxStatus = 512
+
+func statusLine(text string) string {
+	text = strings.ToValidUTF8(text[:min(len(text), maxStatus)], "")
+	return "STATUS=" + strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f { // a line break would begin another assignment
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// patience limits the wait for a service manager that does not read.
+const patience = time.Second
+
+// send sends one datagram, if somebody waits for it.
+func (s *Service) send(state string) error {
+	if s == nil || s.notify == "" {
+		return nil
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: s.notify, Net: "unixgram"})
+	if err == nil {
+		defer conn.Close()
+		if err = conn.SetWriteDeadline(time.Now().Add(patience)); err == nil {
+			_, err = conn.Write([]byte(state))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("tell the service manager (NOTIFY_SOCKET=%s): %w", s.notify, err)
+	}
+	return nil
+}
+
+// Watch gives the watchdog a sign of life twice in each of its periods, until ctx ends, and only when alive returns nil
+// within half of that. It returns at once when there is no watchdog. warn is called with the first of several failures.
+func (s *Service) Watch(ctx context.Context, alive func(context.Context) error, warn func(string)) {
+	if s == nil || s.watchdog == 0 || s.notify == "" {
+		return
+	}
+	tick := time.NewTicker(s.watchdog / 2)
+	defer tick.Stop()
+	failed := false
+	for {
+		asked, cancel := context.WithTimeout(ctx, s.watchdog/4)
+		err := alive(asked)
+		cancel()
+		if err == nil {
+			err = s.send("WATCHDOG=1")
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !failed {
+			warn(fmt.Sprintf("the watchdog of the service manager gets no sign of life: %v; it restarts the service %s after the last one", err, s.watchdog))
+		}
+		failed = err != nil
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// firstPassed is SD_LISTEN_FDS_START.
+const firstPassed = 3
+
+// SocketName is the FileDescriptorName= of the socket to take where several were passed.
+const SocketName = "plimsoll"
+
+// take makes files of the n descriptors that were passed. No child inherits them.
+func take(n int, names string) ([]*os.File, []string) {
+	files := make([]*os.File, n)
+	named := splitNames(names, n)
+	for i := range files {
+		unix.CloseOnExec(firstPassed + i)
+		files[i] = os.NewFile(uintptr(firstPassed+i), named[i])
+	}
+	return files, named
+}
+
+// Listener returns the socket that was passed, nil when there is none. Of several it is the one that is called [SocketName]. It is
+// an error when it is not a TCP socket that listens. It is called once: the others are closed.
+func (s *Service) Listener() (net.Listener, error) {
+	if s == nil || len(s.passed) == 0 {
+		return nil, nil
+	}
+	defer func() { _ = s.closePassed() }()
+	at := 0
+	if len(s.passed) > 1 {
+		at = slices.Index(s.names, SocketName)
+		if at < 0 || slices.Contains(s.names[at+1:], SocketName) {
+			return nil, fmt.Errorf("the service manager passed %d sockets (%s) and one is used; leave one ListenStream=, or call one FileDescriptorName=%s",
+				len(s.passed), strings.Join(s.names, ", "), SocketName)
+		}
+	}
+	ln, err := listener(s.passed[at])
+	if err != nil {
+		return nil, fmt.Errorf("the socket %q that the service manager passed %w; in the socket unit use ListenStream=127.0.0.1:4620 and Accept=no", s.names[at], err)
+	}
+	return ln, nil
+}
+
+// listener makes a listener of a copy of f.
+func listener(f *os.File) (net.Listener, error) {
+	fd := int(f.Fd())
+	if listens, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err != nil {
+		return nil, fmt.Errorf("is no socket (%w)", err)
+	} else if listens == 0 {
+		return nil, errors.New("does not listen")
+	}
+	ln, err := net.FileListener(f)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be used (%w)", err)
+	}
+	if _, tcp := ln.(*net.TCPListener); !tcp {
+		return nil, errors.Join(fmt.Errorf("is of the kind %s, not tcp", ln.Addr().Network()), ln.Close())
+	}
+	return ln, nil
+}
+
+func (s *Service) closePassed() error {
+	var err error
+	for _, f := range s.passed {
+		err = errors.Join(err, f.Close())
+	}
+	s.passed = nil
+	return err
 }

@@ -206,3 +206,66 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// Glance is the state of the ledger's file at one moment, taken without the ledger's lock. Take one before [Ledger.Holders] and another one
+// later: if nothing was written between the two, a run that was alone in the ledger still is.
+type Glance struct {
+	table fs.FileInfo // nil where nothing can be told
+	at    time.Time
+}
+
+// coarse is more than the step to which file systems round times, within which two writes may have the same time.
+const coarse = 2 * time.Second
+
+// Glance returns the present state of the ledger's file.
+func (l *Ledger) Glance() Glance {
+	table, err := os.Lstat(l.tablePath())
+	if err != nil {
+		return Glance{}
+	}
+	return Glance{table, time.Now()}
+}
+
+// Unchanged reports whether nothing was written from g on until later was taken; false where that is unsure.
+func (g Glance) Unchanged(later Glance) bool {
+	if g.table == nil || later.table == nil || !os.SameFile(g.table, later.table) || g.table.Size() != later.table.Size() {
+		return false
+	}
+	written := g.table.ModTime()
+	return written.Equal(later.table.ModTime()) && g.at.Sub(written) > coarse
+}
+
+// maxPeeks bounds how many claims [Peek] reads.
+const maxPeeks = 256
+
+// peeked returns the ledger of this boot in a runtime directory, whether it exists or not. It locks and makes nothing.
+func peeked(dir string) *Ledger {
+	return &Ledger{dir: filepath.Join(dir, "ledger", fileName(bootID()))}
+}
+
+// Peek returns the claims in a runtime directory as their own files describe them, at most 256, in no order. It takes no lock and does not
+// read the table: State may be out of date, Current is 0, and owners may be dead. It is for callers that must be quick, such as a status
+// line.
+func Peek(dir string) []Holder {
+	l := peeked(dir)
+	ids, _, _ := l.claimNames(maxPeeks)
+	var list []Holder
+	for _, id := range ids {
+		if c, err := l.readClaimFile(id); err == nil {
+			e := c.Entry
+			list = append(list, Holder{
+				ID: e.ID, State: e.State, Tool: e.Tool, Project: e.Project, Variant: e.Variant, Parent: e.Parent,
+				Reservation: e.Reservation, Owner: e.Owner, Since: e.Since, Forced: e.Forced, Remains: c.Remains,
+			})
+		}
+	}
+	return list
+}
+
+// PeekUse returns the use that a run published last by [Claim.Observe], in bytes; 0 when it has published nothing or is gone.
+func PeekUse(dir, id string) limit.Bytes {
+	if !ValidID(id) {
+		return 0
+	}
+	return peeked(dir).Observed(id)
+}

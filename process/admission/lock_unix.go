@@ -5,6 +5,7 @@ package admission
 import (
 	"errors"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"golang.org/x/sys/unix"
 )
 
@@ -20,3 +21,18 @@ func isUnwritable(err error) bool {
 
 // processEnded reports whether no process has this pid.
 func processEnded(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+
+// startTime returns the start of a process as [proctree.Process].Start has it, or 0.
+func startTime(pid int) uint64 {
+	start, err := proctree.StartTime(pid)
+	if err != nil {
+		return 0
+	}
+	return start
+}
+
+// processStopped reports whether a process is stopped by a signal or by a debugger.
+func processStopped(pid int) bool {
+	p, err := proctree.Lookup(pid)
+	return err == nil && (p.State == 'T' || p.State == 't')
+}

@@ -12,7 +12,3 @@ func bootID() string {
 }
 
 func pidNamespace() uint64 { return 0 }
-
-func startTime(int) uint64 { return 0 }
-
-func processStopped(int) bool { return false }

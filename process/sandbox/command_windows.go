@@ -8,8 +8,12 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // killedStatus is the exit status of what Plimsoll ends: 128+SIGKILL, as elsewhere.
@@ -86,4 +90,78 @@ func execError(path string, err error) error {
 		err = fmt.Errorf("%w; name its interpreter before it, as in: python %s", err, path)
 	}
 	return &ExecError{Path: path, Status: status, Err: err}
+}
+
+// waitFor waits until pid has ended and returns how. Nothing stops a process on Windows, so that onStop is never called.
+func waitFor(pid int, _ func(int)) exitStatus {
+	defer forgetCommand(pid)
+	handle := commandHandle(pid)
+	if _, err := windows.WaitForSingleObject(handle, windows.INFINITE); err != nil {
+		return exitStatus{code: 125, err: fmt.Errorf("wait for pid %d: %w", pid, err)}
+	}
+	var code uint32
+	if err := windows.GetExitCodeProcess(handle, &code); err != nil {
+		return exitStatus{code: 125, err: fmt.Errorf("exit code of pid %d: %w", pid, err)}
+	}
+	e := exitStatus{code: int(code), signal: int(signalOf(code)), maxRSS: proctree.PeakPrivate(handle)}
+	var created, exited, kernel, user windows.Filetime
+	if windows.GetProcessTimes(handle, &created, &exited, &kernel, &user) == nil {
+		e.cpu = time.Duration(ticks(kernel)+ticks(user)) * 100
+	}
+	return e
+}
+
+// ticks returns a duration in units of 100 ns.
+func ticks(t windows.Filetime) int64 { return int64(t.HighDateTime)<<32 | int64(t.LowDateTime) }
+
+// signalOf returns the signal that comes nearest to the way a process ended, or 0. The exit
+// code itself stays what Windows says: cmd.exe looks for STATUS_CONTROL_C_EXIT to end its
+// batch file.
+func signalOf(code uint32) syscall.Signal {
+	switch windows.NTStatus(code) {
+	case windows.STATUS_CONTROL_C_EXIT:
+		return syscall.SIGINT
+	case windows.STATUS_ACCESS_VIOLATION:
+		return syscall.SIGSEGV
+	case windows.STATUS_ILLEGAL_INSTRUCTION:
+		return syscall.SIGILL
+	case windows.STATUS_STACK_BUFFER_OVERRUN: // what abort() and failed assertions raise
+		return syscall.SIGABRT
+	case killedStatus:
+		return syscall.SIGKILL
+	case 128 + windows.NTStatus(syscall.SIGTERM):
+		return syscall.SIGTERM
+	}
+	return 0
+}
+
+func (r *Run) onStop(int) {}
+
+// inheritedPeak returns 0: a child starts with nothing of its parent's memory.
+func inheritedPeak() limit.Bytes { return 0 }
+
+// Signal ends the command when sig is SIGTERM, SIGINT or SIGKILL: Windows knows no other way to reach a process. Other signals are an
+// error. It returns nil when the command has ended.
+func (r *Run) Signal(sig syscall.Signal) error {
+	select {
+	case <-r.exited:
+		return nil
+	default:
+	}
+	return proctree.Signal(proctree.Process{PID: r.pid, Start: r.started}, sig)
+}
+
+func signalAll(members []proctree.Process, _ bool) error {
+	if len(members) == 0 {
+		return nil
+	}
+	return fmt.Errorf("stop or continue a process: %w on Windows", errors.ErrUnsupported)
+}
+
+func startTime(pid int) uint64 {
+	start, err := proctree.StartTime(pid)
+	if err != nil {
+		return 0
+	}
+	return start
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -164,3 +166,15 @@ func (r *Run) EndMember(m Member, kill bool) error {
 
 // Adopts reports whether the run's orphans become children of this process.
 func (r *Run) Adopts() bool { return r.adopts }
+
+// launchers are commands that start another one and then only wait for it. npm gives its
+// process the title "npm exec PACKAGE".
+var launchers = []string{
+	"sh", "bash", "dash", "zsh", "ash", "busybox", "env", "nice", "timeout", "stdbuf", "sudo",
+	"npx", "npm", "pnpm", "yarn", "bunx", "uv", "uvx", "pipx",
+}
+
+func isLauncher(name string) bool {
+	word, _, _ := strings.Cut(name, " ")
+	return slices.Contains(launchers, word)
+}

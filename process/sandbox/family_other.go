@@ -30,3 +30,6 @@ func ageOf(proctree.Process) time.Duration { return 0 }
 
 // ignoresHangup returns false: it is not known here.
 func ignoresHangup(int) bool { return false }
+
+// Older returns 0 and "": only Linux tells this cheaply.
+func Older(func(argv []string) bool) (pid int, name string) { return 0, "" }

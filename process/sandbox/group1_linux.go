@@ -305,7 +305,7 @@ func (g *group1) peak() (int64, string, bool) {
 	if err != nil {
 		return 0, "", false
 	}
-	return parseNumber(body), "memory.max_usage_in_bytes", true
+	return cgroupfs.Number(body), "memory.max_usage_in_bytes", true
 }
 
 func (g *group1) forksRefused() int { return refusedIn(g.pids) }

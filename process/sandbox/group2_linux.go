@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -139,7 +140,7 @@ func writeLimit(dir, name string, n int64) error {
 	}
 	file := filepath.Join(dir, name)
 	text := readInto(file, make([]byte, 32))
-	if now := parseNumber(text); now > n || now <= n-int64(os.Getpagesize()) {
+	if now := cgroupfs.Number(text); now > n || now <= n-int64(os.Getpagesize()) {
 		return fmt.Errorf("%s says %q after %d was written to it: the limit is not in force", file, strings.TrimSpace(string(text)), n)
 	}
 	return nil
@@ -204,7 +205,7 @@ func (g *group2) peak() (int64, string, bool) {
 	if err != nil { // Linux before 5.19
 		return 0, "", false
 	}
-	return parseNumber(body), "memory.peak", true
+	return cgroupfs.Number(body), "memory.peak", true
 }
 
 // oomKills counts the kernel's kills in the group and in those below it. Inner runs are siblings of the leaf, with limits of their own:
@@ -334,18 +335,7 @@ func readNumber(f *sysfile.File) int64 {
 	if err != nil {
 		return 0
 	}
-	return parseNumber(text)
-}
-
-// parseNumber reads a decimal number; it returns 0 for "max", a negative number and anything else, and the largest int64 for what is
-// beyond.
-func parseNumber(b []byte) int64 {
-	text := strings.TrimSpace(string(b))
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 {
-		return 0
-	}
-	return n
+	return cgroupfs.Number(text)
 }
 
 // readInto reads a file into buf, up to its capacity, and returns the part that was filled, empty when the file can't be read.
@@ -369,17 +359,45 @@ func readFields(f *sysfile.File) fieldReader {
 // fieldReader is the text of a flat keyed control file: lines of "name value". get returns a value, 0 for a missing name.
 type fieldReader []byte
 
-func (f fieldReader) get(name string) int64 {
-	for rest := []byte(f); len(rest) > 0; {
-		line := rest
-		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
-			line, rest = rest[:i], rest[i+1:]
-		} else {
-			rest = nil
-		}
-		if len(line) > len(name) && line[len(name)] == ' ' && string(line[:len(name)]) == name {
-			return parseNumber(line[len(name)+1:])
-		}
+func (f fieldReader) get(name string) int64 { return cgroupfs.Field(f, name) }
+
+// forkInto starts c in the cgroup v2 group whose directory is open as dir (CLONE_INTO_CGROUP of clone3(2), Linux 5.7), and returns its pid.
+// The error is a [*cloneError] where the kernel or a seccomp filter refuses that, which is not the command's fault.
+func (c *command) forkInto(dir *os.File) (int, error) {
+	c.sys.UseCgroupFD, c.sys.CgroupFD = true, int(dir.Fd())
+	pid, err := c.fork()
+	if err == nil {
+		return pid, nil
 	}
-	return 0
+	c.sys.UseCgroupFD = false
+	if refused := cloneRefused(dir); refused != nil {
+		return 0, refused
+	}
+	return 0, err
+}
+
+// cloneError means that no process can be started in a group.
+type cloneError struct {
+	group string
+	err   error
+}
+
+func (e *cloneError) Error() string {
+	return fmt.Sprintf("start a process in %s (clone3 with CLONE_INTO_CGROUP, Linux 5.7): %v", e.group, e.err)
+}
+func (e *cloneError) Unwrap() error { return e.err }
+
+// cloneRefused returns a [*cloneError] when clone3 into the group is refused, and nil when the exec is: fork(2) and execve(2) report both
+// with the same numbers. It starts a program that fails for a reason that clone never has. Want of memory or of processes would meet every
+// other way to fork too and is nil.
+func cloneRefused(dir *os.File) error {
+	attr := &syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(dir.Fd())}}
+	_, err := syscall.ForkExec("/"+strings.Repeat("x", 300), []string{"x"}, attr)
+	switch {
+	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+		return nil
+	case err == nil: // there is no such program
+		return nil
+	}
+	return &cloneError{group: dir.Name(), err: err}
 }

@@ -76,10 +76,10 @@ func reachedLimit1(dir string) bool {
 		bound, err := sysfile.Read(filepath.Join(dir, kind+"limit_in_bytes"), sysfile.Small)
 		most := int64(0)
 		if err == nil {
-			most = parseNumber(bound)
+			most = cgroupfs.Number(bound)
 		}
 		peak, err := sysfile.Read(filepath.Join(dir, kind+"max_usage_in_bytes"), sysfile.Small)
-		if err == nil && most > 0 && parseNumber(peak) >= most-int64(os.Getpagesize()) {
+		if err == nil && most > 0 && cgroupfs.Number(peak) >= most-int64(os.Getpagesize()) {
 			return true
 		}
 	}

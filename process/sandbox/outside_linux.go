@@ -133,14 +133,12 @@ func OwnGroup() (run, group string) {
 	if err != nil {
 		return "", ""
 	}
-	return groupOfRun(string(text))
+	return groupOfRun(text)
 }
 
-// groupOfRun is [OwnGroup] for a text of /proc/PID/cgroup (cgroups(7)): lines of "number:controllers:path".
-func groupOfRun(text string) (run, group string) {
-	for line := range strings.Lines(text) {
-		_, line, _ = strings.Cut(strings.TrimSuffix(line, "\n"), ":")
-		_, path, _ := strings.Cut(line, ":")
+// groupOfRun is [OwnGroup] for a text of /proc/PID/cgroup.
+func groupOfRun(text []byte) (run, group string) {
+	for _, path := range cgroupfs.Groups(text) {
 		for element := range strings.SplitSeq(path, "/") {
 			id, is := strings.CutPrefix(strings.TrimSuffix(element, " (deleted)"), runPrefix)
 			if id = strings.TrimSuffix(id, ".scope"); is && validID(id) && runPrefix+id != supervisorLeaf {

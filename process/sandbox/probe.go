@@ -6,10 +6,46 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/process/sandbox/shim"
 )
+
+// Probe tries every layer of this operating system by doing the real thing once: a child that takes more memory than it may must be stopped.
+// It takes a fraction of a second. nested is true when this process runs inside a run.
+func Probe(ctx context.Context, nested bool) []Capability {
+	found := map[Layer]Capability{}
+	for _, layer := range trialOrder() {
+		found[layer] = probeLayer(ctx, layer, nested)
+	}
+	var list []Capability
+	for _, layer := range Layers() {
+		if c, ok := found[layer]; ok {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
+	c := Capability{Name: layer, Strength: heldByNobody}
+	res, err := tryMemory(ctx, layer, nested)
+	if err != nil {
+		c.Why = err.Error()
+		return c
+	}
+	c.Available, c.Strength = true, res.Strength
+	notes := layerNotes(c, res)
+	if c.Pids == ByKernel && tryPids(ctx, layer, nested) != nil {
+		c.Pids = ByNobody
+		notes = slices.Insert(notes, 0, "the limit of processes did not hold")
+	}
+	c.Why = strings.Join(notes, "; ")
+	return c
+}
 
 // trial runs a child in one layer that tries to take amount of what ("memory" in bytes, or "pids"), which is more than it may, and returns
 // its result.
@@ -46,4 +82,88 @@ func reason(err error) string {
 		return e.Tried[0].Err.Error()
 	}
 	return err.Error()
+}
+
+// Trials stores which limits of which layers were seen to hold, so that they are tried once: Saw stores one, Seen reports whether it is
+// stored; what is "memory" or "pids". Only limits that held are stored. One that did not is tried again: otherwise whoever can write there
+// could make later runs choose a weaker layer.
+type Trials interface {
+	Seen(layer Layer, what string) bool
+	Saw(layer Layer, what string)
+}
+
+// What is tried.
+const (
+	triedMemory = "memory"
+	triedPids   = "pids"
+)
+
+// triedHere holds the findings of this process; one trial is made at a time.
+var triedHere struct {
+	sync.Mutex
+	held map[string]bool
+}
+
+// triesFirst reports whether a layer's limits are tried by a child before a run trusts them. In a job object and under a resource limit an
+// allocation fails and nobody else notices. In a control group the kernel kills, and that counts in the groups around it: a container would
+// be shown as killed for memory, a session be ended by systemd. There the limit is read back instead; plimsoll doctor tries it.
+func triesFirst(layer Layer) bool { return layer == Job || layer == Rlimit }
+
+// try lets a child run into the limits that the layer says it holds, in the layers of triesFirst, once for each limit. err says that the
+// memory limit does not hold; unheldPids is true when the limit of processes does not.
+func (s *Spec) try(ctx context.Context, layer Layer, says Strength) (unheldPids bool, err error) {
+	if s.isTrial || !triesFirst(layer) || says.Memory == ByNobody && says.Pids == ByNobody {
+		return false, nil
+	}
+	triedHere.Lock()
+	defer triedHere.Unlock()
+	once := func(what string, try func() error) error {
+		key := string(layer) + " " + what
+		if triedHere.held[key] || s.Trials != nil && s.Trials.Seen(layer, what) {
+			return nil
+		}
+		if err := try(); err != nil {
+			return err
+		}
+		if triedHere.held == nil {
+			triedHere.held = map[string]bool{}
+		}
+		triedHere.held[key] = true
+		if s.Trials != nil {
+			s.Trials.Saw(layer, what)
+		}
+		return nil
+	}
+	if says.Memory == ByKernel || says.Memory == ByProcess {
+		if err := once(triedMemory, func() error { _, err := tryMemory(ctx, layer, s.Nested); return err }); err != nil {
+			return false, fmt.Errorf("its memory limit was tried and does not hold: %w", err)
+		}
+	}
+	if says.Pids == ByKernel {
+		unheldPids = once(triedPids, func() error { return tryPids(ctx, layer, s.Nested) }) != nil
+	}
+	return unheldPids, nil
+}
+
+// tryMemory starts a child that takes more memory than it may, and returns its result. The error says that it could not start or was not
+// stopped.
+func tryMemory(ctx context.Context, layer Layer, nested bool) (Result, error) {
+	take := trialTake(layer)
+	res, err := trial(ctx, layer, nested, triedMemory, int64(take))
+	if err != nil {
+		return res, errors.New(reason(err))
+	}
+	if res.ExitCode != 137 && res.ExitCode != shim.Stopped {
+		return res, fmt.Errorf("a child took %s under a limit of %s and was not stopped (exit %d)", take.Human(), trialLimit.Human(), res.ExitCode)
+	}
+	return res, nil
+}
+
+// tryPids starts a child that starts more processes than it may. The error says that it could not start or was not stopped.
+func tryPids(ctx context.Context, layer Layer, nested bool) error {
+	res, err := trial(ctx, layer, nested, triedPids, 2*trialPids)
+	if err == nil && res.ExitCode != shim.Stopped {
+		err = errors.New("the limit of processes did not hold")
+	}
+	return err
 }

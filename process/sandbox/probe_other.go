@@ -3,9 +3,6 @@
 package sandbox
 
 import (
-	"context"
-	"strings"
-
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -18,35 +15,17 @@ const (
 
 func trialTake(Layer) limit.Bytes { return 2 * trialLimit }
 
-// Probe tries every layer of this operating system by doing the real thing once: a child
-// that takes more memory than it may must be stopped. It takes a fraction of a second.
-// nested is true when this process runs inside a run.
-func Probe(ctx context.Context, nested bool) []Capability {
-	var list []Capability
+func trialOrder() (order []Layer) {
 	for _, b := range builders() {
-		list = append(list, probeLayer(ctx, b.layer, nested))
+		order = append(order, b.layer)
 	}
-	return list
+	return order
 }
 
-func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
-	c := Capability{Name: layer, Strength: heldByNobody}
-	res, err := tryMemory(ctx, layer, nested)
-	if err != nil {
-		c.Why = err.Error()
-		return c
+// layerNotes returns remarks about a layer that works.
+func layerNotes(c Capability, _ Result) []string {
+	if note := layerNote(c.Name); note != "" {
+		return []string{note}
 	}
-	c.Available, c.Strength = true, res.Strength
-	var notes []string
-	if note := layerNote(layer); note != "" {
-		notes = append(notes, note)
-	}
-	if c.Pids == ByKernel {
-		if tryPids(ctx, layer, nested) != nil {
-			c.Pids = ByNobody
-			notes = append(notes, "the limit of processes did not hold")
-		}
-	}
-	c.Why = strings.Join(notes, "; ")
-	return c
+	return nil
 }

@@ -250,7 +250,7 @@ func Swapped(r Remains) limit.Bytes {
 			return 0
 		}
 		var room [32]byte
-		if n := parseNumber(readInto(filepath.Join(dir, "memory.swap.current"), room[:])); n > 0 {
+		if n := cgroupfs.Number(readInto(filepath.Join(dir, "memory.swap.current"), room[:])); n > 0 {
 			return limit.Bytes(n)
 		}
 	}

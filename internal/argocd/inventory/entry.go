@@ -77,38 +77,84 @@ type reader struct {
 	err  error
 }
 
+// members calls each with the members of the object at span. Anything but an object has no members: a field of an unexpected type counts as
+// missing, and does not affect the other fields.
 func (r *reader) members(span rawjson.Span, each func(key string, value rawjson.Span)) {
-	if r.err == nil {
-		r.err = members(r.item, span, func(key []byte, value rawjson.Span) { each(string(key), value) })
+	if r.err != nil || span.IsZero() || r.item[span.Start] != '{' {
+		return
+	}
+	for m, err := range rawjson.Members(r.item, span.Start) {
+		if err != nil {
+			r.err = err
+			return
+		}
+		each(string(m.Key), m.Value)
 	}
 }
 
+// elements calls each with the elements of the array at span; anything but an array has none.
 func (r *reader) elements(span rawjson.Span, each func(i int, value rawjson.Span)) {
-	if r.err == nil {
-		r.err = elements(r.item, span, each)
+	if r.err != nil || span.IsZero() || r.item[span.Start] != '[' {
+		return
+	}
+	i := 0
+	for value, err := range rawjson.Elements(r.item, span.Start) {
+		if err != nil {
+			r.err = err
+			return
+		}
+		each(i, value)
+		i++
+	}
+}
+
+// field is a member of an object that is read: into points to where its value goes (see [reader.take]), or has the fields of an inner
+// object.
+type field struct {
+	key  string
+	into any
+}
+
+// fields reads those members of the object at span that the list has; it passes over others, and over values of other types.
+func (r *reader) fields(span rawjson.Span, list ...field) {
+	r.members(span, func(key string, value rawjson.Span) {
+		for i := range list {
+			if list[i].key == key {
+				r.take(value, list[i].into)
+			}
+		}
+	})
+}
+
+func (r *reader) take(value rawjson.Span, into any) {
+	switch into := into.(type) {
+	case *[]byte:
+		*into = r.text(value)
+	case *[][]byte:
+		*into = r.texts(value)
+	case *[]pair:
+		*into = nil
+		r.members(value, func(key string, value rawjson.Span) { *into = append(*into, pair{[]byte(key), r.text(value)}) })
+	case *destination:
+		*into = r.destination(value)
+	case *int:
+		*into = r.number(value)
+	case []field:
+		r.fields(value, into...)
+	case func(rawjson.Span):
+		into(value)
 	}
 }
 
 func (r *reader) text(span rawjson.Span) []byte { return text(r.item, span) }
 
 func (r *reader) texts(span rawjson.Span) (list [][]byte) {
-	if r.err == nil {
-		list, r.err = texts(r.item, span)
-	}
-	return list
-}
-
-func (r *reader) pairs(span rawjson.Span) (list []pair) {
-	if r.err == nil {
-		list, r.err = pairs(r.item, span)
-	}
+	r.elements(span, func(_ int, value rawjson.Span) { list = append(list, r.text(value)) })
 	return list
 }
 
 func (r *reader) count(span rawjson.Span) (n int) {
-	if r.err == nil {
-		n, r.err = count(r.item, span)
-	}
+	r.elements(span, func(int, rawjson.Span) { n++ })
 	return n
 }
 
@@ -125,90 +171,29 @@ func (r *reader) number(span rawjson.Span) int {
 }
 
 func (r *reader) metadata(span rawjson.Span) {
-	r.members(span, func(key string, value rawjson.Span) {
-		switch key {
-		case "name":
-			r.e.name = r.text(value)
-		case "namespace":
-			r.e.namespace = r.text(value)
-		case "labels":
-			r.e.labels = r.pairs(value)
-		case "annotations":
-			r.e.annotations = r.pairs(value)
-		case "deletionTimestamp":
-			r.e.deleting = len(r.text(value)) > 0
-		}
-	})
+	var deletion []byte
+	r.fields(span, field{"name", &r.e.name}, field{"namespace", &r.e.namespace}, field{"labels", &r.e.labels},
+		field{"annotations", &r.e.annotations}, field{"deletionTimestamp", &deletion})
+	r.e.deleting = len(deletion) > 0
 }
 
 func (r *reader) source(span rawjson.Span) (s source) {
-	r.members(span, func(key string, value rawjson.Span) {
-		switch key {
-		case "repoURL":
-			s.repo = r.text(value)
-		case "path":
-			s.path = r.text(value)
-		case "chart":
-			s.chart = r.text(value)
-		case "targetRevision":
-			s.revision = r.text(value)
-		case "ref":
-			s.ref = r.text(value)
-		}
-	})
+	r.fields(span, field{"repoURL", &s.repo}, field{"path", &s.path}, field{"chart", &s.chart}, field{"targetRevision", &s.revision}, field{"ref", &s.ref})
 	return s
 }
 
 func (r *reader) destination(span rawjson.Span) (d destination) {
-	r.members(span, func(key string, value rawjson.Span) {
-		switch key {
-		case "server":
-			d.server = r.text(value)
-		case "name":
-			d.name = r.text(value)
-		case "namespace":
-			d.namespace = r.text(value)
-		}
-	})
+	r.fields(span, field{"server", &d.server}, field{"name", &d.name}, field{"namespace", &d.namespace})
 	return d
-}
-
-// status returns the member status of an object.
-func (r *reader) status(span rawjson.Span) (status []byte) {
-	r.members(span, func(key string, value rawjson.Span) {
-		if key == "status" {
-			status = r.text(value)
-		}
-	})
-	return status
 }
 
 // hydratorSource returns a source hydrator (in alpha since 2.14) as a source: the branch that is synced, with the dry fields.
 func (r *reader) hydratorSource(span rawjson.Span) (s source) {
-	r.members(span, func(key string, value rawjson.Span) {
-		switch key {
-		case "drySource":
-			dry := r.source(value)
-			s.dryRepo, s.dryPath, s.dryRevision = dry.repo, dry.path, dry.revision
-		case "syncSource":
-			r.members(value, func(key string, value rawjson.Span) {
-				switch key {
-				case "repoURL": // since 3.5
-					s.repo = r.text(value)
-				case "path":
-					s.path = r.text(value)
-				case "targetBranch":
-					s.revision = r.text(value)
-				}
-			})
-		case "hydrateTo":
-			r.members(value, func(key string, value rawjson.Span) {
-				if key == "targetBranch" {
-					s.hydrateTo = r.text(value)
-				}
-			})
-		}
-	})
+	r.fields(span,
+		field{"drySource", []field{{"repoURL", &s.dryRepo}, {"path", &s.dryPath}, {"targetRevision", &s.dryRevision}}},
+		field{"syncSource", []field{{"repoURL", &s.repo}, {"path", &s.path}, {"targetBranch", &s.revision}}}, // repoURL since 3.5
+		field{"hydrateTo", []field{{"targetBranch", &s.hydrateTo}}},
+	)
 	if len(s.repo) == 0 {
 		s.repo, s.dryRepo = s.dryRepo, nil
 	}
@@ -219,21 +204,14 @@ func (r *reader) hydratorSource(span rawjson.Span) (s source) {
 func (r *reader) spec(span rawjson.Span) {
 	var one, hydrator rawjson.Span
 	var many []source
-	r.members(span, func(key string, value rawjson.Span) {
-		switch key {
-		case "project":
-			r.e.project = r.text(value)
-		case "source":
-			one = value
-		case "sourceHydrator":
-			hydrator = value
-		case "sources":
+	keep := func(at *rawjson.Span) func(rawjson.Span) { return func(value rawjson.Span) { *at = value } }
+	r.fields(span,
+		field{"project", &r.e.project}, field{"destination", &r.e.to}, field{"source", keep(&one)}, field{"sourceHydrator", keep(&hydrator)},
+		field{"sources", func(value rawjson.Span) {
 			many = nil
 			r.elements(value, func(_ int, value rawjson.Span) { many = append(many, r.source(value)) })
-		case "destination":
-			r.e.to = r.destination(value)
-		}
-	})
+		}},
+	)
 	is := func(span rawjson.Span) bool { return !span.IsZero() && r.item[span.Start] == '{' }
 	// As in Argo CD (GetSources): a hydrator replaces sources, and sources, if there are any, replace
 	// source.

@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +21,6 @@ type filter struct {
 	kind         argocd.Kind
 	health, sync []string
 	namespace    string
-	cluster      []string
 	names        []string // projects: those of Query.Projects and Query.Name
 	project      []string // clusters
 	name         string
@@ -43,7 +41,6 @@ func filterOf(r ListRequest) (f filter, err error) {
 	}
 	refuse("health", len(r.Health) > 0, argocd.Applications, argocd.ApplicationSets)
 	refuse("sync", len(r.Sync) > 0, argocd.Applications)
-	refuse("cluster", r.Cluster != "", argocd.Applications)
 	refuse("namespace", r.Namespace != "", argocd.Applications, argocd.ApplicationSets, argocd.Projects)
 	refuse("repo", r.Query.Repo != "", argocd.Applications)
 	refuse("selector", r.Query.Selector != "", argocd.Applications, argocd.ApplicationSets)
@@ -57,14 +54,6 @@ func filterOf(r ListRequest) (f filter, err error) {
 	}
 	if f.sync, err = canonicalNames("sync", r.Sync, syncs()); err != nil {
 		return f, err
-	}
-	if r.Cluster != "" {
-		f.cluster = []string{strings.TrimSuffix(r.Cluster, "/")}
-		// Argo CD's own cluster has this name and this address, and destinations have either one.
-		own := []string{"in-cluster", "https://kubernetes.default.svc"}
-		if slices.ContainsFunc(own, func(s string) bool { return strings.EqualFold(s, f.cluster[0]) }) {
-			f.cluster = own
-		}
 	}
 	// The criteria that the server ignores (for projects all, for application sets the name) or applies only in
 	// part, see serverQuery.
@@ -130,8 +119,5 @@ func (f *filter) match(e *entry) bool {
 		among(f.names, e.name) && among(f.project, e.project) &&
 		(f.name == "" || string(e.name) == f.name) &&
 		(f.server == "" || string(e.server) == f.server) &&
-		(f.repo == "" || slices.ContainsFunc(e.sources, func(s source) bool { return string(s.repo) == f.repo || string(s.dryRepo) == f.repo })) &&
-		(len(f.cluster) == 0 || slices.ContainsFunc(f.cluster, func(c string) bool {
-			return strings.EqualFold(c, string(bytes.TrimSuffix(e.to.server, []byte("/")))) || strings.EqualFold(c, string(e.to.name))
-		}))
+		(f.repo == "" || slices.ContainsFunc(e.sources, func(s source) bool { return string(s.repo) == f.repo || string(s.dryRepo) == f.repo }))
 }

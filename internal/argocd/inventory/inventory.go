@@ -1,3 +1,17 @@
+// Package inventory answers questions about everything that an Argo CD instance has: pages of sorted listings, and searches over all kinds at once.
+// The tools of package toolset are its users.
+//
+//	l, err := v.List(ctx, client, inventory.ListRequest{Kind: argocd.Applications, Health: []string{"degraded"}, Page: 2})
+//	found, err := v.Search(ctx, client, inventory.SearchRequest{Pattern: "payments-(dev|stg)"})
+//
+// Argo CD has no pages, no order and no search. So every question is one pass over whole lists, an object at a time, and answers are exact because
+// every object was read. A list that breaks off is an error; nothing of it is shown. An invalid pattern is a [BadPattern], more than
+// Options.MaxMatches are a [TooMany] with exact totals.
+//
+// Rows are sorted in runs of Options.RunBytes on an unlinked scratch file and merged: nothing grows with the list, and the first pages need no disk.
+// A full disk and Options.MaxScratchBytes are errors that name the folder; each bound counts in [Stats]. With Options.SnapshotTTL the rows of a
+// question stay on the disk for that long, and all its pages come from them; passes are shared by all who ask the same, and end when the last that
+// waits has gone. An Inventory may be used by many goroutines.
 package inventory
 
 import (

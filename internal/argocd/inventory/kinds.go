@@ -8,136 +8,66 @@ import (
 )
 
 func (r *reader) application(span rawjson.Span) {
-	r.members(span, func(key string, value rawjson.Span) {
-		switch key {
-		case "metadata":
-			r.metadata(value)
-		case "spec":
-			r.spec(value)
-		case "status":
-			r.members(value, func(key string, value rawjson.Span) {
-				switch key {
-				case "health":
-					r.e.health = r.status(value)
-				case "sync":
-					r.e.sync = r.status(value)
-				case "operationState":
-					r.members(value, func(key string, value rawjson.Span) {
-						if key == "phase" {
-							r.e.phase = r.text(value)
-						}
-					})
-				case "sourceHydrator":
-					r.members(value, func(key string, value rawjson.Span) {
-						if key == "currentOperation" {
-							r.members(value, func(key string, value rawjson.Span) {
-								if key == "phase" {
-									r.e.hydration = r.text(value)
-								}
-							})
-						}
-					})
-				}
-			})
-		}
-	})
+	r.fields(span,
+		field{"metadata", r.metadata},
+		field{"spec", r.spec},
+		field{"status", []field{
+			{"health", []field{{"status", &r.e.health}}},
+			{"sync", []field{{"status", &r.e.sync}}},
+			{"operationState", []field{{"phase", &r.e.phase}}},
+			{"sourceHydrator", []field{{"currentOperation", []field{{"phase", &r.e.hydration}}}}},
+		}},
+	)
 }
 
 func (r *reader) proj(span rawjson.Span) {
-	r.members(span, func(key string, value rawjson.Span) {
-		switch key {
-		case "metadata":
-			r.metadata(value)
-		case "spec":
-			r.members(value, func(key string, value rawjson.Span) {
-				switch key {
-				case "description":
-					r.e.description = r.text(value)
-				case "sourceRepos":
-					r.e.repos = r.texts(value)
-				case "destinations":
-					r.elements(value, func(_ int, value rawjson.Span) {
-						r.e.destinations = append(r.e.destinations, r.destination(value))
-					})
-				case "roles":
-					r.elements(value, func(_ int, value rawjson.Span) {
-						var name []byte
-						r.members(value, func(key string, value rawjson.Span) {
-							if key == "name" {
-								name = r.text(value)
-							}
-						})
-						r.e.roles = append(r.e.roles, name)
-					})
-				case "syncWindows":
-					r.e.windows = r.count(value)
-				}
+	r.fields(span, field{"metadata", r.metadata}, field{"spec", []field{
+		{"description", &r.e.description},
+		{"sourceRepos", &r.e.repos},
+		{"destinations", func(value rawjson.Span) {
+			r.elements(value, func(_ int, value rawjson.Span) { r.e.destinations = append(r.e.destinations, r.destination(value)) })
+		}},
+		{"roles", func(value rawjson.Span) {
+			r.elements(value, func(_ int, value rawjson.Span) {
+				var name []byte
+				r.fields(value, field{"name", &name})
+				r.e.roles = append(r.e.roles, name)
 			})
-		}
-	})
+		}},
+		{"syncWindows", func(value rawjson.Span) { r.e.windows = r.count(value) }},
+	}})
 }
 
 func (r *reader) applicationSet(span rawjson.Span) {
-	r.members(span, func(key string, value rawjson.Span) {
-		switch key {
-		case "metadata":
-			r.metadata(value)
-		case "spec":
-			r.members(value, func(key string, value rawjson.Span) {
-				switch key {
-				case "template":
-					r.members(value, func(key string, value rawjson.Span) {
-						switch key {
-						case "metadata":
-							r.members(value, func(key string, value rawjson.Span) {
-								if key == "name" {
-									r.e.template = r.text(value)
-								}
-							})
-						case "spec":
-							r.spec(value)
-						}
-					})
-				case "generators":
-					r.e.generators = r.generators(value, 0)
-					r.repositories(value, []byte("generators"), 0)
-				}
-			})
-		case "status":
-			r.applicationSetStatus(value)
-		}
-	})
+	r.fields(span,
+		field{"metadata", r.metadata},
+		field{"spec", []field{
+			{"template", []field{{"metadata", []field{{"name", &r.e.template}}}, {"spec", r.spec}}},
+			{"generators", func(value rawjson.Span) {
+				r.e.generators = r.generators(value, 0)
+				r.repositories(value, []byte("generators"), 0)
+			}},
+		}},
+		field{"status", r.applicationSetStatus},
+	)
 }
 
 func (r *reader) applicationSetStatus(span rawjson.Span) {
 	resources, said := 0, -1
-	r.members(span, func(key string, value rawjson.Span) {
-		switch key {
-		case "health":
-			r.e.health = r.status(value)
-		case "resources":
-			resources = r.count(value)
-		case "resourcesCount": // since 2.14; resources may be cut to fewer
-			said = r.number(value)
-		case "conditions":
+	r.fields(span,
+		field{"health", []field{{"status", &r.e.health}}},
+		field{"resources", func(value rawjson.Span) { resources = r.count(value) }},
+		field{"resourcesCount", &said}, // since 2.14; resources may be cut to fewer
+		field{"conditions", func(value rawjson.Span) {
 			r.elements(value, func(_ int, value rawjson.Span) {
 				var kind, status, message []byte
-				r.members(value, func(key string, value rawjson.Span) {
-					switch key {
-					case "type":
-						kind = r.text(value)
-					case "status":
-						status = r.text(value)
-					case "message":
-						message = r.text(value)
-					}
-				})
+				r.fields(value, field{"type", &kind}, field{"status", &status}, field{"message", &message})
 				if string(kind) == "ErrorOccurred" && string(status) == "True" {
 					r.e.trouble = message
 				}
 			})
-		}
-	})
+		}},
+	)
 	r.e.applications = max(resources, said)
 }
 
@@ -191,37 +121,12 @@ func (r *reader) repositories(span rawjson.Span, place []byte, depth int) {
 }
 
 func (r *reader) cluster(span rawjson.Span) {
-	r.members(span, func(key string, value rawjson.Span) {
-		switch key {
-		case "name":
-			r.e.name = r.text(value)
-		case "server":
-			r.e.server = r.text(value)
-		case "project":
-			r.e.project = r.text(value)
-		case "labels":
-			r.e.labels = r.pairs(value)
-		case "annotations":
-			r.e.annotations = r.pairs(value)
-		case "namespaces":
-			r.e.namespaces = r.texts(value)
-		case "serverVersion":
-			r.version(value)
-		case "connectionState":
-			r.connection(value)
-		case "info":
-			r.members(value, func(key string, value rawjson.Span) {
-				switch key {
-				case "applicationsCount":
-					r.e.applications = r.number(value)
-				case "serverVersion":
-					r.version(value)
-				case "connectionState":
-					r.connection(value)
-				}
-			})
-		}
-	})
+	r.fields(span,
+		field{"name", &r.e.name}, field{"server", &r.e.server}, field{"project", &r.e.project},
+		field{"labels", &r.e.labels}, field{"annotations", &r.e.annotations}, field{"namespaces", &r.e.namespaces},
+		field{"serverVersion", r.version}, field{"connectionState", r.connection},
+		field{"info", []field{{"applicationsCount", &r.e.applications}, {"serverVersion", r.version}, {"connectionState", r.connection}}},
+	)
 }
 
 // version and connection read members that are at the top and, since 1.8, in info; those at the top are

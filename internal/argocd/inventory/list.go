@@ -23,9 +23,6 @@ type ListRequest struct {
 	Health, Sync []string
 	// Namespace is the namespace of the destination for applications, and the object's own for other kinds.
 	Namespace string
-	// Cluster is the address or the name in the destination, in any case. An address does not find applications whose destination has a
-	// name, nor the reverse, except for Argo CD's own cluster.
-	Cluster string
 	// Page counts from 1; 0 means 1. PageSize 0 means [DefaultPageSize], or all of up to [OnePage] matches; other
 	// values are moved into 1 to [MaxPageSize].
 	Page, PageSize int
@@ -62,7 +59,7 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	}
 	w := windowOf(r.Page, r.PageSize)
 	read := func(ctx context.Context, need int) (*answer, error) { return v.readList(ctx, src, r, &f, need) }
-	key := keyOf("list", src, r.Kind, r.Query, f.health, f.sync, f.namespace, f.cluster, r.Full == nil)
+	key := keyOf("list", src, r.Kind, r.Query, f.health, f.sync, f.namespace, r.Full == nil)
 	ans, release, err := v.get(ctx, key, w.need(), r.Fresh, read)
 	if err != nil {
 		return nil, err

@@ -208,13 +208,6 @@ func TestFilters(t *testing.T) {
 			return get(o, "status", "sync", "status") == "OutOfSync" && get(o, "status", "health", "status") == "Healthy"
 		}},
 		{ListRequest{Kind: argocd.Applications, Namespace: "billing-dev"}, func(o map[string]any) bool { return get(o, "spec", "destination", "namespace") == "billing-dev" }},
-		{ListRequest{Kind: argocd.Applications, Cluster: "Perf-us-west-2"}, func(o map[string]any) bool { return get(o, "spec", "destination", "name") == "perf-us-west-2" }},
-		{ListRequest{Kind: argocd.Applications, Cluster: "https://10.42.0.1:6443/"}, func(o map[string]any) bool {
-			return get(o, "spec", "destination", "server") == "https://10.42.0.1:6443"
-		}},
-		{ListRequest{Kind: argocd.Applications, Cluster: "in-cluster"}, func(o map[string]any) bool {
-			return get(o, "spec", "destination", "server") == "https://kubernetes.default.svc" || get(o, "spec", "destination", "name") == "in-cluster"
-		}},
 		{ListRequest{Kind: argocd.Projects, Query: argocd.Query{Name: "default"}}, func(o map[string]any) bool { return get(o, "metadata", "name") == "default" }},
 		{ListRequest{Kind: argocd.Projects, Query: argocd.Query{Projects: []string{"default", "billing-core"}}}, func(o map[string]any) bool {
 			return slices.Contains([]string{"default", "billing-core"}, get(o, "metadata", "name"))
@@ -237,7 +230,6 @@ func TestFilters(t *testing.T) {
 		`sync "x" is unknown; use one or more of Synced`:                   {Kind: argocd.Applications, Sync: []string{"x"}},
 		"projects do not have the filter health":                           {Kind: argocd.Projects, Health: []string{"Healthy"}},
 		"clusters do not have the filter selector":                         {Kind: argocd.Clusters, Query: argocd.Query{Selector: "a=b"}},
-		"applicationsets do not have the filter cluster":                   {Kind: argocd.ApplicationSets, Cluster: "x"},
 		`"pods" is no kind of object; there are applications, projects`:    {Kind: "pods"},
 	} {
 		if _, err := v.List(t.Context(), src, r); err == nil || !strings.Contains(err.Error(), text) {

@@ -10,37 +10,6 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// members calls each with the members of the object at span of item. Anything but an object has no members: a field of an unexpected type
-// counts as missing, and does not affect the other fields.
-func members(item []byte, span rawjson.Span, each func(key []byte, value rawjson.Span)) error {
-	if span.IsZero() || item[span.Start] != '{' {
-		return nil
-	}
-	for m, err := range rawjson.Members(item, span.Start) {
-		if err != nil {
-			return err
-		}
-		each(m.Key, m.Value)
-	}
-	return nil
-}
-
-// elements calls each with the elements of the array at span of item; anything but an array has none.
-func elements(item []byte, span rawjson.Span, each func(i int, value rawjson.Span)) error {
-	if span.IsZero() || item[span.Start] != '[' {
-		return nil
-	}
-	i := 0
-	for value, err := range rawjson.Elements(item, span.Start) {
-		if err != nil {
-			return err
-		}
-		each(i, value)
-		i++
-	}
-	return nil
-}
-
 // text returns the string at span of item, without a copy if it has no escapes; nil if it is not a string.
 func text(item []byte, span rawjson.Span) []byte {
 	if span.Len() < 2 || item[span.Start] != '"' {
@@ -53,29 +22,8 @@ func text(item []byte, span rawjson.Span) []byte {
 	return inner
 }
 
-// texts returns the strings of the array at span of item; nil for an element that is not a string.
-func texts(item []byte, span rawjson.Span) (list [][]byte, err error) {
-	err = elements(item, span, func(_ int, value rawjson.Span) {
-		list = append(list, text(item, value))
-	})
-	return list, err
-}
-
-// count returns the number of elements of the array at span of item; 0 if it is not an array.
-func count(item []byte, span rawjson.Span) (n int, err error) {
-	err = elements(item, span, func(int, rawjson.Span) { n++ })
-	return n, err
-}
-
 // pair is a label or an annotation.
 type pair struct{ key, value []byte }
-
-func pairs(item []byte, span rawjson.Span) (list []pair, err error) {
-	err = members(item, span, func(key []byte, value rawjson.Span) {
-		list = append(list, pair{bytes.Clone(key), text(item, value)})
-	})
-	return list, err
-}
 
 // writer builds a row: a flat JSON object without empty members.
 type writer struct{ b []byte }

@@ -1,3 +1,14 @@
+// Package redact makes objects of Argo CD and Kubernetes fit to be shown to a model: secrets masked, and what only machines read left out.
+//
+//	slim, left, err := redact.Slim(application, redact.Keep{})
+//	safe, masked, err := redact.Mask(secret)
+//
+// Secrets are found by their place (a Secret's data, a cluster's configuration), by their name and by their shape, as package internal/secrets has
+// it, also in JSON within a text; see [Mask]. What is masked by name is masked in doubt; no rule finds a secret that neither its name nor its shape
+// gives away. Every other value stays the bytes it was; white space between values goes.
+//
+// It takes two passes over the bytes, and some 16 bytes of memory for each secret. JSON that nests deeper than 10000 is an error; JSON in a text in
+// JSON in a text is followed four times, then masked whole. There is no state: all functions may be called from any goroutine.
 package redact
 
 import (
@@ -53,7 +64,17 @@ func Slim(raw []byte, keep Keep) (slim []byte, left Left, err error) {
 	return w.out, left, nil
 }
 
-// Mask returns raw compact and with its secrets masked, and in how many places.
+// Mask returns raw compact and with its secrets masked, and in how many places. Masked are, at any depth:
+//
+//   - data and stringData of a Secret, also where kind comes after them, and annotations of it that hold what was applied
+//   - values whose key says that they are secret (password, token, "api key"), not those that only name one (secretName, tokenUrl), and the
+//     same in pairs like {"name":"DB_PASSWORD","value":"…"}
+//   - caData, certData and keyData of a cluster, and the variables of its exec provider
+//   - in any text: userinfo of URLs, Bearer tokens, JWTs, private keys, tokens with a known prefix, NAME=value with a secret name
+//   - all of that in JSON within a text: live manifests, annotations of last-applied configuration
+//
+// A mask is always [Hidden]. Empty strings, null, true and false stay, and so do the plus signs that Argo CD itself puts over a Secret's
+// data: their number shows whether two values differ.
 func Mask(raw []byte) ([]byte, int, error) {
 	w, err := walk(raw, nil)
 	if err != nil {

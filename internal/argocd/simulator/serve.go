@@ -2,10 +2,12 @@ package simulator
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -201,3 +203,139 @@ func failAll(w http.ResponseWriter, status int) {
 		_, _ = io.WriteString(w, "<html><head><title>"+http.StatusText(status)+"</title></head><body><center><h1>"+http.StatusText(status)+"</h1></center></body></html>\n") // a client that has gone needs no answer
 	}
 }
+
+// The codes of gRPC that the server's errors have, https://grpc.io/docs/guides/status-codes/.
+const (
+	unknown            = 2
+	invalidArgument    = 3
+	notFound           = 5
+	permissionDenied   = 7
+	resourceExhausted  = 8
+	failedPrecondition = 9
+	aborted            = 10
+	unauthenticated    = 16
+)
+
+// refusal is an error as the server tells it. A call panics with it where it finds the reason, and try takes it: every call can be
+// refused in many places, and in none of them goes on.
+type refusal struct {
+	code    int
+	message string
+	early   bool // told by the gateway, before a stream is one
+}
+
+func refuse(code int, format string, args ...any) *refusal {
+	return &refusal{code: code, message: fmt.Sprintf(format, args...)}
+}
+
+func fail(code int, format string, args ...any) { panic(refuse(code, format, args...)) }
+
+// try makes a call and returns what it was refused for.
+func (c *call) try(handle func(*call)) (told *refusal) {
+	defer func() {
+		reason := recover()
+		if r, ok := reason.(*refusal); ok {
+			told = r
+		} else if reason != nil {
+			panic(reason)
+		}
+	}()
+	handle(c)
+	return nil
+}
+
+func denied() *refusal { return refuse(permissionDenied, "permission denied") }
+
+// status returns the HTTP status that the gateway makes of a code.
+func (r *refusal) status() int {
+	switch r.code {
+	case invalidArgument, failedPrecondition:
+		return http.StatusBadRequest
+	case notFound:
+		return http.StatusNotFound
+	case aborted:
+		return http.StatusConflict
+	case permissionDenied:
+		return http.StatusForbidden
+	case resourceExhausted:
+		return http.StatusTooManyRequests
+	case unauthenticated:
+		return http.StatusUnauthorized
+	}
+	return http.StatusInternalServerError
+}
+
+// write answers with the error, as a call of one answer or as a stream does; nothing ends one in a stream, unlike an event.
+func (r *refusal) write(w http.ResponseWriter, stream bool) {
+	var body any = struct {
+		Error   string `json:"error"`
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}{r.message, r.code, r.message}
+	if stream && !r.early {
+		body = map[string]any{"error": struct {
+			GRPC    int    `json:"grpc_code"`
+			HTTP    int    `json:"http_code"`
+			Message string `json:"message"`
+			Status  string `json:"http_status"`
+		}{r.code, r.status(), r.message, http.StatusText(r.status())}}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(r.status())
+	_, _ = w.Write(marshal(body)) // a client that has gone needs no answer
+}
+
+func getVersion(c *call) {
+	text := c.options.Version
+	if !strings.Contains(text, "+") {
+		text += "+109ca7c"
+	}
+	build := `,"BuildDate":"2026-08-12T11:24:40Z","GitCommit":"109ca7ca71139e514114499d294a492e7910a965","GitTreeState":"clean","GoVersion":"go1.26.8",` +
+		`"Compiler":"gc","Platform":"linux/amd64","KustomizeVersion":"v5.8.1 2026-02-03T12:00:00Z","HelmVersion":"v3.20.0+g1a2b3c4","JsonnetVersion":"v0.22.0"`
+	if c.anon {
+		build = ""
+	}
+	c.answer(cat(nil, `{"Version":"`, text, `"`, build, `}`))
+}
+
+// accounts returns those that can log in, each as the server writes it.
+func accounts() []string {
+	return []string{
+		`{"name":"admin","enabled":true,"capabilities":["login","apiKey","login"]}`,
+		`{"name":"ci","enabled":true,"capabilities":["apiKey"]}`,
+		`{"name":"reader","enabled":true,"capabilities":["apiKey","login"]}`,
+	}
+}
+
+func getAccount(c *call) {
+	at := slices.IndexFunc(accounts(), func(one string) bool { return strings.HasPrefix(one, `{"name":"`+c.args[0]+`"`) })
+	switch {
+	case c.user != nil && (at < 0 || c.user.Name != c.args[0]):
+		panic(denied())
+	case at < 0:
+		fail(notFound, "account '%s' does not exist", c.args[0])
+	}
+	c.answer([]byte(accounts()[at]))
+}
+
+func canI(c *call) {
+	resource, action, object := c.args[0], c.args[1], c.args[2]
+	project, _, _ := strings.Cut(object, "/")
+	shown := slices.Contains([]string{"applications", "applicationsets", "projects"}, resource)
+	answer := "no"
+	if c.user == nil || shown && c.canRead(project) && (action == "get" || c.user.Writes) {
+		answer = "yes"
+	}
+	c.answer(cat(nil, `{"value":"`, answer, `"}`))
+}
+
+func listCertificates(c *call) {
+	answer := []byte(`{"metadata":{},"items":null}`)
+	if c.user == nil {
+		answer = c.render(nil, "certificates", &line{}, 0, roll(c.seed, partMeta, 1<<50))
+	}
+	c.answer(answer)
+}
+
+// fixed returns a call with one answer.
+func fixed(answer string) func(*call) { return func(c *call) { c.answer([]byte(answer)) } }

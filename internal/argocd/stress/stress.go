@@ -1,3 +1,13 @@
+// Package stress plays against an MCP server of Argo CD what overwhelms such servers, and says what came of it; `go run ./bench stress` runs it.
+//
+//	report, err := stress.Run(ctx, stress.Target{Call: call, Memory: memory}, stress.Options{})
+//
+// The same page again and again, 5 and 50 calls at a time, 1000 queries with flat memory, searches with more matches than a page and than a search
+// may have, and all pages of each kind, which must fit together. An answer is good when it is whole: JSON, the page that was asked for, as many
+// items as its pagination says, no more bytes than [Options].MaxResponse. What an installation is too small for is [Row].Skipped with the reason.
+//
+// All calls only read. Nothing is kept of an answer but its size and names. A case ends early after ten errors in a row; whoever cancels the context
+// gets the rows that are finished. Up to 50 calls are made at one time, so Call and Memory must allow that.
 package stress
 
 import (

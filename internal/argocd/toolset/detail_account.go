@@ -39,14 +39,10 @@ func (t *Toolset) canITool() builtin.Tool {
 			// The last part of the path takes the slashes that are in it:
 			// /api/v1/account/can-i/{resource}/{action}/{subresource=**}.
 			path := append([]string{"account", "can-i", in.Resource, in.Action}, strings.Split(object, "/")...)
-			raw, err := client.Get(ctx, path, nil)
-			if err != nil {
-				return nil, err
-			}
-			var answer struct {
+			answer, err := read[struct {
 				Value string `json:"value"`
-			}
-			if err := decode(client, "the permission", raw, &answer); err != nil {
+			}](ctx, client, "the permission", path, nil)
+			if err != nil {
 				return nil, err
 			}
 			a := canIAnswer{Instance: t.instanceLabel(client), Allowed: answer.Value == "yes", Question: fmt.Sprintf("%s %s %s", clip(in.Action, 200), clip(in.Resource, 100), clip(object, 300))}
@@ -145,12 +141,8 @@ func (t *Toolset) accountTool() builtin.Tool {
 			if err := required("name", in.Name); err != nil {
 				return nil, err
 			}
-			raw, err := client.Get(ctx, []string{"account", in.Name}, nil)
+			one, err := read[account](ctx, client, "the account", []string{"account", in.Name}, nil)
 			if err != nil {
-				return nil, err
-			}
-			var one account
-			if err := decode(client, "the account", raw, &one); err != nil {
 				return nil, err
 			}
 			return builtin.JSON(one.row().shortened(2000))
@@ -176,13 +168,9 @@ func (t *Toolset) versionTool() builtin.Tool {
 		Name: "version_service__version", Title: "Version of Argo CD",
 		Description: "The version of Argo CD and of what it renders with (Helm, Kustomize, Jsonnet), and which server these tools talk to.",
 	}, nil, func(ctx context.Context, _ *builtin.Call, client *argocd.Client, _ versionArguments) (*builtin.Result, error) {
-		raw, err := client.Get(ctx, []string{"api", "version"}, nil)
-		if err != nil {
-			return nil, err
-		}
 		// VersionMessage of server/version/version.proto.
-		var v map[string]any
-		if err := decode(client, "the version", raw, &v); err != nil {
+		v, err := read[map[string]any](ctx, client, "the version", []string{"api", "version"}, nil)
+		if err != nil {
 			return nil, err
 		}
 		text := func(key string) string {

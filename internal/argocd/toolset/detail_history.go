@@ -20,12 +20,10 @@ type historyEntry struct {
 	Started   string          `json:"deployStartedAt"`
 	Revision  string          `json:"revision"`
 	Revisions []string        `json:"revisions"`
-	Source    deployedSource  `json:"source"`
+	Source    deployedFrom    `json:"source"`
 	Sources   []deployedFrom  `json:"sources"`
 	By        json.RawMessage `json:"initiatedBy"`
 }
-
-type deployedSource = deployedFrom
 
 type deployedFrom struct {
 	Repo     string `json:"repoURL"`

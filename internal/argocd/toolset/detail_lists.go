@@ -243,12 +243,8 @@ func (t *Toolset) keyTool() builtin.Tool {
 			if err := required("key_id", in.KeyID); err != nil {
 				return nil, err
 			}
-			raw, err := client.Get(ctx, []string{"gpgkeys", in.KeyID}, nil)
+			key, err := read[gnuPGKey](ctx, client, "the key", []string{"gpgkeys", in.KeyID}, nil)
 			if err != nil {
-				return nil, err
-			}
-			var key gnuPGKey
-			if err := decode(client, "the key", raw, &key); err != nil {
 				return nil, err
 			}
 			if key.ID == "" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/argocd"
@@ -189,6 +190,15 @@ func decode(client *argocd.Client, what string, raw []byte, into any) error {
 		return fmt.Errorf("%s: %s: %w", client.Name(), what, err)
 	}
 	return nil
+}
+
+// read reads one answer of the server; errors name the instance and what.
+func read[E any](ctx context.Context, client *argocd.Client, what string, path []string, q url.Values) (v E, err error) {
+	raw, err := client.Get(ctx, path, q)
+	if err != nil {
+		return v, err
+	}
+	return v, decode(client, what, raw, &v)
 }
 
 // elements calls each with every element of one array in the answer for an application, and reports progress.

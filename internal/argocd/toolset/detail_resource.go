@@ -89,14 +89,10 @@ func (t *Toolset) resourceTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			raw, err := client.Get(ctx, []string{"applications", in.Name, "resource"}, in.at(r))
-			if err != nil {
-				return nil, err
-			}
-			var answer struct {
+			answer, err := read[struct {
 				Manifest string `json:"manifest"`
-			}
-			if err := decode(client, "the resource", raw, &answer); err != nil {
+			}](ctx, client, "the resource", []string{"applications", in.Name, "resource"}, in.at(r))
+			if err != nil {
 				return nil, err
 			}
 			if answer.Manifest == "" {
@@ -125,6 +121,19 @@ type resourceActionsAnswer struct {
 	Left     int          `json:"more,omitempty"`
 }
 
+// resourceActions are those of types.go.
+type resourceActions struct {
+	Actions []resourceAction `json:"actions"`
+}
+
+type resourceAction struct {
+	Name     string `json:"name"`
+	Disabled bool   `json:"disabled"`
+	Params   []struct {
+		Name string `json:"name"`
+	} `json:"params"`
+}
+
 type actionView struct {
 	Name     string   `json:"name"`
 	Possible bool     `json:"possible_now"`
@@ -140,20 +149,8 @@ func (t *Toolset) actionsTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		raw, err := client.Get(ctx, []string{"applications", in.Name, "resource", "actions"}, in.at(r))
+		list, err := read[resourceActions](ctx, client, "the actions", []string{"applications", in.Name, "resource", "actions"}, in.at(r))
 		if err != nil {
-			return nil, err
-		}
-		var list struct {
-			Actions []struct {
-				Name     string `json:"name"`
-				Disabled bool   `json:"disabled"`
-				Params   []struct {
-					Name string `json:"name"`
-				} `json:"params"`
-			} `json:"actions"`
-		}
-		if err := decode(client, "the actions", raw, &list); err != nil {
 			return nil, err
 		}
 		a := resourceActionsAnswer{Instance: t.instanceLabel(client), Of: r.kind() + "/" + r.Name + inNamespace(r.Namespace), Actions: []actionView{}}

@@ -18,13 +18,13 @@ const (
 	maxTrim = 24
 )
 
-// part is a member of an object, somewhere in a document. objectDetail is its depth, 1 at the top.
+// part is a member of an object, somewhere in a document; depth is 1 at the top.
 type part struct {
-	path         string
-	objectDetail int
-	span         rawjson.Span // from the name to the end of the value
-	value        rawjson.Span
-	count        int // elements of an array, or -1
+	path  string
+	depth int
+	span  rawjson.Span // from the name to the end of the value
+	value rawjson.Span
+	count int // elements of an array, or -1
 }
 
 // trim returns a JSON object without some members, so that it has at most budget bytes together with their names, which left holds with
@@ -52,7 +52,7 @@ func trim(raw []byte, budget int) (fitting []byte, left []string) {
 func choose(all []part, over int, hurry bool) (best part, found bool) {
 	for _, top := range []bool{false, true} {
 		for _, p := range all {
-			if (p.objectDetail == 1) != top && !hurry {
+			if (p.depth == 1) != top && !hurry {
 				continue
 			}
 			n, b := p.span.Len(), best.span.Len()
@@ -85,7 +85,7 @@ func membersIn(raw []byte) (all []part) {
 					continue
 				}
 				p := part{
-					path: joinedPath(path, string(m.Key)), objectDetail: depth, count: -1,
+					path: joinedPath(path, string(m.Key)), depth: depth, count: -1,
 					span: rawjson.Span{Start: m.Name.Start, End: m.Value.End}, value: m.Value,
 				}
 				if raw[m.Value.Start] == '[' {

@@ -1,10 +1,12 @@
 package toolset
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,8 +116,8 @@ type listing struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// request is one call of a tool that lists.
-type request struct {
+// listCall is one call of a tool that lists.
+type listCall struct {
 	target        target
 	paging        paging
 	detailOptions detailOptions
@@ -131,7 +133,7 @@ type request struct {
 }
 
 // list answers a call of a tool that lists objects of one kind: with a page of rows or, if the arguments want it, of whole objects.
-func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builtin.Result, error) {
+func (t *Toolset) list(ctx context.Context, c *builtin.Call, q listCall) (*builtin.Result, error) {
 	keep, full, err := q.detailOptions.keep()
 	if err != nil {
 		return nil, err
@@ -315,4 +317,49 @@ func oneValue(nameA, a, nameB, b string) (string, error) {
 		return a, nil
 	}
 	return "", fmt.Errorf("%s is %q and %s is %q, and both mean the same: send one of them", nameA, short(a), nameB, short(b))
+}
+
+// summary holds the counts over all matches, as in an answer.
+type summary struct {
+	Health     map[string]int `json:"health,omitempty"`
+	Sync       map[string]int `json:"sync,omitempty"`
+	Connection map[string]int `json:"connection,omitempty"`
+	// Projects are the ten with the most matches.
+	Projects        projectCounts `json:"projects,omitempty"`
+	OtherProjects   int           `json:"other_projects,omitempty"`
+	InOtherProjects int           `json:"in_other_projects,omitempty"`
+}
+
+// summaryOf returns the summary of counts; nil if nothing was counted.
+func summaryOf(c *inventory.Counts) *summary {
+	if c == nil || len(c.Health)+len(c.Sync)+len(c.Connection)+len(c.Projects) == 0 {
+		return nil
+	}
+	return &summary{
+		Health: c.Health, Sync: c.Sync, Connection: c.Connection, Projects: c.Projects,
+		OtherProjects: c.OtherProjects, InOtherProjects: c.InOtherProjects,
+	}
+}
+
+// projectCounts is encoded as one object whose keys keep their order: half the size of an array of objects.
+type projectCounts []inventory.ProjectCount
+
+// MarshalJSON returns {"name":count,…}.
+func (p projectCounts) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, one := range p {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(one.Name)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.WriteString(strconv.Itoa(one.Count))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }

@@ -1,6 +1,20 @@
+// Package toolset has the MCP tools that agents use with Argo CD. No answer of the tools can flood a model, and every number in an answer is exact.
+//
+//	set, err := toolset.New(toolset.Options{Instances: []*argocd.Client{client}})
+//	server, err := builtin.New(builtin.Options{Name: "argocd", Tools: set.Tools(), Instructions: set.Instructions()})
+//
+// Lists give pages of short rows, 20 unless asked for more, 100 at most, with counts over all that matches; search_argocd_resources looks through
+// everything; others read one object and what belongs to it. Those that change something are there with [Options].AllowWrites only, and answer with
+// a plan until they are told the name of the object again. Names, arguments and keys of answers are those of the Python server that came before. A
+// default answer stays below 10,000 bytes: where that is too little all rows lose the same fields, and a note says so. Whole objects have no such
+// bound, so the tools stand behind the gateway. An answer that would be incomplete is an error that says how to go on.
+//
+// With [TokensAllow] and [TokensRequire] a client's own token is used, so that Argo CD's rules decide; what one credential has read is never shown
+// to another. Everything may be called from any goroutine. Nothing is kept between calls but what [inventory.Options].SnapshotTTL allows.
 package toolset
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -100,4 +114,110 @@ func (t *Toolset) readTools() []builtin.Tool {
 		t.listClusters(),
 		t.search(),
 	}
+}
+
+// Instructions returns the introduction to the tools that a client gets when it connects.
+func (t *Toolset) Instructions() string {
+	var b strings.Builder
+	b.WriteString(`Tools for Argo CD. Every number they give is exact: counts and totals are over all objects, not over a page.
+
+How to go about it:
+- How many, how healthy, what is out of sync: list_applications; page 1 has all totals in "summary". Filter with health, sync, project, cluster, selector.
+- Find something by a part of a name, label, repository, path or cluster: search_argocd_resources. It searches everything, every time.
+- More than a page: make the call that "next" gives. Pages have 20 items, at most 100.
+- One application: get_application_details, then get_application_resource_tree, get_application_managed_resources (what differs), application_service__list_resource_events, application_service__pod_logs.
+- An answer is an error when the data could not be read whole; nothing partial is shown as whole. Values shown as ******** are secrets and cannot be read.
+`)
+	if len(t.o.Instances) > 1 {
+		fmt.Fprintf(&b, "\nThere are several Argo CD instances: %s. The argument instance says which; answers name theirs.\n", t.names())
+	}
+	if t.o.AllowWrites {
+		b.WriteString("\nTools that change something do nothing until confirm is the name of the object: without it they answer with what would happen.\n")
+	} else {
+		b.WriteString("\nNothing can be changed here: the tools only read.\n")
+	}
+	if t.o.UserTokens == TokensRequire {
+		fmt.Fprintf(&b, "\nCalls are made with the user's own Argo CD token (header %s, or a bearer token).\n", t.o.UserHeader)
+	}
+	return b.String()
+}
+
+// Every tool and every argument costs a model tokens in each of its requests. The tools and arguments below are accepted and, unless
+// the options ask for all, not shown.
+
+// Rare returns the tools that are rarely needed, and those whose work others do as well: they are not listed, and can still be called.
+func Rare() []string {
+	return []string{
+		"application_set_service__generate", "repository_list", "account_service__can_i", "account_service__list_accounts", "account_service__get_account",
+		"certificate_service__list_certificates", "application_service__list_links", "gpg_key_service__list", "gpg_key_service__get", "version_service__version",
+		"list_resource_actions",
+		"applicationset_create", "applicationset_service__delete", "project_create", "project_update", "project_delete",
+	}
+}
+
+// rareArguments returns the arguments that a tool accepts without showing them: other names for an argument, arguments without an effect,
+// and further filters.
+func rareArguments(tool string) []string {
+	rare := []string{
+		"summary_only", "app_namespace", "refresh", "version", "group", "resource_uid", "match_case", "timestamps", "follow", "follow_seconds", "until",
+		"param_id_type", "param_id_value", "id_type",
+	}
+	if !slices.Contains([]string{"list_applications", "search_argocd_resources", "create_application", "update_application"}, tool) {
+		rare = append(rare, "project")
+	}
+	if tool == "get_application_details" { // here refresh has an effect; Argo CD allows it to everybody who may read
+		rare = slices.DeleteFunc(rare, func(name string) bool { return name == "refresh" })
+	}
+	return rare
+}
+
+// forOptions adapts a tool's schema to the options: the argument "instance" lists the instances if there are several and is left out if
+// there is one, "fresh" is there only where listings are kept, and rarely used arguments only with Options.AllArguments. A call that sends
+// them is still accepted. Every argument costs the model tokens in each of its requests.
+func (t *Toolset) forOptions(tool string, schema json.RawMessage) json.RawMessage {
+	var whole, properties map[string]json.RawMessage
+	if json.Unmarshal(schema, &whole) != nil || json.Unmarshal(whole["properties"], &properties) != nil {
+		return schema
+	}
+	if t.o.Inventory.SnapshotTTL <= 0 {
+		delete(properties, "fresh")
+	}
+	if !t.o.AllArguments {
+		for _, name := range rareArguments(tool) {
+			delete(properties, name)
+		}
+	}
+	if _, has := properties["instance"]; has {
+		delete(properties, "instance")
+		if len(t.o.Instances) > 1 {
+			properties["instance"] = t.instances()
+		}
+	}
+	inner, err := json.Marshal(properties)
+	if err != nil {
+		return schema
+	}
+	whole["properties"] = inner
+	changed, err := json.Marshal(whole)
+	if err != nil {
+		return schema
+	}
+	return changed
+}
+
+// instances returns the schema of the argument "instance", with the names of all instances.
+func (t *Toolset) instances() json.RawMessage {
+	names := make([]string, len(t.o.Instances))
+	for i, c := range t.o.Instances {
+		names[i] = c.Name()
+	}
+	schema, err := json.Marshal(struct {
+		Type        string   `json:"type"`
+		Description string   `json:"description"`
+		Enum        []string `json:"enum"`
+	}{"string", fmt.Sprintf("Which Argo CD to ask (default %q)", names[0]), names})
+	if err != nil { // does not happen with strings
+		return json.RawMessage(`{"type":"string"}`)
+	}
+	return schema
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/argocd"
-	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 type actionArgs struct {
@@ -44,48 +43,44 @@ type actionParameter struct {
 	Value string `json:"value"`
 }
 
-func (t *Toolset) resourceActionTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "run_resource_action", Title: "Run an action on a resource",
-		Description: "Runs an action such as restart on one resource of an application. confirm is the name of the resource. The plan lists the actions there are." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
-	}, func(in actionArgs) string { return in.ResourceName }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in actionArgs) (*builtin.Result, error) {
-		if err := required("action", in.Action, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
+func (in actionArgs) subject() string { return in.ResourceName }
+
+func (in actionArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	if err := required("action", in.Action, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
+		return nil, err
+	}
+	if in.Version == "" {
+		if err := in.find(ctx, client); err != nil {
 			return nil, err
 		}
-		if in.Version == "" {
-			if err := in.find(ctx, client); err != nil {
-				return nil, err
-			}
+	}
+	actions, err := in.available(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(actions))
+	for i, a := range actions {
+		if names[i] = a.Name; a.Disabled {
+			names[i] += " (not possible now)"
 		}
-		actions, err := in.available(ctx, client)
-		if err != nil {
-			return nil, err
-		}
-		names := make([]string, len(actions))
-		for i, a := range actions {
-			if names[i] = a.Name; a.Disabled {
-				names[i] += " (not possible now)"
-			}
-		}
-		at := slices.IndexFunc(actions, func(a resourceAction) bool { return a.Name == in.Action })
-		in.Kind, in.Group = grouped(in.Kind, in.Group)
-		what := resource{Group: in.Group, Kind: in.Kind, Namespace: in.ResourceNamespace, Name: in.ResourceName}
-		switch {
-		case at < 0:
-			return nil, fmt.Errorf("%s has no action %q: nothing was changed; it has: %s", what, cut(in.Action), strings.Join(firstEntries(names), ", "))
-		case actions[at].Disabled:
-			return nil, fmt.Errorf("action %q of %s is not possible in the state it is in: nothing was changed", in.Action, what)
-		}
-		sentence := fmt.Sprintf("run %s on %s of %s", in.Action, what, in.Name)
-		if !confirmed {
-			return planResult(c, client, in.ResourceName, plan{Plan: sentence, Change: map[string][]string{"actions": firstEntries(names)}})
-		}
-		if err := in.run(ctx, client); err != nil {
-			return nil, err
-		}
-		return doneResult(client, changeResult{Done: sentence, Next: nextLook(in.Name)})
-	})
+	}
+	at := slices.IndexFunc(actions, func(a resourceAction) bool { return a.Name == in.Action })
+	in.Kind, in.Group = grouped(in.Kind, in.Group)
+	what := resource{Group: in.Group, Kind: in.Kind, Namespace: in.ResourceNamespace, Name: in.ResourceName}
+	switch {
+	case at < 0:
+		return nil, fmt.Errorf("%s has no action %q: nothing was changed; it has: %s", what, cut(in.Action), strings.Join(firstEntries(names), ", "))
+	case actions[at].Disabled:
+		return nil, fmt.Errorf("action %q of %s is not possible in the state it is in: nothing was changed", in.Action, what)
+	}
+	i := &intent{
+		sentence: fmt.Sprintf("run %s on %s of %s", in.Action, what, in.Name), next: nextLook(in.Name),
+		preview: map[string][]string{"actions": firstEntries(names)},
+	}
+	if confirmed {
+		i.request, err = in.request(ctx, client)
+	}
+	return i, err
 }
 
 // find sets group, version and namespace of the resource from the application's tree. It is an error if no resource fits, or several.
@@ -129,12 +124,6 @@ func (in *actionArgs) find(ctx context.Context, client *argocd.Client) error {
 	return fmt.Errorf("%d resources fit: %s; say group or resource_namespace", fit, strings.Join(list, ", "))
 }
 
-// resourceAction is ResourceAction of types.go.
-type resourceAction struct {
-	Name     string `json:"name"`
-	Disabled bool   `json:"disabled"`
-}
-
 // place returns the query that selects the resource, for requests that have it in the URL.
 func (in *actionArgs) place() url.Values {
 	q := in.query()
@@ -151,45 +140,33 @@ func (in *actionArgs) available(ctx context.Context, client *argocd.Client) ([]r
 	if err != nil {
 		return nil, err
 	}
-	var list struct {
-		Actions []resourceAction `json:"actions"`
-	}
+	var list resourceActions
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, fmt.Errorf("%s: the server's answer is no list of actions: %w", client.Name(), err)
 	}
 	return list.Actions, nil
 }
 
-// run runs the action with the request of Argo CD 3.1 and newer, which has parameters, or with the older one if the server is older
+// request returns the request of Argo CD 3.1 and newer, which has parameters, or the older one if the server is older
 // (docs/operator-manual/upgrading/3.0-3.1.md).
-func (in *actionArgs) run(ctx context.Context, client *argocd.Client) error {
+func (in *actionArgs) request(ctx context.Context, client *argocd.Client) (request, error) {
 	version, err := client.Version(ctx)
 	if err != nil {
-		return err
+		return request{}, err
 	}
 	path := []string{"applications", in.Name, "resource", "actions"}
 	if version.Major > 3 || version.Major == 3 && version.Minor >= 1 {
-		request := actionRequest{
+		body := actionRequest{
 			Name: in.Name, Namespace: in.ResourceNamespace, ResourceName: in.ResourceName, Version: in.Version,
 			Group: in.Group, Kind: in.Kind, Action: in.Action, AppNamespace: in.Namespace, Project: in.Project,
 		}
 		for name, value := range in.Parameters {
-			request.Parameters = append(request.Parameters, actionParameter{name, value})
+			body.Parameters = append(body.Parameters, actionParameter{name, value})
 		}
-		body, err := json.Marshal(request)
-		if err != nil {
-			return err
-		}
-		_, err = client.Call(ctx, http.MethodPost, append(path, "v2"), nil, body)
-		return err
+		return request{method: http.MethodPost, path: append(path, "v2"), body: body}, nil
 	}
 	if len(in.Parameters) > 0 {
-		return fmt.Errorf("parameters of actions need Argo CD 3.1, this is %s: nothing was changed", version.Text)
+		return request{}, fmt.Errorf("parameters of actions need Argo CD 3.1, this is %s: nothing was changed", version.Text)
 	}
-	body, err := json.Marshal(in.Action)
-	if err != nil {
-		return err
-	}
-	_, err = client.Call(ctx, http.MethodPost, path, in.place(), body)
-	return err
+	return request{method: http.MethodPost, path: path, query: in.place(), body: in.Action}, nil
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 
 	"github.com/plimsoll/plimsoll/internal/argocd"
-	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 type appsetCreateArgs struct {
@@ -22,62 +21,57 @@ type appsetCreateArgs struct {
 	confirmation
 }
 
-func (t *Toolset) applicationSetCreateTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "applicationset_create", Title: "Create or replace an application set",
-		Description: "Creates an application set, which makes applications at once. With upsert it replaces the specification of one that is there. The plan names the applications it makes." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(in appsetCreateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in appsetCreateArgs) (*builtin.Result, error) {
-		if err := validName("name", in.Name); err != nil {
-			return nil, err
+func (in appsetCreateArgs) subject() string { return in.Name }
+
+func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	if err := validName("name", in.Name); err != nil {
+		return nil, err
+	}
+	if len(in.Spec) == 0 {
+		return nil, errors.New("spec is empty: an application set needs generators and a template")
+	}
+	if err := holdsMask("spec", map[string]any(in.Spec)); err != nil {
+		return nil, err
+	}
+	before, err := existing(ctx, client, []string{"applicationsets", in.Name}, in.query())
+	if err != nil {
+		return nil, err
+	}
+	object := in.object(before)
+	sentence := "create the application set " + in.Name
+	var warnings []string
+	switch {
+	case before != nil && in.Upsert:
+		sentence = "replace the specification of the application set " + in.Name
+		warnings = append(warnings, "applications it no longer generates are deleted, unless its policy says otherwise")
+	case before != nil:
+		warnings = append(warnings, "there is such a set: the server refuses another specification without upsert=true")
+	}
+	view, err := viewOf(specOf(before), specOf(object))
+	if err != nil {
+		return nil, err
+	}
+	i := &intent{sentence: sentence, warnings: warnings, change: view, dryRun: &in.DryRun, next: "list_applications shows what it has made"}
+	if !confirmed || in.DryRun {
+		made, problem := generated(ctx, client, object, in.Upsert)
+		if problem != nil {
+			i.doubts = []string{"which applications it makes could not be found out: " + cut(problem.Error())}
 		}
-		if len(in.Spec) == 0 {
-			return nil, errors.New("spec is empty: an application set needs generators and a template")
-		}
-		if err := holdsMask("spec", map[string]any(in.Spec)); err != nil {
-			return nil, err
-		}
-		before, err := existing(ctx, client, []string{"applicationsets", in.Name}, in.query())
-		if err != nil {
-			return nil, err
-		}
-		object := in.object(before)
-		sentence := "create the application set " + in.Name
-		var warnings []string
-		switch {
-		case before != nil && in.Upsert:
-			sentence = "replace the specification of the application set " + in.Name
-			warnings = append(warnings, "applications it no longer generates are deleted, unless its policy says otherwise")
-		case before != nil:
-			warnings = append(warnings, "there is such a set: the server refuses another specification without upsert=true")
-		}
-		view, err := viewOf(specOf(before), specOf(object))
-		if err != nil {
-			return nil, err
-		}
-		body, err := compact(object)
-		if err != nil {
-			return nil, err
-		}
-		if !confirmed || in.DryRun {
-			made, problem := generated(ctx, client, body, in.Upsert)
-			if problem != nil {
-				warnings = append(warnings, "which applications it makes could not be found out: "+cut(problem.Error()))
-			}
-			return planResult(c, client, in.Name, plan{Plan: sentence, Warnings: warnings, Change: struct {
-				*diffView
-				Generates *generation `json:"generates,omitempty"`
-			}{view, made}}, "dry_run")
-		}
-		query := url.Values{}
-		if in.Upsert {
-			query.Set("upsert", "true")
-		}
-		if _, err := client.Call(ctx, http.MethodPost, []string{"applicationsets"}, query, body); err != nil {
-			return nil, err
-		}
-		return doneResult(client, changeResult{Done: createdOr(sentence, "the application set "+in.Name, view), Change: view, Warnings: warnings, Next: "list_applications shows what it has made"})
-	})
+		i.preview = struct {
+			*diffView
+			Generates *generation `json:"generates,omitempty"`
+		}{view, made}
+	}
+	query := url.Values{}
+	if in.Upsert {
+		query.Set("upsert", "true")
+	}
+	i.request = request{method: http.MethodPost, path: []string{"applicationsets"}, query: query, body: object}
+	i.finish = func(d *changeResult, _ []byte) error {
+		d.Done = createdOr(sentence, "the application set "+in.Name, view)
+		return nil
+	}
+	return i, nil
 }
 
 func (in appsetCreateArgs) query() url.Values {
@@ -86,15 +80,13 @@ func (in appsetCreateArgs) query() url.Values {
 	return q
 }
 
-// object returns the set as the server expects it. The finalizers of a set that is replaced are kept: the server sets them to what it gets.
+// object returns the set as the server expects it.
 func (in appsetCreateArgs) object(before any) map[string]any {
 	object := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": map[string]any{"name": in.Name}, "spec": map[string]any(in.Spec)}
 	if in.Namespace != "" {
 		put(object, in.Namespace, "metadata", "namespace")
 	}
-	if finalizers := valueAt(before, "metadata", "finalizers"); finalizers != nil {
-		put(object, finalizers, "metadata", "finalizers")
-	}
+	keepFinalizers(object, before)
 	return object
 }
 
@@ -106,7 +98,7 @@ type generation struct {
 
 // generated returns what the set would generate, by a dry run of the server. Servers before 2.13 do not know that parameter and would
 // create the set (github.com/argoproj/argo-cd issue 21911), so nothing is sent unless the server is known to be new enough.
-func generated(ctx context.Context, client *argocd.Client, body []byte, upsert bool) (*generation, error) {
+func generated(ctx context.Context, client *argocd.Client, object any, upsert bool) (*generation, error) {
 	version, err := client.Version(ctx)
 	if err != nil {
 		return nil, err
@@ -118,7 +110,7 @@ func generated(ctx context.Context, client *argocd.Client, body []byte, upsert b
 	if upsert {
 		query.Set("upsert", "true")
 	}
-	raw, err := client.Call(ctx, http.MethodPost, []string{"applicationsets"}, query, body)
+	raw, err := request{http.MethodPost, []string{"applicationsets"}, query, object}.send(ctx, client)
 	if err != nil {
 		return nil, err
 	}
@@ -162,39 +154,32 @@ type appsetDeleteArgs struct {
 	confirmation
 }
 
-func (t *Toolset) applicationSetDeleteTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "applicationset_service__delete", Title: "Delete an application set",
-		Description: "Deletes an application set, and with it the applications it has made and what they deployed, unless its policy preserves that. There is no way to keep the applications." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(in appsetDeleteArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in appsetDeleteArgs) (*builtin.Result, error) {
-		if err := required("name", in.Name); err != nil {
-			return nil, err
-		}
-		query := appsetCreateArgs{Namespace: in.Namespace}.query()
-		raw, err := client.Get(ctx, []string{"applicationsets", in.Name}, query)
-		if err != nil {
-			return nil, err
-		}
-		var set applicationSet
-		if err := json.Unmarshal(raw, &set); err != nil {
-			return nil, fmt.Errorf("%s: the server's answer is no application set: %w", client.Name(), err)
-		}
-		made := set.generation()
-		sentence := fmt.Sprintf("delete the application set %s, the %d applications it has made, and what they deployed", in.Name, made.Applications)
-		if p := set.Spec.SyncPolicy; p != nil && p.PreserveResourcesOnDeletion {
-			sentence = fmt.Sprintf("delete the application set %s and the %d applications it has made; what they deployed stays", in.Name, made.Applications)
-		}
-		if !confirmed {
-			p := plan{Plan: sentence, Change: map[string]any{"deleted": made}}
-			if at := set.Metadata.DeletionTimestamp; at != "" {
-				p.Warnings = []string{"it is being deleted since " + at}
-			}
-			return planResult(c, client, in.Name, p)
-		}
-		if _, err := client.Call(ctx, http.MethodDelete, []string{"applicationsets", in.Name}, query, nil); err != nil {
-			return goneOr(err, client, "the application set "+in.Name, nil)
-		}
-		return doneResult(client, changeResult{Done: sentence})
-	})
+func (in appsetDeleteArgs) subject() string { return in.Name }
+
+func (in appsetDeleteArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	if err := required("name", in.Name); err != nil {
+		return nil, err
+	}
+	query := appsetCreateArgs{Namespace: in.Namespace}.query()
+	raw, err := client.Get(ctx, []string{"applicationsets", in.Name}, query)
+	if err != nil {
+		return nil, err
+	}
+	var set applicationSet
+	if err := json.Unmarshal(raw, &set); err != nil {
+		return nil, fmt.Errorf("%s: the server's answer is no application set: %w", client.Name(), err)
+	}
+	made := set.generation()
+	sentence := fmt.Sprintf("delete the application set %s, the %d applications it has made, and what they deployed", in.Name, made.Applications)
+	if p := set.Spec.SyncPolicy; p != nil && p.PreserveResourcesOnDeletion {
+		sentence = fmt.Sprintf("delete the application set %s and the %d applications it has made; what they deployed stays", in.Name, made.Applications)
+	}
+	i := &intent{
+		sentence: sentence, preview: map[string]any{"deleted": made}, deletes: "the application set " + in.Name,
+		request: request{method: http.MethodDelete, path: []string{"applicationsets", in.Name}, query: query},
+	}
+	if at := set.Metadata.DeletionTimestamp; at != "" {
+		i.doubts = []string{"it is being deleted since " + at}
+	}
+	return i, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/argocd"
 	"github.com/plimsoll/plimsoll/internal/lazy"
-	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 type createArgs struct {
@@ -37,61 +36,49 @@ type createArgs struct {
 	confirmation
 }
 
-func (t *Toolset) createApplicationTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "create_application", Title: "Create an application",
-		Description: "Creates an application. It is not synced unless automated_sync is true. With upsert it replaces the specification of one that is there." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(in createArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in createArgs) (*builtin.Result, error) {
-		object, err := in.object()
-		if err != nil {
-			return nil, err
-		}
-		before, err := existing(ctx, client, []string{"applications", in.Name}, appArgs{Namespace: in.Namespace, Project: in.Project}.query())
-		if err != nil {
-			return nil, err
-		}
-		sentence := "create the application " + in.Name + " in project " + in.Project
-		var warnings []string
-		if before != nil && in.Upsert {
-			sentence = "replace the specification of the application " + in.Name
-			if err := keepMetadata(object, before); err != nil {
-				return nil, err
-			}
-		} else if before != nil {
-			warnings = append(warnings, "there is such an application: the server refuses another specification without upsert=true; update_application changes parts of one")
-		}
-		if in.AutomatedSync {
-			warnings = append(warnings, "auto-sync deploys it at once")
-		}
-		view, err := viewOf(specOf(before), specOf(object))
-		if err != nil {
-			return nil, err
-		}
-		if !confirmed || in.DryRun {
-			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view, Warnings: append(warnings, projectAllows(ctx, client, in.Project)...)}, "dry_run")
-		}
-		body, err := compact(object)
-		if err != nil {
-			return nil, err
-		}
-		query := url.Values{"validate": {"true"}}
-		if in.Validate != nil && !*in.Validate {
-			query.Set("validate", "false")
-		}
-		if in.Upsert {
-			query.Set("upsert", "true")
-		}
-		raw, err := client.Call(ctx, http.MethodPost, []string{"applications"}, query, body)
-		if err != nil {
-			return nil, err
-		}
-		app, err := decodeApplication(client, raw)
-		if err != nil {
-			return nil, err
-		}
-		return doneResult(client, changeResult{Done: createdOr(sentence, "the application "+in.Name, view), State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
-	})
+func (in createArgs) subject() string { return in.Name }
+
+func (in createArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	object, err := in.object()
+	if err != nil {
+		return nil, err
+	}
+	before, err := existing(ctx, client, []string{"applications", in.Name}, appArgs{Namespace: in.Namespace, Project: in.Project}.query())
+	if err != nil {
+		return nil, err
+	}
+	sentence := "create the application " + in.Name + " in project " + in.Project
+	var warnings []string
+	if before != nil && in.Upsert {
+		sentence = "replace the specification of the application " + in.Name
+		keepFinalizers(object, before)
+	} else if before != nil {
+		warnings = append(warnings, "there is such an application: the server refuses another specification without upsert=true; update_application changes parts of one")
+	}
+	if in.AutomatedSync {
+		warnings = append(warnings, "auto-sync deploys it at once")
+	}
+	view, err := viewOf(specOf(before), specOf(object))
+	if err != nil {
+		return nil, err
+	}
+	i := &intent{sentence: sentence, warnings: warnings, change: view, dryRun: &in.DryRun, next: nextLook(in.Name)}
+	if !confirmed || in.DryRun {
+		i.doubts = projectAllows(ctx, client, in.Project)
+	}
+	query := url.Values{"validate": {"true"}}
+	if in.Validate != nil && !*in.Validate {
+		query.Set("validate", "false")
+	}
+	if in.Upsert {
+		query.Set("upsert", "true")
+	}
+	i.request = request{method: http.MethodPost, path: []string{"applications"}, query: query, body: object}
+	i.finish = func(d *changeResult, raw []byte) error {
+		d.Done = createdOr(sentence, "the application "+in.Name, view)
+		return d.shows(client, raw)
+	}
+	return i, nil
 }
 
 // createdOr returns sentence, or a sentence that nothing was done if the object already had these values.
@@ -193,15 +180,6 @@ func existing(ctx context.Context, client *argocd.Client, path []string, query u
 	return tree(raw)
 }
 
-// keepMetadata copies the finalizers of the replaced object: an upsert of the server merges labels and annotations, but sets the finalizers
-// to what it gets, so they would be lost.
-func keepMetadata(object map[string]any, before any) error {
-	if finalizers := valueAt(before, "metadata", "finalizers"); finalizers != nil {
-		put(object, finalizers, "metadata", "finalizers")
-	}
-	return nil
-}
-
 // specOf returns the parts of an object that are compared: labels, annotations and spec.
 func specOf(object any) any {
 	if object == nil {
@@ -227,4 +205,12 @@ func projectAllows(ctx context.Context, client *argocd.Client, project string) [
 		return []string{fmt.Sprintf("there is no project %q: the server will refuse it; project_list shows those there are", cut(project))}
 	}
 	return nil
+}
+
+// keepFinalizers copies the finalizers of the replaced object: an upsert of the server merges labels and annotations, but sets the
+// finalizers to what it gets, so they would be lost.
+func keepFinalizers(object map[string]any, before any) {
+	if finalizers := valueAt(before, "metadata", "finalizers"); finalizers != nil {
+		put(object, finalizers, "metadata", "finalizers")
+	}
 }

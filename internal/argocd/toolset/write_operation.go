@@ -2,14 +2,12 @@ package toolset
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/argocd"
-	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 type terminateArgs struct {
@@ -17,29 +15,21 @@ type terminateArgs struct {
 	confirmation
 }
 
-func (t *Toolset) terminateTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "terminate_operation", Title: "End a running operation",
-		Description: "Ends the sync or rollback that an application is in the middle of. What it has applied stays." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(in terminateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in terminateArgs) (*builtin.Result, error) {
-		app, _, err := readApplication(ctx, client, in.appArgs)
-		if err != nil {
-			return nil, err
-		}
-		sentence := "end the operation of " + in.Name
-		if !confirmed {
-			p := plan{Plan: sentence, Current: app.state()}
-			if app.busy() == "" {
-				p.Warnings = []string{"no operation is running: there is nothing to end"}
-			}
-			return planResult(c, client, in.Name, p)
-		}
-		if _, err := client.Call(ctx, http.MethodDelete, []string{"applications", in.Name, "operation"}, in.query(), nil); err != nil {
-			return nil, err
-		}
-		return doneResult(client, changeResult{Done: sentence, Next: nextLook(in.Name)})
-	})
+func (in terminateArgs) subject() string { return in.Name }
+
+func (in terminateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	app, _, err := readApplication(ctx, client, in.appArgs)
+	if err != nil {
+		return nil, err
+	}
+	i := &intent{
+		sentence: "end the operation of " + in.Name, current: app.state(), next: nextLook(in.Name),
+		request: request{method: http.MethodDelete, path: []string{"applications", in.Name, "operation"}, query: in.query()},
+	}
+	if app.busy() == "" {
+		i.doubts = []string{"no operation is running: there is nothing to end"}
+	}
+	return i, nil
 }
 
 type rollbackArgs struct {
@@ -68,55 +58,50 @@ func deploymentList(known []string) string {
 	return strings.Join(firstEntries(known), "; ")
 }
 
-func (t *Toolset) rollbackTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "rollback_application", Title: "Roll an application back",
-		Description: "Deploys again what an application had before. The plan lists the deployments and their ids. Not possible while auto-sync is on." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
-	}, func(in rollbackArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in rollbackArgs) (*builtin.Result, error) {
-		app, _, err := readApplication(ctx, client, in.appArgs)
-		if err != nil {
-			return nil, err
+func (in rollbackArgs) subject() string { return in.Name }
+
+func (in rollbackArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	app, _, err := readApplication(ctx, client, in.appArgs)
+	if err != nil {
+		return nil, err
+	}
+	history := slices.Clone(app.Status.History)
+	slices.Reverse(history) // the newest first, as the likely targets of a rollback
+	known := make([]string, len(history))
+	for i, d := range history {
+		known[i] = d.String()
+	}
+	if in.ID == nil {
+		if confirmed {
+			return nil, fmt.Errorf("id is missing: nothing was changed; deployments of %s: %s", in.Name, deploymentList(known))
 		}
-		history := slices.Clone(app.Status.History)
-		slices.Reverse(history) // the newest first, as the likely targets of a rollback
-		known := make([]string, len(history))
-		for i, d := range history {
-			known[i] = d.String()
-		}
-		if in.ID == nil {
-			if confirmed {
-				return nil, fmt.Errorf("id is missing: nothing was changed; deployments of %s: %s", in.Name, deploymentList(known))
-			}
-			return planResult(c, client, in.Name, plan{
-				Plan: "roll back " + in.Name + ": add the id of one of these deployments, the newest is first", Current: app.state(), Change: firstEntries(known), Warnings: in.warnings(app),
-			})
-		}
-		at := slices.IndexFunc(history, func(d deployment) bool { return d.ID == *in.ID })
-		if at < 0 {
-			return nil, fmt.Errorf("%s has no deployment with id %d: nothing was changed; it has %s", in.Name, *in.ID, deploymentList(known))
-		}
-		sentence := fmt.Sprintf("roll back %s to %s", in.Name, history[at])
-		warnings := in.warnings(app)
-		if at == 0 {
-			warnings = append(warnings, "that is the newest deployment: what runs now unless it was changed since")
-		}
-		if in.DryRun {
-			sentence = "dry run: " + sentence
-		}
-		if !confirmed {
-			return planResult(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Warnings: warnings})
-		}
-		body, err := json.Marshal(rollbackRequest{in.Name, *in.ID, in.DryRun, in.Prune, in.Namespace, in.Project})
-		if err != nil {
-			return nil, err
-		}
-		raw, err := client.Call(ctx, http.MethodPost, []string{"applications", in.Name, "rollback"}, nil, body)
-		if err != nil {
-			return nil, err
-		}
-		return started(ctx, client, in.appArgs, app, raw, in.DryRun, changeResult{Done: sentence})
-	})
+		return &intent{
+			sentence: "roll back " + in.Name + ": add the id of one of these deployments, the newest is first",
+			current:  app.state(), preview: firstEntries(known), doubts: in.warnings(app),
+		}, nil
+	}
+	at := slices.IndexFunc(history, func(d deployment) bool { return d.ID == *in.ID })
+	if at < 0 {
+		return nil, fmt.Errorf("%s has no deployment with id %d: nothing was changed; it has %s", in.Name, *in.ID, deploymentList(known))
+	}
+	sentence := fmt.Sprintf("roll back %s to %s", in.Name, history[at])
+	warnings := in.warnings(app)
+	if at == 0 {
+		warnings = append(warnings, "that is the newest deployment: what runs now unless it was changed since")
+	}
+	if in.DryRun {
+		sentence = "dry run: " + sentence
+	}
+	return &intent{
+		sentence: sentence, doubts: warnings, current: app.state(),
+		request: request{
+			method: http.MethodPost, path: []string{"applications", in.Name, "rollback"},
+			body: rollbackRequest{in.Name, *in.ID, in.DryRun, in.Prune, in.Namespace, in.Project},
+		},
+		finish: func(d *changeResult, raw []byte) error {
+			return d.started(ctx, client, in.appArgs, app, raw, in.DryRun)
+		},
+	}, nil
 }
 
 func (in rollbackArgs) warnings(app *application) (warnings []string) {
@@ -135,41 +120,32 @@ type refreshArgs struct {
 	confirmation
 }
 
-func (t *Toolset) refreshTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "refresh_application", Title: "Refresh an application",
-		Description: "Makes Argo CD compare an application with its source now. Nothing is deployed, unless auto-sync is on and finds a difference." + needsConfirmation,
-		Hints:       builtin.Hints{Idempotent: true, OpenWorld: true},
-	}, func(in refreshArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in refreshArgs) (*builtin.Result, error) {
-		how := "normal"
-		if in.Hard {
-			how = "hard"
-		}
-		sentence := how + " refresh of " + in.Name
-		if !confirmed {
-			app, _, err := readApplication(ctx, client, in.appArgs)
-			if err != nil {
-				return nil, err
-			}
-			p := plan{Plan: sentence, Current: app.state()}
-			if app.automated() {
-				p.Warnings = []string{"auto-sync is on: what the refresh finds changed is deployed"}
-			}
-			return planResult(c, client, in.Name, p)
-		}
-		if err := required("name", in.Name); err != nil {
-			return nil, err
-		}
-		query := in.query()
-		query.Set("refresh", how)
-		raw, err := client.Get(ctx, []string{"applications", in.Name}, query)
-		if err != nil {
-			return nil, err
-		}
-		app, err := decodeApplication(client, raw)
-		if err != nil {
-			return nil, err
-		}
-		return doneResult(client, changeResult{Done: sentence, State: app.state(), looked: true})
-	})
+func (in refreshArgs) subject() string { return in.Name }
+
+func (in refreshArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	how := "normal"
+	if in.Hard {
+		how = "hard"
+	}
+	i := &intent{
+		sentence: how + " refresh of " + in.Name,
+		request:  request{method: http.MethodGet, path: []string{"applications", in.Name}, query: in.query()},
+		finish: func(d *changeResult, raw []byte) error {
+			d.looked = true
+			return d.shows(client, raw)
+		},
+	}
+	i.request.query.Set("refresh", how)
+	if confirmed {
+		return i, required("name", in.Name)
+	}
+	app, _, err := readApplication(ctx, client, in.appArgs)
+	if err != nil {
+		return nil, err
+	}
+	i.current = app.state()
+	if app.automated() {
+		i.doubts = []string{"auto-sync is on: what the refresh finds changed is deployed"}
+	}
+	return i, nil
 }

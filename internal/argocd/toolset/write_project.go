@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/plimsoll/plimsoll/internal/argocd"
-	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // projectParts are the arguments for creating or changing a project. Their names are those of the API, so that parts of project_get's
@@ -64,52 +63,45 @@ type projectCreateArgs struct {
 	confirmation
 }
 
-func (t *Toolset) projectCreateTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "project_create", Title: "Create a project",
-		Description: "Creates a project. With upsert it replaces the specification of one that is there." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(in projectCreateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectCreateArgs) (*builtin.Result, error) {
-		if err := validName("name", in.Name); err != nil {
-			return nil, err
-		}
-		patch, err := in.patch()
-		if err != nil {
-			return nil, err
-		}
-		object := merged(map[string]any{"metadata": map[string]any{"name": in.Name}, "spec": map[string]any{}}, patch)
-		before, err := existing(ctx, client, []string{"projects", in.Name}, nil)
-		if err != nil {
-			return nil, err
-		}
-		sentence := "create the project " + in.Name
-		var warnings []string
-		switch {
-		case before != nil && in.Upsert:
-			sentence = "replace the specification of the project " + in.Name
-			warnings = append(warnings, "what is not given is lost, roles and their tokens too; project_update changes parts")
-		case before != nil:
-			warnings = append(warnings, "there is such a project: the server refuses another specification without upsert=true; project_update changes parts of one")
-		}
-		if valueAt(object, "spec", "destinations") == nil || valueAt(object, "spec", "sourceRepos") == nil {
-			warnings = append(warnings, "without destinations and sourceRepos no application may use it")
-		}
-		view, err := viewOf(specOf(before), specOf(object))
-		if err != nil {
-			return nil, err
-		}
-		if !confirmed || in.DryRun {
-			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view, Warnings: warnings}, "dry_run")
-		}
-		body, err := compact(map[string]any{"project": object, "upsert": in.Upsert})
-		if err != nil {
-			return nil, err
-		}
-		if _, err := client.Call(ctx, http.MethodPost, []string{"projects"}, nil, body); err != nil {
-			return nil, err
-		}
-		return doneResult(client, changeResult{Done: createdOr(sentence, "the project "+in.Name, view), Change: view, Warnings: warnings})
-	})
+func (in projectCreateArgs) subject() string { return in.Name }
+
+func (in projectCreateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	if err := validName("name", in.Name); err != nil {
+		return nil, err
+	}
+	patch, err := in.patch()
+	if err != nil {
+		return nil, err
+	}
+	object := merged(map[string]any{"metadata": map[string]any{"name": in.Name}, "spec": map[string]any{}}, patch)
+	before, err := existing(ctx, client, []string{"projects", in.Name}, nil)
+	if err != nil {
+		return nil, err
+	}
+	sentence := "create the project " + in.Name
+	var warnings []string
+	switch {
+	case before != nil && in.Upsert:
+		sentence = "replace the specification of the project " + in.Name
+		warnings = append(warnings, "what is not given is lost, roles and their tokens too; project_update changes parts")
+	case before != nil:
+		warnings = append(warnings, "there is such a project: the server refuses another specification without upsert=true; project_update changes parts of one")
+	}
+	if valueAt(object, "spec", "destinations") == nil || valueAt(object, "spec", "sourceRepos") == nil {
+		warnings = append(warnings, "without destinations and sourceRepos no application may use it")
+	}
+	view, err := viewOf(specOf(before), specOf(object))
+	if err != nil {
+		return nil, err
+	}
+	return &intent{
+		sentence: sentence, warnings: warnings, change: view, dryRun: &in.DryRun,
+		request: request{method: http.MethodPost, path: []string{"projects"}, body: map[string]any{"project": object, "upsert": in.Upsert}},
+		finish: func(d *changeResult, _ []byte) error {
+			d.Done = createdOr(sentence, "the project "+in.Name, view)
+			return nil
+		},
+	}, nil
 }
 
 type projectUpdateArgs struct {
@@ -120,43 +112,30 @@ type projectUpdateArgs struct {
 	confirmation
 }
 
-func (t *Toolset) projectUpdateTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "project_update", Title: "Change a project",
-		Description: "Changes parts of a project: those that are given, the rest stays. Fails when somebody else changed it in between. The plan shows each value before and after." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(in projectUpdateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectUpdateArgs) (*builtin.Result, error) {
-		before, err := readProject(ctx, client, in.Name)
-		if err != nil {
-			return nil, err
-		}
-		patch, err := in.patch()
-		if err != nil {
-			return nil, err
-		}
-		if len(patch) == 0 {
-			return nil, errors.New("no change was asked for: send what is to change, e.g. description, or spec as a merge patch")
-		}
-		after := merged(before, patch)
-		view, err := viewOf(specOf(before), specOf(after))
-		if err != nil {
-			return nil, err
-		}
-		sentence := view.sentence("the project " + in.Name)
-		if !confirmed || in.DryRun {
-			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view}, "dry_run")
-		}
-		// The body has the resourceVersion that was read, so Kubernetes refuses the change if the project has changed
-		// since.
-		body, err := compact(map[string]any{"project": after})
-		if err != nil {
-			return nil, err
-		}
-		if _, err := client.Call(ctx, http.MethodPut, []string{"projects", in.Name}, nil, body); err != nil {
-			return nil, err
-		}
-		return doneResult(client, changeResult{Done: sentence, Change: view})
-	})
+func (in projectUpdateArgs) subject() string { return in.Name }
+
+func (in projectUpdateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	before, err := readProject(ctx, client, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := in.patch()
+	if err != nil {
+		return nil, err
+	}
+	if len(patch) == 0 {
+		return nil, errors.New("no change was asked for: send what is to change, e.g. description, or spec as a merge patch")
+	}
+	after := merged(before, patch)
+	view, err := viewOf(specOf(before), specOf(after))
+	if err != nil {
+		return nil, err
+	}
+	return &intent{
+		sentence: view.sentence("the project " + in.Name), change: view, dryRun: &in.DryRun,
+		// The body has the resourceVersion that was read, so Kubernetes refuses the change if the project has changed since.
+		request: request{method: http.MethodPut, path: []string{"projects", in.Name}, body: map[string]any{"project": after}},
+	}, nil
 }
 
 // readProject reads a project as a tree, with nothing masked, as it is written back.
@@ -177,33 +156,27 @@ type projectDeleteArgs struct {
 	confirmation
 }
 
-func (t *Toolset) projectDeleteTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "project_delete", Title: "Delete a project",
-		Description: "Deletes a project that no application is in." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(in projectDeleteArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectDeleteArgs) (*builtin.Result, error) {
-		before, err := readProject(ctx, client, in.Name)
-		if err != nil {
-			return nil, err
+func (in projectDeleteArgs) subject() string { return in.Name }
+
+func (in projectDeleteArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	before, err := readProject(ctx, client, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	i := &intent{
+		sentence: "delete the project " + in.Name, current: specSummary(before),
+		request: request{method: http.MethodDelete, path: []string{"projects", in.Name}}, deletes: "the project " + in.Name,
+	}
+	if !confirmed {
+		n, err := membersOf(ctx, client, in.Name)
+		switch {
+		case err != nil:
+			i.doubts = []string{"its applications could not be counted: " + cut(err.Error())}
+		case n > 0:
+			i.doubts = []string{fmt.Sprintf("%d applications are in it: the server refuses as long as there is one", n)}
 		}
-		sentence := "delete the project " + in.Name
-		if !confirmed {
-			p := plan{Plan: sentence, Current: specSummary(before)}
-			n, err := membersOf(ctx, client, in.Name)
-			switch {
-			case err != nil:
-				p.Warnings = []string{"its applications could not be counted: " + cut(err.Error())}
-			case n > 0:
-				p.Warnings = []string{fmt.Sprintf("%d applications are in it: the server refuses as long as there is one", n)}
-			}
-			return planResult(c, client, in.Name, p)
-		}
-		if _, err := client.Call(ctx, http.MethodDelete, []string{"projects", in.Name}, nil, nil); err != nil {
-			return goneOr(err, client, "the project "+in.Name, nil)
-		}
-		return doneResult(client, changeResult{Done: sentence})
-	})
+	}
+	return i, nil
 }
 
 // membersOf returns the number of applications in a project.

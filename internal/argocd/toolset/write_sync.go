@@ -10,7 +10,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/argocd"
 	"github.com/plimsoll/plimsoll/internal/secrets"
-	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // syncResource names one resource of an application (SyncOperationResource of types.go).
@@ -54,34 +53,27 @@ type syncOptions struct {
 	Items []string `json:"items"`
 }
 
-func (t *Toolset) syncTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "sync_application", Title: "Sync an application",
-		Description: "Brings an application in the cluster to what its source says, or to another revision. The plan lists what is out of sync. A dry run is an operation of the server too: it is recorded in the application." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
-	}, func(in syncArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in syncArgs) (*builtin.Result, error) {
-		if err := in.check(); err != nil {
-			return nil, err
-		}
-		app, _, err := readApplication(ctx, client, in.appArgs)
-		if err != nil {
-			return nil, err
-		}
-		change, warnings := in.preview(app)
-		if !confirmed {
-			warnings = append(warnings, closedWindows(ctx, client, in.appArgs)...)
-			return planResult(c, client, in.Name, plan{Plan: in.sentence(), Current: app.state(), Change: change, Warnings: warnings})
-		}
-		body, err := json.Marshal(in.request())
-		if err != nil {
-			return nil, err
-		}
-		raw, err := client.Call(ctx, http.MethodPost, []string{"applications", in.Name, "sync"}, nil, body)
-		if err != nil {
-			return nil, err
-		}
-		return started(ctx, client, in.appArgs, app, raw, in.DryRun, changeResult{Done: in.sentence(), Warnings: warnings})
-	})
+func (in syncArgs) subject() string { return in.Name }
+
+func (in syncArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	app, _, err := readApplication(ctx, client, in.appArgs)
+	if err != nil {
+		return nil, err
+	}
+	change, warnings := in.preview(app)
+	if !confirmed {
+		warnings = append(warnings, closedWindows(ctx, client, in.appArgs)...)
+	}
+	return &intent{
+		sentence: in.sentence(), warnings: warnings, current: app.state(), preview: change,
+		request: request{method: http.MethodPost, path: []string{"applications", in.Name, "sync"}, body: in.request()},
+		finish: func(d *changeResult, raw []byte) error {
+			return d.started(ctx, client, in.appArgs, app, raw, in.DryRun)
+		},
+	}, nil
 }
 
 // check returns an error for arguments that the server would refuse or misunderstand silently.
@@ -235,12 +227,12 @@ const (
 	dryRunPause = 500 * time.Millisecond
 )
 
-// started answers after the server has accepted an operation. raw is the application in the server's answer, before the one from before.
-// For a dry run it waits for the result.
-func started(ctx context.Context, client *argocd.Client, a appArgs, before *application, raw []byte, dryRun bool, d changeResult) (*builtin.Result, error) {
+// started completes the answer after the server has accepted an operation. raw is the application in the server's answer, before the one
+// from before. For a dry run it waits for the result.
+func (d *changeResult) started(ctx context.Context, client *argocd.Client, a appArgs, before *application, raw []byte, dryRun bool) error {
 	app, err := decodeApplication(client, raw)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d.Next = nextLook(a.Name)
 	if d.looked = dryRun; dryRun {
@@ -256,7 +248,7 @@ func started(ctx context.Context, client *argocd.Client, a appArgs, before *appl
 		}
 	}
 	d.State = app.state()
-	return doneResult(client, d)
+	return nil
 }
 
 // awaitDryRun reads the application until a dry run that did not start at last has ended, and reports whether it has.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/argocd"
-	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 type updateArgs struct {
@@ -43,89 +42,65 @@ type patchRequest struct {
 	AppNamespace string `json:"appNamespace,omitempty"`
 }
 
-func (t *Toolset) updateApplicationTool() builtin.Tool {
-	return writeTool(t, builtin.Tool{
-		Name: "update_application", Title: "Change an application",
-		Description: "Changes parts of an application: those that are given, the rest stays. The plan shows each value before and after." + needsConfirmation,
-		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(in updateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in updateArgs) (*builtin.Result, error) {
-		// in.Project is the new project, so the application is read without one.
-		app, raw, err := readApplication(ctx, client, appArgs{Name: in.Name, Namespace: in.Namespace})
-		if err != nil {
-			return nil, err
-		}
-		before, err := tree(raw)
-		if err != nil {
-			return nil, err
-		}
-		patch, err := in.patch(app, before)
-		if err != nil {
-			return nil, err
-		}
-		after := merged(before, patch)
-		view, err := viewOf(specOf(before), specOf(after))
-		if err != nil {
-			return nil, err
-		}
-		if finalizers := valueAt(patch, "metadata", "finalizers"); finalizers != nil {
-			view.Changes = append(view.Changes, change{Path: "metadata.finalizers", From: shortJSON(valueAt(before, "metadata", "finalizers")), To: shortJSON(finalizers)})
-			view.All++
-		}
-		var warnings []string
-		if app.automated() && view.All > 0 {
-			warnings = append(warnings, "auto-sync is on: the change is deployed at once")
-		}
-		for _, o := range app.Metadata.OwnerReferences {
-			warnings = append(warnings, fmt.Sprintf("%s %s made it and may undo the change", o.Kind, cut(o.Name)))
-		}
-		sentence := view.sentence(in.Name)
-		if !confirmed || in.DryRun {
-			return planResult(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings}, "dry_run")
-		}
-		if in.Validate != nil && !*in.Validate {
-			return t.replaceSpec(ctx, c, in, patch, after, changeResult{Done: sentence, Change: view, Warnings: warnings, Next: nextLook(in.Name)})
-		}
-		text, err := compact(patch)
-		if err != nil {
-			return nil, err
-		}
-		body, err := compact(patchRequest{in.Name, string(text), "merge", in.Namespace})
-		if err != nil {
-			return nil, err
-		}
-		// The server applies the patch to the current application: other changes since it was read are kept.
-		answer, err := client.Call(ctx, http.MethodPatch, []string{"applications", in.Name}, nil, body)
-		if err != nil {
-			return nil, err
-		}
-		changed, err := decodeApplication(client, answer)
-		if err != nil {
-			return nil, err
-		}
-		return doneResult(client, changeResult{Done: sentence, State: changed.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
-	})
+func (in updateArgs) subject() string { return in.Name }
+
+func (in updateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
+	// in.Project is the new project, so the application is read without one.
+	app, raw, err := readApplication(ctx, client, appArgs{Name: in.Name, Namespace: in.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	before, err := tree(raw)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := in.patch(app, before)
+	if err != nil {
+		return nil, err
+	}
+	after := merged(before, patch)
+	view, err := viewOf(specOf(before), specOf(after))
+	if err != nil {
+		return nil, err
+	}
+	if finalizers := valueAt(patch, "metadata", "finalizers"); finalizers != nil {
+		view.Changes = append(view.Changes, change{Path: "metadata.finalizers", From: shortJSON(valueAt(before, "metadata", "finalizers")), To: shortJSON(finalizers)})
+		view.All++
+	}
+	var warnings []string
+	if app.automated() && view.All > 0 {
+		warnings = append(warnings, "auto-sync is on: the change is deployed at once")
+	}
+	for _, o := range app.Metadata.OwnerReferences {
+		warnings = append(warnings, fmt.Sprintf("%s %s made it and may undo the change", o.Kind, cut(o.Name)))
+	}
+	i := &intent{sentence: view.sentence(in.Name), warnings: warnings, current: app.state(), change: view, dryRun: &in.DryRun, next: nextLook(in.Name)}
+	if !confirmed || in.DryRun {
+		return i, nil
+	}
+	if in.Validate != nil && !*in.Validate {
+		i.request, err = in.replaceSpec(patch, after)
+		return i, err
+	}
+	text, err := compact(patch)
+	if err != nil {
+		return nil, err
+	}
+	// The server applies the patch to the current application: other changes since it was read are kept.
+	i.request = request{method: http.MethodPatch, path: []string{"applications", in.Name}, body: patchRequest{in.Name, string(text), "merge", in.Namespace}}
+	i.finish = func(d *changeResult, raw []byte) error { return d.shows(client, raw) }
+	return i, nil
 }
 
-// replaceSpec writes the specification of after in place of the old one, which is the only way without validation, and answers with d. A
+// replaceSpec returns the request that puts the specification of after in place of the old one, which is the only way without validation. A
 // patch of metadata is refused, because that request cannot change it.
-func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArgs, patch map[string]any, after any, d changeResult) (*builtin.Result, error) {
+func (in updateArgs) replaceSpec(patch map[string]any, after any) (request, error) {
 	if patch["metadata"] != nil {
-		return nil, errors.New("metadata cannot be changed with validate=false: nothing was changed; send metadata in a call of its own")
-	}
-	client, err := t.clientFor(c, in.Instance)
-	if err != nil {
-		return nil, err
-	}
-	body, err := compact(valueAt(after, "spec"))
-	if err != nil {
-		return nil, err
+		return request{}, errors.New("metadata cannot be changed with validate=false: nothing was changed; send metadata in a call of its own")
 	}
 	query := appArgs{Namespace: in.Namespace}.query()
 	query.Set("validate", "false")
-	if _, err := client.Call(ctx, http.MethodPut, []string{"applications", in.Name, "spec"}, query, body); err != nil {
-		return nil, err
-	}
-	return doneResult(client, d)
+	return request{method: http.MethodPut, path: []string{"applications", in.Name, "spec"}, query: query, body: valueAt(after, "spec")}, nil
 }
 
 // patchable are the members of metadata that the server accepts in an update; it ignores the others, and status and operation, silently

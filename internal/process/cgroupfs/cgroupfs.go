@@ -1,10 +1,28 @@
+// Package cgroupfs finds the place of a process in the control group file systems.
+//
+// The kernel describes it in two files: /proc/PID/cgroup names the group of every
+// hierarchy, /proc/PID/mountinfo lists the mount of each hierarchy and the part of
+// it the mount shows (a container sees its own group as the root). [Own] joins the two
+// into directories that can be opened.
+//
+//	own, err := cgroupfs.Own()
+//	own.Unified          // /sys/fs/cgroup/user.slice/…, "" when no cgroup2 is mounted
+//	own.V1["memory"]     // /sys/fs/cgroup/memory/…, absent on a pure v2 host
+//
+// [Parse] does the same from given texts, for the tests and the fuzzer.
+// It never fails on a line it does not understand: it skips it, as the kernel may add
+// new ones.
 package cgroupfs
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/process/sysfile"
@@ -36,7 +54,7 @@ func Of(pid string) (Place, error) {
 	if err != nil {
 		return Place{}, fmt.Errorf("find the control group mounts: %w", err)
 	}
-	return Parse(string(groups), string(mounts)), nil
+	return Parse(groups, mounts), nil
 }
 
 // Mount is one mounted control group hierarchy.
@@ -58,19 +76,11 @@ const maxTable = 4 << 20
 const maxMounts = 1024
 
 // Parse joins the texts of /proc/PID/cgroup and /proc/PID/mountinfo.
-func Parse(groups, mountinfo string) Place {
+func Parse(groups, mountinfo []byte) Place {
 	place := Place{V1: map[string]string{}, V1Mount: map[string]string{}}
 	mounts := ParseMounts(mountinfo)
-	for line := range strings.Lines(groups) {
-		id, rest, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
-		if !ok {
-			continue
-		}
-		controllers, group, ok := strings.Cut(rest, ":")
-		if !ok || !strings.HasPrefix(group, "/") {
-			continue
-		}
-		if id == "0" && controllers == "" {
+	for controllers, group := range Groups(groups) {
+		if controllers == "" {
 			for _, m := range mounts {
 				if !m.Unified {
 					continue
@@ -110,28 +120,14 @@ func (m Mount) dir(group string) (string, bool) {
 	return path.Join(m.Point, rest), true
 }
 
-// ParseMounts reads the control group mounts out of a mountinfo text
-// (proc_pid_mountinfo(5)), at most 1024 of them:
-//
-//	36 35 98:0 /root /point rw,noatime master:1 - type source superoptions
-func ParseMounts(mountinfo string) []Mount {
+// ParseMounts reads the control group mounts out of a mountinfo text (proc_pid_mountinfo(5)), at most 1024 of them.
+func ParseMounts(mountinfo []byte) []Mount {
 	var mounts []Mount
-	for line := range strings.Lines(mountinfo) {
-		before, after, ok := strings.Cut(strings.TrimSpace(line), " - ")
-		if !ok {
-			continue
-		}
-		fields, tail := strings.Fields(before), strings.Fields(after)
-		if len(fields) < 6 || len(tail) < 1 {
-			continue
-		}
-		m := Mount{Root: sysfile.Unescape(fields[3]), Point: sysfile.Unescape(fields[4])}
-		switch {
-		case tail[0] == "cgroup2":
-			m.Unified = true
-		case tail[0] == "cgroup" && len(tail) > 2:
-			m.Controllers = strings.Split(tail[2], ",")
-		default:
+	for line := range sysfile.Mounts(mountinfo) {
+		m := Mount{Root: line.Root, Point: line.Point, Unified: line.Type == "cgroup2"}
+		if line.Type == "cgroup" && line.Options != "" {
+			m.Controllers = strings.Split(line.Options, ",")
+		} else if !m.Unified {
 			continue
 		}
 		if !path.IsAbs(m.Root) || !path.IsAbs(m.Point) {
@@ -142,6 +138,47 @@ func ParseMounts(mountinfo string) []Mount {
 		}
 	}
 	return mounts
+}
+
+// Groups reads a text of /proc/PID/cgroup (cgroups(7)): for each hierarchy its controllers, separated by commas, and the path of the group in
+// it, which begins with a slash. Of cgroup v2 the controllers are "".
+func Groups(text []byte) iter.Seq2[string, string] {
+	return func(yield func(controllers, group string) bool) {
+		for line := range bytes.Lines(text) {
+			parts := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
+			if len(parts) != 3 || (parts[0] == "0") != (parts[1] == "") || !strings.HasPrefix(parts[2], "/") {
+				continue
+			}
+			if !yield(parts[1], parts[2]) {
+				return
+			}
+		}
+	}
+}
+
+// Number reads a decimal number; it returns 0 for "max", a negative number and anything else, and the largest int64 for what is beyond.
+func Number(text []byte) int64 {
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return max(0, n)
+}
+
+// Field returns a value of a flat keyed file, such as memory.stat, which has lines of "name value": 0 for a missing name.
+func Field(text []byte, name string) int64 {
+	for rest := text; len(rest) > 0; {
+		line := rest
+		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+			line, rest = rest[:i], rest[i+1:]
+		} else {
+			rest = nil
+		}
+		if len(line) > len(name) && line[len(name)] == ' ' && string(line[:len(name)]) == name {
+			return Number(line[len(name)+1:])
+		}
+	}
+	return 0
 }
 
 // Procs reads the process ids of the group at dir. A group that is gone has none.

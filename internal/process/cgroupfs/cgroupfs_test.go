@@ -19,7 +19,7 @@ const (
 )
 
 func TestParseFindsEveryHierarchyOfAHybridHost(t *testing.T) {
-	p := cgroupfs.Parse(hybridGroups, hybridMounts)
+	p := cgroupfs.Parse([]byte(hybridGroups), []byte(hybridMounts))
 	if p.Unified != "/sys/fs/cgroup/unified" || p.V1["memory"] != "/sys/fs/cgroup/memory/a/b" || p.V1["pids"] != "/sys/fs/cgroup/pids" {
 		t.Errorf("got %+v", p)
 	}
@@ -29,14 +29,14 @@ func TestParseFindsEveryHierarchyOfAHybridHost(t *testing.T) {
 }
 
 func TestParseSeesAContainersGroupAsItsRoot(t *testing.T) {
-	p := cgroupfs.Parse("0::/docker/abc/inner\n", `30 29 0:26 /docker/abc /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw`+"\n")
+	p := cgroupfs.Parse([]byte("0::/docker/abc/inner\n"), []byte(`30 29 0:26 /docker/abc /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw`+"\n"))
 	if p.Unified != "/sys/fs/cgroup/inner" {
 		t.Errorf("Unified = %q", p.Unified)
 	}
-	if p := cgroupfs.Parse("0::/../outside\n", `30 29 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw`); p.Unified != "" {
+	if p := cgroupfs.Parse([]byte("0::/../outside\n"), []byte(`30 29 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw`)); p.Unified != "" {
 		t.Errorf("a group outside of the namespace has no directory, got %q", p.Unified)
 	}
-	if p := cgroupfs.Parse("0::/docker/abcdef\n", `30 29 0:26 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup rw`); p.Unified != "" {
+	if p := cgroupfs.Parse([]byte("0::/docker/abcdef\n"), []byte(`30 29 0:26 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup rw`)); p.Unified != "" {
 		t.Errorf("a prefix of a name is not a parent, got %q", p.Unified)
 	}
 }
@@ -52,7 +52,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(hybridGroups, hybridMounts)
 	f.Add("0::/x y\n", `1 2 0:1 / /mnt/a\040b rw - cgroup2 none rw`)
 	f.Fuzz(func(t *testing.T, groups, mounts string) {
-		p := cgroupfs.Parse(groups, mounts)
+		p := cgroupfs.Parse([]byte(groups), []byte(mounts))
 		for c, dir := range p.V1 {
 			if !path.IsAbs(dir) || strings.Contains(dir, "/../") {
 				t.Fatalf("%s: %q is no clean absolute directory", c, dir)
@@ -65,6 +65,15 @@ func FuzzParse(f *testing.F) {
 			if pid <= 0 {
 				t.Fatalf("pid %d", pid)
 			}
+		}
+	})
+}
+
+func FuzzField(f *testing.F) {
+	f.Add([]byte("anon 12\nfile 99999999999999999999\n"), "file")
+	f.Fuzz(func(t *testing.T, text []byte, name string) {
+		if n := cgroupfs.Field(text, name); n < 0 {
+			t.Errorf("%q is %d", name, n)
 		}
 	})
 }

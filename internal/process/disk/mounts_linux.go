@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"bytes"
 	"os"
 	"slices"
 	"strconv"
@@ -10,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
 
-// mount is one line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+// mount is one line of /proc/self/mountinfo.
 type mount struct {
 	id    int64
 	point string
@@ -47,17 +46,12 @@ func readMounts() *mountTable {
 
 func parseMounts(body []byte) *mountTable {
 	t := &mountTable{byID: map[int64]*mount{}}
-	for line := range bytes.Lines(body) {
-		before, after, ok := strings.Cut(string(line), " - ")
-		fields, kinds := strings.Fields(before), strings.Fields(after)
-		if !ok || len(fields) < 5 || len(kinds) == 0 || len(t.list) >= maxMounts {
+	for line := range sysfile.Mounts(body) {
+		id, err := strconv.ParseInt(line.ID, 10, 64)
+		if err != nil || len(t.list) >= maxMounts {
 			continue
 		}
-		id, err := strconv.ParseInt(fields[0], 10, 64)
-		if err != nil {
-			continue
-		}
-		m := &mount{id: id, point: sysfile.Unescape(fields[4]), kind: kinds[0]}
+		m := &mount{id: id, point: line.Point, kind: line.Type}
 		t.byID[id] = m
 		t.list = append(t.list, m)
 	}

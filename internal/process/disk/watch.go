@@ -1,3 +1,15 @@
+// Package disk keeps a run from filling the disks: it watches how the file systems that the run writes to grow, and ends the run's largest writer at
+// a hard line.
+//
+//	stop := disk.Start(disk.Options{Lines: disk.Lines{WriteMax: 20 * limit.GiB, FreeMin: limit.GiB}, Dirs: []string{"."}, Run: run})
+//
+// Growth is the free space lost on each local file system that the run has files open on, or the growth of those files, whichever is larger; nothing
+// is searched for. File systems in memory, and those behind a network or a user's process, where a look can hang, are not looked at. At a soft line
+// there is one [Event]. At a hard line the process that writes the most is ended, one at a time, as long as the run goes on writing; but only when
+// the run's own writes made at least half of the growth, else there is one warning. The agent itself goes last. See [Policy].
+//
+// A look reads two files for each process, every two seconds while the run uses the processor and more often near the lines; a run that waits is
+// left alone for up to a minute. It runs in a goroutine of its own for which nobody waits.
 package disk
 
 import (

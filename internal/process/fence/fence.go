@@ -1,3 +1,15 @@
+// Package fence finds out whether this process is inside a run, where an agent may be the one who acts and not the person. Commands that only a
+// person may give ask it.
+//
+//	found := fence.Find([]string{"/run/plimsoll"})
+//
+// An agent can give a command another environment, another session and another parent, so the environment does not decide alone. What a process
+// cannot shed does: its control group, and the processes above it, among which is the supervisor that adopts what loses its parent
+// (PR_SET_CHILD_SUBREAPER, on Linux). A supervisor is known by its claim in the ledger, and by the name of its program. Where the processes above
+// cannot be followed to the end, as in a PID namespace of one's own, a run that lives elsewhere is enough: what cannot be decided counts as inside.
+//
+// No fence can tell who is behind a process that something else started for the agent (systemd-run, at, cron, a container's daemon), and one that
+// outlives its run without a control group is nobody's child any more. On macOS and Windows nobody adopts for the supervisor.
 package fence
 
 import (

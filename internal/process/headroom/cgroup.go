@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -143,7 +145,7 @@ func (r *Reading) readLimits(root fs.FS, l *level) (c Cgroup, ok bool) {
 		r.approximate("the usage of cgroup " + l.dir + " cannot be read and counts as 0")
 	}
 	if stat, err := readFile(root, l.files[statName], maxFile); err == nil {
-		c.InactiveFile = min(parseStat(stat, inactive), c.Usage)
+		c.InactiveFile = min(limit.Bytes(cgroupfs.Field(stat, inactive)), c.Usage)
 	}
 	return c, true
 }
@@ -161,33 +163,19 @@ func readSize(root fs.FS, name string, otherwise limit.Bytes) (limit.Bytes, bool
 	return n, true
 }
 
-// parseOwnCgroups returns our path in the v2 hierarchy and that in the v1 memory hierarchy, from a text of /proc/self/cgroup (cgroups(7):
-// hierarchy-ID:controller-list:path). Either may be "".
+// parseOwnCgroups returns our path in the v2 hierarchy and that in the v1 memory hierarchy, from a text of /proc/self/cgroup. Either may be
+// "".
 func parseOwnCgroups(text []byte) (v2, v1 string) {
-	for line := range bytes.Lines(text) {
-		parts := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
-		if len(parts) != 3 || !strings.HasPrefix(parts[2], "/") {
-			continue
-		}
-		// The kernel marks a cgroup that was removed under us; its ancestors still count.
-		own := strings.TrimSuffix(parts[2], " (deleted)")
+	for controllers, own := range cgroupfs.Groups(text) {
+		own = strings.TrimSuffix(own, " (deleted)") // it was removed under us; its ancestors still count
 		switch {
-		case parts[0] == "0" && parts[1] == "":
+		case controllers == "":
 			v2 = own
-		case contains(parts[1], "memory"):
+		case slices.Contains(strings.Split(controllers, ","), "memory"):
 			v1 = own
 		}
 	}
 	return v2, v1
-}
-
-func contains(list, item string) bool {
-	for part := range strings.SplitSeq(list, ",") {
-		if part == item {
-			return true
-		}
-	}
-	return false
 }
 
 // parseSize reads the content of a limit or usage file: a number of bytes or "max". A number beyond 2^62, such as v1's 9223372036854771712
@@ -204,15 +192,64 @@ func parseSize(text []byte) (limit.Bytes, bool) {
 	return limit.Bytes(n), err == nil
 }
 
-// parseStat returns the value of one key of a memory.stat file; 0 when it is missing.
-func parseStat(text []byte, key string) limit.Bytes {
-	for line := range bytes.Lines(text) {
-		name, value, ok := bytes.Cut(line, []byte(" "))
-		if !ok || string(name) != key {
+// mount is one mounted cgroup hierarchy that can hold memory limits.
+type mount struct {
+	version int
+	root    string // the cgroup that is mounted here, "/" for the whole hierarchy
+	point   string
+}
+
+// parseCgroupMounts keeps the cgroup2 mounts and the v1 mounts of the memory controller.
+func parseCgroupMounts(mountinfo []byte) []mount {
+	var mounts []mount
+	for _, m := range cgroupfs.ParseMounts(mountinfo) {
+		switch {
+		case m.Unified:
+			mounts = append(mounts, mount{2, m.Root, m.Point})
+		case slices.Contains(m.Controllers, "memory"):
+			mounts = append(mounts, mount{1, m.Root, m.Point})
+		}
+	}
+	return mounts
+}
+
+// locate returns our cgroup by the mount that shows the most ancestors of it; ok is false when the hierarchy is not mounted. When no mount
+// contains it (a bind mount of another cgroup, or a namespace entered without a new mount, where paths start with /..), the first mount's
+// root stands in and exact is false.
+func locate(version int, own string, mounts []mount) (p ownCgroup, ok, exact bool) {
+	own = path.Clean(own)
+	for _, m := range mounts {
+		if m.version != version {
 			continue
 		}
-		n, _ := parseSize(value)
-		return n
+		if rel, inside := below(m.root, own); inside {
+			if !exact || len(m.root) < len(p.mount.root) {
+				p, ok, exact = ownCgroup{version: version, path: own, mount: m, rel: rel}, true, true
+			}
+			continue
+		}
+		if !ok {
+			p, ok = ownCgroup{version: version, path: m.root, mount: m, rel: "."}, true
+		}
 	}
-	return 0
+	return p, ok, exact
 }
+
+// below returns the path from root to own, both absolute; ok is false when own is not below root.
+func below(root, own string) (rel string, ok bool) {
+	if escapes(root) || escapes(own) {
+		return "", false
+	}
+	root = path.Clean(root)
+	if root == own {
+		return ".", true
+	}
+	if root != "/" {
+		root += "/"
+	}
+	rel, ok = strings.CutPrefix(own, root)
+	return rel, ok
+}
+
+// escapes reports whether a path lies outside of the cgroup namespace that it is relative to ("/../x").
+func escapes(p string) bool { return p == "/.." || strings.HasPrefix(p, "/../") }

@@ -1,3 +1,17 @@
+// Package headroom reads how much memory there really is: on the host, and inside every control group with a memory limit that encloses this
+// process.
+//
+//	r, err := headroom.Read(headroom.Source{})
+//	room := r.Available(true)      // with free swap; room.BoundBy says what bounds it
+//	headroom.MinFree(r.Capacity()) // what should stay free
+//
+// The host's part is MemAvailable and SwapFree. A cgroup leaves limit − (usage − inactive_file), for inactive file pages are given back before
+// anything is killed. Memory and swap are bounded by the least of all levels of both hierarchies (v1, v2), and under v1 the two together by
+// memory.memsw. No figure is ever negative. What is not exact (a kernel without MemAvailable, a path outside the mount) is named in
+// [Reading.Approximate]; a limit above the root of the mount cannot be seen. On macOS free, purgeable and file-backed pages are added up; on Windows
+// an enclosing job object's limit is not seen.
+//
+// All functions are pure readers and safe for concurrent use; a reading takes a few hundred microseconds. Who reads all day has a [Reader].
 package headroom
 
 import (

@@ -1,3 +1,17 @@
+// Package pressure decides what to do with a run when the host, or the control group around us, is about to run out of memory, and does it. Each
+// supervisor of a run starts it.
+//
+//	stop := pressure.Start(pressure.Options{Mode: pressure.Freeze, Self: claim.ID(), Lines: lines, Read: read, Run: run, Peers: ledger})
+//
+// Every supervisor watches by itself. They agree because all read the same ledger: the run to act on is the youngest that uses more than it has
+// reserved, and its own supervisor acts: below the hard one of the [Lines], two readings in a row (below the soft one while processes are stalled),
+// it stops the largest descendant and then the run, or kills descendants one by one, or warns, as [Mode] says. The agent is never stopped alone and
+// never killed. Decisions go by the memory that can still be given out; stall information only moves them forward, for it was measured to read 0 in
+// need.
+//
+// Nothing starves: what is stopped goes on after Pace.Hold and is left alone for Pace.Rest; any peer lets it go on when its supervisor is itself
+// stopped, and what is held is published before it is held. One goroutine runs until stop is called, none with mode [Off]; all callbacks come from
+// it.
 package pressure
 
 import (
@@ -277,3 +291,78 @@ func (w *watch) note(a action, c Child, err error) {
 		w.Note(Event{Kind: a.kind, Child: c, Peer: a.peer.ID, Reason: a.reason, Say: a.say, Err: err})
 	}
 }
+
+// Mode says what a supervisor does with its run when it is the run's turn to give way.
+type Mode string
+
+// The modes.
+const (
+	Off    Mode = "off"
+	Warn   Mode = "warn"
+	Freeze Mode = "freeze"
+	Kill   Mode = "kill"
+)
+
+// acts reports whether a run in this mode is stopped or ended in part when it is its turn.
+func (m Mode) acts() bool { return m == Freeze || m == Kill }
+
+// Child is a descendant of a run's command.
+type Child struct {
+	PID int
+	// Start is its start time, by which it is told from a later process with the same PID.
+	Start uint64
+	Name  string
+	Bytes limit.Bytes
+}
+
+// Holder is a run in the ledger, as its supervisor published it.
+type Holder struct {
+	ID string
+	// Since is the time at which it was admitted; the youngest gives way first.
+	Since time.Time
+	// Reservation is the memory it asked for and Current its use now, in bytes.
+	Reservation, Current limit.Bytes
+	// Nested is true when it draws on another run's reservation; only that run is chosen then.
+	Nested bool
+	// Dead is true when its supervisor has ended.
+	Dead bool
+	// State was published last by its supervisor; the zero State when it watches nothing.
+	State State
+}
+
+// State holds what a supervisor publishes about its run.
+type State struct {
+	Mode Mode
+	// Frozen is the time since which the whole run is frozen, zero when it is not.
+	Frozen time.Time
+	// Stopped are the descendants that are stopped, since StoppedSince.
+	Stopped      []Child
+	StoppedSince time.Time
+	// Acted is the time of the supervisor's last action, and Rests the end of the time for which the run is left alone.
+	Acted, Rests time.Time
+}
+
+// heldSince returns the time since which anything of the run is held, zero when nothing is.
+func (s State) heldSince() time.Time {
+	switch {
+	case s.Frozen.IsZero():
+		return s.StoppedSince
+	case s.StoppedSince.IsZero() || s.Frozen.Before(s.StoppedSince):
+		return s.Frozen
+	}
+	return s.StoppedSince
+}
+
+// ActionKind names an action; see [journal.Pressure].
+type ActionKind string
+
+// The kinds of actions.
+const (
+	DoWarn     ActionKind = "warn"
+	DoStop     ActionKind = "stop"
+	DoContinue ActionKind = "continue"
+	DoFreeze   ActionKind = "freeze"
+	DoThaw     ActionKind = "thaw"
+	DoKill     ActionKind = "kill"
+	DoThawPeer ActionKind = "thaw-peer"
+)

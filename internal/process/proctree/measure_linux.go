@@ -20,8 +20,8 @@ const (
 	hwmTurns = 16
 )
 
-// Measure reads the memory of every member the last scan found. It does not allocate.
-// See the package page for what the figures mean.
+// Measure reads the memory of every member the last scan found, from /proc/PID/statm. It does not allocate. The kernel's counters are
+// approximate: up to about 64 pages per CPU or thread may not have reached them. See [Usage] for what the figures mean.
 func (t *Tree) Measure() Usage {
 	t.mu.Lock()
 	defer t.mu.Unlock()

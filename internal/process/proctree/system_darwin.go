@@ -114,3 +114,12 @@ func Signal(p Process, sig syscall.Signal) error {
 		return fmt.Errorf("signal %v to process %v: %w", sig, p, err)
 	}
 }
+
+// Private returns the physical footprint of one process in bytes; 0 when it is not known.
+func Private(pid int) limit.Bytes {
+	private, _, err := memoryOf(Process{PID: pid})
+	if err != nil {
+		return 0
+	}
+	return min(private, maxBytes)
+}

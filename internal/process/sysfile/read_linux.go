@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -88,5 +90,127 @@ func Subdirectories(dir string) (names []string, err error) {
 			}
 			names = append(names, string(name))
 		}
+	}
+}
+
+// ReadProcess reads a file of a process, such as "stat", into buf, as much as fits, and allocates nothing unless it fails: a supervisor
+// asks every process of its run all day. It is for files that the kernel writes as one piece ("stat", "io", "status"), of which a read that
+// leaves room has got all. Errors are of type *[os.PathError].
+func ReadProcess(pid int, name string, buf []byte) ([]byte, error) {
+	var room [64]byte
+	path := append(room[:0], "/proc/"...)
+	path = append(append(strconv.AppendInt(path, int64(pid), 10), '/'), name...)
+	return readInto(append(path, 0), buf, true)
+}
+
+// ReadInto reads into buf, as much as fits.
+func ReadInto(name string, buf []byte) ([]byte, error) {
+	var room [256]byte
+	return readInto(append(append(room[:0], name...), 0), buf, false)
+}
+
+// ReadIn calls ReadInto for a file in a directory.
+func ReadIn(dir, name string, buf []byte) ([]byte, error) {
+	var room [256]byte
+	return readInto(append(append(append(append(room[:0], dir...), '/'), name...), 0), buf, false)
+}
+
+// Missing reports whether a file is not there, of which path is the name. Any other answer is false: whoever wants to know more opens it.
+func Missing(name string) bool {
+	var room [256]byte
+	path := append(append(room[:0], name...), 0)
+	at := unix.AT_FDCWD
+	_, _, errno := unix.Syscall(unix.SYS_FACCESSAT, uintptr(at), uintptr(unsafe.Pointer(&path[0])), unix.F_OK)
+	return errno == unix.ENOENT
+}
+
+// links counts the links to a directory; ok is false where it is gone, or the kernel has no statx(2), as before 4.11.
+func links(dir string) (n uint32, ok bool) {
+	var room [256]byte
+	path := append(append(room[:0], dir...), 0)
+	at := unix.AT_FDCWD
+	var st unix.Statx_t
+	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(at), uintptr(unsafe.Pointer(&path[0])), 0, unix.STATX_NLINK, uintptr(unsafe.Pointer(&st)), 0)
+	return st.Nlink, errno == 0 && st.Mask&unix.STATX_NLINK != 0
+}
+
+// readInto reads the file whose name, path, ends in a zero byte; one that comes in one piece takes one call. It makes the call that opens it
+// itself: unix.Open copies the name each time.
+func readInto(path, buf []byte, inOnePiece bool) ([]byte, error) {
+	at := unix.AT_FDCWD
+	var fd int
+	for {
+		r, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(&path[0])), unix.O_RDONLY|unix.O_CLOEXEC, 0, 0, 0)
+		if errno == 0 {
+			fd = int(r)
+			break
+		}
+		if errno != unix.EINTR {
+			return nil, &os.PathError{Op: "open", Path: string(path[:len(path)-1]), Err: errno}
+		}
+	}
+	defer unix.Close(fd)
+	total := 0
+	for total < len(buf) {
+		n, err := unix.Read(fd, buf[total:])
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: string(path[:len(path)-1]), Err: err}
+		}
+		total += n
+		if n == 0 || inOnePiece && total < len(buf) {
+			break
+		}
+	}
+	return buf[:total], nil
+}
+
+// File is a file that is looked at again and again: it is opened once, and then a look is one call to the kernel. It is for files
+// that the kernel writes as one piece (memory.stat, /proc/meminfo), not for lists (cgroup.procs, the mount table), of which one
+// call may give a part. It is used from one goroutine at a time.
+type File struct {
+	name string
+	fd   int // -1 when it is closed
+	text []byte
+}
+
+// Keep opens a file to look at it many times. Errors are of type *[os.PathError].
+func Keep(name string) (*File, error) {
+	fd, err := retry(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return &File{name: name, fd: fd}, nil
+}
+
+// Read returns at most maxBytes bytes of what is in the file now. They are good until the next call. An error says that the
+// process or the group has gone, or that the file is closed.
+func (k *File) Read(maxBytes int) ([]byte, error) { return k.ReadWith(&k.text, maxBytes) }
+
+// ReadWith reads into a buffer that several files share, for those of which one is looked at after the other: what it returns is
+// good until the buffer is used again. The buffer is made, and made larger, where it must be.
+func (k *File) ReadWith(buf *[]byte, maxBytes int) ([]byte, error) {
+	if len(*buf) == 0 {
+		*buf = make([]byte, min(maxBytes, firstRead))
+	}
+	for {
+		n, err := retry(func() (int, error) { return unix.Pread(k.fd, *buf, 0) })
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: k.name, Err: err}
+		}
+		if n < len(*buf) || n >= maxBytes {
+			return (*buf)[:min(n, maxBytes)], nil
+		}
+		*buf = make([]byte, min(maxBytes, max(2*n, firstRead)))
+	}
+}
+
+// Close lets go of the file; it may be nil.
+func (k *File) Close() {
+	if k != nil && k.fd >= 0 {
+		_ = unix.Close(k.fd)
+		k.fd = -1
 	}
 }

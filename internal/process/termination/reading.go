@@ -78,22 +78,7 @@ func (g group) files() (inactive, inMemory limit.Bytes) {
 	if g.version == 1 {
 		before = "total_"
 	}
-	return statValue(text, before+"inactive_file"), statValue(text, before+"shmem")
-}
-
-// statValue finds a key of a memory.stat file; 0 when it is not there.
-func statValue(text []byte, key string) limit.Bytes {
-	for line := range bytes.Lines(text) {
-		name, value, ok := bytes.Cut(line, []byte(" "))
-		if ok && string(name) == key {
-			n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
-			if err != nil {
-				return 0
-			}
-			return limit.Bytes(max(0, n))
-		}
-	}
-	return 0
+	return limit.Bytes(cgroupfs.Field(text, before+"inactive_file")), limit.Bytes(cgroupfs.Field(text, before+"shmem"))
 }
 
 // proc is one process and the anonymous memory that it holds.

@@ -1,3 +1,16 @@
+// Package termination writes why a container is about to die of memory, while there is still somebody to write it.
+//
+//	path, err := termination.Path(os.Getenv) // "" outside of such a container
+//	w, err := termination.Start(termination.Options{Path: path, Inner: "claude may use 496M (plimsoll run)"})
+//	defer w.End("") // or w.End("claude was killed for memory: …")
+//
+// With memory.oom.group, which Kubernetes sets on cgroup v2, the kernel kills every process of a container at its limit. What is in its termination
+// message (at most 4,096 bytes) is shown afterwards, so it is written before: from 75 % of the limit on, and again from 90 %, with the largest
+// processes by the kernel's short names (command lines may hold secrets) and what to do; anew with every percent. A container that goes from below
+// 75 % to its limit between two looks dies without a word. The file is a mount and is rewritten in place; a text that is not Plimsoll's stays.
+//
+// The container is the group with the smallest memory limit around us, looked for again every few seconds; without one nothing is watched. One
+// goroutine runs from [Start] to [Watch.End]; a nil [Watch] does nothing.
 package termination
 
 import (

@@ -1,3 +1,17 @@
+// Package usage is the history of peaks: what every run of every tool needed, per project. Estimates and `plimsoll stats` read it.
+//
+//	h := usage.Open(stateDir, usage.Options{Warn: func(w usage.Warning) { … }})
+//	err := h.Append(usage.Project{Key: "web-1f3a", Path: "/src/web"}, "claude", run)
+//	runs, err := h.Runs("web-1f3a", "claude") // in the order in which they were appended
+//
+// A [History] is a directory with one file per project, which holds, per tool, the last [KeptRuns] runs and a count of all that ever were. Any
+// number of goroutines and processes may append at once: a writer holds a lock while it replaces the file, waits for it at most [Options.LockWait]
+// and then gives up with an [OffError], so that a run goes on without its history. A reader takes no lock and sees the file before or after a write,
+// never between.
+//
+// Bounds: [KeptRuns] runs per tool, [MaxTools] tools per project, [MaxFileBytes] per file, [MaxProjects] files in a listing, [MaxToolProjects] of
+// them for one tool's runs, [store.KeptDamaged] damaged files; what is dropped or set aside is told through [Options.Warn]. Files are 0600,
+// directories 0700.
 package usage
 
 import (
@@ -11,6 +25,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -298,3 +313,58 @@ func word(s string) string {
 
 // cut returns the beginning of s that is at most n bytes of valid UTF-8.
 func cut(s string, n int) string { return limit.Clip(s, n) }
+
+// Forget removes the runs kept of a tool in a project, of all its variants, and returns how many they were. Other tools keep theirs. The
+// error is an [OffError] or wraps [ErrInvalid], and then nothing was removed; a damaged file is left for the next [History.Append] to set
+// aside.
+func (h *History) Forget(projectKey, tool string) (runs int, err error) {
+	if err := errors.Join(validKey(projectKey), validTool(tool)); err != nil {
+		return 0, err
+	}
+	root, err := statefile.OpenRoot(h.directory)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return 0, nil
+		}
+		return 0, h.offError(h.directory, err)
+	}
+	defer root.Close()
+	unlock, err := h.lock(projectKey)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	name := projectKey + extension
+	d, err := h.read(root, name, projectKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if damaged, ok := errors.AsType[*damage](err); ok {
+		h.warnFound(name, damaged)
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	runs = d.forget(tool)
+	if runs == 0 {
+		return 0, nil
+	}
+	if err := h.put(root, name, d); err != nil {
+		return 0, err
+	}
+	atomicfile.SyncDir(root)
+	return runs, nil
+}
+
+// forget removes a tool with all its variants, and returns the number of its runs.
+func (d *document) forget(tool string) (runs int) {
+	d.Tools = slices.DeleteFunc(d.Tools, func(s *toolHistory) bool {
+		of, _ := splitHistoryKey(s.Tool)
+		if of == tool {
+			runs += len(s.Runs)
+		}
+		return of == tool
+	})
+	return runs
+}

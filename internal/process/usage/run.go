@@ -1,8 +1,10 @@
 package usage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -181,4 +183,90 @@ func (r Run) valid() error {
 		}
 	}
 	return nil
+}
+
+// Spend is the use of models by the runs of a tool: the median of those kept that asked one, and the use that 95 of a hundred do not pass.
+type Spend struct {
+	Runs         int   `json:"runs"`
+	TokensMedian int64 `json:"tokens_median"`
+	TokensP95    int64 `json:"tokens_p95"`
+	// The costs are in US dollars, those of a subscription's tokens as they would have been; 0 where no price is known.
+	CostMedian float64 `json:"usd_median"`
+	CostP95    float64 `json:"usd_p95"`
+}
+
+// SpendOf returns the use of models by these runs, nil where none has asked one.
+func SpendOf(runs []Run) *Spend {
+	var tokens []int64
+	var costs []float64
+	for _, r := range runs {
+		if r.Tokens > 0 {
+			tokens, costs = append(tokens, r.Tokens), append(costs, r.Cost+r.PlanCost)
+		}
+	}
+	if len(tokens) == 0 {
+		return nil
+	}
+	return &Spend{
+		Runs: len(tokens), TokensMedian: rank(tokens, 50), TokensP95: rank(tokens, 95), CostMedian: rank(costs, 50), CostP95: rank(costs, 95),
+	}
+}
+
+// rank returns the smallest of the values that so many in a hundred do not pass. It sorts them.
+func rank[V cmp.Ordered](values []V, percent int) V {
+	slices.Sort(values)
+	return values[(len(values)*percent+99)/100-1]
+}
+
+// variantMark stands between a tool and its variant in a file. A Plimsoll that knows no variants takes
+// "make › test" for a tool, keeps it, and goes on under "make". So the schema is the same.
+const variantMark = " › "
+
+// maxVariant bounds a variant, in bytes.
+const maxVariant = 100
+
+// briefRun is the duration below which a run is taken for a question (a version, a help text)
+// and not for work.
+const briefRun = 2 * time.Second
+
+func historyKey(tool, variant string) string {
+	if variant == "" {
+		return tool
+	}
+	return tool + variantMark + variant
+}
+
+func splitHistoryKey(name string) (tool, variant string) {
+	tool, variant, _ = strings.Cut(name, variantMark)
+	return tool, variant
+}
+
+func validVariant(variant string) error {
+	if variant == "" {
+		return nil
+	}
+	if len(variant) > maxVariant || strings.Contains(variant, variantMark) {
+		return fmt.Errorf("%w: the variant %.40q has %d bytes; it must have at most %d, without %q", ErrInvalid, variant, len(variant), maxVariant, variantMark)
+	}
+	return validTool(variant)
+}
+
+// Variants returns the runs kept of a tool in a project by variant, each oldest first; nil when there are none. "" holds the runs without a
+// variant, and those recorded before there were variants. A damaged file is treated as by [History.Runs].
+func (h *History) Variants(projectKey, tool string) (map[string][]Run, error) {
+	d, err := h.open(projectKey)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	return d.variants(tool), nil
+}
+
+func (d *document) variants(tool string) map[string][]Run {
+	found := map[string][]Run{}
+	for _, s := range d.Tools {
+		if of, variant := splitHistoryKey(s.Tool); of == tool {
+			found[variant] = s.runs()
+		}
+	}
+	return found
 }

@@ -1,9 +1,22 @@
+// Package acp stands between an editor and an agent that speak the Agent Client Protocol over pipes
+// (https://agentclientprotocol.com/protocol/overview, version 1).
+//
+// A [Relay] passes the bytes of both on as they come, and keeps two small tables: the open requests of the editor, to answer for an agent that was
+// ended ([Relay.Fail]), and the sessions, to say what goes on ([Relay.State]). It changes nothing but the commands of MCP servers in session/new,
+// session/load and session/resume, which it puts behind the gateway. [Spoken] reports by a command's words whether it may speak the protocol; the
+// first line decides.
+//
+// A line is held up to 1 MiB on its way to the agent and up to 64 KiB on its way back; a longer one passes in pieces, and only its id is looked for.
+// At most 256 open requests and 128 sessions are known at once; what is beyond passes and is counted.
 package acp
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -266,4 +279,103 @@ func (r *Relay) Fail(sentence string, f Failure) int {
 	case <-time.After(failWait):
 	}
 	return len(open)
+}
+
+const (
+	firstBuffer = 4 << 10
+	// holdToAgent and holdToClient bound the part of one line that is in memory, in bytes, for each direction.
+	holdToAgent  = 1 << 20
+	holdToClient = 64 << 10
+)
+
+// lines reads a stream of lines without losing a byte: a line that fits into hold bytes is returned whole, a longer one in pieces.
+type lines struct {
+	src  io.Reader
+	hold int
+	buf  []byte
+	r, w int
+	err  error
+	open bool // a line has begun and not ended
+}
+
+// next returns the next line with its line break, or a piece of it. first says that the line begins with the piece, last that it ends with
+// it. The piece is valid until the next call.
+func (l *lines) next() (piece []byte, first, last bool, err error) {
+	seen := 0
+	for {
+		if n := bytes.IndexByte(l.buf[l.r+seen:l.w], '\n'); n >= 0 {
+			return l.take(seen + n + 1)
+		}
+		seen = l.w - l.r
+		switch {
+		case seen >= l.hold || l.err != nil && seen > 0:
+			return l.take(seen)
+		case l.err != nil:
+			return nil, false, false, l.err
+		}
+		l.fill()
+	}
+}
+
+func (l *lines) take(n int) ([]byte, bool, bool, error) {
+	piece := l.buf[l.r : l.r+n]
+	l.r += n
+	first := !l.open
+	l.open = piece[n-1] != '\n'
+	return piece, first, !l.open, nil
+}
+
+// fill reads once, after making room. A buffer that has grown is released when it is empty.
+func (l *lines) fill() {
+	if l.r == l.w {
+		l.r, l.w = 0, 0
+		if len(l.buf) > holdToClient {
+			l.buf = nil
+		}
+	}
+	if l.r > 0 {
+		l.w = copy(l.buf, l.buf[l.r:l.w])
+		l.r = 0
+	}
+	if l.w == len(l.buf) {
+		grown := make([]byte, min(max(2*len(l.buf), firstBuffer), l.hold))
+		l.w = copy(grown, l.buf[:l.w])
+		l.buf = grown
+	}
+	n, err := l.src.Read(l.buf[l.w:])
+	l.w += n
+	l.err = err
+}
+
+// Spoken reports whether a command may speak the protocol on its streams: an argument asks for it (acp, --acp, --experimental-acp), or one
+// of its first words is named like an adapter (claude-agent-acp, @agentclientprotocol/codex-acp@2, …/claude-agent-acp/dist/index.js).
+func Spoken(argv []string) bool {
+	for i, word := range argv {
+		switch word {
+		case "--acp", "--experimental-acp":
+			return i > 0
+		case "acp":
+			if i > 0 {
+				return true
+			}
+		}
+		if i < 8 && adapter(word) {
+			return true
+		}
+	}
+	return false
+}
+
+// adapter reports whether a word is the path or the package of an adapter, by its name.
+func adapter(word string) bool {
+	if len(word) > 4096 || strings.HasPrefix(word, "-") || strings.ContainsAny(word, " \n") {
+		return false
+	}
+	for element := range strings.SplitSeq(strings.ReplaceAll(word, `\`, "/"), "/") {
+		name, _, _ := strings.Cut(element, "@")
+		if strings.HasSuffix(strings.TrimSuffix(name, path.Ext(name)), "-acp") {
+			return true
+		}
+	}
+	return false
 }

@@ -55,7 +55,7 @@ func (l *lister) Open(a transport.Answer) { l.x.Open(a) }
 
 func (l *lister) Receive(f *transport.Frame) {
 	defer l.x.recover()
-	if f.Bare() || jsonrpc.ScanStart(f.Head).Head.Kind != jsonrpc.Response || l.first != nil {
+	if f.Bare() || f.Start().Head.Kind != jsonrpc.Response || l.first != nil {
 		l.x.Receive(f)
 		return
 	}

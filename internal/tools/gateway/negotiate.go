@@ -274,7 +274,7 @@ func (t *initializeProbe) Open(a transport.Answer) {
 }
 
 func (t *initializeProbe) Receive(f *transport.Frame) {
-	head := jsonrpc.ScanStart(f.Head)
+	head := f.Start()
 	if head.Head.Kind != jsonrpc.Response {
 		t.to.Receive(f)
 		return

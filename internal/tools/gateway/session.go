@@ -1,3 +1,16 @@
+// Package gateway puts a policy between MCP clients and MCP servers: a result of any size reaches the agent in bounded, valid, navigable pieces, and
+// everything that is not a large result, or not allowed, passes byte for byte.
+//
+//	server := gateway.NewServer(gateway.ServerOptions{Name: "github", Spool: store, Dial: dial, Settings: gateway.Settings{Deny: []string{"delete_*"}}})
+//	http.Handle("/mcp/github", mcpserver.New(mcpserver.Options{Open: server.Open}))
+//
+// A [Session] is the policy for one client over any [transport.Peer]. A [Server] is one configured MCP server for any number of clients; it stands
+// between protocol versions where they differ. A [Merge] is one endpoint in front of several servers. No call of a tool is ever made that a client
+// did not make, but for a refresh of a read-only one that the model asked for. No text of a call or result goes into an event.
+//
+// Of a session are kept its open requests (at most [MaxOpen]), 32 digests of calls and the client's name; lists of tools (up to [MaxListBytes])
+// stand once for all sessions that got the same. Reads of kept results run beside the calls, at most [MaxReading] in a session. A panic costs the
+// request in which it happened. All methods may be called from any goroutine.
 package gateway
 
 import (

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/internal/tools/result"
 )
@@ -85,7 +84,7 @@ const (
 
 // isStale reports whether a frame is progress for a request that has been answered; always false where Many is set.
 func (s *Session) isStale(f *transport.Frame) bool {
-	if s.o.Many || !f.Whole() || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], []byte(progressed)) || jsonrpc.ScanStart(f.Head).Head.Method != progressed {
+	if s.o.Many || !f.Whole() || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], []byte(progressed)) || f.Start().Head.Method != progressed {
 		return false
 	}
 	token := rawjson.Get(f.Head, "params", metaToken)
@@ -97,7 +96,7 @@ var taskStatus = []byte(result.TaskStatus)
 // boundStatus bounds the result in a notification about a task, sends it to the receiver and reports true. For any other message, and where
 // Next already has the policy, it does nothing and reports false.
 func (s *Session) boundStatus(ctx context.Context, f *transport.Frame, who string, to transport.Receiver) bool {
-	if s.o.through != nil || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], taskStatus) || jsonrpc.ScanStart(f.Head).Head.Method != result.TaskStatus {
+	if s.o.through != nil || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], taskStatus) || f.Start().Head.Method != result.TaskStatus {
 		return false
 	}
 	id, _ := rawjson.Text(f.Head, "params", "taskId")

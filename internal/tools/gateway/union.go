@@ -215,7 +215,7 @@ func (u *union) respond(ctx context.Context, m transport.Message, to transport.R
 		to.Done(nil) // a response to nothing that a server has asked
 		return
 	}
-	out, err := replaced(m, rawjson.Get(m.Raw, "id"), []byte(id))
+	out, err := replaced(m, m.Head.IDAt, []byte(id))
 	// The client could have written anything behind the mark: it must be an id and nothing more.
 	if err != nil || out.Head.Kind != jsonrpc.Response || out.Head.ID != jsonrpc.ID(id) {
 		to.Done(err)
@@ -235,17 +235,8 @@ type requestMarker struct {
 }
 
 func (r *requestMarker) Receive(f *transport.Frame) {
-	if h := jsonrpc.ScanStart(f.Head).Head; h.Kind == jsonrpc.Request {
-		at := rawjson.Span{}
-		for m, err := range rawjson.Members(f.Head, 0) {
-			if err != nil {
-				break
-			}
-			if string(m.Key) == "id" {
-				at = m.Value
-			}
-		}
-		if head, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: at, With: marking(r.c, h.ID)}}); err == nil && !at.IsZero() {
+	if h := f.Start().Head; h.Kind == jsonrpc.Request {
+		if head, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: h.IDAt, With: marking(r.c, h.ID)}}); err == nil {
 			f = &transport.Frame{Head: head, Rest: f.Rest, Event: f.Event}
 		}
 	}

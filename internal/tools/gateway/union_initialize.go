@@ -222,7 +222,7 @@ type subscribed struct {
 func (r *subscribed) Open(transport.Answer) {}
 
 func (r *subscribed) Receive(f *transport.Frame) {
-	h := jsonrpc.ScanStart(f.Head).Head
+	h := f.Start().Head
 	if h.Kind != jsonrpc.Notification {
 		return // the end of one stream is not the end of all
 	}

@@ -1,3 +1,17 @@
+// Package result bounds what a tool's answer may be: it reads the response to a tools/call or resources/read while it arrives, and hands on either
+// the very bytes the server wrote or, when they are more than a client should get, a page of them and a notice that names the calls for the rest.
+// The gateway uses it for every call.
+//
+//	outcome := result.Bound(ctx, frame, result.Options{Method: "tools/call", ID: head.ID, MaxText: 10_000, Spool: store, Deliver: to.Receive})
+//
+// Text, as a model reads it, counts unescaped over all blocks, structuredContent and errors: at most MaxText of it is delivered. Media counts by
+// itself, up to MaxMedia. A larger response goes to the spool while it arrives, and what is delivered is composed: always valid JSON, never a
+// success told as a failure, and private to one principal once it has a handle. A response that breaks off becomes an error that gives the bytes
+// that came.
+//
+// Memory is constant for any size: a chunk of [ChunkBytes], at most [HoldBytes] of raw bytes twice and small members up to [MaxKept]; more is in a
+// file without a name. Bound calls Deliver at most once; with Options.Early it and Progress may be called on another goroutine, which has ended when
+// Bound returns.
 package result
 
 import (
@@ -78,6 +92,10 @@ var (
 
 // Bound reads the response f to its end and delivers it, or the part of it that a client should get, by o.Deliver. It blocks until the
 // server has sent and the client has taken everything; when ctx ends it returns as soon as the frame's reader does, without delivering.
+//
+// Of two equal keys the last wins for what is short (id, isError, mimeType), as decoders have it; text, media and structuredContent that come
+// twice are both counted and both kept, for what went by cannot be taken back. Brackets and strings are checked while they pass, up to
+// [MaxDepth] deep; bytes after the message, and values that are no JSON, are for the client to judge in what passes unchanged.
 func Bound(ctx context.Context, f *transport.Frame, o Options) Outcome {
 	r := &reading{o: o, ctx: ctx, event: f.Event, lexer: lexers.Get().(*lexer)}
 	r.out.ID = o.ID

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // spooledBuffer keeps the first HoldBytes in memory and the rest in an unlinked temporary file. Its bytes can be read while more are added.
@@ -68,3 +71,90 @@ func (h *spooledBuffer) close() {
 	}
 	h.file = nil
 }
+
+// headAndTail keeps the first and about the last max bytes of a text that is written in pieces.
+type headAndTail struct {
+	max        int
+	head, tail []byte
+	n          int64
+}
+
+func (e *headAndTail) write(p []byte) {
+	e.n += int64(len(p))
+	if n := min(e.max-len(e.head), len(p)); n > 0 {
+		e.head = append(e.head, p[:n]...)
+		p = p[n:]
+	}
+	if len(p) > e.max {
+		p = p[len(p)-e.max:]
+	}
+	e.tail = append(e.tail, p...)
+	if len(e.tail) > 2*e.max {
+		e.tail = e.tail[:copy(e.tail, e.tail[len(e.tail)-e.max:])]
+	}
+}
+
+// text returns the text in at most about max bytes, with a mark where a part was removed.
+func (e *headAndTail) text() string {
+	gap := int(e.n) - len(e.head) - len(e.tail)
+	return limit.Cut(string(e.head)+string(e.tail), e.max, func(cut int) string {
+		return fmt.Sprintf("\n[plimsoll: %s of this message cut]\n", limit.Bytes(cut+gap).Human())
+	})
+}
+
+// shorten returns s, a text from outside, cut at a rune boundary to at most max bytes.
+func shorten(s string, max int) string { return limit.Short(s, max) }
+
+// unquoted returns the text of a raw JSON string.
+func unquoted(raw []byte) string { return string(rawjson.Unquote(nil, raw)) }
+
+// The bounds with defaults filled in, and a very large number for "no bound".
+
+func (o *Options) maxText() int64 {
+	switch {
+	case o.MaxText < 0:
+		return 1 << 62
+	case o.MaxText == 0:
+		return int64(DefaultMaxText)
+	}
+	return int64(o.MaxText)
+}
+
+// textBudget bounds the text of a page together with the notes beside it, in bytes; it is at least minText and at least Source.PageBytes.
+func (o *Options) textBudget() int64 {
+	return max(o.maxText(), minText, int64(o.Source.PageBytes))
+}
+
+// minText is the smallest bound of a page, in bytes; it has room for an item.
+const minText = 1 << 10
+
+func (o *Options) maxMedia() int64 {
+	if o.MaxMedia <= 0 {
+		return int64(DefaultMaxMedia)
+	}
+	return int64(o.MaxMedia)
+}
+
+func (o *Options) maxFrame() int64 {
+	if o.MaxFrame <= 0 {
+		return int64(DefaultMaxFrame)
+	}
+	return int64(o.MaxFrame)
+}
+
+// reserve returns the part of textBudget for the text beside a page, in bytes.
+func (o *Options) reserve() int64 {
+	return max(0, min(o.textBudget()/8, maxPage/8, o.textBudget()-minText))
+}
+
+// pageBytes bounds a page, in bytes. With a Contract a page is sent twice, so the bound is half as much.
+func (o *Options) pageBytes() int {
+	n := o.textBudget() - o.reserve()
+	if o.Contract != nil {
+		n /= 2
+	}
+	return int(min(n, maxPage))
+}
+
+// maxPage bounds a page in bytes, even if text has no bound.
+const maxPage = 1 << 20

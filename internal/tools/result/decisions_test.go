@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// What the package comment decides about messages that can be read in two ways.
+// What is decided about messages that can be read in two ways.
 func TestDecisions(t *testing.T) {
 	s := open(t)
 	long := quoted(strings.Repeat("some words\n", 3000))

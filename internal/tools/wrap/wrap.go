@@ -1,3 +1,16 @@
+// Package wrap puts Plimsoll in front of the MCP servers in a client's configuration file: `plimsoll wrap` and the agents' own flags use it.
+//
+//	change, err := wrap.Apply("/home/me/.cursor/mcp.json", wrap.Options{Command: self})
+//	change, err = wrap.Undo("/home/me/.cursor/mcp.json", false)
+//
+// A server that is started becomes `plimsoll mcp --name NAME -- COMMAND ARGS…`, a remote one `plimsoll mcp --name NAME --url URL`. The servers are
+// found by the form of the file (JSON with comments, TOML, YAML), so that a client that nobody here knows is served too. Everything else in an entry
+// stays. Arguments can be read by every user, so secrets of remote servers become variables of the entry's own environment. A server that its client
+// may have logged in to by itself is left alone.
+//
+// Files are edited in ranges of bytes: comments, order, indentation, mode and links stay. Before anything is written the outcome is parsed and
+// compared: all but the wrapped entries must be what it was. Nothing that a file names is ever executed or followed. All functions may be called
+// from any goroutine; two programs that write one file at once are told so, where that is seen.
 package wrap
 
 import (

@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/nearest"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // maxProblems bounds the mistakes that are reported at once; further ones are counted.
@@ -67,7 +69,7 @@ func refusal(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Sprintf("%q is %s, which does not fit", wrong.Field, wrong.Value)
 	}
-	return clip(err.Error(), 2*maxShown)
+	return limit.Short(err.Error(), 2*maxShown)
 }
 
 func (d *decoder) problem(format string, a ...any) {
@@ -80,7 +82,7 @@ func (d *decoder) problem(format string, a ...any) {
 
 // wrong records that the value of the argument at must be what, and is raw.
 func (d *decoder) wrong(at, what string, raw []byte) {
-	d.problem("%q must be %s, not %s", at, what, clip(string(raw), maxShown))
+	d.problem("%q must be %s, not %s", at, what, limit.Short(string(raw), maxShown))
 }
 
 // object appends raw, an object, to dst as exact JSON for a struct with these fields, and records the mistakes in it. at is the prefix of
@@ -101,8 +103,8 @@ func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 			for i := range known {
 				names[i] = known[i].name
 			}
-			shown := clip(name, maxShown)
-			d.problem("%q (%s) is not known%s", at+shown, clip(string(value), maxShown), suggestion(shown, names))
+			shown := limit.Short(name, maxShown)
+			d.problem("%q (%s) is not known%s", at+shown, limit.Short(string(value), maxShown), suggestion(shown, names))
 			continue
 		case given[name]:
 			d.problem("%q is given twice", at+name)
@@ -255,7 +257,7 @@ func (d *decoder) table(dst, raw []byte, t reflect.Type, at string) []byte {
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ',')
 		}
-		dst = d.value(append(append(dst, m.Name.Of(raw)...), ':'), value, t.Elem(), at+"."+clip(string(m.Key), maxShown))
+		dst = d.value(append(append(dst, m.Name.Of(raw)...), ':'), value, t.Elem(), at+"."+limit.Short(string(m.Key), maxShown))
 	}
 	return append(dst, '}')
 }
@@ -298,6 +300,17 @@ func integerText(raw []byte) string {
 	const exact = 1 << 53 // beyond it a float is not one integer
 	if f, err := strconv.ParseFloat(n, 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= exact {
 		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return ""
+}
+
+// maxShown bounds the part of a client's input that an error quotes, in bytes.
+const maxShown = 80
+
+// suggestion returns `, did you mean "x"?` for the known name that is most like name, and "" if none is.
+func suggestion(name string, known []string) string {
+	if near := nearest.Names(name, known, 1); len(near) > 0 {
+		return fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return ""
 }

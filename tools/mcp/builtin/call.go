@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 const (
@@ -114,7 +115,7 @@ func failure(err error) *Result {
 	if text == "" {
 		text = fmt.Sprintf("the tool failed and did not say why (%T)", err)
 	}
-	return &Result{Text: clip(text, maxErrorText), IsError: true}
+	return &Result{Text: limit.Short(text, maxErrorText), IsError: true}
 }
 
 // begin returns the response up to the beginning of its text.
@@ -241,7 +242,7 @@ func (c *call) progress(done, total float64, text string) {
 		b = strconv.AppendFloat(append(b, `,"total":`...), total, 'f', -1, 64)
 	}
 	if text != "" {
-		b = rawjson.Quote(append(b, `,"message":`...), clip(text, maxProgressText))
+		b = rawjson.Quote(append(b, `,"message":`...), limit.Short(text, maxProgressText))
 	}
 	c.to.Receive(&transport.Frame{Head: jsonrpc.NewRequest("", "notifications/progress", append(b, '}'))})
 }

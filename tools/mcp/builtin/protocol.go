@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Keys of _meta.
@@ -39,7 +40,7 @@ func (p *params) read(m *transport.Message) error {
 		return nil
 	}
 	if m.Raw[at.Start] != '{' {
-		return fmt.Errorf("params is %s; it must be an object", clip(string(at.Of(m.Raw)), maxShown))
+		return fmt.Errorf("params is %s; it must be an object", limit.Short(string(at.Of(m.Raw)), maxShown))
 	}
 	var meta rawjson.Span
 	for v, err := range rawjson.Members(m.Raw, at.Start) {
@@ -98,7 +99,7 @@ func (s *Server) answer(ctx context.Context, w *connection, m transport.Message,
 	switch {
 	case p.modern() && p.version != modernVersion:
 		data := append(append([]byte(`{"supported":`), s.fixed.versions...), `,"requested":`...)
-		data = append(rawjson.Quote(data, clip(p.version, maxShown)), '}')
+		data = append(rawjson.Quote(data, limit.Short(p.version, maxShown)), '}')
 		refuse(jsonrpc.CodeVersion, "Unsupported protocol version", data)
 		return
 	case p.modern() && !p.capable:
@@ -136,7 +137,7 @@ func (s *Server) answer(ctx context.Context, w *connection, m transport.Message,
 	case "tools/call":
 		s.call(ctx, w, &p, &m, to, refuse)
 	default:
-		refuse(jsonrpc.CodeMethod, fmt.Sprintf("Method not found: %q; this server has tools only", clip(m.Head.Method, maxShown)), nil)
+		refuse(jsonrpc.CodeMethod, fmt.Sprintf("Method not found: %q; this server has tools only", limit.Short(m.Head.Method, maxShown)), nil)
 	}
 }
 
@@ -159,7 +160,7 @@ func (s *Server) agree(wanted []byte) (string, error) {
 
 func (s *Server) list(p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
 	if !p.cursor.IsZero() && string(p.cursor.Of(m.Raw)) != "null" {
-		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid cursor: %s; the list has one page, ask for it without a cursor", clip(string(p.cursor.Of(m.Raw)), maxShown)), nil)
+		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid cursor: %s; the list has one page, ask for it without a cursor", limit.Short(string(p.cursor.Of(m.Raw)), maxShown)), nil)
 		return
 	}
 	modern := p.modern()
@@ -198,7 +199,7 @@ func (s *Server) call(ctx context.Context, w *connection, p *params, m *transpor
 	}
 	tool := s.tools[string(rawjson.Unquote(nil, name))]
 	if tool == nil {
-		asked := clip(string(rawjson.Unquote(nil, name)), maxShown)
+		asked := limit.Short(string(rawjson.Unquote(nil, name)), maxShown)
 		refuse(jsonrpc.CodeParams, fmt.Sprintf("Unknown tool: %q%s; tools/list names all of them", asked, suggestion(asked, s.names)), nil)
 		return
 	}
@@ -207,7 +208,7 @@ func (s *Server) call(ctx context.Context, w *connection, p *params, m *transpor
 	case len(arguments) == 0 || string(arguments) == "null":
 		arguments = []byte("{}")
 	case arguments[0] != '{':
-		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid params: the arguments of %s are %s; they must be an object", tool.Name, clip(string(arguments), maxShown)), nil)
+		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid params: the arguments of %s are %s; they must be an object", tool.Name, limit.Short(string(arguments), maxShown)), nil)
 		return
 	case !json.Valid(arguments):
 		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid params: the arguments of %s are no valid JSON", tool.Name), nil)

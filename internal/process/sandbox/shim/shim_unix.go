@@ -4,7 +4,9 @@ package shim
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
+	"time"
 )
 
 // LimitFailed precedes the error number when a limit could not be set; without it the
@@ -93,4 +95,118 @@ func decimal(n uint64) string {
 			return string(buf[i:])
 		}
 	}
+}
+
+func init() {
+	if len(os.Args) < 2 || os.Args[0] != Beside {
+		return
+	}
+	switch os.Args[1] {
+	case Witness:
+		witness()
+	case Guard:
+		supervisor := os.Getppid()
+		if !saidGoodbye() && len(os.Args) > 3 {
+			waitForEnd(supervisor)
+			_ = syscall.Exec(os.Args[2], os.Args[3:], os.Environ())
+		}
+	}
+	os.Exit(0)
+}
+
+// maxDying bounds the wait for the end of a supervisor that has closed its end of our pipe.
+const maxDying = 5 * time.Second
+
+// waitForEnd waits until the supervisor, our parent, has ended. The kernel closes the files of a process that dies one after the other, and
+// gives its children another parent after that: until then it may still hold the lock of its claim, and whoever cleans up would take it
+// for alive.
+func waitForEnd(supervisor int) {
+	for end := time.Now().Add(maxDying); os.Getppid() == supervisor && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// witness writes the number of every signal that it gets to standard output, one byte each, until standard input ends.
+func witness() {
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	go func() {
+		saidGoodbye()
+		os.Exit(0)
+	}()
+	_, _ = os.Stdout.Write([]byte{0}) // it is ready
+	for s := range signals {
+		_, _ = os.Stdout.Write([]byte{byte(s.(syscall.Signal))})
+	}
+}
+
+// saidGoodbye waits for the end of standard input, and reports whether a byte came before.
+func saidGoodbye() bool {
+	said := false
+	for {
+		n, err := os.Stdin.Read(make([]byte, 1))
+		if said = said || n > 0; err != nil {
+			return said
+		}
+	}
+}
+
+func init() {
+	if len(os.Args) != 3 || os.Args[0] != Trial {
+		return
+	}
+	switch n := parse(os.Args[2]); os.Args[1] {
+	case "memory":
+		os.Exit(takeMemory(int(n)))
+	case "pids":
+		os.Exit(takePids(int(n)))
+	}
+	time.Sleep(5 * time.Second) // "wait": one of the processes that takePids starts
+	os.Exit(0)
+}
+
+// takeMemory maps and touches n bytes, then stays a while for a watcher to notice.
+func takeMemory(n int) int {
+	memory, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return Stopped
+	}
+	if n > 1<<30 { // asking was the trial: nobody should pay for touching it
+		return Broke
+	}
+	for i := 0; i < n; i += 4096 {
+		memory[i] = 1
+	}
+	time.Sleep(1500 * time.Millisecond)
+	return Broke
+}
+
+// takePids starts n processes that wait.
+func takePids(n int) int {
+	self, err := os.Executable()
+	if err != nil {
+		return Broke
+	}
+	var started []int
+	result := Broke
+	for range n {
+		pid, err := syscall.ForkExec(self, []string{Trial, "wait", "0"}, &syscall.ProcAttr{Env: os.Environ()})
+		if err != nil {
+			result = Stopped
+			break
+		}
+		started = append(started, pid)
+	}
+	if result == Broke {
+		time.Sleep(1500 * time.Millisecond)
+	}
+	for _, pid := range started {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		var status syscall.WaitStatus
+		_, _ = syscall.Wait4(pid, &status, 0, nil)
+		if status.Signaled() && result == Broke && len(started) == n {
+			continue
+		}
+	}
+	return result
 }

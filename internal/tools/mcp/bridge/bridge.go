@@ -1,3 +1,15 @@
+// Package bridge lets a client of the older versions of MCP work with a server that speaks only the newest. It is a [transport.Peer] over a
+// transport.Peer; the gateway puts it in where [Detect] finds that it is needed.
+//
+//	version, err := bridge.Detect(ctx, next, transport.Message{}, bridge.Options{})
+//	p := bridge.Legacy(next, o) // a client of 2025-11-25 or older over a server of 2026-07-28
+//
+// A legacy server asks its client in the middle of a call and waits. A modern one answers input_required, and is sent the request again with the
+// inputs: so the bridge asks its client and repeats the call with the answers; it holds nothing at the server. The table in docs/bridge.md lists how
+// each feature crosses and what is refused: it is part of the contract, and each row has a test of its name.
+//
+// Messages are edited as bytes and keep their order, numbers and unknown members; a large response is edited at its beginning while it streams. HTTP
+// headers of the client do not cross. A bridge serves one client, from many goroutines; a receiver may answer from within Receive.
 package bridge
 
 import (

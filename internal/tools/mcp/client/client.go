@@ -1,3 +1,18 @@
+// Package client speaks to MCP servers, whatever they do. It is the last [transport.Peer] of the gateway's chain.
+//
+//	s := client.Stdio(client.StdioOptions{Name: "files", Launch: client.Exec(exec.Command("mcp-files"))})
+//	s.Send(ctx, message, receiver)
+//
+// [Stdio] speaks to a process: it starts the server with the first message and restarts it with a growing pause. [HTTP] speaks streamable HTTP. No
+// message is ever sent twice: a request whose server ended, or whose answer broke off, fails with [Lost] or [CutError].
+//
+// A server's message passes as it is, with a head of at most 64 KiB and a buffer of 32 KiB; where the id stands behind a result that is too large
+// for memory, it lies in a file until its id was found. What is no message, or an answer to nobody, is counted in the journal. Requests of a server
+// on standard streams go to the clients that listen, else with the latest open request, else up to 64 of them wait. A process that several clients
+// use must be Shared.
+//
+// All methods may be called from any goroutine. Frames are handed over by the goroutine that reads the server: a Receive that waits stops that
+// server's pipe. Close waits for a Receive under way.
 package client
 
 import (
@@ -122,7 +137,7 @@ func (c *client) request(ctx context.Context, m transport.Message, to transport.
 		return
 	}
 	if s.o.Shared {
-		raw = rename(m.Raw, token, r)
+		raw = rename(m, token, r)
 	}
 	if err := s.enqueue(ctx, &entry{raw: raw, call: r}); err != nil {
 		s.drop(r)

@@ -2,11 +2,17 @@ package client
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // read reads the messages of one run of the server, and dispatches them in their order, until the output ends or a message does not.
@@ -50,13 +56,13 @@ func (s *Server) handWhole(g *generation, line []byte) {
 		s.noise.add("text", int64(len(line)))
 		return
 	}
-	s.dispatch(g, &transport.Frame{Head: line}, h, rawjson.Span{})
+	s.dispatch(g, &transport.Frame{Head: line}, h)
 }
 
 // handLarge dispatches a message of which only the beginning is in memory.
 func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
-	start := jsonrpc.ScanStart(head)
 	f := &transport.Frame{Head: head, Rest: rest}
+	start := f.Start()
 	kind := start.Head.Kind
 	switch {
 	case kind == jsonrpc.Response && start.Head.ID == "":
@@ -65,12 +71,12 @@ func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
 			s.discard("unknown_id", f)
 		case n == 1 && !s.o.Shared:
 			start.Head.ID = alone
-			s.dispatch(g, f, start.Head, rawjson.Span{})
+			s.dispatch(g, f, start.Head)
 		default:
 			s.locate(g, f)
 		}
 	case kind != jsonrpc.Invalid:
-		s.dispatch(g, f, start.Head, rawjson.Span{})
+		s.dispatch(g, f, start.Head)
 	case start.Head.Method != "" || start.Open == "id":
 		s.locate(g, f)
 	default:
@@ -100,12 +106,11 @@ func (s *Server) discard(what string, f *transport.Frame) {
 	}
 }
 
-// dispatch passes a message to its receiver. id is the place of a response's id in f.Head: zero if that is not known, behind the head if
-// the id need not be replaced.
-func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
+// dispatch passes a message to its receiver. h.IDAt is behind f.Head if the id of a response need not be replaced.
+func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head) {
 	switch h.Kind {
 	case jsonrpc.Response:
-		s.answer(g, f, h, id)
+		s.answer(g, f, h)
 	case jsonrpc.Request:
 		s.mu.Lock()
 		g.serverRequests.add(h.ID)
@@ -117,7 +122,7 @@ func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id 
 }
 
 // answer passes a response to the request that it answers; one for no open request is dropped.
-func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
+func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head) {
 	s.mu.Lock()
 	c := s.open[h.ID]
 	ended := s.recent.states[h.ID]
@@ -145,30 +150,13 @@ func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id ra
 		s.keepHandshake(c, f.Head)
 	}
 	if c.id != c.original {
-		if id.IsZero() {
-			id = idSpan(f.Head)
-		}
-		if id.End <= len(f.Head) && !id.IsZero() {
+		if id := h.IDAt; id.End <= len(f.Head) && !id.IsZero() {
 			f.Head = splice(f.Head, rawjson.Edit{Span: id, With: []byte(c.original)})
 		}
 	}
 	if !c.receive(f, true) {
 		g.broken = append(g.broken, c) // attend ends it, with the reason why the server ended
 	}
-}
-
-// idSpan returns the place of the id in the beginning of a message; zero if it is not there.
-func idSpan(head []byte) rawjson.Span {
-	found := rawjson.Span{}
-	for m, err := range rawjson.Members(head, 0) {
-		if err != nil {
-			break
-		}
-		if string(m.Key) == "id" {
-			found = m.Value
-		}
-	}
-	return found
 }
 
 // notification passes a notification to the request it belongs to, else to the clients that listen.
@@ -271,4 +259,155 @@ func (s *Server) toAll(f *transport.Frame) {
 	if !told {
 		s.toListener(s.main, f)
 	}
+}
+
+// locate writes a message to a file to find out whom it is for: its id comes behind a part that is too large for memory. Then it dispatches
+// the message; one that is too large or invalid is dropped.
+func (s *Server) locate(g *generation, f *transport.Frame) {
+	file, err := os.CreateTemp(s.o.TempDir, "plimsoll-frame-*")
+	if err != nil {
+		s.discard("too_large", f)
+		return
+	}
+	// At once, so that nothing is left when we are killed. Windows removes it only closed.
+	removed := os.Remove(file.Name()) == nil
+	defer func() {
+		_ = file.Close()
+		if !removed {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	var find jsonrpc.Finder
+	n, err := io.Copy(io.MultiWriter(file, &find), io.LimitReader(f.Reader(), s.o.MaxFrame+1))
+	if err != nil || n > s.o.MaxFrame {
+		s.noise.add("too_large", n)
+		s.discard("too_large", &transport.Frame{Rest: f.Rest})
+		return
+	}
+	h, id := find.Head()
+	if h.Kind == jsonrpc.Invalid {
+		s.noise.add("text", n)
+		return
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		s.noise.add("too_large", n)
+		return
+	}
+	rest := io.Reader(file)
+	if c := s.owner(h.ID); h.Kind == jsonrpc.Response && c != nil && c.id != c.original {
+		// The client's own id takes the place of ours, in the stream.
+		tail := io.NewSectionReader(file, id.End, n-id.End)
+		rest = io.MultiReader(io.NewSectionReader(file, 0, id.Start), strings.NewReader(string(c.original)), tail)
+	}
+	head := make([]byte, min(int64(jsonrpc.Hold), n))
+	read, err := io.ReadFull(rest, head)
+	if err != nil && err != io.ErrUnexpectedEOF {
+		s.noise.add("too_large", n)
+		return
+	}
+	h.IDAt = jsonrpc.Span{Start: 1, End: 1 << 62} // the id is replaced already
+	s.dispatch(g, &transport.Frame{Head: head[:read], Rest: rest}, h)
+}
+
+func (s *Server) owner(id jsonrpc.ID) *call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open[id]
+}
+
+// subscription is the key under which a server of 2026-07-28 names, in the _meta of a
+// notification, the subscriptions/listen request that it belongs to.
+const subscription = "io.modelcontextprotocol/subscriptionId"
+
+func progressToken(raw []byte) rawjson.Span {
+	return rawjson.Get(raw, "params", "_meta", "progressToken")
+}
+
+// hasPlainMembers reports whether the members that identify a request are in a message at most once, and spelled as in the specification.
+// Of two, a server may use the one that is not replaced, and some accept "ID" for "id": in a shared process a client could so answer,
+// cancel or report the progress of another client's request.
+func hasPlainMembers(raw []byte) bool {
+	at := 0
+	for _, names := range [][]string{{"id", "params"}, {"requestId", "_meta"}, {"progressToken"}} {
+		seen, below := map[string]bool{}, -1
+		for m, err := range rawjson.Members(raw, at) {
+			if err != nil {
+				return at > 0 // below the top it is not an object, so it has no members
+			}
+			for _, name := range names {
+				if !bytes.EqualFold(m.Key, []byte(name)) {
+					continue
+				}
+				if seen[name] || string(m.Key) != name {
+					return false
+				}
+				seen[name] = true
+				if name == names[len(names)-1] {
+					below = m.Value.Start
+				}
+			}
+		}
+		if below < 0 || raw[below] != '{' {
+			break
+		}
+		at = below
+	}
+	return true
+}
+
+// rename returns a request with the id and progress token of c for the server; token is where the client's token is.
+func rename(m transport.Message, token rawjson.Span, c *call) []byte {
+	edits := []rawjson.Edit{{Span: m.Head.IDAt, With: []byte(c.id)}}
+	if !token.IsZero() {
+		edits = append(edits, rawjson.Edit{Span: token, With: []byte(c.token)})
+	}
+	return splice(m.Raw, edits...)
+}
+
+// splice returns raw with the edits, whose spans are from raw, in any order.
+func splice(raw []byte, edits ...rawjson.Edit) []byte {
+	sorting.By(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
+	out, err := rawjson.Splice(raw, edits)
+	if err != nil {
+		return raw // spans of one message do not overlap
+	}
+	return out
+}
+
+// withID returns a message with another id; unchanged if it has none.
+func withID(raw []byte, id jsonrpc.ID) []byte {
+	span := rawjson.Get(raw, "id")
+	if span.IsZero() {
+		return raw
+	}
+	return splice(raw, rawjson.Edit{Span: span, With: []byte(id)})
+}
+
+// endlessFactor times MaxFrame is the length at which a message is taken for one that never ends. Up to that length a message that is too
+// large is read and dropped, so that it costs one request and not the server.
+const endlessFactor = 2
+
+// errEndless is the error for a message that was given up because it does not end.
+var errEndless = errors.New("it does not end")
+
+// boundedRest is the rest of a message; reading fails with errEndless once bound bytes were read.
+type boundedRest struct {
+	r     io.Reader
+	bound int64
+	read  int64
+}
+
+func (e *boundedRest) Read(p []byte) (int, error) {
+	if e.read >= e.bound {
+		return 0, fmt.Errorf("%w: more than %s came of one message, and its server is ended", errEndless, limit.Bytes(e.bound).Human())
+	}
+	n, err := e.r.Read(p[:min(int64(len(p)), e.bound-e.read)])
+	e.read += int64(n)
+	return n, err
+}
+
+// finish reads and drops what was not read yet, and reports whether the message ended within the bound.
+func (e *boundedRest) finish() bool {
+	_, err := io.Copy(io.Discard, e)
+	return !errors.Is(err, errEndless)
 }

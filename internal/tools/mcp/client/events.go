@@ -94,14 +94,14 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 
 // isResponse reports whether the frame is the response to the request, or one without an id.
 func (x *exchange) isResponse(f *transport.Frame) bool {
-	h := jsonrpc.ScanStart(f.Head).Head
+	h := f.Start().Head
 	return h.Kind == jsonrpc.Response && (h.ID == x.m.Head.ID || h.ID == "")
 }
 
 // forClient reports whether a client without HTTP gets the frame. A frame that is not a message or answers another request is read, counted
 // as noise and dropped.
 func (x *exchange) forClient(f *transport.Frame) bool {
-	h := jsonrpc.ScanStart(f.Head).Head
+	h := f.Start().Head
 	what := ""
 	switch {
 	case h.Kind == jsonrpc.Invalid && f.Whole():

@@ -1,9 +1,13 @@
 package client
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -45,5 +49,38 @@ func (n *noiseCounter) flush() {
 	defer n.mu.Unlock()
 	for what := range n.bytes {
 		n.report(what)
+	}
+}
+
+// unendedAfter is the age of a run without an answer at which a line that has no end yet is reported.
+const unendedAfter = 5 * time.Second
+
+// tellUnread writes to Stderr why the server's first line cannot be read, if it is known: a client only sees a request without an answer.
+// It says nothing about text on lines of its own, which does no harm.
+func (s *Server) tellUnread(g *generation, line []byte) {
+	if g.answered.Load() {
+		return
+	}
+	at := bytes.Index(line, []byte(`{"jsonrpc"`))
+	switch {
+	case bytes.HasPrefix(line, []byte("\ufeff")):
+		s.writeStderr(g, "its standard output begins with a byte order mark, so its first message cannot be read; it must write UTF-8 without one")
+	case at > 0:
+		s.writeStderr(g, fmt.Sprintf("a message cannot be read because text stands before it on its line: %s", lastLine(line[:at])))
+	}
+}
+
+// tellUnended writes to Stderr that the server's first line has not ended, if there was no answer and the line has waited for a second.
+func (s *Server) tellUnended(g *generation) {
+	if since := g.out.since.Load(); g.answered.Load() || !g.out.unended.Load() || since == 0 || time.Since(time.Unix(0, since)) < time.Second {
+		return
+	}
+	s.writeStderr(g, "it has written a line to standard output that no newline ends, and answered nothing; a message is one line")
+}
+
+// writeStderr writes a line to Stderr, only once for each run of the server.
+func (s *Server) writeStderr(g *generation, text string) {
+	if s.o.Stderr != nil && !g.said.Swap(true) {
+		_, _ = io.WriteString(s.o.Stderr, "plimsoll: "+printable.Text(s.o.Name+": "+text)+"\n")
 	}
 }

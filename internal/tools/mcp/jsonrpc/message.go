@@ -1,7 +1,19 @@
+// Package jsonrpc reads the envelope of JSON-RPC 2.0 messages and frames them on streams, without decoding what is inside. Everything that passes
+// MCP messages on is built of it.
+//
+// [Scan] finds the id, the method and where params, result and error lie in the raw bytes of a message; [ScanStart] does what it can of that with
+// the beginning of one. Ids are compared as they were written. [LineReader] (standard streams) and [sse.Reader] (HTTP) give each message as a head
+// that is held and a rest that is read as the caller goes, so that a message of any size passes in constant memory; [WriteLine] and [EventWriter]
+// write them again, and change only line breaks between values.
+//
+// A stream that ends within a message gives io.ErrUnexpectedEOF where its bytes end, never a message that looks whole. A reader holds 4 KiB while
+// messages are small, and at most its hold and 32 KiB. Functions may be called from any goroutine; readers and writers belong to one at a time.
 package jsonrpc
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
@@ -29,8 +41,8 @@ type Head struct {
 	Kind   Kind
 	ID     ID
 	Method string
-	// Params, Result and Error are the values of these members, where there are any.
-	Params, Result, Error Span
+	// Params, Result and Error are the values of these members, where there are any, and IDAt the place of the id.
+	Params, Result, Error, IDAt Span
 }
 
 // MaxIDBytes bounds an id: it is kept while its request is open.
@@ -43,7 +55,7 @@ func Scan(message []byte) (Head, error) {
 		return Head{}, err
 	}
 	var h Head
-	var method, id Span
+	var method Span
 	for m, err := range rawjson.Members(message, 0) {
 		if err != nil {
 			return Head{}, err
@@ -52,7 +64,7 @@ func Scan(message []byte) (Head, error) {
 		case "method":
 			method = m.Value
 		case "id":
-			id = m.Value
+			h.IDAt = m.Value
 		case "params":
 			h.Params = m.Value
 		case "result":
@@ -61,12 +73,12 @@ func Scan(message []byte) (Head, error) {
 			h.Error = m.Value
 		}
 	}
-	if raw := id.Of(message); len(raw) > 0 && string(raw) != "null" {
+	if raw := h.IDAt.Of(message); len(raw) > 0 && string(raw) != "null" {
 		if len(raw) > MaxIDBytes {
-			return Head{}, fmt.Errorf("byte %d: an id of %d bytes, at most %d are taken", id.Start, len(raw), MaxIDBytes)
+			return Head{}, fmt.Errorf("byte %d: an id of %d bytes, at most %d are taken", h.IDAt.Start, len(raw), MaxIDBytes)
 		}
 		if h.ID = idOf(raw); h.ID == "" {
-			return Head{}, fmt.Errorf("byte %d: an id is a string or a number", id.Start)
+			return Head{}, fmt.Errorf("byte %d: an id is a string or a number", h.IDAt.Start)
 		}
 	}
 	switch {
@@ -141,4 +153,91 @@ func envelope(id ID) []byte {
 	}
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
 	return append(b, ',')
+}
+
+// Start describes a message by its beginning.
+type Start struct {
+	// Head has the members that are whole. Its Kind is Invalid when what came does not
+	// tell, and Spans of what is not whole are zero.
+	Head Head
+	// Open is the member whose value the beginning ends in, "" when there is none.
+	Open string
+}
+
+// ScanStart reads the head of a message from its beginning, which may end anywhere: a
+// large result is a response before its end has come. It is not an error when nothing is
+// found; the whole message will tell.
+func ScanStart(begin []byte) Start {
+	var s Start
+	end, opening := 0, byte('{')
+	for m, err := range rawjson.Members(begin, 0) {
+		if err != nil {
+			break
+		}
+		if m.Value.End == len(begin) && begin[m.Value.Start] != '"' && begin[m.Value.Start] != '{' && begin[m.Value.Start] != '[' {
+			break // a number, perhaps with more digits to come
+		}
+		end, opening = m.Value.End, ','
+		switch string(m.Key) {
+		case "method":
+			if begin[m.Value.Start] == '"' {
+				s.Head.Method = string(rawjson.Unquote(nil, m.Value.Of(begin)))
+			}
+		case "id":
+			s.Head.ID, s.Head.IDAt = idOf(m.Value.Of(begin)), m.Value
+		case "params":
+			s.Head.Params = m.Value
+		case "result":
+			s.Head.Result = m.Value
+		case "error":
+			s.Head.Error = m.Value
+		}
+	}
+	s.Open = openMember(begin, end, opening)
+	switch {
+	case s.Head.Method != "" && s.Head.ID != "":
+		s.Head.Kind = Request
+	case s.Head.Method != "" && (s.Open == "" || strings.HasPrefix(s.Head.Method, "notifications/")):
+		// MCP has no request of such a name: its params may be long.
+		s.Head.Kind = Notification
+	case s.Open == "result" || s.Open == "error" || !s.Head.Result.IsZero() || !s.Head.Error.IsZero():
+		s.Head.Kind = Response
+	}
+	return s
+}
+
+// openMember returns the key of the member that begins at or behind byte at, if its value has
+// begun too; opening is the byte that must stand before it.
+func openMember(begin []byte, at int, opening byte) string {
+	at = space(begin, at)
+	if at >= len(begin) || begin[at] != opening {
+		return ""
+	}
+	key, err := rawjson.Value(begin, at+1)
+	if err != nil || begin[key.Start] != '"' {
+		return ""
+	}
+	colon := space(begin, key.End)
+	if colon >= len(begin) || begin[colon] != ':' || space(begin, colon+1) >= len(begin) {
+		return ""
+	}
+	return string(rawjson.Unquote(nil, key.Of(begin)))
+}
+
+// space returns the end of the white space that begins at byte at.
+func space(b []byte, at int) int {
+	for at < len(b) && (b[at] == ' ' || b[at] == '\n' || b[at] == '\t' || b[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+// idOf returns the id that raw is: "" when it is null, too long or no string or number of JSON.
+// It is held to the letter of JSON, where rawjson is lenient (00, 1e, "\q"), for an answer
+// repeats it.
+func idOf(raw []byte) ID {
+	if len(raw) == 0 || len(raw) > MaxIDBytes || raw[0] != '"' && raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || !json.Valid(raw) {
+		return ""
+	}
+	return ID(raw)
 }

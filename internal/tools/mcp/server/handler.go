@@ -1,3 +1,17 @@
+// Package server is the side of the gateway that MCP clients speak to: standard streams and streamable HTTP, for servers that somebody else provides
+// as a [transport.Peer].
+//
+//	mux.Handle("/mcp/files", server.New(server.Options{Open: open}))
+//	err := server.Stdio(ctx, os.Stdin, os.Stdout, local, server.StdioOptions{})
+//
+// [New] serves clients of both protocol versions at once: with sessions (2025-03-26 to 2025-11-25) and without (2026-07-28); [Stdio] serves one
+// client. A passed session ([Session].Passed) is the server's own and reaches the client as it is. Any other is ours: unguessable, of use to its
+// principal only, ended by DELETE, after [Options].Idle, or as the least recently used of too many; its requests outlive a connection.
+//
+// A message of a client is held whole, at most MaxMessage of one and MaxBodies of all. Of what comes back small messages are held for slow readers,
+// within MaxStored for all; beyond that the server waits and the bytes pass through one buffer of 32 KiB. A client that takes nothing for
+// WriteTimeout is given up. Errors made here are JSON-RPC errors with the HTTP status that the specification names. Nothing of a session outlives
+// [Handler.Close]; a panic ends at most the call that it happened in.
 package server
 
 import (

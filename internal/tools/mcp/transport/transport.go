@@ -1,8 +1,21 @@
+// Package transport defines the messages between the parts of the tools plane: a client's message on its way to an MCP server, and the frames that
+// come back for it.
+//
+//	MCP client ──► server ──► gateway ──► bridge ──► client ──► MCP server
+//
+// Each arrow is a [Peer]: it takes a [Message] and hands what comes back for it to a [Receiver], one [Frame] at a time, so that the same parts serve
+// every pairing of transports. A frame is the bytes of a message as its sender wrote them: a small one is whole in memory, of a large one there is a
+// beginning and a reader for the rest. Nothing here decodes a message and encodes it again.
+//
+// A Peer may be called by many goroutines. The calls of one Receiver never overlap, and Done is the last of them. Receive may take its time: a slow
+// client slows the server down, so what must go on meanwhile must not wait for it.
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -46,6 +59,18 @@ type Frame struct {
 	// Paged is set when the result is a page of its tool's own making, within Message.MaxText where that can be: it is not paged
 	// once more.
 	Paged bool
+
+	scanned []byte // of which start was read
+	start   jsonrpc.Start
+}
+
+// Start describes the message by Head. It is read once for all who look at the frame; with another Head it is read again.
+func (f *Frame) Start() jsonrpc.Start {
+	same := len(f.Head) > 0 && len(f.scanned) == len(f.Head) && &f.scanned[0] == &f.Head[0]
+	if !same {
+		f.scanned, f.start = f.Head, jsonrpc.ScanStart(f.Head)
+	}
+	return f.start
 }
 
 // Whole reports whether Head is all of the message.
@@ -153,5 +178,56 @@ func (f Funcs) Receive(m *Frame) {
 func (f Funcs) Done(err error) {
 	if f.OnDone != nil {
 		f.OnDone(err)
+	}
+}
+
+func newBytes(b []byte) io.Reader { return bytes.NewReader(b) }
+
+// Reply hands a whole message made here to a receiver and says Done.
+func Reply(to Receiver, message []byte) {
+	to.Receive(&Frame{Head: message})
+	to.Done(nil)
+}
+
+// Ask sends a request made here and returns its response, at most max bytes of it.
+// Notifications that come with it are dropped; a request of the server within it is
+// answered by nobody, so Ask is only for methods that cause none.
+func Ask(ctx context.Context, p Peer, m Message, max int64) ([]byte, error) {
+	var (
+		response []byte
+		failed   error
+		refused  Answer
+		done     = make(chan error, 1)
+	)
+	p.Send(ctx, m, Funcs{
+		OnOpen: func(a Answer) { refused = a },
+		OnReceive: func(f *Frame) {
+			if response != nil || failed != nil {
+				return
+			}
+			if failed = f.ReadAll(max); failed != nil {
+				return
+			}
+			if head, err := jsonrpc.Scan(f.Head); err == nil && head.Kind == jsonrpc.Response {
+				response = bytes.Clone(f.Head)
+			}
+		},
+		OnDone: func(err error) { done <- err },
+	})
+	select {
+	case err := <-done:
+		switch {
+		case response != nil:
+			return response, nil
+		case failed != nil:
+			return nil, failed
+		case err != nil:
+			return nil, err
+		case refused.Status != 0:
+			return nil, fmt.Errorf("the server answered with status %d and no message", refused.Status)
+		}
+		return nil, fmt.Errorf("the server ended without an answer to %s", m.Head.Method)
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }

@@ -1,3 +1,15 @@
+// Package query runs a jq query over one kept result, in a process of its own.
+//
+//	answer, err := query.Run(ctx, query.Request{Document: file, Size: size, Query: `.items[] | .name`, Command: []string{os.Args[0], query.Argument}})
+//
+// The query comes from a model, and jq is a programming language: eight bytes can ask for a gigabyte. So the program starts itself again with
+// [Argument] as its first argument (its main function then calls [Main]), hands the document to that child through its standard input and takes at
+// most Request.MaxBytes back. The child bounds itself before it reads anything: memory, processor time, no files, no environment. The parent kills
+// it when its time is over. At most [Running] children live at once.
+//
+// A document of JSON is `.`, with all digits of its numbers; one of lines is an array of strings. A large document ([WholeBytes]) is never held: the
+// query goes over the items of its main array one by one and gives the same; items over [ItemBytes] are left out and counted. What the query's
+// author can mend is an [*Error] with a text for them. Run may be called by many goroutines.
 package query
 
 import (

@@ -5,7 +5,10 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
 	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
@@ -58,7 +61,7 @@ func (w *watcher) carriers() (list []member) {
 	cookie := []byte(CookieName + "=" + w.run.spec.ID)
 	// Numbers are given out upwards, so that only those above the command's are younger, until they begin anew.
 	last, err := sysfile.Read("/proc/sys/kernel/ns_last_pid", sysfile.Small)
-	anew := err == nil && parseNumber(last) < int64(w.run.pid)
+	anew := err == nil && cgroupfs.Number(last) < int64(w.run.pid)
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil || pid <= w.run.pid && !anew || pid == w.run.pid {
@@ -84,3 +87,25 @@ func (w *watcher) carriers() (list []member) {
 
 // maxEnviron bounds how much of an environment is read, in bytes.
 const maxEnviron = 1 << 20
+
+// schedUseOf reads /proc/PID/schedstat: nanoseconds on a processor, nanoseconds of waiting for one, and a count
+// (Documentation/scheduler/sched-stats.rst). It returns false when that can't be read: kernels without CONFIG_SCHED_INFO have none.
+func schedUseOf(pid int) (schedUse, bool) {
+	var room [128]byte
+	body, err := sysfile.ReadProcess(pid, "schedstat", room[:])
+	if err != nil {
+		return schedUse{}, false
+	}
+	return parseSchedstat(string(body))
+}
+
+func parseSchedstat(text string) (schedUse, bool) {
+	first, rest, _ := strings.Cut(text, " ")
+	second, _, _ := strings.Cut(rest, " ")
+	ran, err := strconv.ParseInt(first, 10, 64)
+	if err != nil || ran < 0 {
+		return schedUse{}, false
+	}
+	waited, err := strconv.ParseInt(second, 10, 64)
+	return schedUse{time.Duration(ran), time.Duration(waited)}, err == nil && waited >= 0
+}

@@ -5,6 +5,26 @@ import (
 	"os"
 )
 
+// builders lists the layers of macOS, strongest first.
+func builders() []builder {
+	return []builder{
+		{Rlimit, newRlimit},
+		{Monitor, newPidMonitor},
+	}
+}
+
+// layerNote returns a remark about a layer that works.
+func layerNote(layer Layer) string {
+	if layer == Monitor {
+		return "memory is the physical footprint, sampled: a fast process can pass the limit for a moment"
+	}
+	return ""
+}
+
+// remedy describes the changes needed for kernel enforcement.
+const remedy = `macOS has no memory limit for a tree of processes. To have one, run the agent in a Linux virtual machine or container.
+To go on with the strongest layer there is: --enforcement best-effort. To see all layers: plimsoll doctor.`
+
 // newRlimit returns an error when there is nothing to set. RLIMIT_DATA is no use on macOS: from macOS 12 on the kernel compares it with the
 // size of the whole address map, as it does with RLIMIT_AS (vm_map_set_data_limit and vm_map_enter in XNU), and refuses a limit below what
 // dyld has mapped already, which is gigabytes; before that it does nothing. Either way it says nothing about memory in use, so memory stays

@@ -1,5 +1,13 @@
 package sandbox
 
+// builders lists the layers of Windows, strongest first.
+func builders() []builder {
+	return []builder{
+		{Job, newJob},
+		{Monitor, newPidMonitor},
+	}
+}
+
 // layerNote returns a remark about a layer that works.
 func layerNote(layer Layer) string {
 	switch layer {

@@ -1,7 +1,0 @@
-package sandbox
-
-// remedy describes what to install or change for kernel enforcement.
-const remedy = `To have it: log in through systemd with a user manager (on a server: loginctl enable-linger USER),
-or run in a container whose cgroup is writable and holds no other processes,
-or run as root where cgroup v1 is mounted.
-To go on with the strongest layer there is: --enforcement best-effort. To see all layers: plimsoll doctor.`
