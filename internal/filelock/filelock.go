@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -127,6 +128,19 @@ func Open(ctx context.Context, path string) (*os.File, error) {
 		}
 		_ = f.Close()
 	}
+}
+
+// While calls do with the lock of [Open], whose directory is made where there is none.
+func While(ctx context.Context, path string, do func() error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	lock, err := Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = Release(lock) }()
+	return do()
 }
 
 // Named reports whether the file under the name of f, which [os.Lstat] has answered for, is still f. A
