@@ -53,7 +53,7 @@ func (o *Own) now() Run {
 	out := Run{
 		ID: r.ID, Kind: r.Kind, Parent: r.Parent, Tool: limit.Short(r.Tool, maxName), Variant: limit.Short(r.Variant, maxName), Project: limit.Short(r.Project, maxName),
 		PID: r.PID, State: r.Condition(), Since: r.StateSince, Reason: limit.Short(r.Reason, maxReason), Started: r.Started,
-		Memory: cmp.Or(s.Working, s.Charged), Peak: max(o.peak, r.PeakBytes), Limit: r.LimitBytes, Reservation: r.ReservationBytes, CPUMS: s.CPUMS, Processes: s.Processes,
+		Memory: s.Memory(), Peak: max(o.peak, r.PeakBytes), Limit: r.LimitBytes, Reservation: r.ReservationBytes, CPUMS: s.CPUMS, Processes: s.Processes,
 		Compactions: r.Rooms(), Kills: r.Killed(),
 	}
 	if out.State == runs.Waiting {
