@@ -8,8 +8,17 @@ import (
 	"strings"
 )
 
-// printRerun writes what to run a second time, and to why, why it may not be; false: some file
-// could not be read, or something failed that must not be run again.
+// printRerun writes what to run a second time, and to why, why it may not be; false: some file could not be read, or something failed that
+// must not be run again. A test that fails once and then passes alone must not stop the gate, and must not hide in it. Each line names the
+// file, the package and a pattern for -run, between tabs:
+//
+//	go run ./internal/testreport -again out.json |
+//		while IFS=$'\t' read -r file package tests; do go test -json -run "$tests" "$package" >>"${file%.json}.again.json"; done
+//	go run ./internal/testreport out.json
+//
+// Nothing is written when a second run could cover up more than a test that is now and then too slow: a package that does not build or fails
+// though no test of it did, a test binary that did not come to its end, a data race, or more than five failed top-level tests. A test that
+// failed and then passed is told as flaky, with its first failure in full; one that failed again, was skipped or is missing fails the step.
 func printRerun(w, why io.Writer, names []string) bool {
 	var step []*failureSurvey
 	good := true

@@ -42,6 +42,14 @@ var ErrClosed = errors.New("the archive is closed")
 
 // Archive is a directory with a folder of segments for each namespace. Its methods may be called from any goroutine, and other
 // processes may have the same directory open.
+//
+// A folder has a digest of the namespace as its name, which stands in the file "namespace" and at the head of each segment. A segment ends at
+// 4 MiB and is lines: the length and the CRC-32C of a JSON text, and that text.
+//
+//	0000009c 3c1d09aa {"k":"q0rX2m…","r":"Zb1x09aQ","b":{…}}
+//
+// k is the entry's key, b its body. What many entries have in common is written out as s in the first two entries of a segment that have it;
+// in the others its digest r stands for it.
 type Archive struct {
 	o    Options
 	root *os.Root

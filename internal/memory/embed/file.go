@@ -29,7 +29,10 @@ type Entry struct {
 	Vector
 }
 
-// File is a file of vectors below a directory. It need not exist.
+// File is a file of vectors below a directory. It need not exist. A head names the model and the number of dimensions; behind it are records of
+// one size: the id of a text and its version, a scale, a signed byte for each dimension, and a CRC-32C. A torn record at the end is cut off by
+// the next writer, and a wrong byte costs its own record. Vectors of another model are not read, and the next [File.Append] replaces the file.
+// Of several processes one writes at a time; readers wait for nobody.
 type File struct {
 	Root *os.Root
 	Name string
