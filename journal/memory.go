@@ -60,3 +60,79 @@ func (MemoryDamaged) Kind() string      { return "memory.damaged" }
 func (MemoryVectorsMade) Kind() string   { return "memory.vectors_made" }
 func (MemoryVectorsFailed) Kind() string { return "memory.vectors_failed" }
 func (MemoryVectorsFull) Kind() string   { return "memory.vectors_full" }
+
+// The events of the memory: what is kept of conversations, and what of it is given to prompts.
+type (
+	// MemoryCaptured sums up, at the end of a run or a daemon, what was kept of conversations.
+	MemoryCaptured struct {
+		Parts        int64 `json:"parts"`   // of conversations that were handed over
+		Records      int64 `json:"records"` // that were written or counted
+		Dropped      int64 `json:"dropped,omitempty"`
+		DroppedBytes int64 `json:"dropped_bytes,omitempty"`
+		Failed       int64 `json:"failed,omitempty"` // records that could not be written
+	}
+	// MemoryDropped records that the queue of what is to be kept is full, or that it cannot be written. It is written at the first
+	// of a kind, and when ten times as many were lost.
+	MemoryDropped struct {
+		Why     string `json:"why"` // "queue" or "write"
+		Dropped int64  `json:"dropped"`
+		Bytes   int64  `json:"bytes,omitempty"`
+		Error   string `json:"error,omitempty"`
+	}
+	// MemoryReach records what the memory does in a run, what it does not, and why.
+	MemoryReach struct {
+		Words string `json:"words"`
+	}
+	// MemoryRecalled records that records were added to a prompt.
+	MemoryRecalled struct {
+		Conversation string   `json:"conversation,omitempty"`
+		Records      []string `json:"records"` // their ids
+		Bytes        int64    `json:"bytes"`
+	}
+)
+
+// Kind implements [Event].
+func (MemoryCaptured) Kind() string { return "memory.captured" }
+
+// Kind implements [Event].
+func (MemoryDropped) Kind() string { return "memory.dropped" }
+
+// Kind implements [Event].
+func (MemoryReach) Kind() string { return "memory.reach" }
+
+// Kind implements [Event].
+func (MemoryRecalled) Kind() string { return "memory.recalled" }
+
+// The events of notes and facts. No word of what is remembered goes into an event.
+type (
+	// MemoryNoteEvicted records that a note of an agent's was removed to stay within a bound: "count" or "bytes".
+	MemoryNoteEvicted struct {
+		Path  string `json:"path"` // as the memory tool calls it
+		Bytes int64  `json:"bytes"`
+		Why   string `json:"why"`
+	}
+	// MemoryFacts records that a model was asked for facts, and what became of its proposals.
+	MemoryFacts struct {
+		Episodes int `json:"episodes"` // that were read
+		Kept     int `json:"kept"`
+		Known    int `json:"known"` // that stood already
+		// Proposals that were rejected: without their quote in the passage, with a value that the quote does not have, and malformed ones.
+		Unquoted    int `json:"unquoted"`
+		Unsupported int `json:"unsupported"`
+		Malformed   int `json:"malformed"`
+		Tokens      int `json:"tokens"`
+	}
+	// MemoryFactsFailed records that facts were not drawn: "failed" (it is tried again), "gave_up", "dropped" (the queue was full),
+	// "budget" (the day's tokens are spent).
+	MemoryFactsFailed struct {
+		Why      string `json:"why"`
+		Episodes int    `json:"episodes"`
+		Tokens   int    `json:"tokens"`
+		Error    string `json:"error,omitempty"`
+	}
+)
+
+// Kind implements [Event].
+func (MemoryNoteEvicted) Kind() string { return "memory.note_evicted" }
+func (MemoryFacts) Kind() string       { return "memory.facts" }
+func (MemoryFactsFailed) Kind() string { return "memory.facts_failed" }

@@ -134,3 +134,43 @@ func (b *Bytes) Set(s string) error {
 
 // Type names the flag value in usage texts.
 func (b *Bytes) Type() string { return "size" }
+
+// Count writes a number with its noun, whose plural is regular: 1 project, 2 projects, 2 processes, 2 entries.
+func Count[N int | int64 | uint64](n N, noun string) string {
+	if n != 1 {
+		noun = pluralOf(noun)
+	}
+	return fmt.Sprint(n, " ", noun)
+}
+
+func pluralOf(noun string) string {
+	stem, y := strings.CutSuffix(noun, "y")
+	switch {
+	case y && stem != "" && !strings.ContainsRune("aeiou", rune(stem[len(stem)-1])):
+		return stem + "ies"
+	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "sh"):
+		return noun + "es"
+	}
+	return noun + "s"
+}
+
+// Dollars writes an amount of money as people read it: in cents, or with two digits where it is less.
+func Dollars(usd float64) string {
+	if usd > 0 && usd < 0.005 {
+		return fmt.Sprintf("$%.2g", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// Tokens writes a count as people say it: 950, 12.3k, 143k, 1.2M.
+func Tokens(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 99_950:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e3), ".0") + "k"
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
+}

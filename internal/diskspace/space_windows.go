@@ -1,6 +1,10 @@
 package diskspace
 
-import "golang.org/x/sys/windows"
+import (
+	"errors"
+
+	"golang.org/x/sys/windows"
+)
 
 // Of returns the size of a directory's volume, and what is free for this user, in bytes.
 func Of(dir string) (total, free int64, ok bool) {
@@ -13,4 +17,12 @@ func Of(dir string) (total, free int64, ok bool) {
 		return 0, 0, false
 	}
 	return int64(all), int64(mine), true
+}
+
+// IsFull reports whether an error means that the disk is full.
+func IsFull(err error) bool { return CanMakeRoom(err) }
+
+// CanMakeRoom reports whether an error means a full disk, so that removing other files would help.
+func CanMakeRoom(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

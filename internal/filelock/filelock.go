@@ -1,9 +1,23 @@
+// Package filelock locks files between processes: flock(2) on Unix, LockFileEx on Windows.
+//
+//	f, err := filelock.Open(ctx, path+".lock") // makes the file, waits, is exclusive
+//	defer filelock.Release(f)
+//
+//	ok, err := filelock.Try(f, filelock.Shared)
+//	err := filelock.Lock(ctx, f, filelock.Exclusive)
+//
+// A lock belongs to the open file. It ends when the file is closed or its process ends, however it ends, and not while that is stopped. [Lock]
+// and [Open] wait asleep in the kernel, in the order in which they came: of hundreds of processes that poll some would wait for seconds behind
+// others that came later. Who locks a file that others remove asks [Named] whether it is still that file; [Open] does so itself.
+//
+// All functions may be called from any goroutine.
 package filelock
 
 import (
 	"context"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -127,6 +141,19 @@ func Open(ctx context.Context, path string) (*os.File, error) {
 		}
 		_ = f.Close()
 	}
+}
+
+// While calls do with the lock of [Open], whose directory is made where there is none.
+func While(ctx context.Context, path string, do func() error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	lock, err := Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = Release(lock) }()
+	return do()
 }
 
 // Named reports whether the file under the name of f, which [os.Lstat] has answered for, is still f. A

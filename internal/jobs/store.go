@@ -212,25 +212,22 @@ func (s *Store) List() ([]Record, error) {
 func (s *Store) Update(id string, change func(*Record)) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another plimsoll holds the list of jobs"))
 	defer cancel()
-	lock, err := filelock.Open(ctx, filepath.Join(s.dir, ".lock"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = filelock.Release(lock) }()
-	r, err := s.Get(id)
-	if err != nil || r.Status.Phase.Over() {
-		return err
-	}
-	change(&r)
-	if report := r.Status.Report; report != nil && s.Report(id) == nil {
-		if err := s.put(id, ReportName, report); err != nil {
+	return filelock.While(ctx, filepath.Join(s.dir, ".lock"), func() error {
+		r, err := s.Get(id)
+		if err != nil || r.Status.Phase.Over() {
 			return err
 		}
-	}
-	if r.Status.Phase.Over() {
-		_ = os.Remove(filepath.Join(s.Folder(id), StartName)) // may not be there
-	}
-	return s.write(r)
+		change(&r)
+		if report := r.Status.Report; report != nil && s.Report(id) == nil {
+			if err := s.put(id, ReportName, report); err != nil {
+				return err
+			}
+		}
+		if r.Status.Phase.Over() {
+			_ = os.Remove(filepath.Join(s.Folder(id), StartName)) // may not be there
+		}
+		return s.write(r)
+	})
 }
 
 // Remove removes all that is kept of a job.

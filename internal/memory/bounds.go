@@ -39,6 +39,11 @@ type usage struct {
 }
 
 // enforce applies the bounds to a namespace that has grown, and to all namespaces together, once enough was added. The caller holds n.mu.
+//
+// At 80 % of a bound what counts no longer leaves the disk: old versions, passages that were written twice, what has expired. At the bound
+// itself records go until 87 % are left: those that wait for a person's word first, then superseded facts, episodes that nobody was ever
+// given, facts and notes likewise, and what was recalled; in each class the oldest. What has the origin of the user goes last, and only where
+// it is over the bound by itself; pins never go. Of all namespaces together those that were not written to for longest give first.
 func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
 	n.grown.Bytes += grown.Bytes
 	n.grown.Records += grown.Records

@@ -7,10 +7,9 @@ import (
 
 // Bounds of a [Query] and of a [Filter].
 const (
-	DefaultLimit      = 8
-	MaxLimit          = 200
-	DefaultNeighbours = 2
-	MaxQuery          = 4 << 10 // bytes of a query's text that are looked at
+	DefaultLimit = 8
+	MaxLimit     = 200
+	MaxQuery     = 4 << 10 // bytes of a query's text that are looked at
 )
 
 // Query describes a search.
@@ -31,8 +30,8 @@ type Query struct {
 	Since, Until time.Time
 	Limit        int // (DefaultLimit), at most MaxLimit
 	Offset       int
-	// Neighbours is the number of turns on each side of a passage whose matches count for it (DefaultNeighbours); negative means none.
-	Neighbours int
+	// Alone has the matches of the turns beside a passage not count for it.
+	Alone bool
 	// Loose finds only what a person stated: records of origin user, of what was kept of conversations not the questions and orders. For words that
 	// none of them has it finds those that are nearly the same: a letter off, shortened (kube, k8s) or initials (DLQ). It looks at the own words of
 	// records only, and has the answer say how many hold each word.

@@ -105,7 +105,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 		if err := h.catchUp(ctx, s); err != nil {
 			return out, false, err
 		}
-		query := index.Query{Text: text, Favoured: h.saidIn(times), Favour: timeWeight, Limit: depth, Alone: q.Neighbours < 0 || q.Loose, Loose: q.Loose}
+		query := index.Query{Text: text, Favoured: h.saidIn(times), Favour: timeWeight, Limit: depth, Alone: q.Alone || q.Loose, Loose: q.Loose}
 		f := h.filter(q, now, s.o.MaxAge)
 		f.put(&query)
 		hits, total := h.x.Search(query)

@@ -114,7 +114,7 @@ func TestNeighboursAreFound(t *testing.T) {
 	if len(got) < 2 || got[0] != talk[1].Text || got[1] != talk[2].Text {
 		t.Errorf("found %q", got)
 	}
-	if got := search(t, s, memory.Query{Text: "wifi password of the cabin", Neighbours: -1}); len(got) != 1 {
+	if got := search(t, s, memory.Query{Text: "wifi password of the cabin", Alone: true}); len(got) != 1 {
 		t.Errorf("alone: %q", got)
 	}
 	found, err := s.Search(t.Context(), memory.Query{Text: "fridge"})
@@ -158,14 +158,14 @@ func TestAnIndexFollows(t *testing.T) {
 		if err := step.do(); err != nil {
 			t.Fatal(i, err)
 		}
-		got := search(t, reader, memory.Query{Text: "herons", Neighbours: -1})
+		got := search(t, reader, memory.Query{Text: "herons", Alone: true})
 		if len(got) == 2 && got[0] > got[1] {
 			got[0], got[1] = got[1], got[0]
 		}
 		if strings.Join(got, "|") != step.want {
 			t.Errorf("step %d: %q", i, got)
 		}
-		if fresh := search(t, open(t, dir), memory.Query{Text: "herons", Neighbours: -1}); len(fresh) != len(got) {
+		if fresh := search(t, open(t, dir), memory.Query{Text: "herons", Alone: true}); len(fresh) != len(got) {
 			t.Errorf("step %d: a new index finds %q", i, fresh)
 		}
 	}

@@ -1,6 +1,20 @@
+// Package memory keeps what was said to agents and by them, and what was drawn from it, on the user's own disk and within bounds.
+//
+//	store, err := memory.Open(memory.Options{Dir: dir})
+//	_, err = store.Add(ctx, memory.Record{Namespace: "project/x", Origin: memory.OriginUser, Text: "We ship on Fridays, never on Mondays."})
+//	found, err := store.Search(ctx, memory.Query{Text: "when do we ship?"})
+//	_, err = store.Forget(ctx, memory.Filter{IDs: []string{found.Items[0].ID}})
+//
+// A [Record] is an episode (a passage, word for word), a fact, a note or a pin, with an origin: the user's own words, an agent's, or a tool's. It
+// lies in a namespace (user, project/ID, agent/NAME) and in the scope of the credential that it was said with. Adding only appends to the
+// archive; a search opens an index of each namespace (package index) and goes by meaning too with Options.Embed (package embed).
+//
+// What [Store.Add] has returned for survives the process; facts, notes and pins also a power cut. A killed [Store.Forget] has written its
+// tombstones: the next one, or [Store.GC], finishes it. A Store may be used by many goroutines, its directory by many processes.
 package memory
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -103,6 +117,62 @@ func (s *Store) Close() error {
 func (s *Store) isOpen() error {
 	if s.closed {
 		return ErrClosed
+	}
+	return nil
+}
+
+// Tail is the position up to which [Store.Follow] has read the records of all namespaces. The zero value is the beginning.
+type Tail struct {
+	at map[string]*archive.Cursor
+}
+
+// Follow calls each for the records that any process has written since the last call with the same tail, in the order of their files. It
+// leaves out forgotten and expired records, but not those that were changed or removed later. After a rewrite some records come again. An
+// error of each ends it; the next call goes on behind that record.
+func (s *Store) Follow(ctx context.Context, t *Tail, each func(Record) error) error {
+	names, err := s.Namespaces()
+	if err != nil {
+		return err
+	}
+	if err := s.readForgotten(); err != nil {
+		return err
+	}
+	if t.at == nil {
+		t.at = map[string]*archive.Cursor{}
+	}
+	for _, name := range names {
+		if t.at[name] == nil {
+			t.at[name] = &archive.Cursor{}
+		}
+		var failed error
+		_, err := s.archive.Read(name, t.at[name], func(_ archive.Place, l archive.Line) error {
+			if failed != nil {
+				return failed
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			b, err := decodeBody(l.Body)
+			if err != nil || b.ID == "" || s.wasForgotten(b.ID) {
+				return nil
+			}
+			shared, err := decodeShared(l.Shared)
+			if err != nil {
+				return nil
+			}
+			r, err := b.record(name, &shared)
+			if err != nil || s.expired(&r) {
+				return nil
+			}
+			failed = each(r) // told with the next line, so that this one is behind the cursor
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if failed != nil {
+			return failed
+		}
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (h *shelf) nearest(ctx context.Context, s *Store, m *meaning, q *Query, kee
 			scores[n] = e.Cosine(m.vector)
 		}
 	})
-	scores = h.x.Spread(scores, q.Neighbours < 0)
+	scores = h.x.Spread(scores, q.Alone)
 	best := make(places, 0, limit)
 	for n, score := range scores {
 		switch full := len(best) == limit; {

@@ -207,33 +207,27 @@ type page struct {
 
 // locked calls f with the book locked, after what somebody died over is finished.
 func (b *Book) locked(ctx context.Context, f func(p *page) error) error {
-	if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
-	lock, err := filelock.Open(ctx, b.path+".lock")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = filelock.Release(lock) }()
-	if b.file == nil {
-		if err := b.open(); err != nil {
-			return err
-		}
-	}
-	p := &page{b: b}
-	if p.records, err = b.read(); err != nil {
-		return err
-	}
-	for i, r := range p.records {
-		if r.kind == recordPayment {
-			if err := p.pay(i, r); err != nil {
+	return filelock.While(ctx, b.path+".lock", func() (err error) {
+		if b.file == nil {
+			if err := b.open(); err != nil {
 				return err
 			}
 		}
-	}
-	return f(p)
+		p := &page{b: b}
+		if p.records, err = b.read(); err != nil {
+			return err
+		}
+		for i, r := range p.records {
+			if r.kind == recordPayment {
+				if err := p.pay(i, r); err != nil {
+					return err
+				}
+			}
+		}
+		return f(p)
+	})
 }
 
 // open opens the file, or makes it. It has its name only once it is whole.

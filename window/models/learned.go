@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,8 +13,6 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
-	"github.com/plimsoll/plimsoll/internal/filelock"
-	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/store"
 )
 
@@ -43,9 +39,6 @@ type stamp struct {
 	size int64
 	when time.Time
 }
-
-// errNewer means that a newer version of Plimsoll wrote the file.
-var errNewer = errors.New("it was written by a newer version")
 
 // path returns the file of an upstream. Its name is readable, and different for different upstreams.
 func (x *Resolver) path(name string) string {
@@ -105,7 +98,9 @@ func (x *Resolver) refresh(name string, u *upstream) {
 		same := u.stamp == stampOf(info)
 		x.mu.Unlock()
 		if !same {
-			if d, err = readDocument(path); err != nil {
+			if read, err := fileAt(path).Read(); err == nil {
+				d = &read
+			} else {
 				x.unreadable(path, err)
 			}
 		}
@@ -139,61 +134,34 @@ func (u *upstream) merge(d *document) {
 	u.trim(MaxModels)
 }
 
-func readDocument(path string) (*document, error) {
-	f, err := statefile.Open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxFile {
-		return nil, &damage{fmt.Errorf("it has more than %d bytes", maxFile)}
-	}
-	return parseDocument(text)
+func fileAt(path string) store.Document[document] {
+	return store.Document[document]{File: store.File{Path: path, Max: maxFile, Kept: atomicfile.Durable}, Schema: schema, Check: (*document).check}
 }
 
-// damage is the error of a file whose content is invalid.
-type damage struct{ err error }
-
-func (d *damage) Error() string { return d.err.Error() }
-
-func parseDocument(text []byte) (*document, error) {
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(text, &version); err != nil {
-		return nil, &damage{err}
-	}
-	if version.Schema > schema {
-		return nil, errNewer
-	}
-	var d document
-	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, &damage{err}
-	}
+func (d *document) check() error {
 	if d.Schema != schema {
-		return nil, &damage{fmt.Errorf("its schema is %d, not %d", d.Schema, schema)}
+		return fmt.Errorf("its schema is %d, not %d", d.Schema, schema)
 	}
-	return &d, nil
+	return nil
+}
+
+func (x *Resolver) warnAside(path, aside string, why error) {
+	x.warn(path, "the learned limits in %s are damaged: %v; the file is set aside as %s and learning begins anew", path, why, filepath.Base(aside))
 }
 
 // unreadable warns about a file that cannot be used, and renames a damaged one.
 func (x *Resolver) unreadable(path string, err error) {
-	if d, ok := errors.AsType[*damage](err); ok {
-		aside, err := store.SetAsidePath(path)
-		if err != nil {
-			x.warn(path, "the learned limits in %s are damaged (%v) and can't be set aside: %v; remove the file", path, d, err)
-			return
-		}
-		x.warn(path, "the learned limits in %s are damaged: %v; the file is set aside as %s and learning begins anew", path, d, filepath.Base(aside))
+	d, ok := errors.AsType[*store.Damage](err)
+	if !ok {
+		x.warn(path, "the learned limits in %s are not used: %v; what is learned now is forgotten at the end", path, err)
 		return
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		x.warn(path, "the learned limits in %s are not used: %v; what is learned now is forgotten at the end", path, err)
+	aside, err := store.SetAsidePath(path)
+	if err != nil {
+		x.warn(path, "the learned limits in %s are damaged (%v) and can't be set aside: %v; remove the file", path, d.Err, err)
+		return
 	}
+	x.warnAside(path, aside, d.Err)
 }
 
 // save writes what was learned of an upstream, merged with what others wrote meanwhile, if there is something new. If that fails, it counts
@@ -221,34 +189,25 @@ func (x *Resolver) save(name string) {
 }
 
 func (x *Resolver) write(u *upstream, name, path string) error {
-	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	lock, err := filelock.Open(ctx, path+".lock")
+	file := fileAt(path)
+	file.Aside = func(aside string, why error) { x.warnAside(path, aside, why) }
+	err := file.Change(ctx, func(d *document) error {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		u.merge(d)
+		*d = document{Schema: schema, Upstream: name, Models: map[string]*learnedLimit{}}
+		for key, l := range u.models {
+			if !l.guess && !l.Learned.IsZero() {
+				kept := *l // others may change it while it is written
+				d.Models[key] = &kept
+			}
+		}
+		u.unsaved = false
+		return nil
+	})
 	if err != nil {
-		return fmt.Errorf("locking: %w", err)
-	}
-	defer filelock.Release(lock)
-	theirs, err := readDocument(path)
-	switch {
-	case errors.Is(err, errNewer):
-		return err
-	case err != nil:
-		x.unreadable(path, err)
-	}
-	x.mu.Lock()
-	if theirs != nil {
-		u.merge(theirs)
-	}
-	text, err := u.document(name)
-	u.unsaved = false
-	x.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(path, text, 0o600, atomicfile.Durable); err != nil {
 		return err
 	}
 	if info, err := os.Stat(path); err == nil {
@@ -257,18 +216,6 @@ func (x *Resolver) write(u *upstream, name, path string) error {
 		x.mu.Unlock()
 	}
 	return nil
-}
-
-// document returns the contents of the file. The caller holds mu.
-func (u *upstream) document(name string) ([]byte, error) {
-	d := &document{Schema: schema, Upstream: name, Models: map[string]*learnedLimit{}}
-	for key, l := range u.models {
-		if !l.guess && !l.Learned.IsZero() {
-			d.Models[key] = l
-		}
-	}
-	text, err := json.Marshal(d)
-	return append(text, '\n'), err
 }
 
 // SourceList is the source of a window from the provider's own list of models, which passed on its way to a client.

@@ -3,7 +3,6 @@ package models
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,10 +87,7 @@ func Learned(dir string) (list []Entry, err error) {
 	}
 	now := time.Now()
 	for _, file := range files {
-		d, readErr := readDocument(file)
-		if errors.Is(readErr, fs.ErrNotExist) {
-			continue
-		}
+		d, readErr := fileAt(file).Read()
 		if readErr != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", file, readErr))
 			continue

@@ -52,17 +52,9 @@ func (h *History) Waiting() (n, dropped int, path string, err error) {
 }
 
 func (b outbox) locked(do func() error) error {
-	if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	lock, err := filelock.Open(ctx, b.path+".lock")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = filelock.Release(lock) }()
-	return do()
+	return filelock.While(ctx, b.path+".lock", do)
 }
 
 // add appends a line. The caller holds the lock. The line feed before it ends one that a killed process began.

@@ -1,12 +1,26 @@
+// Package hosts shows the hosts of a fleet to each other: their memory, their live runs, their queues, and what they spent.
+//
+//	end := hosts.Announce(hosts.Options{Fleet: f, Key: key, …}) // from each run, and from a daemon
+//	v := hosts.Open(f, key, true)                              // for who looks
+//	now := v.Now()                                             // never waits: the hosts as they said last, or since when the fleet is away
+//
+// Each run writes a small card below the runtime directory every five seconds. One process of the host, which holds a lock that its end gives
+// to the next one, sums the cards up and writes two values: a small one about the host, which metrics watch, and its runs, which
+// screens watch. Both age out within 20 s. A host whose last process ends cleanly says so; one that does not is gone.
+//
+// Whatever another host wrote is bounded and cleaned of control characters when it is read. Times are told by the writer's clock together with
+// its present time, so that a clock that is off by an hour shifts nothing.
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
@@ -15,6 +29,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 const (
@@ -247,4 +263,62 @@ func (a *announcer) last() bool {
 		time.Sleep(time.Millisecond)
 	}
 	return false
+}
+
+// Own follows the run of this process. It is a [journal.Observer].
+type Own struct {
+	mu   sync.Mutex
+	run  *runs.Run
+	peak int64
+}
+
+// Follow begins to follow a run.
+func Follow(h runs.Header, pid int) *Own {
+	h.Started, h.PID = time.Now().UTC(), pid
+	return &Own{run: runs.Follow(h)}
+}
+
+// keptRequests is more than a look at the window needs.
+const keptRequests = 16
+
+// Observe implements [journal.Observer]. What is kept of a run is elsewhere: here only its present state is.
+func (o *Own) Observe(r journal.Record) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.run.Observe(r)
+	o.run.Records = o.run.Records[:0]
+	if n := len(o.run.Context); n > 2*keptRequests {
+		o.run.Context = append(o.run.Context[:0], o.run.Context[n-keptRequests:]...)
+	}
+}
+
+// Sample takes the present use of the run.
+func (o *Own) Sample(s runs.Sample) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.run.Samples = append(o.run.Samples[:0], s)
+	o.peak = max(o.peak, s.Charged, s.Working)
+}
+
+// now returns the run as others are told of it.
+func (o *Own) now() Run {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r, s := &o.run.Entry, o.run.Now()
+	out := Run{
+		ID: r.ID, Kind: r.Kind, Parent: r.Parent, Tool: limit.Short(r.Tool, maxName), Variant: limit.Short(r.Variant, maxName), Project: limit.Short(r.Project, maxName),
+		PID: r.PID, State: r.Condition(), Since: r.StateSince, Reason: limit.Short(r.Reason, maxReason), Started: r.Started,
+		Memory: s.Memory(), Peak: max(o.peak, r.PeakBytes), Limit: r.LimitBytes, Reservation: r.ReservationBytes, CPUMS: s.CPUMS, Processes: s.Processes,
+		Compactions: r.Rooms(), Kills: r.Killed(),
+	}
+	if out.State == runs.Waiting {
+		out.Since = cmp.Or(r.StateSince, r.Started)
+	}
+	if c := o.run.Fullest(time.Now()); c.Tokens > 0 {
+		out.WindowTokens, out.WindowLimit = c.Tokens, c.Limit
+	}
+	for i := range r.Usage {
+		out.add(&r.Usage[i])
+	}
+	return out
 }

@@ -1,3 +1,13 @@
+// Package archive keeps entries of memory in segments on disk that many processes write to at once. It knows nothing of what an entry says.
+//
+//	err = a.Append(ctx, "project/x", false, archive.Line{Body: []byte(`{"x":"…"}`)})
+//	seen, err := a.Read("project/x", &at, func(p archive.Place, l archive.Line) error { … }) // and again: what is new
+//
+// A writer locks a segment for one append and takes another one when somebody else has it: nobody waits. Readers take no lock. A process that
+// is killed loses at most the entry that it was writing, which the next writer cuts off ([Archive.Torn]); a wrong byte costs its own line and
+// no other. [Archive.Rewrite] writes a segment's next generation beside it, renames it, and removes the old one: of two only the newer counts.
+//
+// An open archive holds a few hundred bytes for each namespace that it has written to. Files are 0600 and below the directory ([os.Root]).
 package archive
 
 import (
@@ -42,6 +52,14 @@ var ErrClosed = errors.New("the archive is closed")
 
 // Archive is a directory with a folder of segments for each namespace. Its methods may be called from any goroutine, and other
 // processes may have the same directory open.
+//
+// A folder has a digest of the namespace as its name, which stands in the file "namespace" and at the head of each segment. A segment ends at
+// 4 MiB and is lines: the length and the CRC-32C of a JSON text, and that text.
+//
+//	0000009c 3c1d09aa {"k":"q0rX2m…","r":"Zb1x09aQ","b":{…}}
+//
+// k is the entry's key, b its body. What many entries have in common is written out as s in the first two entries of a segment that have it;
+// in the others its digest r stands for it.
 type Archive struct {
 	o    Options
 	root *os.Root

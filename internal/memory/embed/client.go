@@ -1,3 +1,15 @@
+// Package embed finds texts by what they mean: a service turns texts into vectors, which are kept in a file and compared one by one.
+//
+//	c, err := embed.NewClient(embed.ClientOptions{URL: "http://127.0.0.1:11434/v1", Model: "nomic-embed-text"})
+//	vectors, err := c.Embed(ctx, texts)               // one for each text, of unit length, a byte a dimension
+//	err = f.Append(ctx, c.Model(), entries, nil)      // f is a File
+//	seen, err := f.Scan(ctx, c.Model(), func(e embed.Entry) { … query.Cosine(e.Vector) … })
+//
+// Any server of POST /v1/embeddings will do. What leaves this machine is the texts of [Client.Embed]; redirects are not followed, and a key is
+// sent over https or to this machine only. After three failures in a row a service rests, for half a minute up to ten ([ErrResting]). Eight
+// bits are enough for a ranking: the cosine of two vectors of 384 dimensions is wrong by about 0.002.
+//
+// It is optional: package memory searches by words without it. A [Client] and a [File] may be used by many goroutines.
 package embed
 
 import (
@@ -14,6 +26,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/forwardproxy"
@@ -224,4 +237,87 @@ func retryAfter(res *http.Response) time.Duration {
 		return 0
 	}
 	return min(time.Duration(min(seconds, 3600))*time.Second, maxRest)
+}
+
+// parseAnswer reads the vectors of n texts from an answer, in the order of the texts. It returns an error unless each is there exactly
+// once, is not zero, and has as many dimensions as the others.
+func parseAnswer(body []byte, n int) ([]Vector, error) {
+	var answer struct {
+		Data []struct {
+			Index     *int      `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, errors.New("its answer is no list of vectors as OpenAI's API has it") // its words may repeat what was sent
+	}
+	if len(answer.Data) != n {
+		return nil, fmt.Errorf("it gave %d vectors for %d texts", len(answer.Data), n)
+	}
+	out := make([]Vector, n)
+	for i, one := range answer.Data {
+		at := i
+		if one.Index != nil {
+			at = *one.Index
+		}
+		if at < 0 || at >= n || out[at].Values != nil {
+			return nil, fmt.Errorf("it gave vectors that cannot be told apart: the index %d", at)
+		}
+		v, ok := Quantize(one.Embedding)
+		if !ok {
+			return nil, fmt.Errorf("it gave a vector of %d dimensions without a direction; at most %d are kept", len(one.Embedding), MaxDimensions)
+		}
+		if i > 0 && len(v.Values) != len(answer.Data[0].Embedding) {
+			return nil, fmt.Errorf("it gave vectors of %d and of %d dimensions", len(answer.Data[0].Embedding), len(v.Values))
+		}
+		out[at] = v
+	}
+	return out, nil
+}
+
+// A service that has failed maxFailures times in a row is not asked for minRest; each further failure doubles that, up to maxRest.
+const (
+	maxFailures = 3
+	minRest     = 30 * time.Second
+	maxRest     = 10 * time.Minute
+)
+
+// rest decides when a service that failed may be asked again.
+type rest struct {
+	now func() time.Time
+
+	mu       sync.Mutex
+	failures int
+	until    time.Time
+	last     time.Duration
+}
+
+// restError returns an [ErrResting] while the service must not be asked, else nil.
+func (r *rest) restError() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if left := r.until.Sub(r.now()); left > 0 {
+		return fmt.Errorf("%w, and is asked again in %s", ErrResting, left.Round(time.Second))
+	}
+	return nil
+}
+
+func (r *rest) succeeded() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failures, r.last, r.until = 0, 0, time.Time{}
+}
+
+// failed counts a failure. wait is how long the service itself asked to be left alone; 0 if it did not.
+func (r *rest) failed(wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failures++
+	if r.failures >= maxFailures {
+		r.last = min(max(2*r.last, minRest), maxRest)
+		wait = max(wait, r.last)
+	}
+	if wait > 0 {
+		r.until = r.now().Add(wait)
+	}
 }

@@ -2,18 +2,14 @@ package facts
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
-	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/memory/archive"
-	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // Budget limits the tokens spent in a day (UTC), over all processes of a directory. Tokens are reserved before a request and settled with
@@ -23,10 +19,7 @@ type Budget struct {
 	perDay int
 }
 
-const (
-	budgetFile = "budget.json"
-	budgetLock = "budget.lock"
-)
+const budgetFile = "budget.json"
 
 // spent is the content of the file.
 type spent struct {
@@ -63,64 +56,50 @@ func (b *Budget) Settle(ctx context.Context, reservedAt time.Time, reserved, use
 
 // Spent returns how many tokens of the day of now are used or reserved.
 func (b *Budget) Spent(now time.Time) (int, error) {
-	s, err := b.read()
-	if err != nil || s.Day != dayOf(now) {
-		return 0, err
+	s, err := b.file().Read()
+	if err != nil {
+		return 0, b.fault(err)
+	}
+	if s.Day != dayOf(now) {
+		return 0, nil
 	}
 	return s.Tokens, nil
 }
 
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
+func (b *Budget) file() store.Document[spent] {
+	return store.Document[spent]{
+		File: store.File{Path: filepath.Join(b.dir, budgetFile), Max: 4096, Kept: atomicfile.Durable},
+		Check: func(s *spent) error {
+			if s.Tokens < 0 {
+				return fmt.Errorf("tokens is %d", s.Tokens)
+			}
+			return nil
+		},
+	}
+}
+
 func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) error) error {
-	if err := os.MkdirAll(b.dir, 0o700); err != nil {
-		return fmt.Errorf("the budget of facts: %w; %s", err, archive.NextStep(b.dir, err))
-	}
-	lock, err := filelock.Open(ctx, filepath.Join(b.dir, budgetLock))
-	if err != nil {
-		return fmt.Errorf("the budget of facts: %w; %s", err, archive.NextStep(b.dir, err))
-	}
-	defer filelock.Release(lock)
-	s, err := b.read()
-	if err != nil {
+	err := b.file().Change(ctx, func(s *spent) error {
+		if s.Day != dayOf(now) {
+			*s = spent{Day: dayOf(now)}
+		}
+		return edit(s)
+	})
+	if errors.Is(err, ErrBudget) {
 		return err
 	}
-	if s.Day != dayOf(now) {
-		s = spent{Day: dayOf(now)}
-	}
-	if err := edit(&s); err != nil {
-		return err
-	}
-	body, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(filepath.Join(b.dir, budgetFile), append(body, '\n'), 0o600, atomicfile.Durable); err != nil {
-		return fmt.Errorf("the budget of facts: %w; %s", err, archive.NextStep(b.dir, err))
-	}
-	return nil
+	return b.fault(err)
 }
 
-// read returns the content of the budget file, zero if there is none. A damaged file is an error: as an empty one it would be a new budget.
-func (b *Budget) read() (spent, error) {
-	path := filepath.Join(b.dir, budgetFile)
-	body, err := statefile.Read(path, 4096)
-	if errors.Is(err, fs.ErrNotExist) {
-		return spent{}, nil
-	}
-	var s spent
+// fault says what to do about an error. A damaged file stays: as an empty one it would be a new budget.
+func (b *Budget) fault(err error) error {
 	if err == nil {
-		err = json.Unmarshal(body, &s)
+		return nil
 	}
-	if err != nil || s.Tokens < 0 {
-		return spent{}, fmt.Errorf("the budget of facts cannot be read, so nothing is spent: %w; remove %s to begin the day anew", errors.Join(err, errNegative(s)), path)
+	if damage, ok := errors.AsType[*store.Damage](err); ok {
+		return fmt.Errorf("the budget of facts cannot be read, so nothing is spent: %w; remove %s to begin the day anew", damage.Err, damage.Path)
 	}
-	return s, nil
-}
-
-func errNegative(s spent) error {
-	if s.Tokens < 0 {
-		return fmt.Errorf("tokens is %d", s.Tokens)
-	}
-	return nil
+	return fmt.Errorf("the budget of facts: %w; %s", err, archive.NextStep(b.dir, err))
 }

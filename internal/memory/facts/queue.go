@@ -1,29 +1,29 @@
 package facts
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
-	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/memory/archive"
-	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // MaxQueue is the largest number of waiting episodes; past it the one that has waited longest goes, and is counted.
 const MaxQueue = 1000
 
-// maxID bounds the id of a record, in bytes.
-const maxID = 256
+const (
+	// maxID bounds the id of a record, in bytes.
+	maxID = 256
+	// maxLine is more than a line of the file has, in bytes, with an id all of escapes.
+	maxLine = 6*maxID + 256
+)
 
 // Queue is the file of the episodes that wait to be read, shared by any number of processes. It holds only ids.
 //
@@ -40,10 +40,7 @@ type item struct {
 	After time.Time `json:"after,omitzero"` // not to be tried before
 }
 
-const (
-	queueFile = "queue.jsonl"
-	queueLock = "queue.lock"
-)
+const queueFile = "queue.jsonl"
 
 // NewQueue returns the queue in a directory, which is made with the first episode. It holds at most maxItems; 0 means [MaxQueue].
 func NewQueue(dir string, maxItems int) *Queue {
@@ -74,8 +71,11 @@ func (q *Queue) Push(ctx context.Context, ids ...string) (dropped int, err error
 
 // Len returns the number of waiting episodes.
 func (q *Queue) Len() (int, error) {
-	all, err := q.read()
-	return len(all), err
+	text, err := q.file().Read()
+	if err != nil {
+		return 0, fmt.Errorf("the queue of facts: %w", err)
+	}
+	return len(q.parse(text)), nil
 }
 
 // Forget removes episodes from the queue.
@@ -118,55 +118,35 @@ func (q *Queue) release(ctx context.Context, taken []item, at time.Time, tried b
 	})
 }
 
+func (q *Queue) file() store.File {
+	return store.File{Path: filepath.Join(q.dir, queueFile), Max: int64(q.maxItems) * maxLine, Kept: atomicfile.Durable}
+}
+
 func (q *Queue) change(ctx context.Context, edit func([]item) []item) error {
-	if err := os.MkdirAll(q.dir, 0o700); err != nil {
-		return fmt.Errorf("the queue of facts: %w; %s", err, archive.NextStep(q.dir, err))
-	}
-	lock, err := filelock.Open(ctx, filepath.Join(q.dir, queueLock))
-	if err != nil {
-		return fmt.Errorf("the queue of facts: %w; %s", err, archive.NextStep(q.dir, err))
-	}
-	defer filelock.Release(lock)
-	all, err := q.read()
-	if err != nil {
-		return err
-	}
-	before := slices.Clone(all)
-	if all = edit(all); slices.Equal(all, before) {
-		return nil
-	}
-	var b strings.Builder
-	for _, i := range all {
-		line, err := json.Marshal(i)
-		if err != nil {
-			return err
+	err := q.file().Change(ctx, func(old []byte) ([]byte, error) {
+		var fresh []byte
+		for _, i := range edit(q.parse(old)) {
+			line, err := json.Marshal(i)
+			if err != nil {
+				return nil, err
+			}
+			fresh = append(append(fresh, line...), '\n')
 		}
-		b.Write(line)
-		b.WriteByte('\n')
-	}
-	if err := atomicfile.Write(filepath.Join(q.dir, queueFile), []byte(b.String()), 0o600, atomicfile.Durable); err != nil {
+		return fresh, nil
+	})
+	if err != nil {
 		return fmt.Errorf("the queue of facts: %w; %s", err, archive.NextStep(q.dir, err))
 	}
 	return nil
 }
 
-// read returns the items. It ignores invalid lines: at worst an episode is not read.
-func (q *Queue) read() ([]item, error) {
-	f, err := statefile.Open(filepath.Join(q.dir, queueFile), os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the queue of facts: %w", err)
-	}
-	defer f.Close()
-	var all []item
-	lines := bufio.NewScanner(f)
-	for lines.Scan() && len(all) < q.maxItems {
+// parse returns the items. It ignores invalid lines: at worst an episode is not read.
+func (q *Queue) parse(text []byte) (all []item) {
+	for line := range bytes.Lines(text) {
 		var i item
-		if json.Unmarshal(lines.Bytes(), &i) == nil && i.ID != "" && len(i.ID) <= maxID {
+		if len(all) < q.maxItems && json.Unmarshal(line, &i) == nil && i.ID != "" && len(i.ID) <= maxID {
 			all = append(all, i)
 		}
 	}
-	return all, nil
+	return all
 }

@@ -52,15 +52,7 @@ func (s *Seen) Add(ctx context.Context, ids ...string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("the list of what was read for facts: %w; %s", err, archive.NextStep(s.dir, err))
-	}
-	lock, err := filelock.Open(ctx, filepath.Join(s.dir, seenLock))
-	if err != nil {
-		return fmt.Errorf("the list of what was read for facts: %w; %s", err, archive.NextStep(s.dir, err))
-	}
-	defer filelock.Release(lock)
-	if err := s.append(ids); err != nil {
+	if err := filelock.While(ctx, filepath.Join(s.dir, seenLock), func() error { return s.append(ids) }); err != nil {
 		return fmt.Errorf("the list of what was read for facts: %w; %s", err, archive.NextStep(s.dir, err))
 	}
 	return nil

@@ -2,11 +2,9 @@ package notes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/memory/archive"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -77,18 +76,26 @@ func (p *Profile) ConfirmedAt() (time.Time, error) {
 }
 
 func (p *Profile) confirmed() (confirmed, error) {
-	body, err := statefile.Read(filepath.Join(p.o.Dir, confirmedFile), 64<<10)
-	if errors.Is(err, fs.ErrNotExist) {
-		return confirmed{}, nil
+	c, err := p.inForce().Read()
+	if _, damaged := errors.AsType[*store.Damage](err); damaged {
+		return c, fmt.Errorf("the pinned profile: %s is damaged: nothing is pinned until you confirm %s again", confirmedFile, ProfileFile)
 	}
 	if err != nil {
-		return confirmed{}, fmt.Errorf("the pinned profile: %w", err)
-	}
-	var c confirmed
-	if err := json.Unmarshal(body, &c); err != nil || len(c.Text) > int(p.o.Max) || !utf8.ValidString(c.Text) {
-		return confirmed{}, fmt.Errorf("the pinned profile: %s is damaged: nothing is pinned until you confirm %s again", confirmedFile, ProfileFile)
+		return c, fmt.Errorf("the pinned profile: %w", err)
 	}
 	return c, nil
+}
+
+func (p *Profile) inForce() store.Document[confirmed] {
+	return store.Document[confirmed]{
+		File: store.File{Path: filepath.Join(p.o.Dir, confirmedFile), Max: 64 << 10, Kept: atomicfile.Durable},
+		Check: func(c *confirmed) error {
+			if len(c.Text) > int(p.o.Max) || !utf8.ValidString(c.Text) {
+				return errors.New("its text is none that was confirmed")
+			}
+			return nil
+		},
+	}
 }
 
 // Draft returns the trimmed text of the file, confirmed or not, "" when there is no file. It returns an error when the text is not UTF-8,
@@ -195,11 +202,7 @@ func (p *Profile) change(ctx context.Context, edit func(string) (string, error))
 }
 
 func (p *Profile) putInForce(text string) error {
-	body, err := json.Marshal(confirmed{At: time.Now().UTC(), Text: text})
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(filepath.Join(p.o.Dir, confirmedFile), append(body, '\n'), 0o600, atomicfile.Durable); err != nil {
+	if err := p.inForce().Write(confirmed{At: time.Now().UTC(), Text: text}); err != nil {
 		return p.unwritten(err)
 	}
 	return nil
@@ -211,15 +214,15 @@ func (p *Profile) unwritten(err error) error {
 }
 
 func (p *Profile) locked(ctx context.Context, change func() error) error {
-	if err := os.MkdirAll(p.o.Dir, 0o700); err != nil {
+	entered := false
+	err := filelock.While(ctx, filepath.Join(p.o.Dir, profileLock), func() error {
+		entered = true
+		return change()
+	})
+	if err != nil && !entered {
 		return p.unwritten(err)
 	}
-	lock, err := filelock.Open(ctx, filepath.Join(p.o.Dir, profileLock))
-	if err != nil {
-		return p.unwritten(err)
-	}
-	defer filelock.Release(lock)
-	return change()
+	return err
 }
 
 // Entry is one instruction of a profile: an item of a list, or a paragraph.

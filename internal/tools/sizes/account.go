@@ -16,21 +16,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
-	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/sorting"
-	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/store"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -251,49 +245,38 @@ const lockWait = 5 * time.Second
 
 var errLockWait = fmt.Errorf("another process did not release it within %v", lockWait)
 
-func add(dir, server string, tools map[string]*tally) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+func document(path string) store.Document[book] {
+	return store.Document[book]{
+		File:   store.File{Path: path, Lock: filepath.Join(filepath.Dir(path), ".lock"), Max: maxFile, Kept: atomicfile.Durable},
+		Schema: 1, Check: (*book).check, Aside: func(string, error) {},
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errLockWait)
-	defer cancel()
-	lock, err := filelock.Open(ctx, filepath.Join(dir, ".lock"))
-	if errors.Is(err, errLockWait) {
-		return fmt.Errorf("%s is locked: %w", filepath.Join(dir, ".lock"), err)
-	}
-	if err != nil {
-		return err
-	}
-	defer filelock.Release(lock)
-	file := filepath.Join(dir, fileOf(server))
-	b, err := load(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if server != others && isFull(dir) {
-			return addToOthers(dir, tools)
-		}
-		b = &book{Server: server, Tools: map[string]*tally{}}
-	case err != nil:
-		if _, err := store.SetAsidePath(file); err != nil {
-			return err
-		}
-		b = &book{Server: server, Tools: map[string]*tally{}}
-	}
-	return b.write(file, tools)
 }
 
-// addToOthers adds to the others, under the lock that is held.
-func addToOthers(dir string, tools map[string]*tally) error {
-	file := filepath.Join(dir, fileOf(others))
-	b, err := load(file)
-	if err != nil {
-		b = &book{Server: others, Tools: map[string]*tally{}}
+// errFull means that no server more has a file.
+var errFull = errors.New("there are too many servers")
+
+func add(dir, server string, tools map[string]*tally) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errLockWait)
+	defer cancel()
+	err := document(filepath.Join(dir, fileOf(server))).Change(ctx, func(b *book) error {
+		if b.Server == "" && server != others && isFull(dir) {
+			return errFull
+		}
+		b.Server = server
+		b.add(tools)
+		return nil
+	})
+	switch {
+	case errors.Is(err, errFull):
+		sum := &tally{}
+		for _, t := range tools {
+			sum.merge(t)
+		}
+		return add(dir, others, map[string]*tally{others: sum})
+	case errors.Is(err, errLockWait):
+		return fmt.Errorf("%s is locked: %w", filepath.Join(dir, ".lock"), err)
 	}
-	sum := &tally{}
-	for _, t := range tools {
-		sum.merge(t)
-	}
-	return b.write(file, map[string]*tally{others: sum})
+	return err
 }
 
 func isFull(dir string) bool {
@@ -301,51 +284,26 @@ func isFull(dir string) bool {
 	return err == nil && len(files) >= maxServers
 }
 
-func (b *book) write(file string, tools map[string]*tally) error {
-	for tool, t := range tools {
-		tallyOf(b.Tools, tool).merge(t)
-	}
+func (b *book) add(tools map[string]*tally) {
 	b.Schema = 1
-	data, err := json.Marshal(b)
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(file, append(data, '\n'), 0o600, atomicfile.Durable)
-}
-
-func load(file string) (*book, error) {
-	f, err := statefile.Open(file, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	return parse(data)
-}
-
-func parse(data []byte) (*book, error) {
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("larger than %d bytes", maxFile)
-	}
-	var b book
-	if err := json.Unmarshal(data, &b); err != nil {
-		return nil, err
-	}
-	if b.Schema != 1 || b.Server == "" || len(b.Tools) > maxTools+1 {
-		return nil, errors.New("not sizes of this version")
-	}
 	if b.Tools == nil {
 		b.Tools = map[string]*tally{}
 	}
+	for tool, t := range tools {
+		tallyOf(b.Tools, tool).merge(t)
+	}
+}
+
+func (b *book) check() error {
+	if b.Schema != 1 || b.Server == "" || len(b.Tools) > maxTools+1 {
+		return errors.New("not sizes of this version")
+	}
 	for tool, t := range b.Tools {
 		if t == nil || !t.isPlausible() {
-			return nil, fmt.Errorf("the numbers of %q are none", clip(tool))
+			return fmt.Errorf("the numbers of %q are none", clip(tool))
 		}
 	}
-	return &b, nil
+	return nil
 }
 
 // Row holds the counts of one tool. Sizes are bytes of whole messages.
@@ -378,7 +336,7 @@ func Read(dir string) ([]Row, error) {
 	rows := []Row{}
 	var failed []error
 	for _, file := range files {
-		b, err := load(file)
+		b, err := document(file).Read()
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w; remove it to begin anew", file, err))
 			continue

@@ -253,7 +253,7 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"server":"x","tools":{"a":{"calls":2,"upstream_bytes":9,"max_bytes":5,"steps":{"38":2}}}}`))
 	f.Add([]byte(`{"schema":1,"server":"x","tools":{"a":null}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := parse(data)
+		b, err := document("").Decode(data)
 		if err != nil {
 			return
 		}

@@ -118,7 +118,7 @@ func seriesOf(samples []runs.Sample, started, until, from time.Time) []int64 {
 	at := func(t time.Time) int { return int(t.Sub(from) / memoryStep) }
 	end := min(at(until), memoryParts-1)
 	for i, s := range samples {
-		value := cmp.Or(s.Working, s.Charged)
+		value := s.Memory()
 		begin, stop := started.Add(time.Duration(s.AtMS)*time.Millisecond), end
 		if i+1 < len(samples) {
 			stop = min(end, at(started.Add(time.Duration(samples[i+1].AtMS)*time.Millisecond)))

@@ -54,7 +54,7 @@ func TestTheStateOfARunInWords(t *testing.T) {
 	var state struct{ Now struct{ Rows []row } }
 	wait.Until(t, "it has been written and read", func() bool {
 		readJSON(t, c, base+"/api/state", &state)
-		return len(state.Now.Rows) == 1 && state.Now.Rows[0].State == runs.YourTurn && !state.Now.Rows[0].Since.IsZero()
+		return len(state.Now.Rows) == 1 && state.Now.Rows[0].State == runs.YourTurn && !state.Now.Rows[0].StateSince.IsZero()
 	})
 	p := read("talks")
 	if !strings.HasPrefix(p.Verdict, "It waits for you since ") || p.Records != nil || len(p.Events) != 3 || !strings.Contains(p.Events[0].Text, "ended the turn") || len(p.Events[0].Event) == 0 {

@@ -96,15 +96,9 @@ func usedOf(limits []journal.Limit) (list []used) {
 	return list
 }
 
-// fill adds the cost of a run, and with its limits what was used of them.
-func (s *spending) fill(r *row, e *runs.Entry, limits []journal.Limit) {
-	r.Spent = usedOf(limits)
-	if s.cost == nil {
-		return
-	}
-	if cost, ok := s.cost(e); ok {
-		r.Cost = &cost
-	}
+// row returns the row of a run, with what it cost.
+func (s *spending) row(e *runs.Entry) row {
+	return row{View: runs.ViewOf(e, s.cost), Requests: e.Requests(), KilledAt: e.KilledAt}
 }
 
 // spent adds the limit of what a run may spend that it stands at, with the command that raises it. Those of budgets are not the run's.

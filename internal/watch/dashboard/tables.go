@@ -57,7 +57,26 @@ func (t *Table) Add(cells ...any) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// TablesPage returns a page of tables, which needs no script. read returns them each time that somebody looks.
+// TablesPage returns a page of tables, which needs no script. read returns them when somebody opens it and every three seconds while it is
+// looked at. For things that a plane keeps, in internal/app/watch (page_mcp.go there is a whole one):
+//
+//	func init() { addPage(50, thingsPage) } // its place in the menu
+//
+//	func thingsPage(s source) (dashboard.Page, bool) { // false leaves it out
+//		return dashboard.TablesPage("things", "Things", func(ctx context.Context) ([]*dashboard.Table, error) {
+//			t := &dashboard.Table{Title: "Things", Empty: "Nothing is kept yet: plimsoll things add", Columns: []dashboard.Column{
+//				{Name: "Recorded", Kind: dashboard.Time}, {Name: "Text", Kind: dashboard.Wide}, {Name: "Run", Kind: dashboard.RunID},
+//			}}
+//			list, err := things.List(s.core.Dirs) // reads, and waits for nobody
+//			for _, one := range list {
+//				t.Add(one.Recorded, one.Text, one.Run)
+//			}
+//			return []*dashboard.Table{t}, err
+//		}), true
+//	}
+//
+// The content of a cell is only ever text, whoever wrote it; a [Kind] selects its form, and [Cell] puts a line of words below it. A table has
+// [MaxTableRows] rows, and counts the others. What tables cannot show takes a [Page] with a script of its own (page_ledger.go there).
 func TablesPage(name, title string, read func(context.Context) ([]*Table, error)) Page {
 	return Page{Name: name, Title: title, Data: func(ctx context.Context) (any, error) {
 		list, err := read(ctx)

@@ -19,7 +19,11 @@ import (
 )
 
 const (
-	// Dir is the store's folder in the state directory.
+	// Dir is the store's folder in the state directory:
+	//
+	//	runs/2026-11-24/ID.jsonl   one run, by the day (UTC) on which it began: a header, records of the journal, samples, the end
+	//	runs/index.jsonl           a line for each run that ended, was refused, or was lost
+	//	runs/index.lock            is held while the index is changed
 	Dir       = "runs"
 	indexName = "index.jsonl"
 	indexLock = "index.lock"

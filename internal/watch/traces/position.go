@@ -2,10 +2,6 @@ package traces
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"sync"
@@ -13,7 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/sorting"
-	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 const (
@@ -33,7 +29,7 @@ type position struct {
 
 // positions are the positions of all runs of the last hours, stored in a file.
 type positions struct {
-	path string
+	file store.Document[positionFile]
 	to   string // the collector that they are about
 
 	mu    sync.Mutex
@@ -50,22 +46,15 @@ type positionFile struct {
 
 // loadPositions reads the positions for a collector. They are empty with an error, and for another collector; sending then begins anew.
 func loadPositions(dir, to string) (*positions, error) {
-	p := &positions{path: filepath.Join(dir, positionName), to: to, runs: map[string]position{}}
-	text, err := statefile.Read(p.path, maxPositionFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err != nil {
-		return p, err
-	}
-	var file positionFile
-	if err := json.Unmarshal(text, &file); err != nil {
-		return p, fmt.Errorf("%s cannot be read: %w", p.path, err)
-	}
+	p := &positions{to: to, runs: map[string]position{}, file: store.Document[positionFile]{
+		// After a power cut spans may be sent twice, under the same ids.
+		File: store.File{Path: filepath.Join(dir, positionName), Max: maxPositionFile, Kept: atomicfile.Volatile},
+	}}
+	file, err := p.file.Read()
 	if file.Schema == 1 && file.To == to && file.Runs != nil {
 		p.runs = file.Runs
 	}
-	return p, nil
+	return p, err
 }
 
 // sent reports whether a span was sent already, or need not be.
@@ -107,13 +96,10 @@ func (p *positions) save(oldest time.Time) error {
 			delete(p.runs, id)
 		}
 	}
-	body, err := json.Marshal(positionFile{Schema: 1, To: p.to, Runs: p.runs})
+	file := positionFile{Schema: 1, To: p.to, Runs: maps.Clone(p.runs)}
 	p.dirty = false
 	p.mu.Unlock()
-	if err == nil {
-		// After a power cut spans may be sent twice, under the same ids.
-		err = atomicfile.Write(p.path, append(body, '\n'), 0o600, atomicfile.Volatile)
-	}
+	err := p.file.Write(file)
 	if err != nil {
 		p.mu.Lock()
 		p.dirty = true

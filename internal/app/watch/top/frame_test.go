@@ -29,37 +29,16 @@ func busy() Snapshot {
 			Waiting: []Waiter{{ID: "wwww0001", Tool: "codex", Project: "web", Position: 1, AsksBytes: 4 * gib, Since: noon.Add(-40 * time.Second)}},
 		},
 		Runs: []Row{
-			{
-				ID: "oooo0001", Kind: runs.KindRun, Tool: "claude", Project: "docs", PID: 11, State: "oom", Reason: "killed at its memory limit of 4 GiB",
-				Started: noon.Add(-10 * time.Minute), Ended: &ended, AgeMS: 540_000, PeakBytes: 4 * gib, LimitBytes: 4 * gib,
-				ReservationBytes: 4 * gib, CPUPercent: -1, WindowTokens: 90_000, WindowLimit: 200_000, Compactions: 1, Kills: 1,
-			},
-			{
-				ID: "aaaa0001", Kind: runs.KindRun, Tool: "claude", Project: "shop", PID: 12, State: runs.Running, Started: noon.Add(-41 * time.Minute),
-				AgeMS: 41 * 60_000, MemoryBytes: 3700 * mib, PeakBytes: 3800 * mib, LimitBytes: 4 * gib, ReservationBytes: 4 * gib, CPUPercent: 64.4,
-				Processes: 9, WindowTokens: 158_000, WindowLimit: 200_000, Compactions: 2, LargestBytes: 884 << 10, LargestTool: "argocd/list", Kills: 1,
-				DefinitionTokens: 23_400, Loops: 2,
-				Spent: []journal.Limit{{Name: "cost_max", Unit: runs.UnitMoney, Hard: 5e6, Used: 5_020_000, Reached: journal.LineHard}},
-			},
-			{
-				ID: "bbbb0001", Kind: runs.KindRun, Parent: "aaaa0001", Tool: "npm", Variant: "test", Project: "shop", PID: 13, State: runs.Running,
-				Started: noon.Add(-95 * time.Second), AgeMS: 95_000, Forced: true, Orphans: 1, MemoryBytes: 610 * mib, PeakBytes: 1200 * mib, LimitBytes: 2 * gib,
-				ReservationBytes: 2 * gib, CPUPercent: 183,
-				Tree: []Process{
-					{PID: 100, Name: "npm test", State: "S", Bytes: 60 * mib, CPUMS: 900},
-					{PID: 101, Parent: 100, Depth: 1, Name: "node\x1b[31m", State: "R", Bytes: 550 * mib, CPUMS: 90_000},
-					{PID: 102, Parent: 1, Name: "watchman", State: "S", Bytes: mib, CPUMS: -1, Orphan: true},
-				},
-			},
-			{
-				ID: "wwww0001", Kind: runs.KindRun, Tool: "codex", Project: "web", State: runs.Waiting, Position: 1, Reason: "waits for memory, 1 in the queue",
-				Started: noon.Add(-40 * time.Second), AgeMS: 40_000, LimitBytes: 4 * gib, ReservationBytes: 4 * gib, CPUPercent: -1,
-			},
-			{
-				ID: "pppp0001", Kind: runs.KindRun, Tool: "日本語の長い名前", Project: "p\x1b]0;x\x07\u202eq\nr", State: Paused, Started: noon.Add(-50 * time.Hour),
-				AgeMS: 50 * 3600_000, MemoryBytes: 1300 * mib, PeakBytes: 2 * gib, LimitBytes: 0, ReservationBytes: 0, CPUPercent: 0,
-			},
-			{ID: "uuuu0001", Kind: runs.KindRun, Tool: "gemini", User: "eve", State: runs.Running, Started: noon.Add(-time.Hour), AgeMS: 3600_000, MemoryBytes: 2 * gib, ReservationBytes: 3 * gib, CPUPercent: -1},
+			{View: runs.View{ID: "oooo0001", Kind: runs.KindRun, Tool: "claude", Project: "docs", State: "oom", Reason: "killed at its memory limit of 4 GiB", Started: noon.Add(-10 * time.Minute), Ended: &ended, PeakBytes: 4 * gib, LimitBytes: 4 * gib, ReservationBytes: 4 * gib, CPUPercent: -1, WindowTokens: 90_000, WindowLimit: 200_000, Compactions: 1, Kills: 1}, PID: 11, AgeMS: 540_000},
+			{View: runs.View{ID: "aaaa0001", Kind: runs.KindRun, Tool: "claude", Project: "shop", State: runs.Running, Started: noon.Add(-41 * time.Minute), MemoryBytes: 3700 * mib, PeakBytes: 3800 * mib, LimitBytes: 4 * gib, ReservationBytes: 4 * gib, CPUPercent: 64.4, Processes: 9, WindowTokens: 158_000, WindowLimit: 200_000, Compactions: 2, LargestBytes: 884 << 10, LargestTool: "argocd/list", Kills: 1, Spent: []journal.Limit{{Name: "cost_max", Unit: runs.UnitMoney, Hard: 5e6, Used: 5_020_000, Reached: journal.LineHard}}}, PID: 12, AgeMS: 41 * 60_000, DefinitionTokens: 23_400, Loops: 2},
+			{View: runs.View{ID: "bbbb0001", Kind: runs.KindRun, Parent: "aaaa0001", Tool: "npm", Variant: "test", Project: "shop", State: runs.Running, Started: noon.Add(-95 * time.Second), MemoryBytes: 610 * mib, PeakBytes: 1200 * mib, LimitBytes: 2 * gib, ReservationBytes: 2 * gib, CPUPercent: 183}, PID: 13, AgeMS: 95_000, Forced: true, Orphans: 1, Tree: []Process{
+				{PID: 100, Name: "npm test", State: "S", Bytes: 60 * mib, CPUMS: 900},
+				{PID: 101, Parent: 100, Depth: 1, Name: "node\x1b[31m", State: "R", Bytes: 550 * mib, CPUMS: 90_000},
+				{PID: 102, Parent: 1, Name: "watchman", State: "S", Bytes: mib, CPUMS: -1, Orphan: true},
+			}},
+			{View: runs.View{ID: "wwww0001", Kind: runs.KindRun, Tool: "codex", Project: "web", State: runs.Waiting, Reason: "waits for memory, 1 in the queue", Started: noon.Add(-40 * time.Second), LimitBytes: 4 * gib, ReservationBytes: 4 * gib, CPUPercent: -1}, Position: 1, AgeMS: 40_000},
+			{View: runs.View{ID: "pppp0001", Kind: runs.KindRun, Tool: "日本語の長い名前", Project: "p\x1b]0;x\x07\u202eq\nr", State: Paused, Started: noon.Add(-50 * time.Hour), MemoryBytes: 1300 * mib, PeakBytes: 2 * gib, LimitBytes: 0, ReservationBytes: 0, CPUPercent: 0}, AgeMS: 50 * 3600_000},
+			{View: runs.View{ID: "uuuu0001", Kind: runs.KindRun, Tool: "gemini", State: runs.Running, Started: noon.Add(-time.Hour), MemoryBytes: 2 * gib, ReservationBytes: 3 * gib, CPUPercent: -1}, User: "eve", AgeMS: 3600_000},
 		},
 	}
 }
@@ -69,11 +48,8 @@ func forgotten() Snapshot {
 	s := busy()
 	s.Host.IdleBytes = 5 * gib
 	s.Runs = append(s.Runs,
-		Row{
-			ID: "iiii0001", Kind: runs.KindRun, Tool: "claude", Project: "old", PID: 14, State: runs.Idle, StateSince: noon.Add(-5 * time.Hour), Started: noon.Add(-6 * time.Hour),
-			AgeMS: 6 * 3600_000, MemoryBytes: 5 * gib, PeakBytes: 5 * gib, LimitBytes: 8 * gib, ReservationBytes: 5 * gib,
-		},
-		Row{ID: "yyyy0001", Kind: runs.KindRun, Tool: "codex", Project: "web", PID: 15, State: runs.YourTurn, StateSince: noon, Started: noon.Add(-time.Minute), AgeMS: 60_000, MemoryBytes: gib},
+		Row{View: runs.View{ID: "iiii0001", Kind: runs.KindRun, Tool: "claude", Project: "old", State: runs.Idle, StateSince: noon.Add(-5 * time.Hour), Started: noon.Add(-6 * time.Hour), MemoryBytes: 5 * gib, PeakBytes: 5 * gib, LimitBytes: 8 * gib, ReservationBytes: 5 * gib}, PID: 14, AgeMS: 6 * 3600_000},
+		Row{View: runs.View{ID: "yyyy0001", Kind: runs.KindRun, Tool: "codex", Project: "web", State: runs.YourTurn, StateSince: noon, Started: noon.Add(-time.Minute), MemoryBytes: gib}, PID: 15, AgeMS: 60_000},
 	)
 	return s
 }
@@ -132,7 +108,7 @@ func TestColoursSayNothingThatWordsDoNot(t *testing.T) {
 func TestTheSelectedRowShows(t *testing.T) {
 	snap := Snapshot{Host: Host{Time: noon}}
 	for i := range 60 {
-		snap.Runs = append(snap.Runs, Row{ID: "run" + string(rune('A'+i)), Tool: "t", State: runs.Running, Started: noon.Add(time.Duration(i) * time.Second)})
+		snap.Runs = append(snap.Runs, Row{View: runs.View{ID: "run" + string(rune('A'+i)), Tool: "t", State: runs.Running, Started: noon.Add(time.Duration(i) * time.Second)}})
 	}
 	s := Screen{Width: 80, Height: 12, Sort: ByAge, Bottom: []string{"", ""}}
 	order := make([]int, 0, 240)

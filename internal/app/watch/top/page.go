@@ -230,7 +230,7 @@ func series(r *runs.Run, at time.Time) (memory, processor []float64) {
 		if s.AtMS > at.Sub(r.Started).Milliseconds() {
 			break
 		}
-		memory = append(memory, float64(cmp.Or(s.Working, s.Charged)))
+		memory = append(memory, float64(s.Memory()))
 		used := 0.0
 		if took := s.AtMS - before.AtMS; took > 0 {
 			used = 100 * float64(s.CPUMS-before.CPUMS) / float64(took)

@@ -29,7 +29,7 @@ func newRowSet(live []*runs.Run, now time.Time, price price) *rowSet {
 	s := &rowSet{byID: map[string]*Row{}}
 	for _, r := range live {
 		row := rowOf(&r.Entry, now, price)
-		current(&row, r, now)
+		row.SetNow(r, now)
 		row.Spent = runs.SpendLimits(r.Report.Limits)
 		s.add(&row)
 	}
@@ -64,9 +64,10 @@ func (s *rowSet) row(h admission.Holder, now time.Time) *Row {
 	r := s.byID[h.ID]
 	if r == nil {
 		r = &Row{
-			ID: h.ID, Kind: runs.KindRun, Parent: h.Parent, Tool: h.Tool, Variant: h.Variant, Project: h.Project, User: h.User,
-			PID: h.Owner.PID, State: runs.Running, Started: h.Since, CPUPercent: -1,
-			AgeMS: max(0, now.Sub(h.Since).Milliseconds()),
+			View: runs.View{
+				ID: h.ID, Kind: runs.KindRun, Parent: h.Parent, Tool: h.Tool, Variant: h.Variant, Project: h.Project, State: runs.Running, Started: h.Since, CPUPercent: -1,
+			},
+			User: h.User, PID: h.Owner.PID, AgeMS: max(0, now.Sub(h.Since).Milliseconds()),
 		}
 		s.add(r)
 	}
@@ -91,38 +92,6 @@ func (s *rowSet) list() []Row {
 		list[i] = *r
 	}
 	return list
-}
-
-// samplesRest is the time without a sample after which a run counts as idle: a sample is written only when something has changed.
-const samplesRest = 3 * time.Second
-
-// current fills in the memory, processor use and window of a run at a time, by its samples and requests up to then.
-func current(row *Row, r *runs.Run, at time.Time) {
-	i, _ := slices.BinarySearchFunc(r.Samples, at.Sub(r.Started).Milliseconds()+1, func(s runs.Sample, ms int64) int {
-		return cmp.Compare(s.AtMS, ms)
-	})
-	seen := r.Samples[:i]
-	if len(seen) > 0 {
-		last := seen[len(seen)-1]
-		row.MemoryBytes, row.Processes = cmp.Or(last.Working, last.Charged), last.Processes // the first is what reservations go by
-		row.CPUPercent = cpuOf(seen, at.Sub(r.Started))
-	}
-	if c := r.Fullest(at); c.Tokens > 0 {
-		row.WindowTokens, row.WindowLimit = c.Tokens, c.Limit
-	}
-}
-
-// cpuOf returns the processor use in percent between the last two samples; 0 when they are long ago. since is the time since the run began.
-func cpuOf(seen []runs.Sample, since time.Duration) float64 {
-	last, before := seen[len(seen)-1], runs.Sample{}
-	if len(seen) > 1 {
-		before = seen[len(seen)-2]
-	}
-	took := last.AtMS - before.AtMS
-	if quiet := since.Milliseconds() - last.AtMS; quiet > samplesRest.Milliseconds()+2*took || took <= 0 {
-		return 0
-	}
-	return 100 * float64(last.CPUMS-before.CPUMS) / float64(took)
 }
 
 // readProcesses counts the processes and orphans of a run in its row, and with tree lists them. A run whose claim does not say where they

@@ -68,7 +68,7 @@ func TestRowsSayWhatWasSpent(t *testing.T) {
 		t.Error(got)
 	}
 	dear := 9.0
-	list := Arrange([]Row{{ID: "free"}, row, {ID: "dear", Cost: &dear}}, ByCost, false, "")
+	list := Arrange([]Row{{View: runs.View{ID: "free"}}, row, {View: runs.View{ID: "dear", Cost: &dear}}}, ByCost, false, "")
 	if list[0].ID != "dear" || list[1].ID != row.ID {
 		t.Errorf("%+v", list)
 	}

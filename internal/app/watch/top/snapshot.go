@@ -69,14 +69,9 @@ const (
 	Stale = "stale"
 )
 
-// Row is one run. Sizes are in bytes.
+// Row is one run.
 type Row struct {
-	ID      string `json:"id"`
-	Kind    string `json:"kind"`
-	Parent  string `json:"parent,omitempty"`
-	Tool    string `json:"tool"`
-	Variant string `json:"variant,omitempty"`
-	Project string `json:"project"`
+	runs.View
 	// Host is the name of another host on which it runs, whose name is in the ID too; "" is this one.
 	Host string `json:"host,omitempty"`
 	// User is the owner of a run that is seen through the shared directory, "" for one in this ledger.
@@ -86,52 +81,22 @@ type Row struct {
 	// Engine names who placed it and Node the machine, "" for a run that nobody submitted.
 	Engine string `json:"engine,omitempty"`
 	Node   string `json:"node,omitempty"`
-	// State is "running", "waits_for_you", "idle", "waiting", "paused", "stale", or the outcome: that of the report, or "died".
-	State string `json:"state"`
-	// StateSince has the time at which it began to wait for its user, or to be idle.
-	StateSince time.Time `json:"state_since,omitzero"`
-	Reason     string    `json:"reason"`
-	Started    time.Time `json:"started"`
 	// Since is the time of its admission, or at which it began to wait; Started for a run that has no claim.
-	Since time.Time  `json:"since"`
-	Ended *time.Time `json:"ended"`
-	// AgeMS is the time since it started, DurationMS the time for which a run that has ended lasted.
-	AgeMS      int64 `json:"age_ms"`
-	DurationMS int64 `json:"duration_ms,omitempty"`
+	Since time.Time `json:"since"`
+	// AgeMS is the time since it started.
+	AgeMS int64 `json:"age_ms"`
 	// Position is its place in the queue, from 1, while it waits.
 	Position int `json:"position,omitempty"`
 	// Forced is true for a run that --force has started against the sum or the slots.
 	Forced bool `json:"forced,omitempty"`
-
-	MemoryBytes      int64 `json:"current_bytes"`
-	PeakBytes        int64 `json:"peak_bytes"`
-	LimitBytes       int64 `json:"limit_bytes"`
-	ReservationBytes int64 `json:"reservation_bytes"`
-	// CPUPercent is the use in percent of one processor; -1 where it is not known.
-	CPUPercent float64 `json:"cpu_percent"`
-	Processes  int     `json:"processes"`
 	// Orphans counts its processes that have lost their parent, where processes were read.
-	Orphans int `json:"orphans"`
-
-	WindowTokens int64  `json:"window_tokens"`
-	WindowLimit  int64  `json:"window_limit"`
-	Compactions  int64  `json:"compactions"`
-	Loops        int64  `json:"loops,omitempty"` // times that the agent repeated itself
-	LargestBytes int64  `json:"largest_result_bytes"`
-	LargestTool  string `json:"largest_result_tool,omitempty"`
+	Orphans int   `json:"orphans"`
+	Loops   int64 `json:"loops,omitempty"` // times that the agent repeated itself
 	// DefinitionTokens are the tokens of MCP tools' definitions in each request, DeferredTools the tools that are found by search instead.
 	DefinitionTokens int `json:"definition_tokens"`
 	DeferredTools    int `json:"deferred_tools,omitempty"`
-	// Cost is the cost in US dollars; nil where no price is known.
-	Cost *float64 `json:"cost,omitempty"`
-	// Spent are the limits of what a run that lives may spend, and the budgets that it has come near, each with what was used of it.
-	Spent []journal.Limit `json:"spent,omitempty"`
-	// Kills counts processes that were ended for memory, by the kernel, systemd-oomd or plimsoll.
-	Kills int `json:"kills"`
-
 	// Editor describes the traffic between an editor and the agent of the run.
 	Editor journal.Editor `json:"editor,omitzero"`
-
 	// Tree are its processes, if they were asked for.
 	Tree []Process `json:"tree,omitempty"`
 }
@@ -190,22 +155,8 @@ func priceOf(c *core.Core) price { return watch.Cost(c.Config) }
 
 // rowOf returns the row of a run in the store, by its entry.
 func rowOf(e *runs.Entry, now time.Time, price price) Row {
-	r := Row{
-		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID, Engine: e.Engine, Node: e.Node,
-		State: e.Condition(), StateSince: e.StateSince, Reason: e.Reason, Started: e.Started, Since: e.Started, Ended: e.Ended,
-		AgeMS:     max(0, now.Sub(e.Started).Milliseconds()),
-		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,
-		Compactions: e.Rooms(), Loops: e.Window.Loops, LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(), Editor: e.Editor,
-		DefinitionTokens: e.MCP.DefinitionTokens, DeferredTools: e.MCP.Deferred,
+	return Row{
+		View: runs.ViewOf(e, price), PID: e.PID, Engine: e.Engine, Node: e.Node, Since: e.Started, AgeMS: max(0, now.Sub(e.Started).Milliseconds()),
+		Loops: e.Window.Loops, Editor: e.Editor, DefinitionTokens: e.MCP.DefinitionTokens, DeferredTools: e.MCP.Deferred,
 	}
-	r.WindowTokens, r.WindowLimit = e.PeakWindow()
-	if price != nil {
-		if cost, ok := price(e); ok {
-			r.Cost = &cost
-		}
-	}
-	if !e.Live() {
-		r.DurationMS = e.DurationMS
-	}
-	return r
 }

@@ -21,26 +21,26 @@ export default function overviewPage(main, state, tools) {
   const known = new Set(state.order), rows = new Map(), drawing = charts(memory, 220); // rows: id -> { text, tr }
 
   function card(r) {
-    const you = r.state === "waits_for_you", idle = r.state === "idle", window = r.window_tokens || r.window_peak_tokens;
+    const you = r.state === "waits_for_you", idle = r.state === "idle", window = r.window_tokens;
     return el("article", { class: "card alive" + (you ? " you" : ""), "data-key": r.id },
       el("p", { class: "head" }, pill(r.state), " ", el("a", { class: "name", href: "#/run/" + r.id }, name(r)), " ", el("span", { class: "soft" }, r.project)),
       r.state === "waiting" ? el("p", { class: "sub" }, r.reason, el("br"), "Who holds it: ", command("plimsoll top")) : el("div", { class: "meters" },
-        gauge(r.now_bytes, r.limit_bytes, bytes(r.now_bytes) + (r.limit_bytes ? " of " + bytes(r.limit_bytes) : ""), "memory of " + name(r) + ", of its limit"),
-        r.requests > 0 && gauge(window, r.window_limit_tokens, tokens(window) + (r.window_limit_tokens ? " of " + tokens(r.window_limit_tokens) : "") + " tokens", "window of " + name(r) + ", of its limit"),
+        gauge(r.current_bytes, r.limit_bytes, bytes(r.current_bytes) + (r.limit_bytes ? " of " + bytes(r.limit_bytes) : ""), "memory of " + name(r) + ", of its limit"),
+        r.requests > 0 && gauge(window, r.window_limit, tokens(window) + (r.window_limit ? " of " + tokens(r.window_limit) : "") + " tokens", "window of " + name(r) + ", of its limit"),
         spentGauges(r, " of " + name(r))),
       el("p", { class: "sub" }, you ? ["The answer ended the turn at ", clock(r.state_since), ", and nothing was asked since; it runs for "] : idle ? ["Nobody uses it since ", clock(r.state_since), "; it runs for "] : r.state === "running" ? "CPU " + Math.max(0, r.cpu_percent).toFixed(0) + " %, for " : "for ",
         el("span", { class: "took", "data-of": r.id }, took(r)), r.kills > 0 && ", " + r.kills + " killed"));
   }
 
   function row(r) {
-    const live = lives(r), used = live ? r.now_bytes : r.peak_bytes, window = live && r.window_tokens ? r.window_tokens : r.window_peak_tokens;
+    const live = lives(r), used = live ? r.current_bytes : r.peak_bytes, window = r.window_tokens;
     const cell = (label, kind, ...inner) => el("td", { role: "cell", class: kind + (inner[0] === "–" ? " none" : ""), "data-label": label }, inner);
     const cut = (text, kind) => el("span", { class: "cut " + (kind ?? ""), title: text }, text);
     return el("tr", { role: "row", class: (live ? "" : "ended") + (known.has(r.id) ? "" : " fresh"), "data-run": r.id, "data-key": r.id },
       cell("State", "", pill(r.state), r.reason && cut(r.reason, "sub")),
       cell("Run", "", el("a", { class: "name cut", href: "#/run/" + r.id, title: name(r) }, name(r)), cut(r.project, "sub")),
       cell("Memory", "", r.limit_bytes ? gauge(used, r.limit_bytes, bytes(used) + " of " + bytes(r.limit_bytes), "memory of its limit") : used ? bytes(used) : "–"),
-      cell("Window", "", r.requests ? gauge(window, r.window_limit_tokens, tokens(window) + (r.window_limit_tokens ? " of " + tokens(r.window_limit_tokens) : ""), "window of its limit") : "–"),
+      cell("Window", "", r.requests ? gauge(window, r.window_limit, tokens(window) + (r.window_limit ? " of " + tokens(r.window_limit) : ""), "window of its limit") : "–"),
       cell("Spent", "", spentGauges(r, ", of its limit") ?? "–"),
       cell("Killed", "num", r.kills || "–"), cell("Started", "", clock(r.started)), cell("Took", "num", el("span", { class: "took", "data-of": r.id }, took(r))));
   }

@@ -1,0 +1,45 @@
+//go:build unix
+
+package store_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+// A pipe, a link or a directory in the place of a document or of its lock is an error at once, and nothing behind it is touched.
+func TestADocumentIsARegularFile(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere := filepath.Join(dir, "elsewhere")
+	if err := os.WriteFile(elsewhere, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, put := range map[string]func(path string) error{
+		"pipe":      func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"link":      func(path string) error { return os.Symlink(elsewhere, path) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+	} {
+		for _, end := range []string{"", ".lock"} {
+			d := documentIn(filepath.Join(dir, what+end))
+			d.Aside = func(path string, why error) { t.Errorf("%s%s: set aside: %v", what, end, why) }
+			if err := errors.Join(os.MkdirAll(filepath.Dir(d.Path), 0o700), put(d.Path+end)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.Read(); end == "" && !errors.Is(err, statefile.ErrNotRegular) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if err := d.Change(t.Context(), count("grep")); !errors.Is(err, statefile.ErrNotRegular) {
+				t.Errorf("%s%s: %v", what, end, err)
+			}
+		}
+	}
+	if text, err := os.ReadFile(elsewhere); err != nil || string(text) != "theirs" {
+		t.Errorf("%s, %v", text, err)
+	}
+}
