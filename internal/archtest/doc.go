@@ -7,7 +7,7 @@
 //
 //   - a package imports one it must not know (rules and reasons: imports_test.go);
 //   - two packages share a name, or one has a name that says nothing;
-//   - a package has no comment in doc.go, or a file has grown past 450 lines;
+//   - a package has no comment (in doc.go, if it may be imported), or a file has grown past 450 lines;
 //   - the binary weighs more than its budget, or has a package in it that keeps the linker from removing what is not used
 //     (weight_test.go);
 //   - a fuzz target or a command of the README is not run by the gate, or the README is longer than a screen;

@@ -51,9 +51,9 @@ func TestEveryPackageHasAComment(t *testing.T) {
 		}
 		switch text, inDoc := comments["doc.go"]; {
 		case len(comments) == 0:
-			t.Errorf("%s has no package comment: write a page in doc.go (what, use, concurrency, what to expect, how tested)", folder)
+			t.Errorf("%s has no package comment: say what it is for, how it is used and what to expect", folder)
 		case len(comments) > 1:
-			t.Errorf("%s has package comments in %v: go doc would string them together; keep one, in doc.go", folder, slices.Sorted(maps.Keys(comments)))
+			t.Errorf("%s has package comments in %v: go doc would string them together; keep one", folder, slices.Sorted(maps.Keys(comments)))
 		case !inDoc && name != "main" && len(folders[folder]) > 1 && !strings.HasPrefix(folder, "internal/"):
 			t.Errorf("%s has its package comment in %v: readers look for it in doc.go", folder, slices.Sorted(maps.Keys(comments)))
 		default:

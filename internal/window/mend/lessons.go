@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -126,7 +127,7 @@ func documents(o *Options, refusal string) bool {
 	if set(&o.NoDocuments) {
 		return false
 	}
-	if at := contentPath.FindStringSubmatch(refusal); at != nil {
+	if at := contentPath().FindStringSubmatch(refusal); at != nil {
 		message, err := strconv.Atoi(at[1])
 		part, err2 := strconv.Atoi(at[2])
 		if err == nil && err2 == nil {
@@ -137,7 +138,7 @@ func documents(o *Options, refusal string) bool {
 }
 
 // contentPath finds the place of a block, as Anthropic and Bedrock name it.
-var contentPath = regexp.MustCompile(`messages\.([0-9]{1,6})\.content\.([0-9]{1,6})\.`)
+var contentPath = lazy.Regexp(`messages\.([0-9]{1,6})\.content\.([0-9]{1,6})\.`)
 
 // documentPages learns from a count of pages and images which of the two has to go.
 func documentPages(o *Options, refusal string) bool {
@@ -149,7 +150,7 @@ func documentPages(o *Options, refusal string) bool {
 
 // mediaType learns the media type that a refusal names.
 func mediaType(o *Options, refusal string) bool {
-	at := mediaTypePath.FindStringSubmatch(refusal)
+	at := mediaTypePath().FindStringSubmatch(refusal)
 	if at == nil || slices.Contains(o.NoTypes, at[1]) || len(o.NoTypes) >= maxLessons {
 		return false
 	}
@@ -157,7 +158,7 @@ func mediaType(o *Options, refusal string) bool {
 	return true
 }
 
-var mediaTypePath = regexp.MustCompile(`unsupported mime type:? ['"]?([a-z0-9.+-]{1,64}/[a-z0-9.+-]{1,64})`)
+var mediaTypePath = lazy.Regexp(`unsupported mime type:? ['"]?([a-z0-9.+-]{1,64}/[a-z0-9.+-]{1,64})`)
 
 // maxLessons bounds the members and media types that are learned of one conversation.
 const maxLessons = 16
@@ -189,7 +190,7 @@ func foreignID(o *Options, refusal string) bool {
 // field learns a member that the provider does not know, from the path that its refusal names.
 func field(o *Options, refusal string) bool {
 	for _, form := range fieldPaths {
-		if at := form.FindStringSubmatch(refusal); at != nil {
+		if at := form().FindStringSubmatch(refusal); at != nil {
 			path := at[1]
 			if len(at) > 2 {
 				path = at[2] + "." + at[1]
@@ -201,11 +202,11 @@ func field(o *Options, refusal string) bool {
 }
 
 // fieldPaths find the path of a member in a list of messages; that of Gemini has the member before the path.
-var fieldPaths = []*regexp.Regexp{
-	regexp.MustCompile(`((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200}): extra inputs are not permitted`),
-	regexp.MustCompile(`property '((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200})' is unsupported`),
-	regexp.MustCompile(`unknown parameter: '((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200})'`),
-	regexp.MustCompile(`unknown name \\?"([a-z0-9_]{1,64})\\?" at '(contents\[[a-z0-9_.\[\]-]{1,200})': cannot find field`),
+var fieldPaths = []func() *regexp.Regexp{
+	lazy.Regexp(`((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200}): extra inputs are not permitted`),
+	lazy.Regexp(`property '((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200})' is unsupported`),
+	lazy.Regexp(`unknown parameter: '((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200})'`),
+	lazy.Regexp(`unknown name \\?"([a-z0-9_]{1,64})\\?" at '(contents\[[a-z0-9_.\[\]-]{1,200})': cannot find field`),
 }
 
 // needed are members without which a message means something else: they stay, whatever a refusal says.
@@ -366,86 +367,4 @@ func (m *mending) unknownIn(object []byte, kinds ...string) (keys []string) {
 		}
 	}
 	return keys
-}
-
-// unwanted returns the line that takes the place of a block with an image or a document in part j of message i, "" if it may stay. The
-// caller has looked whether the block has media.
-func (m *mending) unwanted(i, j int, block wire.Span) string {
-	o := &m.o
-	if !o.NoImages && !o.NoFetched && !o.NoDocuments && len(o.NoTypes) == 0 || m.r.Body[block.Start] != '{' {
-		return ""
-	}
-	kind, mime, fetched := m.mediaOf(m.r.Raw(block))
-	switch {
-	case kind == "image" && o.NoImages:
-		return "[An image stood here, which the model cannot see.]"
-	case kind == "document" && o.NoDocuments && (o.Place == nil || *o.Place == Place{Message: i, Part: j}):
-		return "[A document stood here, which the provider could not read.]"
-	case slices.Contains(o.NoTypes, mime):
-		return "[A file of the type " + cleanType(mime) + " stood here, which the provider does not take.]"
-	case kind == "image" && fetched && o.NoFetched:
-		return "[An image stood here, which the provider could not fetch.]"
-	}
-	return ""
-}
-
-// mediaOf returns what a block holds, "image", "document" or "" for neither, its media type in lower case, "" if it says none, and whether
-// the provider fetches it by its address.
-func (m *mending) mediaOf(raw []byte) (kind, mime string, fetched bool) {
-	says, _ := rawjson.Text(raw, "type")
-	switch says {
-	case "image", "image_url", "input_image":
-		kind = "image"
-	case "document", "file", "input_file":
-		kind = "document"
-	}
-	for member, err := range rawjson.Members(raw, 0) {
-		if err != nil {
-			return "", "", false
-		}
-		value := member.Value.Of(raw)
-		text := func(keys ...string) string { s, _ := rawjson.Text(value, keys...); return s }
-		switch string(member.Key) {
-		case "source": // Anthropic
-			mime, fetched = text("media_type"), text("type") == "url"
-		case "image", "document": // Bedrock
-			if says == "" && value[0] == '{' {
-				kind = string(member.Key)
-			}
-		case "inlineData", "inline_data", "fileData", "file_data": // Gemini; the last is a data URL in OpenAI's
-			if value[0] == '{' {
-				mime = text("mimeType")
-				if mime == "" {
-					mime = text("mime_type")
-				}
-				fetched = text("fileUri") != "" || text("file_uri") != ""
-				if kind = "document"; strings.HasPrefix(mime, "image/") {
-					kind = "image"
-				}
-			} else {
-				mime = dataType(value)
-			}
-		case "image_url":
-			if value[0] == '{' {
-				value = rawjson.Get(value, "url").Of(value)
-			}
-			mime = dataType(value)
-			fetched = mime == "" && len(value) > 2
-		case "file_url":
-			fetched = true
-		}
-	}
-	return kind, strings.ToLower(mime), fetched
-}
-
-// dataType returns the media type of a literal with a data URL, "" for any other.
-func dataType(literal []byte) string {
-	_, rest, ok := bytes.Cut(literal[:min(len(literal), 128)], []byte(`"data:`))
-	if !ok {
-		return ""
-	}
-	if end := bytes.IndexAny(rest, `;,"`); end >= 0 {
-		rest = rest[:end]
-	}
-	return strings.ReplaceAll(string(rest), `\/`, "/")
 }

@@ -49,7 +49,7 @@ type Options struct {
 	MaxID        int      // most characters of a call's id, for package repair; 0 means the provider's known limit
 }
 
-// Place is where a refusal says that the fault is: a part of a message, both counted from 0.
+// Place names the part of a message that a refusal says is at fault; both are counted from 0.
 type Place struct{ Message, Part int }
 
 // Kinds of an [Action].
