@@ -30,7 +30,8 @@
 //     What such a tool found for nobody is dropped, and so is an approval of nothing. A request for an approval that the
 //     user went past is answered no.
 //   - Ids over Options.MaxID characters, and in Messages ids with characters that are not
-//     taken there, are shortened in both places, always to the same.
+//     taken there, are shortened in both places, always to the same; with Options.NineIDs every
+//     other id becomes nine letters and digits.
 //   - Chat: an empty tool_calls goes. Responses: a reasoning item whose following item is gone goes too.
 //   - Messages: results come first, all in one message; the first message is the user's.
 //     Gemini: as many responses as calls, in one content; calls follow a user's content.

@@ -119,6 +119,9 @@ func numbered(id string, numbers map[string]int, used map[string]bool, o Options
 
 // badID reports whether a provider refuses an id for its length or characters.
 func badID(rules *wire.Rules, id string, o Options) bool {
+	if o.NineIDs {
+		return !isNine(id)
+	}
 	if o.MaxID > 0 && len(id) > o.MaxID && utf8.RuneCountInString(id) > o.MaxID {
 		return true
 	}
@@ -135,7 +138,22 @@ func plain(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
+// isNine reports whether an id has nine letters and digits.
+func isNine(id string) bool {
+	for i := range len(id) {
+		if c := id[i]; !plain(c) || c == '_' || c == '-' {
+			return false
+		}
+	}
+	return len(id) == 9
+}
+
+// shortened returns the id that takes the place of one that the provider refuses.
 func shortened(id string, o Options) string {
+	if o.NineIDs {
+		sum := sha256.Sum256([]byte(id))
+		return hex.EncodeToString(sum[:])[:9]
+	}
 	if o.MaxID > 0 {
 		return digested(id, o.MaxID)
 	}

@@ -210,7 +210,7 @@ func FuzzRepair(f *testing.F) {
 		if err != nil {
 			return
 		}
-		next, actions, err := repair.Repair(r, repair.Options{MaxID: maxID % 200})
+		next, actions, err := repair.Repair(r, repair.Options{MaxID: maxID % 200, NineIDs: maxID%3 == 0})
 		if err != nil {
 			if next != r || actions != nil {
 				t.Errorf("an error and another request: %v", err)

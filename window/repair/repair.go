@@ -28,6 +28,8 @@ type Options struct {
 	// MaxID is the longest id of a call that the provider takes, in characters; 0 is no
 	// limit. Values under 24 count as 24: a shortened id holds a digest.
 	MaxID int
+	// NineIDs is true for a provider whose ids of calls are nine letters and digits, as Mistral's are; then MaxID means nothing.
+	NineIDs bool
 	// Frozen is the number of leading messages that were sent before. They are not changed: a result that comes too late for its call
 	// becomes words of the user where it stands.
 	Frozen int

@@ -61,6 +61,7 @@ var learned = []lesson{
 	{"content or tool_calls must be set", noEmpty},      // DeepSeek (AstrBot#6551)
 
 	{"expected a string with maximum length", longID}, // "Invalid 'input[2].call_id': string too long. …" (vercel/ai#5171, dyad#4304)
+	{"with a length of 9", nineIDs},                   // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
 	{"expected an id that begins with", foreignID},    // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
 	{"extra inputs are not permitted", field},
 	{"is unsupported", field},    // Groq: "property 'messages.2.assistant.reasoning_content' is unsupported" (qwen-code#3304)
@@ -94,6 +95,7 @@ func noEmpty(o *Options, _ string) bool    { return !set(&o.NoEmpty) }
 func noImages(o *Options, _ string) bool   { return !set(&o.NoImages) }
 func noFetched(o *Options, _ string) bool  { return !set(&o.NoFetched) }
 func surrogates(o *Options, _ string) bool { return !set(&o.NoSurrogates) }
+func nineIDs(o *Options, _ string) bool    { return !set(&o.NineIDs) }
 
 // set sets a flag and returns its former value.
 func set(flag *bool) (was bool) {

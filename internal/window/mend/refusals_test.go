@@ -243,6 +243,7 @@ type lessonRow struct {
 func lessonRows(t testing.TB) (rows []lessonRow) {
 	photo := `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	paper := `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}`
+	call := `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{}"}}]}`
 	bodies := map[string]lessonRow{
 		"half a surrogate pair":                       {body: chat("m", `{"role":"user","content":"cut \ud83d"}`), d: wire.Chat, kind: mend.Replaced},
 		"a PDF that cannot be read":                   {body: messages(one(paper + `,{"type":"text","text":"a"}`)), d: wire.Messages, kind: mend.Described},
@@ -256,6 +257,7 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"a member that another provider made":         {body: chat("m", hello, `{"role":"assistant","content":"b","reasoning_content":"deep"}`, then), d: wire.Chat, kind: mend.Unfielded},
 		"a member within a block":                     {body: messages(hello, strings.Replace(using, `"input"`, `"signature":"c2ln","input"`, 1), returned(`"x"`)), d: wire.Messages, kind: mend.Unfielded},
 		"an item's id that another provider made":     {body: input(hello, `{"type":"function_call","id":"x-1","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses, kind: mend.Unfielded},
+		"an id of a call, for Mistral":                {body: chat("m", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat},
 		"an id of a call over 64 characters":          {body: input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses},
 	}
 	page, err := os.ReadFile("../../../docs/refusals.md")

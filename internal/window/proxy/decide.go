@@ -106,7 +106,8 @@ func (d *decision) repair() {
 	if d.p.o.NoRepair {
 		return
 	}
-	o := repair.Options{Frozen: d.kept(), MaxID: d.mendOptions().MaxID}
+	taught := d.mendOptions()
+	o := repair.Options{Frozen: d.kept(), MaxID: taught.MaxID, NineIDs: taught.NineIDs}
 	if d.rt.up.Provider == Bedrock {
 		o.MaxID = repair.BedrockMaxID
 	}

@@ -78,8 +78,8 @@ func (t *exchange) mendRefused(a *answer) bool {
 	t.mends++
 	t.lesson = &o
 	next, ids := t.request, 0
-	if o.MaxID > 0 {
-		if paired, done, err := repair.Repair(next, repair.Options{MaxID: o.MaxID}); err == nil {
+	if o.MaxID > 0 || o.NineIDs {
+		if paired, done, err := repair.Repair(next, repair.Options{MaxID: o.MaxID, NineIDs: o.NineIDs}); err == nil {
 			next, ids = paired, len(done)
 		}
 	}

@@ -245,6 +245,10 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/responses", `{"model":"gpt-5.1","input":[`, `{"role":"user","content":"a"},{"type":"function_call","call_id":"call_` + strings.Repeat("x", 70) + `","name":"sh","arguments":"{}"},{"type":"function_call_output","call_id":"call_` + strings.Repeat("x", 70) + `","output":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, responsesAnswer,
 			[]answer{{strings.Repeat("x", 70), 400, plain, openai("Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64, but got a string with length 75 instead.")}},
 		},
+		"ids of Mistral": {
+			"/openai/v1/chat/completions", `{"model":"mistral-large","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"sh","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"call_1"`, 400, plain, openai("Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.")}},
+		},
 		"a member of another maker": {
 			"/openai/v1/chat/completions", `{"model":"m","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"b","reasoning_content":"deep"},{"role":"user","content":"c"}`, `,{"role":"assistant","content":"d","reasoning_content":"deeper"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`"reasoning_content"`, 400, plain, openai("property 'messages.1.assistant.reasoning_content' is unsupported")}},
