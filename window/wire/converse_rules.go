@@ -22,7 +22,10 @@ var converseRules = &Rules{
 
 	Results: ResultsFirst, UniqueIDs: true, IDMarks: converseIDMarks, UserFirst: true, Alternates: true,
 	NoEmpty: true, NoEmptyText: true, NoBlankText: true, SilentError: true, NoTrailing: true,
-	Marks:     maxCacheMarks,
+	Marks: maxCacheMarks,
+	NamedTools: func(names []string) (string, []byte) {
+		return "toolConfig", declared(names, `{"tools":[`, `{"toolSpec":{"inputSchema":{"json":{"type":"object"}},"name":`, `}}`, `]}`)
+	},
 	NameBytes: 64, PlainNames: true,
 	Images: ImageBytes,
 

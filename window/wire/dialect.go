@@ -72,6 +72,9 @@ type Rules struct {
 	PrefixFlag  string
 	SummaryFlag string // name of the member that asks for a summary: such a request may end with the model's message
 	Marks       int    // the most cache marks; 0 means any number
+	// NamedTools returns the member, and its value, that declares tools of these names and of any arguments. It is nil in a dialect whose
+	// providers take a history of calls without declared tools.
+	NamedTools func(names []string) (member string, value []byte)
 	// NameBytes is the longest name of a tool in a call, in bytes, if the model's maker has a limit: OpenAI for its own models, Anthropic
 	// for all.
 	NameBytes int

@@ -25,6 +25,18 @@ func ResultElement(d Dialect, call Part, text string, failed bool) []byte {
 	return d.Rules().resultElement(make([]byte, 0, len(text)+len(text)/8+len(call.CallID)+128), call, text, failed)
 }
 
+// declared returns a list of tools: before, then each name between open and end, with commas between them, then after.
+func declared(names []string, before, open, end, after string) []byte {
+	out := []byte(before)
+	for i, name := range names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(Quote(append(out, open...), name), end...)
+	}
+	return append(out, after...)
+}
+
 // contentMessage appends a message with a role and a content that is one string.
 func contentMessage(out []byte, role Role, text string) []byte {
 	name := "user"

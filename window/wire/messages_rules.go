@@ -18,8 +18,11 @@ var messagesRules = &Rules{
 	NoEmpty: true, NoEmptyText: true, EmptyLast: true, SilentError: true, NoTrailing: true,
 	SummaryFlag: "compaction",
 	Marks:       maxCacheMarks,
-	NameBytes:   200, // "tool_use.name: String should have at most 200 characters" (pi#1643, goose#10807)
-	Images:      ImageSource,
+	NamedTools: func(names []string) (string, []byte) {
+		return "tools", declared(names, `[`, `{"input_schema":{"type":"object"},"name":`, `}`, `]`)
+	},
+	NameBytes: 200, // "tool_use.name: String should have at most 200 characters" (pi#1643, goose#10807)
+	Images:    ImageSource,
 
 	SignedThinking: true,
 	Bound:          func(*Request) func(*Message, *Part) bool { return func(*Message, *Part) bool { return true } },

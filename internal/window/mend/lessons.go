@@ -61,8 +61,13 @@ var learned = []lesson{
 	{"content or tool_calls must be set", noEmpty},      // DeepSeek (AstrBot#6551)
 
 	{"expected a string with maximum length", longID}, // "Invalid 'input[2].call_id': string too long. …" (vercel/ai#5171, dyad#4304)
-	{"with a length of 9", nineIDs},                   // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
-	{"expected an id that begins with", foreignID},    // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
+	// A client that asks for a summary of its calls and declares no tool (opencode#34089, zed#48863; the last is LiteLLM's).
+	{"must define tools", needTools},
+	{"toolconfig field must be defined", needTools},
+	{"support tool calling without", needTools},
+
+	{"with a length of 9", nineIDs},                // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
+	{"expected an id that begins with", foreignID}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
 	{"extra inputs are not permitted", field},
 	{"is unsupported", field},    // Groq: "property 'messages.2.assistant.reasoning_content' is unsupported" (qwen-code#3304)
 	{"unknown parameter", field}, // OpenAI: "Unknown parameter: 'messages[2].reasoning_content'."
@@ -95,6 +100,7 @@ func noEmpty(o *Options, _ string) bool    { return !set(&o.NoEmpty) }
 func noImages(o *Options, _ string) bool   { return !set(&o.NoImages) }
 func noFetched(o *Options, _ string) bool  { return !set(&o.NoFetched) }
 func surrogates(o *Options, _ string) bool { return !set(&o.NoSurrogates) }
+func needTools(o *Options, _ string) bool  { return !set(&o.NeedTools) }
 func nineIDs(o *Options, _ string) bool    { return !set(&o.NineIDs) }
 
 // set sets a flag and returns its former value.
@@ -369,4 +375,34 @@ func (m *mending) unknownIn(object []byte, kinds ...string) (keys []string) {
 		}
 	}
 	return keys
+}
+
+// maxDeclared bounds the tools that are declared for the calls of a history.
+const maxDeclared = 128
+
+// tools declares the tools of earlier calls, by their names alone, in a request that declares none.
+func (m *mending) tools() {
+	declare := m.rules.dialect.NamedTools
+	if !m.o.NeedTools || declare == nil || len(m.r.Tools) > 0 {
+		return
+	}
+	var names []string
+	for i := range m.r.Messages {
+		for j := range m.r.Messages[i].Parts {
+			p := &m.r.Messages[i].Parts[j]
+			if p.Kind == wire.Call && p.Name != "" && len(names) < maxDeclared && !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	member, value := declare(names)
+	whole, err := rawjson.Only(m.r.Body)
+	if err != nil {
+		return
+	}
+	m.draft().SetMember(whole, member, value)
+	m.did(Declared, -1, "", 0)
 }

@@ -38,6 +38,7 @@ type Options struct {
 	NoBlank   bool // no text may be all white space, also beside other content
 	Decode    bool // one of the images cannot be read though its header can: decode all
 
+	NeedTools    bool     // a history with calls needs declared tools
 	NoEmpty      bool     // no text may be empty, and no message without content
 	NoSurrogates bool     // half of a surrogate pair is no JSON
 	NoImages     bool     // the model takes no images
@@ -69,6 +70,7 @@ const (
 	Trimmed   = "trimmed"   // white space at the end of the model's last words went
 	Replaced  = "replaced"  // half of a surrogate pair became U+FFFD
 	Unfielded = "unfielded" // a member that the provider does not know went
+	Declared  = "declared"  // the tools of earlier calls are declared
 	Budgeted  = "budgeted"  // max_tokens and the thinking budget were made to fit, or thinking was switched off
 	Cut       = "cut"       // nothing was done: a message before Options.From has to change
 )
@@ -127,6 +129,7 @@ func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 			m.message(i)
 		}
 		m.thinking()
+		m.tools()
 		m.ending()
 		m.marks()
 	}

@@ -257,6 +257,7 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"a member that another provider made":         {body: chat("m", hello, `{"role":"assistant","content":"b","reasoning_content":"deep"}`, then), d: wire.Chat, kind: mend.Unfielded},
 		"a member within a block":                     {body: messages(hello, strings.Replace(using, `"input"`, `"signature":"c2ln","input"`, 1), returned(`"x"`)), d: wire.Messages, kind: mend.Unfielded},
 		"an item's id that another provider made":     {body: input(hello, `{"type":"function_call","id":"x-1","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses, kind: mend.Unfielded},
+		"calls, and no tools":                         {body: messages(hello, using, returned(`"x"`), said, then), d: wire.Messages, kind: mend.Declared},
 		"an id of a call, for Mistral":                {body: chat("m", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat},
 		"an id of a call over 64 characters":          {body: input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses},
 	}
