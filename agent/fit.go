@@ -112,6 +112,7 @@ func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []T
 	}
 	p.finish(maxOutput)
 	f.last, f.refused = p.Pass, false
+	f.last.View = nil // of the request only the counts are wanted
 	out, err := p.messages()
 	return out, p.result, err
 }

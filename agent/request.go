@@ -68,6 +68,9 @@ func (r *Run) ask(last bool) (answer, error) {
 			err = r.emptyAnswerError(got)
 		}
 		if err == nil {
+			if forgot {
+				r.replace(r.state.list())
+			}
 			return got, nil
 		}
 		if r.ctx.Err() != nil {
@@ -81,20 +84,23 @@ func (r *Run) ask(last bool) (answer, error) {
 		if errors.Is(err, errEmpty) {
 			empties++
 		}
+		forget := !forgot && r.forgetReasoning(e)
 		switch { // here too, what was streamed stays
 		case long && refits > maxRefits:
 			return answer{}, &tooLong{e}
-		case !forgot && r.forgetReasoning(e):
-			forgot = true
-			if req, err = r.fit(last, "reasoning"); err != nil {
-				return answer{}, err
-			}
-			continue
+		case forget:
 		case !long && (!e.Transient() || tries-refits >= r.a.o.Limits.MaxTries || empties > 1):
 			return answer{}, e
 		}
 		if r.state.unstream() != "" {
 			r.events.emit(Event{Kind: EventDiscarded, Step: r.steps})
+		}
+		if forget {
+			forgot = true
+			if req, err = r.fit(last, "reasoning"); err != nil {
+				return answer{}, err
+			}
+			continue
 		}
 		if long {
 			r.fitter.learnLimit(e.Limit)
@@ -109,9 +115,9 @@ func (r *Run) ask(last bool) (answer, error) {
 	}
 }
 
-// forgetReasoning takes what the model wants back with its messages out of the conversation, here and in the store, if the provider refused the
-// request for that: it was made by another model or account, or behind other messages, and would be refused with every request from now on. It
-// returns false if the refusal is another, or there was nothing.
+// forgetReasoning takes what the model wants back with its messages out of the conversation if the provider refused the request for that; the
+// store follows once that has helped. Such reasoning was made by another model or account, or behind other messages, and would be refused with every request from now on. The result
+// is false if the refusal is another, or there was nothing.
 func (r *Run) forgetReasoning(e *ModelError) bool {
 	if e.Failure != Refused {
 		return false
@@ -125,7 +131,6 @@ func (r *Run) forgetReasoning(e *ModelError) bool {
 		ms[i].Opaque = nil
 	}
 	if found {
-		r.replace(ms)
 		r.state.replace(ms)
 		r.events.emit(Event{Kind: EventWarning, Text: limit.Clip("the provider does not take earlier reasoning of this conversation, which goes on without it: "+e.Text, int(maxPiece))})
 	}

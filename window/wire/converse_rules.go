@@ -23,8 +23,8 @@ var converseRules = &Rules{
 	Results: ResultsFirst, UniqueIDs: true, IDMarks: converseIDMarks, UserFirst: true, Alternates: true,
 	NoEmpty: true, NoEmptyText: true, NoBlankText: true, SilentError: true, NoTrailing: true,
 	Marks: maxCacheMarks,
-	NamedTools: func(names []string) (string, []byte) {
-		return "toolConfig", declared(names, `{"tools":[`, `{"toolSpec":{"inputSchema":{"json":{"type":"object"}},"name":`, `}}`, `]}`)
+	NamedTools: func(names []string) []NamedValue {
+		return []NamedValue{{"toolConfig", declared(names, `{"tools":[`, `{"toolSpec":{"inputSchema":{"json":{"type":"object"}},"name":`, `}}`, `]}`)}}
 	},
 	NameBytes: 64, PlainNames: true,
 	Images: ImageBytes,

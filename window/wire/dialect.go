@@ -72,9 +72,9 @@ type Rules struct {
 	PrefixFlag  string
 	SummaryFlag string // name of the member that asks for a summary: such a request may end with the model's message
 	Marks       int    // the most cache marks; 0 means any number
-	// NamedTools returns the member, and its value, that declares tools of these names and of any arguments. It is nil in a dialect whose
-	// providers take a history of calls without declared tools.
-	NamedTools func(names []string) (member string, value []byte)
+	// NamedTools returns the members of a request that declare tools of these names and of any arguments, and, where the dialect can say
+	// it, that none may be called. It is nil in a dialect whose providers take a history of calls without declared tools.
+	NamedTools func(names []string) []NamedValue
 	// NameBytes is the longest name of a tool in a call, in bytes, if the model's maker has a limit: OpenAI for its own models, Anthropic
 	// for all.
 	NameBytes int
@@ -251,4 +251,10 @@ var unknownRules = &Rules{
 	resultElement: func([]byte, Part, string, bool) []byte { return nil },
 	takesText:     func(*Part) bool { return false },
 	pulse:         pulseRules{reasons: saysReasoning},
+}
+
+// A NamedValue is a member of an object: its name, and its value as JSON.
+type NamedValue struct {
+	Name  string
+	Value []byte
 }

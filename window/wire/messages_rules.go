@@ -18,8 +18,9 @@ var messagesRules = &Rules{
 	NoEmpty: true, NoEmptyText: true, EmptyLast: true, SilentError: true, NoTrailing: true,
 	SummaryFlag: "compaction",
 	Marks:       maxCacheMarks,
-	NamedTools: func(names []string) (string, []byte) {
-		return "tools", declared(names, `[`, `{"input_schema":{"type":"object"},"name":`, `}`, `]`)
+	NamedTools: func(names []string) []NamedValue {
+		tools := declared(names, `[`, `{"input_schema":{"type":"object"},"name":`, `}`, `]`)
+		return []NamedValue{{"tools", tools}, {"tool_choice", []byte(`{"type":"none"}`)}}
 	},
 	NameBytes: 200, // "tool_use.name: String should have at most 200 characters" (pi#1643, goose#10807)
 	Images:    ImageSource,

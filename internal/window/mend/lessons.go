@@ -30,7 +30,7 @@ var learned = []lesson{
 	{"does not represent a valid image", decode},
 	{"unable to process input image", decode},
 	{"provided image is not valid", decode},
-	{"document pages", documentPages}, // "too much media: 130 document pages + 0 images > 100"
+	{"document pages", documentPages}, // "too much media: 130 document pages + 0 images > 100"; before the images
 	{"too many images", images},
 	{"too much media", images},
 
@@ -42,14 +42,15 @@ var learned = []lesson{
 	{"unpaired surrogate", surrogates},
 
 	{"pdf specified", documents}, // "The PDF specified was not valid.", "… is password protected" (claude-code#20195, #25202)
-	{"pdf pages", documents},     // "A maximum of 100 PDF pages may be provided."
+	{"pdf pages", pages},         // "A maximum of 100 PDF pages may be provided."
 	{"document has no pages", documents},
 	{"unsupported mime type", mediaType},
 
-	{"unknown variant `image_url`", noImages}, // DeepSeek's reader (Reasonix#6294)
-	{"support image input", noImages},         // OpenRouter: "No endpoints found that support image input"
-	{"not a multimodal model", noImages},      // vLLM
-	{"does not support image", noImages},
+	{"unknown variant image_url", noImages}, // DeepSeek's reader (Reasonix#6294)
+	{"support image input", noImages},       // OpenRouter: "No endpoints found that support image input"
+	{"not a multimodal model", noImages},    // vLLM
+	{"does not support image input", noImages},
+	{"does not support images", noImages},
 	{"image input is not supported", noImages}, // llama.cpp
 	{"image inputs are not supported", noImages},
 
@@ -74,10 +75,14 @@ var learned = []lesson{
 	{"cannot find field", field}, // Gemini: "Unknown name \"id\" at 'contents[1].parts[0]': Cannot find field."
 }
 
+// maxRefusal bounds how much of a refusal is read, in bytes.
+const maxRefusal = 8 << 10
+
 // Learn returns the options with what a provider's refusal teaches, of a request that was made with them; false when it teaches nothing
-// new. The caller mends again and keeps the options for the conversation.
+// new. The refusal is the provider's own words, as package refusal finds them in a body: what a validator echoes of the conversation may say
+// anything. The caller mends again, and keeps [Options.Lasting] for the conversation and the model if that has helped.
 func Learn(o Options, refusal string) (Options, bool) {
-	refusal = strings.ToLower(refusal)
+	refusal = strings.NewReplacer("`", "", `"`, "", `\`, "").Replace(strings.ToLower(refusal[:min(len(refusal), maxRefusal)]))
 	for _, l := range learned {
 		if strings.Contains(refusal, l.words) && l.learn(&o, refusal) {
 			return o, true
@@ -86,11 +91,10 @@ func Learn(o Options, refusal string) (Options, bool) {
 	return o, false
 }
 
-// Lasting returns the options without what they say of one request alone.
+// Lasting returns the options without what they say of one request alone: which documents go, and that an address which the refusal did not
+// name could not be fetched.
 func (o Options) Lasting() Options {
-	if o.Place != nil {
-		o.Place, o.NoDocuments = nil, false
-	}
+	o.Place, o.NoDocuments, o.OldDocuments, o.NoFetched = nil, false, false, false
 	return o
 }
 
@@ -98,7 +102,6 @@ func noPrefill(o *Options, _ string) bool  { return !set(&o.NoPrefill) }
 func decode(o *Options, _ string) bool     { return !set(&o.Decode) }
 func noEmpty(o *Options, _ string) bool    { return !set(&o.NoEmpty) }
 func noImages(o *Options, _ string) bool   { return !set(&o.NoImages) }
-func noFetched(o *Options, _ string) bool  { return !set(&o.NoFetched) }
 func surrogates(o *Options, _ string) bool { return !set(&o.NoSurrogates) }
 func needTools(o *Options, _ string) bool  { return !set(&o.NeedTools) }
 func nineIDs(o *Options, _ string) bool    { return !set(&o.NineIDs) }
@@ -153,7 +156,32 @@ func documentPages(o *Options, refusal string) bool {
 	if strings.Contains(refusal, " 0 document pages") {
 		return false // images are too many
 	}
-	return documents(o, refusal)
+	return pages(o, refusal)
+}
+
+// pages learns that there are too many pages: the newest document stays, unless it alone has too many.
+func pages(o *Options, _ string) bool {
+	if !set(&o.OldDocuments) {
+		return true
+	}
+	return !set(&o.NoDocuments)
+}
+
+// noFetched learns the addresses that a refusal says could not be fetched; if it names none, that no image could.
+func noFetched(o *Options, refusal string) bool {
+	named, taught := false, false
+	for word := range strings.FieldsFuncSeq(refusal, func(c rune) bool { return c <= ' ' || strings.ContainsRune("'<>()", c) }) {
+		if at := strings.Index(word, "http"); at >= 0 && strings.Contains(word[at:], "://") {
+			named = true
+			if url := strings.TrimRight(word[at:], ".,;:!"); !slices.Contains(o.NoURLs, url) && len(o.NoURLs) < maxLessons {
+				o.NoURLs, taught = append(slices.Clip(o.NoURLs), url), true
+			}
+		}
+	}
+	if named {
+		return taught
+	}
+	return !set(&o.NoFetched)
 }
 
 // mediaType learns the media type that a refusal names.
@@ -214,7 +242,7 @@ var fieldPaths = []func() *regexp.Regexp{
 	lazy.Regexp(`((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200}): extra inputs are not permitted`),
 	lazy.Regexp(`property '((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200})' is unsupported`),
 	lazy.Regexp(`unknown parameter: '((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200})'`),
-	lazy.Regexp(`unknown name \\?"([a-z0-9_]{1,64})\\?" at '(contents\[[a-z0-9_.\[\]-]{1,200})': cannot find field`),
+	lazy.Regexp(`unknown name ([a-z0-9_]{1,64}) at '(contents\[[a-z0-9_.\[\]-]{1,200})': cannot find field`),
 }
 
 // needed are members without which a message means something else: they stay, whatever a refusal says.
@@ -248,18 +276,16 @@ func (o *Options) addField(name string) bool {
 	return true
 }
 
-// raw mends what no other rule looks at: halves of surrogate pairs, and members that the provider does not know. It returns false when there
-// was something: other edits of the same message are for the next round.
-func (m *mending) raw() bool {
+// raw mends what no other rule looks at: halves of surrogate pairs, and members that the provider does not know. Messages keep their places,
+// and so do their parts.
+func (m *mending) raw() {
 	if !m.o.NoSurrogates && len(m.o.NoFields) == 0 {
-		return true
+		return
 	}
-	whole := true
 	if m.o.NoSurrogates && m.r.SystemSpan.Len() > 0 {
 		if fixed := withoutHalves(m.r.Raw(m.r.SystemSpan)); fixed != nil {
 			m.draft().Replace(m.r.SystemSpan, fixed)
 			m.did(Replaced, -1, "", 0)
-			whole = false
 		}
 	}
 	for i := m.from; i < len(m.r.Messages); i++ {
@@ -278,10 +304,8 @@ func (m *mending) raw() bool {
 		if kind != "" {
 			m.draft().ReplaceMessage(i, after)
 			m.did(kind, i, "", len(before)-len(after))
-			whole = false
 		}
 	}
-	return whole
 }
 
 // withoutHalves returns JSON in which each escaped half of a surrogate pair is U+FFFD, as most readers take it; nil if there is none. The
@@ -398,11 +422,12 @@ func (m *mending) tools() {
 	if len(names) == 0 {
 		return
 	}
-	member, value := declare(names)
 	whole, err := rawjson.Only(m.r.Body)
 	if err != nil {
 		return
 	}
-	m.draft().SetMember(whole, member, value)
+	for _, member := range declare(names) {
+		m.draft().SetMember(whole, member.Name, member.Value)
+	}
 	m.did(Declared, -1, "", 0)
 }

@@ -13,26 +13,62 @@ import (
 // caller has looked whether the block has media.
 func (m *mending) unwanted(i, j int, block wire.Span) string {
 	o := &m.o
-	if !o.NoImages && !o.NoFetched && !o.NoDocuments && len(o.NoTypes) == 0 || m.r.Body[block.Start] != '{' {
+	if !o.NoImages && !o.NoFetched && !o.NoDocuments && !o.OldDocuments && len(o.NoTypes) == 0 && len(o.NoURLs) == 0 || m.r.Body[block.Start] != '{' {
 		return ""
 	}
-	kind, mime, fetched := m.mediaOf(m.r.Raw(block))
+	kind, mime, url := m.mediaOf(m.r.Raw(block))
+	refused := func(address string) bool { return strings.EqualFold(address, url) }
 	switch {
 	case kind == "image" && o.NoImages:
 		return "[An image stood here, which the model cannot see.]"
 	case kind == "document" && o.NoDocuments && (o.Place == nil || *o.Place == Place{Message: i, Part: j}):
 		return "[A document stood here, which the provider could not read.]"
+	case kind == "document" && o.OldDocuments && m.hasLaterDocument(i, j):
+		return "[A document stood here; the request had too many pages.]"
 	case slices.Contains(o.NoTypes, mime):
 		return "[A file of the type " + cleanType(mime) + " stood here, which the provider does not take.]"
-	case kind == "image" && fetched && o.NoFetched:
-		return "[An image stood here, which the provider could not fetch.]"
+	case url != "" && (kind == "image" && o.NoFetched || slices.ContainsFunc(o.NoURLs, refused)):
+		return "[A file stood here, which the provider could not fetch.]"
 	}
 	return ""
 }
 
-// mediaOf returns what a block holds, "image", "document" or "" for neither, its media type in lower case, "" if it says none, and whether
-// the provider fetches it by its address.
-func (m *mending) mediaOf(raw []byte) (kind, mime string, fetched bool) {
+// hasLaterDocument reports whether a part behind part j of message i is or has a document.
+func (m *mending) hasLaterDocument(i, j int) bool {
+	for k := len(m.r.Messages) - 1; k >= i; k-- {
+		parts := m.r.Messages[k].Parts
+		for n := len(parts) - 1; n >= 0 && (k > i || n > j); n-- {
+			if p := &parts[n]; len(p.Media) > 0 && m.hasDocument(p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasDocument reports whether a part is a document, or a result with one.
+func (m *mending) hasDocument(p *wire.Part) bool {
+	if p.Kind == wire.Media {
+		kind, _, _ := m.mediaOf(m.r.Raw(p.Span))
+		return kind == "document"
+	}
+	if p.Kind != wire.Result || p.Content.IsZero() || m.r.Body[p.Content.Start] != '[' {
+		return false
+	}
+	for _, at := range m.list(p.Content).at {
+		if m.r.Body[at.Start] != '{' {
+			continue
+		}
+		if kind, _, _ := m.mediaOf(m.r.Raw(at)); kind == "document" {
+			return true
+		}
+	}
+	return false
+}
+
+// mediaOf returns what a block holds, "image", "document" or "" for neither, its media type in lower case, "" if it says none, and the address
+// from which the provider fetches it, "" if the block has the file itself.
+func (m *mending) mediaOf(raw []byte) (kind, mime, url string) {
 	says, _ := rawjson.Text(raw, "type")
 	switch says {
 	case "image", "image_url", "input_image":
@@ -42,13 +78,13 @@ func (m *mending) mediaOf(raw []byte) (kind, mime string, fetched bool) {
 	}
 	for member, err := range rawjson.Members(raw, 0) {
 		if err != nil {
-			return "", "", false
+			return "", "", ""
 		}
 		value := member.Value.Of(raw)
 		text := func(keys ...string) string { s, _ := rawjson.Text(value, keys...); return s }
 		switch string(member.Key) {
 		case "source": // Anthropic
-			mime, fetched = text("media_type"), text("type") == "url"
+			mime, url = text("media_type"), text("url")
 		case "image", "document": // Bedrock
 			if says == "" && value[0] == '{' {
 				kind = string(member.Key)
@@ -59,7 +95,9 @@ func (m *mending) mediaOf(raw []byte) (kind, mime string, fetched bool) {
 				if mime == "" {
 					mime = text("mime_type")
 				}
-				fetched = text("fileUri") != "" || text("file_uri") != ""
+				if url = text("fileUri"); url == "" {
+					url = text("file_uri")
+				}
 				if kind = "document"; strings.HasPrefix(mime, "image/") {
 					kind = "image"
 				}
@@ -70,13 +108,14 @@ func (m *mending) mediaOf(raw []byte) (kind, mime string, fetched bool) {
 			if value[0] == '{' {
 				value = rawjson.Get(value, "url").Of(value)
 			}
-			mime = dataType(value)
-			fetched = mime == "" && len(value) > 2
+			if mime = dataType(value); mime == "" && len(value) > 2 && value[0] == '"' {
+				url = string(wire.Unquote(nil, value))
+			}
 		case "file_url":
-			fetched = true
+			url = text()
 		}
 	}
-	return kind, strings.ToLower(mime), fetched
+	return kind, strings.ToLower(mime), url
 }
 
 // dataType returns the media type of a literal with a data URL, "" for any other.

@@ -42,9 +42,11 @@ type Options struct {
 	NoEmpty      bool     // no text may be empty, and no message without content
 	NoSurrogates bool     // half of a surrogate pair is no JSON
 	NoImages     bool     // the model takes no images
-	NoFetched    bool     // the provider cannot fetch an image by its address
-	NoDocuments  bool     // a document cannot be read, or has too many pages: that at Place, all if it is nil
-	Place        *Place   // of one request alone, see [Options.Lasting]
+	NoFetched    bool     // the provider could not fetch an image by its address
+	NoURLs       []string // addresses that the provider could not fetch, in lower case
+	NoDocuments  bool     // a document cannot be read: that at Place, all if it is nil
+	OldDocuments bool     // there are too many pages: only the newest document stays
+	Place        *Place
 	NoTypes      []string // media types that are refused
 	NoFields     []string // members that are refused: the kind of the block or the role of the message, "" for any, a dot, and the name
 	MaxID        int      // most characters of a call's id, for package repair; 0 means the provider's known limit
@@ -100,7 +102,13 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if o.Model == "" {
 		o.Model = r.Model
 	}
-	next, actions, err := mendOnce(r, o)
+	next, actions, err := mendWith((*mending).raw, r, o)
+	if err == nil {
+		var more []Action
+		next, more, err = mendOnce(next, o)
+		actions = append(actions, more...)
+		o = o.Lasting() // which documents go is said of the request as it came
+	}
 	rounds := 0
 	// What was mended may show something else: a mark too many in a list that was written anew.
 	for before := r; err == nil && next != before && rounds < maxRounds; rounds++ {
@@ -117,12 +125,11 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 }
 
 // maxRounds limits how often a mended request is checked again. One round is enough unless a request has several faults at once.
-const maxRounds = 4
+const maxRounds = 3
 
 // mendOnce mends a request in one round.
 func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
-	m := &mending{r: r, o: o, rules: rulesOf(r.Dialect, o), from: min(max(o.From, 0), len(r.Messages))}
-	if m.raw() {
+	return mendWith(func(m *mending) {
 		m.system()
 		m.images()
 		for i := m.from; i < len(r.Messages); i++ {
@@ -132,7 +139,13 @@ func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 		m.tools()
 		m.ending()
 		m.marks()
-	}
+	}, r, o)
+}
+
+// mendWith mends a request by some of the rules.
+func mendWith(apply func(*mending), r *wire.Request, o Options) (*wire.Request, []Action, error) {
+	m := &mending{r: r, o: o, rules: rulesOf(r.Dialect, o), from: min(max(o.From, 0), len(r.Messages))}
+	apply(m)
 	if m.d == nil {
 		return r, m.actions, nil
 	}

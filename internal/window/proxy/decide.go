@@ -161,10 +161,13 @@ func (d *decision) mend() {
 
 // mendOptions returns what the provider accepts, with what its refusals have taught in this conversation.
 func (t *conversation) mendOptions() mend.Options {
-	o, _ := t.p.lessons.Get(t.key())
+	o, _ := t.p.lessons.Get(t.lessonKey())
 	o.Provider, o.Model, o.Betas = t.upstream, t.model, t.betas
 	return o
 }
+
+// lessonKey is the key of what refusals have taught: the next model of the conversation may take what this one does not.
+func (t *conversation) lessonKey() string { return t.key() + "\x00" + t.model }
 
 // mendParameters changes what would be refused outside the messages: too many cache marks, a budget that does not fit. It is not stored as
 // a decision: it follows from what the client asks for in each request.

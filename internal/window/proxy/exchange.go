@@ -84,7 +84,7 @@ func (t *exchange) run(w http.ResponseWriter) {
 				t.recovered()
 			}
 			if t.lesson != nil {
-				t.p.lessons.Put(t.key(), t.lesson.Lasting())
+				t.p.lessons.Put(t.lessonKey(), t.lesson.Lasting())
 			}
 			t.taken(nil)
 			t.share(0)

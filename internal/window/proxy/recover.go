@@ -3,11 +3,14 @@ package proxy
 import (
 	"fmt"
 	"math"
+	"net/http"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/window/compact"
 	"github.com/plimsoll/plimsoll/internal/window/mend"
 	"github.com/plimsoll/plimsoll/internal/window/overflow"
 	"github.com/plimsoll/plimsoll/internal/window/reasoning"
+	said "github.com/plimsoll/plimsoll/internal/window/refusal"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -62,29 +65,57 @@ func (t *exchange) recut(next *wire.Request, rung string) bool {
 
 // Most requests that are sent anew because of their contents, and because of their reasoning: each may have several faults, and a provider
 // names one at a time.
-const maxMends, maxUnbinds = 4, 3
+const maxMends, maxUnbinds = 8, 3
 
-// mendRefused mends a request that was refused for its contents: by a rule that the provider has only now told (fewer images, say), which is
-// kept for the conversation once it has helped, or for a message that counted as accepted because an answer follows it, as in a conversation
-// that is seen for the first time. It reports whether there is a mended request to send.
+// mendRefused mends a request that was refused for its contents: for a message that counted as accepted because an answer follows it, as in a
+// conversation that is seen for the first time, or by a rule that the provider has only now told (fewer images, say). That is kept for the
+// conversation and the model once it has helped. It reports whether there is a mended request to send.
 func (t *exchange) mendRefused(a *answer) bool {
 	if t.mends >= maxMends || t.p.o.NoRepair || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
 	}
-	o, learned := mend.Learn(t.mendOptions(), string(a.failure))
-	if !learned && (t.mends > 0 || !a.mayBeContents()) {
-		return false
-	}
 	t.mends++
-	t.lesson = &o
-	next, ids := t.request, 0
-	if o.MaxID > 0 || o.NineIDs {
-		if paired, done, err := repair.Repair(next, repair.Options{MaxID: o.MaxID, NineIDs: o.NineIDs}); err == nil {
-			next, ids = paired, len(done)
+	o := t.mendOptions()
+	if t.lesson != nil {
+		lesson := t.lesson.Lasting()
+		lesson.Provider, lesson.Model, lesson.Betas = o.Provider, o.Model, o.Betas
+		o = lesson
+	}
+	if t.mends == 1 && a.mayBeContents() && t.resend(o) { // what is known already, before anything is learned
+		return true
+	}
+	words := strings.Join(said.Read(a.failure, a.res.StatusCode == http.StatusOK).Texts, "\n")
+	for range maxMends { // what the words teach first may change nothing
+		var learned bool
+		if o, learned = mend.Learn(o, words); !learned {
+			return false
+		}
+		if t.resend(o) {
+			t.lesson = &o
+			return true
+		}
+		o.Place = nil // a gateway may number otherwise
+		if t.resend(o) {
+			t.lesson = &o
+			return true
 		}
 	}
-	next, done, err := mend.Mend(next, o)
-	if err != nil || next == t.request {
+	return false
+}
+
+// resend mends all of the request by these options, and reports whether that changed it and it may be sent.
+func (t *exchange) resend(o mend.Options) bool {
+	next, done, err := mend.Mend(t.request, o)
+	if err != nil {
+		return false
+	}
+	ids := 0
+	if o.MaxID > 0 || o.NineIDs {
+		if paired, renamed, err := repair.Repair(next, repair.Options{MaxID: o.MaxID, NineIDs: o.NineIDs}); err == nil {
+			next, ids = paired, len(renamed)
+		}
+	}
+	if next == t.request {
 		return false
 	}
 	first := 0

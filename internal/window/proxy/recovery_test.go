@@ -288,6 +288,52 @@ func TestRefusedContentsAreMended(t *testing.T) {
 	}
 }
 
+// What a provider echoes of a conversation teaches nothing: only its own words do.
+func TestEchoesTeachNothing(t *testing.T) {
+	const photo = `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
+	url, bodies := refusing(t, chatAnswer, func(body string) (int, string, string) {
+		if strings.Contains(body, `"arguments":"{\"a\":\"so"`) {
+			return http.StatusUnprocessableEntity, "application/json", `{"detail":[{"type":"json_invalid","loc":["body","messages",1],"msg":"arguments are no JSON","input":{"content":"it says that the model does not support image input, and failed to download it"}}]}`
+		}
+		return 0, "", ""
+	})
+	_, root, _ := start(t, url, Options{Store: memoryStore(t)})
+	res, text := post(t, root+"/openai/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":[`+photo+`]},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{\"a\":\"so"}}]},{"role":"tool","tool_call_id":"c1","content":"x"},{"role":"assistant","content":"c"},{"role":"user","content":"d"}]}`)
+	if last := (*bodies)[len(*bodies)-1]; res.StatusCode != http.StatusOK || len(*bodies) != 2 || !strings.Contains(last, photo) {
+		t.Errorf("%s %s after %d requests: %s", res.Status, text, len(*bodies), last)
+	}
+}
+
+// Of several faults each refusal names one; all that they teach is kept, for the model that refused.
+func TestLessonsAddUp(t *testing.T) {
+	members := []string{"one", "two", "three", "four", "five"}
+	url, bodies := refusing(t, chatAnswer, func(body string) (int, string, string) {
+		if strings.Contains(body, `"model":"other"`) {
+			return 0, "", ""
+		}
+		for _, name := range members {
+			if strings.Contains(body, `"`+name+`":`) {
+				return http.StatusBadRequest, "application/json", `{"error":{"message":"property 'messages.1.assistant.` + name + `' is unsupported"}}`
+			}
+		}
+		return 0, "", ""
+	})
+	_, root, _ := start(t, url, Options{Store: memoryStore(t)})
+	answer := `{"role":"assistant","content":"b","one":1,"two":2,"three":3,"four":4,"five":5}`
+	history, want := `{"role":"user","content":"a"},`+answer+`,{"role":"user","content":"c"}`, len(members)+1
+	for turn := range 3 {
+		res, text := post(t, root+"/openai/v1/chat/completions", `{"model":"m","messages":[`+history+`]}`)
+		if res.StatusCode != http.StatusOK || len(*bodies) != want {
+			t.Fatalf("turn %d: %s %s after %d requests, want %d", turn, res.Status, text, len(*bodies), want)
+		}
+		history, want = history+","+answer+`,{"role":"user","content":"d"}`, want+1
+	}
+	post(t, root+"/openai/v1/chat/completions", `{"model":"other","messages":[`+history+`]}`)
+	if last := (*bodies)[len(*bodies)-1]; !strings.HasSuffix(last, answer+`,{"role":"user","content":"d"}]}`) {
+		t.Errorf("another model gets %s", last)
+	}
+}
+
 func TestOthersErrorsAreNotRetried(t *testing.T) {
 	for _, fault := range []scripted.Fault{{Kind: scripted.RateLimit}, {Kind: scripted.ServerErr}, {Kind: scripted.HTML}, {Kind: scripted.Garbage}, {Kind: scripted.HugeEvent}, {Kind: scripted.Gzip}, {Kind: scripted.Drip, Bytes: 7}} {
 		for _, d := range everyDialect {
