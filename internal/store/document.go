@@ -54,28 +54,34 @@ func (f File) Write(text []byte) error { return atomicfile.Write(f.Path, text, 0
 // Change replaces the content by what edit makes of it, which is nil where there is no file. It makes the directory, and waits for the lock
 // until ctx ends. With an error, of edit too, and with the same content nothing is written.
 func (f File) Change(ctx context.Context, edit func(old []byte) ([]byte, error)) error {
-	return f.locked(ctx, func() error {
+	return f.locked(ctx, func() (bool, error) {
 		old, err := f.Read()
 		if err != nil {
-			return err
+			return false, err
 		}
 		text, err := edit(old)
 		if err != nil {
-			return err
+			return false, err
 		}
 		return f.replace(old, text)
 	})
 }
 
-func (f File) locked(ctx context.Context, change func() error) error {
+// locked calls change, which reports whether it wrote the file, under the lock.
+func (f File) locked(ctx context.Context, change func() (wrote bool, err error)) error {
 	lock := f.Lock
 	if lock == "" {
 		lock = f.Path + ".lock"
 	}
-	if err := filelock.While(ctx, lock, change); err != nil {
+	wrote := false
+	err := filelock.While(ctx, lock, func() (err error) {
+		wrote, err = change()
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	if f.Kept == atomicfile.Durable { // without the lock: others see the new name already
+	if wrote && f.Kept == atomicfile.Durable { // without the lock: others see the new name already
 		if root, err := os.OpenRoot(filepath.Dir(f.Path)); err == nil {
 			atomicfile.SyncDir(root)
 			_ = root.Close()
@@ -84,14 +90,15 @@ func (f File) locked(ctx context.Context, change func() error) error {
 	return nil
 }
 
-func (f File) replace(old, text []byte) error {
+// replace writes text if it is not what is there, and reports whether it did. The directory is the caller's to sync.
+func (f File) replace(old, text []byte) (wrote bool, err error) {
 	if bytes.Equal(old, text) {
-		return nil
+		return false, nil
 	}
 	if f.Kept == atomicfile.Durable {
 		f.Kept = atomicfile.DurableContent
 	}
-	return f.Write(text)
+	return true, f.Write(text)
 }
 
 // Document is a [File] with one JSON value.
@@ -175,7 +182,7 @@ func (d Document[T]) Write(v T) error {
 
 // Change lets edit change the value, as [File.Change] does the content.
 func (d Document[T]) Change(ctx context.Context, edit func(*T) error) error {
-	return d.locked(ctx, func() error {
+	return d.locked(ctx, func() (bool, error) {
 		old, v, err := d.read()
 		if damage, ok := errors.AsType[*Damage](err); ok && d.Aside != nil {
 			var aside string
@@ -185,17 +192,44 @@ func (d Document[T]) Change(ctx context.Context, edit func(*T) error) error {
 			old = nil
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		if err := edit(&v); err != nil {
-			return err
+			return false, err
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
-			return err
+			return false, err
 		}
 		return d.replace(old, append(text, '\n'))
 	})
+}
+
+// ChangeAnew is [Document.Change] for what can be begun anew: no regular file, and a file that this user may not read, is set aside as a damaged
+// one is, for [Document.Aside] to tell, and the value begins empty.
+func (d Document[T]) ChangeAnew(ctx context.Context, edit func(*T) error) error {
+	err := d.Change(ctx, edit)
+	if err == nil || d.Aside == nil {
+		return err
+	}
+	// It may be the lock that is none, or the directory.
+	if _, unreadable := d.Read(); !errors.Is(unreadable, statefile.ErrNotRegular) && !errors.Is(unreadable, fs.ErrPermission) {
+		return err
+	}
+	aside, asideErr := SetAsidePath(d.Path)
+	if asideErr != nil {
+		return err
+	}
+	d.Aside(aside, err)
+	return d.Change(ctx, edit)
+}
+
+// Fault returns what is wrong with a document, without its path, which a [Damage] has: for messages that name it themselves.
+func Fault(err error) error {
+	if d, ok := errors.AsType[*Damage](err); ok {
+		return d.Err
+	}
+	return err
 }
 
 const (

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // A pipe, a link or a directory in the place of a document or of its lock is an error at once, and nothing behind it is touched.
@@ -41,5 +42,28 @@ func TestADocumentIsARegularFile(t *testing.T) {
 	}
 	if text, err := os.ReadFile(elsewhere); err != nil || string(text) != "theirs" {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// What can be begun anew is, beside what stood there: not where the lock is at fault.
+func TestADocumentIsBegunAnew(t *testing.T) {
+	dir := t.TempDir()
+	for _, end := range []string{"", ".lock"} {
+		d := documentIn(filepath.Join(dir, "pipe"+end))
+		aside := ""
+		d.Aside = func(path string, _ error) { aside = path }
+		if err := errors.Join(os.MkdirAll(filepath.Dir(d.Path), 0o700), unix.Mkfifo(d.Path+end, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		err := d.ChangeAnew(t.Context(), count("grep"))
+		if end != "" {
+			if !errors.Is(err, statefile.ErrNotRegular) || aside != "" {
+				t.Errorf("a lock that is none: %v, set aside %q", err, aside)
+			}
+			continue
+		}
+		if _, readErr := d.Read(); err != nil || readErr != nil || !store.IsDamaged(aside) {
+			t.Errorf("%v, %v, set aside %q", err, readErr, aside)
+		}
 	}
 }

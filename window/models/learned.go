@@ -193,7 +193,7 @@ func (x *Resolver) write(u *upstream, name, path string) error {
 	defer cancel()
 	file := fileAt(path)
 	file.Aside = func(aside string, why error) { x.warnAside(path, aside, why) }
-	err := file.Change(ctx, func(d *document) error {
+	err := file.ChangeAnew(ctx, func(d *document) error {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		u.merge(d)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/sorting"
+	"github.com/plimsoll/plimsoll/internal/store"
 )
 
 // An Entry holds the limits of one model at one upstream.
@@ -89,7 +90,7 @@ func Learned(dir string) (list []Entry, err error) {
 	for _, file := range files {
 		d, readErr := fileAt(file).Read()
 		if readErr != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", file, readErr))
+			err = errors.Join(err, fmt.Errorf("%s: %w", file, store.Fault(readErr)))
 			continue
 		}
 		for model, l := range d.Models {

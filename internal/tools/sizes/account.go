@@ -258,7 +258,7 @@ var errFull = errors.New("there are too many servers")
 func add(dir, server string, tools map[string]*tally) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errLockWait)
 	defer cancel()
-	err := document(filepath.Join(dir, fileOf(server))).Change(ctx, func(b *book) error {
+	err := document(filepath.Join(dir, fileOf(server))).ChangeAnew(ctx, func(b *book) error {
 		if b.Server == "" && server != others && isFull(dir) {
 			return errFull
 		}
@@ -338,7 +338,7 @@ func Read(dir string) ([]Row, error) {
 	for _, file := range files {
 		b, err := document(file).Read()
 		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w; remove it to begin anew", file, err))
+			failed = append(failed, fmt.Errorf("%s: %w; remove it to begin anew", file, store.Fault(err)))
 			continue
 		}
 		for tool, t := range b.Tools {

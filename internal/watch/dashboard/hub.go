@@ -312,6 +312,9 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), more func(time.Time
 	for i := len(live) - 1; i >= 0; i-- { // the newest first
 		r := money.row(&live[i].Entry)
 		r.SetNow(live[i], time.Now())
+		if seen := live[i].Samples; len(seen) > 0 { // the meter is drawn of the limit, which the file cache counts against
+			r.MemoryBytes = max(r.MemoryBytes, seen[len(seen)-1].Charged)
+		}
 		r.Model, r.Spent = live[i].Model, usedOf(live[i].Report.Limits)
 		known[r.ID] = true
 		if r.State == runs.Waiting {

@@ -58,9 +58,9 @@ func (t *Table) Add(cells ...any) {
 }
 
 // TablesPage returns a page of tables, which needs no script. read returns them when somebody opens it and every three seconds while it is
-// looked at. For things that a plane keeps, in internal/app/watch (page_mcp.go there is a whole one):
+// looked at. For things that a plane keeps, in internal/app/watch (pages.go there has some):
 //
-//	func init() { addPage(50, thingsPage) } // its place in the menu
+//	var morePages = []func(source) (dashboard.Page, bool){ …, thingsPage } // its place in the menu
 //
 //	func thingsPage(s source) (dashboard.Page, bool) { // false leaves it out
 //		return dashboard.TablesPage("things", "Things", func(ctx context.Context) ([]*dashboard.Table, error) {
@@ -76,7 +76,7 @@ func (t *Table) Add(cells ...any) {
 //	}
 //
 // The content of a cell is only ever text, whoever wrote it; a [Kind] selects its form, and [Cell] puts a line of words below it. A table has
-// [MaxTableRows] rows, and counts the others. What tables cannot show takes a [Page] with a script of its own (page_ledger.go there).
+// [MaxTableRows] rows, and counts the others. What tables cannot show takes a [Page] with a script of its own (slots.go there).
 func TablesPage(name, title string, read func(context.Context) ([]*Table, error)) Page {
 	return Page{Name: name, Title: title, Data: func(ctx context.Context) (any, error) {
 		list, err := read(ctx)

@@ -66,11 +66,19 @@ func ViewOf(e *Entry, price func(*Entry) (cost float64, ok bool)) View {
 	return v
 }
 
-// SetNow fills in the memory, processor use and window of a run at a time, by its samples and requests up to then.
-func (v *View) SetNow(r *Run, at time.Time) {
+// SetAt fills in the memory, processor use and window of a run at a time, by its samples and requests up to then.
+func (v *View) SetAt(r *Run, at time.Time) {
 	since := at.Sub(r.Started)
 	i, _ := slices.BinarySearchFunc(r.Samples, since.Milliseconds()+1, func(s Sample, ms int64) int { return cmp.Compare(s.AtMS, ms) })
-	if seen := r.Samples[:i]; len(seen) > 0 {
+	v.set(r, r.Samples[:i], since, at)
+}
+
+// SetNow is [View.SetAt] of a run that lives. All of its samples count: their time is by a clock that does not jump, and the machine's may have
+// been set back since.
+func (v *View) SetNow(r *Run, now time.Time) { v.set(r, r.Samples, now.Sub(r.Started), now) }
+
+func (v *View) set(r *Run, seen []Sample, since time.Duration, at time.Time) {
+	if len(seen) > 0 {
 		last := seen[len(seen)-1]
 		v.MemoryBytes, v.Processes = last.Memory(), last.Processes
 		v.CPUPercent = cpuOf(seen, since)

@@ -224,7 +224,7 @@ func rowAt(run *runs.Run, at time.Time, price price) Row {
 		}
 		row.PeakBytes = max(row.PeakBytes, s.Charged, s.Working)
 	}
-	row.SetNow(run, at)
+	row.SetAt(run, at)
 	for _, c := range run.Compactions {
 		if !c.Time.After(at) {
 			row.Compactions++
