@@ -59,7 +59,7 @@ func argocdBench(o *Out, args []string) {
 	for range rounds {
 		// In turn, so that what else the machine does meets all of them.
 		for _, f := range []*argocdFigures{ours, kept, theirs} {
-			f.play(o, dir, tasks)
+			f.measure(o, dir, tasks)
 		}
 	}
 	for i, task := range tasks {
@@ -83,7 +83,7 @@ func argocdBench(o *Out, args []string) {
 	o.Note("argocd-mcp has no totals, no search (its argument does nothing: all applications come) and no projects, application sets; so for \"every application\" it needs one call and plimsoll all pages, and for \"search\" it delivers everything.")
 }
 
-// argocdTasks returns the questions. name is of an application.
+// argocdTasks returns the questions to ask. name is the name of an application.
 func argocdTasks(name string) []argocdTask {
 	one := map[string]any{"applicationName": name}
 	return []argocdTask{
@@ -130,8 +130,8 @@ type argocdAnswer struct {
 	took  []time.Duration
 }
 
-// play starts the server, asks everything once and ends it.
-func (f *argocdFigures) play(o *Out, dir string, tasks []argocdTask) {
+// measure starts the server, asks all questions once, notes times, sizes and memory, and ends the server.
+func (f *argocdFigures) measure(o *Out, dir string, tasks []argocdTask) {
 	c := o.startRaw(dir, f.argv, f.env...)
 	defer c.stop()
 	stop := watchPeaks(c.cmd.Process.Pid)
@@ -148,7 +148,7 @@ func (f *argocdFigures) play(o *Out, dir string, tasks []argocdTask) {
 			tool, args = cmp.Or(task.other, task.tool), task.theirs
 		}
 		begin := time.Now()
-		bytes, err := c.pages(tool, args, f.ours && task.walk)
+		bytes, err := c.callPages(tool, args, f.ours && task.walk)
 		if err != nil {
 			o.Fatalf("%v: %s: %w", f.argv, task.name, err)
 		}
@@ -157,9 +157,8 @@ func (f *argocdFigures) play(o *Out, dir string, tasks []argocdTask) {
 	}
 }
 
-// pages calls a tool, with walk once for each page that the answers tell of. It gives the
-// bytes of all of them.
-func (c *rawClient) pages(tool string, args map[string]any, walk bool) (total int, err error) {
+// callPages calls a tool, with walk again for each further page. It returns the bytes of all answers.
+func (c *rawClient) callPages(tool string, args map[string]any, walk bool) (total int, err error) {
 	ask := map[string]any{}
 	maps.Copy(ask, args)
 	for page := 1; ; page++ {
@@ -170,7 +169,7 @@ func (c *rawClient) pages(tool string, args map[string]any, walk bool) (total in
 		if err := c.send(tool, ask); err != nil {
 			return total, err
 		}
-		line, err := c.answer(math.MaxInt)
+		line, err := c.readAnswer(math.MaxInt)
 		if err != nil {
 			return total, err
 		}

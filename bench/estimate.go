@@ -141,15 +141,16 @@ func benchEstimates(o *Out, args []string) {
 	for _, family := range []string{"bound", "tail"} {
 		for _, keep := range []int{0, 20, 50} {
 			for _, price := range prices {
-				held(o, workflows, list, family, keep, price)
+				leaveOneOut(o, workflows, list, family, keep, price)
 			}
 		}
 	}
 	o.Note("each row: constants fitted on all other workflows at that price of one percent under-reserved, counted on the workflow left out, added up")
 }
 
-// held leaves each workflow out in turn and reports the sum of what the constants of the others did on it.
-func held(o *Out, workflows []estimate.Workflow, list []candidate, family string, keep int, price float64) {
+// leaveOneOut leaves each workflow out in turn, chooses the constants that do best on the others, and reports the sum of what they did on the
+// ones left out. price is the cost of being under the need, relative to waste.
+func leaveOneOut(o *Out, workflows []estimate.Workflow, list []candidate, family string, keep int, price float64) {
 	var total sum
 	chosen := map[estimate.Params]int{}
 	for left := range workflows {

@@ -71,7 +71,7 @@ func heldoutSet(o *Out, name string, sessions []heldout.Session, grown *tally) {
 	for i := range sessions {
 		s := &sessions[i]
 		r := must(wire.Parse(s.Dialect, s.Body))
-		target := o200k(r).Total * heldoutPercent / 100
+		target := o200kSizes(r).Total * heldoutPercent / 100
 		total.count(s, r, total.compact(o, compact.New(compact.Options{}), r, compact.Goal{Target: target, Limit: 2 * target}))
 		grown.count(s, r, grown.grow(o, r))
 	}
@@ -93,7 +93,7 @@ func newTally() *tally {
 func (t *tally) compact(o *Out, c *compact.Compactor, r *wire.Request, goal compact.Goal) *wire.Request {
 	v := must(compact.Replay(r, nil))
 	start := time.Now()
-	res := must(c.Compact(o.ctx, v, o200k, goal))
+	res := must(c.Compact(o.ctx, v, o200kSizes, goal))
 	t.took += time.Since(start)
 	return res.Request
 }
@@ -102,12 +102,12 @@ func (t *tally) compact(o *Out, c *compact.Compactor, r *wire.Request, goal comp
 // window is compacted to half of it. What is left at the end has been compacted many times.
 func (t *tally) grow(o *Out, whole *wire.Request) *wire.Request {
 	c := compact.New(compact.Options{})
-	sizes := o200k(whole)
+	sizes := o200kSizes(whole)
 	units := whole.Units()
 	d := whole.Draft()
 	d.DropMessages(units[0].To, len(whole.Messages))
 	now := must(d.Build())
-	total := o200k(now).Total
+	total := o200kSizes(now).Total
 	for _, u := range units[1:] {
 		d := now.Draft()
 		var raw [][]byte
@@ -119,7 +119,7 @@ func (t *tally) grow(o *Out, whole *wire.Request) *wire.Request {
 		now = must(d.Build())
 		if total > grownWindow*4/5 {
 			now = t.compact(o, c, now, compact.Goal{Target: grownWindow / 2, Limit: grownWindow})
-			total = o200k(now).Total
+			total = o200kSizes(now).Total
 		}
 	}
 	return now
@@ -127,9 +127,9 @@ func (t *tally) grow(o *Out, whole *wire.Request) *wire.Request {
 
 // count compares what is left of a session with the two baselines at the same tokens.
 func (t *tally) count(s *heldout.Session, r, got *wire.Request) {
-	budget := o200k(got).Total
+	budget := o200kSizes(got).Total
 	t.tokens += budget
-	for list, into := range map[*wire.Request]map[string]int{got: t.kept, plainly(r, budget): t.dropped, masked(r, budget): t.masked} {
+	for list, into := range map[*wire.Request]map[string]int{got: t.kept, newestUnits(r, budget): t.dropped, maskedResults(r, budget): t.masked} {
 		text := texts(list.Body)
 		for _, f := range s.Facts {
 			if slices.ContainsFunc(f.AnyOf, func(key string) bool { return strings.Contains(text, key) }) {
@@ -142,6 +142,7 @@ func (t *tally) count(s *heldout.Session, r, got *wire.Request) {
 	}
 }
 
+// report adds the rows of a set: for each kind of fact the share that was kept, beside the two baselines.
 func (t *tally) report(o *Out, name string) {
 	for _, kind := range slices.Sorted(maps.Keys(t.all)) {
 		percent := func(n int) float64 { return float64(100*n) / float64(t.all[kind]) }
@@ -152,10 +153,10 @@ func (t *tally) report(o *Out, name string) {
 	o.Add(Row{Case: name, Metric: "time", Value: float64(t.took.Milliseconds()), Unit: "ms"})
 }
 
-// masked puts a short line in place of the oldest results until what is left fits, and drops the
-// oldest units when that is not enough.
-func masked(r *wire.Request, budget int) *wire.Request {
-	sizes := o200k(r)
+// maskedResults returns the request with the oldest results replaced by a short line until it fits the budget; if that is not enough, the
+// oldest units are dropped.
+func maskedResults(r *wire.Request, budget int) *wire.Request {
+	sizes := o200kSizes(r)
 	total := sizes.Total
 	d := r.Draft()
 	const mask = "[old result left out]"
@@ -170,16 +171,16 @@ func masked(r *wire.Request, budget int) *wire.Request {
 		}
 	}
 	next := must(d.Build())
-	if o200k(next).Total > budget {
-		return plainly(next, budget)
+	if o200kSizes(next).Total > budget {
+		return newestUnits(next, budget)
 	}
 	return next
 }
 
-// plainly keeps the task and as many of the newest units as fit: what most agents do.
-func plainly(r *wire.Request, budget int) *wire.Request {
+// newestUnits returns the request with its task and as many of the newest units as fit the budget, which is what most agents do.
+func newestUnits(r *wire.Request, budget int) *wire.Request {
 	units := r.Units()
-	sizes := o200k(r)
+	sizes := o200kSizes(r)
 	total := sizes.Total
 	n := 1
 	for ; n < len(units)-1 && total > budget; n++ {
@@ -192,8 +193,8 @@ func plainly(r *wire.Request, budget int) *wire.Request {
 	return must(d.Build())
 }
 
-// o200k measures with a tokenizer, so that budgets mean what they say.
-func o200k(r *wire.Request) (s compact.Sizes) {
+// o200kSizes measures with a tokenizer, so that budgets mean what they say.
+func o200kSizes(r *wire.Request) (s compact.Sizes) {
 	s.Messages = make([]int, len(r.Messages))
 	for i, m := range r.Messages {
 		s.Messages[i] = tokens.O200K().Count(r.Raw(m.Span)) + 1

@@ -49,7 +49,7 @@ func fleetBench(o *Out, args []string) {
 	}
 	o.twoAtOnce(len(games), func(i int) {
 		for _, s := range fleetSizings {
-			games[i].results[s.name] = f.play(o.ctx, games[i].workflows, s.make(f), games[i].seed)
+			games[i].results[s.name] = f.simulate(o.ctx, games[i].workflows, s.make(f), games[i].seed)
 		}
 	})
 	o.fleetRows(games, *seeds)

@@ -86,7 +86,7 @@ func TestFleetPlacesAndKills(t *testing.T) {
 		"their use counts, not what they asked for": {10 * limit.GiB, stated{8 * limit.GiB, 16 * limit.GiB}, 0, 2 * time.Hour},
 		"a request beyond any host is what one has": {limit.GiB, stated{90 * limit.GiB, 90 * limit.GiB}, 0, 12 * time.Hour},
 	} {
-		got := f.play(t.Context(), tasks(c.demand), c.s, 1)
+		got := f.simulate(t.Context(), tasks(c.demand), c.s, 1)
 		if got.killed != c.killed || c.makespan != 0 && got.makespan != c.makespan {
 			t.Errorf("%s: %d killed after %v, want %d and %v", name, got.killed, got.makespan, c.killed, c.makespan)
 		}
@@ -107,7 +107,7 @@ func TestFleetPlacesAndKills(t *testing.T) {
 	}
 	// Two get in by what they reserve, and need more than there is: one dies and is tried again.
 	f.hosts, f.agents = 1, 2
-	if got := f.play(t.Context(), tasks(40*limit.GiB), stated{20 * limit.GiB, 40 * limit.GiB}, 1); got.killed != 1 || got.makespan != 2*time.Hour {
+	if got := f.simulate(t.Context(), tasks(40*limit.GiB), stated{20 * limit.GiB, 40 * limit.GiB}, 1); got.killed != 1 || got.makespan != 2*time.Hour {
 		t.Errorf("a host that runs out: %d killed after %v", got.killed, got.makespan)
 	}
 }

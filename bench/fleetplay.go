@@ -69,8 +69,8 @@ type fleetResult struct {
 	reserved, used float64
 }
 
-// play returns how the agents fare whose requests are set by s. It depends on the seed alone.
-func (f cluster) play(ctx context.Context, workflows []estimate.Workflow, s sizer, seed uint64) (result fleetResult) {
+// simulate returns how the agents fare if s sets their requests. The result depends on the seed alone.
+func (f cluster) simulate(ctx context.Context, workflows []estimate.Workflow, s sizer, seed uint64) (result fleetResult) {
 	arriving := f.draw(workflows, seed)
 	g := &fleetGround{cluster: f, sizer: s, hosts: make([]fleetHost, f.hosts)}
 	for i := range g.hosts {
@@ -101,7 +101,7 @@ func (f cluster) play(ctx context.Context, workflows []estimate.Workflow, s size
 				result.most = g.now
 			}
 		}
-		g.fill(a.host)
+		g.startQueued(a.host)
 	}
 	result.makespan = g.now
 	return result
@@ -168,8 +168,8 @@ func (g *fleetGround) room(h *fleetHost) limit.Bytes {
 	return h.available - (g.hostMemory - g.most()) - h.unused
 }
 
-// fill starts what waits and fits on a host that has become freer.
-func (g *fleetGround) fill(h *fleetHost) {
+// startQueued starts the waiting agents that fit on a host that has become freer.
+func (g *fleetGround) startQueued(h *fleetHost) {
 	g.queue = slices.DeleteFunc(g.queue, func(a *agent) bool {
 		fits := a.claim.Reservation <= g.room(h)
 		if fits {
@@ -209,8 +209,8 @@ func (g *fleetGround) leave(a *agent) {
 	h.running = slices.DeleteFunc(h.running, func(b *agent) bool { return a == b })
 }
 
-// record returns the run as a history keeps it.
-func (a *agent) record(now time.Duration) usage.Run {
+// asRun returns the run of an agent as a history stores it.
+func (a *agent) asRun(now time.Duration) usage.Run {
 	r := usage.Run{
 		Time: time.Unix(0, 0).Add(now), Duration: a.task.Runtime, Peak: a.claim.Current, PeakAnon: a.claim.Current, Exact: true,
 		Limit: a.limit, Outcome: journal.OutcomeOK,

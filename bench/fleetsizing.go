@@ -53,6 +53,7 @@ type learned struct {
 	held    bool // at the request
 }
 
+// decide returns the request and the limit for an agent, as plimsoll decides them from the runs of the same process so far.
 func (l learned) decide(a *agent) (request, most limit.Bytes) {
 	settings := config.Settings{MemoryMax: config.Auto, MinFree: config.Auto, InitialEstimate: a.task.Requested}
 	n, err := sizing.Decide(settings, estimate.Input{Project: l.samples[a.process()]}, l.host())
@@ -65,8 +66,9 @@ func (l learned) decide(a *agent) (request, most limit.Bytes) {
 	return n.Reservation, n.Memory
 }
 
+// learn adds the run of an agent to those of its process, of which the newest are kept.
 func (l learned) learn(a *agent, now time.Duration) {
-	sample, ok := estimate.FromRun(a.record(now))
+	sample, ok := estimate.FromRun(a.asRun(now))
 	if !ok {
 		return
 	}
@@ -79,6 +81,7 @@ func (l learned) learn(a *agent, now time.Duration) {
 // was requested. The limit keeps its proportion to the request, and Nextflow sets both alike.
 type vpa map[process]*vpaHistogram
 
+// decide returns the request of an agent, which is also its limit, as the Vertical Pod Autoscaler recommends it.
 func (v vpa) decide(a *agent) (request, most limit.Bytes) {
 	h := v[a.process()]
 	if h == nil {
@@ -88,6 +91,7 @@ func (v vpa) decide(a *agent) (request, most limit.Bytes) {
 	return request, request
 }
 
+// learn adds the peak of an agent to the histogram of its process; after a kill somewhat more than it had.
 func (v vpa) learn(a *agent, now time.Duration) {
 	h := v[a.process()]
 	if h == nil {

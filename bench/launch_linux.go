@@ -18,7 +18,7 @@ import (
 
 // launch reports the medians of every layer and of the bare baseline. args[0] is the number of turns (100).
 func launch(o *Out, args []string) {
-	turns := count(args, 100)
+	turns := argNumber(args, 100)
 	null := must(os.OpenFile(os.DevNull, os.O_RDWR, 0))
 	defer null.Close()
 	layers := o.layers()
@@ -124,7 +124,7 @@ const (
 
 // status times the whole command, which a status line starts again and again. args[0] is the number of turns (100).
 func status(o *Out, args []string) {
-	turns := count(args, 100)
+	turns := argNumber(args, 100)
 	binary, state := o.binary(), filepath.Join(o.TempDir(), "state")
 	check(os.Setenv("PLIMSOLL_STATE_DIR", state))
 	for id, requests := range map[string]int{"small": 10, "full": 20_000} {

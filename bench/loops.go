@@ -22,7 +22,7 @@ func benchLoops(o *Out, args []string) {
 	if *dir == "" {
 		for d := range wire.Dialects {
 			s := transcripts.NewSession(transcripts.SessionOptions{Dialect: d, Seed: 1, Parallel: 3})
-			b.session(d, d.String(), s.Request(60))
+			b.addSession(d, d.String(), s.Request(60))
 		}
 	} else {
 		for _, file := range must(filepath.Glob(filepath.Join(*dir, "*.json"))) {
@@ -32,7 +32,7 @@ func benchLoops(o *Out, args []string) {
 			if !ok {
 				o.Fatalf("%s begins with no dialect", name)
 			}
-			b.session(d, name, must(os.ReadFile(file)))
+			b.addSession(d, name, must(os.ReadFile(file)))
 		}
 	}
 	of := fmt.Sprintf("%d sessions, %d requests", b.sessions, b.requests)
@@ -47,7 +47,8 @@ type loopBench struct {
 	took                      time.Duration
 }
 
-func (b *loopBench) session(d wire.Dialect, name string, body []byte) {
+// addSession looks for loops in each request by which a session grew, and counts them and the time.
+func (b *loopBench) addSession(d wire.Dialect, name string, body []byte) {
 	r := must(wire.Parse(d, body))
 	b.sessions++
 	for request := range transcripts.Growth(r) {

@@ -123,6 +123,7 @@ func (o *Out) Note(format string, args ...any) {
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
 
+// flush prints the table of rows, unless they were printed as JSON already, and the notes.
 func (o *Out) flush() {
 	if !o.asJSON {
 		t := tabwriter.NewWriter(o.w, 0, 0, 2, ' ', 0)
@@ -202,8 +203,8 @@ func printUsage() {
 	}
 }
 
-// count returns the number that is a benchmark's only argument, or another one without it.
-func count(args []string, otherwise int) int {
+// argNumber returns the number that is a benchmark's only argument, or otherwise if there is none.
+func argNumber(args []string, otherwise int) int {
 	if len(args) == 0 {
 		return otherwise
 	}
@@ -242,7 +243,8 @@ type child struct {
 	log bytes.Buffer // its standard error, where that goes nowhere else
 }
 
-func start(cmd *exec.Cmd) *child {
+// startChild starts a process with pipes for its standard input and output; its standard error is kept in c.log unless cmd has one.
+func startChild(cmd *exec.Cmd) *child {
 	c := &child{cmd: cmd}
 	if cmd.Stderr == nil {
 		cmd.Stderr = &c.log
@@ -259,12 +261,12 @@ func (c *child) stop() {
 	_ = c.cmd.Wait()
 }
 
-// role starts this program in another role, until the benchmark ends.
-func (o *Out) role(args ...string) *child {
+// startRole starts this program again with other arguments, until the benchmark ends.
+func (o *Out) startRole(args ...string) *child {
 	cmd := exec.CommandContext(o.ctx, must(os.Executable()), args...)
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it has folders to remove
-	c := start(cmd)
+	c := startChild(cmd)
 	o.Cleanup(c.stop)
 	return c
 }

@@ -34,12 +34,12 @@ func mcpBench(o *Out, args []string) {
 	const rounds = 4
 	for range rounds {
 		for _, f := range []*mcpFigures{none, sdk, ours} {
-			f.small(o, dir)
+			f.measureSmall(o, dir)
 		}
 	}
 	for _, f := range []*mcpFigures{sdk, ours} {
 		for _, size := range largeResults {
-			f.large(o, dir, size)
+			f.measureLarge(o, dir, size)
 		}
 	}
 	for _, base := range []*mcpFigures{none, sdk} {
@@ -89,15 +89,15 @@ func (f *mcpFigures) rate() float64 { return float64(f.calls) / f.took.Seconds()
 // mcpHead is as much of an answer as is looked at.
 const mcpHead = 256
 
-// small calls echo with 1 KB, one after the other and then 32 at a time.
-func (f *mcpFigures) small(o *Out, dir string) {
+// measureSmall calls echo with 1 KB, one call after the other and then 32 at a time, and notes the times and the processor time.
+func (f *mcpFigures) measureSmall(o *Out, dir string) {
 	c := o.startRaw(dir, f.argv)
 	defer c.stop()
 	args := map[string]any{"text": strings.Repeat("0123456789abcdef", 64)}
 	for i := range 600 {
 		begin := time.Now()
 		check(c.send("echo", args))
-		must(c.answer(mcpHead))
+		must(c.readAnswer(mcpHead))
 		if i >= 100 { // the first ones warm up
 			f.latency = append(f.latency, time.Since(begin))
 		}
@@ -110,7 +110,7 @@ func (f *mcpFigures) small(o *Out, dir string) {
 			check(c.send("echo", args))
 		}
 		if i >= ahead {
-			must(c.answer(mcpHead))
+			must(c.readAnswer(mcpHead))
 		}
 	}
 	f.took += time.Since(begin)
@@ -118,15 +118,15 @@ func (f *mcpFigures) small(o *Out, dir string) {
 	f.calls += calls
 }
 
-// large asks once for a large text and watches the memory of the process between.
-func (f *mcpFigures) large(o *Out, dir string, size int) {
+// measureLarge asks once for a large text, and notes the time and the memory of the process in between.
+func (f *mcpFigures) measureLarge(o *Out, dir string, size int) {
 	c := o.startRaw(dir, f.argv)
 	defer c.stop()
 	stop := watchPeaks(c.cmd.Process.Pid)
 	begin := time.Now()
 	err := c.send("big", map[string]any{"bytes": size, "kind": "lines"})
 	if err == nil {
-		_, err = c.answer(mcpHead)
+		_, err = c.readAnswer(mcpHead)
 	}
 	r := largeResult{took: time.Since(begin), err: err}
 	r.anon, _ = stop()
@@ -139,13 +139,14 @@ type rawClient struct {
 	wrote int
 }
 
+// startRaw starts an MCP server over standard streams and initializes the session.
 func (o *Out) startRaw(dir string, argv []string, env ...string) *rawClient {
 	cmd := exec.CommandContext(o.ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "PLIMSOLL_STATE_DIR="+filepath.Join(dir, "state"), "PLIMSOLL_CACHE_DIR="+filepath.Join(dir, "cache"), "PLIMSOLL_CONFIG="+filepath.Join(dir, "none.toml"))
 	cmd.Env = append(cmd.Env, env...)
-	c := &rawClient{child: start(cmd)}
+	c := &rawClient{child: startChild(cmd)}
 	check(c.write("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`))
-	must(c.answer(mcpHead))
+	must(c.readAnswer(mcpHead))
 	must(io.WriteString(c.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"))
 	return c
 }
@@ -160,8 +161,8 @@ func (c *rawClient) send(tool string, args map[string]any) error {
 	return c.write("tools/call", string(must(json.Marshal(map[string]any{"name": tool, "arguments": args}))))
 }
 
-// answer reads lines until one is a response, and returns the head of it: at most so many bytes.
-func (c *rawClient) answer(most int) (head []byte, err error) {
+// readAnswer reads lines until one is a response, and returns at most most bytes of it. An error response is an error.
+func (c *rawClient) readAnswer(most int) (head []byte, err error) {
 	for {
 		head = head[:0]
 		for more := true; more; {

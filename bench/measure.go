@@ -54,7 +54,8 @@ type way struct {
 // warmUps is the number of turns that do not count.
 const warmUps = 3
 
-// inTurn goes all ways in turn, so that a slow moment of the machine hits all of them, and returns how long each of them took.
+// inTurn runs all ways in turn, so that a slow moment of the machine hits all of them, and returns the times of each by name. The first
+// warmUps turns are not counted.
 func (o *Out) inTurn(turns int, ways ...way) map[string][]time.Duration {
 	times := map[string][]time.Duration{}
 	for turn := range turns + warmUps {
@@ -157,8 +158,8 @@ func watchPeaks(pid int) (stop func() (anon, rss int64)) {
 	}
 }
 
-// heldIn returns how many files a folder holds, and their bytes.
-func heldIn(dir string) (files, size int64) {
+// folderSize returns how many files a folder has, with all below it, and their bytes.
+func folderSize(dir string) (files, size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil // it may go meanwhile

@@ -218,6 +218,8 @@ func withEmbeddings(client *embed.Client) engine {
 	}}
 }
 
+// openStored returns a searcher over a dialogue in the memory's own store, with vectors if client is not nil; it returns indexes of turns.
+// done removes the store.
 func openStored(o *Out, d *dialogue, client *embed.Client) (search searcher, done func()) {
 	records, turnOf := d.records()
 	s, ids, done := openMemory(o, memory.Options{Embed: client, EmbedWait: time.Minute, Clock: d.asked}, records)
@@ -264,7 +266,7 @@ var ftsScript string
 // "trigram", or SQLite's own (unicode61) for "".
 func fts5(operator, tokenizer string) engine {
 	return engine{strings.TrimSpace("SQLite FTS5, " + operator + " " + tokenizer), func(o *Out, d *dialogue) (searcher, func()) {
-		c := start(exec.CommandContext(o.ctx, "python3", "-c", ftsScript, operator, tokenizer))
+		c := startChild(exec.CommandContext(o.ctx, "python3", "-c", ftsScript, operator, tokenizer))
 		texts, turnOf := d.passages()
 		check(json.NewEncoder(c.in).Encode(texts))
 		return func(question string, n int) (turns []int) {

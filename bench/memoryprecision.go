@@ -28,6 +28,7 @@ type said struct {
 	at                    time.Time
 }
 
+// openGiver returns a giver over a store with these records, which is removed when the benchmark ends.
 func openGiver(o *Out, all []said) *giver {
 	records := make([]memory.Record, len(all))
 	for i, s := range all {
@@ -57,7 +58,7 @@ func (g *giver) give(text string, namespaces []string) ([]string, recall.Decisio
 	return names, d
 }
 
-// explain notes why a prompt was given what it was, which was not what was wanted.
+// explain notes what a prompt was given instead of what was wanted, and the scores that led to it.
 func (g *giver) explain(prompt string, names []string, wanted any, d recall.Decision) {
 	g.Note("%s | given %v, wanted %v; %s", prompt, names, wanted, d.Why)
 	for _, m := range d.Missed {

@@ -58,7 +58,7 @@ func sizeOne(o *Out, name string, texts []string, heap limit.Bytes, search time.
 		must(s.Add(o.ctx, batch...))
 	}
 	check(s.Close())
-	_, disk := heldIn(options.Dir)
+	_, disk := folderSize(options.Dir)
 	o.Add(Row{Case: name, Metric: "disk beyond the text, a record", Value: float64(disk-int64(total)) / float64(len(texts)), Unit: "bytes", Baseline: "budget", BaselineValue: 150})
 
 	var queries []string

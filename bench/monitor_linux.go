@@ -30,7 +30,7 @@ const (
 // runtime and garbage collector included, as percent of one core. args[0] is the period of
 // each case in seconds (10).
 func monitor(o *Out, args []string) {
-	m := &monitored{o, time.Duration(count(args, 10)) * time.Second}
+	m := &monitored{o, time.Duration(argNumber(args, 10)) * time.Second}
 	base := m.smapsEach()
 	const baseline = "smaps_rollup of each, every 500 ms"
 	o.Add(Row{Case: baseline, Metric: "cpu", Value: base, Unit: "% of a core"})
@@ -40,7 +40,7 @@ func monitor(o *Out, args []string) {
 			o.Add(Row{Case: name, Metric: "cpu", Value: percent, Unit: "% of a core", Baseline: "goal", BaselineValue: goal})
 		}
 	}
-	add("waking up every 50 ms, nothing else", m.ticks(50*time.Millisecond, func() {}), 0)
+	add("waking up every 50 ms, nothing else", m.cpuOfTicks(50*time.Millisecond, func() {}), 0)
 	add("nothing", m.idle(m.period), 0)
 	const goal = 0.1
 	for _, every := range []int{1, 10} {
@@ -85,8 +85,8 @@ func (m *monitored) idleSupervisor(binary, layer string) {
 	m.Add(Row{Case: name, Metric: "cpu", Value: 100 * float64(spent) / float64(period), Unit: "% of a core", Baseline: "goal", BaselineValue: 0.1})
 }
 
-// ticks calls f every pause for the period and returns what this process spent meanwhile.
-func (m *monitored) ticks(pause time.Duration, f func()) (percent float64) {
+// cpuOfTicks calls f every pause for the period, and returns the processor time of this process meanwhile in percent of a core.
+func (m *monitored) cpuOfTicks(pause time.Duration, f func()) (percent float64) {
 	before, began := selfCPU(), time.Now()
 	end := time.NewTimer(m.period)
 	defer end.Stop()
@@ -106,7 +106,7 @@ func (m *monitored) ticks(pause time.Duration, f func()) (percent float64) {
 
 // idle waits, and returns what this process spent meanwhile.
 func (m *monitored) idle(period time.Duration) (percent float64) {
-	return (&monitored{m.Out, period}).ticks(time.Hour, func() {})
+	return (&monitored{m.Out, period}).cpuOfTicks(time.Hour, func() {})
 }
 
 // selfCPU returns what this process has used of the processors, all its threads together.
@@ -151,8 +151,8 @@ func (m *monitored) watchLayer(layer sandbox.Layer, memory limit.Bytes) (percent
 	return m.idle(m.period)
 }
 
-// tree starts the 200 processes without a supervisor and returns their PIDs.
-func (m *monitored) tree() (pids []int, stop func()) {
+// startTree starts the 200 processes without a supervisor and returns their PIDs once all are there. stop kills them.
+func (m *monitored) startTree() (pids []int, stop func()) {
 	c := exec.Command("/bin/sh", "-c", treeScript)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	check(c.Start())
@@ -174,9 +174,9 @@ func (m *monitored) tree() (pids []int, stop func()) {
 
 // smapsEach returns how monitors usually sum proportional memory.
 func (m *monitored) smapsEach() float64 {
-	pids, stop := m.tree()
+	pids, stop := m.startTree()
 	defer stop()
-	return m.ticks(500*time.Millisecond, func() {
+	return m.cpuOfTicks(500*time.Millisecond, func() {
 		total := 0
 		for _, pid := range pids {
 			for line := range strings.Lines(string(must(os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")))) {
@@ -196,7 +196,7 @@ func (m *monitored) smapsEach() float64 {
 // with the whole tree, read through descriptors kept open every 50 ms, the members at every
 // membersEvery-th turn, where there is such a group.
 func (m *monitored) readGroup(membersEvery int) (percent float64, ok bool) {
-	pids, stop := m.tree()
+	pids, stop := m.startTree()
 	dir, name := filepath.Join("/sys/fs/cgroup/memory", fmt.Sprintf("plimsoll-bench-%d", os.Getpid())), "memory.usage_in_bytes"
 	if err := os.Mkdir(dir, 0o700); err == nil {
 		defer func() {
@@ -224,7 +224,7 @@ func (m *monitored) readGroup(membersEvery int) (percent float64, ok bool) {
 	defer procs.Close()
 	buf := make([]byte, 64<<10)
 	members, turn := 0, 0
-	percent = m.ticks(50*time.Millisecond, func() {
+	percent = m.cpuOfTicks(50*time.Millisecond, func() {
 		if _, err := usage.ReadAt(buf, 0); err != io.EOF {
 			check(err)
 		}

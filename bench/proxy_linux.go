@@ -28,10 +28,10 @@ func proxyBench(o *Out, args []string) {
 	b := o.proxyRun(args)
 	b.ours, b.theirs = b.proxy("child-plimsoll"), b.proxy("child-reverse")
 	o.Note("the proxies are pinned to core %d, provider and clients to the others; medians over rounds taken in turns", proxyCore)
-	b.requests()
-	b.latency()
-	b.stream()
-	b.flight()
+	b.measureRequests()
+	b.measureLatency()
+	b.measureStream()
+	b.measureFlight()
 }
 
 type proxyRun struct {
@@ -47,7 +47,7 @@ func (o *Out) proxyRun(args []string) *proxyRun {
 	if slices.Contains(args, "quick") {
 		b.scale = 1
 	}
-	b.provider = b.server("child-provider")
+	b.provider = b.startServer("child-provider")
 	return b
 }
 
@@ -58,8 +58,9 @@ type server struct {
 	client *http.Client
 }
 
-func (b *proxyRun) server(args ...string) *server {
-	s := &server{child: b.role(append([]string{"proxy"}, args...)...)}
+// startServer starts a child in a role and returns it with its URL and a client.
+func (b *proxyRun) startServer(args ...string) *server {
+	s := &server{child: b.startRole(append([]string{"proxy"}, args...)...)}
 	line, err := s.out.ReadString('\n')
 	if err != nil {
 		b.Fatalf("%s did not start: %w", args[0], err)
@@ -71,7 +72,7 @@ func (b *proxyRun) server(args ...string) *server {
 
 // proxy starts a proxy in front of the provider.
 func (b *proxyRun) proxy(role string, args ...string) *server {
-	return b.server(append([]string{role, b.provider.url}, args...)...)
+	return b.startServer(append([]string{role, b.provider.url}, args...)...)
 }
 
 // A cost is the processor time and memory that a child has used so far.
@@ -132,8 +133,9 @@ func (b *proxyRun) perRequest(rounds, requests int, body func(i int) []byte) (ou
 	return us(median(used[0])), us(median(used[1]))
 }
 
-// requests asks with bodies that are small, that were seen before but for one message, and that were never seen.
-func (b *proxyRun) requests() {
+// measureRequests reports the processor time per request with bodies that are small, that were seen before but for one message, and that were
+// never seen.
+func (b *proxyRun) measureRequests() {
 	small, long := benchHistory(1000, 1), benchHistory(300_000, 2)
 	open := slices.Clip(long[:len(long)-len("]}")])
 	for _, c := range []struct {
@@ -155,8 +157,8 @@ func (b *proxyRun) requests() {
 	}
 }
 
-// latency asks both at a fixed modest rate, so that no queue forms.
-func (b *proxyRun) latency() {
+// measureLatency reports the times of requests at a fixed modest rate, so that no queue forms.
+func (b *proxyRun) measureLatency() {
 	for _, c := range []struct {
 		name string
 		size int
@@ -180,8 +182,8 @@ func (b *proxyRun) latency() {
 	}
 }
 
-// stream reads a long stream of small events, each flushed by the provider by itself.
-func (b *proxyRun) stream() {
+// measureStream reports the rate and the processor time of a long stream of small events, with the provider flushing each by itself, and not.
+func (b *proxyRun) measureStream() {
 	events := 5000 * b.scale
 	body := []byte(`{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"go"}]}`)
 	cut := 0
@@ -210,9 +212,9 @@ func (b *proxyRun) stream() {
 	}
 }
 
-// flight holds 64 requests of 300 KB, each a history of its own, at the provider until all
-// of them have arrived.
-func (b *proxyRun) flight() {
+// measureFlight reports the memory while 64 requests of 300 KB, each a history of its own, are held at the provider until all of them have
+// arrived.
+func (b *proxyRun) measureFlight() {
 	const requests = 64
 	var peak [2]int64
 	for side, s := range []*server{b.ours, b.theirs} {

@@ -31,7 +31,8 @@ import (
 // proxyCore is the core of the proxies; everything else keeps off it.
 const proxyCore = 0
 
-// proxyChild serves in one role until standard input ends. It prints the URL it serves at, and for each line that comes what it has used.
+// proxyChild serves in one role until standard input ends. It prints the URL it serves at, and for each line of input the processor time and
+// memory it has used.
 func proxyChild(o *Out, role string, args []string) {
 	var cores unix.CPUSet
 	if role == "child-provider" {

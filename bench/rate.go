@@ -69,13 +69,13 @@ func rateBench(o *Out, args []string) {
 			if c.hosts > 1 {
 				state = filepath.Join(share, strconv.Itoa(i%c.hosts))
 			}
-			agents = append(agents, o.role("rate", "child-agent", url, state, fleet, strconv.Itoa(i)))
+			agents = append(agents, o.startRole("rate", "child-agent", url, state, fleet, strconv.Itoa(i)))
 		}
 		o.measureRate(c.name, p, agents)
 	}
 }
 
-// measureRate lets the agents ask at one time, and adds the rows of what came of it.
+// measureRate lets all agents start asking at one time, waits for them, and adds the rows of the outcome.
 func (o *Out) measureRate(name string, p *strictProvider, agents []*child) {
 	for _, a := range agents { // all are ready before the first asks
 		if _, err := a.out.ReadString('\n'); err != nil {

@@ -42,6 +42,7 @@ func (p *strictProvider) fill() {
 	p.left, p.at, p.asked, p.refused, p.taken = strictLimits, time.Now(), 0, 0, [2]float64{}
 }
 
+// ServeHTTP answers a request if both buckets, of requests and of tokens, have enough left, and with 429 otherwise.
 func (p *strictProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, _ := io.Copy(io.Discard, r.Body)
 	if r.Method != http.MethodPost {
@@ -84,7 +85,7 @@ func (p *strictProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rateModelsName, n/4, n/4+1)
 }
 
-// report adds the rows of one way.
+// report adds the rows of one way to ask: how many requests failed, how long all took, and how evenly the agents were served.
 func (p *strictProvider) report(o *Out, name string, results []rateResult, began time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

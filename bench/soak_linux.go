@@ -67,8 +67,8 @@ func soakBench(o *Out, args []string) {
 	defer enough()
 	go func() {
 		for loading.Err() == nil {
-			agent.look()
-			daemon.look()
+			agent.sample()
+			daemon.sample()
 			select {
 			case <-loading.Done():
 			case <-time.After(soakSample):
@@ -77,19 +77,19 @@ func soakBench(o *Out, args []string) {
 	}()
 	var all sync.WaitGroup
 	for n := range 8 {
-		all.Go(func() { load.questions(ctx, loading, n) })
+		all.Go(func() { load.askQuestions(ctx, loading, n) })
 		if n < 4 {
-			all.Go(func() { load.models(ctx, loading, n) })
-			all.Go(func() { load.tools(ctx, loading, "steady", n) })
+			all.Go(func() { load.askModels(ctx, loading, n) })
+			all.Go(func() { load.callTools(ctx, loading, "steady", n) })
 		}
 		if n < 3 {
-			all.Go(func() { load.tools(ctx, loading, "crashes", n) })
+			all.Go(func() { load.callTools(ctx, loading, "crashes", n) })
 		}
 	}
 	all.Go(func() { load.crashes(ctx, loading) })
 	all.Wait()
 	check(ctx.Err())
-	load.settle(ctx)
+	load.checkLeft(ctx)
 	http.DefaultClient.CloseIdleConnections()
 	time.Sleep(soakSample)
 	for _, c := range load.kinds {
@@ -97,7 +97,7 @@ func soakBench(o *Out, args []string) {
 	}
 	var problems []error
 	for _, s := range []*soaked{agent, daemon} {
-		problems = append(problems, s.tell(o))
+		problems = append(problems, s.report(o))
 	}
 	load.mu.Lock()
 	defer load.mu.Unlock()
@@ -122,7 +122,8 @@ const soakFiles, soakGoroutines = 1, 2
 // soakLook holds the resources that a server held at one moment, as soakHeld names them.
 type soakLook [5]float64
 
-// startSoaked starts plimsoll with a home, a state and settings of its own, and waits until it listens.
+// startSoaked starts plimsoll for the soak test, with a home, a state and settings of its own below dir, and waits until it listens. It ends
+// with the benchmark. A failure stops the benchmark.
 func (o *Out) startSoaked(dir, name, settings string, args ...string) *soaked {
 	home := filepath.Join(dir, name)
 	check(os.MkdirAll(home, 0o700))
@@ -147,18 +148,18 @@ func (o *Out) startSoaked(dir, name, settings string, args ...string) *soaked {
 	return s
 }
 
-// look measures what the server holds now.
-func (s *soaked) look() {
+// sample measures what the server holds now: memory, open files, goroutines and files on disk.
+func (s *soaked) sample() {
 	open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
-	files, size := heldIn(s.state)
+	files, size := folderSize(s.state)
 	l := soakLook{mib(anonOf(s.cmd.Process.Pid)), float64(len(open)), soakMetric(s.url, "go_goroutines"), float64(files), mib(size)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = append(s.seen, l)
 }
 
-// tell adds the rows of a server. What it must have given back when nobody asks it any more is an error where it has not.
-func (s *soaked) tell(o *Out) error {
+// report adds the rows of a server. It is an error if the server has not given back what it must when nobody asks it any more.
+func (s *soaked) report(o *Out) error {
 	s.mu.Lock()
 	seen := slices.Clone(s.seen)
 	s.mu.Unlock()
@@ -175,7 +176,7 @@ func (s *soaked) tell(o *Out) error {
 	for i, held := range soakHeld {
 		o.Add(Row{Case: s.name, Metric: held.name, Value: most(last, i), Unit: held.unit, Baseline: "first third", BaselineValue: most(first, i)})
 	}
-	s.look() // nobody asks it any more
+	s.sample() // nobody asks it any more
 	s.mu.Lock()
 	begin, idle := s.seen[0], s.seen[len(s.seen)-1]
 	s.mu.Unlock()

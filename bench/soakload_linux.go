@@ -39,6 +39,7 @@ type soakCount struct {
 // maxSoakLost bounds the losses that are told one by one, maxSoakLeft the tasks that are looked for at the end.
 const maxSoakLost, maxSoakLeft = 20, 200
 
+// count counts an operation of a kind as begun, and as well ended if err is nil; else err is kept, at most maxSoakLost of them.
 func (l *soakLoad) count(name string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,8 +72,8 @@ var soakQuestions = []struct {
 	{name: "tool that takes memory", text: "build 16 MiB"},
 }
 
-// questions asks the agent until loading is over.
-func (l *soakLoad) questions(ctx, loading context.Context, user int) {
+// askQuestions asks the agent until loading is over.
+func (l *soakLoad) askQuestions(ctx, loading context.Context, user int) {
 	for n := user; loading.Err() == nil; n++ {
 		q := soakQuestions[n%len(soakQuestions)]
 		task, ended, err := l.stream(ctx, "SendStreamingMessage", map[string]any{"message": map[string]any{
@@ -83,11 +84,11 @@ func (l *soakLoad) questions(ctx, loading context.Context, user int) {
 		case q.cancels:
 			time.Sleep(200 * time.Millisecond)
 			if _, err = l.call(ctx, "CancelTask", map[string]any{"id": task}); err == nil {
-				err = l.over(ctx, task)
+				err = l.waitForEnd(ctx, task)
 			}
 		case q.returns:
 			if _, ended, err = l.stream(ctx, "SubscribeToTask", map[string]any{"id": task}, false); err != nil || !ended {
-				err = l.over(ctx, task) // it may have ended before
+				err = l.waitForEnd(ctx, task) // it may have ended before
 			}
 		case q.leaves:
 			l.mu.Lock()
@@ -135,8 +136,8 @@ func (l *soakLoad) stream(ctx context.Context, method string, params any, first 
 	}
 }
 
-// over waits until a task has ended.
-func (l *soakLoad) over(ctx context.Context, task string) error {
+// waitForEnd waits until a task has ended, at most soakPatience.
+func (l *soakLoad) waitForEnd(ctx context.Context, task string) error {
 	var body []byte
 	for end := time.Now().Add(soakPatience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		var err error
@@ -150,16 +151,17 @@ func (l *soakLoad) over(ctx context.Context, task string) error {
 	return fmt.Errorf("task %s does not end: %.300s", task, body)
 }
 
-// settle looks for the tasks whose clients went away: they have ended too.
-func (l *soakLoad) settle(ctx context.Context) {
+// checkLeft waits for the end of the tasks whose clients went away, and counts them.
+func (l *soakLoad) checkLeft(ctx context.Context) {
 	l.mu.Lock()
 	left := l.left
 	l.mu.Unlock()
 	for _, task := range left {
-		l.count("task of a client that left", l.over(ctx, task))
+		l.count("task of a client that left", l.waitForEnd(ctx, task))
 	}
 }
 
+// call calls a method of the agent and returns the body of the answer.
 func (l *soakLoad) call(ctx context.Context, method string, params any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, soakPatience)
 	defer cancel()
@@ -192,9 +194,9 @@ func soakMetric(url, name string) (value float64) {
 	return value
 }
 
-// models asks models through the daemon: a conversation that grows, in each dialect, streamed. Answers break off or are refused: the client
-// sees that, and asks again.
-func (l *soakLoad) models(ctx, loading context.Context, user int) {
+// askModels asks models through the daemon until loading is over: a conversation that grows, streamed. An answer that the provider breaks off
+// or refuses is no failure; the client asks again.
+func (l *soakLoad) askModels(ctx, loading context.Context, user int) {
 	path, body := "/openai/v1/chat/completions", map[string]any{"model": "gpt-4o", "stream": true}
 	if user%2 == 1 {
 		path, body = "/anthropic/v1/messages", map[string]any{"model": "claude-sonnet-4-5", "stream": true, "max_tokens": 1000}
@@ -206,12 +208,13 @@ func (l *soakLoad) models(ctx, loading context.Context, user int) {
 		}
 		said = append(said, map[string]any{"role": "user", "content": fmt.Sprintf("question %d of %d: %s", n, user, strings.Repeat("and so on, ", 400))})
 		body["messages"] = said
-		l.count("request to a model", l.model(ctx, path, body, n%9 == 8))
+		l.count("request to a model", l.askModel(ctx, path, body, n%9 == 8))
 		said = append(said, map[string]any{"role": "assistant", "content": "The task is done."})
 	}
 }
 
-func (l *soakLoad) model(ctx context.Context, path string, body map[string]any, leaves bool) error {
+// askModel sends one request to a model and reads the answer, or with leaves only its head.
+func (l *soakLoad) askModel(ctx context.Context, path string, body map[string]any, leaves bool) error {
 	ctx, cancel := context.WithTimeout(ctx, soakPatience)
 	defer cancel()
 	answer, err := post(ctx, l.daemon+path, map[string]string{"Authorization": "Bearer soak", "X-Api-Key": "soak", "Anthropic-Version": "2023-06-01"}, body)
@@ -234,8 +237,8 @@ func (l *soakLoad) model(ctx context.Context, path string, body map[string]any, 
 	return nil
 }
 
-// tools calls an MCP server of the daemon. Of one that crashes only the calls fail that were in it then.
-func (l *soakLoad) tools(ctx, loading context.Context, server string, user int) {
+// callTools calls an MCP server of the daemon until loading is over. If the server crashes, only the calls that are under way may fail.
+func (l *soakLoad) callTools(ctx, loading context.Context, server string, user int) {
 	var session *mcp.ClientSession
 	for n := user; loading.Err() == nil; n++ {
 		if session == nil {

@@ -73,6 +73,7 @@ func (c *spoolCase) text(size int64) []byte {
 	return append(text, c.shut...)
 }
 
+// run measures writing, reading and searching a document of a kind in the spool, beside cat and grep.
 func (c *spoolCase) run(o *Out, s *spool.Spool, dir string, size int64) {
 	whole := c.text(size)
 	file := filepath.Join(dir, "document")

@@ -121,8 +121,8 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 	return types
 })
 
-// UnmarshalJSON reads what [Record.MarshalJSON] has written. An event of a kind that is not known becomes [Unknown]; one
-// whose fields are of another type than they should be is an error.
+// UnmarshalJSON reads what [Record.MarshalJSON] has written. An event of an unknown kind becomes [Unknown]. It is an error if a field of an
+// event has a wrong type.
 func (r *Record) UnmarshalJSON(text []byte) error {
 	if r.readWritten(text) {
 		return nil
@@ -155,9 +155,8 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readWritten reads a record that is written as [Record.MarshalJSON] does it, without a look at each byte of the event three times, as
-// encoding/json takes for what is an object within an object. It reports whether it did: nothing is wrong with what it leaves to the
-// caller.
+// readWritten reads a record in exactly the form that [Record.MarshalJSON] writes, without going over the bytes of the event three times, as
+// encoding/json does for an object within an object. It returns false, which is no error, for any other form.
 func (r *Record) readWritten(text []byte) bool {
 	rest, ok := bytes.CutPrefix(text, []byte(`{"seq":`))
 	if !ok {

@@ -73,7 +73,6 @@ type Journal struct {
 	observers []Observer
 }
 
-// New makes an empty journal.
 func New(o Options) *Journal {
 	if o.MaxRecords <= 0 {
 		o.MaxRecords = DefaultMaxRecords
@@ -107,6 +106,7 @@ func (j *Journal) Append(e Event) uint64 {
 	return rec.Seq
 }
 
+// push adds a record to the ring, which has room for it by now: the caller has dropped older ones. The caller holds the lock.
 func (j *Journal) push(rec Record, size int) {
 	if j.n == len(j.records) { // the ring grows by doubling up to MaxRecords, so that a short run stays small
 		grown := min(max(2*len(j.records), 16), j.opts.MaxRecords)
@@ -168,33 +168,33 @@ func (j *Journal) Dropped() uint64 {
 // sizeOf returns the approximate size of an event in memory, with its record.
 func sizeOf(e Event) int {
 	v := reflect.ValueOf(e)
-	return int(unsafe.Sizeof(Record{})) + int(v.Type().Size()) + behind(v)
+	return int(unsafe.Sizeof(Record{})) + int(v.Type().Size()) + referredBytes(v)
 }
 
-// behind returns what a plain value refers to, in bytes.
-func behind(v reflect.Value) (n int) {
+// referredBytes returns the bytes that a plain value refers to: of texts, pointers, slices and maps, at any depth.
+func referredBytes(v reflect.Value) (n int) {
 	switch v.Kind() {
 	case reflect.String:
 		n = v.Len()
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			n = int(v.Elem().Type().Size()) + behind(v.Elem())
+			n = int(v.Elem().Type().Size()) + referredBytes(v.Elem())
 		}
 	case reflect.Slice:
 		n = v.Len() * int(v.Type().Elem().Size())
 		for i := range v.Len() {
-			n += behind(v.Index(i))
+			n += referredBytes(v.Index(i))
 		}
 	case reflect.Map:
 		for of := v.MapRange(); of.Next(); {
-			n += int(v.Type().Key().Size()+v.Type().Elem().Size()) + behind(of.Key()) + behind(of.Value())
+			n += int(v.Type().Key().Size()+v.Type().Elem().Size()) + referredBytes(of.Key()) + referredBytes(of.Value())
 		}
 	case reflect.Struct:
 		if v.Type() == timeType { // the zone that it refers to is everybody's
 			break
 		}
 		for i := v.NumField() - 1; i >= 0; i-- { // an iterator would put n on the heap
-			n += behind(v.Field(i))
+			n += referredBytes(v.Field(i))
 		}
 	}
 	return n

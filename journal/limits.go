@@ -55,6 +55,7 @@ func (LimitUsed) Kind() string { return "process.limit_used" }
 // maxLimits bounds the limits of a report; there are about ten kinds.
 const maxLimits = 32
 
+// setLimit sets the row of a limit, or adds it, if there are fewer than maxLimits. What was used of a limit stays if it is raised.
 func (p *Report) setLimit(l Limit) {
 	if i := p.limit(l.Name); i >= 0 {
 		if l.Used == 0 { // it was raised
@@ -90,8 +91,8 @@ func (p *Report) useLimit(e LimitUsed) {
 	}
 }
 
-// layerLimits lists the limits that the layer of the run holds.
-func (p *Report) layerLimits(e LayerChosen) {
+// setLayerLimits sets the rows of the limits that the layer of the run enforces.
+func (p *Report) setLayerLimits(e LayerChosen) {
 	for _, l := range []Limit{
 		{Name: "memory", Hard: p.LimitBytes, Unit: "bytes", EnforcedBy: e.Memory},
 		{Name: "swap", Hard: p.SwapLimitBytes, Unit: "bytes", EnforcedBy: e.Swap},

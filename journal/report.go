@@ -138,7 +138,7 @@ type Window struct {
 	SummaryError    string `json:"summary_error,omitempty"`
 }
 
-// observe folds one event of the window plane in.
+// observe adds an event of the window plane to the figures.
 func (w *Window) observe(e Event) {
 	switch e := e.(type) {
 	case WindowOn:
@@ -225,7 +225,7 @@ func NewReporter(start Report) *Reporter {
 	return &Reporter{report: start}
 }
 
-// Observe folds one record in.
+// Observe implements [Observer]: it adds a record to the report.
 func (r *Reporter) Observe(rec Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -234,7 +234,7 @@ func (r *Reporter) Observe(rec Record) {
 	case LayerChosen:
 		p.Layer = e.Layer
 		p.Enforcement = Enforcement{Memory: e.Memory, Swap: e.Swap, Pids: e.Pids, CPU: cmp.Or(e.CPU, "none"), CPUs: cmp.Or(e.CPUs, "none")}
-		p.layerLimits(e)
+		p.setLayerLimits(e)
 	case MemoryRaised:
 		if p.FirstLimitBytes == 0 {
 			p.FirstLimitBytes = p.LimitBytes
@@ -272,7 +272,7 @@ func (r *Reporter) Observe(rec Record) {
 			p.Leftovers = append(p.Leftovers, Process{PID: e.PID, Name: e.Name, Fate: e.Fate})
 		}
 	case Orphan:
-		p.orphan(e)
+		p.addOrphan(e)
 	case Warned:
 		if len(p.Warnings) < maxListed {
 			p.Warnings = append(p.Warnings, e.Text)
@@ -298,7 +298,7 @@ func (r *Reporter) Observe(rec Record) {
 	}
 }
 
-// Report returns the report so far.
+// Report returns a copy of the report so far.
 func (r *Reporter) Report() Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -321,8 +321,8 @@ type Orphaned struct {
 	Fate       string `json:"fate"`
 }
 
-// orphan adds one, or what became of one that was asked to end.
-func (p *Report) orphan(e Orphan) {
+// addOrphan adds an orphan, or sets what became of one that was asked to end. At most maxListed are listed.
+func (p *Report) addOrphan(e Orphan) {
 	o := Orphaned{
 		PID: e.PID, Name: e.Name, Bytes: e.Bytes, ForMS: e.For.Milliseconds(), CPUPercent: e.CPUPercent,
 		Daemon: e.Daemon, Fate: e.Fate,

@@ -102,7 +102,7 @@ type (
 	}
 )
 
-// observe folds one event of the tools plane in.
+// observe adds an event of the tools plane to the figures.
 func (m *MCP) observe(e Event) {
 	switch e := e.(type) {
 	case ToolsListed:

@@ -290,7 +290,7 @@ func (WindowSummary) Kind() string       { return "window.summary" }
 func (WindowLoop) Kind() string          { return "window.loop" }
 func (WindowStore) Kind() string         { return "window.store" }
 
-// Then says for people what was done about the loop, as the end of a sentence; "" where that was nothing but to tell them.
+// Then returns words for what was done about the loop, as the end of a sentence; "" if the user was only told of it.
 func (e WindowLoop) Then() string {
 	switch e.Did {
 	case "hinted":

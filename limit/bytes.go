@@ -68,6 +68,7 @@ func ParseBytes(s string) (Bytes, error) {
 	return Bytes(math.Round(f)), nil
 }
 
+// unitOf returns the bytes of a unit such as "", "k", "MB" or "GiB", in either case; false if there is no such unit.
 func unitOf(suffix string) (Bytes, bool) {
 	s := strings.ToLower(suffix)
 	switch s {

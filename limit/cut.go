@@ -92,6 +92,7 @@ func runeAfter(text string, i int) int {
 	return i
 }
 
+// lineEnd returns the place after the last line end shortly before i; i if there is none that is near.
 func lineEnd(text string, i int) int {
 	for at := i; at > i-i/slack; at-- {
 		if text[at-1] == '\n' {
@@ -101,6 +102,7 @@ func lineEnd(text string, i int) int {
 	return i
 }
 
+// lineStart returns the first line end shortly after i; i if there is none that is near.
 func lineStart(text string, i int) int {
 	for at := i; at < i+(len(text)-i)/slack; at++ {
 		if text[at] == '\n' {

@@ -46,7 +46,7 @@ with 125 when nothing could be asked; it says why.`,
 			if err != nil {
 				return err
 			}
-			if o.Question, err = question(args, cmd.InOrStdin()); err != nil {
+			if o.Question, err = readQuestion(args, cmd.InOrStdin()); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("max-steps") && o.MaxSteps < 1 {
@@ -72,11 +72,12 @@ with 125 when nothing could be asked; it says why.`,
 	return cmd
 }
 
-// askAndPrint asks, and prints what comes as a person or a program reads it. The error has the exit status where the report tells the rest.
+// askAndPrint asks, and prints the events and the answer for a person, or as JSON. An *exitError has the exit status if what happened was
+// printed already.
 func askAndPrint(cmd *cobra.Command, a *core.Core, o agents.AskOptions, asJSON, events bool) error {
 	out := cmd.OutOrStdout()
 	view := newAskView(out, cmd.ErrOrStderr(), term.IsTerminal(int(os.Stdout.Fd())) && !asJSON && !events, stderrIsTerminal() && !o.Quiet)
-	end := view.end
+	end := view.showEnd
 	switch {
 	case events:
 		o.Quiet, o.Events = true, func(e agents.Event) { _ = app.WriteJSON(out, e, "") }
@@ -124,6 +125,7 @@ func mcpFlags(cmd *cobra.Command, o *agents.AgentOptions) {
 	_ = cmd.MarkFlagFilename("mcp-config", "json", "toml")
 }
 
+// completeAgents completes the names of agents.
 func completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	a, err := openApp(cmd, nil)
 	if err != nil {
@@ -145,8 +147,8 @@ func completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cob
 // maxQuestion bounds a question from standard input; the agent has a bound of its own (1 MiB).
 const maxQuestion = 2 << 20
 
-// question returns the question in the arguments, with standard input in the place of "-".
-func question(args []string, in io.Reader) (string, error) {
+// readQuestion returns the question in the arguments, with standard input in the place of "-". More than maxQuestion bytes are an error.
+func readQuestion(args []string, in io.Reader) (string, error) {
 	var words []string
 	for _, a := range args {
 		if a != "-" {

@@ -37,7 +37,7 @@ func (v *askView) begin(who agents.AskedAgent) {
 	}
 }
 
-// Note writes a line for a person.
+// Note writes a line for a person, dimmed on a terminal that has colours. Without a person it writes nothing.
 func (v *askView) Note(format string, args ...any) {
 	if !v.person {
 		return
@@ -59,6 +59,7 @@ func (v *askView) Close() {
 	}
 }
 
+// Event shows an event while a question is answered: the text as it comes, and notes about calls of tools.
 func (v *askView) Event(e agents.Event) {
 	switch e.Kind {
 	case "queued":
@@ -94,6 +95,7 @@ func (v *askView) Event(e agents.Event) {
 	}
 }
 
+// resultNote returns a note on the result of a call: its size, its time and whether it failed.
 func resultNote(e agents.Event) string {
 	name, text := "", ""
 	if e.Call != nil {
@@ -127,8 +129,8 @@ func shortArguments(s string) string {
 	return clipped(strings.ReplaceAll(s, "\n", " "))
 }
 
-// end shows how a question ended, and what it took.
-func (v *askView) end(r agents.AskReport) error {
+// showEnd shows how a question ended, and a note on how much it took.
+func (v *askView) showEnd(r agents.AskReport) error {
 	if err := v.Show(r); err != nil {
 		return err
 	}
@@ -138,7 +140,7 @@ func (v *askView) end(r agents.AskReport) error {
 	return nil
 }
 
-// Show prints the answer where it was not shown as it came, and why there is none.
+// Show prints the answer, unless its text was shown as it came, and the reason if there is none.
 func (v *askView) Show(r agents.AskReport) error {
 	v.Close()
 	if !v.live && r.Answer != "" {

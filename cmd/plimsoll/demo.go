@@ -44,7 +44,7 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 	return cmd
 }
 
-// demoCommand completes the command that plays the scenes of o.
+// demoCommand gives cmd its flags and makes it play the scenes of o.
 func demoCommand(o demo.Options, cmd *cobra.Command) *cobra.Command {
 	var asJSON, yes, stay, leave bool
 	cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
@@ -123,7 +123,8 @@ func printClosing(out io.Writer, r demo.Report) error {
 	return err
 }
 
-// offerDemo names what is in the environment and could be used; on a terminal it asks.
+// offerDemo tells which key of a model and which Argo CD are in the environment. On a terminal it asks whether to use them, and sets them in
+// o if so. With quiet it does nothing.
 func offerDemo(cmd *cobra.Command, o *demo.Options, quiet bool) {
 	if quiet {
 		return

@@ -149,7 +149,7 @@ func flagUsage(f *pflag.Flag) string {
 	return f.Usage
 }
 
-// table writes rows in the order of names, the words of each beside its name.
+// table writes the rows in the order of names, each name with its text next to it. Rows without a name are left out.
 func (h *help) table(title string, rows map[string][2]string, names []string) {
 	width := 0
 	for _, name := range names {

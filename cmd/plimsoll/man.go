@@ -50,7 +50,7 @@ var manExamples = [][2]string{
 // manualPage returns the page in troff, with the macros of man(7).
 func manualPage(root *cobra.Command) string {
 	var b strings.Builder
-	_, date, _ := checkout()
+	_, date, _ := buildCommit()
 	date, _, _ = strings.Cut(date, "T")
 	fmt.Fprintf(&b, `.TH PLIMSOLL 1 "%s" "plimsoll %s" "User Commands"`+"\n", date, roff(version()))
 	section := func(title string) { fmt.Fprintf(&b, ".SH %s\n", title) }

@@ -82,6 +82,7 @@ type servedFlags struct {
 	events           bool
 }
 
+// add adds the flags that all commands have which serve MCP.
 func (s *servedFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
@@ -97,7 +98,7 @@ func (s *servedFlags) addInRun(cmd *cobra.Command) {
 	_ = cmd.Flags().MarkHidden("in-run")
 }
 
-// open loads the configuration with the flags, and gives the server the streams of this process.
+// open returns an App with the flags, and gives the server the streams of this process. With --in-run it sets the variables of the run first.
 func (s *servedFlags) open(cmd *cobra.Command, flags []config.Flag) (*core.Core, error) {
 	if s.inRun != "" {
 		if err := run.EnterRun(s.inRun); err != nil {

@@ -40,7 +40,7 @@ Inside of plimsoll run these commands write as "agent", and do not pin, confirm 
 	return cmd
 }
 
-// withMemory opens the memory for the time of a command.
+// withMemory opens the memory, calls do and closes the memory.
 func withMemory(cmd *cobra.Command, open opener, do func(m *memories.Memory) error) (err error) {
 	a, err := open(cmd)
 	if err != nil {
@@ -74,6 +74,7 @@ type memoryFilter struct {
 	since, before, asOf string
 }
 
+// add adds the flags by which records are selected.
 func (f *memoryFilter) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.q.Kind, "kind", "", "only these: "+strings.Join(memories.Kinds, ", "))
@@ -86,14 +87,14 @@ func (f *memoryFilter) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.FixedCompletions([]cobra.Completion{"user", "project"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// query reads the times.
+// query returns the query that the flags describe. Times are relative to now, and a date for --as-of means the end of that day.
 func (f *memoryFilter) query(now time.Time) (q memories.Query, err error) {
 	q = f.q
 	for _, t := range []struct {
 		flag, text string
 		to         *time.Time
 	}{{"since", f.since, &q.Since}, {"before", f.before, &q.Until}, {"as-of", f.asOf, &q.AsOf}} {
-		if *t.to, err = sinceOf(t.text, now); err != nil {
+		if *t.to, err = parseSince(t.text, now); err != nil {
 			return q, errors.New(strings.Replace(err.Error(), "--since", "--"+t.flag, 1))
 		}
 	}

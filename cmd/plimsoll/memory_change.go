@@ -128,7 +128,8 @@ confirmed it, outside of runs.`,
 	return cmd
 }
 
-// confirmPins shows what the file of the profile says, and puts it in force when the person says so.
+// confirmPins shows what the file of the profile says, and puts it in force if the person says yes, or with yes. Inside a run it returns the
+// error that says why that is not possible.
 func confirmPins(cmd *cobra.Command, m *memories.Memory, p memories.Pins, yes bool) error {
 	errs := plainWriter(cmd.ErrOrStderr())
 	switch {
@@ -165,7 +166,7 @@ func confirm(cmd *cobra.Command, question string) bool {
 	return saysYes(cmd)
 }
 
-// saysYes reads a line from the standard input, byte by byte, so that what is behind it stays there.
+// saysYes reads a line from standard input and reports whether it is a yes. It reads byte by byte, so that what follows the line stays there.
 func saysYes(cmd *cobra.Command) bool {
 	var line []byte
 	const most = 100 // more is no yes

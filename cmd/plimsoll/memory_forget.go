@@ -55,6 +55,8 @@ and logs of MCP servers. --dry-run lists what would go from where.`,
 	return cmd
 }
 
+// forgetMemory removes the records that o selects, after it has listed them and the person has said yes, or with yes. With dryRun it only
+// lists them.
 func forgetMemory(cmd *cobra.Command, m *memories.Memory, o memories.Forgetting, yes, dryRun, asJSON bool) error {
 	list, err := m.WouldForget(cmd.Context(), o)
 	if err != nil {
@@ -62,7 +64,7 @@ func forgetMemory(cmd *cobra.Command, m *memories.Memory, o memories.Forgetting,
 	}
 	out, errs := plainWriter(cmd.OutOrStdout()), plainWriter(cmd.ErrOrStderr())
 	if dryRun && len(list) > 0 {
-		return wouldForget(cmd, m, list, asJSON)
+		return printWouldForget(cmd, m, list, asJSON)
 	}
 	switch {
 	case len(list) == 0:
@@ -104,8 +106,8 @@ func forgetMemory(cmd *cobra.Command, m *memories.Memory, o memories.Forgetting,
 	return err
 }
 
-// wouldForget lists what a forget would remove, and from where.
-func wouldForget(cmd *cobra.Command, m *memories.Memory, list []memories.Record, asJSON bool) error {
+// printWouldForget prints what would be removed, and from which other stores the words would go.
+func printWouldForget(cmd *cobra.Command, m *memories.Memory, list []memories.Record, asJSON bool) error {
 	w, err := m.WouldForgetElsewhere(cmd.Context(), list)
 	if asJSON {
 		return joinPrinted(printJSON(cmd.OutOrStdout(), w), err)

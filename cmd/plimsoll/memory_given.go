@@ -114,7 +114,7 @@ find it still, marked. Without an ID: lists what was taken back. memory forget r
 			}
 			ask := func(m *memories.Memory) ([]memories.TakenBack, error) {
 				if len(args) > 0 {
-					if err := m.Not(cmd.Context(), undo, args...); err != nil {
+					if err := m.TakeBack(cmd.Context(), undo, args...); err != nil {
 						return nil, err
 					}
 				}

@@ -74,6 +74,7 @@ func newModelsCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// resetModels removes the refreshed catalogue of models and says whether there was one.
 func resetModels(out io.Writer, a *core.Core, asJSON bool) error {
 	had, err := window.Reset(a)
 	if err != nil {

@@ -30,8 +30,8 @@ func unwrapWriter(w io.Writer) io.Writer {
 	return w
 }
 
-// columns returns the width of the terminal that f is, or the one set in COLUMNS; 0 where neither is known.
-func columns(f *os.File) int {
+// screenColumns returns the number of columns that COLUMNS gives, else that of the terminal f; 0 if neither is known.
+func screenColumns(f *os.File) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(n, 1000)
 	}
@@ -59,7 +59,7 @@ func wrapped(w io.Writer, f *os.File) io.Writer {
 	if !term.IsTerminal(int(f.Fd())) {
 		return w
 	}
-	return wrapWriter{w, columns(f)}
+	return wrapWriter{w, screenColumns(f)}
 }
 
 // tableGap stands between two columns, and tableHang before the last column where it stands below the others, because it would get less
@@ -72,7 +72,7 @@ func terminalWidth() int {
 	if !term.IsTerminal(int(os.Stdout.Fd())) {
 		return 0
 	}
-	return columns(os.Stdout)
+	return screenColumns(os.Stdout)
 }
 
 // table is a table whose last column, which may be a sentence, is wrapped at words within itself. A line break in it stays.

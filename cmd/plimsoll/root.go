@@ -29,9 +29,9 @@ type exitError struct{ code int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// newRootCommand makes the tree of commands for the arguments, nil for all of it. Where they begin with run, that command is the only
-// one: the others, with all their flags, are a tenth of what a supervisor makes until it waits, and what they leave behind stays in
-// the pages of what is needed.
+// newRootCommand returns the root command with its subcommands. args are the arguments of this process, nil for all subcommands. If args
+// begins with run, only that command is made: the others, with all their flags, are a tenth of the memory that a supervisor takes until it
+// waits.
 func newRootCommand(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "plimsoll",
@@ -103,8 +103,8 @@ agent needs no change:
 	return root
 }
 
-// orDefaults lets a command that finds out what is wrong work although the configuration has
-// mistakes: it says so and goes on with the defaults.
+// orDefaults returns an opener for a command that finds out what is wrong. If the configuration has mistakes, it prints them and opens the
+// App with the defaults.
 func orDefaults(open opener) opener {
 	return func(cmd *cobra.Command) (*core.Core, error) {
 		a, err := open(cmd)
@@ -117,8 +117,8 @@ func orDefaults(open opener) opener {
 	}
 }
 
-// withoutConfiguration leaves out the user's file and the variables of keys. Where state
-// lives stays: the runs that are to be seen are there.
+// withoutConfiguration returns environ without the user's file and the variables that set keys. The variables that name the directories of
+// state stay, because the runs to be shown are there.
 func withoutConfiguration(environ []string) []string {
 	kept := []string{"PLIMSOLL_CONFIG=" + os.DevNull}
 	for _, e := range environ {
@@ -139,7 +139,8 @@ func openApp(cmd *cobra.Command, flags []config.Flag) (*core.Core, error) {
 	})
 }
 
-// showError writes an error for a person, with the usage hint for a mistyped command line.
+// showError writes an error for a person, with a hint at the usage after a mistyped command line. It writes nothing for an *exitError, whose
+// message was written already.
 func showError(w io.Writer, err error) {
 	if _, silent := errors.AsType[*exitError](err); silent {
 		return
@@ -163,8 +164,7 @@ func showError(w io.Writer, err error) {
 	}
 }
 
-// flagError adds where the flags of c are listed, and which one starts like the one that is not
-// there.
+// flagError adds to an error about flags how to list the flags of c, and the flag that begins like an unknown one.
 func flagError(c *cobra.Command, err error) error {
 	next := "Try: " + c.CommandPath() + " --help"
 	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -178,7 +178,7 @@ func flagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w\n%s", err, next)
 }
 
-// oneArg demands one argument, and shows how it is given.
+// oneArg returns a check that there is exactly one argument, whose error shows an example. what is the name of the argument.
 func oneArg(what, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -188,6 +188,7 @@ func oneArg(what, example string) cobra.PositionalArgs {
 	}
 }
 
+// exitCode returns the exit status for an error: 0 for nil, that of an *exitError, else exitFailed.
 func exitCode(err error) int {
 	if err == nil {
 		return 0

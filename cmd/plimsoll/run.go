@@ -39,7 +39,7 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 			if !o.JSON {
 				o.Stdout = wrapped(o.Stdout, os.Stdout)
 			}
-			o.StderrIsTerminal, o.Width = stderrIsTerminal(), func() int { return columns(os.Stderr) }
+			o.StderrIsTerminal, o.Width = stderrIsTerminal(), func() int { return screenColumns(os.Stderr) }
 			if cmd.Flags().Changed("all") {
 				return errors.New("--all goes with --help: plimsoll run --help --all")
 			}
@@ -77,7 +77,7 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 	return cmd
 }
 
-// addLimitFlags adds the flags that override a configuration key, but for one.
+// addLimitFlags adds a flag for each key of the configuration that has one, except the flag without.
 func addLimitFlags(cmd *cobra.Command, without string) {
 	f := cmd.Flags()
 	for _, k := range config.Keys() {
@@ -93,7 +93,7 @@ func addLimitFlags(cmd *cobra.Command, without string) {
 	}
 }
 
-// checkWaitFlag finds "--wait 10m -- COMMAND", in which 10m would be the command.
+// checkWaitFlag returns an error for "--wait 10m -- COMMAND", in which 10m would be taken for the command.
 func checkWaitFlag(f *pflag.FlagSet, args []string) error {
 	if !f.Changed("wait") || len(args) < 2 || args[1] != "--" {
 		return nil
@@ -130,8 +130,8 @@ func runFlags(f *pflag.FlagSet) []config.Flag {
 	return flags
 }
 
-// lostFlag returns the first argument behind a command that is a flag of this one by its name, such as --memory-max; "" for none. Names of
-// one word are those of many programs.
+// lostFlag returns the first argument after the command's name that is a flag of `plimsoll run`, such as --memory-max, and so stands at the
+// wrong place; "" if there is none. Only names with "-max" at their end count, because other programs have flags of the others' names.
 func lostFlag(args []string) string {
 	for _, arg := range args[min(1, len(args)):] {
 		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")

@@ -97,7 +97,7 @@ type runsFlags struct {
 
 // run prints what the flags ask for, of all runs, or of one by its ID.
 func (o *runsFlags) run(cmd *cobra.Command, a *core.Core, id string) (err error) {
-	if o.Since, err = sinceOf(o.since, time.Now()); err != nil {
+	if o.Since, err = parseSince(o.since, time.Now()); err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
@@ -146,8 +146,8 @@ func joinPrinted(printed, err error) error {
 	return err
 }
 
-// sinceOf reads a duration before now, or a day.
-func sinceOf(text string, now time.Time) (time.Time, error) {
+// parseSince reads a time: "today", "yesterday", a duration before now ("12h", "7d") or a date. "" is the zero time.
+func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -267,7 +267,7 @@ func windowCell(e *watch.Entry) string {
 	return limit.Tokens(tokens)
 }
 
-// followRun prints records as they come.
+// followRun prints the records of a run as they come, until it has ended, and then its outcome.
 func followRun(cmd *cobra.Command, a *core.Core, id string, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	lines := json.NewEncoder(out)
@@ -337,6 +337,7 @@ func printCuts(out io.Writer, entries []window.Entry) error {
 	return w.Flush()
 }
 
+// printCut prints what was cut by one compaction, word for word. If its end was not stored, it says so on standard error.
 func printCut(cmd *cobra.Command, a *core.Core, id string, asJSON bool) error {
 	cut, err := window.ReadCut(a, id)
 	if err != nil {

@@ -48,11 +48,11 @@ func TestSinceADay(t *testing.T) {
 		"today": time.Date(2026, 3, 1, 0, 0, 0, 0, time.Local), "yesterday": time.Date(2026, 2, 28, 0, 0, 0, 0, time.Local),
 		"2026-02-27": time.Date(2026, 2, 27, 0, 0, 0, 0, time.Local), "90m": now.Add(-90 * time.Minute), "2d": now.Add(-48 * time.Hour),
 	} {
-		if got, err := sinceOf(text, now); err != nil || !got.Equal(want) {
+		if got, err := parseSince(text, now); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	if _, err := sinceOf("tomorrow", now); err == nil {
+	if _, err := parseSince("tomorrow", now); err == nil {
 		t.Error("tomorrow")
 	}
 }

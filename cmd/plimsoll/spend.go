@@ -38,7 +38,7 @@ With a [fleet] the sums by day, tool, model and host are of all hosts.`,
 			if err != nil {
 				return err
 			}
-			if o.Since, err = sinceOf(since, time.Now()); err != nil {
+			if o.Since, err = parseSince(since, time.Now()); err != nil {
 				return err
 			}
 			budgets, broken := watch.Budgets(cmd.Context(), a)

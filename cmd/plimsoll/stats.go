@@ -127,7 +127,7 @@ func (o *statsFlags) run(cmd *cobra.Command, a *core.Core, args []string) error 
 	switch write := resourceFormats[o.format]; {
 	case o.forget.tool != "":
 		o.Tool = o.forget.tool
-		return o.forget.run(cmd, a, o.StatsOptions, asJSON)
+		return o.forget.removeHistory(cmd, a, o.StatsOptions, asJSON)
 	case o.servers:
 		o.Tool = strings.Join(args, "")
 		rows, err := mcp.Stats(a, o.Tool)
@@ -276,8 +276,9 @@ type forgetting struct {
 	yes, dryRun bool
 }
 
-// run removes a tool's history, after asking a person. Nobody else is asked: a script says --yes.
-func (f forgetting) run(cmd *cobra.Command, a *core.Core, o app.StatsOptions, asJSON bool) error {
+// removeHistory removes a tool's history after listing it and asking on a terminal. Elsewhere it is an error without --yes. With --dry-run it
+// only lists.
+func (f forgetting) removeHistory(cmd *cobra.Command, a *core.Core, o app.StatsOptions, asJSON bool) error {
 	list, err := app.Forgettable(cmd.Context(), a, o)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ reads the configuration.`,
   PS1='$(plimsoll status --prompt)\w \$ '`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			paint, err := painting(colour, cmd.OutOrStdout())
+			paint, err := painterFor(colour, cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ reads the configuration.`,
 	return cmd
 }
 
-// readClient reads what a client says on standard input. A terminal is no client.
+// readClient reads what a client writes to standard input. From a terminal it reads nothing.
 func readClient(in io.Reader) watch.Client {
 	if f, ok := in.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice != 0 {
@@ -99,7 +99,8 @@ const (
 	criticalPercent = 90
 )
 
-func painting(when string, out io.Writer) (paint, error) {
+// painterFor returns a function that colours a text by a percentage, yellow or red if that is high. when is auto, always or never.
+func painterFor(when string, out io.Writer) (paint, error) {
 	f, ok := unwrapWriter(out).(interface{ Fd() uintptr })
 	on := ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	switch when {

@@ -65,7 +65,7 @@ Of this environment nothing goes with it but what --env names; a job of this hos
 			case err != nil:
 				return err
 			case here:
-				here := run.Options{Command: args, Tool: o.Tool, Stdout: out, Stderr: cmd.ErrOrStderr(), StderrIsTerminal: stderrIsTerminal(), Width: func() int { return columns(os.Stderr) }}
+				here := run.Options{Command: args, Tool: o.Tool, Stdout: out, Stderr: cmd.ErrOrStderr(), StderrIsTerminal: stderrIsTerminal(), Width: func() int { return screenColumns(os.Stderr) }}
 				run.Run(cmd.Context(), a, here).Exit()
 			case o.Attended && status != 0:
 				return &exitError{status}

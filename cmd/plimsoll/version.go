@@ -18,7 +18,7 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			commit, date, modified := checkout()
+			commit, date, modified := buildCommit()
 			v := struct {
 				Version  string `json:"version"`
 				Commit   string `json:"commit"`   // "" in a build that was not made in a checkout
@@ -48,7 +48,7 @@ func version() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	commit, _, modified := checkout()
+	commit, _, modified := buildCommit()
 	switch {
 	case commit == "":
 		return "devel"
@@ -58,9 +58,9 @@ func version() string {
 	return "devel-" + commit[:min(12, len(commit))]
 }
 
-// checkout returns what the go command has stamped of the checkout that it built: the commit, its time (RFC 3339), and whether there
-// were changes that are in no commit.
-func checkout() (commit, date string, modified bool) {
+// buildCommit returns what the go command has recorded of the checkout that it built: the commit, its time (RFC 3339), and whether there were
+// changes that are in no commit. Without a record all are zero.
+func buildCommit() (commit, date string, modified bool) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "", "", false

@@ -128,7 +128,7 @@ func isScreen() bool {
 }
 
 // screenWidth returns the width of the terminal, or the one set in COLUMNS; 80 where neither is known.
-func screenWidth() int { return cmp.Or(columns(os.Stdout), 80) }
+func screenWidth() int { return cmp.Or(screenColumns(os.Stdout), 80) }
 
 func newMetricsCommand(open opener) *cobra.Command {
 	var file string

@@ -43,9 +43,8 @@ func Doctor(ctx context.Context, c *core.Core) (run.Doctor, error) {
 	return d, nil
 }
 
-// Child runs as the main function of the processes that this program starts of itself, and says
-// whether this is one: a query of a kept result runs in a process of its own, and so does
-// what takes memory on purpose.
+// Child runs the main function of a child process of this program, if argv asks for one: a query of a kept result, or the process that takes
+// memory on purpose. is is false if argv asks for neither; nothing has run then.
 func Child(argv []string) (status int, is bool) {
 	switch {
 	case len(argv) < 2:

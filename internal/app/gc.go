@@ -61,32 +61,33 @@ type Collection struct {
 func GC(ctx context.Context, a *core.Core, o GCOptions) (Collection, error) {
 	c := Collection{DryRun: o.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}
 	if o.Conversations {
-		return c, c.conversations(a)
+		return c, c.removeConversations(a)
 	}
 	if o.Results {
-		return c, c.results(a)
+		return c, c.removeResults(a)
 	}
 	err := errors.Join(
-		c.claims(ctx, a),
-		c.temporaries(a),
-		c.demos(),
-		c.runs(a),
-		c.jobs(ctx, a),
-		c.memory(ctx, a),
+		c.removeClaims(ctx, a),
+		c.removeTemporaries(a),
+		c.removeDemos(),
+		c.pruneRuns(a),
+		c.removeJobs(ctx, a),
+		c.compactMemory(ctx, a),
 	)
 	return c, err
 }
 
-func (c *Collection) remove(kind, name, what string) {
+func (c *Collection) addRemoved(kind, name, what string) {
 	c.Removed = append(c.Removed, Garbage{Kind: kind, Name: name, What: what})
 }
 
-func (c *Collection) keep(kind, name, what, why string) {
+func (c *Collection) addKept(kind, name, what, why string) {
 	c.Kept = append(c.Kept, Garbage{Kind: kind, Name: name, What: what, Why: why})
 }
 
-// claims cleans up by the ledger, and then looks for groups that the ledger does not know.
-func (c *Collection) claims(ctx context.Context, a *core.Core) error {
+// removeClaims removes the claims of dead supervisors, with the processes and groups that they left, and then groups without a claim. With
+// DryRun it only lists them.
+func (c *Collection) removeClaims(ctx context.Context, a *core.Core) error {
 	dir, err := a.Dirs.EnsureRuntime()
 	if err != nil {
 		return fmt.Errorf("who holds memory cannot be read, so nothing of it was cleaned up: %w", err)
@@ -101,42 +102,42 @@ func (c *Collection) claims(ctx context.Context, a *core.Core) error {
 		return err
 	}
 	if c.DryRun {
-		err = c.deadClaims(ctx, ledger)
+		err = c.listDeadClaims(ctx, ledger)
 	} else {
-		err = c.sweep(ctx, ledger)
+		err = c.sweepClaims(ctx, ledger)
 	}
 	if err != nil {
 		return err
 	}
 	for _, old := range ledger.Old(!c.DryRun) {
-		c.remove("ledger", old, "of an earlier boot or another host, unused for a week")
+		c.addRemoved("ledger", old, "of an earlier boot or another host, unused for a week")
 	}
-	return c.orphans(ctx, ledger)
+	return c.removeOrphans(ctx, ledger)
 }
 
 func whose(h admission.Holder) string {
 	return fmt.Sprintf("%s in %s, its plimsoll (pid %d) is dead", h.Tool, h.Project, h.Owner.PID)
 }
 
-func (c *Collection) deadClaims(ctx context.Context, ledger *admission.Ledger) error {
+func (c *Collection) listDeadClaims(ctx context.Context, ledger *admission.Ledger) error {
 	holders, err := ledger.Holders(ctx)
 	for _, h := range holders {
 		if r, ok := holder.Remains(h); h.State == admission.Stale && ok && r.Leave && h.StaleWhy != "" {
-			c.keep("claim", h.ID, whose(h), h.StaleWhy)
+			c.addKept("claim", h.ID, whose(h), h.StaleWhy)
 		} else if h.State == admission.Stale {
-			c.remove("claim", h.ID, whose(h))
+			c.addRemoved("claim", h.ID, whose(h))
 		}
 	}
 	return err
 }
 
-func (c *Collection) sweep(ctx context.Context, ledger *admission.Ledger) error {
+func (c *Collection) sweepClaims(ctx context.Context, ledger *admission.Ledger) error {
 	swept, err := ledger.Sweep(ctx, holder.Reap)
 	for _, h := range swept.Removed {
-		c.remove("claim", h.ID, whose(h))
+		c.addRemoved("claim", h.ID, whose(h))
 	}
 	for _, h := range swept.Stale {
-		c.keep("claim", h.ID, whose(h), h.StaleWhy)
+		c.addKept("claim", h.ID, whose(h), h.StaleWhy)
 	}
 	return err
 }
@@ -145,8 +146,8 @@ func (c *Collection) sweep(ctx context.Context, ledger *admission.Ledger) error 
 // is through with that in milliseconds.
 const settling = time.Second
 
-// orphans removes groups that no claim is known of.
-func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) error {
+// removeOrphans removes groups for which there is no claim.
+func (c *Collection) removeOrphans(ctx context.Context, ledger *admission.Ledger) error {
 	list, err := findOrphans(ctx, ledger)
 	if err != nil || len(list) == 0 {
 		return err
@@ -183,16 +184,16 @@ func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) erro
 			continue // a run under another state directory that lives: no garbage, and not ours to speak of
 		}
 		if o.Keep != "" {
-			c.keep("group", name, what, o.Keep)
+			c.addKept("group", name, what, o.Keep)
 			continue
 		}
 		if !c.DryRun {
 			if err := sandbox.Remove(o.Remains, holder.ReapGrace); err != nil {
-				c.keep("group", name, what, err.Error())
+				c.addKept("group", name, what, err.Error())
 				continue
 			}
 		}
-		c.remove("group", name, what)
+		c.addRemoved("group", name, what)
 	}
 	return nil
 }
@@ -218,8 +219,8 @@ func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orpha
 // temporaryAge is the least age of a half-written file that is removed: a write takes milliseconds.
 const temporaryAge = 10 * time.Minute
 
-// temporaries removes files of the history that a killed writer left half-written.
-func (c *Collection) temporaries(a *core.Core) error {
+// removeTemporaries removes files of the history that a killed writer left half-written.
+func (c *Collection) removeTemporaries(a *core.Core) error {
 	dir, err := a.Dirs.State()
 	if err != nil {
 		return err
@@ -236,39 +237,39 @@ func (c *Collection) temporaries(a *core.Core) error {
 		what := "half-written, " + info.ModTime().Format(time.RFC3339)
 		if !c.DryRun {
 			if err := os.Remove(file); err != nil {
-				c.keep("file", file, what, err.Error())
+				c.addKept("file", file, what, err.Error())
 				continue
 			}
 		}
-		c.remove("file", file, what)
+		c.addRemoved("file", file, what)
 	}
 	return nil
 }
 
-// runs removes what is kept of runs beyond its bounds, and ends those whose plimsoll was killed.
-func (c *Collection) runs(a *core.Core) error {
+// pruneRuns removes stored runs beyond the bounds of age and size, and writes an end into those whose plimsoll was killed.
+func (c *Collection) pruneRuns(a *core.Core) error {
 	dir, err := a.Dirs.State()
 	if err != nil {
 		return err
 	}
 	removed, err := runs.Prune(dir, runs.Keep{}, time.Now(), c.DryRun)
 	for _, r := range removed {
-		c.remove("run", r.ID, fmt.Sprintf("of %s, %s, over the bound of %s", r.Day, limit.Bytes(r.Bytes).Human(), r.Why))
+		c.addRemoved("run", r.ID, fmt.Sprintf("of %s, %s, over the bound of %s", r.Day, limit.Bytes(r.Bytes).Human(), r.Why))
 	}
 	return err
 }
 
-// jobs removes what is kept of submitted jobs beyond the bounds of their store, and what was never finished there.
-func (c *Collection) jobs(ctx context.Context, a *core.Core) error {
+// removeJobs removes what is kept of submitted jobs beyond the bounds of their store, and what was never finished there.
+func (c *Collection) removeJobs(ctx context.Context, a *core.Core) error {
 	removed, err := submit.Prune(ctx, a, c.DryRun)
 	for _, r := range removed {
-		c.remove("job", r.ID, r.Bytes.Human()+", "+r.Why)
+		c.addRemoved("job", r.ID, r.Bytes.Human()+", "+r.Why)
 	}
 	return err
 }
 
-// memory takes off the disk what is remembered no longer: expired, replaced and forgotten records.
-func (c *Collection) memory(ctx context.Context, a *core.Core) error {
+// compactMemory removes expired, replaced and forgotten records of the memory from the disk.
+func (c *Collection) compactMemory(ctx context.Context, a *core.Core) error {
 	if !memories.Exists(a) {
 		return nil
 	}
@@ -278,7 +279,7 @@ func (c *Collection) memory(ctx context.Context, a *core.Core) error {
 	}
 	gone, err := m.GC(ctx, c.DryRun)
 	if gone.Records > 0 || gone.Bytes > 0 {
-		c.remove("memory", memories.Dir, fmt.Sprintf("%s without effect, %s", limit.Count(gone.Records, "record"), limit.Bytes(gone.Bytes).Human()))
+		c.addRemoved("memory", memories.Dir, fmt.Sprintf("%s without effect, %s", limit.Count(gone.Records, "record"), limit.Bytes(gone.Bytes).Human()))
 	}
 	return errors.Join(err, m.Close())
 }
@@ -286,9 +287,8 @@ func (c *Collection) memory(ctx context.Context, a *core.Core) error {
 // demoAge is the least age of a demo's directory that is removed; a demo lasts less than a minute.
 const demoAge = time.Hour
 
-// demos removes directories of demos that were killed. Only those that are this user's own are
-// looked at: TMPDIR belongs to all.
-func (c *Collection) demos() error {
+// removeDemos removes directories of demos that were killed. It looks only at this user's own, since TMPDIR belongs to all.
+func (c *Collection) removeDemos() error {
 	dirs, err := filepath.Glob(filepath.Join(globQuote(os.TempDir()), demo.Prefix+"*"))
 	if err != nil {
 		return err
@@ -301,11 +301,11 @@ func (c *Collection) demos() error {
 		what := "of a demo that was killed, " + info.ModTime().Format(time.RFC3339)
 		if !c.DryRun {
 			if err := os.RemoveAll(dir); err != nil {
-				c.keep("file", dir, what, err.Error())
+				c.addKept("file", dir, what, err.Error())
 				continue
 			}
 		}
-		c.remove("file", dir, what)
+		c.addRemoved("file", dir, what)
 	}
 	return nil
 }
@@ -318,8 +318,8 @@ func globQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// results removes what is kept of tool results, but what somebody reads or writes now.
-func (c *Collection) results(a *core.Core) error {
+// removeResults removes the stored results of tools, except those that a process reads or writes now.
+func (c *Collection) removeResults(a *core.Core) error {
 	cache, err := a.Dirs.Cache()
 	if err != nil {
 		return err
@@ -345,10 +345,10 @@ func (c *Collection) results(a *core.Core) error {
 	}
 	for name, size := range before {
 		if _, stays := after[name]; stays {
-			c.keep("result", name, size.Human(), "somebody reads or writes it")
+			c.addKept("result", name, size.Human(), "somebody reads or writes it")
 			continue
 		}
-		c.remove("result", name, size.Human())
+		c.addRemoved("result", name, size.Human())
 	}
 	return nil
 }
@@ -379,8 +379,8 @@ func resultsIn(dir string) (map[string]limit.Bytes, error) {
 	return found, err
 }
 
-// conversations removes what is kept of conversations, for gc.
-func (c *Collection) conversations(a *core.Core) error {
+// removeConversations removes the stored conversations, all of them.
+func (c *Collection) removeConversations(a *core.Core) error {
 	store, err := window.Existing(a)
 	if err != nil || store == nil {
 		return err
@@ -390,7 +390,7 @@ func (c *Collection) conversations(a *core.Core) error {
 		return err
 	}
 	for _, e := range entries {
-		c.remove("conversation", e.ID, fmt.Sprintf("%s, %s of %s", e.Time.Format("2006-01-02 15:04"), limit.Count(e.Messages, "message"), e.Model))
+		c.addRemoved("conversation", e.ID, fmt.Sprintf("%s, %s of %s", e.Time.Format("2006-01-02 15:04"), limit.Count(e.Messages, "message"), e.Model))
 	}
 	if c.DryRun {
 		return nil

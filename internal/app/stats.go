@@ -227,7 +227,8 @@ func eachSummary(ctx context.Context, c *core.Core, o StatsOptions, visit func(s
 	return some(list, fromImport)
 }
 
-// projectSummaries finds a project by its directory, else by its key.
+// projectSummaries returns the histories of a project. If project is a directory or "", the working directory, it is the project of that
+// directory; else it is a project's key. An unknown project has none; a text that can be no key is an error.
 func projectSummaries(c *core.Core, history *usage.History, project string) ([]usage.Summary, error) {
 	if project != "" {
 		if info, err := os.Stat(project); err != nil || !info.IsDir() {
@@ -259,8 +260,7 @@ type Forgotten struct {
 	From string `json:"from,omitempty"`
 }
 
-// Forgettable lists what [Forget] would remove of o.Tool: in o.Project, or in every project when
-// that is "".
+// Forgettable lists what [Forget] would remove of o.Tool: in o.Project, or in every project if that is "". It removes nothing.
 func Forgettable(ctx context.Context, c *core.Core, o StatsOptions) ([]Forgotten, error) {
 	if o.Tool == "" {
 		return nil, errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")

@@ -94,7 +94,7 @@ func ExportHistory(ctx context.Context, c *core.Core, to io.Writer) (e HistoryEx
 	return e, out.Flush()
 }
 
-// observations returns a history's runs from one on as other hosts are told of them.
+// observations returns the runs of a history, from index from on, in the form in which other hosts are told of them.
 func observations(s usage.Summary, from int) (list []usage.Observation) {
 	project := s.Project.Shared
 	if project == "" { // a Go program has recorded it
@@ -116,7 +116,7 @@ func histories(c *core.Core) ([]*usage.History, error) {
 	return []*usage.History{usage.Open(state, o), usage.OpenImported(state, o)}, nil
 }
 
-// mostOfEach returns how many runs of each use of a tool fit into a file.
+// mostOfEach returns how many runs of each use of a tool fit into an exported file together; counts are the numbers of runs that there are.
 func mostOfEach(counts []int) int {
 	for most := usage.KeptRuns; ; most /= 2 {
 		sum := 0

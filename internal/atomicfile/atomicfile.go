@@ -69,7 +69,7 @@ func (r Replacement) Stream(write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	if err := rename(func() error { return r.dir().Rename(temporary, r.Name) }); err != nil {
+	if err := retryRename(func() error { return r.dir().Rename(temporary, r.Name) }); err != nil {
 		_ = r.dir().Remove(temporary)
 		return err
 	}
@@ -98,7 +98,7 @@ func (r Replacement) Create(body []byte) (first bool, err error) {
 		if _, err := r.dir().Lstat(r.Name); err == nil {
 			return false, nil
 		}
-		if err := rename(func() error { return r.dir().Rename(temporary, r.Name) }); err != nil {
+		if err := retryRename(func() error { return r.dir().Rename(temporary, r.Name) }); err != nil {
 			return false, err
 		}
 	}
@@ -106,7 +106,7 @@ func (r Replacement) Create(body []byte) (first bool, err error) {
 	return true, nil
 }
 
-// prepare makes the temporary file, or leaves none.
+// prepare makes the temporary file with the content that write writes, and returns its name. After an error it leaves no file.
 func (r Replacement) prepare(write func(io.Writer) error) (temporary string, err error) {
 	temporary, flag := r.Temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC
 	if temporary == "" {
@@ -140,7 +140,7 @@ func (r Replacement) open(name string, flag int) (*os.File, error) {
 	return statefile.Open(name, flag, r.Perm)
 }
 
-// syncName makes the new name survive a power cut.
+// syncName makes the new name survive a power cut, if Kept is Durable. Errors are ignored: the file is in its place.
 func (r Replacement) syncName() {
 	switch {
 	case r.Kept != Durable:
@@ -159,6 +159,7 @@ func SyncDir(root *os.Root) {
 	syncAndClose(d, err)
 }
 
+// syncAndClose writes directory d to disk and closes it, ignoring errors. It does nothing if err, the error of opening d, is not nil.
 func syncAndClose(d *os.File, err error) {
 	if err == nil {
 		_ = d.Sync()
@@ -193,9 +194,9 @@ const (
 	pause = 2 * time.Millisecond
 )
 
-// rename calls again what renames, on Windows up to ten times within about 20 ms until it returns nil,
-// and returns its last error.
-func rename(again func() error) error {
+// retryRename calls again, which renames a file. On Windows it calls it up to ten times within about 20 ms until it returns nil. It returns
+// the last error.
+func retryRename(again func() error) error {
 	err := again()
 	for range tries - 1 {
 		if err == nil || runtime.GOOS != "windows" {

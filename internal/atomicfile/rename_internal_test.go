@@ -8,7 +8,7 @@ import (
 
 func TestRenameIsTriedAgainOnWindowsOnly(t *testing.T) {
 	calls, busy := 0, errors.New("in use")
-	err := rename(func() error {
+	err := retryRename(func() error {
 		if calls++; calls < 3 {
 			return busy
 		}

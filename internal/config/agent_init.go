@@ -30,7 +30,7 @@ func WriteAgentInit(w io.Writer, name string) error {
 			value = k.toml(k.Default)
 		}
 		b.WriteString("\n")
-		comment(&b, k.Doc)
+		writeComment(&b, k.Doc)
 		fmt.Fprintf(&b, "# %s = %s\n", k.Name, value)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -96,8 +96,8 @@ func (a Agent) ReadPrompt() (string, error) {
 // foldAgent returns the form of an agent's name that is compared: in lower case, with - for _.
 func foldAgent(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
 
-// agent reads a value of [agents.NAME]; path is its dotted key. Mistakes are added to the problems.
-func (r *reader) agent(path []string, w written, src Source) {
+// readAgent reads a value of [agents.NAME]; path is its dotted key. Mistakes are added to the problems.
+func (r *reader) readAgent(path []string, w written, src Source) {
 	if len(path) == 2 {
 		fix := "write [agents." + clip(path[1]) + "] and keys below it"
 		if keyNamed(agentKeys, path[1]) != nil {
@@ -127,7 +127,7 @@ func (r *reader) agent(path []string, w written, src Source) {
 	case len(path) > 3:
 		r.problem(src, path, "is not a table", "write "+k.Name+" = "+k.example)
 	default:
-		r.keep(address{key: k.ID(), agent: foldAgent(name)}, path, k, Alias{Name: k.Name}, name, w, src)
+		r.addEntry(address{key: k.ID(), agent: foldAgent(name)}, path, k, Alias{Name: k.Name}, name, w, src)
 	}
 }
 
@@ -136,8 +136,8 @@ func isSecret(key string) bool {
 	return slices.Contains([]string{"key", "apikey", "token", "apitoken", "secret", "password", "authorization", "openaiapikey", "anthropicapikey"}, fold(key))
 }
 
-// splitAgent splits MY_AGENT_MAX_STEPS, in lower case, into the name of an agent and a key: the longest key that the text ends in. If it
-// ends in none, the part behind the first _ is taken for the key, and reported as unknown.
+// splitAgent splits MY_AGENT_MAX_STEPS, in lower case, into the name of an agent and a key: the longest key that the text ends in. If it ends
+// in none, the part after the first _ is taken for the key, and reported as unknown.
 func splitAgent(text string) (name, key string) {
 	for _, k := range agentKeys {
 		if rest, ok := strings.CutSuffix(text, "_"+k.Name); ok && len(k.Name) > len(key) {
@@ -214,7 +214,7 @@ func (l *Loaded) Agents() ([]Agent, error) {
 func (l *Loaded) fillAgent(a *Agent, probs *problems) {
 	a.sources = map[string]Source{}
 	for _, k := range agentKeys {
-		for _, c := range l.candidatesIn(nil, k, agentAddresses(k, a.Name)) {
+		for _, c := range l.appendCandidates(nil, k, agentAddresses(k, a.Name)) {
 			if c.ignored != "" {
 				continue
 			}
@@ -298,7 +298,7 @@ func (l *Loaded) explainAgent(rest string) (Explanation, error) {
 
 func (l *Loaded) valueOfAgent(name string, k *Key) Explanation {
 	e := Explanation{Key: agentsTable + "." + name + "." + k.Name, Doc: k.Doc}
-	e.fill(k, l.candidatesIn(nil, k, agentAddresses(k, name)), l.cpus)
+	e.fill(k, l.appendCandidates(nil, k, agentAddresses(k, name)), l.cpus)
 	return e
 }
 

@@ -41,8 +41,8 @@ func (in *ArgoCDInstance) tokens() (keys []string) {
 	return keys
 }
 
-// instance reads a value of [mcp.argocd.NAME]; path is its dotted key. Mistakes are added to the problems.
-func (r *reader) instance(path []string, w written, src Source) {
+// readInstance reads a value of [mcp.argocd.NAME]; path is its dotted key. Mistakes are added to the problems.
+func (r *reader) readInstance(path []string, w written, src Source) {
 	switch {
 	case len(path) == 2:
 		r.problem(src, path, describe(w)+", not a table", "write [mcp.argocd.NAME] and keys below it")
@@ -75,7 +75,7 @@ func (r *reader) instance(path []string, w written, src Source) {
 	case len(path) > 4:
 		r.problem(src, path, "is not a table", "write "+k.Name+" = "+k.example)
 	default:
-		r.keep(address{key: k.ID(), instance: name}, path, k, Alias{Name: k.Name}, "", w, src)
+		r.addEntry(address{key: k.ID(), instance: name}, path, k, Alias{Name: k.Name}, "", w, src)
 	}
 }
 
@@ -99,7 +99,7 @@ func (l *Loaded) ArgoCD() ([]ArgoCDInstance, error) {
 		in := ArgoCDInstance{Name: name, Source: src}
 		given := false
 		for _, k := range instanceKeys {
-			for _, c := range l.candidatesIn(nil, k, []address{{key: k.ID(), instance: name}}) {
+			for _, c := range l.appendCandidates(nil, k, []address{{key: k.ID(), instance: name}}) {
 				if c.ignored == "" {
 					k.setInstance(&in, c.value)
 					given = true

@@ -105,6 +105,7 @@ func projectAround(dir string) string {
 	return project
 }
 
+// realPath returns the absolute path of a file without symbolic links. If links cannot be followed, as for a missing file, they stay.
 func realPath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

@@ -156,6 +156,8 @@ func (d Dirs) EnsureRuntime() (string, error) {
 	return dir, nil
 }
 
+// ensure makes a directory and those above it, with mode 0700, and returns it. err is the error of finding out its name, and is returned as
+// it is.
 func ensure(dir string, err error) (string, error) {
 	if err != nil {
 		return "", err
@@ -213,6 +215,7 @@ func (r resolver) base(xdg, consequence string, places map[string][]string) (str
 	return filepath.Join(append([]string{home}, place...)...), nil
 }
 
+// homeDir returns the home directory: of the environment, else of the user database. The root directory does not count as one.
 func (r resolver) homeDir() (string, error) {
 	name := "HOME"
 	if r.goos == "windows" {

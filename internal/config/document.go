@@ -66,21 +66,21 @@ func parseDocument(file string, origin Origin, data []byte, probs *problems) map
 		switch n.Kind {
 		case unstable.Table:
 			table = keyParts(n)
-			d.header(table)
+			d.checkTable(table)
 		case unstable.ArrayTable:
 			table = nil
-			if parts := keyParts(n); d.header(parts) {
+			if parts := keyParts(n); d.checkTable(parts) {
 				name := dotted(parts)
 				d.problem(parts[len(parts)-1].pos, name, "is written as a list of tables", "write ["+name+"] with single brackets")
 			}
 			table = []part{{name: ""}} // its content means nothing
 		case unstable.KeyValue:
-			d.value(table, n)
+			d.readValue(table, n)
 		}
 	}
 	var any map[string]any
 	if err := toml.Unmarshal(data, &any); err != nil {
-		d.syntax(err, probs.list[min(before, len(probs.list)):])
+		d.addSyntaxError(err, probs.list[min(before, len(probs.list)):])
 	} else if err := p.Error(); err != nil {
 		// The decoder took what the parser refused. Nothing after that place was read.
 		d.problem(0, "", err.Error(), "repair the file")
@@ -88,8 +88,8 @@ func parseDocument(file string, origin Origin, data []byte, probs *problems) map
 	return d.reader.entries
 }
 
-// syntax reports an error of the decoder, unless a known problem is on the same line.
-func (d *document) syntax(err error, known []Problem) {
+// addSyntaxError adds a problem for an error of the TOML decoder, unless a problem in known is on the same line.
+func (d *document) addSyntaxError(err error, known []Problem) {
 	line, column := 1, 1
 	what := strings.TrimPrefix(err.Error(), "toml: ")
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
@@ -123,8 +123,8 @@ func dotted(parts []part) string {
 	return strings.Join(names, ".")
 }
 
-// header reports whether the first part of a key is a known table. If not, it adds a problem, once for each name.
-func (d *document) header(parts []part) bool {
+// checkTable reports whether the first part of a key is a known table. If not, it adds a problem, once for each name.
+func (d *document) checkTable(parts []part) bool {
 	root := parts[0]
 	if isNamed(root.name) || isTable(root.name) {
 		return true
@@ -160,8 +160,8 @@ var namedTables = []string{"tools", a2aTable, agentsTable, modelsTable}
 
 func isNamed(table string) bool { return slices.Contains(namedTables, table) }
 
-// value reads one key = value. An inline table is read like the table it stands for.
-func (d *document) value(table []part, n *unstable.Node) {
+// readValue reads one key = value. An inline table is read like the table it stands for.
+func (d *document) readValue(table []part, n *unstable.Node) {
 	if len(table) == 1 && table[0].name == "" {
 		return
 	}
@@ -170,12 +170,12 @@ func (d *document) value(table []part, n *unstable.Node) {
 	if v.Kind == unstable.InlineTable && !d.takesTable(path) {
 		for it := v.Children(); it.Next(); {
 			if it.Node().Kind == unstable.KeyValue {
-				d.value(path, it.Node())
+				d.readValue(path, it.Node())
 			}
 		}
 		return
 	}
-	if !d.header(path) {
+	if !d.checkTable(path) {
 		return
 	}
 	names := make([]string, len(path))

@@ -29,17 +29,17 @@ func readEnviron(environ []string, probs *problems, warn func(Problem)) map[addr
 		w := written{form: formText, text: value}
 		if rest, ok := strings.CutPrefix(name, toolsPrefix); ok {
 			tool, key := splitTool(strings.ToLower(rest))
-			r.tool(append([]string{"tools", tool}, key...), w, src)
+			r.readTool(append([]string{"tools", tool}, key...), w, src)
 		} else if rest, ok := strings.CutPrefix(name, agentsPrefix); ok {
 			agent, key := splitAgent(strings.ToLower(rest))
-			r.agent([]string{agentsTable, agent, key}, w, src)
+			r.readAgent([]string{agentsTable, agent, key}, w, src)
 		} else if table, key, ok := splitTable(name); ok {
-			r.general([]string{table, key}, w, src)
+			r.readGeneral([]string{table, key}, w, src)
 		} else {
 			strayVariable(name, src, warn)
 		}
 	}
-	r.foreign(environ)
+	r.readAliases(environ)
 	return r.entries
 }
 
@@ -48,8 +48,8 @@ func isEntry(name string) bool {
 	return name == "PLIMSOLL_MCP_URL" || strings.HasPrefix(name, "PLIMSOLL_MCP_HEADER_")
 }
 
-// foreign reads other programs' variables that set keys too; Plimsoll's own are stronger.
-func (r *reader) foreign(environ []string) {
+// readAliases reads variables of other programs that set keys too. If one of Plimsoll's own variables sets the key, that one counts.
+func (r *reader) readAliases(environ []string) {
 	get := Getenv(environ)
 	for _, k := range keys {
 		for _, name := range k.Variables {
@@ -71,7 +71,7 @@ func splitTable(name string) (table, key string, ok bool) {
 }
 
 // splitTool splits CODEX_MEMORY_MAX, in lower case, into a tool and a key with its table: the longest key that the text ends in. If it ends
-// in none, the part behind the first _ is taken for the key, and reported as unknown.
+// in none, the part after the first _ is taken for the key, and reported as unknown.
 func splitTool(text string) (tool string, key []string) {
 	longest := 0
 	for _, table := range toolTables() {
@@ -108,6 +108,7 @@ type Flag struct {
 	Value string
 }
 
+// readFlags returns the entries of the command line's flags. Mistakes are added to probs.
 func readFlags(flags []Flag, probs *problems) map[address]entry {
 	r := &reader{entries: map[address]entry{}, probs: probs}
 	for _, f := range flags {
@@ -120,7 +121,7 @@ func readFlags(flags []Flag, probs *problems) map[address]entry {
 			path = []string{agentsTable, strings.Join(path[1:len(path)-1], "."), path[len(path)-1]}
 		}
 		if path[0] != "tools" && path[0] != agentsTable && !isTable(path[0]) {
-			r.unknown(path, 0, resources, false, src)
+			r.addUnknown(path, 0, resources, false, src)
 			continue
 		}
 		r.assign(path, written{form: formText, text: f.Value}, src)

@@ -86,7 +86,8 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 // maxAbout bounds the keys that are named where one was meant.
 const maxAbout = 4
 
-// keysAbout returns keys of any table in whose name a word stands, and then those that are described with it.
+// keysAbout returns the ids of keys for a search: first those with word in their name, then those with it in their description, at most
+// maxAbout. A word of less than three letters finds none.
 func keysAbout(word string) (list []string) {
 	word = strings.ToLower(word)
 	if len(word) < 3 {
@@ -140,7 +141,8 @@ func (l *Loaded) ExplainTable(name, tool string) (t TableExplanation, ok bool, e
 	return t, false, nil
 }
 
-// fill sets the value in force and the overridden ones. given has all values, the weakest first.
+// fill sets the value in force, which is the last of given that is not ignored, and lists all others as overridden. given has the weakest
+// value first.
 func (e *Explanation) fill(k *Key, given []candidate, cpus int) {
 	e.Overridden = []Overridden{}
 	found := false

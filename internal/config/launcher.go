@@ -62,9 +62,9 @@ func launcherName(base string) string {
 	return name
 }
 
-// options skips the options at the front of args, up to the first other word or behind "--", and returns the rest. withValue lists the
-// options that take a value; values are those of the options in want, in order.
-func options(args []string, withValue, want string) (values, rest []string) {
+// skipOptions skips the options at the front of args, until the first other word or "--", and returns the words after them. withValue lists
+// the options that take a value, with blanks between. values are the values of those that are also in want, in order.
+func skipOptions(args []string, withValue, want string) (values, rest []string) {
 	valued, wanted := " "+withValue+" ", " "+want+" "
 	for len(args) > 0 {
 		arg := args[0]
@@ -92,10 +92,11 @@ func options(args []string, withValue, want string) (values, rest []string) {
 	return values, nil
 }
 
-// plainLauncher returns a launcher that starts the words behind its options, assignments and a number of operands.
+// plainLauncher returns a launcher for programs such as nice or timeout. It skips their options (withValue lists those that take a value),
+// assignments and this number of operands; the words after those are the command that is started.
 func plainLauncher(withValue string, operands int) launcher {
 	return func(_ *tracer, args []string) []inner {
-		_, rest := options(args, withValue, "")
+		_, rest := skipOptions(args, withValue, "")
 		rest = assignments(rest)
 		if len(rest) <= operands {
 			return nil
@@ -116,7 +117,7 @@ func envCommand(_ *tracer, args []string) []inner {
 	for len(args) > 0 && args[0] == "-" {
 		args = args[1:]
 	}
-	split, rest := options(args, "-u --unset -C --chdir -S --split-string -a --argv0", "-S --split-string")
+	split, rest := skipOptions(args, "-u --unset -C --chdir -S --split-string -a --argv0", "-S --split-string")
 	for _, arg := range args[:len(args)-len(rest)] {
 		if text, ok := strings.CutPrefix(arg, "-S"); ok && text != "" {
 			split = append(split, text)
@@ -124,12 +125,13 @@ func envCommand(_ *tracer, args []string) []inner {
 	}
 	if len(split) > 0 {
 		rest = append(strings.Fields(split[0]), rest...)
-		_, rest = options(rest, "-u --unset -C --chdir", "")
+		_, rest = skipOptions(rest, "-u --unset -C --chdir", "")
 	}
 	return []inner{{argv: assignments(rest)}}
 }
 
-// afterWord returns a launcher that calls l with the arguments behind one of the words, the first that is not an option.
+// afterWord returns a launcher that calls l with the arguments after one of the words, as in "npm exec". It starts nothing if another word
+// comes first.
 func afterWord(l launcher, words ...string) launcher {
 	return func(t *tracer, args []string) []inner {
 		for i, arg := range args {
@@ -148,8 +150,8 @@ func afterWord(l launcher, words ...string) launcher {
 // shell, pkgs those that name the package apart from the command.
 func packageRunner(withValue, calls, pkgs string) launcher {
 	return func(_ *tracer, args []string) []inner {
-		lines, _ := options(args, withValue+" "+calls, calls)
-		specs, rest := options(args, withValue+" "+calls, pkgs)
+		lines, _ := skipOptions(args, withValue+" "+calls, calls)
+		specs, rest := skipOptions(args, withValue+" "+calls, pkgs)
 		// npm exec takes options after "--" of its own as well as before.
 		if len(rest) > 0 && rest[0] == "--" {
 			rest = rest[1:]
@@ -175,7 +177,7 @@ func packageRunner(withValue, calls, pkgs string) launcher {
 // interpreter returns a launcher that runs a script file. code lists options that give it code instead.
 func interpreter(withValue, code string) launcher {
 	return func(_ *tracer, args []string) []inner {
-		given, rest := options(args, withValue, code)
+		given, rest := skipOptions(args, withValue, code)
 		if len(given) > 0 || len(rest) == 0 {
 			return nil
 		}
@@ -184,12 +186,12 @@ func interpreter(withValue, code string) launcher {
 }
 
 func bun(t *tracer, args []string) []inner {
-	_, rest := options(args, "-r --preload --cwd -c --config --env-file", "")
+	_, rest := skipOptions(args, "-r --preload --cwd -c --config --env-file", "")
 	if len(rest) > 0 && rest[0] == "x" {
 		return launchers["bunx"](t, rest[1:])
 	}
 	if len(rest) > 0 && rest[0] == "run" {
-		_, rest = options(rest[1:], "-r --preload --cwd -c --config --env-file", "")
+		_, rest = skipOptions(rest[1:], "-r --preload --cwd -c --config --env-file", "")
 	}
 	if len(rest) == 0 {
 		return nil
@@ -199,12 +201,12 @@ func bun(t *tracer, args []string) []inner {
 
 func uv(t *tracer, args []string) []inner {
 	const withValue = "--directory --project --config-file --with -p --python --extra --group --env-file --with-requirements --package --index"
-	_, rest := options(args, withValue, "")
+	_, rest := skipOptions(args, withValue, "")
 	switch {
 	case len(rest) > 1 && rest[0] == "tool" && rest[1] == "run":
 		return launchers["uvx"](t, rest[2:])
 	case len(rest) > 1 && rest[0] == "run":
-		modules, command := options(rest[1:], withValue+" -m --module", "-m --module")
+		modules, command := skipOptions(rest[1:], withValue+" -m --module", "-m --module")
 		if len(modules) > 0 {
 			return []inner{{argv: append(modules[:1], command...)}}
 		}

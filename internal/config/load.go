@@ -85,7 +85,7 @@ func Load(o Options) (*Loaded, error) {
 	user, err := o.Dirs.ConfigFile()
 	switch {
 	case err == nil:
-		if l.UserFile, err = l.file(user, OriginUser, &probs); err != nil {
+		if l.UserFile, err = l.readUserFile(user, OriginUser, &probs); err != nil {
 			return nil, err
 		}
 		if l.UserFile == "" && Getenv(o.Environ)("PLIMSOLL_CONFIG") != "" {
@@ -99,7 +99,7 @@ func Load(o Options) (*Loaded, error) {
 		return nil, err
 	}
 	if project := findProjectFile(l.dir, l.UserFile, warn, func(p Problem) { l.projectProblem(warn, p) }); project != "" {
-		l.ProjectFile = l.projectFile(project, warn)
+		l.ProjectFile = l.readProjectFile(project, warn)
 	}
 	l.byOrigin[OriginEnvironment.rank()] = readEnviron(o.Environ, &probs, warn)
 	l.byOrigin[OriginFlag.rank()] = readFlags(o.Flags, &probs)
@@ -117,10 +117,10 @@ func Load(o Options) (*Loaded, error) {
 		l.names[a.Name] = a.Name
 	}
 	l.matches = l.matchLists()
-	if err := l.tables(); err != nil {
+	if err := l.checkTables(); err != nil {
 		// What does not fit together may do so without the project's file; then it is the file's fault.
 		bare := l.WithoutProject()
-		if l.ProjectFile == "" || bare.tables() != nil {
+		if l.ProjectFile == "" || bare.checkTables() != nil {
 			return nil, err
 		}
 		for text := range strings.Lines(err.Error()) {
@@ -134,8 +134,8 @@ func Load(o Options) (*Loaded, error) {
 	return l, nil
 }
 
-// tables checks the tables whose values depend on each other: servers, instances of Argo CD, and agents.
-func (l *Loaded) tables() error {
+// checkTables checks the tables whose values depend on each other: servers, instances of Argo CD, and agents.
+func (l *Loaded) checkTables() error {
 	_, servers := l.Servers("")
 	if servers != nil {
 		return servers
@@ -156,7 +156,7 @@ func (l *Loaded) WithoutProject() *Loaded {
 	return &next
 }
 
-// With returns a copy of l with these flags in place of those that it was loaded with. The error is an *[Error].
+// With returns a copy of l that was loaded with these flags instead of its own. The error is an *[Error].
 func (l *Loaded) With(flags ...Flag) (*Loaded, error) {
 	var probs problems
 	next := *l
@@ -167,8 +167,8 @@ func (l *Loaded) With(flags ...Flag) (*Loaded, error) {
 	return &next, nil
 }
 
-// file reads one file and returns its path, "" if it does not exist.
-func (l *Loaded) file(path string, origin Origin, probs *problems) (string, error) {
+// readUserFile reads a configuration file into l and returns its path, "" if it does not exist. Mistakes in it are added to probs.
+func (l *Loaded) readUserFile(path string, origin Origin, probs *problems) (string, error) {
 	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -180,9 +180,9 @@ func (l *Loaded) file(path string, origin Origin, probs *problems) (string, erro
 	return path, nil
 }
 
-// projectFile reads a project's file and returns its path, "" if it was not read. It comes with the repository, so mistakes in it are only
-// warnings, and the rest of the file counts.
-func (l *Loaded) projectFile(path string, warn func(Problem)) string {
+// readProjectFile reads a project's file into l and returns its path, "" if it was not read. The file comes with the repository, so mistakes
+// in it are only warnings, and the rest of the file counts.
+func (l *Loaded) readProjectFile(path string, warn func(Problem)) string {
 	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
@@ -266,7 +266,7 @@ func findProjectFile(dir, user string, warn, problem func(Problem)) string {
 			if own, err := os.Stat(user); err == nil && os.SameFile(own, fi) {
 				return ""
 			}
-			if planted(dir, fi) {
+			if isPlanted(dir, fi) {
 				warn(Problem{
 					Where: Source{Origin: OriginProject, File: file}, What: "was not read: another user owns it, in a directory that all can write",
 					Fix: "move the project to a directory of your own",
@@ -282,7 +282,9 @@ func findProjectFile(dir, user string, warn, problem func(Problem)) string {
 	return ""
 }
 
-func planted(dir string, file fs.FileInfo) bool {
+// isPlanted reports whether another user may have put a file into dir: everybody can write there, and the file belongs neither to this user
+// nor to root.
+func isPlanted(dir string, file fs.FileInfo) bool {
 	parent, err := os.Stat(dir)
 	if err != nil || runtime.GOOS == "windows" || parent.Mode().Perm()&0o002 == 0 {
 		return false

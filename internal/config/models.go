@@ -68,8 +68,8 @@ func init() {
 	}
 }
 
-// model reads a value of [models."NAME"]; path is its dotted key. Mistakes are added to the problems.
-func (r *reader) model(path []string, w written, src Source) {
+// readModel reads a value of [models."NAME"]; path is its dotted key. Mistakes are added to the problems.
+func (r *reader) readModel(path []string, w written, src Source) {
 	if len(path) == 2 {
 		r.problem(src, path, describe(w)+", not a table", `write [models."`+clip(path[1])+`"] and context below it`)
 		return
@@ -91,7 +91,7 @@ func (r *reader) model(path []string, w written, src Source) {
 		r.problem(src, path, "is not a table", "write "+modelKeys[i].Name+" = "+modelKeys[i].example)
 	default:
 		k := modelKeys[i]
-		r.keep(address{key: k.ID(), model: foldModel(name)}, path, k, Alias{Name: k.Name}, name, w, src)
+		r.addEntry(address{key: k.ID(), model: foldModel(name)}, path, k, Alias{Name: k.Name}, name, w, src)
 	}
 }
 
@@ -111,7 +111,7 @@ func (l *Loaded) Models() []ModelLimits {
 	var out []ModelLimits
 	for folded, m := range found {
 		for _, k := range modelKeys {
-			for _, c := range l.candidatesIn(nil, k, []address{{key: k.ID(), model: folded}}) {
+			for _, c := range l.appendCandidates(nil, k, []address{{key: k.ID(), model: folded}}) {
 				if c.ignored == "" {
 					k.setModel(m, c.value)
 				}

@@ -70,6 +70,7 @@ func (p *problems) add(q Problem) {
 	p.list = append(p.list, q)
 }
 
+// err returns an *[Error] with all problems, sorted by source and place; nil if there are none.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil

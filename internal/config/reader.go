@@ -37,30 +37,30 @@ func (r *reader) assign(path []string, w written, src Source) {
 	case len(path) == 1:
 		r.problem(src, path, "is "+string(w.form)+", not a table", "write it as a table: ["+path[0]+"]")
 	case path[0] == "mcp" && path[1] == "servers":
-		r.server(serversTable, path, w, src)
+		r.readServer(serversTable, path, w, src)
 	case path[0] == a2aTable:
-		r.server(a2aTable, path, w, src)
+		r.readServer(a2aTable, path, w, src)
 	case path[0] == "mcp" && path[1] == "argocd":
-		r.instance(path, w, src)
+		r.readInstance(path, w, src)
 	case path[0] == agentsTable:
-		r.agent(path, w, src)
+		r.readAgent(path, w, src)
 	case path[0] == modelsTable:
-		r.model(path, w, src)
+		r.readModel(path, w, src)
 	case isTable(path[0]):
-		r.general(path, w, src)
+		r.readGeneral(path, w, src)
 	default:
-		r.tool(path, w, src)
+		r.readTool(path, w, src)
 	}
 }
 
-// general reads a value of a table that counts for all tools.
-func (r *reader) general(path []string, w written, src Source) {
+// readGeneral reads a value of a table that counts for all tools.
+func (r *reader) readGeneral(path []string, w written, src Source) {
 	k, a := lookup(path[0], path[1], false)
 	switch {
 	case k == nil:
-		r.unknown(path, 1, path[0], false, src)
+		r.addUnknown(path, 1, path[0], false, src)
 	case len(path) == 2 && k.Type == TypeToolSizes || len(path) == 2 && k.Type == TypeToolCount && w.form == formText:
-		r.pairs(path, k, a, w, src)
+		r.readPairs(path, k, a, w, src)
 	case len(path) == 2:
 		r.put(path, k, a, "", w, src)
 	case len(path) == 3 && k.Type == TypeToolSizes:
@@ -74,8 +74,8 @@ func (r *reader) general(path []string, w written, src Source) {
 	}
 }
 
-// pairs reads a table from one line of text, "codex=4096,claude=2G", as it is written in a variable or a flag.
-func (r *reader) pairs(path []string, k *Key, a Alias, w written, src Source) {
+// readPairs reads a table from one line of text, "codex=4096,claude=2G", as it is written in a variable or a flag.
+func (r *reader) readPairs(path []string, k *Key, a Alias, w written, src Source) {
 	if k.Type == TypeToolCount && !strings.Contains(w.text, "=") {
 		r.put(path, k, a, "", w, src)
 		return
@@ -94,11 +94,12 @@ func (r *reader) pairs(path []string, k *Key, a Alias, w written, src Source) {
 		if k.Type == TypeToolSizes && strings.Trim(strings.TrimSpace(value), "0123456789") == "" {
 			form = formInt
 		}
-		r.general(append(slices.Clone(path), strings.TrimSpace(tool)), written{form: form, text: strings.TrimSpace(value)}, src)
+		r.readGeneral(append(slices.Clone(path), strings.TrimSpace(tool)), written{form: form, text: strings.TrimSpace(value)}, src)
 	}
 }
 
-func (r *reader) tool(path []string, w written, src Source) {
+// readTool reads a value of [tools.NAME] or of a table below it; path is its dotted key. Mistakes are added to the problems.
+func (r *reader) readTool(path []string, w written, src Source) {
 	rest, table := path[2:], resources
 	if len(rest) > 1 && isTable(rest[0]) {
 		rest, table = rest[1:], rest[0]
@@ -124,10 +125,11 @@ func (r *reader) tool(path []string, w written, src Source) {
 			r.problem(src, path, "is a key of table ["+of+"]", "write it below ["+strings.Join(path[:2], ".")+"."+of+"]")
 			return
 		}
-		r.unknown(path, len(path)-len(rest), table, true, src)
+		r.addUnknown(path, len(path)-len(rest), table, true, src)
 	}
 }
 
+// put checks the name of the tool and adds the value as an entry for it, or for all tools if the key is of none.
 func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src Source) {
 	at := address{key: k.ID()}
 	if tool != "" || len(path) > 2 {
@@ -138,11 +140,12 @@ func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src
 			return
 		}
 	}
-	r.keep(at, path, k, a, tool, w, src)
+	r.addEntry(at, path, k, a, tool, w, src)
 }
 
-// keep parses a value and adds it as the entry of an address. A wrong value, a second one for the address, or one too many is a problem.
-func (r *reader) keep(at address, path []string, k *Key, a Alias, tool string, w written, src Source) {
+// addEntry parses a value and adds it as the entry of an address. A wrong value, a second one for the same address, or one too many is a
+// problem.
+func (r *reader) addEntry(at address, path []string, k *Key, a Alias, tool string, w written, src Source) {
 	v, err := k.parse(w, a)
 	if err != nil {
 		m := &misfit{what: err.Error(), fix: "write " + k.example}
@@ -163,7 +166,8 @@ func (r *reader) keep(at address, path []string, k *Key, a Alias, tool string, w
 	r.entries[at] = entry{key: k, value: v, src: src, tool: tool, name: strings.Join(path, ".")}
 }
 
-func (r *reader) unknown(path []string, i int, table string, tool bool, src Source) {
+// addUnknown adds the problem that part i of the path is no key of the table, with the nearest key as a suggestion.
+func (r *reader) addUnknown(path []string, i int, table string, tool bool, src Source) {
 	if r.probs.full() {
 		r.probs.more++ // suggestions are dear: not for what nobody will see
 		return
@@ -180,7 +184,7 @@ func (r *reader) problem(src Source, path []string, what, fix string) {
 	for _, p := range path[:min(len(path), 6)] {
 		shown = append(shown, clip(p))
 	}
-	r.probs.add(Problem{Where: src, Key: strings.Join(shown, "."), What: what, Fix: inPlace(src, fix)})
+	r.probs.add(Problem{Where: src, Key: strings.Join(shown, "."), What: what, Fix: adviceFor(src, fix)})
 }
 
 // defaults returns the entries of the default values, and of the built-in profiles of tools.
@@ -209,9 +213,9 @@ func defaults() (base, agents map[address]entry) {
 	return base, agents
 }
 
-// inPlace returns the advice "write KEY = VALUE", which is for a file, in the form for the source of the mistake: --memory-max=4G, or a
+// adviceFor returns the advice "write KEY = VALUE", which is for a file, in the form for the source of the mistake: --memory-max=4G, or a
 // variable. Other advice is returned as it is.
-func inPlace(src Source, fix string) string {
+func adviceFor(src Source, fix string) string {
 	assignment, ok := strings.CutPrefix(fix, "write ")
 	_, value, isKey := strings.Cut(assignment, " = ")
 	if !ok || !isKey || src.Origin != OriginFlag && src.Origin != OriginEnvironment {

@@ -43,6 +43,8 @@ func WriteInit(w io.Writer) error { return writeInit(w, false) }
 // WriteProjectInit writes such a file for a project, without the keys that a project file may not set.
 func WriteProjectInit(w io.Writer) error { return writeInit(w, true) }
 
+// writeInit writes a configuration file with every key commented out and its default; with project only the keys that a project's file may
+// set.
 func writeInit(w io.Writer, project bool) error {
 	var b strings.Builder
 	b.WriteString("# Plimsoll configuration. Every line is commented out and shows the default.\n" +
@@ -61,9 +63,9 @@ func writeInit(w io.Writer, project bool) error {
 				continue // the table stands below
 			}
 			b.WriteString("\n")
-			comment(&b, k.Doc)
+			writeComment(&b, k.Doc)
 			if len(k.Choices) > 0 {
-				comment(&b, "Values: "+strings.Join(k.Choices, ", ")+".")
+				writeComment(&b, "Values: "+strings.Join(k.Choices, ", ")+".")
 			}
 			value := k.shown()
 			if project && k.Type == TypeBool && k.Project == ProjectStricter {
@@ -78,7 +80,7 @@ func writeInit(w io.Writer, project bool) error {
 	}
 	b.WriteString("\n# One tool. Most keys of [resources] may stand here and count for this tool only; those of\n# [window] below [tools.my-agent.window].\n# [tools.my-agent]\n")
 	if !project {
-		comment(&b, matchKey.Doc)
+		writeComment(&b, matchKey.Doc)
 		fmt.Fprintf(&b, "# match = %s\n", matchKey.example)
 	}
 	b.WriteString("# memory_max = \"8G\"\n")
@@ -86,7 +88,7 @@ func writeInit(w io.Writer, project bool) error {
 		b.WriteString("\n# One MCP server, for /mcp/my-server and plimsoll mcp --server my-server. Most keys of [mcp] may\n" +
 			"# stand here too; those about results also below [mcp.servers.my-server.tools.TOOL].\n# [mcp.servers.my-server]\n")
 		for _, k := range keysOfServer(serversTable) {
-			comment(&b, k.Doc)
+			writeComment(&b, k.Doc)
 			mark := "# "
 			if k.Name == "url" || k.Name == "token" || k.Name == "headers" {
 				mark = "#   " // in the place of command
@@ -96,12 +98,12 @@ func writeInit(w io.Writer, project bool) error {
 		b.WriteString("\n# One agent that speaks A2A, as an MCP server whose tools are its skills, helper__SKILL: for servers of\n" +
 			"# [agents.NAME], /mcp/helper and plimsoll mcp --server helper. Keys of [mcp] may stand here as below a server.\n# [a2a.helper]\n")
 		for _, k := range keysOfServer(a2aTable) {
-			comment(&b, k.Doc)
+			writeComment(&b, k.Doc)
 			fmt.Fprintf(&b, "# %s = %s\n", k.Name, k.example)
 		}
 		b.WriteString("\n# One Argo CD, for plimsoll mcp argocd and for /mcp/argocd of plimsoll serve.\n# [mcp.argocd.production]\n")
 		for _, k := range instanceKeys {
-			comment(&b, k.Doc)
+			writeComment(&b, k.Doc)
 			mark := "# "
 			if k.Name == "token_file" || k.Name == "token_command" {
 				mark = "#   " // in the place of token
@@ -112,9 +114,9 @@ func writeInit(w io.Writer, project bool) error {
 	if !project {
 		b.WriteString("\n# One agent, for plimsoll ask --agent my-agent and for /a2a/my-agent of plimsoll serve.\n# [agents.my-agent]\n")
 		for _, k := range agentKeys {
-			comment(&b, k.Doc)
+			writeComment(&b, k.Doc)
 			if len(k.Choices) > 0 {
-				comment(&b, "Values: "+strings.Join(k.Choices, ", ")+".")
+				writeComment(&b, "Values: "+strings.Join(k.Choices, ", ")+".")
 			}
 			mark, value := "# ", k.example
 			if k.Default != "" {
@@ -129,7 +131,7 @@ func writeInit(w io.Writer, project bool) error {
 	if !project {
 		b.WriteString("\n# One model, by the name that requests have for it, where what is known of its window is wrong.\n# [models.\"my-model\"]\n")
 		for _, k := range modelKeys {
-			comment(&b, k.Doc)
+			writeComment(&b, k.Doc)
 			fmt.Fprintf(&b, "# %s = %s\n", k.Name, k.example)
 		}
 	}
@@ -160,7 +162,8 @@ func (k *Key) shown() string {
 // commentWidth is the column at which comments of the generated file wrap.
 const commentWidth = 96
 
-func comment(b *strings.Builder, text string) {
+// writeComment writes a text as comment lines of at most commentWidth bytes.
+func writeComment(b *strings.Builder, text string) {
 	line := "#"
 	for word := range strings.FieldsSeq(text) {
 		if len(line)+1+len(word) > commentWidth {

@@ -16,7 +16,7 @@ type candidate struct {
 // candidates returns every value given for a key that counts for a tool ("" for none in particular), the weakest first. Within one source
 // the tool's own table follows the general one. The last that is not ignored is in force.
 func (l *Loaded) candidates(k *Key, tool string) []candidate {
-	return l.candidatesIn(nil, k, addresses(nil, k.ID(), tool))
+	return l.appendCandidates(nil, k, addresses(nil, k.ID(), tool))
 }
 
 // addresses appends to in the addresses of a key for a tool, "" for none in particular, the weaker first.
@@ -28,8 +28,9 @@ func addresses(in []address, id, tool string) []address {
 	return in
 }
 
-// candidatesIn appends to out the values given for a key at any of the addresses, the weakest first.
-func (l *Loaded) candidatesIn(out []candidate, k *Key, in []address) []candidate {
+// appendCandidates appends to out the values given for a key at any of the addresses, the weakest first. A value that a project's file may
+// not set has the reason in ignored.
+func (l *Loaded) appendCandidates(out []candidate, k *Key, in []address) []candidate {
 	var base entry // in force without the project file
 	for _, o := range origins {
 		for _, at := range in {
@@ -86,7 +87,7 @@ func (l *Loaded) For(tool string) (Settings, error) {
 		}
 		id := k.ID()
 		in = addresses(in[:0], id, tool)
-		found = l.candidatesIn(found[:0], k, in)
+		found = l.appendCandidates(found[:0], k, in)
 		for _, c := range found {
 			if c.ignored != "" {
 				s.Warnings = append(s.Warnings, c.warning())

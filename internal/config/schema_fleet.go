@@ -39,7 +39,7 @@ var fleetKeys = []*Key{
 // parseNATS returns a list of addresses without spaces. A password has its own place, since addresses are shown.
 func (k *Key) parseNATS(w written) (any, error) {
 	if !w.isText() || len(w.text) > maxText {
-		return nil, k.wrong(w, "a URL", k.example)
+		return nil, k.misfitFor(w, "a URL", k.example)
 	}
 	list := strings.Split(strings.TrimSpace(w.text), ",")
 	if len(list) == 1 && list[0] == "" {
@@ -54,6 +54,7 @@ func (k *Key) parseNATS(w written) (any, error) {
 	return strings.Join(list, ","), nil
 }
 
+// checkNATS returns an error unless an address is nats://HOST:PORT or tls://HOST:PORT, without a user: credentials have a file of their own.
 func checkNATS(address string) error {
 	u, err := url.Parse(address)
 	switch {

@@ -30,9 +30,9 @@ func readHead(file string) string {
 	return string(data)
 }
 
-// wrapped returns the commands that a shell script may end in: those after exec, from the last, which is the likeliest, to the first. A
-// file that is not a shell script gives nil.
-func wrapped(file string) [][]string {
+// scriptCommands returns the commands that a shell script may end in: those after exec, from the last, which is the likeliest, to the first.
+// A file that is not a shell script has none.
+func scriptCommands(file string) [][]string {
 	text := readHead(file)
 	line, body, _ := strings.Cut(text, "\n")
 	line, isScript := strings.CutPrefix(line, "#!")
@@ -74,7 +74,7 @@ func shell(t *tracer, args []string) []inner {
 				file = filepath.Join(t.dir, file)
 			}
 			var out []inner
-			for _, argv := range wrapped(file) {
+			for _, argv := range scriptCommands(file) {
 				out = append(out, inner{argv: argv})
 			}
 			// Last, so that a script which leads to nothing known gives its own name.
@@ -252,7 +252,7 @@ func shellCommands(text, here string) [][]string {
 	return out
 }
 
-// closingBracket returns the offset behind the bracket that closes the one at text[i], or the end of text.
+// closingBracket returns the offset after the bracket that closes the one at text[i], or the length of text if none does.
 func closingBracket(text string, i int) int {
 	depth := 0
 	for ; i < len(text); i++ {
@@ -330,6 +330,7 @@ func packageOf(file string) (name, bin string) {
 	return "", ""
 }
 
+// binOf returns the command of a package that starts file, by the bin member of its package.json; "" if none does.
 func binOf(name string, bin json.RawMessage, dir, file string) string {
 	var one string
 	if json.Unmarshal(bin, &one) == nil && filepath.Join(dir, one) == file {

@@ -24,9 +24,9 @@ type MCPServer struct {
 	Tools map[string]MCPSettings `json:"tools,omitempty"` // of tools with a table of their own
 }
 
-// server reads a value of [mcp.servers.NAME] or [mcp.servers.NAME.tools.TOOL], or of the same below [a2a]; table is the one of the two, and
-// path the dotted key. Mistakes are added to the problems.
-func (r *reader) server(table string, path []string, w written, src Source) {
+// readServer reads a value of [mcp.servers.NAME] or [mcp.servers.NAME.tools.TOOL], or of the same below [a2a]; table says which of the two,
+// and path is the dotted key. Mistakes are added to the problems.
+func (r *reader) readServer(table string, path []string, w written, src Source) {
 	at := strings.Count(table, ".") + 1 // the place of the name
 	switch {
 	case len(path) == at:
@@ -60,7 +60,7 @@ func (r *reader) server(table string, path []string, w written, src Source) {
 	switch {
 	case k == nil:
 		fix := "plimsoll config init writes a file with every key"
-		if near := closest(rest[0], serverNames(table, tool != "")); near != "" {
+		if near := closest(rest[0], serverKeyNames(table, tool != "")); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		} else if general, _ := lookup("mcp", rest[0], false); general != nil {
 			fix = "it concerns all servers: write it below [mcp]"
@@ -72,7 +72,7 @@ func (r *reader) server(table string, path []string, w written, src Source) {
 	case len(rest) > 1:
 		r.problem(src, path, "is not a table", "write "+k.Name+" = "+k.example)
 	default:
-		r.keep(address{key: k.ID(), server: name, of: tool}, path, k, a, "", w, src)
+		r.addEntry(address{key: k.ID(), server: name, of: tool}, path, k, a, "", w, src)
 	}
 }
 
@@ -98,7 +98,8 @@ func lookupServer(table, name string, tool bool) (*Key, Alias) {
 	return k, a
 }
 
-func serverNames(table string, tool bool) []string {
+// serverKeyNames returns the names of the keys that may be set for one server of the table, or with tool for one tool of it.
+func serverKeyNames(table string, tool bool) []string {
 	var out []string
 	for _, k := range slices.Concat(serverKeys, mcpKeys) {
 		if found, _ := lookupServer(table, k.Name, tool); found != nil {
@@ -143,7 +144,7 @@ func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
 				}
 				k.setServer(&s, v)
 			}
-			for _, c := range l.candidatesIn(nil, k, []address{{key: k.ID(), server: name}}) {
+			for _, c := range l.appendCandidates(nil, k, []address{{key: k.ID(), server: name}}) {
 				if c.ignored == "" {
 					k.setServer(&s, c.value)
 				}
@@ -200,7 +201,7 @@ func (l *Loaded) mcpFor(tool string, scopes ...address) MCPSettings {
 			scope.key = k.ID()
 			in = append(in, scope)
 		}
-		for _, c := range l.candidatesIn(nil, k, in) {
+		for _, c := range l.appendCandidates(nil, k, in) {
 			if c.ignored == "" {
 				k.set(&s, c.value)
 			}

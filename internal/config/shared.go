@@ -14,8 +14,8 @@ import (
 // maxGitConfig bounds the git configuration that is read for a remote's address.
 const maxGitConfig = 256 << 10
 
-// Shared returns a name for the project that is the same on every host: a hash of its git remote's host and path, without a remote of its
-// directory's base name. It tells neither to whoever does not know them already.
+// Shared returns a name for the project that is the same on every host: a hash of the host and path of its git remote; without a remote a
+// hash of the name of its directory. Neither can be read from it.
 func (p Project) Shared() string {
 	kind, of := "d", p.Name
 	if remote := p.remote(); remote != "" {

@@ -91,7 +91,7 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 				continue
 			}
 			if inner.script {
-				if name, ok := t.script(inner.argv[0], inside); ok {
+				if name, ok := t.scriptTool(inner.argv[0], inside); ok {
 					return name, inside, true
 				}
 				continue
@@ -125,7 +125,7 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 	if a, ok := profile.OfPackage(name); ok {
 		return a.Name, inside, true
 	}
-	for _, inner := range wrapped(file) {
+	for _, inner := range scriptCommands(file) {
 		if name, via, ok := t.trace(inner, inside); ok {
 			return name, via, true
 		}
@@ -149,8 +149,9 @@ func (t *tracer) profileOf(base string) string {
 	return ""
 }
 
-// script returns the tool for a file that an interpreter runs, by its name or the package it belongs to; false if it is not known.
-func (t *tracer) script(file string, via []string) (string, bool) {
+// scriptTool returns the tool for a file that an interpreter runs, by its name or the package it belongs to; false if it is not known. t.last
+// then has the file's name.
+func (t *tracer) scriptTool(file string, via []string) (string, bool) {
 	t.last, t.via, t.argv = baseName(file), via, nil
 	if name := t.profileOf(baseName(file)); name != "" {
 		return name, true
@@ -193,6 +194,7 @@ func (t *tracer) find(command string) string {
 	return ""
 }
 
+// executable returns the path of a file if it is one that can be executed, on Windows also with an extension added; else "".
 func executable(file string) string {
 	suffixes := []string{""}
 	if runtime.GOOS == "windows" {

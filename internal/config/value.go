@@ -72,10 +72,10 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 				return false, nil
 			}
 		}
-		return nil, k.wrong(w, "true or false", "true")
+		return nil, k.misfitFor(w, "true or false", "true")
 	case TypeChoice:
 		if !w.isText() {
-			return nil, k.wrong(w, "a string", strconv.Quote(k.Default))
+			return nil, k.misfitFor(w, "a string", strconv.Quote(k.Default))
 		}
 		return k.choose(w.text)
 	case TypeChoices, TypeNames, TypeHosts, TypeNetworks, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
@@ -100,12 +100,12 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 			maxLen, want = int(k.max), "a text of at most "+limit.Bytes(k.max).String()
 		}
 		if !w.isText() || len(w.text) > maxLen {
-			return nil, k.wrong(w, want, k.example)
+			return nil, k.misfitFor(w, want, k.example)
 		}
 		return strings.TrimSpace(w.text), nil
 	case TypeDirectory, TypeFile:
 		if !w.isText() {
-			return nil, k.wrong(w, "a string", k.example)
+			return nil, k.misfitFor(w, "a string", k.example)
 		}
 		if w.text != "" && !filepath.IsAbs(w.text) || strings.ContainsRune(w.text, 0) {
 			return nil, &misfit{quote(w.text) + " is not an absolute path", "write the whole path, like " + k.example}
@@ -115,16 +115,17 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 		return k.parseNotify(w)
 	case TypeNearFile:
 		if !w.isText() || strings.ContainsRune(w.text, 0) || len(w.text) > maxText {
-			return nil, k.wrong(w, "the path of a file", k.example)
+			return nil, k.misfitFor(w, "the path of a file", k.example)
 		}
 		return w.text, nil
 	}
-	return nil, k.wrong(w, "a table", k.example)
+	return nil, k.misfitFor(w, "a table", k.example)
 }
 
 func (w written) isText() bool { return w.form == formString || w.form == formText }
 
-func (k *Key) wrong(w written, want, example string) error {
+// misfitFor returns a *misfit for a value that is not want, such as "a size". It repeats the value, and has the example as advice.
+func (k *Key) misfitFor(w written, want, example string) error {
 	value := quote(w.text)
 	if w.form == formList || w.form == formTable || w.form == formInt || w.form == formBool || w.form == formFloat || w.form == formTime {
 		value = string(w.form)
@@ -150,7 +151,7 @@ func (k *Key) parseSize(w written) (any, error) {
 		return nil, &misfit{clip(w.text) + " has no unit", fmt.Sprintf("write %s = %q or another unit", k.Name, near)}
 	}
 	if !w.isText() && w.form != formInt {
-		return nil, k.wrong(w, "a size", k.example)
+		return nil, k.misfitFor(w, "a size", k.example)
 	}
 	b, err := limit.ParseBytes(w.text)
 	if err != nil {
@@ -213,14 +214,14 @@ func (k *Key) parseCount(w written) (any, error) {
 	}
 	said, unit := w.text, int64(1)
 	if k.thousands && w.isText() {
-		w, unit = inThousands(w)
+		w, unit = splitThousands(w)
 	}
 	if w.form != formInt && w.form != formText {
-		return nil, k.wrong(w, want, k.example)
+		return nil, k.misfitFor(w, want, k.example)
 	}
 	n, err := parseInt(w)
 	if err != nil && w.form == formText {
-		return nil, k.wrong(w, want, k.example)
+		return nil, k.misfitFor(w, want, k.example)
 	}
 	n = min(n, math.MaxInt64/1_000_000_000) * unit
 	if err != nil || (n < k.min || n > k.max) && (n != 0 || !k.optional) {
@@ -249,8 +250,9 @@ func ParseNumber(id, text string) (float64, error) {
 	return 0, fmt.Errorf("%s is not a key whose value is a number", quote(id))
 }
 
-// inThousands takes the k, M or G of a number of tokens off, and returns what it stands for; "1.5M" becomes 1500 and 1000.
-func inThousands(w written) (written, int64) {
+// splitThousands cuts the k, M or G off a number of tokens, and returns the number and the factor: "1.5M" becomes 15 and 100,000. Without
+// such a letter the factor is 1.
+func splitThousands(w written) (written, int64) {
 	text := strings.ToLower(strings.TrimSpace(w.text))
 	for letter, unit := range map[string]int64{"k": 1000, "m": 1_000_000, "g": 1_000_000_000} {
 		number, ok := strings.CutSuffix(text, letter)
@@ -301,7 +303,7 @@ func fold(s string) string { return strings.ToLower(joined.Replace(strings.TrimS
 
 func (k *Key) parseDuration(w written) (any, error) {
 	if !w.isText() {
-		return nil, k.wrong(w, "a duration", k.example)
+		return nil, k.misfitFor(w, "a duration", k.example)
 	}
 	if k.Type == TypeWait {
 		switch strings.TrimSpace(w.text) {
@@ -313,7 +315,7 @@ func (k *Key) parseDuration(w written) (any, error) {
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(w.text))
 	if err != nil {
-		return nil, k.wrong(w, "a duration", k.example)
+		return nil, k.misfitFor(w, "a duration", k.example)
 	}
 	if int64(d) < k.min || int64(d) > k.max {
 		return nil, &misfit{fmt.Sprintf("%s is out of range, %s to %s", quote(w.text), time.Duration(k.min), time.Duration(k.max)), fmt.Sprintf("write %s = %s", k.Name, k.example)}
@@ -357,7 +359,8 @@ func format(v any) string {
 	return ""
 }
 
-// looseness returns a number that orders the values of a key: the larger, the less a run is limited.
+// looseness returns a number that orders the values of a key: the larger, the less a run is limited. "auto", and 0 of a key where 0 means no
+// limit, are the largest.
 func (k *Key) looseness(v any) int64 {
 	switch v := v.(type) {
 	case limit.Bytes:
@@ -393,6 +396,7 @@ func (k *Key) looseness(v any) int64 {
 	return math.MaxInt64
 }
 
+// describe returns words for a value that has the wrong form, for the beginning of a problem's text.
 func describe(w written) string {
 	switch w.form {
 	case formList, formTable:

@@ -23,7 +23,7 @@ func (k *Key) parseList(w written) (any, error) {
 		}
 	case formList:
 	default:
-		return nil, k.wrong(w, "a list", example)
+		return nil, k.misfitFor(w, "a list", example)
 	}
 	if len(items) == 0 || len(items) > maxItems {
 		return nil, &misfit{fmt.Sprintf("a list of %d is out of range, 1 to %d", len(items), maxItems), fmt.Sprintf("write %s = %s", k.Name, example)}
@@ -31,7 +31,7 @@ func (k *Key) parseList(w written) (any, error) {
 	out := make([]string, 0, len(items))
 	for _, item := range items {
 		if !item.isText() {
-			return nil, k.wrong(item, "a string", example)
+			return nil, k.misfitFor(item, "a string", example)
 		}
 		text, err := k.parseItem(item.text, example)
 		if err != nil {
@@ -65,7 +65,7 @@ func (k *Key) parseItem(text, example string) (string, error) {
 		fits, what = !blank && !strings.ContainsAny(text, "/\\ \x00@"), "the name of a host"
 	case TypeNetworks:
 		text = strings.ToLower(text)
-		text, fits = network(text)
+		text, fits = parseNetwork(text)
 		what = "the name of a host, an address or a network, without a port"
 	case TypePatterns:
 		fits, what = !blank && len(text) <= maxToolText && !strings.ContainsAny(text, "\x00\n"), "the name of a tool or a pattern"
@@ -133,8 +133,8 @@ func joinMembers(members []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// network returns a host, an address or a network (10.0.0.0/8) in normal form; false if it is none of them.
-func network(text string) (string, bool) {
+// parseNetwork returns a host, an address or a network (10.0.0.0/8) in normal form; false if the text is none of them.
+func parseNetwork(text string) (string, bool) {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Masked().String(), true
 	}

@@ -78,7 +78,7 @@ func (k *Key) parseNotify(w written) (any, error) {
 	case w.form == formList:
 		for _, item := range w.items {
 			if !item.isText() {
-				return nil, k.wrong(item, "a string", k.example)
+				return nil, k.misfitFor(item, "a string", k.example)
 			}
 			words = append(words, item.text)
 		}
@@ -90,7 +90,7 @@ func (k *Key) parseNotify(w written) (any, error) {
 			return nil, &misfit{quote(w.text) + ": " + err.Error(), fix}
 		}
 	default:
-		return nil, k.wrong(w, "desktop, a URL or a command", k.example)
+		return nil, k.misfitFor(w, "desktop, a URL or a command", k.example)
 	}
 	if len(words) == 0 || len(words) == 1 && (words[0] == "" || words[0] == noticeOff) {
 		return NoticeWay(nil), nil

@@ -20,7 +20,7 @@ func (k *Key) parseRatio(w written) (any, error) {
 	text := strings.TrimSpace(w.text)
 	part, percent := strings.CutSuffix(text, "%")
 	if percent = percent && k.Type == TypeRatio && w.isText(); !percent && w.form != formFloat && w.form != formInt && w.form != formText {
-		return nil, k.wrong(w, want, k.example)
+		return nil, k.misfitFor(w, want, k.example)
 	}
 	if percent {
 		text = strings.TrimSpace(part)
@@ -29,7 +29,7 @@ func (k *Key) parseRatio(w written) (any, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return nil, k.wrong(w, want, k.example)
+		return nil, k.misfitFor(w, want, k.example)
 	}
 	if percent {
 		v /= 100
@@ -58,7 +58,7 @@ func (k *Key) keyName() string {
 // parseURL parses the base URL of a service. A user name in it is an error, because it would be a secret in a file.
 func (k *Key) parseURL(w written) (any, error) {
 	if !w.isText() {
-		return nil, k.wrong(w, "a URL", k.example)
+		return nil, k.misfitFor(w, "a URL", k.example)
 	}
 	text := strings.TrimSpace(w.text)
 	if k.Type != TypeAnyURL {
@@ -92,7 +92,7 @@ func (k *Key) parseURL(w written) (any, error) {
 func (k *Key) parseCollector(w written) (any, error) {
 	text := strings.TrimSpace(w.text)
 	if !w.isText() {
-		return nil, k.wrong(w, "a URL", k.example)
+		return nil, k.misfitFor(w, "a URL", k.example)
 	}
 	if text == "" {
 		return text, nil
@@ -128,7 +128,7 @@ func (k *Key) parseCollector(w written) (any, error) {
 // parseAddress parses HOST:PORT; :PORT means all addresses.
 func (k *Key) parseAddress(w written) (any, error) {
 	if !w.isText() {
-		return nil, k.wrong(w, "an address", k.example)
+		return nil, k.misfitFor(w, "an address", k.example)
 	}
 	text := strings.TrimSpace(w.text)
 	fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
@@ -151,7 +151,7 @@ const maxVariable = 64
 // parseVariable parses the name of an environment variable. Its error does not repeat the value, which may be a secret.
 func (k *Key) parseVariable(w written) (any, error) {
 	if !w.isText() {
-		return nil, k.wrong(w, "the name of an environment variable", k.example)
+		return nil, k.misfitFor(w, "the name of an environment variable", k.example)
 	}
 	text := strings.TrimSpace(w.text)
 	name := len(text) <= maxVariable

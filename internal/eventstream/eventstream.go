@@ -41,7 +41,8 @@ type Frame struct {
 	Payload []byte
 }
 
-// Feed takes the next bytes, and calls each for every frame that they end.
+// Feed takes the next bytes of the stream, and calls each for every frame that is complete with them. The frame is valid until each returns.
+// After a damaged frame nothing more is read.
 func (f *Reader) Feed(p []byte, each func(*Frame)) {
 	for len(p) > 0 && !f.bad {
 		if f.skip > 0 {
@@ -67,7 +68,7 @@ func (f *Reader) Feed(p []byte, each func(*Frame)) {
 			}
 		default:
 			var one Frame
-			if f.bad = !one.read(f.held); !f.bad {
+			if f.bad = !one.parse(f.held); !f.bad {
 				each(&one)
 			}
 			f.held = f.held[:0]
@@ -93,8 +94,8 @@ func (f *Reader) Held() int { return cap(f.held) }
 // Between reports whether a frame has just ended and none begun.
 func (f *Reader) Between() bool { return !f.bad && f.skip == 0 && len(f.held) == 0 }
 
-// read reads a whole frame of which the head is known to be one.
-func (e *Frame) read(b []byte) bool {
+// parse sets the fields from b, a whole frame with a checked head. It returns false if the checksum is wrong or a header is malformed.
+func (e *Frame) parse(b []byte) bool {
 	end := len(b) - 4
 	if crc32.ChecksumIEEE(b[:end]) != binary.BigEndian.Uint32(b[end:]) {
 		return false
@@ -121,6 +122,7 @@ func (e *Frame) read(b []byte) bool {
 // headerSizes are the lengths of the values of headers by their type; those of bytes (6) and texts (7) say their own.
 var headerSizes = [...]int{0, 0, 1, 2, 4, 8, -1, -1, 8, 16}
 
+// cutHeader cuts the first header off h; ok is false if it is malformed.
 func cutHeader(h []byte) (name string, value, rest []byte, ok bool) {
 	at := 1 + int(h[0])
 	if at >= len(h) || int(h[at]) >= len(headerSizes) {
@@ -147,6 +149,7 @@ func Event(name string, payload []byte) []byte { return makeFrame("event", name,
 // Exception makes the frame of an exception, which ends a stream.
 func Exception(name string, payload []byte) []byte { return makeFrame("exception", name, payload) }
 
+// makeFrame returns a frame with a JSON payload. kind is "event" or "exception", and name the type of it.
 func makeFrame(kind, name string, payload []byte) []byte {
 	var h []byte
 	for _, pair := range [...][2]string{{":" + kind + "-type", name}, {":content-type", "application/json"}, {":message-type", kind}} {

@@ -78,7 +78,7 @@ func Lock(ctx context.Context, f *os.File, m Mode) error {
 	case abandoned.Load() >= MaxAbandoned:
 		err = poll(ctx, f, m)
 	default:
-		return sleep(ctx, f, m)
+		return lockInThread(ctx, f, m)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -86,8 +86,9 @@ func Lock(ctx context.Context, f *os.File, m Mode) error {
 	return err
 }
 
-// sleep locks on a thread of its own, which may outlive the wait.
-func sleep(ctx context.Context, f *os.File, m Mode) error {
+// lockInThread waits for the lock in a goroutine, which blocks a thread of its own. If ctx ends first, the goroutine closes f once the kernel
+// returns.
+func lockInThread(ctx context.Context, f *os.File, m Mode) error {
 	granted, givenUp := make(chan error), make(chan struct{})
 	go func() {
 		_, err := lock(f, m, true)
@@ -111,6 +112,7 @@ func sleep(ctx context.Context, f *os.File, m Mode) error {
 	}
 }
 
+// poll tries to take the lock again and again until ctx ends, with pauses that become longer.
 func poll(ctx context.Context, f *os.File, m Mode) error {
 	for pause := minPoll; ; pause = min(2*pause, maxPoll) {
 		select {
@@ -143,7 +145,7 @@ func Open(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// While calls do with the lock of [Open], whose directory is made where there is none.
+// While makes the directory of path if necessary, takes the lock of [Open], calls do and releases the lock.
 func While(ctx context.Context, path string, do func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// lock takes the lock on f. Without wait it returns false, nil at once if another process has it.
 func lock(f *os.File, m Mode, wait bool) (bool, error) {
 	how := unix.LOCK_EX
 	if m&Shared != 0 {

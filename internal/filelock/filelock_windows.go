@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// lock takes the lock on f. Without wait it returns false, nil at once if another process has it.
 func lock(f *os.File, m Mode, wait bool) (bool, error) {
 	var how uint32
 	if m&Shared == 0 {

@@ -26,8 +26,8 @@ const garbage = 25
 // for a tenth of a second is over without a collection, which would be a tenth of what it costs.
 const starting = 200
 
-// Start sets the collector for the first moments of a process. What it returns is called when the process begins to wait for something: it
-// goes on with Go's own setting. Who has set GOGC decides for all moments. Setting another one meanwhile, as [Shrink] does, is fine.
+// Start sets the garbage collector for the start of a process. The caller calls settled when the process begins to wait for something, which
+// puts back the setting from before, unless it was changed in between, as [Shrink] does. If GOGC is set, Start does nothing.
 func Start() (settled func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -101,7 +101,7 @@ func isTuned() bool { return os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") 
 // collected: the first collection takes more than it would give back. The memory comes back as it is used.
 func Shrink() *Small {
 	s := &Small{percent: debug.SetGCPercent(-1), limit: debug.SetMemoryLimit(-1)}
-	if held, ok := held(); ok && held < alreadySmall && !isTuned() {
+	if held, ok := privateMemory(); ok && held < alreadySmall && !isTuned() {
 		releaseProgram()
 	} else {
 		debug.SetGCPercent(garbage)
@@ -110,32 +110,34 @@ func Shrink() *Small {
 	s.processors = runtime.GOMAXPROCS(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rest()
+	s.pauseCollector()
 	return s
 }
 
-// Again is called once a minute: it gives back the pages of the program that were read meanwhile, and the garbage when there is enough.
+// Again is to be called once a minute. It gives back the pages of the program that were read since the last time, and collects garbage if
+// there is enough to be worth it.
 func (s *Small) Again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
 		return
 	}
-	if held, ok := held(); ok && s.resting && held < s.held+worthwhile {
+	if held, ok := privateMemory(); ok && s.resting && held < s.held+worthwhile {
 		releaseProgram()
 		return
 	}
 	debug.SetGCPercent(garbage)
 	Release()
-	s.rest()
+	s.pauseCollector()
 }
 
-// rest lets the collector rest. The caller holds mu.
-func (s *Small) rest() {
+// pauseCollector turns the garbage collector off until the memory in use reaches a limit, unless the user has tuned the collector, or the
+// memory in use cannot be read. The caller holds mu.
+func (s *Small) pauseCollector() {
 	if isTuned() {
 		return
 	}
-	held, ok := held()
+	held, ok := privateMemory()
 	if !ok {
 		return
 	}
@@ -144,7 +146,7 @@ func (s *Small) rest() {
 	debug.SetMemoryLimit(burst)
 	debug.SetGCPercent(-1)
 	// What nobody holds is gone after the next collection, which nothing but the limit begins: then there is more to do than to wait.
-	runtime.SetFinalizer(&rest{s, s.round}, func(r *rest) { r.of.wake(r.round) })
+	runtime.SetFinalizer(&rest{s, s.round}, func(r *rest) { r.of.resumeCollector(r.round) })
 }
 
 // rest is one time of resting.
@@ -153,8 +155,8 @@ type rest struct {
 	round int
 }
 
-// wake ends a rest: the collector works as it does in a small process.
-func (s *Small) wake(round int) {
+// resumeCollector turns the garbage collector on again, as for a small process. It does nothing if the pause with this number is over.
+func (s *Small) resumeCollector(round int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over || !s.resting || s.round != round { // Again has called it
@@ -165,7 +167,7 @@ func (s *Small) wake(round int) {
 	debug.SetMemoryLimit(s.limit)
 }
 
-// Restore undoes the settings.
+// Restore puts back the settings that [Shrink] found. A second call does nothing.
 func (s *Small) Restore() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

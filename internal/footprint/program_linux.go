@@ -32,6 +32,7 @@ var (
 	mappingMu sync.Mutex
 )
 
+// findMappings returns the read-only mappings of the running program's file; nil if they cannot be read.
 func findMappings() (list []mapping) {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -70,8 +71,8 @@ func readOnly(mapping, program string) (start, size uintptr, ok bool) {
 	return uintptr(first), uintptr(end - first), true
 }
 
-// held returns the memory that only this process has, in bytes (proc_pid_statm(5)).
-func held() (bytes int64, ok bool) {
+// privateMemory returns the memory that only this process has, in bytes (proc_pid_statm(5)).
+func privateMemory() (bytes int64, ok bool) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return 0, false

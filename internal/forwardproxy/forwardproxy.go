@@ -45,11 +45,11 @@ func Transport() *http.Transport {
 // Check returns an error that names the variable that cannot be read; nil where both can, or are not set.
 func Check() error {
 	c := httpproxy.FromEnvironment()
-	return errors.Join(readable("HTTP_PROXY", c.HTTPProxy), readable("HTTPS_PROXY", c.HTTPSProxy))
+	return errors.Join(checkAddress("HTTP_PROXY", c.HTTPProxy), checkAddress("HTTPS_PROXY", c.HTTPSProxy))
 }
 
-// Refused returns the reason why the proxy of a request did not let it pass; nil for another answer. What goes by plain HTTP asks the
-// proxy itself, and only a proxy answers with 407.
+// Refused returns the reason why the forward proxy of a request refused it; nil for any other answer. It is for requests by plain HTTP, which
+// go to the proxy itself: only a proxy answers with 407.
 func Refused(r *http.Request, answer *http.Response) error {
 	if answer.StatusCode != http.StatusProxyAuthRequired {
 		return nil
@@ -60,8 +60,10 @@ func Refused(r *http.Request, answer *http.Response) error {
 	return nil
 }
 
+// chooseProxy returns a function that returns the proxy for a request, nil for none. If the variable that would name it cannot be read, the
+// function returns an error that says so, for requests of that scheme only.
 func chooseProxy(c *httpproxy.Config) func(*http.Request) (*url.URL, error) {
-	wrong := map[string]error{"http": readable("HTTP_PROXY", c.HTTPProxy), "https": readable("HTTPS_PROXY", c.HTTPSProxy)}
+	wrong := map[string]error{"http": checkAddress("HTTP_PROXY", c.HTTPProxy), "https": checkAddress("HTTPS_PROXY", c.HTTPSProxy)}
 	if wrong["http"] != nil {
 		c.HTTPProxy = unreadable
 	}
@@ -78,8 +80,9 @@ func chooseProxy(c *httpproxy.Config) func(*http.Request) (*url.URL, error) {
 	}
 }
 
-// readable reads an address as net/http does, which takes a host and a port without a scheme for http.
-func readable(name, value string) error {
+// checkAddress returns an error unless value is "" or the address of a proxy as net/http reads it, which takes a host and a port without a
+// scheme for http. name is the variable.
+func checkAddress(name, value string) error {
 	if value == "" {
 		return nil
 	}

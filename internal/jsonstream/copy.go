@@ -26,7 +26,7 @@ func (r *Reader) Copy(to *Clip) error {
 		}
 		switch c {
 		case '"':
-			if err := r.literal(to); err != nil {
+			if err := r.copyString(to); err != nil {
 				return err
 			}
 		case '{', '[':
@@ -51,7 +51,7 @@ func (r *Reader) Copy(to *Clip) error {
 			continue
 		default:
 			r.pos--
-			if err := r.atom(to); err != nil {
+			if err := r.copyAtom(to); err != nil {
 				return err
 			}
 		}
@@ -61,8 +61,8 @@ func (r *Reader) Copy(to *Clip) error {
 	}
 }
 
-// literal copies the rest of a string with its quotes and escapes as they are.
-func (r *Reader) literal(to *Clip) error {
+// copyString copies the rest of a string with its quotes and escapes as they are.
+func (r *Reader) copyString(to *Clip) error {
 	to.Byte('"')
 	for {
 		c, err := r.copyPlain(to)
@@ -70,7 +70,7 @@ func (r *Reader) literal(to *Clip) error {
 			return err
 		}
 		if c >= utf8.RuneSelf {
-			r.rune(to)
+			r.copyRune(to)
 			continue
 		}
 		r.pos++
@@ -90,8 +90,8 @@ func (r *Reader) literal(to *Clip) error {
 	}
 }
 
-// atom copies a number or a word such as true, of at most maxAtom bytes, without judging it.
-func (r *Reader) atom(to *Clip) error {
+// copyAtom copies a number or a word such as true, of at most maxAtom bytes, without checking its grammar.
+func (r *Reader) copyAtom(to *Clip) error {
 	for n := 0; ; n++ {
 		c, err := r.peek()
 		if err != nil {

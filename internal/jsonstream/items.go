@@ -92,8 +92,8 @@ func (s *Items) Depth() int { return s.brackets.Depth }
 // Keys returns the ranges of the keys that lead down to a depth, with their quotes.
 func (s *Items) Keys(depth int) [][2]int64 { return slices.Clone(s.keys[1 : depth+1]) }
 
-// ended is called for a value that ends before off.
-func (s *Items) ended(off int64) {
+// endValue is called for a value that ends before off. It reports an item, and stops the scanner if the receiver wants no more.
+func (s *Items) endValue(off int64) {
 	switch {
 	case s.brackets.Depth == 0:
 		s.state = afterAll
@@ -126,8 +126,8 @@ func (s *Items) open(off int64, object bool) bool {
 	return s.brackets.Open(object)
 }
 
-// shut leaves the container whose bracket is the byte before end.
-func (s *Items) shut(end int64) {
+// close leaves the container whose bracket is the byte before end, and reports it.
+func (s *Items) close(end int64) {
 	object := s.brackets.Object()
 	s.brackets.Close(object)
 	switch {
@@ -137,7 +137,7 @@ func (s *Items) shut(end int64) {
 	case s.level == 0 && object && s.brackets.Depth <= MaxKeys && s.to != nil:
 		s.to.Object(s.brackets.Depth, s.begins[s.brackets.Depth], end)
 	}
-	s.ended(end)
+	s.endValue(end)
 }
 
 // Feed reads b and returns the number of bytes taken: all, unless the scanner was stopped or b is not JSON (then ok is false and What is
@@ -162,7 +162,7 @@ func (s *Items) Feed(b []byte) (n int, ok bool) {
 				}
 				s.state = wantColon
 			default:
-				s.ended(base + int64(i) + 1)
+				s.endValue(base + int64(i) + 1)
 			}
 			i++
 		case inEscape:
@@ -189,7 +189,7 @@ func (s *Items) Feed(b []byte) (n int, ok bool) {
 			}
 			i++
 			if s.literal = s.literal[1:]; s.literal == "" {
-				s.ended(base + int64(i))
+				s.endValue(base + int64(i))
 			}
 		case numberMinus, numberZero, numberInt, numberDot, numberFraction, numberE, numberSign, numberExponent:
 			next, done, good := number(s.state, c)
@@ -197,7 +197,7 @@ func (s *Items) Feed(b []byte) (n int, ok bool) {
 				return i, s.fail(base, i)
 			}
 			if done {
-				s.ended(base + int64(i))
+				s.endValue(base + int64(i))
 				break
 			}
 			s.state = next
@@ -259,7 +259,7 @@ func (s *Items) structure(c byte, off int64) bool {
 	switch s.state {
 	case wantKeyOrEnd, wantKey:
 		if c == '}' && s.state == wantKeyOrEnd {
-			s.shut(off + 1)
+			s.close(off + 1)
 			return true
 		}
 		if s.level == 0 && s.brackets.Depth <= MaxKeys {
@@ -284,7 +284,7 @@ func (s *Items) structure(c byte, off int64) bool {
 			}
 			return true
 		case c == '}' && object, c == ']' && !object:
-			s.shut(off + 1)
+			s.close(off + 1)
 			return true
 		}
 		return false
@@ -292,7 +292,7 @@ func (s *Items) structure(c byte, off int64) bool {
 		return false
 	case wantValueOrEnd:
 		if c == ']' {
-			s.shut(off + 1)
+			s.close(off + 1)
 			return true
 		}
 	}

@@ -195,6 +195,7 @@ func (l *Lexer) endValue() {
 	}
 }
 
+// closeContainer leaves the container that bracket c closes. It returns the reason if that is wrong here, else "".
 func (l *Lexer) closeContainer(c byte) string {
 	object := l.open.Object()
 	if (c != '}' || !object) && (c != ']' || object) {

@@ -85,7 +85,8 @@ func Check(text []byte, o Options) error {
 	return r.End()
 }
 
-// fill reads more. At the end of the text it returns io.EOF.
+// fill reads more of the text into the buffer, which keeps everything from the mark on if there is one, and grows for it. At the end of the
+// text it returns io.EOF.
 func (r *Reader) fill() error {
 	from := r.pos
 	if r.mark >= 0 {
@@ -153,8 +154,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// space steps over white space and returns the byte behind it, or io.EOF.
-func (r *Reader) space() (byte, error) {
+// skipSpace skips white space and returns the byte after it, without taking that, or io.EOF.
+func (r *Reader) skipSpace() (byte, error) {
 	for passed := 0; ; {
 		for r.pos < r.end {
 			c := r.buf[r.pos]
@@ -174,7 +175,7 @@ func (r *Reader) space() (byte, error) {
 
 // Next steps over white space and returns the byte behind it without taking it. The end of the text is io.ErrUnexpectedEOF.
 func (r *Reader) Next() (byte, error) {
-	c, err := r.space()
+	c, err := r.skipSpace()
 	return c, unexpected(err)
 }
 
@@ -199,7 +200,7 @@ func (r *Reader) Take(want byte) error {
 
 // End returns an error if anything but white space follows.
 func (r *Reader) End() error {
-	switch _, err := r.space(); {
+	switch _, err := r.skipSpace(); {
 	case err == io.EOF:
 		return nil
 	case err != nil:
@@ -236,6 +237,7 @@ func (r *Reader) Array(each func() error) error {
 	return r.elements(']', each)
 }
 
+// elements calls each for every element until the closing bracket, and checks the commas between them.
 func (r *Reader) elements(closing byte, each func() error) error {
 	c, err := r.Next()
 	if err != nil {
@@ -286,7 +288,7 @@ func (r *Reader) Value() error {
 	}
 }
 
-// Kept takes one value as Value does and returns its bytes, which are valid until the reader goes on.
+// Kept takes one value as Value does and returns its bytes, which are valid until the next call. More than MaxValue bytes are an error.
 func (r *Reader) Kept() ([]byte, error) {
 	if _, err := r.Next(); err != nil {
 		return nil, err

@@ -21,11 +21,11 @@ func (r *Reader) Text(to *Clip) error {
 			r.pos++
 			return nil
 		case c == '\\':
-			err = r.escape(to)
+			err = r.copyEscape(to)
 		case c < ' ':
 			err = r.Fail(wrong[inString])
 		default:
-			r.rune(to)
+			r.copyRune(to)
 		}
 		if err != nil {
 			return err
@@ -65,8 +65,8 @@ func (r *Reader) peekBytes(n int) []byte {
 	return r.buf[r.pos:r.end]
 }
 
-// rune adds one character beyond ASCII.
-func (r *Reader) rune(to *Clip) {
+// copyRune adds one character beyond ASCII to to; U+FFFD if it is not UTF-8.
+func (r *Reader) copyRune(to *Clip) {
 	b := r.buf[r.pos:r.end]
 	for n := 2; n <= utf8.UTFMax && !utf8.FullRune(b); n++ {
 		b = r.peekBytes(n)
@@ -76,7 +76,8 @@ func (r *Reader) rune(to *Clip) {
 	to.Rune(c)
 }
 
-func (r *Reader) escape(to *Clip) error {
+// copyEscape takes an escape and adds the character that it stands for to to.
+func (r *Reader) copyEscape(to *Clip) error {
 	r.pos++
 	c, err := r.Byte()
 	if err != nil {

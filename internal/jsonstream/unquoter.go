@@ -74,7 +74,8 @@ func (u *Unquoter) End() []byte {
 	return u.out
 }
 
-// step takes one byte behind an undecided escape and returns 1, or 0 when the byte is not part of it and has to be looked at again.
+// step takes one byte after the beginning of an escape and returns 1, or 0 if the byte is not part of the escape and has to be handled as any
+// other.
 func (u *Unquoter) step(c byte) int {
 	at := u.n
 	if at > 6 {
@@ -117,7 +118,7 @@ func (u *Unquoter) step(c byte) int {
 	return 1
 }
 
-// decodeCut decodes the first escape in cut as far as it goes, and keeps the bytes behind it.
+// decodeCut decodes the first escape in cut, and keeps the bytes after it. An incomplete escape is copied as it is.
 func (u *Unquoter) decodeCut() {
 	if u.n >= 6 {
 		r, _ := rawjson.Hex4(u.cut[2:6]) // half a pair becomes U+FFFD

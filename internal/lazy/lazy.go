@@ -50,8 +50,8 @@ type list struct {
 	regexp  *regexp.Regexp
 }
 
-// read reads the text.
-func (l *Lists) read() {
+// parse fills the words and lists from the text.
+func (l *Lists) parse() {
 	l.words = map[string]uint64{}
 	l.lists = make([]list, strings.Count("\n"+*l.Text, "\n# "))
 	n := -1
@@ -74,7 +74,7 @@ func (l *Lists) read() {
 
 // Words returns all words, with a bit set for each list that a word is in: bit 0 for the first list. It is not to be changed.
 func (l *Lists) Words() map[string]uint64 {
-	l.once.Do(l.read)
+	l.once.Do(l.parse)
 	return l.words
 }
 
@@ -83,13 +83,13 @@ func (l *Lists) Of(word string) uint64 { return l.Words()[word] }
 
 // Phrases returns the phrases of a list, in their order.
 func (l *Lists) Phrases(n int) []string {
-	l.once.Do(l.read)
+	l.once.Do(l.parse)
 	return l.lists[n].phrases
 }
 
 // Pattern returns the pattern of a list.
 func (l *Lists) Pattern(n int) *regexp.Regexp {
-	l.once.Do(l.read)
+	l.once.Do(l.parse)
 	p := &l.lists[n]
 	p.once.Do(func() { p.regexp = regexp.MustCompile(p.pattern) })
 	return p.regexp

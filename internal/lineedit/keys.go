@@ -50,8 +50,8 @@ type keys struct {
 	buf    [4096]byte
 }
 
-// Write passes what the editor shows, but for the question where the cursor is. Its line breaks begin at the left edge, which a terminal
-// in raw mode does not see to.
+// Write implements [io.Writer]: it passes to the terminal what the editor draws. Line feeds become CR LF, as a terminal in raw mode needs,
+// and the editor's question for the position of the cursor is answered here instead.
 func (k *keys) Write(p []byte) (int, error) {
 	q := p
 	if bytes.IndexByte(p, '\n') >= 0 {
@@ -69,7 +69,7 @@ func (k *keys) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Read gives the editor what was typed.
+// Read implements [io.Reader]: it returns what was typed, with pastes replaced by their names.
 func (k *keys) Read(p []byte) (int, error) {
 	for {
 		k.mu.Lock()
@@ -141,6 +141,7 @@ func partialLength(p []byte, sequence string) int {
 	return 0
 }
 
+// keepPaste adds bytes to the current paste. What would make all pastes larger than maxPasted is dropped and counted as lost.
 func (k *keys) keepPaste(p []byte) {
 	room := max(maxPasted-k.bytes-len(k.paste), 0)
 	if len(p) > room {
@@ -182,7 +183,7 @@ func pasteName(n, lines int) string {
 	return fmt.Sprintf("[pasted %d: %d lines]", n, lines)
 }
 
-// finish gives up waiting for the rest of anything.
+// finish hands over what is incomplete, because nothing more will come: an open paste, or the beginning of a sequence.
 func (k *keys) finish() {
 	if k.inside {
 		k.keepPaste(k.raw)

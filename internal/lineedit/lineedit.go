@@ -134,7 +134,7 @@ func (r *Reader) Remember(text string) {
 	}
 }
 
-// Close gives the terminal back. A Read that waits ends.
+// Close restores the terminal's mode. A Read that waits returns.
 func (r *Reader) Close() error {
 	if r.editor == nil {
 		return nil

@@ -42,7 +42,7 @@ func (s *Stream) Responses(a *Answer) {
 	n.Send("response.created", m{"response": response})
 	n.Send("response.in_progress", m{"response": response})
 	for i, item := range items {
-		n.item(i, item.(m))
+		n.sendItem(i, item.(m))
 	}
 	last := "response.completed"
 	if a.Stop != "" {
@@ -81,12 +81,13 @@ func (a *Answer) outputItems() []any {
 		})
 	}
 	for _, c := range a.Calls {
-		list = append(list, a.item(c))
+		list = append(list, a.outputItem(c))
 	}
 	return list
 }
 
-func (a *Answer) item(c Call) m {
+// outputItem returns the output item of a call, in the form of its kind.
+func (a *Answer) outputItem(c Call) m {
 	switch c.Kind {
 	case "custom":
 		item := m{"id": a.NewID("ctc_"), "type": "custom_tool_call", "status": "completed", "call_id": c.ID, "name": c.Name, "input": c.Arguments}
@@ -127,8 +128,8 @@ func (n *Numbered) Send(kind string, v m) {
 	n.Event(kind, v)
 }
 
-// item writes the events of one output item.
-func (n *Numbered) item(i int, item m) {
+// sendItem writes the events of one output item.
+func (n *Numbered) sendItem(i int, item m) {
 	begun := m{}
 	maps.Copy(begun, item)
 	id := item["id"]
@@ -161,17 +162,17 @@ func (n *Numbered) item(i int, item m) {
 		n.Send("response.reasoning_summary_text.done", m{"item_id": id, "output_index": i, "summary_index": 0, "text": part["text"]})
 		n.Send("response.reasoning_summary_part.done", m{"item_id": id, "output_index": i, "summary_index": 0, "part": part})
 	case "function_call":
-		n.input(i, item, begun, "arguments", "response.function_call_arguments", add)
+		n.sendInput(i, item, begun, "arguments", "response.function_call_arguments", add)
 	case "custom_tool_call":
-		n.input(i, item, begun, "input", "response.custom_tool_call_input", add)
+		n.sendInput(i, item, begun, "input", "response.custom_tool_call_input", add)
 	default:
 		add()
 	}
 	n.Send("response.output_item.done", m{"output_index": i, "item": item})
 }
 
-// input writes what a call is called with: the member, as deltas of an event.
-func (n *Numbered) input(i int, item, begun m, member, event string, add func()) {
+// sendInput writes the input of a call, which is in a member of its item, as deltas of an event. add writes the event that adds the item.
+func (n *Numbered) sendInput(i int, item, begun m, member, event string, add func()) {
 	begun[member] = ""
 	add()
 	text := item[member].(string)

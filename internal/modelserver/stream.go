@@ -98,7 +98,7 @@ func (s *Stream) Event(name string, v any) {
 // Framed writes an event that is a frame of its own.
 func (s *Stream) Framed(frame []byte) { s.write(string(frame)) }
 
-// write sends one event.
+// write writes one event, after the delay if it is not the first. It does nothing after an error, or when the client is gone.
 func (s *Stream) write(text string) {
 	if s.Delay > 0 && s.Events > 0 {
 		s.Wait(s.Delay)
@@ -125,7 +125,7 @@ func (s *Stream) Raw(text string) {
 	}
 }
 
-// Wait waits, and reports whether the client is still there.
+// Wait waits for d, and reports whether the client is still there; if not, it sets s.Err.
 func (s *Stream) Wait(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

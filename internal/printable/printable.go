@@ -29,7 +29,7 @@ import (
 // character, line end, turn of direction or broken UTF-8 of it gets there.
 func Name(name string) string {
 	return strings.Map(func(r rune) rune {
-		if moves(r) { // line ends and tabs among them
+		if isControl(r) { // line ends and tabs among them
 			return '�'
 		}
 		return r
@@ -41,17 +41,16 @@ func Name(name string) string {
 // ends and tabs stay: it is for whole texts.
 func Text(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && moves(r) {
+		if r != '\n' && r != '\t' && isControl(r) {
 			return '�'
 		}
 		return r
 	}, text)
 }
 
-// moves reports whether a character does something to a terminal rather than being shown: the
-// control characters C0, DEL and C1 (ISO 6429), those of direction (Unicode's property
-// Bidi_Control, UAX #9) and the line ends of Unicode.
-func moves(r rune) bool {
+// isControl reports whether a character does something to a terminal rather than being shown: the control characters C0, DEL and C1 (ISO
+// 6429), those of direction (Unicode's property Bidi_Control, UAX #9) and the line ends of Unicode.
+func isControl(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0:
 		return true
@@ -73,7 +72,7 @@ func EscapeJSON(text []byte) []byte {
 			continue
 		}
 		r, n := utf8.DecodeRune(text[i:])
-		if moves(r) {
+		if isControl(r) {
 			out = append(append(out, text[done:i]...), fmt.Sprintf(`\u%04x`, r)...)
 			done = i + n
 		}
@@ -99,7 +98,7 @@ func SafeJSON(text []byte) []byte {
 		case r < 0x20: // between strings
 			r = ' '
 		}
-		if moves(r) && r != '\n' && r != '\t' {
+		if isControl(r) && r != '\n' && r != '\t' {
 			out = append(out, "\uFFFD"...)
 		} else {
 			out = append(out, text[i:i+n]...)
@@ -251,6 +250,7 @@ func Wrap(text string, width, hang int) string {
 	return b.String()
 }
 
+// wrapLine writes a line, broken at spaces. hang is the indentation after a break; if it is negative, that of the line's second column.
 func wrapLine(b *strings.Builder, line string, width, hang int) {
 	begin := len(line) - len(strings.TrimLeft(line, " "))
 	if hang < 0 {
@@ -278,8 +278,8 @@ func wrapLine(b *strings.Builder, line string, width, hang int) {
 	}
 }
 
-// secondColumn returns the place of the second column of a line, in its first half; begin where there is none. Two spaces or more stand
-// before it, or a mark and one.
+// secondColumn returns the column at which the second column of a line begins: after two spaces or more, or after a mark of a list and a
+// space. It returns begin if there is none in the first half of width.
 func secondColumn(line string, begin, width int) int {
 	if i := strings.Index(line[begin:], "  "); i >= 0 {
 		i += begin
@@ -295,7 +295,7 @@ func secondColumn(line string, begin, width int) int {
 	return begin
 }
 
-// isMark reports whether a word begins an item of a list: one sign, or a number with a point behind it.
+// isMark reports whether a word begins an item of a list: one sign, or a number with a point after it.
 func isMark(word string) bool {
 	number, point := strings.CutSuffix(word, ".")
 	if point && number != "" && strings.Trim(number, "0123456789") == "" {

@@ -128,9 +128,9 @@ func (s *Scanner) String() Span {
 	}
 }
 
-// skipEscaped returns a place up to which no quote ends the string: j, which is behind an escaped quote, or one that is further on. JSON in a
-// string is full of escaped quotes, a few bytes apart: they are looked at eight bytes at a time. Where there is none in eight bytes, or
-// backslashes stand in a row, the rest is left to the caller.
+// skipEscaped returns a place at or after j, which follows an escaped quote, such that no quote before it ends the string. JSON in a string
+// is full of escaped quotes, a few bytes apart, so it looks at eight bytes at a time. It stops where eight bytes have no quote, or
+// backslashes stand in a row.
 func skipEscaped(text []byte, j int) int {
 	behind := uint64(0) // the first byte of the next eight is behind a backslash
 	for len(text)-j >= 8 {

@@ -39,7 +39,7 @@ func (g *generation[K, V]) contains(sum uint64) bool {
 	return len(g.marks) > 0 && g.marks[sum>>6&uint64(len(g.marks)-1)]>>(sum&63)&1 == 1
 }
 
-// Get returns the value of a key that is remembered.
+// Get returns the value of a key that is remembered. That makes the key as recent as one that was just put.
 func (m *Map[K, V]) Get(k K) (v V, ok bool) {
 	if v, ok = m.young.of[k]; ok {
 		return v, true
@@ -50,7 +50,7 @@ func (m *Map[K, V]) Get(k K) (v V, ok bool) {
 	return v, ok
 }
 
-// Last returns the value of the last of n keys that is remembered, and its index; -1 where none is.
+// Last returns the value of the last of n keys that is remembered, and its index; -1 if none is. key returns a key by its index.
 func (m *Map[K, V]) Last(n int, key func(i int) K) (v V, at int) {
 	for i := n - 1; i >= 0; i-- {
 		k := key(i)
@@ -78,7 +78,7 @@ func (m *Map[K, V]) Put(k K, v V) {
 	}
 }
 
-// rotate forgets the older generation and begins a new one.
+// rotate forgets the older generation, counting as evicted the keys that are not in the younger one, and begins a new one.
 func (m *Map[K, V]) rotate() {
 	for k := range m.old.of {
 		if _, kept := m.young.of[k]; !kept {

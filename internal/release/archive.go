@@ -25,9 +25,9 @@ func pack(b *binary, others map[string][]byte, changed time.Time) ([]byte, error
 	files := map[string][]byte{b.exe(): b.data}
 	maps.Copy(files, others)
 	var out bytes.Buffer
-	put := tarGz
+	put := writeTarGz
 	if b.goos == "windows" {
-		put = zipped
+		put = writeZip
 	}
 	if err := put(&out, b.name(), files, changed.UTC()); err != nil {
 		return nil, err
@@ -43,7 +43,8 @@ func mode(name string) int64 {
 	return 0o644
 }
 
-func tarGz(out io.Writer, folder string, files map[string][]byte, changed time.Time) error {
+// writeTarGz writes the files, below folder, as a tar archive compressed by gzip.
+func writeTarGz(out io.Writer, folder string, files map[string][]byte, changed time.Time) error {
 	packed, err := gzip.NewWriterLevel(out, gzip.BestCompression) // without a name and a time in its header
 	if err != nil {
 		return err
@@ -64,7 +65,8 @@ func tarGz(out io.Writer, folder string, files map[string][]byte, changed time.T
 	return errors.Join(w.Close(), packed.Close())
 }
 
-func zipped(out io.Writer, folder string, files map[string][]byte, changed time.Time) error {
+// writeZip writes the files, below folder, as a zip archive.
+func writeZip(out io.Writer, folder string, files map[string][]byte, changed time.Time) error {
 	w := zip.NewWriter(out)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		h := &zip.FileHeader{Name: path.Join(folder, name), Method: zip.Deflate, Modified: changed}
@@ -80,8 +82,8 @@ func zipped(out io.Writer, folder string, files map[string][]byte, changed time.
 	return w.Close()
 }
 
-// program takes the program out of an archive.
-func program(name string, data []byte) ([]byte, error) {
+// extractProgram returns the program in an archive of this name.
+func extractProgram(name string, data []byte) ([]byte, error) {
 	if strings.HasSuffix(name, ".zip") {
 		z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 		if err != nil {

@@ -136,11 +136,12 @@ func build(ctx context.Context, o options, say io.Writer) error {
 			return err
 		}
 	}
-	return write(o.out, built[0].version(), texts["CHANGELOG.md"], files, say)
+	return writeRelease(o.out, built[0].version(), texts["CHANGELOG.md"], files, say)
 }
 
-// write adds what is made of the sums and of the changelog, and puts all into the folder.
-func write(out, version string, changes []byte, files map[string][]byte, say io.Writer) error {
+// writeRelease adds the checksums, the manifests of package managers and the release notes to files, and writes all of them into the folder
+// out.
+func writeRelease(out, version string, changes []byte, files map[string][]byte, say io.Writer) error {
 	sums := sumsOf(files)
 	files["SHA256SUMS"] = []byte(sums)
 	maps.Copy(files, manifests(version, sums))
@@ -260,7 +261,7 @@ var pages = map[string][]string{
 	"completions/plimsoll.ps1":  {"completion", "powershell"},
 }
 
-// writtenByProgram starts the program for this system, which is built if the release has none, for the pages.
+// writtenByProgram returns the pages that the program for this system writes; if the release has none for it, it is built.
 func writtenByProgram(ctx context.Context, tree, work string) (map[string][]byte, error) {
 	program := filepath.Join(work, runtime.GOOS+"-"+runtime.GOARCH)
 	if _, err := os.Stat(program); err != nil {
@@ -277,7 +278,7 @@ func writtenByProgram(ctx context.Context, tree, work string) (map[string][]byte
 	return pagesOf(ctx, program, work)
 }
 
-// pagesOf starts a program for what it writes itself.
+// pagesOf runs a program to have it write its manual page and shell completions, and returns them by name.
 func pagesOf(ctx context.Context, program, work string) (map[string][]byte, error) {
 	written := map[string][]byte{}
 	for name, args := range pages {

@@ -70,12 +70,12 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		if err := flags.Parse(args[1:]); err != nil {
 			return err
 		}
-		return packagesOf(ctx, *dir, *version, *kinds, flags.Args(), out)
+		return tryPackages(ctx, *dir, *version, *kinds, flags.Args(), out)
 	case "check":
 		if len(args) != 2 {
 			return errors.New("check takes one folder, as in: release check out/release")
 		}
-		return check(args[1], out)
+		return checkRelease(args[1], out)
 	case "notes":
 		version := ""
 		if len(args) > 1 {
@@ -123,8 +123,9 @@ func notes(changes []byte, version string) (string, error) {
 	return text + "\n", nil
 }
 
-// check makes SBOMs, sums and manifests anew from the archives of a folder, and compares them with those that are there.
-func check(dir string, say io.Writer) error {
+// checkRelease makes SBOMs, checksums and manifests again from the archives of a folder, and returns an error if they differ from those that
+// are there.
+func checkRelease(dir string, say io.Writer) error {
 	rows, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ func check(dir string, say io.Writer) error {
 		if !strings.HasSuffix(name, ".tar.gz") && !strings.HasSuffix(name, ".zip") {
 			continue
 		}
-		raw, err := program(name, data)
+		raw, err := extractProgram(name, data)
 		if err != nil {
 			return err
 		}

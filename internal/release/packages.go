@@ -64,8 +64,8 @@ func systemPackages(ctx context.Context, b bundle, work string, say io.Writer) (
 	return files, nil
 }
 
-// packagesOf makes the packages of programs that were built in any way, with what is in the checkout now: to try them.
-func packagesOf(ctx context.Context, out, version, kinds string, programs []string, say io.Writer) error {
+// tryPackages makes packages of any built programs for Linux, with the files that are in the checkout now, for trying them out.
+func tryPackages(ctx context.Context, out, version, kinds string, programs []string, say io.Writer) error {
 	if len(programs) == 0 {
 		return errors.New("packages wants programs of linux, as in: release packages -out out/packages plimsoll")
 	}

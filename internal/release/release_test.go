@@ -142,7 +142,7 @@ func TestArchives(t *testing.T) {
 		if err != nil || !bytes.Equal(first, again) {
 			t.Errorf("%s: another time zone makes another archive (%v)", target, err)
 		}
-		if got, err := program(one.archive(), first); err != nil || !bytes.Equal(got, one.data) {
+		if got, err := extractProgram(one.archive(), first); err != nil || !bytes.Equal(got, one.data) {
 			t.Errorf("%s: %q, %v", target, got, err)
 		}
 	}
@@ -266,7 +266,7 @@ func TestTwoBuildsAreEqual(t *testing.T) {
 		t.Errorf("the notes are %q", one["NOTES.md"])
 	}
 	archive := "plimsoll-0.9.7-" + runtime.GOOS + "-" + runtime.GOARCH + ".tar.gz"
-	raw, err := program(archive, []byte(one[archive]))
+	raw, err := extractProgram(archive, []byte(one[archive]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,13 +279,13 @@ func TestTwoBuildsAreEqual(t *testing.T) {
 	if err := os.WriteFile(bad, []byte(strings.Replace(one["plimsoll.rb"], "0.9.7", "0.9.8", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := check(filepath.Dir(bad), io.Discard); err == nil || !strings.Contains(err.Error(), "plimsoll.rb") {
+	if err := checkRelease(filepath.Dir(bad), io.Discard); err == nil || !strings.Contains(err.Error(), "plimsoll.rb") {
 		t.Errorf("a changed formula: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(work, "two", "b", archive), []byte(one[archive]+"x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := check(filepath.Dir(bad), io.Discard); err == nil || !strings.Contains(err.Error(), "SHA256SUMS") {
+	if err := checkRelease(filepath.Dir(bad), io.Discard); err == nil || !strings.Contains(err.Error(), "SHA256SUMS") {
 		t.Errorf("a changed archive: %v", err)
 	}
 }

@@ -14,13 +14,14 @@ const maxShell = 3
 // Argv returns a command line fit to be kept and shown. It masks the values of flags and variables with the name of a secret, headers and
 // cookies, passwords that certain programs take under a short flag, what the shape of a word gives away, as [Text] does, and the values in
 // v. A word that is a command line itself is masked as one.
-func (v *Values) Argv(argv []string) []string { return v.argv(argv, maxShell) }
+func (v *Values) Argv(argv []string) []string { return v.maskArgv(argv, maxShell) }
 
-func (v *Values) argv(argv []string, depth int) []string {
+// maskArgv returns a command line with secrets masked. depth is the number of levels of command lines within a word that are looked into.
+func (v *Values) maskArgv(argv []string, depth int) []string {
 	r := argvReader{values: v, depth: depth}
 	out := make([]string, len(argv))
 	for i, word := range argv {
-		out[i] = v.hide(r.next(word))
+		out[i] = v.hide(r.maskNext(word))
 	}
 	return out
 }
@@ -46,7 +47,8 @@ type argvReader struct {
 	flag    string // the flag before that word
 }
 
-func (r *argvReader) next(word string) string {
+// maskNext returns the next word masked, by what the words before it were: the value of a secret flag, a header, a login.
+func (r *argvReader) maskNext(word string) string {
 	expect := r.expect
 	r.expect = anything
 	switch expect {
@@ -64,12 +66,12 @@ func (r *argvReader) next(word string) string {
 		return maskLogin(word)
 	}
 	if r.depth > 0 && strings.ContainsAny(word, " \t\n") {
-		if safe, ok := r.shell(word); ok {
+		if safe, ok := r.maskShell(word); ok {
 			return safe
 		}
 	}
 	if len(word) > 1 && word[0] == '-' {
-		return r.option(word)
+		return r.maskOption(word)
 	}
 	if p, ok := programOf(strings.TrimSuffix(strings.ToLower(path.Base(word)), ".exe")); ok {
 		r.program, r.signsIn = p, false
@@ -81,8 +83,8 @@ func (r *argvReader) next(word string) string {
 	return maskWord(word)
 }
 
-// option returns a flag with its own value masked, and sets the kind of the next word.
-func (r *argvReader) option(word string) string {
+// maskOption returns a flag with its own value masked, and notes what kind the next word is if the flag's value is there.
+func (r *argvReader) maskOption(word string) string {
 	name, value, assigned := strings.Cut(word, "=")
 	is := r.kind(name)
 	if !assigned {
@@ -143,8 +145,8 @@ func (r *argvReader) kind(flag string) expected {
 
 func hasFlag(flags, flag string) bool { return strings.Contains(flags, " "+flag+" ") }
 
-// shell masks a word as a command line for a shell. ok is false when it is none, or nothing in it is masked.
-func (r *argvReader) shell(line string) (safe string, ok bool) {
+// maskShell masks a word as a command line for a shell. ok is false if it is none, or nothing in it is masked.
+func (r *argvReader) maskShell(line string) (safe string, ok bool) {
 	if len(line) > maxText {
 		return "", false
 	}
@@ -152,7 +154,7 @@ func (r *argvReader) shell(line string) (safe string, ok bool) {
 	if err != nil || len(words) < 2 {
 		return "", false
 	}
-	masked := r.values.argv(words, r.depth-1)
+	masked := r.values.maskArgv(words, r.depth-1)
 	if slices.Equal(words, masked) {
 		return "", false
 	}

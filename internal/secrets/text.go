@@ -158,7 +158,7 @@ var others = []struct {
 	{"SSWS ", 40, lazy.Regexp(`\bSSWS [A-Za-z0-9_-]{30,}`)},                                       // Okta
 }
 
-// hasRun reports whether n letters, digits, dots and dashes stand together, as in hardly any text.
+// hasRun reports whether n letters, digits, dots and dashes come in a row, which is rare in text.
 func hasRun(s string, n int) bool {
 	run := 0
 	for i := range len(s) {
@@ -182,8 +182,8 @@ func containsAny(s string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
 
-// maskAssigned masks NAME=value, "name":"value" and name: value. The text behind a name that is not that of a secret is looked at again:
-// "url: https://x?token=y" has three names.
+// maskAssigned masks NAME=value, "name":"value" and name: value, and returns the number of values masked. After a name that is not that of a
+// secret it goes on with the value: "url: https://x?token=y" has three names.
 func maskAssigned(s string) (safe string, masked int) {
 	var b strings.Builder
 	from := 0
@@ -211,6 +211,7 @@ func maskAssigned(s string) (safe string, masked int) {
 	return b.String(), masked
 }
 
+// mustMask reports whether the value of an assignment in a text is a secret: by its name, its form and the sign between them.
 func mustMask(name, quote, sign, value string) bool {
 	if strings.HasPrefix(value, "//") || strings.HasPrefix(value, "=") || Harmless(strings.Trim(value, `"'\`)) || strings.Contains(value, Hidden) || !Named(name) {
 		return false
@@ -284,12 +285,13 @@ func maskLines(s string) (safe string, masked int) {
 	l.out.Grow(len(s))
 	for line := range strings.Lines(s) {
 		body := strings.TrimRight(line, "\r\n")
-		l.line(body, line[len(body):])
+		l.maskLine(body, line[len(body):])
 	}
 	return l.out.String(), l.masked
 }
 
-func (l *lines) line(body, ending string) {
+// maskLine writes a line with the value masked if its name is that of a secret, and keeps track of the block that it begins or is in.
+func (l *lines) maskLine(body, ending string) {
 	trimmed := strings.TrimSpace(body)
 	indent := len(body) - len(strings.TrimLeft(body, " \t"))
 	if l.block >= 0 {

@@ -75,7 +75,7 @@ func readFormats() *formats {
 	return &f
 }
 
-// mayBegin reports whether a token may begin at the first byte of text or, behind a quote, at the second.
+// mayBegin reports whether a token may begin at the first byte of text or, after a quote, at the second.
 func (f *formats) mayBegin(text []byte) bool {
 	for i := range min(2, len(text)-1) {
 		if next := text[i+1]; f.second[text[i]][next>>6]&(1<<(next&63)) != 0 {

@@ -51,6 +51,7 @@ func (v *Values) add(form []byte) {
 // Text is [Text] and also masks the values.
 func (v *Values) Text(s string) string { return v.hide(Text(s)) }
 
+// hide returns s with the values masked.
 func (v *Values) hide(s string) string {
 	if v == nil {
 		return s
@@ -87,6 +88,7 @@ func Masked[T any](values *Values, v T) T {
 	return to.Interface().(T)
 }
 
+// mask returns a copy of v with credentials in its texts masked, at any depth; v itself and false if there are none.
 func (known *Values) mask(v reflect.Value) (reflect.Value, bool) {
 	switch v.Kind() {
 	case reflect.String:

@@ -190,7 +190,7 @@ func (r *Reader) step(p []byte) (n int, ended bool, err error) {
 			c := have[0]
 			switch {
 			case c == '\n' || c == '\r':
-				r.take()
+				r.endField()
 				r.lineEnd(c)
 				continue
 			case c == ':' && len(r.field) == 0:
@@ -232,7 +232,7 @@ func (r *Reader) step(p []byte) (n int, ended bool, err error) {
 // endOfStream takes what stands in the last line, which has no line break.
 func (r *Reader) endOfStream() {
 	if r.state == inField {
-		r.take()
+		r.endField()
 	}
 	r.state = lineStart
 }
@@ -256,8 +256,8 @@ func (r *Reader) lineEnd(c byte) {
 	r.state = lineStart
 }
 
-// take is called at the end of a line that is no data with a colon.
-func (r *Reader) take() {
+// endField is called at the end of a line that is not data with a colon. It takes over the field; a field that was too long is ignored.
+func (r *Reader) endField() {
 	if r.tooLong {
 		return
 	}
@@ -280,6 +280,8 @@ func (r *Reader) take() {
 	}
 }
 
+// fill reads the next bytes of the source into the empty buffer, which grows once if the source fills it. It returns the error of the source
+// when there is nothing more.
 func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err
@@ -296,14 +298,14 @@ func (r *Reader) fill() error {
 			return err
 		}
 		if !r.begun {
-			r.mark()
+			r.skipMark()
 		}
 	}
 	return nil
 }
 
-// mark steps over a byte order mark. It reads on until it knows.
-func (r *Reader) mark() {
+// skipMark skips a byte order mark at the beginning, and reads until it is known whether there is one.
+func (r *Reader) skipMark() {
 	const bom = "\xef\xbb\xbf"
 	for r.err == nil && r.w < len(bom) && string(r.buf[:r.w]) == bom[:r.w] {
 		n, err := readSome(r.src, r.buf[r.w:])

@@ -52,7 +52,7 @@ func OpenIn(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, e
 func OpenRoot(dir string) (*os.Root, error) {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
-		err = &fs.PathError{Op: "open", Path: dir, Err: fmt.Errorf("%w but %s: move it away", ErrNotDirectory, kind(info))}
+		err = &fs.PathError{Op: "open", Path: dir, Err: fmt.Errorf("%w but %s: move it away", ErrNotDirectory, kindWords(info))}
 	}
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func Read(path string, maxBytes int64) ([]byte, error) {
 	return readBounded(f, path, maxBytes)
 }
 
-// ReadLinked calls [Read] for a file that others made, whose links are followed: where they lead a regular file must be. Nothing waits
-// for the other end of a pipe, even of one that takes the place of the file meanwhile.
+// ReadLinked works like [Read] for a file that others made: symbolic links are followed, and must lead to a regular file. It never waits for
+// the other end of a pipe, even if one is put in the place of the file between the checks.
 func ReadLinked(path string, maxBytes int64) ([]byte, error) {
 	f, err := OpenLinked(path)
 	if err != nil {
@@ -105,6 +105,7 @@ func OpenLinked(path string) (*os.File, error) {
 	return f, nil
 }
 
+// readBounded returns the content of f. It is an error that wraps [ErrTooLarge] if that is more than maxBytes; path is for the error.
 func readBounded(f *os.File, path string, maxBytes int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err == nil && int64(len(text)) > maxBytes {
@@ -119,8 +120,8 @@ type opener struct {
 	open  func(flag int) (*os.File, error)
 }
 
-// open looks at the name before it opens it, so that opening has no effect on what is no
-// file, and again afterwards, for what came between.
+// open checks before opening that the name is a regular file, so that opening has no effect on a pipe or a device, and checks the opened file
+// again, for what was put there in between.
 func open(name string, flag int, p opener) (*os.File, error) {
 	info, err := p.lstat()
 	switch {
@@ -157,10 +158,10 @@ func open(name string, flag int, p opener) (*os.File, error) {
 }
 
 func notRegular(name string, info fs.FileInfo) error {
-	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w but %s: move it away", ErrNotRegular, kind(info))}
+	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w but %s: move it away", ErrNotRegular, kindWords(info))}
 }
 
-func kind(info fs.FileInfo) string {
+func kindWords(info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		return "a file"

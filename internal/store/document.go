@@ -54,7 +54,7 @@ func (f File) Write(text []byte) error { return atomicfile.Write(f.Path, text, 0
 // Change replaces the content by what edit makes of it, which is nil where there is no file. It makes the directory, and waits for the lock
 // until ctx ends. With an error, of edit too, and with the same content nothing is written.
 func (f File) Change(ctx context.Context, edit func(old []byte) ([]byte, error)) error {
-	return f.locked(ctx, func() (bool, error) {
+	return f.withLock(ctx, func() (bool, error) {
 		old, err := f.Read()
 		if err != nil {
 			return false, err
@@ -67,8 +67,9 @@ func (f File) Change(ctx context.Context, edit func(old []byte) ([]byte, error))
 	})
 }
 
-// locked calls change, which reports whether it wrote the file, under the lock.
-func (f File) locked(ctx context.Context, change func() (wrote bool, err error)) error {
+// withLock calls change, which reports whether it wrote the file, while it holds the lock. Of a durable file it then writes the directory to disk,
+// without the lock, because other processes see the new name already.
+func (f File) withLock(ctx context.Context, change func() (wrote bool, err error)) error {
 	lock := f.Lock
 	if lock == "" {
 		lock = f.Path + ".lock"
@@ -81,7 +82,7 @@ func (f File) locked(ctx context.Context, change func() (wrote bool, err error))
 	if err != nil {
 		return err
 	}
-	if wrote && f.Kept == atomicfile.Durable { // without the lock: others see the new name already
+	if wrote && f.Kept == atomicfile.Durable {
 		if root, err := os.OpenRoot(filepath.Dir(f.Path)); err == nil {
 			atomicfile.SyncDir(root)
 			_ = root.Close()
@@ -134,6 +135,7 @@ func (d Document[T]) Read() (v T, err error) {
 	return v, err
 }
 
+// read returns the content and its value. With a damaged content the error is a *[Damage].
 func (d Document[T]) read() (text []byte, v T, err error) {
 	text, err = d.File.Read()
 	switch {
@@ -182,7 +184,7 @@ func (d Document[T]) Write(v T) error {
 
 // Change lets edit change the value, as [File.Change] does the content.
 func (d Document[T]) Change(ctx context.Context, edit func(*T) error) error {
-	return d.locked(ctx, func() (bool, error) {
+	return d.withLock(ctx, func() (bool, error) {
 		old, v, err := d.read()
 		if damage, ok := errors.AsType[*Damage](err); ok && d.Aside != nil {
 			var aside string
@@ -250,7 +252,7 @@ func DamagedName(name string) string {
 	return name + damaged + time.Now().UTC().Format(damagedTime) + "-" + rand.Text()[:damagedRandom]
 }
 
-// IsDamaged reports whether a file was set aside. Other names may have those letters in them too.
+// IsDamaged reports whether a name is that of a damaged file that was set aside.
 func IsDamaged(name string) bool {
 	i := strings.LastIndex(name, damaged)
 	if i < 0 {
@@ -283,7 +285,7 @@ func SetAsidePath(path string) (aside string, err error) {
 	return filepath.Join(filepath.Dir(path), name), err
 }
 
-// PruneDamaged removes the oldest files that were set aside in a directory, but for [KeptDamaged] of them.
+// PruneDamaged removes the oldest files that were set aside in a directory, except the newest [KeptDamaged].
 func PruneDamaged(root *os.Root) {
 	dir, err := root.Open(".")
 	if err != nil {

@@ -288,7 +288,7 @@ func TestWhatMakesNoSenseIsRefused(t *testing.T) {
 
 // What was meant for a parent is left alone, and gone all the same.
 func TestVariablesOfAnotherProcess(t *testing.T) {
-	if n, err := passed("3", "1", 2); n != 0 || err != nil {
+	if n, err := passedFiles("3", "1", 2); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	if d, err := watchdog("1000", "1", 2); d != 0 || err != nil {
@@ -309,7 +309,7 @@ func FuzzVariables(f *testing.F) {
 		if d, err := watchdog(usec, watched, 7); err == nil && (d < 0 || d > 24*time.Hour) {
 			t.Errorf("%s", d)
 		}
-		n, err := passed(fds, forPID, 7)
+		n, err := passedFiles(fds, forPID, 7)
 		if err == nil && (n < 0 || n > mostPassed) {
 			t.Errorf("%d", n)
 		}

@@ -31,9 +31,9 @@ var variables = []string{
 	"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_PIDFDID", "LISTEN_FDS", "LISTEN_FDNAMES", "CREDENTIALS_DIRECTORY",
 }
 
-// Take reads what the service manager left in the environment and removes it there; the credentials that are named
-// like variables take its place. Nil is a process that no service manager started. An error names the
-// variable or file that makes no sense; the variables are gone then too.
+// Take reads what the service manager has set in the environment, and removes those variables. Instead it sets a variable for each credential
+// that is named like one. It returns nil, nil if no service manager started the process. The error names the variable or file that is wrong;
+// the variables are removed then too.
 func Take() (*Service, error) {
 	env := map[string]string{}
 	for _, name := range variables {
@@ -52,11 +52,11 @@ func Take() (*Service, error) {
 	s.notify, err = notifyAddress(env["NOTIFY_SOCKET"])
 	s.watchdog, e = watchdog(env["WATCHDOG_USEC"], env["WATCHDOG_PID"], os.Getpid())
 	err = errors.Join(err, e)
-	n, e := passed(env["LISTEN_FDS"], env["LISTEN_PID"], os.Getpid())
+	n, e := passedFiles(env["LISTEN_FDS"], env["LISTEN_PID"], os.Getpid())
 	err = errors.Join(err, e)
-	s.passed, s.names = take(n, env["LISTEN_FDNAMES"])
+	s.passed, s.names = takeFiles(n, env["LISTEN_FDNAMES"])
 	if dir := env["CREDENTIALS_DIRECTORY"]; dir != "" {
-		err = errors.Join(err, credentials(dir, os.Setenv))
+		err = errors.Join(err, setCredentials(dir, os.Setenv))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closePassed())
@@ -89,8 +89,8 @@ func watchdog(usec, forPID string, pid int) (time.Duration, error) {
 // mostPassed bounds how many files are looked at; one is needed.
 const mostPassed = 64
 
-// passed returns the number of files passed to the process pid, from descriptor 3 on.
-func passed(fds, forPID string, pid int) (int, error) {
+// passedFiles returns the number of files passed to the process pid, from descriptor 3 on.
+func passedFiles(fds, forPID string, pid int) (int, error) {
 	if fds == "" || forPID != strconv.Itoa(pid) { // not ours: they were passed to a parent
 		return 0, nil
 	}
@@ -123,9 +123,9 @@ const (
 	maxCredentials = 256
 )
 
-// credentials sets a variable for each file in dir that is called like one: LoadCredential=OPENAI_API_KEY:FILE. Other files
-// are left alone. White space at the end is none of it. The words of an error never hold what a file holds.
-func credentials(dir string, set func(name, value string) error) error {
+// setCredentials sets a variable for each file in dir that is named like one, as in LoadCredential=OPENAI_API_KEY:FILE; other files are
+// ignored. White space at the end of a file is left out. Errors never repeat what a file holds.
+func setCredentials(dir string, set func(name, value string) error) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("CREDENTIALS_DIRECTORY: %w", err)
@@ -147,7 +147,7 @@ func credentials(dir string, set func(name, value string) error) error {
 		if !variable().MatchString(name) {
 			continue
 		}
-		value, err := credential(root, name)
+		value, err := readCredential(root, name)
 		if err == nil {
 			err = set(name, value)
 		}
@@ -158,7 +158,8 @@ func credentials(dir string, set func(name, value string) error) error {
 	return nil
 }
 
-func credential(root *os.Root, name string) (string, error) {
+// readCredential returns the content of a file without white space at its end. One that is empty, too large or has a zero byte is an error.
+func readCredential(root *os.Root, name string) (string, error) {
 	f, err := root.Open(name)
 	if err != nil {
 		return "", err
@@ -193,6 +194,7 @@ func (s *Service) Stopping(status string) error {
 // maxStatus bounds what is shown, in bytes; systemctl shows one line.
 const maxStatus = 512
 
+// statusLine returns a text as a status for the service manager, in one line and of at most maxStatus bytes.
 func statusLine(text string) string {
 	text = strings.ToValidUTF8(text[:min(len(text), maxStatus)], "")
 	return "STATUS=" + strings.Map(func(r rune) rune {
@@ -206,7 +208,7 @@ func statusLine(text string) string {
 // patience limits the wait for a service manager that does not read.
 const patience = time.Second
 
-// send sends one datagram, if somebody waits for it.
+// send sends one datagram to the service manager; without one it does nothing.
 func (s *Service) send(state string) error {
 	if s == nil || s.notify == "" {
 		return nil
@@ -261,8 +263,8 @@ const firstPassed = 3
 // SocketName is the FileDescriptorName= of the socket to take where several were passed.
 const SocketName = "plimsoll"
 
-// take makes files of the n descriptors that were passed. No child inherits them.
-func take(n int, names string) ([]*os.File, []string) {
+// takeFiles returns the n file descriptors that were passed as files, with their names, and makes sure that no child inherits them.
+func takeFiles(n int, names string) ([]*os.File, []string) {
 	files := make([]*os.File, n)
 	named := splitNames(names, n)
 	for i := range files {
@@ -312,6 +314,7 @@ func listener(f *os.File) (net.Listener, error) {
 	return ln, nil
 }
 
+// closePassed closes the files that were passed.
 func (s *Service) closePassed() error {
 	var err error
 	for _, f := range s.passed {

@@ -187,11 +187,11 @@ func FuzzStream(f *testing.F) {
 			flaky[k] = true
 		}
 		var out strings.Builder
-		if tests(&out, strings.NewReader(text), nil) == nil && len(s.failed) > 0 {
+		if reportTests(&out, strings.NewReader(text), nil) == nil && len(s.failed) > 0 {
 			t.Errorf("passed, with %v failed", s.failed)
 		}
 		out.Reset()
-		if tests(&out, strings.NewReader(text), flaky); strings.Count("\n"+out.String(), "\n= flaky: ") < len(flaky) {
+		if reportTests(&out, strings.NewReader(text), flaky); strings.Count("\n"+out.String(), "\n= flaky: ") < len(flaky) {
 			t.Errorf("%v failed and passed then, which is not told: %s", s.failed, out.String())
 		}
 	})

@@ -68,7 +68,7 @@ func printRerun(w, why io.Writer, names []string) bool {
 	if !good {
 		return false
 	}
-	if reasons := allowed(step); len(reasons) > 0 {
+	if reasons := whyNoRerun(step); len(reasons) > 0 {
 		fmt.Fprintf(why, "outcome: no second run: %s\n", strings.Join(reasons, "; "))
 		return false
 	}
@@ -131,7 +131,7 @@ func passedIn(name, pkg string, passed, partly map[string]bool) error {
 		return err
 	}
 	defer f.Close()
-	err = events(f, func(e event) {
+	err = eachEvent(f, func(e event) {
 		if e.Package != pkg || e.Test == "" {
 			return
 		}

@@ -23,7 +23,7 @@ func TestTests(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
-			err := tests(&out, strings.NewReader(c.in), nil)
+			err := reportTests(&out, strings.NewReader(c.in), nil)
 			if out.String() != c.want {
 				t.Errorf("wrote %q, want %q", out.String(), c.want)
 			}
@@ -46,7 +46,7 @@ func TestFigures(t *testing.T) {
 		"layer missing": "",
 	} {
 		var out strings.Builder
-		err := figures(&out, strings.NewReader(in))
+		err := reportFigures(&out, strings.NewReader(in))
 		if (err == nil) != (want != "") || want != "" && out.String() != want {
 			t.Errorf("%q: %v, wrote %q, want %q", in, err, out.String(), want)
 		}

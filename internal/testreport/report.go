@@ -16,8 +16,7 @@ import (
 // maxOutput bounds what is kept of one test's output, in bytes.
 const maxOutput = 1 << 20
 
-// report prints the outcome of a step: of its files, and of the second runs there are of them. False: the
-// step has failed.
+// report prints the outcome of a step: of its files, and of those that were run a second time. It returns false if the step has failed.
 func report(w io.Writer, names []string) bool {
 	var step []*failureSurvey
 	for _, name := range names {
@@ -25,7 +24,7 @@ func report(w io.Writer, names []string) bool {
 			step = append(step, s)
 		}
 	}
-	reasons := allowed(step)
+	reasons := whyNoRerun(step)
 	good := true
 	for _, name := range names {
 		if len(names) > 1 {
@@ -63,7 +62,7 @@ func reportFile(w io.Writer, name string, reasons []string) error {
 			flaky[k] = second.ended[k] == "pass"
 		}
 	}
-	err = tests(w, f, flaky)
+	err = reportTests(w, f, flaky)
 	if err == nil && len(first.unended) > 0 {
 		err = fmt.Errorf("%v did not come to its end", first.unended[0])
 	}
@@ -76,21 +75,21 @@ func reportFile(w io.Writer, name string, reasons []string) error {
 		return openErr
 	}
 	defer g.Close()
-	if tests(w, g, nil) != nil {
+	if reportTests(w, g, nil) != nil {
 		err = fmt.Errorf("%w, and in the second run too", err)
 	}
 	return err
 }
 
-// tests reports on the events in r; the error says that a test failed, or that none ran. Those that are
-// flaky failed here and passed when they were run again.
-func tests(w io.Writer, r io.Reader, flaky map[key]bool) error {
+// reportTests prints a report on the events in r. The error says that a test failed, or that none ran. flaky are the tests that failed here
+// and passed when they were run again.
+func reportTests(w io.Writer, r io.Reader, flaky map[key]bool) error {
 	output := map[key]*strings.Builder{}
 	excused := map[key]*strings.Builder{} // what failed of a flaky test, and of its package
 	count := map[string]int{}
 	stands := map[string]bool{}      // packages with a failure that is not excused
 	skipped := map[string][]string{} // reason to tests
-	err := events(r, func(e event) {
+	err := eachEvent(r, func(e event) {
 		k := key{e.Package, e.Test}
 		switch e.Action {
 		case "output", "build-output":
@@ -154,7 +153,7 @@ func tests(w io.Writer, r io.Reader, flaky map[key]bool) error {
 	return nil
 }
 
-// appendOutput adds to what a test wrote, up to the bound.
+// appendOutput adds text to the output of a test, unless that has maxOutput bytes already.
 func appendOutput(output map[key]*strings.Builder, k key, text string) {
 	b := output[k]
 	if b == nil {
@@ -199,7 +198,7 @@ func figuresOf(w io.Writer, names []string) bool {
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err == nil {
-			err = figures(w, f)
+			err = reportFigures(w, f)
 			f.Close()
 		}
 		if err != nil {
@@ -210,9 +209,8 @@ func figuresOf(w io.Writer, names []string) bool {
 	return good
 }
 
-// figures checks that r holds JSON objects that name what they measured, and prints each
-// in one line.
-func figures(w io.Writer, r io.Reader) error {
+// reportFigures checks that r has JSON objects that name what they measured, and prints each in one line.
+func reportFigures(w io.Writer, r io.Reader) error {
 	dec := json.NewDecoder(r)
 	for n := 0; ; n++ {
 		var row struct {

@@ -40,6 +40,7 @@ func surveyFile(name string) (*failureSurvey, error) {
 	return s, nil
 }
 
+// surveyOf reads the events of a test run: which tests failed, and whether something failed that must not be run again.
 func surveyOf(r io.Reader) (*failureSurvey, error) {
 	s := &failureSurvey{ended: map[key]string{}}
 	var (
@@ -48,7 +49,7 @@ func surveyOf(r io.Reader) (*failureSurvey, error) {
 		toEnd  = map[string]bool{} // packages whose tests ran to the end and failed
 		failed = map[string]int{}  // tests by package
 	)
-	err := events(r, func(e event) {
+	err := eachEvent(r, func(e event) {
 		k := key{e.Package, e.Test}
 		if k != k.top() {
 			if strings.Contains(e.Output, dataRace) {
@@ -105,8 +106,8 @@ func (s *failureSurvey) forbidRerun(format string, args ...any) {
 	}
 }
 
-// allowed returns the reasons why the failures of a step may not be run again; empty: they may.
-func allowed(step []*failureSurvey) (reasons []string) {
+// whyNoRerun returns the reasons why the failures of a step may not be run again; none if they may.
+func whyNoRerun(step []*failureSurvey) (reasons []string) {
 	failed := 0
 	for _, s := range step {
 		failed += len(s.failed)
@@ -139,9 +140,8 @@ func (k key) top() key {
 
 func (k key) String() string { return strings.TrimSpace(k.pkg + " " + k.test) }
 
-// events calls each for every event of r, and plain for every line that is none: the go command
-// also writes plain words there.
-func events(r io.Reader, each func(event), plain func(line string)) error {
+// eachEvent calls each for every event of r, and plain for every other line, since the go command writes plain text there too.
+func eachEvent(r io.Reader, each func(event), plain func(line string)) error {
 	in := bufio.NewReader(r)
 	for {
 		line, err := in.ReadString('\n')

@@ -16,7 +16,7 @@ type Parent struct {
 	Sampled bool // the span is recorded by its maker
 }
 
-// Parse reads a traceparent. ok is false for what is none.
+// Parse reads the value of a traceparent header. ok is false if it is not valid.
 func Parse(s string) (p Parent, ok bool) {
 	if len(s) < length || len(s) > MaxBytes || s[2] != '-' || s[35] != '-' || s[52] != '-' {
 		return Parent{}, false

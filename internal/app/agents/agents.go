@@ -90,26 +90,26 @@ func byName(app *core.Core) (map[string]config.Agent, error) {
 // generalAgent is the name of the agent that answers if neither an agent nor Argo CD is configured: it has a model and no tools.
 const generalAgent = "assistant"
 
-// configuredAgent returns the agent for a question: that of [find], but if nothing at all is configured, one without tools, so that a first
+// configuredAgent returns the agent for a question: that of [findAgent], but if nothing at all is configured, one without tools, so that a first
 // question needs only a key.
 func configuredAgent(app *core.Core, o AgentOptions) (config.Agent, error) {
 	if o.Name != "" && o.Name != generalAgent {
-		return find(app, o.Name)
+		return findAgent(app, o.Name)
 	}
 	configured, err := app.Config.Agents()
 	if err != nil {
 		return config.Agent{}, err
 	}
 	if o.Name == "" && (len(configured) > 0 || mcp.KnowsArgoCD(app)) || slices.ContainsFunc(configured, func(c config.Agent) bool { return c.Name == generalAgent }) {
-		return find(app, o.Name)
+		return findAgent(app, o.Name)
 	}
 	c, _, err := app.Config.Agent(generalAgent)
 	return c, err
 }
 
-// find returns the agent with a name; "" means the only configured one, or the built-in one if none is. An unknown name is an error, and so
+// findAgent returns the agent with a name; "" means the only configured one, or the built-in one if none is. An unknown name is an error, and so
 // is "" if several are configured.
-func find(app *core.Core, name string) (config.Agent, error) {
+func findAgent(app *core.Core, name string) (config.Agent, error) {
 	all, err := byName(app)
 	if err != nil {
 		return config.Agent{}, err
@@ -151,8 +151,9 @@ type gateways struct {
 	agent string // the name of the agent, for the memory
 }
 
-// open returns the gateway for a name in `servers`: a configured MCP server, argocd or memory.
-func (g *gateways) open(ctx context.Context, app *core.Core, name string) (*gateway.Server, error) {
+// openGateway returns the gateway for a name in `servers`: a configured MCP server, argocd or memory. A second call with the same name
+// returns the same gateway.
+func (g *gateways) openGateway(ctx context.Context, app *core.Core, name string) (*gateway.Server, error) {
 	if s := g.made[name]; s != nil {
 		return s, nil
 	}
@@ -199,7 +200,8 @@ func agentDir(app *core.Core, name, what string) (string, error) {
 	return filepath.Join(state, "agents", config.SafeName(name), what), nil
 }
 
-// openAgent opens an agent: its model, its tools through the gateway, and its conversations.
+// openAgent opens an agent: its model, its tools through the gateway, and its conversations. It warns if the environment has keys for other
+// models too. The caller closes the agent.
 func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways) (_ *openedAgent, err error) {
 	plane := g.plane
 	choice, err := chooseModel(c, g.o.Model, g.o.BaseURL, plane.Settings.Upstream, os.Getenv)
@@ -261,13 +263,14 @@ func naming(c config.Agent, err error) error {
 	return fmt.Errorf("the agent %s (%s): %w", c.Name, c.Source, err)
 }
 
-// openTools opens the agent's tools: those of its own servers, those of the command line, and those of the laboratory.
+// openTools opens the agent's tools: those of its own servers, those of servers named on the command line, and, with --lab, those for trying
+// out failures.
 func (o *openedAgent) openTools(ctx context.Context, app *core.Core, g *gateways) (err error) {
 	plane := g.plane
 	to := toolbox.Options{Spool: plane.Spool, Journal: plane.Journal, Query: plane.Query, Principal: plane.Local(), ByWindow: true}
 	g.agent = o.config.Name
 	for _, name := range o.serverNames(app, g) {
-		s, err := g.open(ctx, app, name)
+		s, err := g.openGateway(ctx, app, name)
 		if err != nil {
 			return naming(o.config, err)
 		}
@@ -303,7 +306,8 @@ func (o *openedAgent) openTools(ctx context.Context, app *core.Core, g *gateways
 	return nil
 }
 
-// serverNames returns the names of the agent's own servers, with those that it has without asking.
+// serverNames returns the names of the servers that the agent uses: the configured ones, Argo CD's first if this is the agent for Argo CD,
+// and the memory's if [searchesMemory] says so. A stand-in for a model gets the memory's tools only if they are configured.
 func (o *openedAgent) serverNames(app *core.Core, g *gateways) []string {
 	names := slices.Clone(o.config.Servers)
 	if o.config.Builtin == mcp.ArgoCDName && !slices.Contains(names, mcp.ArgoCDName) {
@@ -335,7 +339,8 @@ func givenServers(app *core.Core, o AgentOptions) (given []mcp.ClientServer, err
 	return given, nil
 }
 
-// openConversations opens what keeps the agent's conversations and what remembers them, as far as g.o wants either.
+// openConversations opens the store of the agent's conversations, unless g.o.forgets is set, and the memory that keeps what is said, unless
+// g.o.private is set.
 func (o *openedAgent) openConversations(app *core.Core, g *gateways, with *agent.Options) error {
 	name := o.config.Name
 	if !g.o.forgets { // else they are in memory
@@ -364,7 +369,8 @@ func (o *openedAgent) openConversations(app *core.Core, g *gateways, with *agent
 	return nil
 }
 
-// searchesMemory reports whether an agent gets the tools of the memory without asking for them.
+// searchesMemory reports whether an agent gets the memory's tools although its configuration does not name them. Where [memory] on is not
+// set, it is so for questions and chats if anything was ever kept.
 func searchesMemory(app *core.Core, s config.Settings, o AgentOptions) bool {
 	switch s.Memory.State {
 	case config.MemoryOn:
@@ -378,8 +384,8 @@ func searchesMemory(app *core.Core, s config.Settings, o AgentOptions) bool {
 // defined reports whether the agent has a table in the configuration.
 func defined(c config.Agent) bool { return c.Source != config.Source{} }
 
-// promptOf returns a function that makes the system prompt from the tools: the configured prompt, or else one composed from the tools and
-// from servers, the instructions of their servers.
+// promptOf returns a function that makes the system prompt from the tools. The prompt is the configured one; without one it is composed from
+// the tools and from servers, which has the instructions of their servers.
 func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers string) (func([]agent.ToolSpec) string, error) {
 	text, err := c.ReadPrompt()
 	if err != nil {

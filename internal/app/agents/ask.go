@@ -102,5 +102,5 @@ func Ask(ctx context.Context, app *core.Core, o AskOptions) (AskReport, error) {
 	if o.Begun != nil {
 		o.Begun(c.AskedAgent)
 	}
-	return c.ask(ctx, agent.Query{Text: o.Question, Session: o.Session, Existing: o.Existing, Events: o.Events})
+	return c.askAgent(ctx, agent.Query{Text: o.Question, Session: o.Session, Existing: o.Existing, Events: o.Events})
 }

@@ -53,14 +53,14 @@ func sampleMemory() (m liveMark) {
 		m.Limit, m.Used = c.Limit, max(0, c.Usage-c.InactiveFile)
 		m.Kills, m.Source = 0, ""
 		for _, name := range []string{"memory.events", "memory.oom_control"} {
-			if n, ok := killsOf(filepath.Join(c.Dir, name)); ok {
+			if n, ok := oomKills(filepath.Join(c.Dir, name)); ok {
 				m.Kills, m.Source = n, c.Dir
 				break
 			}
 		}
 	}
 	if m.Limit == 0 {
-		if n, ok := killsOf("/proc/vmstat"); ok {
+		if n, ok := oomKills("/proc/vmstat"); ok {
 			m.Kills, m.Source = n, "machine"
 		}
 	}
@@ -98,8 +98,8 @@ type boundedEncoder struct {
 
 func (m boundedEncoder) Encode(r *agent.Request) (*wire.Request, error) { return m.encoder.Encode(r) }
 
-// withBudget returns the model with the budgets in force, which closer ends; the model as it is where there are none. Inside a run whose proxy
-// the model is asked through, the proxy asks the budgets.
+// withBudget returns a model that asks the budgets in force before each request; closer closes their meter. It returns model unchanged if
+// there are no budgets, if it is the stand-in, or if requests go through a run's proxy, which asks the budgets itself.
 func withBudget(app *core.Core, s config.Settings, choice modelChoice, model agent.Model, closer *core.Closer) (agent.Model, error) {
 	if choice.isStandin() || core.ThroughProxy(choice.url) {
 		return model, nil
@@ -116,11 +116,12 @@ func withBudget(app *core.Core, s config.Settings, choice modelChoice, model age
 	return m, nil
 }
 
-// Generate implements [agent.Model].
+// Generate implements [agent.Model]. It reserves the expected cost of the request in the budgets first, and returns an [agent.ModelError] if
+// they have no room.
 func (m *boundedModel) Generate(ctx context.Context, r *agent.Request, text func(string)) (*agent.Reply, error) {
 	info := m.Info()
 	price, priced := m.price(m.upstream, info.Name)
-	hold, err := m.meter.Hold(ctx, spend.Request{Model: info.Name, Input: sizeOf(r) / 4, MaxOutput: r.MaxOutput, Price: price, Priced: priced})
+	hold, err := m.meter.Hold(ctx, spend.Request{Model: info.Name, Input: requestBytes(r) / 4, MaxOutput: r.MaxOutput, Price: price, Priced: priced})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -143,13 +144,13 @@ func (m *boundedModel) Generate(ctx context.Context, r *agent.Request, text func
 		m.meter.Seen(int64(u.Output), int64(u.Input), int64(u.Cached))
 		hold.Settle(spend.Amount{Tokens: int64(u.Input + u.Output), Cost: price.Of(u.Input, u.Cached, 0, 0, u.Output)})
 	case err == nil || said > 0: // it began to answer, and nothing tells what that has cost
-		hold.Settle(spend.Amount{Tokens: int64(sizeOf(r)+said) / 4, Cost: price.Of(sizeOf(r)/4, 0, 0, 0, said/4)})
+		hold.Settle(spend.Amount{Tokens: int64(requestBytes(r)+said) / 4, Cost: price.Of(requestBytes(r)/4, 0, 0, 0, said/4)})
 	}
 	return reply, err
 }
 
-// sizeOf returns the bytes of a request, of which about four are a token.
-func sizeOf(r *agent.Request) int {
+// requestBytes returns the size of a request in bytes: of its encoded form if there is one, else of its texts. About four bytes are a token.
+func requestBytes(r *agent.Request) int {
 	if body := r.Encoded(); body != nil {
 		return len(body.Body)
 	}

@@ -102,7 +102,7 @@ func OpenChat(ctx context.Context, app *core.Core, o ChatOptions) (opened *Chat,
 	default:
 		c.Session = o.Session
 	}
-	return c, c.recall(ctx, o.Existing)
+	return c, c.loadSession(ctx, o.Existing)
 }
 
 // newSession returns a name for a new conversation: the time and a random number.
@@ -164,7 +164,7 @@ func (c *Chat) Ask(ctx context.Context, question string, events func(Event)) (As
 	if session == "" {
 		session = c.private
 	}
-	r, err := c.ask(ctx, agent.Query{Text: question, Session: session, Events: func(e Event) {
+	r, err := c.askAgent(ctx, agent.Query{Text: question, Session: session, Events: func(e Event) {
 		switch e.Kind {
 		case agent.EventStep:
 			c.InWindow = e.Tokens
@@ -190,8 +190,8 @@ func (c *Chat) Ask(ctx context.Context, question string, events func(Event)) (As
 	return r, err
 }
 
-// ask asks one question and returns the report on it.
-func (c *Chat) ask(ctx context.Context, q agent.Query) (AskReport, error) {
+// askAgent asks one question and returns the report on it, which lists at most maxAskedCalls calls of tools and counts the others.
+func (c *Chat) askAgent(ctx context.Context, q agent.Query) (AskReport, error) {
 	r := AskReport{AskedAgent: c.AskedAgent}
 	heard := q.Events
 	q.Events = func(e agent.Event) {
@@ -276,8 +276,9 @@ func (c *Chat) Markdown() string {
 // Empty reports whether nothing was said yet.
 func (c *Chat) Empty() bool { return len(c.said.messages) == 0 }
 
-// recall reads the earlier messages of the session, if it exists. If it does not, and existing is set, that is an error.
-func (c *Chat) recall(ctx context.Context, existing bool) (err error) {
+// loadSession reads the earlier messages of the session into c.said, for the screen; the agent reads them by itself. A session that does not
+// exist is an error only if existing is set.
+func (c *Chat) loadSession(ctx context.Context, existing bool) (err error) {
 	s, err := agentStore(c.app, c.Agent)
 	missing := fmt.Errorf("agent %s keeps no session %q; plimsoll agent sessions %s lists them, and without --continue it is begun", c.Agent, printable.Text(c.Session), c.Agent)
 	if err != nil {
@@ -323,7 +324,8 @@ type transcript struct {
 
 type said struct{ role, text string }
 
-// add adds a message and drops the oldest ones beyond the bound.
+// add adds a message, cut to a quarter of maxTranscript, and then drops the oldest messages until all together have at most maxTranscript
+// bytes; t.dropped counts those. An empty text is not added.
 func (t *transcript) add(role, text string) {
 	if text == "" {
 		return
@@ -383,7 +385,8 @@ func Sessions(app *core.Core, name string) (out []Session, err error) {
 // removeWait bounds the wait of RemoveSession for others that use the session.
 const removeWait = 5 * time.Second
 
-// RemoveSession removes a conversation of an agent. A missing one is an error.
+// RemoveSession removes a conversation of an agent. A missing one is an error. If another process uses it, RemoveSession waits at most
+// removeWait.
 func RemoveSession(ctx context.Context, app *core.Core, name, session string) (err error) {
 	c, err := configuredAgent(app, AgentOptions{Name: name})
 	if err != nil {

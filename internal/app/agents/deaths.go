@@ -115,7 +115,7 @@ func (d *deaths) settle(now time.Time, died string) error {
 	if err != nil {
 		return err
 	}
-	known := d.read()
+	known := d.readHalved()
 	before := known
 	reason := died
 	for _, path := range names[:min(len(names), maxMarks)] {
@@ -124,7 +124,7 @@ func (d *deaths) settle(now time.Time, died string) error {
 			continue // it lives, or went down with the machine
 		}
 		known.Deaths = append(known.Deaths, now)
-		if why := m.ofMemory(d.sample()); why != "" {
+		if why := m.memoryEvidence(d.sample()); why != "" {
 			reason = why
 		}
 	}
@@ -159,7 +159,8 @@ func (d *deaths) settle(now time.Time, died string) error {
 	return atomicfile.Write(filepath.Join(d.dir, halvedName), append(body, '\n'), 0o600, atomicfile.Durable)
 }
 
-// takeMark returns a mark and removes it if its owner is dead. dead is false if the owner lives, or the mark is invalid.
+// takeMark reads a mark, and removes its file if the owner is dead, which shows in that nobody holds the file's lock. dead is false if the
+// owner lives, or if the mark is invalid; an invalid one of a dead owner is removed too.
 func takeMark(path string) (m liveMark, dead bool) {
 	f, err := statefile.Open(path, os.O_RDWR, 0o600)
 	if err != nil {
@@ -175,8 +176,9 @@ func takeMark(path string) (m liveMark, dead bool) {
 	return m, os.Remove(path) == nil && dead
 }
 
-// ofMemory returns the evidence that the owner of a mark died for lack of memory; "" if there is none. now is the current mark.
-func (m liveMark) ofMemory(now liveMark) string {
+// memoryEvidence returns, in words, why the owner of a mark is taken to have died for lack of memory; "" if nothing speaks for it. now is the
+// current mark.
+func (m liveMark) memoryEvidence(now liveMark) string {
 	switch {
 	case m.Limit > 0 && m.Used >= m.Limit/100*fullShare:
 		return fmt.Sprintf("the agent died using %s of %s", m.Used.Human(), m.Limit.Human())
@@ -186,8 +188,9 @@ func (m liveMark) ofMemory(now liveMark) string {
 	return ""
 }
 
-// read returns the content of the file, or the zero value if it is missing or invalid.
-func (d *deaths) read() (h halved) {
+// readHalved returns the content of the file that says until when the window is halved; the zero value if it is missing or invalid. A time
+// too far ahead, as after a change of the clock, is cut to quietTime from now.
+func (d *deaths) readHalved() (h halved) {
 	body, err := os.ReadFile(filepath.Join(d.dir, halvedName))
 	if err != nil || len(body) > maxMark || json.Unmarshal(body, &h) != nil {
 		return halved{}
@@ -206,7 +209,7 @@ func (d *deaths) Until() time.Time {
 	if d.dir == "" {
 		return d.here.Until
 	}
-	return d.read().Until
+	return d.readHalved().Until
 }
 
 // Halved reports whether the window is halved now.
@@ -220,8 +223,9 @@ func (d *deaths) ratio() float64 {
 	return 1
 }
 
-// live writes a mark of this process and keeps it up to date until Close.
-func (d *deaths) live() error {
+// startMark writes a mark of this process, locks it, and keeps it up to date in the background until Close. Without a directory it does
+// nothing.
+func (d *deaths) startMark() error {
 	if d.dir == "" {
 		return nil
 	}
@@ -245,13 +249,14 @@ func (d *deaths) live() error {
 		return errors.Join(fmt.Errorf("how this agent ends will not be known: its mark cannot be locked"), err, f.Close(), os.Remove(path))
 	}
 	d.file, d.quit = f, make(chan struct{})
-	last := d.write(liveMark{})
-	d.done.Go(func() { d.watch(last) })
+	last := d.sampleMark(liveMark{})
+	d.done.Go(func() { d.refreshMark(last) })
 	return nil
 }
 
-// watch keeps the mark up to date until Close, and writes an event when the whole window is in use again.
-func (d *deaths) watch(last liveMark) {
+// refreshMark keeps the mark up to date until Close, more often while much of the memory is used, and writes an event when the whole window
+// is in use again.
+func (d *deaths) refreshMark(last liveMark) {
 	halved := d.Halved()
 	for {
 		pause := calmSample
@@ -263,7 +268,7 @@ func (d *deaths) watch(last liveMark) {
 			return
 		case <-time.After(pause):
 		}
-		last = d.write(last)
+		last = d.sampleMark(last)
 		if now := halved && d.Halved(); halved && !now {
 			halved = false
 			if d.journal != nil {
@@ -273,8 +278,9 @@ func (d *deaths) watch(last liveMark) {
 	}
 }
 
-// write samples the use of memory, writes the mark if that differs from last by a percent of the limit, and returns the mark in the file.
-func (d *deaths) write(last liveMark) liveMark {
+// sampleMark samples the use of memory and writes it into the mark's file, unless it differs from last by less than a percent of the limit.
+// It returns the mark that is in the file now.
+func (d *deaths) sampleMark(last liveMark) liveMark {
 	m := d.sample()
 	if moved := m.Used - last.Used; !last.At.IsZero() && moved < m.Limit/100 && moved > -m.Limit/100 && m.Kills == last.Kills && m.Limit == last.Limit {
 		return last
@@ -307,8 +313,8 @@ func (d *deaths) Close() error {
 	return err
 }
 
-// killsOf returns the number in the line oom_kill of a file of the kernel; false if there is none.
-func killsOf(path string) (n int64, ok bool) {
+// oomKills returns the number in the line oom_kill of a file of the kernel; false if there is none.
+func oomKills(path string) (n int64, ok bool) {
 	body, err := os.ReadFile(path)
 	if err != nil {
 		return 0, false

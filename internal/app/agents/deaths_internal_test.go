@@ -45,7 +45,7 @@ func (l *life) begin(now time.Time) *deaths {
 func (l *life) serve(now time.Time) *deaths {
 	l.t.Helper()
 	d := l.begin(now)
-	if err := d.live(); err != nil {
+	if err := d.startMark(); err != nil {
 		l.t.Fatal(err)
 	}
 	return d
@@ -142,7 +142,7 @@ func TestWhatADeathTells(t *testing.T) {
 				l.kills += c.kills
 				last = l.begin(at)
 			}
-			if got := last.read(); got.Until.After(now) != c.halved || !strings.Contains(got.Reason, c.reason) || len(l.events) > 1 || c.halved != (len(l.events) == 1) {
+			if got := last.readHalved(); got.Until.After(now) != c.halved || !strings.Contains(got.Reason, c.reason) || len(l.events) > 1 || c.halved != (len(l.events) == 1) {
 				t.Errorf("halved until %v because %q, with %d events", got.Until, got.Reason, len(l.events))
 			}
 		})
@@ -171,7 +171,7 @@ func FuzzMark(f *testing.F) {
 			t.Fatal(err)
 		}
 		m, _ := takeMark(path)
-		_ = m.ofMemory(liveMark{Source: "/a", Kills: 1})
+		_ = m.memoryEvidence(liveMark{Source: "/a", Kills: 1})
 		if _, err := os.Stat(path); err == nil {
 			t.Error("it is there again for the next")
 		}

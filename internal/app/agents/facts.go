@@ -40,6 +40,8 @@ type factsTimes struct{ every, pause, request, quiet time.Duration }
 // factsQuiet is the default of quiet: a conversation in which nothing was said for so long is no longer disturbed.
 const factsQuiet = 30 * time.Second
 
+// openFacts starts drawing facts from conversations in the background, until the caller closes the result. It returns nil, nil if [memory]
+// facts or the memory is off.
 func openFacts(app *core.Core, s config.Settings, events *journal.Journal, times factsTimes) (*Facts, error) {
 	if !s.Memory.Facts || s.Memory.State == config.MemoryOff {
 		return nil, nil
@@ -140,7 +142,8 @@ func factsModel(app *core.Core, s config.Settings) (choice modelChoice, key stri
 
 var errEmptyKey = errors.New("write the key into it, and let nobody else read it")
 
-// keyOwner returns, for people, who the key in a variable belongs to, if it is that of another program or of an agent; else false.
+// keyOwner returns in words whose key a variable holds, if it is that of another program or of a configured agent; taken is false if it is
+// neither.
 func keyOwner(app *core.Core, name string) (whose string, taken bool) {
 	if slices.Contains(keyVariables(), name) {
 		return "other programs", true

@@ -134,7 +134,8 @@ func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnO
 // completer makes an agent's model a [facts.Model].
 type completer struct{ model agent.Model }
 
-// Complete implements [facts.Model].
+// Complete implements [facts.Model]. It returns the answer and the tokens that it took, of input and output. The error wraps
+// [facts.ErrUnspent] if the request failed before a model could have spent tokens on it.
 func (c completer) Complete(ctx context.Context, system, question string, maxOutput int) (string, int, error) {
 	r, err := c.model.Generate(ctx, &agent.Request{
 		System: system, Messages: []agent.Message{{Role: agent.RoleUser, Text: question}}, MaxOutput: maxOutput,

@@ -88,7 +88,7 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 		c.Provider, c.Model, override = provider, own, ""
 		// Who names an address on the command line means the key of the environment for it.
 		if s := serviceOf(provider); s.hasKey(getenv) {
-			c.KeyEnv = s.key(getenv)
+			c.KeyEnv = s.keyVariable(getenv)
 		}
 	}
 	maker := func(name string) string { return makerBy(name, getenv) }
@@ -135,7 +135,7 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 	// A key goes where its owner sends it: to the provider itself, or where the provider's own
 	// variable points. To an address of the configuration goes the key that is named beside it.
 	if m.keyEnv == "" && known != nil && (m.url == "" || sameHost(m.url, known.url, u.OpenAI, u.Anthropic, u.Gemini, openai.DefaultURL, anthropic.DefaultURL, gemini.DefaultURL)) {
-		m.keyEnv = known.key(getenv)
+		m.keyEnv = known.keyVariable(getenv)
 	}
 	if m.url == "" && known != nil {
 		m.url = known.address(u, getenv)
@@ -218,9 +218,9 @@ var errNoModel = errors.New(`no model: there is no key in the environment, and n
   --model ollama/NAME for one on this machine, or
   --model standin for the built-in stand-in, which is no model but needs no key`)
 
-// guessProvider returns the provider of a model that is not configured, and what it was chosen by. It goes by the cloud that LLM_PROVIDER
-// names, by the model's name, by another provider in LLM_PROVIDER, then by whose key is set; "" if nothing tells. For a configured address
-// LLM_PROVIDER does not count.
+// guessProvider returns the provider of a model for which none is configured, and why. The first of these that says something decides: the
+// cloud that LLM_PROVIDER names, the model's name, another provider in LLM_PROVIDER, the first provider whose key is set. Both results are ""
+// if none does. If an address is configured, LLM_PROVIDER is not used.
 func guessProvider(m modelChoice, getenv func(string) string) (provider, why string) {
 	switch p := makerOf(m.name); {
 	case m.url != "" && p != "anthropic":
@@ -233,7 +233,7 @@ func guessProvider(m modelChoice, getenv func(string) string) (provider, why str
 	}
 	for i := range services {
 		if s := &services[i]; s.hasKey(getenv) {
-			return s.name, s.key(getenv)
+			return s.name, s.keyVariable(getenv)
 		}
 	}
 	return "", ""

@@ -88,7 +88,7 @@ func openAll(ctx context.Context, app *core.Core, list []config.Agent, g *gatewa
 		if err != nil {
 			return nil, err
 		}
-		if err := opened.ended.live(); err != nil {
+		if err := opened.ended.startMark(); err != nil {
 			app.Warn(err.Error())
 		}
 		served := &servedAgent{openedAgent: opened, prefix: "/a2a/" + c.Name}
@@ -161,6 +161,8 @@ func (d *Daemon) alone(path string) *servedAgent {
 	return nil
 }
 
+// ServeHTTP passes a request to the agent below whose prefix its path lies; with a single agent also one for the card of the host's agent.
+// Any other path is not found, and the answer names the prefixes.
 func (d *Daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if only := d.alone(r.URL.Path); only != nil {
 		there := r.Clone(r.Context())
@@ -220,7 +222,7 @@ func (d *Daemon) Close(ctx context.Context) error {
 	return all
 }
 
-// End closes the Daemon, with the time for executors that requests have when a daemon ends. A nil Daemon does nothing.
+// End closes the Daemon and gives running tasks at most [listen.Drain], even if ctx has ended. A nil Daemon does nothing.
 func (d *Daemon) End(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -286,7 +288,7 @@ func servable(app *core.Core, names []string) ([]config.Agent, error) {
 		}
 	}
 	for _, name := range names {
-		c, err := find(app, name)
+		c, err := findAgent(app, name)
 		if err != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ func otherKeys(m modelChoice, getenv func(string) string) (names []string) {
 	}
 	for i := range services {
 		if s := &services[i]; s.name != m.provider && s.hasKey(getenv) {
-			names = append(names, s.key(getenv))
+			names = append(names, s.keyVariable(getenv))
 		}
 	}
 	return names
@@ -101,8 +101,8 @@ func keyLines() string {
 	return strings.Join(lines, ",\n  ")
 }
 
-// key returns the variable that holds the service's key: the first that is set, or the first of all; "" if it needs none.
-func (s *service) key(getenv func(string) string) string {
+// keyVariable returns the variable that holds the service's key: the first that is set, or the first of all; "" if it needs none.
+func (s *service) keyVariable(getenv func(string) string) string {
 	for _, name := range s.keys {
 		if strings.TrimSpace(getenv(name)) != "" {
 			return name
@@ -116,7 +116,7 @@ func (s *service) key(getenv func(string) string) string {
 
 // hasKey reports whether a variable of the service's key is set.
 func (s *service) hasKey(getenv func(string) string) bool {
-	return len(s.keys) > 0 && strings.TrimSpace(getenv(s.key(getenv))) != ""
+	return len(s.keys) > 0 && strings.TrimSpace(getenv(s.keyVariable(getenv))) != ""
 }
 
 // address returns the base URL of the service, by its variables, the settings, or its documentation.
@@ -141,7 +141,7 @@ func (s *service) address(u config.UpstreamSettings, getenv func(string) string)
 	return s.url
 }
 
-// firstSet returns the value of the first of the variables that is set, else "".
+// firstSet returns the value, without blanks around it, of the first variable that is not empty; "" if all are.
 func firstSet(getenv func(string) string, names []string) string {
 	for _, name := range names {
 		if set := strings.TrimSpace(getenv(name)); set != "" {

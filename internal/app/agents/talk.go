@@ -76,7 +76,7 @@ func Talk(ctx context.Context, app *core.Core, o TalkOptions) (status int, err e
 	}
 	defer func() { err = errors.Join(err, t.chat.Close()) }()
 	t.hello()
-	if status, err = t.talk(life); status != 0 || err != nil {
+	if status, err = t.readAndAsk(life); status != 0 || err != nil {
 		return status, err
 	}
 	t.goodbye()
@@ -110,7 +110,8 @@ func interruptedBy(ctx context.Context) int {
 	return 0
 }
 
-// hello prints the agent and the model that are asked, and the session that is continued.
+// hello prints the agent, the model and the session that is continued, and puts the session's earlier questions into the history of the line
+// editor.
 func (t *talking) hello() {
 	if t.chat.Standin {
 		fmt.Fprintf(t.out, "plimsoll: %s is asked of %s: it goes by keywords\n", t.chat.Agent, t.chat.Model)
@@ -128,7 +129,8 @@ func (t *talking) hello() {
 	}
 }
 
-// goodbye prints the command that continues the session.
+// goodbye prints the command that continues the session. It prints nothing without a terminal, with --quiet, or if there is no stored session
+// or nothing was said.
 func (t *talking) goodbye() {
 	if t.lines.Terminal() && !t.quiet && t.chat.Session != "" && !t.chat.Empty() {
 		line := "plimsoll chat"
@@ -149,8 +151,9 @@ func quoteWord(s string) string {
 	return s
 }
 
-// talk asks until the questions end. status is 128+N if signal N ended it, else 0.
-func (t *talking) talk(ctx context.Context) (status int, err error) {
+// readAndAsk reads questions and commands from the person and carries them out, until there are no more. status is 128+N if signal N ended
+// it, else 0.
+func (t *talking) readAndAsk(ctx context.Context) (status int, err error) {
 	pressed := false // Ctrl-C, and nothing since
 	until := func(ctx context.Context) (context.Context, func()) { return core.Interruptible(ctx, 0) }
 	if t.lines.Terminal() { // there Ctrl-C is a key, and between an answer and the prompt it is none that ends anything
@@ -188,11 +191,11 @@ func (t *talking) talk(ctx context.Context) (status int, err error) {
 		switch text = strings.TrimSpace(text); {
 		case text == "":
 		case t.isCommand(text):
-			if ended := t.command(ctx, text); ended {
+			if ended := t.runCommand(ctx, text); ended {
 				return 0, nil
 			}
 		default:
-			if status, err := t.question(ctx, text); status != 0 || err != nil {
+			if status, err := t.askQuestion(ctx, text); status != 0 || err != nil {
 				return status, err
 			}
 		}
@@ -206,8 +209,8 @@ func (t *talking) isCommand(text string) bool {
 	return strings.HasPrefix(word, "/") && !strings.Contains(text, "\n") && !strings.Contains(word[1:], "/")
 }
 
-// question asks one question and shows the answer. A status other than 0, or an error, ends the chat.
-func (t *talking) question(ctx context.Context, text string) (status int, err error) {
+// askQuestion asks one question and shows the answer. A status other than 0, or an error, ends the chat.
+func (t *talking) askQuestion(ctx context.Context, text string) (status int, err error) {
 	ctx, stop := core.Interruptible(ctx, 0)
 	defer stop()
 	r, err := t.chat.Ask(ctx, text, t.view.Event)
@@ -233,7 +236,7 @@ func (t *talking) question(ctx context.Context, text string) (status int, err er
 		return 0, err
 	}
 	if r.Answered() {
-		t.view.Note("  %s", t.status(r.Steps, r.Calls))
+		t.view.Note("  %s", t.statusLine(r.Steps, r.Calls))
 	}
 	return 0, nil
 }
@@ -248,8 +251,8 @@ func (t *talking) interrupted(by int) (status int) {
 	return 128 + by
 }
 
-// status returns a line about the last answer's steps and calls, and the usage of the chat so far.
-func (t *talking) status(steps, calls int) string {
+// statusLine returns a line about the last answer's steps and calls, and the usage of the chat so far. 0 steps or calls are left out.
+func (t *talking) statusLine(steps, calls int) string {
 	parts := []string{}
 	if steps > 0 {
 		parts = append(parts, limit.Count(steps, "step"))
@@ -274,8 +277,8 @@ func (t *talking) status(steps, calls int) string {
 	return strings.Join(parts, " · ")
 }
 
-// command carries out a command. ended reports that it ends the chat.
-func (t *talking) command(ctx context.Context, text string) (ended bool) {
+// runCommand carries out a command, a line that begins with "/". ended reports that it ends the chat.
+func (t *talking) runCommand(ctx context.Context, text string) (ended bool) {
 	word, rest, _ := strings.Cut(text, " ")
 	rest = strings.TrimSpace(rest)
 	switch word {
@@ -287,9 +290,9 @@ func (t *talking) command(ctx context.Context, text string) (ended bool) {
 		t.chat.Clear()
 		fmt.Fprintln(t.out, "plimsoll: begun anew")
 	case "/window", "/cost":
-		fmt.Fprintln(t.out, "plimsoll: "+t.status(0, 0))
+		fmt.Fprintln(t.out, "plimsoll: "+t.statusLine(0, 0))
 	case "/tools":
-		t.tools(ctx)
+		t.printTools(ctx)
 	case "/save":
 		if err := t.save(rest); err != nil {
 			fmt.Fprintf(t.out, "plimsoll: %v\n", err)
@@ -300,8 +303,8 @@ func (t *talking) command(ctx context.Context, text string) (ended bool) {
 	return false
 }
 
-// tools prints the tools that the agent may call.
-func (t *talking) tools(ctx context.Context) {
+// printTools prints the tools that the agent may call.
+func (t *talking) printTools(ctx context.Context) {
 	list, err := t.chat.Tools(ctx)
 	if err != nil {
 		fmt.Fprintf(t.out, "plimsoll: %v\n", err)

@@ -44,7 +44,7 @@ type HealthOptions struct {
 // Health asks a daemon whether it takes requests. Nothing but the question is sent, so that its certificate is not checked. The error
 // says why there is no answer, or which.
 func Health(ctx context.Context, c *core.Core, o HealthOptions) error {
-	addr, secure, err := where(c, o.URL)
+	addr, secure, err := daemonAddress(c, o.URL)
 	if err != nil {
 		return err
 	}
@@ -65,13 +65,13 @@ func Health(ctx context.Context, c *core.Core, o HealthOptions) error {
 		err = fmt.Errorf("no answer within %s", o.Timeout)
 	}
 	if err != nil {
-		return fmt.Errorf("the daemon at %s: %w; is plimsoll serve running there? --url names another address", addr, plainly(err))
+		return fmt.Errorf("the daemon at %s: %w; is plimsoll serve running there? --url names another address", addr, plainError(err))
 	}
 	return nil
 }
 
-// plainly returns the error of a connection in the words of a person, without the system calls on the way.
-func plainly(err error) error {
+// plainError returns the error of a connection in words for a person, without the names of system calls.
+func plainError(err error) error {
 	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Errorf("the name %s is not known here", name.Name)
 	}
@@ -87,8 +87,9 @@ func plainly(err error) error {
 	return err
 }
 
-// where returns the address of a URL, or of the daemon of the configuration, and whether it speaks TLS.
-func where(c *core.Core, from string) (addr string, secure bool, err error) {
+// daemonAddress returns the address in the URL from, and whether it speaks TLS; if from is "", those of the daemon that the configuration
+// describes.
+func daemonAddress(c *core.Core, from string) (addr string, secure bool, err error) {
 	if from == "" {
 		settings, err := c.Config.For("")
 		if err != nil {

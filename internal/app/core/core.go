@@ -106,8 +106,8 @@ func (c *Core) OpenHistory(warn func(usage.Warning)) (*usage.History, error) {
 	return usage.Open(dir, usage.Options{Warn: warn}), nil
 }
 
-// Fence finds out whether this process is inside a run. Whoever is there may have set any variable that names our directories, so the places
-// count where runs are registered without any, and beside the state in use, too.
+// Fence finds out whether this process is inside a run. A process in a run can set the variables that name our directories, so it looks for
+// runs in the default places too, and in the state directory in use.
 func (c *Core) Fence() fence.Finding {
 	var ledgers []string
 	add := func(dir string, err error) {
@@ -167,7 +167,8 @@ func (t trials) file(layer sandbox.Layer, what string) string {
 	return filepath.Join(t.dir, "held-"+string(layer)+"-"+what)
 }
 
-// Seen implements [sandbox.Trials].
+// Seen implements [sandbox.Trials]: it reports whether this trial of a layer was recorded since the machine started, and less than trialsKept
+// ago.
 func (t trials) Seen(layer sandbox.Layer, what string) bool {
 	text, err := statefile.Read(t.file(layer, what), 256)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // A Closer collects what a process has opened, and closes it in the reverse order. The zero value is ready; one goroutine at a time uses it.
 type Closer struct{ steps []func(error) error }
 
-// Add has Close call what may fail.
+// Add makes Close call a function that can fail, and join its error with the others.
 func (c *Closer) Add(closing func() error) {
 	c.Tell(func(err error) error {
 		if failed := closing(); failed != nil {
@@ -50,9 +50,9 @@ func (e *Interrupted) Error() string { return "gave up waiting on " + sandbox.Si
 // Is makes it a cancelled context for everybody who asks for no more.
 func (e *Interrupted) Is(target error) bool { return target == context.Canceled }
 
-// WatchContainer writes why the container around this process dies of memory into its termination message, before it does. inner are the
-// limits inside in words. A line that is crossed is a warning for warn, and for the journal where there is one. nil is where there is
-// no such message, and inside a run, which watches itself.
+// WatchContainer watches the memory of the container around this process, and writes the reason into the container's termination message
+// before it dies of memory. inner describes the limits inside the container. Warnings go to warn, and into the journal j unless that is nil.
+// The result is nil if there is no termination message to write, and inside a run, which watches itself.
 func WatchContainer(inner string, j *journal.Journal, warn func(text string)) *termination.Watch {
 	if InsideRun() != "" {
 		return nil

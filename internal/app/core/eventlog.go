@@ -49,7 +49,8 @@ func newEventLog(w io.Writer, line func(journal.Record) []byte) *EventLog {
 	return l
 }
 
-// write ends when Close was called and nothing waits any more.
+// write writes lines to w until Close was called and none waits any more. After the first line that cannot be written it only counts the rest
+// as lost.
 func (l *EventLog) write(w io.Writer) {
 	defer close(l.done)
 	var gone bool
@@ -79,7 +80,7 @@ func (l *EventLog) write(w io.Writer) {
 	}
 }
 
-// eventLine returns a record in JSON.
+// eventLine returns a record as one line of JSON with secrets masked; nil if it cannot be encoded.
 func eventLine(values *secrets.Values, r journal.Record) []byte {
 	r.Event = secrets.Masked(values, r.Event)
 	line, err := json.Marshal(r)
@@ -89,7 +90,7 @@ func eventLine(values *secrets.Values, r journal.Record) []byte {
 	return append(printable.EscapeJSON(line), '\n')
 }
 
-// Observe takes one record.
+// Observe implements [journal.Observer]. It never waits: if the queue is full, the line is counted as lost.
 func (l *EventLog) Observe(r journal.Record) {
 	line := l.line(r)
 	if len(line) == 0 {
@@ -102,8 +103,8 @@ func (l *EventLog) Observe(r journal.Record) {
 	}
 }
 
-// Close gives the reader a moment for what still waits, and reports what it did not get. A
-// request that was cut may still tell something; that is lost.
+// Close waits at most logFlush until the waiting lines are written. Its error says how many events were not printed. An event that is
+// observed after Close is lost and not counted.
 func (l *EventLog) Close() error {
 	close(l.end)
 	late := time.NewTimer(logFlush)
@@ -131,6 +132,7 @@ type warner struct {
 
 func (w warner) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
+// Handle implements [slog.Handler]. It passes the message and its attributes to w.tell as one line, without secrets.
 func (w warner) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
 	b.WriteString(r.Message)

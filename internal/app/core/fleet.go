@@ -29,8 +29,9 @@ func (c *Core) OpenFleet(s config.Settings) *fleet.Fleet {
 	return c.fleet.Load()
 }
 
-// JoinFleet returns the same, and how the fleet names this host: a name that people know, and an ID that nobody else has. It is that of the state
-// directory, which nodes of a cluster may share: the name tells them apart.
+// JoinFleet returns the fleet of [Core.OpenFleet], and the key by which this host is known in it: a name for people, and a random ID that is
+// kept in the state directory. Nodes of a cluster may share that directory; their names tell them apart. Without a fleet all results are
+// zero.
 func (c *Core) JoinFleet(s config.Settings) (f *fleet.Fleet, k hosts.Key, err error) {
 	if f = c.OpenFleet(s); f == nil {
 		return nil, k, nil
@@ -48,7 +49,8 @@ func (c *Core) JoinFleet(s config.Settings) (f *fleet.Fleet, k hosts.Key, err er
 	return f, k, err
 }
 
-// hostID returns the ID in a directory's file, which it makes the first time. Of two processes that make it the first one's counts.
+// hostID returns the ID in a directory's file, and makes both the first time. If two processes make the file at once, both return the ID of
+// the first. A damaged file is replaced.
 func hostID(dir string) (string, error) {
 	file := atomicfile.Replacement{Name: filepath.Join(dir, "host"), Perm: 0o600}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -93,7 +93,7 @@ func Overrides(w config.WindowSettings) models.Overrides {
 	return o
 }
 
-// OnLoopback reports whether an address is of this machine, where nobody listens on the way.
+// OnLoopback reports whether the host of a URL is this machine, so that nobody on the way can listen.
 func OnLoopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

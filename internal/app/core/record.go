@@ -15,8 +15,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// RunStore returns where what happens in runs is kept. ok is false when the user wants none kept, or there is no place for it, which
-// the user is told.
+// RunStore returns the options of the store of runs. ok is false if the settings want none kept, or if there is no directory for it, which is
+// a warning.
 func (c *Core) RunStore(s config.Settings) (o runs.Options, ok bool) {
 	if !s.Watch.Runs {
 		return o, false
@@ -36,8 +36,8 @@ type RunRecord struct {
 	notices *OwnNotices
 }
 
-// KeepRun begins to keep, and to tell of it where the user wants that. start says what the process does: at least Tool. A daemon does
-// not tell of itself here: it watches all runs.
+// KeepRun begins the record of a run of a kind, and the notices about it, as far as the settings want them. start has at least Tool; an empty
+// Project becomes that of the working directory. For a daemon there are no notices here, because it watches all runs.
 func (c *Core) KeepRun(s config.Settings, kind string, start journal.Report) *RunRecord {
 	if start.Project == "" {
 		start.Project = config.ProjectOf("").Name
@@ -53,7 +53,7 @@ func (c *Core) KeepRun(s config.Settings, kind string, start journal.Report) *Ru
 	return r
 }
 
-// Observers returns what the journal is to have.
+// Observers returns the observers that write the record and give the notices; the journal of the run needs them. A nil RunRecord has none.
 func (r *RunRecord) Observers() []journal.Observer {
 	if r == nil {
 		return nil
@@ -65,7 +65,7 @@ func (r *RunRecord) Observers() []journal.Observer {
 	return observers
 }
 
-// End writes how it ended: failed when err is an error. It comes after everything that still may say something.
+// End closes the record with the outcome: failed if err is not nil, else OK. Call it after the last event. A nil RunRecord does nothing.
 func (r *RunRecord) End(err error) {
 	if r == nil {
 		return
@@ -92,8 +92,8 @@ func InsideRun() string {
 // NoticeWait bounds the time that the end of a run waits for a notice that is on its way. Without one it does not wait.
 const NoticeWait = 2 * time.Second
 
-// OpenNotices opens the way by which this user is told of runs. check makes a way that cannot work an error now, and not with
-// the first notice. warn is called with notices that could not be given.
+// OpenNotices opens a sender of notices about runs. With check, a way that cannot work is an error now and not at the first notice. warn gets
+// the error of each notice that could not be sent.
 func OpenNotices(way config.NoticeWay, check bool, warn func(string)) (*notify.Sender, error) {
 	w, err := notify.Open(way, notify.Options{Terminal: terminal()})
 	if err == nil && check {
@@ -105,7 +105,7 @@ func OpenNotices(way config.NoticeWay, check bool, warn func(string)) (*notify.S
 	return notify.NewSender(w, notify.SenderOptions{Environ: os.Environ(), Fail: func(err error) { warn(err.Error()) }}), nil
 }
 
-// terminal returns where this process shows something to a person; nil for nowhere.
+// terminal returns standard error or standard output, the first of them that is a terminal; nil if neither is.
 func terminal() io.Writer {
 	for _, f := range []*os.File{os.Stderr, os.Stdout} {
 		if term.IsTerminal(int(f.Fd())) {
@@ -118,7 +118,8 @@ func terminal() io.Writer {
 // OwnNotices sends notices of this process's own run, where the user wants that. nil sends nothing.
 type OwnNotices struct{ own *notify.Own }
 
-// NotifyOf begins to tell of a run, and writes into its header that it does.
+// NotifyOf starts the notices about a run, and notes in its header h who gives them. It returns nil if no notices are configured, if they
+// cannot be opened, which is a warning, and inside a command that gives a notice.
 func NotifyOf(s config.Settings, h *runs.Header, warn func(string)) *OwnNotices {
 	if notify.Inside(os.Getenv) {
 		h.Notifies = notify.Nobody

@@ -24,7 +24,7 @@ const maxTold = 512
 // Four wordings are there to be searched for, as in the platform for agents whose work Plimsoll does (docs/troubleshooting.md): "Pre-flight
 // check detected", "Summarizing N messages", "synthetic ToolMessages" and "Queue is closed". They stay.
 func NewLog(w io.Writer) *EventLog {
-	return newEventLog(w, new(sentences).of)
+	return newEventLog(w, new(sentences).linesOf)
 }
 
 // sentences words events for people. One goroutine at a time uses it: the journal's.
@@ -32,8 +32,9 @@ type sentences struct {
 	told []string // the newest repairs
 }
 
-// of returns the lines about one event; nil is nothing. A repair is told once, though a conversation that is sent again is repaired again.
-func (s *sentences) of(r journal.Record) []byte {
+// linesOf returns the lines that tell of an event; nil if nothing is told of it. A repair is told once, though it happens again each time the
+// conversation is sent.
+func (s *sentences) linesOf(r journal.Record) []byte {
 	var lines []string
 	say := func(form string, args ...any) {
 		lines = append(lines, "plimsoll: "+printable.Name(secrets.Text(fmt.Sprintf(form, args...)))+"\n")
@@ -60,7 +61,7 @@ func (s *sentences) of(r journal.Record) []byte {
 			say("Summarizing %d messages of %s", e.Messages, of)
 		}
 	case journal.WindowRepaired:
-		if e.What != "synthesised" || !s.first(e.Conversation+" "+e.Model+" "+e.CallID) {
+		if e.What != "synthesised" || !s.isFirst(e.Conversation+" "+e.Model+" "+e.CallID) {
 			return nil
 		}
 		say("Orphaned tool calls in %s: %d had no result, synthetic ToolMessages stand in for them", conversationOf(e.Conversation, e.Model), e.Count)
@@ -74,8 +75,8 @@ func (s *sentences) of(r journal.Record) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// first reports whether something is told for the first time.
-func (s *sentences) first(what string) bool {
+// isFirst reports whether what is not among the last maxTold things told, and notes it as told.
+func (s *sentences) isFirst(what string) bool {
 	if slices.Contains(s.told, what) {
 		return false
 	}
@@ -99,6 +100,7 @@ func summarised(rungs []string) bool {
 	return slices.Contains(rungs, compact.RungModel) || slices.Contains(rungs, compact.RungExtract)
 }
 
+// whyClosed puts the code for why a stream of events was closed into words. It returns an unknown code as it is.
 func whyClosed(why string) string {
 	switch why {
 	case "unread":

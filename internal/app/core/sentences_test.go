@@ -76,7 +76,7 @@ func TestLogTellsOnce(t *testing.T) {
 	}
 	var s sentences
 	for i := range 3 * maxTold {
-		s.of(journal.Record{Event: journal.WindowRepaired{What: "synthesised", Model: strings.Repeat("m", i)}})
+		s.linesOf(journal.Record{Event: journal.WindowRepaired{What: "synthesised", Model: strings.Repeat("m", i)}})
 	}
 	if len(s.told) != maxTold {
 		t.Errorf("%d are remembered", len(s.told))

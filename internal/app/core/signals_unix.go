@@ -43,6 +43,9 @@ func Endable(ctx context.Context) (context.Context, func()) {
 	return cancelledBy(ctx, 0, syscall.SIGTERM, syscall.SIGHUP)
 }
 
+// cancelledBy returns a context that the first of these signals cancels, with [Interrupted] as its cause. Signals that this process ignores
+// do not count. With a patience, a second signal has its usual effect, and the process exits by the signal if the returned function, which
+// ends the watch, was not called in that time.
 func cancelledBy(ctx context.Context, patience time.Duration, by ...os.Signal) (context.Context, func()) {
 	var heard []os.Signal
 	for _, s := range by {

@@ -120,7 +120,7 @@ func (d *daemon) warnOf(closing func() error) {
 	})
 }
 
-// observe opens what sees events: the metrics, the log, the traces and the record of runs; and the journal that tells them.
+// observe opens the receivers of events (metrics, log, traces and the record of runs) and the journal that sends events to them.
 func (d *daemon) observe() (err error) {
 	d.meters = metrics.New(metrics.FromEnvironment(os.Getenv))
 	if d.runs, err = watch.Metrics(d.app); err != nil {
@@ -283,7 +283,7 @@ func (d *daemon) serve(ctx context.Context, stop func()) error {
 	})
 }
 
-// sayReady tells everybody that requests are taken, and where.
+// sayReady announces the dashboard's address, calls o.Ready, and prints the addresses of everything that is served unless o.Quiet is set.
 func (d *daemon) sayReady(url string) {
 	d.closer.Do(d.board.Announce("serve", url))
 	if d.o.Ready != nil {

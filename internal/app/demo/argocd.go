@@ -18,7 +18,7 @@ var argocdScripts = []script{
 		"list", "list all applications", "", "a list of 819 applications in one answer killed the agent this was made for",
 		func(ctx context.Context, s *stage, out *Scene) (string, error) {
 			before := s.sent.Load()
-			t, err := s.tell(ctx, out)
+			t, err := s.askQuestion(ctx, out)
 			if err != nil {
 				return "", err
 			}
@@ -26,7 +26,7 @@ var argocdScripts = []script{
 			if s.sim != nil && !strings.Contains(t.answer(), "819") {
 				return "", errors.New("the answer does not say that there are 819")
 			}
-			called, _ := s.wait(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "tools.called" })
+			called, _ := s.waitForEvent(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "tools.called" })
 			note := fmt.Sprintf("the model got %s of it, with counts over all", limit.Bytes(called.Event.Delivered).Human())
 			if s.sim != nil {
 				note = fmt.Sprintf("Argo CD sent %s, ", limit.Bytes(s.sent.Load()-before).Human()) + note
@@ -37,12 +37,12 @@ var argocdScripts = []script{
 	{
 		"search", "search for applications with prod", "", "agents read whole lists to find a word",
 		func(ctx context.Context, s *stage, out *Scene) (string, error) {
-			t, err := s.tell(ctx, out)
+			t, err := s.askQuestion(ctx, out)
 			if err != nil {
 				return "", err
 			}
 			s.answers["search"] = t.answer()
-			e, ok := s.wait(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "agent.called" })
+			e, ok := s.waitForEvent(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "agent.called" })
 			if !ok || !strings.Contains(e.Event.Tool, "search") && s.stand != nil {
 				return "", fmt.Errorf("it was answered with %q and not with a search", e.Event.Tool)
 			}
@@ -52,7 +52,7 @@ var argocdScripts = []script{
 	{
 		"page", "page 2", "", "the rest of a list that was cut is gone",
 		func(ctx context.Context, s *stage, out *Scene) (string, error) {
-			t, err := s.tell(ctx, out)
+			t, err := s.askQuestion(ctx, out)
 			if err != nil {
 				return "", err
 			}
@@ -76,7 +76,7 @@ var argocdScripts = []script{
 					return "", fmt.Errorf("take the question back: %w", err)
 				}
 			}
-			if _, ok := s.wait(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "agent.query_ended" }); !ok {
+			if _, ok := s.waitForEvent(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "agent.query_ended" }); !ok {
 				return "", errors.New("the question that was taken back did not end")
 			}
 			// The stand-in refuses an orphan as OpenAI does.
@@ -99,7 +99,7 @@ var argocdScripts = []script{
 				return "", err
 			}
 			out.Outcome = t.outcome
-			e, ok := s.wait(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "agent.loop" && e.Event.Ended })
+			e, ok := s.waitForEvent(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "agent.loop" && e.Event.Ended })
 			if !ok {
 				if s.stand == nil {
 					return "this model did not repeat itself", nil
@@ -123,7 +123,7 @@ var argocdScripts = []script{
 			case <-ctx.Done():
 				return "", ctx.Err()
 			}
-			t, later, err := s.client.follow(ctx, gone.task)
+			t, later, err := s.client.resubscribe(ctx, gone.task)
 			if err != nil {
 				return "", err
 			}

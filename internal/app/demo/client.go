@@ -44,8 +44,8 @@ func (t *talk) answer() string {
 	return b.String()
 }
 
-// take adds what an event says.
-func (t *talk) take(e a2a.Event) {
+// addEvent takes over what an event of the stream says: texts of artifacts, the state and ids of the task.
+func (t *talk) addEvent(e a2a.Event) {
 	if t.texts == nil {
 		t.texts = map[a2a.ArtifactID]string{}
 	}
@@ -98,8 +98,8 @@ func textOf(parts a2a.ContentParts) string {
 	return b.String()
 }
 
-// ask asks one question in a session ("" begins one) and follows the task to its end, or until
-// stop says so, which is asked after every event.
+// ask asks one question in a session ("" begins one) and follows the task to its end. stop, unless nil, is called after every event; if it
+// returns true, ask disconnects and returns.
 func (c *client) ask(ctx context.Context, session, question string, stop func(*talk) bool) (*talk, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // whoever stops goes away, in the middle of the stream
@@ -110,7 +110,7 @@ func (c *client) ask(ctx context.Context, session, question string, stop func(*t
 		if err != nil {
 			return t, fmt.Errorf("ask the agent: %w", err)
 		}
-		t.take(e)
+		t.addEvent(e)
 		if stop != nil && stop(t) {
 			return t, nil
 		}
@@ -121,8 +121,8 @@ func (c *client) ask(ctx context.Context, session, question string, stop func(*t
 	return t, nil
 }
 
-// follow subscribes to a task again, and returns what it has become when it has ended.
-func (c *client) follow(ctx context.Context, id a2a.TaskID) (t *talk, later int, err error) {
+// resubscribe subscribes to a task again and returns it as it is when it has ended. later is the number of events that came after the first.
+func (c *client) resubscribe(ctx context.Context, id a2a.TaskID) (t *talk, later int, err error) {
 	t = &talk{}
 	for e, err := range c.c.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: id}) {
 		if err != nil {
@@ -131,7 +131,7 @@ func (c *client) follow(ctx context.Context, id a2a.TaskID) (t *talk, later int,
 		if t.task != "" {
 			later++
 		}
-		t.take(e)
+		t.addEvent(e)
 	}
 	if t.state.Terminal() {
 		return t, later, nil
@@ -141,7 +141,7 @@ func (c *client) follow(ctx context.Context, id a2a.TaskID) (t *talk, later int,
 		return t, later, fmt.Errorf("ask for task %s: %w", id, err)
 	}
 	t = &talk{}
-	t.take(task)
+	t.addEvent(task)
 	return t, later, nil
 }
 

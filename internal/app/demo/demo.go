@@ -79,8 +79,8 @@ const (
 	maxTime = 3 * time.Minute
 )
 
-// Play plays the main job on stand-ins: an agent under a real run, whose report showRun writes, and a model that is none; with ArgoCD the agent
-// for Argo CD and a simulated one. The error is of what kept it from being played.
+// Play plays the demo with a stand-in for the model: an agent under a real run, whose report showRun prints; with ArgoCD the agent for Argo
+// CD, on a simulated one. An error means that it could not be played; scenes that failed are in the report.
 func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool, r journal.Report)) (_ Report, err error) {
 	whole, stop := core.Interruptible(ctx, 0)
 	defer stop()
@@ -136,7 +136,7 @@ func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool,
 	return report, err
 }
 
-// interruptedOr returns err, unless somebody has ended the demo or its time is over.
+// interruptedOr returns an error that says so if a signal or the time limit has ended ctx; otherwise it returns err.
 func interruptedOr(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

@@ -40,17 +40,17 @@ var scripts = []script{
 	{
 		"build", fmt.Sprintf("run the build with %d MiB", buildMiB), "a build that takes all memory", "the kernel ends the agent, or the whole session",
 		func(ctx context.Context, s *stage, out *Scene) (string, error) {
-			if _, err := s.tell(ctx, out); err != nil {
+			if _, err := s.askQuestion(ctx, out); err != nil {
 				return "", err
 			}
-			e, err := s.called(ctx, "build")
+			e, err := s.waitForCall(ctx, "build")
 			if err != nil {
 				return "", err
 			}
 			if !e.Event.Failed {
 				return "", fmt.Errorf("a build could take %d MiB in a run of %s", buildMiB, memory.Human())
 			}
-			if err := s.alive(ctx); err != nil {
+			if err := s.checkAlive(ctx); err != nil {
 				return "", err
 			}
 			return fmt.Sprintf("the build wanted %s in a run of %s and was ended; the agent went on and said so", (buildMiB * limit.MiB).Human(), memory.Human()), nil
@@ -66,32 +66,32 @@ var scripts = []script{
 			}
 			cut := func(e heardEvent) bool { return e.Kind == "agent.room" }
 			for range 8 {
-				if _, ok := s.wait(ctx, 0, cut); ok {
+				if _, ok := s.waitForEvent(ctx, 0, cut); ok {
 					break
 				}
 				if _, err := s.ask(ctx, first.session, out.Question); err != nil {
 					return "", err
 				}
 			}
-			if _, ok := s.wait(ctx, journalWait, cut); !ok {
+			if _, ok := s.waitForEvent(ctx, journalWait, cut); !ok {
 				if s.stand == nil {
 					return "this model's window was not filled", nil
 				}
 				return "", errors.New("the conversation was not shortened")
 			}
-			return s.findAgain(ctx, first.session, out)
+			return s.searchMemory(ctx, first.session, out)
 		},
 	},
 	{
 		"flood", "flood 20000000 bytes of a log", "a tool that answers with 20 MB", "it fills the memory, then the window",
 		func(ctx context.Context, s *stage, out *Scene) (string, error) {
-			if _, err := s.tell(ctx, out); err != nil {
+			if _, err := s.askQuestion(ctx, out); err != nil {
 				return "", err
 			}
-			if _, err := s.called(ctx, "flood"); err != nil {
+			if _, err := s.waitForCall(ctx, "flood"); err != nil {
 				return "", err
 			}
-			e, ok := s.wait(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "tools.called" && e.Event.Spilled })
+			e, ok := s.waitForEvent(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "tools.called" && e.Event.Spilled })
 			if !ok {
 				return "", errors.New("the result did not go to disk")
 			}
@@ -188,8 +188,9 @@ func (s *stage) raiseCost(ctx context.Context) (inside bool, err error) {
 	return false, err
 }
 
-// findAgain asks for the word that was cut from a conversation. What is kept is written beside the conversation, a moment later.
-func (s *stage) findAgain(ctx context.Context, session string, out *Scene) (string, error) {
+// searchMemory lets the agent search its memory for the word that was cut from a conversation, at most 20 times, because what was cut is
+// stored a moment later. The result is a sentence for the audience. out gets the state of the task.
+func (s *stage) searchMemory(ctx context.Context, session string, out *Scene) (string, error) {
 	for range 20 {
 		t, err := s.ask(ctx, session, `call the tool search_memory with query "`+rememberedWord+`"`)
 		if err != nil {
@@ -214,8 +215,9 @@ func (s *stage) ask(ctx context.Context, session, question string) (*talk, error
 	return s.client.ask(ctx, session, question, nil)
 }
 
-// tell asks the scene's question in the demo's one conversation, and wants an answer.
-func (s *stage) tell(ctx context.Context, out *Scene) (*talk, error) {
+// askQuestion asks the scene's question in the demo's one session, and notes the outcome in out. It is an error if the task does not
+// complete.
+func (s *stage) askQuestion(ctx context.Context, out *Scene) (*talk, error) {
 	t, err := s.ask(ctx, s.session(), out.Question)
 	if err != nil {
 		return nil, err
@@ -240,8 +242,8 @@ const (
 
 func (s *stage) session() string { return s.answers["session"] }
 
-// alive asks whether the agent still takes requests.
-func (s *stage) alive(ctx context.Context) error {
+// checkAlive returns an error if the agent does not answer requests any more.
+func (s *stage) checkAlive(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/healthz", nil)
 	if err != nil {
 		return err

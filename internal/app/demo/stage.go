@@ -63,6 +63,8 @@ const runTool = "demo-agent"
 // maxStart bounds the start of the agent.
 const maxStart = time.Minute
 
+// openStage starts what a demo needs, with its files in a new temporary directory: a stand-in for the model unless o.Model names one, the
+// simulated Argo CD if it is wanted, and the agent under `plimsoll run`. After an error nothing of it is left.
 func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error) {
 	s := &stage{sent: &atomic.Int64{}, ended: make(chan struct{}), said: &lastLines{}, answers: map[string]string{}}
 	s.heard = &heard{more: make(chan struct{}, 1), tell: view.event}
@@ -75,7 +77,7 @@ func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error)
 	if s.dir, err = os.MkdirTemp("", Prefix); err != nil {
 		return nil, fmt.Errorf("a directory for the demo: %w; set TMPDIR to one that is yours to write to", err)
 	}
-	environ := withoutReal(os.Environ())
+	environ := withoutUserSettings(os.Environ())
 	s.agent, s.window = "demo", windowTokens
 	config := "[agents.demo]\n"
 	if o.ArgoCD {
@@ -180,7 +182,7 @@ func (s *stage) start(ctx context.Context, model string, environ []string) error
 	}
 }
 
-// Close ends the run, then the stand-ins, and gives the run's report.
+// Close ends the run and then the stand-ins, and returns the run's report. A run that does not end in time is killed, which is an error.
 func (s *stage) Close() (report journal.Report, err error) {
 	if s.client != nil {
 		s.client.close()
@@ -222,8 +224,8 @@ func (s *stage) clear() error {
 	return os.RemoveAll(s.dir)
 }
 
-// withoutReal leaves out what names real servers and keys, and the configuration of others.
-func withoutReal(environ []string) []string {
+// withoutUserSettings returns environ without the variables that name real servers, keys, or the user's configuration.
+func withoutUserSettings(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
 		for _, begin := range []string{"PLIMSOLL_", "OPENAI_", "ANTHROPIC_", "ARGOCD_", "LLM_PROVIDER", "MAX_", "MIN_MESSAGES"} {
@@ -264,6 +266,7 @@ type lastLines struct {
 
 const maxLastLines = 8 << 10
 
+// Write implements [io.Writer]. It keeps only the last maxLastLines bytes.
 func (l *lastLines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -315,6 +318,7 @@ type heard struct {
 	tell func(heardEvent)
 }
 
+// read reads the agent's events from r, one in JSON a line, until r ends. It keeps the first maxHeard and passes each to h.tell.
 func (h *heard) read(r io.Reader) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
@@ -349,10 +353,9 @@ func (h *heard) since(n int) []heardEvent {
 	return slices.Clone(h.list[min(n, len(h.list)):])
 }
 
-// called waits for the end of a call of a tool, at most [journalWait]. It is an error where the
-// call was given up: of that nothing can be said but that it took too long, or was taken back.
-func (s *stage) called(ctx context.Context, tool string) (heardEvent, error) {
-	e, ok := s.wait(ctx, journalWait, func(e heardEvent) bool {
+// waitForCall waits for the end of a call of a tool, at most [journalWait]. A call that was given up is an error.
+func (s *stage) waitForCall(ctx context.Context, tool string) (heardEvent, error) {
+	e, ok := s.waitForEvent(ctx, journalWait, func(e heardEvent) bool {
 		return e.Kind == "agent.called" && strings.Contains(e.Event.Tool, tool)
 	})
 	switch {
@@ -364,9 +367,9 @@ func (s *stage) called(ctx context.Context, tool string) (heardEvent, error) {
 	return e, nil
 }
 
-// wait waits for an event of this scene, at most d: the journal comes by another way than the
-// agent's answer.
-func (s *stage) wait(ctx context.Context, d time.Duration, is func(heardEvent) bool) (heardEvent, bool) {
+// waitForEvent waits for an event of this scene for which is returns true, at most d: events come by another way than the agent's answer. It
+// returns false if there is none.
+func (s *stage) waitForEvent(ctx context.Context, d time.Duration, is func(heardEvent) bool) (heardEvent, bool) {
 	late := time.NewTimer(d)
 	defer late.Stop()
 	for {

@@ -170,7 +170,7 @@ func (s *stage) show(ctx context.Context, tell func(address string)) error {
 	if readErr != nil {
 		return fmt.Errorf("the dashboard did not start: %w\n%s", <-ended, s.said)
 	}
-	tell(strings.TrimSpace(address) + s.page())
+	tell(strings.TrimSpace(address) + s.runPage())
 	select {
 	case err := <-ended: // on a terminal, Ctrl-C reaches it as well
 		if ctx.Err() == nil && err != nil {
@@ -191,8 +191,8 @@ func (s *stage) show(ctx context.Context, tell func(address string)) error {
 	return nil
 }
 
-// page returns what leads from the dashboard's address to the page of the run; "" where the run cannot be read.
-func (s *stage) page() string {
+// runPage returns the part of the dashboard's URL that leads to the page of the run; "" if the run cannot be read.
+func (s *stage) runPage() string {
 	store, err := runs.Open(filepath.Join(s.dir, "state"))
 	if err != nil {
 		return ""

@@ -31,8 +31,8 @@ type certificateFiles struct {
 	failed string // what was said last of files that cannot be read
 }
 
-// certificate reads the certificate; nil when none is configured.
-func certificate(s config.ServeSettings, warn func(text string)) (*tls.Config, error) {
+// tlsConfig returns a TLS configuration with the configured certificate, which follows changes of its files; nil if none is configured.
+func tlsConfig(s config.ServeSettings, warn func(text string)) (*tls.Config, error) {
 	switch {
 	case s.TLSCert == "" && s.TLSKey == "":
 		return nil, nil
@@ -46,7 +46,8 @@ func certificate(s config.ServeSettings, warn func(text string)) (*tls.Config, e
 	return &tls.Config{GetCertificate: c.current, MinVersion: tls.VersionTLS12}, nil
 }
 
-// current returns the certificate of a handshake. Where the new files cannot be used the old one stays: half of a pair may have been replaced.
+// current returns the certificate for a handshake. At most once per certificateAge it looks whether the files have changed, and reads them
+// again. If they cannot be used, it warns and the old certificate stays: half of a pair may have been replaced.
 func (c *certificateFiles) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,6 +65,7 @@ func (c *certificateFiles) current(*tls.ClientHelloInfo) (*tls.Certificate, erro
 	return c.pair, nil
 }
 
+// load reads the certificate and its key, and puts them in use if they are valid. there are the files as they were found.
 func (c *certificateFiles) load(there [2]os.FileInfo) error {
 	pair, err := tls.LoadX509KeyPair(c.chain, c.key)
 	if err != nil {
@@ -73,7 +75,7 @@ func (c *certificateFiles) load(there [2]os.FileInfo) error {
 	return nil
 }
 
-// stat looks at both files; nil stands for one that is not there.
+// stat returns what the file system says of both files; nil for a file that does not exist.
 func (c *certificateFiles) stat() (there [2]os.FileInfo) {
 	for i, name := range []string{c.chain, c.key} {
 		if info, err := os.Stat(name); err == nil {
@@ -83,6 +85,7 @@ func (c *certificateFiles) stat() (there [2]os.FileInfo) {
 	return there
 }
 
+// changed reports whether a file is missing or is not the one that was read last.
 func (c *certificateFiles) changed(there [2]os.FileInfo) bool {
 	for i, now := range there {
 		was := c.read[i]
@@ -102,9 +105,8 @@ var authorityVariables = []string{"NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE"}
 // maxAuthorities bounds the file of certificates; all public authorities together take 250 KiB.
 const maxAuthorities = 4 << 20
 
-// Transport reaches the upstreams with the system's authorities and those that the
-// environment names beside them; nil when it names none. A file that cannot be used is said
-// and left out, as Node does.
+// Transport returns an HTTP transport that trusts the system's certificate authorities and those in the files that the environment names; nil
+// if it names none. A file that cannot be used is a warning and is left out, as Node does.
 func Transport(getenv func(string) string, warn func(string)) *http.Transport {
 	var pool *x509.CertPool
 	for _, name := range authorityVariables {

@@ -52,7 +52,7 @@ func TestACertificateThatIsReplacedIsReadAnew(t *testing.T) {
 		chain, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 		writePair(t, chain, key, "first")
 		var said []string
-		secure, err := certificate(config.ServeSettings{TLSCert: chain, TLSKey: key}, func(text string) { said = append(said, text) })
+		secure, err := tlsConfig(config.ServeSettings{TLSCert: chain, TLSKey: key}, func(text string) { said = append(said, text) })
 		if err != nil {
 			t.Fatal(err)
 		}

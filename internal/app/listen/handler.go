@@ -31,7 +31,8 @@ func guard(door *proxy.Proxy, p Part) http.Handler {
 	return door.Protect(p)
 }
 
-// Guarded returns a handler of parts behind the checks of door, and rest for all else.
+// Guarded returns a handler that gives a request to the first of parts that takes its path, after the checks of door. Any other request goes
+// to rest, without those checks.
 func Guarded(door *proxy.Proxy, rest http.Handler, parts ...Part) http.Handler {
 	protected := make([]http.Handler, len(parts))
 	for i, p := range parts {
@@ -48,8 +49,8 @@ func Guarded(door *proxy.Proxy, rest http.Handler, parts ...Part) http.Handler {
 	})
 }
 
-// Handler returns a daemon's: health for whoever asks, metrics and parts behind the checks of door, all
-// else for rest, which has its own. Readiness is told once ready is closed.
+// Handler returns the handler of a daemon: /healthz and /readyz for anybody, the metrics and parts behind the checks of door, and anything
+// else for rest, which makes checks of its own. /readyz answers with 200 once ready is closed.
 func Handler(door *proxy.Proxy, ready <-chan struct{}, metrics http.Handler, rest http.Handler, parts ...Part) http.Handler {
 	mux := http.NewServeMux()
 	say := func(w http.ResponseWriter, status int, text string) {
@@ -90,7 +91,7 @@ func underToken(path, name string) bool {
 	return ok && len(token) > 1 && token[0] == '/' && !strings.Contains(token[1:], "/")
 }
 
-// Below returns the path without the token in front of it, where that is there.
+// Below returns path without its first element if that is token; else path as it is.
 func Below(path, token string) string {
 	if token != "" {
 		if first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); subtle.ConstantTimeCompare([]byte(first), []byte(token)) == 1 {

@@ -58,7 +58,7 @@ type Options struct {
 // Until serves until ctx ends; then requests under way have [Drain]. It is an error when the
 // listener ends before.
 func Until(ctx context.Context, o Options) error {
-	secure, err := certificate(o.Serve, o.Warn)
+	secure, err := tlsConfig(o.Serve, o.Warn)
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,8 @@ func withNextStep(s config.ServeSettings, err error) error {
 	return err
 }
 
-// Token reads the token that clients must have from the variable that the configuration names; "" is
-// none.
+// Token returns the token that clients must send, from the variable that the configuration names; "" if it names none. An empty variable, or
+// a token that is too short, is an error.
 func Token(s config.ServeSettings, getenv func(string) string) (string, error) {
 	name := s.Token
 	if name == "" {
@@ -160,9 +160,8 @@ func Token(s config.ServeSettings, getenv func(string) string) (string, error) {
 	return token, nil
 }
 
-// writeReady writes an address into the file that tells others of it; "" writes none. remove
-// takes it away again. What is there and is no regular file (a device, a pipe) stays as it is:
-// the file is put into its place as a whole.
+// writeReady writes an address into a file for other programs; "" writes none. remove removes the file again. If the name is there and is not
+// a regular file (a device, a pipe), that is an error: the file is replaced as a whole.
 func writeReady(file, address string) (remove func(), err error) {
 	if file == "" {
 		return func() {}, nil

@@ -210,6 +210,7 @@ func argocdDiscovered(app *core.Core, p *Plane, o ArgoCDOptions) (*argocd.Client
 	return p.connect(options)
 }
 
+// argocdConfigured returns clients for configured instances, and warns of each whose connection is not safe.
 func argocdConfigured(app *core.Core, p *Plane, instances []config.ArgoCDInstance) ([]*argocd.Client, error) {
 	var out []*argocd.Client
 	for _, in := range instances {
@@ -233,6 +234,7 @@ func nameInstance(in config.ArgoCDInstance, err error) error {
 	return fmt.Errorf("the Argo CD %s (%s): %w", in.Name, in.Source, err)
 }
 
+// connect returns a client, which is closed with the plane. It sends nothing yet.
 func (p *Plane) connect(options argocd.Options) (*argocd.Client, error) {
 	c, err := argocd.New(options)
 	if err != nil {

@@ -45,8 +45,9 @@ type launcher struct {
 	bounded sync.Once
 }
 
-// memory returns the memory limit of the server: the configured one, or less if a container around this process would be killed as a whole.
-func (l *launcher) memory() limit.Bytes {
+// memoryLimit returns the memory limit of the server: the configured one, or less if a container around this process would be killed as a
+// whole. It warns, once, if it is less.
+func (l *launcher) memoryLimit() limit.Bytes {
 	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
 	most, why := host.Below(limit.Bytes(l.server.MCP.MemoryMax))
@@ -74,7 +75,7 @@ func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := l.memory()
+	memory := l.memoryLimit()
 	if l.process.Enforcement != config.EnforcementOff {
 		environ = runtimes.HandDown(environ, memory)
 	}
@@ -208,6 +209,7 @@ type pipes struct {
 	stdin, stdout, stderr *os.File
 }
 
+// newPipes makes the pipes for a server's three standard streams. The caller closes both ends.
 func newPipes() (*pipes, error) {
 	p := &pipes{}
 	var err error
@@ -264,7 +266,8 @@ func ServerLog(app *core.Core, name string) *serverLog {
 	return &serverLog{path: filepath.Join(state, memories.ServersDir, config.SafeName(name)+".log")}
 }
 
-// Write implements [io.Writer]; it never fails.
+// Write implements [io.Writer]. It appends to the log file, and begins a new one if that would become too large; the old one stays under the
+// name with ".1". It never fails: what cannot be written is dropped.
 func (l *serverLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

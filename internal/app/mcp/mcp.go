@@ -238,7 +238,7 @@ func mcpServer(app *core.Core, o MCPOptions) (config.MCPServer, error) {
 		}
 	}
 	if s.Name == "" {
-		s.Name = nameOf(o)
+		s.Name = defaultName(o)
 	}
 	// What is configured for a server of this name counts here too, its command aside.
 	if i := slices.IndexFunc(servers, func(c config.MCPServer) bool { return c.Name == s.Name }); i >= 0 && o.Name != "" {
@@ -247,8 +247,9 @@ func mcpServer(app *core.Core, o MCPOptions) (config.MCPServer, error) {
 	return s, nil
 }
 
-// nameOf returns a name for a server: the package that a launcher starts, the program, or the host.
-func nameOf(o MCPOptions) string {
+// defaultName returns a name for a server that has none: the host of its URL, or the package that its launcher (as npx) starts, or its
+// program.
+func defaultName(o MCPOptions) string {
 	if o.URL != "" {
 		if u, err := url.Parse(o.URL); err == nil { // without what may be a secret in it
 			return config.SafeName(u.Host)

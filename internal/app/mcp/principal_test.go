@@ -64,7 +64,7 @@ func TestNamesAreMadeOfNoSecrets(t *testing.T) {
 		"script":  {"python3", "/home/me/script.py", "secret"},
 		"fetcher": {"uvx", "fetcher@1.2.3", "https://user:secret@host"},
 	} {
-		if got := nameOf(MCPOptions{Command: argv}); got != want {
+		if got := defaultName(MCPOptions{Command: argv}); got != want {
 			t.Errorf("%q is named %q, not %q", argv, got, want)
 		}
 	}

@@ -32,7 +32,7 @@ func TallyOf(app *core.Core, run string) (string, error) {
 	return filepath.Join(state, tallyDir, run), nil
 }
 
-// openTally returns an account for the run that this gateway is in; nil if it is in none.
+// openTally returns an account of tool calls for the run that this gateway is in; nil if it is in none, or if the account cannot be opened.
 func openTally(app *core.Core) *sizes.Account {
 	run := os.Getenv(sandbox.CookieName)
 	if run == "" || !admission.ValidID(run) {
@@ -49,7 +49,8 @@ func openTally(app *core.Core) *sizes.Account {
 	return account
 }
 
-// TakeTally returns what the gateways of a run did, and removes it. With an error it still returns the rows that could be read.
+// TakeTally returns what the gateways of a run did, and removes the account; also those of runs that were killed, once they are old. With an
+// error it still returns the rows that could be read.
 func TakeTally(app *core.Core, run string) ([]sizes.Row, error) {
 	dir, err := TallyOf(app, run)
 	if err != nil {

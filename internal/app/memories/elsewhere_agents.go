@@ -86,6 +86,8 @@ func filesWith(dir string, words *memory.Finder) (names []string, err error) {
 	return names, err
 }
 
+// forgetIn replaces the words in all conversations in a directory, and removes files that still hold them and belong to no session. With dry
+// it only lists them.
 func forgetIn(ctx context.Context, dir string, words *memory.Finder, dry bool) (places []memory.Place, err error) {
 	before, err := filesWith(dir, words)
 	if err != nil || len(before) == 0 {
@@ -124,6 +126,8 @@ func forgetIn(ctx context.Context, dir string, words *memory.Finder, dry bool) (
 	return places, err
 }
 
+// forgetSession replaces the words in a conversation. changed is false, without an error, if the conversation does not exist or does not hold
+// them.
 func forgetSession(ctx context.Context, store *conversation.Store, session string, words *memory.Finder) (changed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionWait)
 	defer cancel()
@@ -145,7 +149,7 @@ func forgetSession(ctx context.Context, store *conversation.Store, session strin
 	return true, c.Replace(ms)
 }
 
-// forgetMessage takes the words out of a message.
+// forgetMessage takes the words out of a message, and reports whether it held any. The arguments of a call that hold them become "{}".
 func forgetMessage(m *agent.Message, words *memory.Finder) (changed bool) {
 	if words.In([]byte(m.Text)) {
 		m.Text, changed = redact(m.Text, words), true

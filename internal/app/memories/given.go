@@ -116,7 +116,7 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 	var taken []memory.Record // back
 	for _, i := range found.Items {
 		whole := i.Record
-		cut := withoutInstructions(&i.Record)
+		cut := cutInstructions(&i.Record)
 		by := ""
 		if i.Withheld {
 			by = store.WithheldBy(&i.Record)
@@ -128,7 +128,7 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 		case by != "":
 			why = whyTaken + by
 			taken = append(taken, i.Record)
-		case !trusted(ctx, store, &i.Record):
+		case !isTrusted(ctx, store, &i.Record):
 			why = "not your own words, or drawn from somebody else's"
 		case i.Source.Conversation != "" && i.Source.Conversation == p.Conversation:
 			why = "said in this conversation" // it stands there, unless a compaction took it out, and then its summary does
@@ -164,9 +164,9 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 	return c.out, nil
 }
 
-// withoutInstructions cuts the standing instructions out of what was said in a conversation: they are given by themselves, as long as they count.
-// It reports whether there were any.
-func withoutInstructions(r *memory.Record) bool {
+// cutInstructions cuts the standing instructions out of the text of an episode, because they are given by themselves for as long as they are
+// in force. It reports whether there were any.
+func cutInstructions(r *memory.Record) bool {
 	if r.Kind != memory.KindEpisode {
 		return false
 	}
@@ -192,7 +192,7 @@ func (c *choice) miss(r memory.Record, score float64, why string) {
 	c.out.Missed = append(c.out.Missed, recall.Miss{Record: r, Score: score, Why: why})
 }
 
-// give adds a line, unless it is there already or has no room. Whatever a search returns, only what a person said goes into a prompt.
+// give adds a line to the gifts, unless it is there already, has no room, or is not in the user's own words; those are noted as missed.
 func (c *choice) give(l recall.Line, why string) {
 	r := l.Record
 	_, words, _ := strings.Cut(capture.Line(r, plainBytes), "]: ") // how often it was said may have changed since it was given
@@ -220,9 +220,9 @@ func (c *choice) give(l recall.Line, why string) {
 	}
 }
 
-// trusted reports whether a record is the user's, as is all that it is derived from, as far as that is still there. What wrote it may
-// have claimed more than it could.
-func trusted(ctx context.Context, store *memory.Store, r *memory.Record) bool {
+// isTrusted reports whether a record is the user's own, and so are all records that it was derived from and that still exist. The writer of a
+// record may have claimed a higher origin than it had.
+func isTrusted(ctx context.Context, store *memory.Store, r *memory.Record) bool {
 	if r.Origin != memory.OriginUser || r.Quarantined {
 		return false
 	}

@@ -185,8 +185,8 @@ func TestTakenBackWithWhatItReplaced(t *testing.T) {
 	}
 }
 
-// TestNot: a person takes back and gives again; a pin is not taken back but unpinned, and the errors say the next step.
-func TestNot(t *testing.T) {
+// TestTakeBack: a person takes back and gives again; a pin is not taken back but unpinned, and the errors say the next step.
+func TestTakeBack(t *testing.T) {
 	t.Parallel()
 	_, m := opened(t, "")
 	if m.Fence().Inside() { // these tests run inside plimsoll run: then it is not for them to take back
@@ -201,15 +201,15 @@ func TestNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Not(t.Context(), false, ids[0]); err != nil {
+	if err := m.TakeBack(t.Context(), false, ids[0]); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{ids[1]: "plimsoll memory not " + ids[0] + " --undo", ids[2]: "was not taken back; plimsoll memory not lists", "nothing": "plimsoll memory list show the ids"} {
-		if err := m.Not(t.Context(), true, id); err == nil || !strings.Contains(err.Error(), want) {
+		if err := m.TakeBack(t.Context(), true, id); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", id, err, want)
 		}
 	}
-	if err := m.Not(t.Context(), false, pin.ID); err == nil || !strings.Contains(err.Error(), "plimsoll memory pin --remove") {
+	if err := m.TakeBack(t.Context(), false, pin.ID); err == nil || !strings.Contains(err.Error(), "plimsoll memory pin --remove") {
 		t.Error(err)
 	}
 	w, err := m.Why(t.Context(), ids[1])
@@ -220,7 +220,7 @@ func TestNot(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].ID != ids[0] || list[0].Text != "We deploy the ledger on Fridays" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if err := m.Not(t.Context(), true, ids[0]); err != nil {
+	if err := m.TakeBack(t.Context(), true, ids[0]); err != nil {
 		t.Error(err)
 	}
 }

@@ -27,8 +27,8 @@ type WouldGive struct {
 	Note string `json:"note,omitempty"`
 }
 
-// GivenTo returns what would be added now to a prompt that begins a conversation in a namespace: "" or "project" is that of the working
-// directory's project. It asks what the proxy of a run asks, whether the memory is on or not, and by words alone as that does.
+// GivenTo returns what would be added now to a prompt that begins a conversation in a namespace; "" or "project" is that of the working
+// directory's project. It decides as the proxy of a run does, by words alone, also while the memory is off.
 func GivenTo(ctx context.Context, c *core.Core, prompt, namespace string) (w WouldGive, err error) {
 	if namespace == "" || namespace == "project" {
 		namespace = ProjectNamespace("")
@@ -92,9 +92,9 @@ type TakenBack struct {
 	Text string `json:"text,omitempty"`
 }
 
-// Not takes records back: neither they nor what is about the same are put before a model by themselves, from the next request on. With undo they may be
-// given again. Inside a run it is refused with [ErrInRun].
-func (m *Memory) Not(ctx context.Context, undo bool, ids ...string) error {
+// TakeBack takes records back: from the next request on, neither they nor what is about the same are added to prompts by themselves. With
+// undo they may be given again. Inside a run it is refused with [ErrInRun].
+func (m *Memory) TakeBack(ctx context.Context, undo bool, ids ...string) error {
 	if err := m.refuseAgent(); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (m *Memory) Not(ctx context.Context, undo bool, ids ...string) error {
 			return err
 		}
 		if undo {
-			if err := m.again(ctx, id); err != nil {
+			if err := m.giveAgain(ctx, id); err != nil {
 				return err
 			}
 			continue
@@ -123,7 +123,9 @@ func (m *Memory) Not(ctx context.Context, undo bool, ids ...string) error {
 	return nil
 }
 
-func (m *Memory) again(ctx context.Context, id string) error {
+// giveAgain undoes the taking back of one record. It is an error if that record was not taken back; the error names the one that was if the
+// two are about the same.
+func (m *Memory) giveAgain(ctx context.Context, id string) error {
 	err := m.Store.GiveAgain(ctx, id)
 	if !errors.Is(err, memory.ErrNotFound) {
 		return err

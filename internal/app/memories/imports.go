@@ -133,13 +133,13 @@ func parseImport(text []byte, o ImportOptions) ([]memory.Record, Imported, error
 	var err error
 	switch format {
 	case "jsonl":
-		err = i.lines(text, i.record)
+		err = i.eachLine(text, i.addExported)
 	case "server-memory":
-		err = i.lines(text, i.graph)
+		err = i.eachLine(text, i.addGraphLine)
 	case "mem0":
-		err = i.mem0(text)
+		err = i.addMem0(text)
 	case "markdown":
-		err = i.markdown(text)
+		err = i.addMarkdown(text)
 	default:
 		err = fmt.Errorf("--format %s: there is no such format; write one of: %s", limit.Short(format, 40), strings.Join(ImportFormats, ", "))
 	}
@@ -240,9 +240,9 @@ func pieces(text string, most int) (out []string) {
 	return append(out, text)
 }
 
-// lines reads JSON Lines and hands each line that is not empty to each. Its error is wrapped with the number and the beginning of the line.
-// A line longer than maxImportLine is an error too.
-func (i *importing) lines(text []byte, each func(line []byte) error) error {
+// eachLine calls each for every line of JSON Lines that is not empty. An error is wrapped with the number and the beginning of the line. A
+// line longer than maxImportLine is an error too.
+func (i *importing) eachLine(text []byte, each func(line []byte) error) error {
 	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	lines.Buffer(nil, maxImportLine)
 	for n := 1; lines.Scan(); n++ {
@@ -256,8 +256,8 @@ func (i *importing) lines(text []byte, each func(line []byte) error) error {
 	return lines.Err()
 }
 
-// record reads a line of this program's own export.
-func (i *importing) record(line []byte) error {
+// addExported adds a line of this program's own export, under a new id. A pin becomes a note, because only a person pins.
+func (i *importing) addExported(line []byte) error {
 	var r memory.Record
 	if err := json.Unmarshal(line, &r); err != nil {
 		return err
@@ -277,8 +277,8 @@ func (i *importing) record(line []byte) error {
 	return nil
 }
 
-// graph reads a line of the official memory server, which is an entity with observations or a relation.
-func (i *importing) graph(line []byte) error {
+// addGraphLine adds a line of the official memory server, which is an entity with observations or a relation.
+func (i *importing) addGraphLine(line []byte) error {
 	var l struct {
 		Type         string   `json:"type"`
 		Name         string   `json:"name"`
@@ -311,8 +311,8 @@ func (i *importing) graph(line []byte) error {
 	return nil
 }
 
-// mem0 reads an export of mem0: a list of memories, by itself or under results or memories.
-func (i *importing) mem0(text []byte) error {
+// addMem0 adds an export of mem0: a list of memories, by itself or under results or memories.
+func (i *importing) addMem0(text []byte) error {
 	type item struct {
 		Memory   string `json:"memory"`
 		Text     string `json:"text"`
@@ -364,8 +364,8 @@ func timeOf(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// markdown takes each item of a list, and each paragraph, as a note. The heading above goes before its words.
-func (i *importing) markdown(text []byte) error {
+// addMarkdown adds each item of a list, and each paragraph, as a note, with the heading above in front of its words.
+func (i *importing) addMarkdown(text []byte) error {
 	if !utf8.Valid(text) {
 		return errors.New("it is no text in UTF-8")
 	}

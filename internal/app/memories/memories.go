@@ -92,7 +92,7 @@ func Open(c *core.Core, o Options) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.withVectors(&options, settings.Memory, o.Vectors)
+	m.setVectors(&options, settings.Memory, o.Vectors)
 	cache, err := c.Dirs.Cache()
 	if err != nil {
 		cache = "" // nothing is kept there then

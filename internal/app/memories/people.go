@@ -35,6 +35,7 @@ func (q Query) kinds() ([]memory.Kind, error) {
 	return []memory.Kind{memory.Kind(q.Kind)}, nil
 }
 
+// origins returns the one origin of the query, nil for all. A word that is not in [Origins] is an error.
 func (q Query) origins() ([]memory.Origin, error) {
 	if q.Origin == "" {
 		return nil, nil
@@ -51,6 +52,7 @@ var (
 	Origins = []string{string(memory.OriginUser), string(memory.OriginAgent), string(memory.OriginTool)}
 )
 
+// namespaces returns the one namespace of the query, nil for all. "project" is that of the working directory's project.
 func (q Query) namespaces() []string {
 	switch q.Namespace {
 	case "":

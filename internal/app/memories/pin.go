@@ -41,7 +41,7 @@ type Pin struct {
 	Bytes int    `json:"bytes"`
 }
 
-// Pins returns the profile. A draft that cannot be read is its Problem, and no error.
+// Pins returns the profile. If its draft cannot be read, the reason is in Problem, and there is no error.
 func (m *Memory) Pins() (Pins, error) {
 	text, err := m.Profile.InForce()
 	if err != nil {
@@ -155,13 +155,13 @@ func (m *Memory) EditProfile(ctx context.Context) (Pins, error) {
 			return Pins{}, err
 		}
 	}
-	if err := edit(ctx, path); err != nil {
+	if err := runEditor(ctx, path); err != nil {
 		return Pins{}, err
 	}
 	return m.Pins()
 }
 
-// EditText opens words in the user's editor, in a private file, and gives what they are then.
+// EditText opens a text in the user's editor, in a private file that is removed afterwards, and returns the edited text.
 func EditText(ctx context.Context, text string) (string, error) {
 	dir, err := os.MkdirTemp("", "plimsoll-memory-")
 	if err != nil {
@@ -172,15 +172,15 @@ func EditText(ctx context.Context, text string) (string, error) {
 	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
 		return "", err
 	}
-	if err := edit(ctx, path); err != nil {
+	if err := runEditor(ctx, path); err != nil {
 		return "", err
 	}
 	after, err := statefile.Read(path, memory.MaxNote)
 	return string(after), err
 }
 
-// edit runs the editor that VISUAL or EDITOR names on a file. No shell sees the name.
-func edit(ctx context.Context, path string) error {
+// runEditor opens a file in the editor that VISUAL or EDITOR names, and waits until it ends. No shell sees the name.
+func runEditor(ctx context.Context, path string) error {
 	line := os.Getenv("VISUAL")
 	if line == "" {
 		line = os.Getenv("EDITOR")

@@ -77,8 +77,9 @@ func AskService(ctx context.Context, m config.MemorySettings) string {
 	return fmt.Sprintf("the memory is searched by meaning too: %s makes vectors of %d dimensions at %s", client.Model(), len(vectors[0].Values), client.Address())
 }
 
-// withVectors puts the service into the options of a store. If it cannot be used, there is a warning, and searches go by words.
-func (m *Memory) withVectors(o *memory.Options, s config.MemorySettings, v Vectors) {
+// setVectors adds the service for embeddings to the options of a store, unless v or the settings want none. If the service cannot be used, it
+// warns, and searches go by words.
+func (m *Memory) setVectors(o *memory.Options, s config.MemorySettings, v Vectors) {
 	if v == NoVectors || s.State == config.MemoryOff {
 		return
 	}

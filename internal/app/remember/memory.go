@@ -101,7 +101,8 @@ type Plane struct {
 	told map[string]int64 // losses, by why, at which it is said again
 }
 
-// Open reads the settings. It opens no file unless prompts are to be added to; nil is a memory that is off.
+// Open returns the plane of the memory by the settings; nil if the memory is off, or nothing of conversations may be kept. It opens no file
+// unless something is to be added to prompts.
 func Open(app *core.Core, s config.Settings, o Options) *Plane {
 	// What must not be kept of compactions must not be kept of conversations either, and what is added has to be kept.
 	if s.Memory.State == config.MemoryOff || s.Window.Store == "off" {
@@ -120,7 +121,7 @@ func Open(app *core.Core, s config.Settings, o Options) *Plane {
 		}
 		return store, err
 	})
-	p.queue = capture.NewQueue(capture.QueueOptions{MaxBytes: o.QueueBytes, Write: p.write, Told: p.lost})
+	p.queue = capture.NewQueue(capture.QueueOptions{MaxBytes: o.QueueBytes, Write: p.write, Told: p.noteLosses})
 	ctx, end := context.WithCancel(context.Background())
 	p.end = end
 	if p.on {
@@ -159,7 +160,7 @@ func (p *Plane) Namespace() string {
 // closing bounds the time that the end of a run waits for records that are still to be written.
 const closing = 2 * time.Second
 
-// Close writes what waits, for at most two seconds.
+// Close writes what waits, for at most two seconds, and notes in the journal how much was kept and lost. A nil Plane does nothing.
 func (p *Plane) Close() {
 	if p == nil {
 		return
@@ -204,6 +205,7 @@ func (p *Plane) note(e journal.Event) {
 	}
 }
 
+// write adds records to the store, which it opens the first time, and, if the memory is on, learns the standing instructions in them.
 func (p *Plane) write(ctx context.Context, records []memory.Record) error {
 	store, err := p.opened()
 	if err != nil {
@@ -213,11 +215,11 @@ func (p *Plane) write(ctx context.Context, records []memory.Record) error {
 	if err != nil || !p.on {
 		return err
 	}
-	return learn(ctx, store, records, added.IDs)
+	return learnStanding(ctx, store, records, added.IDs)
 }
 
-// lost warns of losses, at the first time and at ten times as much.
-func (p *Plane) lost(s capture.QueueStats) {
+// noteLosses notes losses in the journal when they begin, and again whenever there are ten times as many. It warns the user once.
+func (p *Plane) noteLosses(s capture.QueueStats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	say := func(e journal.MemoryDropped) (first bool) {
@@ -235,7 +237,7 @@ func (p *Plane) lost(s capture.QueueStats) {
 	}
 }
 
-// exists reports whether there is a memory to ask.
+// exists reports whether the memory has a directory, that is, whether anything was ever kept.
 func (p *Plane) exists() bool {
 	dir, err := Dir(p.app)
 	if err != nil {
@@ -299,7 +301,7 @@ func (k agentRecaller) Recall(ctx context.Context, session, question string, ear
 // agentKeeper implements [agent.Keeper].
 type agentKeeper struct{ *Plane }
 
-// Keep implements [agent.Keeper].
+// Keep implements [agent.Keeper]. It only queues the messages; they are turned into records and written in the background.
 func (k agentKeeper) Keep(session string, place int, at time.Time, ms []agent.Message) {
 	size := int64(0)
 	for i := range ms {

@@ -19,7 +19,7 @@ import (
 // recaller implements [proxy.Recaller].
 type recaller struct{ *Plane }
 
-// warm opens the store, has its index read and the pins. Until it is done nothing is recalled.
+// warm reads the pins, opens the store and loads its index. Nothing is recalled before it has ended, and nothing at all if it fails.
 func (p *Plane) warm(ctx context.Context) {
 	if !p.exists() {
 		p.readPins(ctx, nil) // nothing else was ever kept
@@ -42,7 +42,7 @@ func (p *Plane) warm(ctx context.Context) {
 	p.ready.Store(true)
 }
 
-// readPins reads what is pinned, for the next conversations.
+// readPins reads what is pinned, for the next conversations. It returns false, after a warning, if that fails.
 func (p *Plane) readPins(ctx context.Context, store *memory.Store) bool {
 	all, err := memories.Pinned(ctx, p.app, store, p.namespaces())
 	if err != nil {
@@ -79,6 +79,7 @@ type chosen struct {
 	memories.Gifts
 }
 
+// choose decides what to add to a prompt. After an error it returns nothing to add. It does not create a memory that does not exist.
 func (p *Plane) choose(ctx context.Context, q proxy.Prompt) chosen {
 	var store *memory.Store
 	if p.tried.Load() || p.exists() { // a memory that nothing was kept in is not made for a question
@@ -100,7 +101,7 @@ func (p *Plane) choose(ctx context.Context, q proxy.Prompt) chosen {
 	return chosen{store, gifts}
 }
 
-// noteGiven returns what is added to a prompt, and has it kept to whom that was given.
+// noteGiven returns the text to add to a prompt, "" for none, and records which records were given and to whom.
 func (p *Plane) noteGiven(ctx context.Context, q proxy.Prompt, c chosen) string {
 	text := c.Text()
 	if text == "" {
@@ -120,7 +121,7 @@ func (p *Plane) noteGiven(ctx context.Context, q proxy.Prompt, c chosen) string 
 	return text
 }
 
-// keepUses keeps to whom records were given and by which words, and reads the pins anew behind the first prompt of a conversation.
+// keepUses stores to whom records were given and for which words. After the first prompt of a conversation it also reads the pins again.
 func (p *Plane) keepUses(ctx context.Context, store *memory.Store, q proxy.Prompt, given []memories.Gift) {
 	given = slices.DeleteFunc(slices.Clone(given), func(g memories.Gift) bool { return g.Recorded.IsZero() }) // the profile's are no records
 	for i := range given {
@@ -137,9 +138,9 @@ func (p *Plane) keepUses(ctx context.Context, store *memory.Store, q proxy.Promp
 	}
 }
 
-// learn keeps the standing instructions that a person has typed in records that were just added with ids: "always answer in German". A later one
-// about the same thing takes the place of the earlier one, which stays as what held before.
-func learn(ctx context.Context, store *memory.Store, records []memory.Record, ids []string) error {
+// learnStanding stores the standing instructions that a person has typed, such as "always answer in German", found in records that were just
+// added; ids are the records' ids. A later instruction about the same thing replaces the earlier one, which stays in the history.
+func learnStanding(ctx context.Context, store *memory.Store, records []memory.Record, ids []string) error {
 	for i := range records {
 		r := &records[i]
 		if r.Origin != memory.OriginUser || r.Kind != memory.KindEpisode || r.Quarantined || i >= len(ids) || ids[i] == "" {
@@ -154,7 +155,7 @@ func learn(ctx context.Context, store *memory.Store, records []memory.Record, id
 	return nil
 }
 
-// learnOne keeps one instruction that the episode id says.
+// learnOne stores one instruction that was said in the episode id, unless it is known already. An earlier one about the same topic expires.
 func learnOne(ctx context.Context, store *memory.Store, r *memory.Record, id string, i standing.Instruction) error {
 	namespace := r.Namespace
 	if i.Everywhere {
@@ -221,7 +222,7 @@ func (k keeper) Keep(e proxy.Excerpt) {
 	k.queue.Put(int64(len(e.Body)), func() []memory.Record { return k.episodes(&e) })
 }
 
-// episodes returns the records of an excerpt.
+// episodes returns the records to keep of an excerpt of a conversation.
 func (p *Plane) episodes(e *proxy.Excerpt) []memory.Record {
 	r, err := wire.Parse(e.Dialect, e.Body)
 	if err != nil || len(r.Messages) != len(e.Places) {
@@ -243,7 +244,8 @@ func (p *Plane) episodes(e *proxy.Excerpt) []memory.Record {
 	return capture.Episodes(of, said)
 }
 
-// said returns what one message of an excerpt says.
+// said returns what one message of an excerpt says, each part with its origin: only text that a person typed is the user's. A system message
+// says nothing.
 func (p *Plane) said(e *proxy.Excerpt, r *wire.Request, i int) (all []capture.Said) {
 	m := &r.Messages[i]
 	if m.Role == wire.RoleSystem {

@@ -46,13 +46,13 @@ type decision struct {
 func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 	p := &decision{Project: config.ProjectOf("")}
 	var err error
-	if err = a.name(p, o.Tool, o.Command); err != nil {
+	if err = a.resolveTool(p, o.Tool, o.Command); err != nil {
 		return nil, err
 	}
 	if p.Path, err = findCommand(o.Command[0]); err != nil {
 		return nil, err
 	}
-	if err := a.weigh(p, history, hostNow(), startWait); err != nil {
+	if err := a.setLimits(p, history, hostNow(), startWait); err != nil {
 		return nil, err
 	}
 	return p, p.checkReclaim()
@@ -61,12 +61,12 @@ func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 // hostNow reads the memory that a run here has.
 func hostNow() (h sizing.Host) {
 	h.Reading, h.Err = headroom.Read(headroom.Source{})
-	h.Given, h.GivenBy = givenBySlurm(os.Getenv), "Slurm"
+	h.Given, h.GivenBy = slurmMemory(os.Getenv), "Slurm"
 	return h
 }
 
-// name sets the tool in p, by its name or by the command, and the settings for it.
-func (a *app) name(p *decision, tool string, command []string) (err error) {
+// resolveTool sets the tool, the variant and their settings in p: by tool, or by the command if tool is "".
+func (a *app) resolveTool(p *decision, tool string, command []string) (err error) {
 	p.Match = a.Config.Tool(command)
 	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
 	if tool != "" {
@@ -87,9 +87,9 @@ func (p *decision) learnsAs() string {
 	return p.Tool
 }
 
-// weigh sets the numbers and limits in p by the memory of the host, for a run and for a prediction alike. It waits for the fleet so long at
-// most, and only where this host does not know enough.
-func (a *app) weigh(p *decision, history *usage.History, host sizing.Host, wait time.Duration) (err error) {
+// setLimits sets the estimate, the reservation and the limits in p by the memory of the host, for a run and for a prediction alike. Only if
+// this host does not know enough, it asks the fleet and waits for it at most wait.
+func (a *app) setLimits(p *decision, history *usage.History, host sizing.Host, wait time.Duration) (err error) {
 	p.Reading, p.ReadingErr = host.Reading, host.Err
 	if wrong, ok := sizing.DistrustedEstimate(p.Settings, host); !ok { // the user's own takes its place
 		own, err := a.Config.WithoutProject().For(p.Tool)
@@ -104,7 +104,7 @@ func (a *app) weigh(p *decision, history *usage.History, host sizing.Host, wait 
 		known = sizing.InputOf(history, p.Project.Key, p.learnsAs(), p.Variant, func(err error) {
 			a.Warn("nothing of the history is used: " + err.Error())
 		})
-		known.Elsewhere = a.elsewhere(p, wait)
+		known.Elsewhere = a.otherHistories(p, wait)
 	}
 	if p.Numbers, err = sizing.Decide(p.Settings, known, host); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (p *decision) report(command []string) journal.Report {
 	}
 }
 
-// basis returns the figures on which the decision rests.
+// basis returns the figures on which the decision rests, for the record of the run and for advice.
 func (p *decision) basis() runs.Decision {
 	d := runs.Decision{MinFreeBytes: int64(p.MinFree), LimitNote: p.LimitNote, CeilingBytes: int64(p.Ceiling), CeilingOf: p.CeilingOf}
 	if p.ReadingErr == nil {
@@ -172,8 +172,8 @@ func DistrustedEstimate(s config.Settings) (wrong config.Problem, ok bool) {
 	return sizing.DistrustedEstimate(s, host)
 }
 
-// demandedBy adds to err, when enforcement is required, where that is demanded: the flag that was given, or the project's own file, which who
-// cloned the repository did not write and may overrule. Any other err is returned as it is.
+// demandedBy adds to err, if enforcement is required, which flag, variable or file requires it: a project's own file may come with the
+// repository, and the user may overrule it. Any other err is returned as it is.
 func demandedBy(s config.Settings, err error) error {
 	if err == nil || s.Enforcement != config.EnforcementRequired {
 		return err

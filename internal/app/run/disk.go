@@ -37,11 +37,11 @@ func (x *process) withDisk(run *sandbox.Run) (stop func()) {
 	used := writeUse{note: func(u int64) { x.report.journal.Append(journal.LimitUsed{Name: disk.WriteMax, Used: u}) }}
 	end := disk.Start(disk.Options{
 		Lines: lines, Dirs: dirs, Run: &writingRun{Run: run, grace: x.decision.Settings.Grace}, CPU: run.CPUTime, Note: x.noteDisk,
-		Used: func(growth, _ limit.Bytes) { used.take(int64(growth)) },
+		Used: func(growth, _ limit.Bytes) { used.add(int64(growth)) },
 	})
 	return func() {
 		end()
-		used.end()
+		used.noteLast()
 	}
 }
 
@@ -53,7 +53,8 @@ type writeUse struct {
 	most, noted int64
 }
 
-func (u *writeUse) take(growth int64) {
+// add takes over what the run has written so far, and notes it when it has grown by a sixteenth and a MiB since the last note.
+func (u *writeUse) add(growth int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.most = max(u.most, growth); u.most-u.noted > u.noted/16+int64(limit.MiB) {
@@ -62,7 +63,8 @@ func (u *writeUse) take(growth int64) {
 	}
 }
 
-func (u *writeUse) end() {
+// noteLast notes the most that the run has written, unless it was noted already.
+func (u *writeUse) noteLast() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.most > u.noted {
@@ -103,7 +105,8 @@ func (x *process) noteDisk(e disk.Event) {
 	x.report.warn("disk", where+" ("+flag+")")
 }
 
-// victimWords returns words for the process that is ended, and for the writer below it for which it is.
+// victimWords returns words for the process that is ended at a limit of the disk, with the name of the writer that it started if that is
+// another process.
 func victimWords(e disk.Event) string {
 	who := fmt.Sprintf("%s (pid %d)", printable.Text(e.Victim.Name), e.Victim.PID)
 	switch {

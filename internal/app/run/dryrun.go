@@ -120,7 +120,7 @@ func (x *process) dryRun(ctx context.Context) Status {
 	d.Window = x.decideWindow(ctx)
 	d.MCP = x.decideServers()
 	d.Spend = p.spentBefore(x.history)
-	if err := x.heldByNobody(chooseWindow(p), d.Window.NoProxy); err != nil && !d.Window.Proxy {
+	if err := x.checkUnmetered(chooseWindow(p), d.Window.NoProxy); err != nil && !d.Window.Proxy {
 		d.Admitted = false
 		d.Refusal = strings.TrimSpace(d.Refusal + "\n" + err.Error())
 	}

@@ -38,9 +38,9 @@ type editor struct {
 	queue    atomic.Pointer[admission.Progress] // where the run stands
 }
 
-// meetEditor starts the relay that reads what an editor writes, if the command may speak the editor's protocol and both standard streams
-// are pipes; else x.editor stays nil and the streams are the command's own.
-func (x *process) meetEditor() {
+// startRelay sets x.editor to a relay between an editor and the command, if the command may speak the editor's protocol and both standard
+// streams are pipes. Otherwise x.editor stays nil and the command has the streams for itself. SIGPIPE no longer ends this process then.
+func (x *process) startRelay() {
 	if !acp.Spoken(x.opts.Command) || !isPipe(os.Stdin) || !isPipe(os.Stdout) {
 		return
 	}
@@ -188,6 +188,7 @@ func lastActive(s acp.State) (last time.Time) {
 	return last
 }
 
+// noteEditor writes the state of the editor's traffic to the journal, with the last maxNotedSessions sessions.
 func (x *process) noteEditor(e *editor, s acp.State) {
 	said := journal.Editor{
 		Open: len(s.Sessions), Opened: s.Opened, Requests: s.Requests, Answered: e.answered, LongestLine: s.LongestLine, Servers: s.Wrapped, Missed: s.Missed,
@@ -201,9 +202,9 @@ func (x *process) noteEditor(e *editor, s acp.State) {
 	x.report.journal.Append(journal.EditorSeen{Editor: said})
 }
 
-// tellEditor answers the requests for which the editor still waits with an error, when the run was refused, or ended by a limit, for memory
-// or by a signal: else the editor would wait for ever. It does nothing after an agent that ended by itself.
-func (x *process) tellEditor() {
+// answerEditor answers the requests that the agent has left open with an error, if the run was refused, ended by a limit or a signal, or ran
+// out of memory; otherwise the editor would wait for ever. It does nothing after an agent that ended by itself.
+func (x *process) answerEditor() {
 	e := x.editor
 	if e == nil {
 		return
@@ -238,9 +239,9 @@ func (x *process) tellEditor() {
 // mostVariants bounds the sizes by which runs with an editor are told apart.
 const mostVariants = 8
 
-// variant returns the name under which the history keeps runs like this one: with several sessions of an editor their number, since each
-// takes memory of its own, else the decision's variant.
-func (x *process) variant() string {
+// historyVariant returns the name under which the history keeps runs like this one: "N-sessions" if an editor had N sessions at once, since
+// each takes memory of its own; else the decision's variant.
+func (x *process) historyVariant() string {
 	if x.editor != nil {
 		if n := min(x.editor.relay.State().Most, mostVariants); n > 1 {
 			return fmt.Sprintf("%d-sessions", n)
@@ -252,7 +253,7 @@ func (x *process) variant() string {
 // fail ends a run that did not start, tells the editor, and returns the status of this process.
 func (x *process) fail(err error) Status {
 	status := x.report.fail(err)
-	x.tellEditor()
+	x.answerEditor()
 	return status
 }
 

@@ -25,8 +25,8 @@ const (
 	endWait = 500 * time.Millisecond
 )
 
-// openHistory returns what the hosts of the fleet remember together; nil without a fleet.
-func (a *app) openHistory(s config.Settings) (*fleethistory.History, error) {
+// openFleetHistory returns the history that the hosts of the fleet share; nil, nil without a fleet.
+func (a *app) openFleetHistory(s config.Settings) (*fleethistory.History, error) {
 	f := a.OpenFleet(s)
 	if f == nil {
 		return nil, nil
@@ -35,9 +35,9 @@ func (a *app) openHistory(s config.Settings) (*fleethistory.History, error) {
 	return fleethistory.New(f, state), err
 }
 
-// ask returns what the fleet has seen of the tool of p, nothing without a fleet, and waits so long at most.
-func (a *app) ask(ctx context.Context, p *decision, wait time.Duration) (seen fleethistory.Seen, err error) {
-	h, err := a.openHistory(p.Settings)
+// askFleet returns what the fleet knows of earlier runs of p's tool. It waits at most wait. Without a fleet it returns the zero value.
+func (a *app) askFleet(ctx context.Context, p *decision, wait time.Duration) (seen fleethistory.Seen, err error) {
+	h, err := a.openFleetHistory(p.Settings)
 	if h == nil || err != nil {
 		return seen, err
 	}
@@ -46,9 +46,9 @@ func (a *app) ask(ctx context.Context, p *decision, wait time.Duration) (seen fl
 	return h.Read(ctx, p.Project.Shared(), p.learnsAs(), p.Variant)
 }
 
-// elsewhere returns the histories of other hosts for the estimate of p: what was imported, then the fleet's, for which it waits so long at
-// most. What goes wrong is in p.fleetNote afterwards.
-func (a *app) elsewhere(p *decision, wait time.Duration) []estimate.Elsewhere {
+// otherHistories returns the histories of other hosts for the estimate of p: the imported one, then the fleet's, which is only asked if the
+// estimate needs it, for at most wait. If that fails, the reason is in p.fleetNote afterwards.
+func (a *app) otherHistories(p *decision, wait time.Duration) []estimate.Elsewhere {
 	state, err := a.Dirs.State()
 	if err != nil {
 		return nil
@@ -64,7 +64,7 @@ func (a *app) elsewhere(p *decision, wait time.Duration) []estimate.Elsewhere {
 		return estimate.FromRuns(here[p.Variant]), estimate.FromRuns(all)
 	}
 	fleets := func() (project, others []estimate.Sample) {
-		p.seen, err = a.ask(context.Background(), p, wait)
+		p.seen, err = a.askFleet(context.Background(), p, wait)
 		switch {
 		case err != nil:
 			p.fleetNote = "what other hosts needed is not known, it goes by what this one knows: " + err.Error()
@@ -81,10 +81,10 @@ func (a *app) elsewhere(p *decision, wait time.Duration) []estimate.Elsewhere {
 func Elsewhere(ctx context.Context, c *core.Core, command ...string) (list []usage.Summary, err error) {
 	a := &app{c}
 	p := &decision{Project: config.ProjectOf("")}
-	if err := a.name(p, "", command); err != nil {
+	if err := a.resolveTool(p, "", command); err != nil {
 		return nil, err
 	}
-	seen, err := a.ask(ctx, p, askWait)
+	seen, err := a.askFleet(ctx, p, askWait)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ type FleetState struct {
 	Dropped int `json:"dropped"`
 }
 
-// fleetState asks the fleet; nil without one.
+// fleetState asks the fleet's server for its state; nil without a fleet. If it does not answer, the reason is in Why.
 func fleetState(ctx context.Context, c *core.Core, s config.Settings) *FleetState {
 	if s.Fleet.URL == "" {
 		return nil
@@ -146,12 +146,13 @@ func (s *FleetState) words() string {
 	return said
 }
 
-// share gives what the run took to the fleet, with what other runs could not. With the fleet away it waits in the outbox.
-func (x *process) share() {
+// shareHistory sends what the run used to the fleet's history, and what earlier runs could not send. If the fleet does not answer, it waits
+// in a queue on disk for the next run.
+func (x *process) shareHistory() {
 	if x.recorded == nil {
 		return
 	}
-	h, err := x.app.openHistory(x.decision.Settings)
+	h, err := x.app.openFleetHistory(x.decision.Settings)
 	if h == nil && err == nil {
 		return
 	}

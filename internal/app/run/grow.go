@@ -80,8 +80,9 @@ func (x *process) nearLimit(run *sandbox.Run, used, now limit.Bytes) {
 	x.report.warn("memory", fmt.Sprintf("its memory limit grew from %s to %s: it uses %s, and there is room (memory_grow)", now.Human(), to.Human(), used.Human()))
 }
 
-// fulfil raises a limit to what a person has asked for with plimsoll raise, and answers, also when it can't.
-func (x *process) fulfil(run *sandbox.Run, w admission.Wish) {
+// answerWish raises a limit as a person has asked with plimsoll raise, and writes the answer, which may be a refusal. There is none if the
+// run is over.
+func (x *process) answerWish(run *sandbox.Run, w admission.Wish) {
 	var a admission.Answer
 	if w.Limit != "" {
 		a = x.raiseSpend(w)
@@ -93,7 +94,8 @@ func (x *process) fulfil(run *sandbox.Run, w admission.Wish) {
 	}
 }
 
-// raiseMemory raises the memory limit and returns the answer; the zero one when the run is over.
+// raiseMemory raises the memory limit to what a person has asked for, and returns the answer, which has the reason if that is refused. The
+// answer is zero if the run is over.
 func (x *process) raiseMemory(run *sandbox.Run, w admission.Wish) (a admission.Answer) {
 	x.growth.mu.Lock()
 	defer x.growth.mu.Unlock()
@@ -114,6 +116,8 @@ func (x *process) raiseMemory(run *sandbox.Run, w admission.Wish) (a admission.A
 	return a
 }
 
+// raise raises the memory limit of the run, after its claim was enlarged. It returns an error that says why if the limit is not higher than
+// from, cannot be changed here, or finds no room.
 func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) error {
 	if w.Memory <= from {
 		return fmt.Errorf("its limit is %s already, and only grows", from.Human())
@@ -139,7 +143,7 @@ func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) er
 
 // host returns the reading of the host's memory on which the decision rests.
 func (x *process) host() sizing.Host {
-	return sizing.Host{Reading: x.decision.Reading, Err: x.decision.ReadingErr, Given: givenBySlurm(os.Getenv), GivenBy: "Slurm"}
+	return sizing.Host{Reading: x.decision.Reading, Err: x.decision.ReadingErr, Given: slurmMemory(os.Getenv), GivenBy: "Slurm"}
 }
 
 // heapStays returns a remark that a Node.js in the run keeps the heap limit that it was started with; "" when there is none.

@@ -79,9 +79,9 @@ type handed struct {
 // maxAsked bounds the processes that are remembered. usualMemory stands for the limit of a run without one, in MiB.
 const maxAsked, usualMemory = 4096, 4096
 
-// meet looks at the command line of a process of the run, if its name is that of a client or a builder. It is called with the run's locks
-// held, so the file is read in a goroutine.
-func (h *handed) meet(pid int, name string) {
+// checkProcess examines the command line of a new process of the run, once, if its name is that of a client or a builder whose work a daemon
+// may do. It is called with the run's locks held, so it reads the file in a goroutine.
+func (h *handed) checkProcess(pid int, name string) {
 	if !slices.ContainsFunc(clients, func(c daemonClient) bool { return slices.Contains(c.names, name) }) &&
 		!slices.ContainsFunc(builders, func(b builder) bool { return slices.Contains(b.names, name) }) {
 		return
@@ -97,13 +97,14 @@ func (h *handed) meet(pid int, name string) {
 	h.asked[pid] = name
 	h.asking.Go(func() {
 		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && len(text) > 0 {
-			h.take(name, strings.Split(string(text), "\x00"), false) // a script has its interpreter first
+			h.check(name, strings.Split(string(text), "\x00"), false) // a script has its interpreter first
 		}
 	})
 }
 
-// take looks at a program and its arguments, and warns once when it hands unlimited work over; command is true for the run's own command.
-func (h *handed) take(name string, words []string, command bool) {
+// check examines a program and its arguments. If they hand work over to a process outside of the run, it notes that and warns, once for the
+// run. command is true for the run's own command.
+func (h *handed) check(name string, words []string, command bool) {
 	c, bounded := clientOf(name, words)
 	var told string
 	if c == nil {

@@ -33,7 +33,7 @@ func TestWorkHandedOverIsToldOnceWithItsOwnBound(t *testing.T) {
 		h := &handed{memory: 2 * limit.GiB, pids: 128, warn: func(text string) { said = append(said, text) }}
 		words := strings.Fields(line)
 		for range 2 {
-			h.take(words[0], words[1:], true)
+			h.check(words[0], words[1:], true)
 		}
 		over, command := h.finish(&sandbox.Result{})
 		switch {

@@ -37,7 +37,7 @@ func (p *decision) reclaims() bool {
 	return p.idleMax() > 0 && p.Settings.OnIdle == config.OnIdleReclaim
 }
 
-// checkReclaim returns an error where an idle run could give nothing back.
+// checkReclaim returns an error if the run is to give its memory back while idle, but has no swap to give it to.
 func (p *decision) checkReclaim() error {
 	switch {
 	case !p.reclaims():
@@ -66,7 +66,8 @@ func heldWhereIdle(sandbox.Strength) sandbox.Mechanism {
 	return sandbox.ByNobody
 }
 
-// watchUse returns a watch over whether somebody uses the run. started is closed once run is there.
+// watchUse returns a watch that finds out whether anybody uses the run. run is set when started is closed. It warns if idle_max cannot be
+// held on this system.
 func (x *process) watchUse(run **sandbox.Run, started <-chan struct{}) *idle.Watch {
 	if x.decision.idleMax() > 0 && !idle.Supported {
 		x.report.alert("idle", "idle_max is not held here: this system does not tell the processor time of other processes, so nobody knows whether a run is idle")
@@ -91,7 +92,7 @@ func (x *process) watchUse(run **sandbox.Run, started <-chan struct{}) *idle.Wat
 	})
 }
 
-// innerWorks reports whether a run inside of this one is at work.
+// innerWorks reports whether a run inside of this one is running and not idle or waiting.
 func (x *process) innerWorks() bool {
 	claims, err := x.app.Dirs.Runtime()
 	state, stateErr := x.app.Dirs.State()
@@ -142,8 +143,8 @@ func (x *process) reclaim(run *sandbox.Run) {
 	x.report.journal.Append(journal.LimitReached{Name: limitIdle, Line: journal.LineSoft, Did: "gave back " + freed.Human()})
 }
 
-// tellForgotten says, once, that idle runs hold more than a quarter of the machine's memory.
-func (x *process) tellForgotten() {
+// warnOfIdleRuns warns if idle runs hold more than a quarter of the machine's memory. It does nothing in a run inside a run.
+func (x *process) warnOfIdleRuns() {
 	p := x.decision
 	total := int64(p.Reading.Capacity())
 	if p.ReadingErr != nil || x.nested || p.Reading.MemAvailable > p.Reading.MemTotal/4*3 { // nobody holds a quarter

@@ -89,12 +89,12 @@ func TestForgottenRunsAreSaidOnce(t *testing.T) {
 	first := neighbour(t, ledger, state, "", 3*limit.GiB, quiet)
 	neighbour(t, ledger, state, "", 9*limit.GiB) // at work
 	neighbour(t, ledger, state, first, 3*limit.GiB, quiet)
-	x.tellForgotten()
+	x.warnOfIdleRuns()
 	if got := forgotten(x); len(got) != 0 || words.Len() > 0 {
 		t.Fatalf("3 of 16 GiB are much: %+v, %q", got, words)
 	}
 	second := neighbour(t, ledger, state, "", 2*limit.GiB, quiet)
-	x.tellForgotten()
+	x.warnOfIdleRuns()
 	got := forgotten(x)
 	if len(got) != 1 || strings.Join(got[0].Runs, " ") != first+" "+second || got[0].Bytes != int64(5*limit.GiB) || got[0].TotalBytes != int64(16*limit.GiB) {
 		t.Fatalf("%+v", got)
@@ -104,18 +104,18 @@ func TestForgottenRunsAreSaidOnce(t *testing.T) {
 			t.Errorf("%q is not in %q", want, words)
 		}
 	}
-	x.tellForgotten()
+	x.warnOfIdleRuns()
 	if got := forgotten(x); len(got) != 1 {
 		t.Errorf("it is said again: %+v", got)
 	}
 	neighbour(t, ledger, state, "", 2*limit.GiB, quiet)
 	x.decision.Reading.MemAvailable = 13 * limit.GiB
-	x.tellForgotten()
+	x.warnOfIdleRuns()
 	if got := forgotten(x); len(got) != 1 {
 		t.Errorf("the machine has room: %+v", got)
 	}
 	x.decision.Reading.MemAvailable = limit.GiB
-	x.tellForgotten()
+	x.warnOfIdleRuns()
 	if got := forgotten(x); len(got) != 2 || len(got[1].Runs) != 3 {
 		t.Errorf("of one more nothing is said: %+v", got)
 	}

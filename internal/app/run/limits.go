@@ -56,6 +56,7 @@ var limitTable = []limitRow{
 // hardLine returns the lines of a limit that warns of nothing, and is not in force at 0.
 func hardLine(n int64) (soft, hard int64, ok bool) { return 0, n, n > 0 }
 
+// spendLimitRow returns the row of a limit of what a run may spend; of returns the limit, 0 for none. Such a limit is held by watching.
 func spendLimitRow(name string, of func(spend.Limits) float64) limitRow {
 	unit := spend.UnitOf(name)
 	held := func(sandbox.Strength) sandbox.Mechanism { return sandbox.ByWatching } // --enforcement is about the kernel

@@ -85,8 +85,8 @@ func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup
 	}), nil
 }
 
-// withoutTools returns the reason why the tool is not offered the memory's tools, by what planServers returned; "" if it is.
-func (x *process) withoutTools(setup wrap.Setup, err error) string {
+// whyNoTools returns the reason why the tool is not offered the memory's tools, from the results of planServers; "" if it is offered them.
+func (x *process) whyNoTools(setup wrap.Setup, err error) string {
 	agent, known := x.decision.agent()
 	switch {
 	case err != nil:
@@ -112,8 +112,8 @@ func (x *process) reach(noProxy string) remember.Reach {
 	return remember.Reach{Agent: agent, NoProxy: noProxy, NoTools: x.noTools}
 }
 
-// wrapServers puts the tool's MCP servers behind the gateway, and returns the argument vector and the environment that the tool is to get:
-// argv and environ themselves when nothing is to be done. An error goes into the report, and the run goes on without the gateway.
+// wrapServers puts the tool's MCP servers behind the gateway, and returns the command and the environment for the tool: argv and environ
+// themselves if there is nothing to change. After an error, which goes into the report, the run goes on without the gateway.
 func (x *process) wrapServers(run string, argv, environ []string) ([]string, []string) {
 	x.noTools = "its MCP servers are not behind the gateway"
 	given, env := argv, environ
@@ -126,7 +126,7 @@ func (x *process) wrapServers(run string, argv, environ []string) ([]string, []s
 	}
 	dir := filepath.Dir(folder)
 	setup, err := x.planServers(given, env, folder)
-	x.noTools = x.withoutTools(setup, err)
+	x.noTools = x.whyNoTools(setup, err)
 	if err == nil && setup.Argv != nil && setup.Why == "" {
 		if err = os.MkdirAll(folder, 0o700); err == nil {
 			x.closer.Do(func() { _ = os.RemoveAll(dir) })
@@ -169,8 +169,8 @@ func writeRunEnv(file, run string, environ []string) error {
 	return atomicfile.Write(file, []byte(text.String()), 0o600, atomicfile.Volatile) // it goes with the run
 }
 
-// EnterRun sets the variables that a run has written to file for the gateways within it, where a client has kept them from the gateway. A
-// file that is gone (the run is over) is an error.
+// EnterRun sets the variables of a run from a file that the run wrote, for a gateway within it whose client did not pass them on. Variables
+// that are set already stay. It is an error if the file does not exist, as when the run is over.
 func EnterRun(file string) error {
 	text, err := statefile.Read(file, 64<<10)
 	if err != nil {
@@ -187,10 +187,10 @@ func EnterRun(file string) error {
 	return nil
 }
 
-// decideServers returns what a dry run says about the gateway.
+// decideServers returns what a dry run says about the MCP gateway.
 func (x *process) decideServers() MCPDecision {
 	setup, err := x.planServers(x.opts.Command, os.Environ(), filepath.Join(os.TempDir(), "plimsoll-dry-run"))
-	x.noTools = x.withoutTools(setup, err)
+	x.noTools = x.whyNoTools(setup, err)
 	if err != nil {
 		return MCPDecision{NotWrapped: err.Error()}
 	}
@@ -206,7 +206,7 @@ func (x *process) decideServers() MCPDecision {
 	return d
 }
 
-// collectTally adds what the MCP gateways of this run did to its report.
+// collectTally adds what the MCP gateways of this run did to its report, and removes their account.
 func (x *process) collectTally(run string) {
 	rows, err := mcp.TakeTally(x.app.Core, run)
 	if err != nil {

@@ -46,7 +46,7 @@ func (x *process) checkNesting() error {
 		if script {
 			own.Again = above.Nesting.Again + 1
 		}
-		if own.Again > 1 || above.Nesting.Given == given(x.opts.Command, os.Environ()) {
+		if own.Again > 1 || above.Nesting.Given == invocationHash(x.opts.Command, os.Environ()) {
 			return loopError(path, x.opts.Command[0])
 		}
 	}
@@ -60,14 +60,14 @@ func (x *process) checkNesting() error {
 // loopError returns the error that names the script, and the program that was meant, where PATH has one.
 func loopError(path, name string) error {
 	meant := "by its path (type -a " + name + " shows all of that name)"
-	if other := otherOf(path, name); other != "" {
+	if other := otherProgram(path, name); other != "" {
 		meant = "by its path: plimsoll run -- " + other
 	}
 	return fmt.Errorf("%s was run, and runs plimsoll run -- %s, which is %s again: without an end; let it name the program behind it %s", path, name, path, meant)
 }
 
-// otherOf returns another program of the same name in PATH, "" for none.
-func otherOf(path, name string) string {
+// otherProgram returns the path of another executable with the same name in PATH, "" for none.
+func otherProgram(path, name string) string {
 	if filepath.Base(name) != name {
 		return ""
 	}
@@ -100,8 +100,8 @@ func isScript(path string) bool {
 // changing are the variables that a run or a shell sets anew each time, which given leaves out.
 var changing = []string{"PLIMSOLL_RUN_ID", "SHLVL", "_", "PWD", "OLDPWD"}
 
-// given returns a hash of the arguments and the environment, for [nesting].Given.
-func given(args, environ []string) string {
+// invocationHash returns a hash of the arguments and the environment, without variables that change by themselves, for [nesting].Given.
+func invocationHash(args, environ []string) string {
 	h := sha256.New()
 	environ = slices.Sorted(slices.Values(environ))
 	for _, text := range slices.Concat(args, []string{""}, environ) {

@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// withOrphans watches the processes of the run whose parent has ended, and treats them as on_orphan says, until stop is called.
-func (x *process) withOrphans(run *sandbox.Run) (stop func()) {
+// watchOrphans watches the processes of the run whose parent has ended, and handles them as on_orphan says, until stop is called.
+func (x *process) watchOrphans(run *sandbox.Run) (stop func()) {
 	s := x.decision.Settings
 	if s.OnOrphan == config.OnOrphanOff || s.OrphanMax <= 0 || x.nested && !run.Adopts() {
 		return func() {} // the run around this one sees its orphans, but not those that this process adopts
@@ -54,7 +54,7 @@ func (x *process) noteOrphans(e orphans.Event) {
 	}
 }
 
-// orphanWords returns the line for a person.
+// orphanWords returns a line for a person about an event, with the orphans by what happened to them.
 func orphanWords(e orphans.Event) string {
 	fates := map[orphans.Fate][]orphans.Orphan{}
 	for _, o := range e.Orphans {

@@ -18,8 +18,8 @@ import (
 // outputEvery is the time between two looks at what a job has written.
 const outputEvery = 200 * time.Millisecond
 
-// boundOutput keeps the files that a job of this host's queue writes into within their bound, until stop is called, which says what was left
-// out.
+// boundOutput limits the size of the output files if this run is a job of this host's queue, until stop is called. stop writes a note about
+// output that was dropped.
 func (x *process) boundOutput() (stop func()) {
 	state, err := x.app.Dirs.State()
 	if err != nil || core.InsideRun() != "" {
@@ -67,9 +67,9 @@ func (x *process) boundOutput() (stop func()) {
 	}
 }
 
-// givenBySlurm returns the memory that Slurm has set aside on this node for the job that this is, 0 for no job, and for one without a figure.
-// Where a cgroup holds it, slurmstepd ends the whole job at it; where none does, the run keeps to it all the same.
-func givenBySlurm(getenv func(string) string) limit.Bytes {
+// slurmMemory returns the memory that Slurm has set aside on this node for the job that this process is; 0 outside of a job, and if the job's
+// variables have no figure. If a cgroup enforces it, slurmstepd ends the whole job at it; otherwise the run keeps to it by its own limit.
+func slurmMemory(getenv func(string) string) limit.Bytes {
 	const most = 1 << 30 // MiB: a petabyte
 	number := func(name string) int64 {
 		n, err := strconv.ParseInt(getenv(name), 10, 64)
@@ -88,9 +88,9 @@ func givenBySlurm(getenv func(string) string) limit.Bytes {
 	return limit.Bytes(min(mib, most)) * limit.MiB
 }
 
-// underSlurm tells what Slurm does with the job that this is: that it was started again, and that it is asked to end, which end
-// says when the run is over.
-func (x *process) underSlurm() (end func()) {
+// watchSlurm warns if Slurm has started this job again, and, when end is called, if Slurm has asked the job to end. Outside of Slurm it does
+// nothing.
+func (x *process) watchSlurm() (end func()) {
 	if os.Getenv("SLURM_JOB_ID") == "" {
 		return func() {}
 	}

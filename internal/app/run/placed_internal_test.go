@@ -24,7 +24,7 @@ func TestMemoryThatSlurmHasGiven(t *testing.T) {
 		{map[string]string{"SLURM_JOB_ID": "1", "SLURM_MEM_PER_NODE": "9223372036854775807"}, 0},
 		{map[string]string{"SLURM_JOB_ID": "1", "SLURM_MEM_PER_CPU": "1073741824", "SLURM_CPUS_ON_NODE": "1073741824"}, 1 << 50},
 	} {
-		if got := givenBySlurm(func(name string) string { return c.env[name] }); got != c.want {
+		if got := slurmMemory(func(name string) string { return c.env[name] }); got != c.want {
 			t.Errorf("%v: %s, want %s", c.env, got, c.want)
 		}
 	}

@@ -51,11 +51,13 @@ func PredictJob(c *core.Core, here bool, tool string, command []string) (Predict
 
 var errElsewhere = errors.New("it runs on another machine")
 
+// predict returns what a run of the command would be expected to need, and the settings for it. Nothing is started. tool replaces the tool
+// that the command is recognised as, unless it is "".
 func predict(c *core.Core, host sizing.Host, tool string, command []string) (Prediction, config.Settings, error) {
 	a := &app{c}
 	p := &decision{Project: config.ProjectOf("")}
 	var err error
-	if err = a.name(p, tool, command); err != nil {
+	if err = a.resolveTool(p, tool, command); err != nil {
 		return Prediction{}, p.Settings, err
 	}
 	var history *usage.History
@@ -64,7 +66,7 @@ func predict(c *core.Core, host sizing.Host, tool string, command []string) (Pre
 	} else {
 		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
 	}
-	if err := a.weigh(p, history, host, askWait); err != nil {
+	if err := a.setLimits(p, history, host, askWait); err != nil {
 		return Prediction{}, p.Settings, err
 	}
 	for _, w := range p.Settings.Warnings {
@@ -89,7 +91,8 @@ func (p Prediction) OneFigureBytes() int64 {
 	return p.LimitBytes
 }
 
-// spentBefore returns what the kept runs of the tool in this project have asked of models, here or else on other hosts; nil for nothing.
+// spentBefore returns what earlier runs of the tool in this project, here or else on other hosts, have spent on models; nil if nothing is
+// known.
 func (p *decision) spentBefore(history *usage.History) *usage.Spend {
 	if history == nil {
 		return nil

@@ -34,7 +34,7 @@ type watched struct {
 	Rests        time.Time     `json:"rests,omitzero"`
 }
 
-func (r *claimRecord) state() pressure.State {
+func (r *claimRecord) pressureState() pressure.State {
 	s := pressure.State{
 		Mode: r.Pressure.Mode, Frozen: r.Frozen, StoppedSince: r.Pressure.StoppedSince,
 		Acted: r.Pressure.Acted, Rests: r.Pressure.Rests,
@@ -101,9 +101,9 @@ func pressureMode(o config.OnPressure, terminal bool) pressure.Mode {
 	return pressure.Off
 }
 
-// underPressure watches the host's memory until stop is called, and acts on the run when memory is short. A run inside another run is left
-// to the outer one's watch, which reaches its processes.
-func (x *process) underPressure(run *sandbox.Run, terminal bool) (stop func()) {
+// guardPressure watches the host's memory until stop is called, and acts on the run when memory is short. In a run inside another run it does
+// nothing; the outer one's watch reaches its processes.
+func (x *process) guardPressure(run *sandbox.Run, terminal bool) (stop func()) {
 	mode := x.pressureMode(terminal)
 	lines := pressure.LinesFor(x.decision.MinFree, x.decision.Reading.Capacity())
 	reader := headroom.NewReader()
@@ -255,7 +255,7 @@ func (p *ledgerPeers) Holders(ctx context.Context) ([]pressure.Holder, error) {
 		p.last[h.ID] = record.Remains
 		list = append(list, pressure.Holder{
 			ID: h.ID, Since: h.Since, Reservation: h.Reservation, Current: h.Current,
-			Nested: h.Parent != "", Dead: h.State == admission.Stale, State: record.state(),
+			Nested: h.Parent != "", Dead: h.State == admission.Stale, State: record.pressureState(),
 		})
 	}
 	if len(all) == 1 && len(list) == 1 && list[0].ID == p.claim.ID() {
@@ -287,9 +287,9 @@ const (
 	settleAgain = time.Minute
 )
 
-// settle lets the process give memory back once the run has lasted for settleAfter, and every minute from then on; stop undoes it. With a
-// proxy in the process the pace of the collector is left as it is.
-func settle(proxy bool) (stop func()) {
+// releaseMemory makes this process give memory back once the run has lasted for settleAfter, and every minute from then on, until stop is
+// called. With a proxy in the process it leaves the pace of the garbage collector as it is.
+func releaseMemory(proxy bool) (stop func()) {
 	var mu sync.Mutex
 	var timer *time.Timer      // nil once stopped
 	var small *footprint.Small // nil before the first time, and with a proxy

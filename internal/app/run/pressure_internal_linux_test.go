@@ -163,7 +163,7 @@ func startSupervised(t *testing.T) *supervised {
 		if _, err := s.run.Wait(); err != nil {
 			t.Error(err)
 		}
-		s.release()
+		s.releaseClaim()
 	})
 	wait.Until(t, "the larger child holds its memory", func() bool {
 		c, ok := s.run.LargestChild()
@@ -275,7 +275,7 @@ func superviseFrozen(dir string) int {
 	stop()
 	s.end.Close()
 	_, _ = s.run.Wait()
-	s.release()
+	s.releaseClaim()
 	return 0
 }
 

@@ -82,7 +82,7 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer peer.release()
+	defer peer.releaseClaim()
 	pace := quick // an impatient peer: the supervisor itself would hold for a minute
 	pace.Hold, pace.PeerGrace = 100*time.Millisecond, 100*time.Millisecond
 	s := &supervised{process: peer}

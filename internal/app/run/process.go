@@ -81,6 +81,8 @@ func (x *process) request() admission.Request {
 	return ask
 }
 
+// admit waits until the run is admitted and takes its claim. If the ledger cannot be used, the run may start without a claim, with an alert.
+// Refusal is an error, and so is a run that starts itself without end.
 func (x *process) admit(ctx context.Context) error {
 	ledger, err := x.openLedger()
 	if err != nil {
@@ -95,7 +97,7 @@ func (x *process) admit(ctx context.Context) error {
 	}
 	x.report.say.admitted(claim.Waited())
 	x.ledger, x.claim = ledger, claim
-	x.closer.Do(x.release)
+	x.closer.Do(x.releaseClaim)
 	_, nested := claim.Parent()
 	x.nested = nested // a cookie of a run that is over forbids nothing
 	x.report.journal.Append(journal.Admitted{
@@ -143,6 +145,7 @@ func (x *process) uncoordinated(err error) error {
 	return nil
 }
 
+// openLedger opens the ledger of claims; its warnings go into the report, except those about runs that were left on purpose.
 func (x *process) openLedger() (*admission.Ledger, error) {
 	return x.app.OpenLedger(func(w admission.Warning) {
 		if errors.Is(w.Err, sandbox.ErrBusy) {
@@ -156,7 +159,8 @@ func (x *process) openLedger() (*admission.Ledger, error) {
 	})
 }
 
-func (x *process) release() {
+// releaseClaim gives up the claim, if there is one.
+func (x *process) releaseClaim() {
 	if x.claim == nil {
 		return
 	}
@@ -166,14 +170,15 @@ func (x *process) release() {
 	x.claim = nil
 }
 
-// record appends the run to the history, unless a daemon has done its command's work: the history would learn the need of the client alone.
-func (x *process) record() {
+// recordHistory appends the run to the history, unless a daemon outside of the run has done its command's work: the history would learn the
+// need of the client alone. It waits for the checks of handed-over work.
+func (x *process) recordHistory() {
 	if _, elsewhere := x.handed.finish(&x.result); x.history == nil || elsewhere {
 		return
 	}
 	run := sizing.RunOf(x.result, x.decision.Limits.Memory)
 	run.KilledChildren = len(x.report.reporter.Report().KilledChildren)
-	run.Variant, run.ID = x.variant(), fleethistory.ID(x.id())
+	run.Variant, run.ID = x.historyVariant(), fleethistory.ID(x.id())
 	if x.meter != nil {
 		used := x.meter.Used()
 		run.Tokens, run.Cost, run.PlanCost = used.Tokens, used.Cost, used.Plan
@@ -191,22 +196,22 @@ func (x *process) record() {
 // command runs; once it runs, signals are passed on to it. The error says that the command did not start.
 func (x *process) execute(ctx, starting context.Context) error {
 	terminal, screen := sandbox.Terminal(), sandbox.SaveScreen()
-	spec, err := x.spec(terminal)
+	spec, err := x.sandboxSpec(terminal)
 	if err != nil {
 		return err
 	}
-	if err := x.equip(ctx, &spec); err != nil {
+	if err := x.setUpCommand(ctx, &spec); err != nil {
 		return err
 	}
 	if x.claim != nil {
-		x.notes.record.Nesting.Path, x.notes.record.Nesting.Given = spec.Path, given(spec.Args, spec.Env)
+		x.notes.record.Nesting.Path, x.notes.record.Nesting.Given = spec.Path, invocationHash(spec.Args, spec.Env)
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
 	}
 	var run *sandbox.Run // there when started is closed
 	started := make(chan struct{})
 	x.use = x.watchUse(&run, started)
-	spec.Observe = x.observer(screen, started, func(w admission.Wish) { x.fulfil(run, w) })
+	spec.Observe = x.observer(screen, started, func(w admission.Wish) { x.answerWish(run, w) })
 	spec.OnStop = func(int) {
 		<-started
 		if terminal {
@@ -231,15 +236,15 @@ func (x *process) execute(ctx, starting context.Context) error {
 	x.noteLimits(run.Strength())
 	x.warnAboutStrength(run)
 	x.warnAboutLogout(run)
-	watches := x.watch(run, terminal)
+	watches := x.startWatches(run, terminal)
 	x.result, err = run.Wait()
 	_ = watches.Close(nil)
-	x.settleAccounts(spec.ID, err, screen)
+	x.finishCommand(spec.ID, err, screen)
 	return nil
 }
 
-// spec returns what the sandbox is to start, by the decision.
-func (x *process) spec(terminal bool) (sandbox.Spec, error) {
+// sandboxSpec returns what the sandbox is to start, by the decision. It also looks for the program that called the command.
+func (x *process) sandboxSpec(terminal bool) (sandbox.Spec, error) {
 	p := x.decision
 	caller := x.findCaller()
 	spec := sandbox.Spec{
@@ -272,9 +277,9 @@ func (x *process) spec(terminal bool) (sandbox.Spec, error) {
 	return spec, nil
 }
 
-// equip opens the proxy and puts the MCP servers behind the gateway, and sets the arguments and the environment by which the command finds
-// them and learns of its limits.
-func (x *process) equip(ctx context.Context, spec *sandbox.Spec) error {
+// setUpCommand opens the proxy and puts the MCP servers behind the gateway, and sets the arguments and the environment in spec by which the
+// command finds them and learns of its limits.
+func (x *process) setUpCommand(ctx context.Context, spec *sandbox.Spec) error {
 	p := x.decision
 	argv, environ, err := x.openProxy(ctx, spec.ID)
 	if err != nil {
@@ -287,7 +292,7 @@ func (x *process) equip(ctx context.Context, spec *sandbox.Spec) error {
 	if spec.Env == nil {
 		spec.Env = os.Environ()
 	}
-	if x.exhausted() { // Plimsoll's own agent searches before it lists then
+	if x.diedOfMemory() { // Plimsoll's own agent searches before it lists then
 		spec.Env = append(spec.Env, agents.SearchFirstName+"=1")
 	}
 	if p.Settings.Enforcement != config.EnforcementOff {
@@ -296,28 +301,29 @@ func (x *process) equip(ctx context.Context, spec *sandbox.Spec) error {
 	spec.Heap = runtimes.Heap(spec.Env, spec.Args)
 	x.handed.memory, x.handed.pids = p.Limits.Memory, p.Limits.Pids
 	x.handed.warn = func(text string) { x.report.warn("handed", text) }
-	x.handed.take(strings.TrimSuffix(filepath.Base(x.opts.Command[0]), ".exe"), x.opts.Command[1:], true)
-	spec.Meet = x.handed.meet
+	x.handed.check(strings.TrimSuffix(filepath.Base(x.opts.Command[0]), ".exe"), x.opts.Command[1:], true)
+	spec.Meet = x.handed.checkProcess
 	return nil
 }
 
-// watch starts what looks after the run while it lasts; closing it ends that.
-func (x *process) watch(run *sandbox.Run, terminal bool) *core.Closer {
+// startWatches starts everything that watches the run while it lasts. Closing the result ends it.
+func (x *process) startWatches(run *sandbox.Run, terminal bool) *core.Closer {
 	watches := &core.Closer{}
-	watches.Do(x.underPressure(run, terminal))
-	watches.Do(x.withOrphans(run))
+	watches.Do(x.guardPressure(run, terminal))
+	watches.Do(x.watchOrphans(run))
 	watches.Do(x.withDisk(run))
-	watches.Do(settle(x.closeProxy != nil))
+	watches.Do(releaseMemory(x.closeProxy != nil))
 	watches.Do(func() { x.growth.end(&x.decision.Limits) })
 	watches.Do(x.use.End)
 	watches.Do(x.boundOutput())
-	watches.Do(x.underSlurm())
+	watches.Do(x.watchSlurm())
 	watches.Do(x.watchEditor())
 	return watches
 }
 
-// settleAccounts does, when the command has ended, what the report of it needs. err says what of the run could not be cleaned up.
-func (x *process) settleAccounts(run string, err error, screen *sandbox.Screen) {
+// finishCommand does what is needed between the end of the command and its report: it closes the proxy, collects counts, restores the
+// terminal and warns. err says what of the run could not be cleaned up.
+func (x *process) finishCommand(run string, err error, screen *sandbox.Screen) {
 	if x.closeProxy != nil {
 		x.closeProxy()
 		x.warnAboutProxy()
@@ -337,7 +343,7 @@ func (x *process) settleAccounts(run string, err error, screen *sandbox.Screen) 
 	}
 	x.noteUse()
 	x.report.end(&x.result)
-	x.tellEditor()
+	x.answerEditor()
 }
 
 // warnAboutPids warns of refused and ended processes at the limit of processes: the command may have taken a refused
@@ -390,6 +396,7 @@ func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulf
 	}
 }
 
+// leftRunning reports whether processes of the run still run, on purpose or because they could not be killed.
 func (x *process) leftRunning() bool {
 	for _, l := range x.result.Leftovers {
 		if l.Fate == "left" || l.Fate == "survived" {

@@ -45,7 +45,7 @@ func Raise(ctx context.Context, c *core.Core, run string, o RaiseOptions) (Raise
 	if err != nil {
 		return Raised{}, err
 	}
-	h, err := living(ctx, ledger, run)
+	h, err := findLiving(ctx, ledger, run)
 	if err != nil {
 		return Raised{}, err
 	}
@@ -75,8 +75,9 @@ func LivingRuns(ctx context.Context, c *core.Core) (ids []string) {
 	return ids
 }
 
-// living finds the run that a word means.
-func living(ctx context.Context, ledger *admission.Ledger, word string) (admission.Holder, error) {
+// findLiving returns the living run that a word names: by its id, the beginning of one, its tool, or "last". It is an error if that is none
+// or several.
+func findLiving(ctx context.Context, ledger *admission.Ledger, word string) (admission.Holder, error) {
 	all, err := ledger.Holders(ctx)
 	if err != nil {
 		return admission.Holder{}, err

@@ -181,7 +181,7 @@ func (r *report) lastWords(basis runs.Decision) string {
 	return ""
 }
 
-// close ends the file that keeps the run.
+// close closes the log and the stored file of the run, which gets the report. A second call does nothing.
 func (r *report) close() {
 	if r.told != nil {
 		_ = r.told.Close()
@@ -243,8 +243,9 @@ func (r *report) write() {
 	}
 }
 
-// leave ends the watch of the container. Where the report was asked for in the container's message, it becomes the last line of that.
-func (r *report) leave(d *decision) {
+// endContainer ends the watch of the container's memory, and writes the last words into the container's termination message. If the report
+// was asked for in that file, it becomes the last line.
+func (r *report) endContainer(d *decision) {
 	r.container.End(r.lastWords(d.basis()))
 	file := r.opts.ReportFile
 	if r.container == nil || file == "" || !inMessage(file) {

@@ -94,21 +94,21 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	}
 	inner := fmt.Sprintf("%s may use %s (plimsoll run)", d.Tool, d.Limits.Memory.Human())
 	r.container = core.WatchContainer(inner, nil, func(text string) { r.alert("container", text) })
-	defer r.leave(d)
-	p.meetEditor()
+	defer r.endContainer(d)
+	p.startRelay()
 	waiting, admitted := p.awaitEditor(starting)
 	err = p.admit(waiting)
 	admitted()
 	if err != nil {
 		return p.fail(err)
 	}
-	p.tellForgotten()
+	p.warnOfIdleRuns()
 	if err := p.execute(ctx, starting); err != nil {
 		return p.fail(err)
 	}
-	p.record()
-	p.release()
-	p.share()
+	p.recordHistory()
+	p.releaseClaim()
+	p.shareHistory()
 	r.finish(d, p.result.CPU, p.result.CPUExact)
 	return r.status
 }

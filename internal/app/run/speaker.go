@@ -30,6 +30,7 @@ type speaker struct {
 	waitLine time.Time // when a line about waiting was written last
 }
 
+// newSpeaker returns a speaker for the user's standard error. On a terminal that draws escape sequences it writes for a person.
 func newSpeaker(o *Options, hidden *secrets.Values) *speaker {
 	terminal := o.StderrIsTerminal && drawsEscapes()
 	return &speaker{
@@ -127,7 +128,7 @@ func (s *speaker) progress(p admission.Progress) {
 	if s.quiet {
 		return
 	}
-	text := fmt.Sprintf("waiting for %s, %s, %d of %d in the queue%s (Ctrl-C gives up)", waitsFor(p), roughly(p.For), p.Position, p.Of, heldBy(p))
+	text := fmt.Sprintf("waiting for %s, %s, %d of %d in the queue%s (Ctrl-C gives up)", awaitedWords(p), roughly(p.For), p.Position, p.Of, heldBy(p))
 	text = printable.Name(text) // it names the tool of another run
 	if s.person {
 		_, _ = fmt.Fprintf(s.w, "\r\x1b[K%s %s", s.style(dim, "plimsoll:"), text)
@@ -141,7 +142,7 @@ func (s *speaker) progress(p admission.Progress) {
 	s.line("plimsoll: " + text)
 }
 
-// admitted ends the progress line; without a terminal it prints how long the run has waited, if it did.
+// admitted removes the line about the place in the queue; without a terminal it prints instead how long the run has waited, if it did.
 func (s *speaker) admitted(after time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +166,8 @@ func heldBy(p admission.Progress) string {
 	return ""
 }
 
-func waitsFor(p admission.Progress) string {
+// awaitedWords returns words for what a waiting run waits for.
+func awaitedWords(p admission.Progress) string {
 	switch p.Reason {
 	case admission.Memory:
 		return fmt.Sprintf("memory: %s more", p.Terms.Missing().Human())

@@ -33,7 +33,8 @@ func spendLimitWords(s config.Settings) string {
 	return strings.Join(words, ", ")
 }
 
-// openMeter sets x.meter, which counts what the run spends, and holds its limits and the budgets.
+// openMeter sets x.meter, which counts what the run spends and enforces its limits and the budgets. In a run inside a run the outer proxy
+// enforces the budgets.
 func (x *process) openMeter() error {
 	s := x.decision.Settings
 	var book *spend.Book
@@ -53,9 +54,9 @@ func (x *process) openMeter() error {
 	return nil
 }
 
-// heldByNobody returns the error of a run without a proxy, because of why, whose limits of what it may spend nobody holds then; nil where it
-// has none. Budgets are for agents: what is not known to ask a model goes on.
-func (x *process) heldByNobody(choice windowChoice, why string) error {
+// checkUnmetered returns an error if the run has limits of what it may spend, or budgets apply to it, although it has no proxy that could
+// enforce them; why says the reason for that. Budgets are not asked of a command that is not known to use a model, nor with --force.
+func (x *process) checkUnmetered(choice windowChoice, why string) error {
 	s := x.decision.Settings
 	switch {
 	case spendLimits(s) != (spend.Limits{}):
@@ -90,7 +91,7 @@ func (x *process) knownAnswers() *spend.Answers {
 // fewRuns is the number of newest runs whose answers tell what the next ones will have.
 const fewRuns = 20
 
-// onSpendLine tells that the run, or a budget, has come to a line.
+// onSpendLine notes and warns that the run has come near one of its limits of spending or a budget, or has reached it.
 func (x *process) onSpendLine(l spend.Line) {
 	e, text := journal.LimitReached{Name: l.Name, Line: journal.LineSoft}, l.Words()
 	if l.Hard {
@@ -108,7 +109,8 @@ func (x *process) onSpendLine(l spend.Line) {
 	x.report.warn("spend", text)
 }
 
-// noteSpent writes what the run has used of its limits to the journal. What budgets have is other runs' too.
+// noteSpent writes to the journal how much of its own limits of spending the run has used. Budgets are not in it, because other runs share
+// them.
 func (x *process) noteSpent(l spend.Limits, a spend.Amount) {
 	if l.Tokens > 0 {
 		x.report.journal.Append(journal.LimitUsed{Name: spend.LimitTokens, Used: a.Tokens, Hard: l.Tokens})

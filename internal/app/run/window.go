@@ -142,13 +142,13 @@ func (x *process) openProxy(ctx context.Context, run string) (argv, environ []st
 	choice := chooseWindow(x.decision)
 	if !choice.wanted {
 		x.report.journal.Append(journal.WindowOff{Reason: choice.why, Unknown: choice.unknown})
-		return nil, nil, x.heldByNobody(choice, choice.why)
+		return nil, nil, x.checkUnmetered(choice, choice.why)
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		why := "it can't listen: " + err.Error()
 		x.withoutProxy(why)
-		return nil, nil, x.heldByNobody(choice, why)
+		return nil, nil, x.checkUnmetered(choice, why)
 	}
 	token := rand.Text()
 	address := "http://" + ln.Addr().String()
@@ -176,7 +176,7 @@ func (x *process) openProxy(ctx context.Context, run string) (argv, environ []st
 			x.report.warn("window", "no proxy for the model, because "+why)
 		}
 		x.withoutProxy(why)
-		return nil, nil, x.heldByNobody(choice, why)
+		return nil, nil, x.checkUnmetered(choice, why)
 	}
 	for _, note := range setting.Notes {
 		x.report.journal.Append(journal.Warned{About: "window", Text: note})
@@ -230,7 +230,8 @@ func (x *process) warnAboutProxy() {
 // anonymous memory in a long session of Claude Code, with this 12.
 const collectAt = 25
 
-// serveWindow starts the proxy for the run's upstreams on ln, and on the TLS listener of secure where that is open, and sets x.closeProxy.
+// serveWindow starts the proxy for the run's upstreams on ln, and on the TLS listener of secure if that is open, and sets x.closeProxy. It
+// opens the meter, and the memory if that is on.
 func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profile.Setting, signer *proxy.AWS) error {
 	settings := x.decision.Settings
 	if x.through { // the outer proxy edits
@@ -239,7 +240,7 @@ func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profi
 	if err := x.openMeter(); err != nil {
 		return err
 	}
-	o := window.Options{Spend: x.meter, Journal: x.report.journal, Run: x.id(), People: sandbox.Terminal(), Token: secure.token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
+	o := window.Options{Spend: x.meter, Journal: x.report.journal, Run: x.id(), People: sandbox.Terminal(), Token: secure.token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.diedOfMemory(), Warn: func(text string) { x.report.warn("window", text) }}
 	for _, u := range setting.Upstreams {
 		up := proxy.Upstream{Name: u.Name, Provider: proxy.Provider(u.Provider), URL: u.URL}
 		if u.SignRegion != "" && signer != nil {
@@ -306,8 +307,9 @@ func (x *process) openMemory() *remember.Plane {
 // afterOOM is the time for which a run after one whose agent died of memory works with half the window.
 const afterOOM = 10 * time.Minute
 
-// exhausted reports whether the last run of this tool in this project died of memory lately: half the conversation makes the agent smaller.
-func (x *process) exhausted() bool {
+// diedOfMemory reports whether the last run of this tool in this project ran out of memory less than afterOOM ago. Then half of the context
+// window is used, which makes the agent smaller.
+func (x *process) diedOfMemory() bool {
 	if x.history == nil {
 		return false
 	}

@@ -31,9 +31,9 @@ const neovimLua = `in Neovim put these words before an agent's command by hand. 
   avante.nvim:
     acp_providers = { ["claude-code"] = { command = "plimsoll", args = { "run", "--", "claude-agent-acp" } } }`
 
-// editors asks about, and plans, `plimsoll run` before the agents that editors start. It asks only where a file has
-// such a command.
-func (s *site) editors() error {
+// planEditors asks whether the agents that editors start are to be started by `plimsoll run`, and plans the changes of the editors' files. It
+// asks only if a file has such a command.
+func (s *site) planEditors() error {
 	options := wrap.Options{Command: s.program, Agents: true}
 	var files []string
 	var registry []string

@@ -70,9 +70,9 @@ func hookText(base []byte, lines string) (at int, text string) {
 	return len(base), text
 }
 
-// unmarked returns a file's content without the marks and what is between them. It finds a text that is recorded no longer, as after the
-// state directory was lost.
-func unmarked(content []byte) []byte {
+// withoutMarked returns a file's content without the marks and the text between them. It finds a text that is not in the record any more, as
+// after the state directory was lost.
+func withoutMarked(content []byte) []byte {
 	before, rest, ok := bytes.Cut(content, []byte(openMark))
 	_, after, closed := bytes.Cut(rest, []byte(closeMark))
 	if !ok || !closed {
@@ -147,8 +147,8 @@ var (
 	toolsMax = setting{"mcp", []pair{{"tools_max", "8k"}}}
 )
 
-// text returns the text that the configuration file gets, and its offset. A change that would mean anything but the keys is refused with a
-// *leftAlone.
+// text returns the text to insert into the configuration file, and its offset. The error is a *leftAlone if the file cannot be changed
+// without changing anything else, or sets a key to another value.
 func (s setting) text(base []byte) (at int, text string, err error) {
 	var was map[string]any
 	if err := toml.Unmarshal(base, &was); err != nil {
@@ -170,7 +170,7 @@ func (s setting) text(base []byte) (at int, text string, err error) {
 		return 0, "", &leftAlone{why: same, already: true}
 	}
 	unclear := &leftAlone{why: fmt.Sprintf("where its table %s begins is not clear: write into the table by hand: %s", s.table, strings.ReplaceAll(strings.TrimSpace(lines), "\n", "; "))}
-	if header := s.header(base); header > 0 {
+	if header := s.tableEnd(base); header > 0 {
 		if at, text = header, lines; !bytes.HasSuffix(base[:at], []byte("\n")) {
 			text = "\n" + lines
 		}
@@ -212,8 +212,8 @@ func (s setting) text(base []byte) (at int, text string, err error) {
 // tableHeader matches the line that begins a table with a plain name.
 var tableHeader = lazy.Regexp(`(?m)^[ \t]*\[[ \t]*([a-z]+)[ \t]*\][ \t]*(#.*)?(\r?\n|\r?$)`)
 
-// header returns the end of the line that begins the setting's table, 0 if there is none.
-func (s setting) header(base []byte) int {
+// tableEnd returns the offset after the line that begins the setting's table, 0 if there is none.
+func (s setting) tableEnd(base []byte) int {
 	for _, m := range tableHeader().FindAllSubmatchIndex(base, -1) {
 		if string(base[m[2]:m[3]]) == s.table {
 			return m[1]

@@ -13,9 +13,9 @@ const factsTokens = 20_000
 
 var memoryOn = setting{"memory", []pair{{"on", true}}}
 
-// memory asks about the memory and plans the answer. Where a model server answers on this machine two more follow. Unless
-// somebody says yes, everything stays as it is.
-func (s *site) memory(ctx context.Context) error {
+// planMemory asks whether the memory is to be on, and plans the change. If a model server answers on this machine, it also asks about facts
+// and searches by meaning. Unless somebody says yes, nothing changes.
+func (s *site) planMemory(ctx context.Context) error {
 	own, err := config.NewDirs(s.o.Getenv).ConfigFile()
 	if err != nil {
 		return err
@@ -25,28 +25,29 @@ func (s *site) memory(ctx context.Context) error {
 		About: "The configuration gets on = true in [memory]: every turn is kept, your own words are added to prompts they are about, and agents get tools to search. " +
 			"Nothing leaves the machine but what you say to a model anyway.",
 		Answers: "Enter: no; y: yes", Given: s.o.Memory, no: true,
-	}, func() string { return preview(s.insertion(whatMemory, own, memoryOn.text)) })
+	}, func() string { return preview(s.planInsertion(whatMemory, own, memoryOn.text)) })
 	if err != nil || answer == "no" {
 		return err
 	}
-	f, i, err := s.insertion(whatMemory, own, memoryOn.text)
-	if err := s.insert(Change{What: whatMemory, File: own}, f, i, err); err != nil {
+	f, i, err := s.planInsertion(whatMemory, own, memoryOn.text)
+	if err := s.addInsertion(Change{What: whatMemory, File: own}, f, i, err); err != nil {
 		return err
 	}
 	if s.o.Facts == "" && s.o.Meaning == "" && (s.o.Yes || s.o.Ask == nil) {
 		return nil // a model is never agreed to by --yes
 	}
-	return s.memoryModels(ctx, own)
+	return s.planMemoryModels(ctx, own)
 }
 
-// memoryModels asks whether local models may draw facts and make vectors for searches by meaning.
-func (s *site) memoryModels(ctx context.Context, own string) error {
+// planMemoryModels asks whether local models may draw facts and make vectors for searches by meaning, and plans the changes of the
+// configuration file own.
+func (s *site) planMemoryModels(ctx context.Context, own string) error {
 	servers := s.o.modelServers
 	if servers == nil {
 		servers = modelServers
 	}
 	facts, meaning := found{}, found{}
-	for _, server := range answering(ctx, servers) {
+	for _, server := range askServers(ctx, servers) {
 		for _, model := range server.models {
 			of := &facts
 			if embeds(model) {
@@ -89,15 +90,15 @@ func (s *site) memoryModels(ctx context.Context, own string) error {
 		}
 		answer, err := s.answer(Question{
 			Flag: o.flag, Text: o.text, About: o.about, Answers: "Enter: no; y: yes", Given: o.given, no: true,
-		}, func() string { return preview(s.insertion(o.what, own, o.setting.text)) })
+		}, func() string { return preview(s.planInsertion(o.what, own, o.setting.text)) })
 		if err != nil {
 			return err
 		}
 		if answer == "no" {
 			continue
 		}
-		f, i, err := s.insertion(o.what, own, o.setting.text)
-		if err := s.insert(change, f, i, err); err != nil {
+		f, i, err := s.planInsertion(o.what, own, o.setting.text)
+		if err := s.addInsertion(change, f, i, err); err != nil {
 			return err
 		}
 	}

@@ -144,11 +144,11 @@ func TestListsOfModels(t *testing.T) {
 	away := httptest.NewServer(http.RedirectHandler(elsewhere.url+"/models", http.StatusFound))
 	t.Cleanup(away.Close)
 	for _, s := range []modelServer{{"away", away.URL + "/v1"}, localModels(t, "<html>"), localModels(t, `{"data":[]}`), localModels(t, `{"data":[{"id":"$(rm)"}]}`)} {
-		if got := answering(t.Context(), []modelServer{s}); len(got) != 0 {
+		if got := askServers(t.Context(), []modelServer{s}); len(got) != 0 {
 			t.Errorf("%+v", got)
 		}
 	}
-	got := answering(t.Context(), []modelServer{elsewhere})
+	got := askServers(t.Context(), []modelServer{elsewhere})
 	if len(got) != 1 || !slices.Equal(got[0].models, []string{"nomic-embed-text:latest", "qwen3:8b", "llama3.2"}) {
 		t.Errorf("%+v", got)
 	}

@@ -48,9 +48,9 @@ const (
 	modelsMost  = 200
 )
 
-// answering asks all servers at once for their models, and returns those that answer, in the same order. Redirects and the proxies of the
-// environment are not followed: nothing but this machine is asked.
-func answering(ctx context.Context, servers []modelServer) (all []answeringServer) {
+// askServers asks all servers at once for their models, and returns those that answer, in the same order. It does not follow redirects, nor
+// use the proxies of the environment: only this machine is asked.
+func askServers(ctx context.Context, servers []modelServer) (all []answeringServer) {
 	client := &http.Client{
 		Timeout: modelsWait, Transport: &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -92,7 +92,8 @@ func listModels(ctx context.Context, client *http.Client, url string) ([]string,
 // modelID matches an identifier that can be shown and written into a file as it is.
 var modelID = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
-// readModels returns the identifiers in an answer to GET /v1/models, without those that no server of ours has.
+// readModels returns the identifiers in an answer to GET /v1/models, at most modelsMost. Those of an unusual form are left out; an answer
+// that is not JSON has none.
 func readModels(body []byte) (all []string) {
 	var list struct {
 		Data []struct{ ID string } `json:"data"`
@@ -113,9 +114,9 @@ var embedding = lazy.Regexp(`(?i)embed|minilm|(^|[^a-z0-9])(bge|e5|gte)([^a-z0-9
 // embeds reports whether a model makes vectors, by its name: the list of a server does not say.
 func embeds(model string) bool { return embedding().MatchString(model) }
 
-// bound asks about, and plans, how much of the window the definitions of tools may take, for clients that give their
-// model all of them. Unless somebody chooses it, it stays off: some tools are then found only by a search.
-func (s *site) bound() error {
+// planToolsMax asks how much of the window the definitions of tools may take, for clients that give their model all of them, and plans the
+// change. Unless somebody chooses it, it stays off: some tools are then found only by a search.
+func (s *site) planToolsMax() error {
 	if len(s.undeferred) == 0 && s.o.ToolsMax == "" || s.o.ToolsMax == "" && (s.o.Yes || s.o.DryRun || s.o.Ask == nil) {
 		return nil
 	}
@@ -135,10 +136,10 @@ func (s *site) bound() error {
 		Flag: "tools-max", Text: "Let the definitions of MCP tools take at most 8,000 tokens of each request of " + of + "?",
 		About:   "The configuration gets tools_max = \"8k\" in [mcp]: of more, the tools used most are listed and the others found by tool_search.",
 		Answers: "Enter: no; y: yes", Given: s.o.ToolsMax, no: true,
-	}, func() string { return preview(s.insertion(whatBound, own, toolsMax.text)) })
+	}, func() string { return preview(s.planInsertion(whatBound, own, toolsMax.text)) })
 	if err != nil || answer == "no" {
 		return err
 	}
-	f, i, err := s.insertion(whatBound, own, toolsMax.text)
-	return s.insert(Change{What: whatBound, File: own}, f, i, err)
+	f, i, err := s.planInsertion(whatBound, own, toolsMax.text)
+	return s.addInsertion(Change{What: whatBound, File: own}, f, i, err)
 }

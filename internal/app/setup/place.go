@@ -92,8 +92,8 @@ type file struct {
 	after   []byte   // what it is to be
 }
 
-// readTarget reads a file, behind symbolic links. A file that does not exist is missing, and no error. A *leftAlone is the reason to leave
-// it alone.
+// readTarget reads a file, following symbolic links if follow is set. A file that does not exist is noted as missing, which is no error. If
+// the file has to be left alone, the error is a *leftAlone with the reason.
 func readTarget(path, home string, follow bool) (file, error) {
 	f := file{path: path, target: path, mode: 0o600}
 	dir := filepath.Dir(path)
@@ -151,7 +151,7 @@ func isBelow(path, dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// replace writes after in the place of the file's content and makes its folders, unless the file has changed meanwhile, which is an error.
+// replace writes the content after into the file, and makes its missing folders. It is an error if the file has changed since it was read.
 func (f file) replace(after []byte) error {
 	now, err := statefile.Read(f.target, maxFile)
 	if there := err == nil; there == f.missing || there && !bytes.Equal(now, f.content) {
@@ -171,8 +171,8 @@ func (f file) replace(after []byte) error {
 	return os.Chmod(f.target, f.mode) // what the umask took
 }
 
-// remove removes a file that was made, and then the folders that were made for it, as far as they are empty.
-func remove(path string, folders []string) error {
+// removeFile removes a file that setup made, and then the folders that were made for it, as long as they are empty.
+func removeFile(path string, folders []string) error {
 	err := os.Remove(path)
 	for _, dir := range folders {
 		if os.Remove(dir) != nil {

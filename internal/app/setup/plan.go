@@ -11,9 +11,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/tools/wrap"
 )
 
-// insertion computes the change of a file; text returns the offset and the piece of text for a file without ours. The insertion is nil,
-// with a nil error, when the file has that very text already, at this place or elsewhere.
-func (s *site) insertion(what, path string, text func(base []byte) (int, string, error)) (file, *insertion, error) {
+// planInsertion computes the change of a file. text returns the piece of text for the file without ours, and its offset. The insertion is
+// nil, with a nil error, if the file has that very text already.
+func (s *site) planInsertion(what, path string, text func(base []byte) (int, string, error)) (file, *insertion, error) {
 	f, err := readTarget(path, s.home, s.o.FollowLinks)
 	if err != nil {
 		return f, nil, err
@@ -29,7 +29,7 @@ func (s *site) insertion(what, path string, text func(base []byte) (int, string,
 		}
 	}
 	if what == whatHook {
-		base = unmarked(base)
+		base = withoutMarked(base)
 	}
 	at, piece, err := text(base)
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *site) insertion(what, path string, text func(base []byte) (int, string,
 	return f, i, nil
 }
 
-// insert takes a computed insertion into the plan. A file that cannot be changed is noted as left alone.
-func (s *site) insert(change Change, f file, i *insertion, err error) error {
+// addInsertion adds a computed insertion to the plan. If err is not nil, the file is noted as left alone; if i is nil, as done already.
+func (s *site) addInsertion(change Change, f file, i *insertion, err error) error {
 	change.Target = s.target(change.File)
 	if err != nil {
 		s.failed(change, err)
@@ -64,7 +64,7 @@ func (s *site) insert(change Change, f file, i *insertion, err error) error {
 		do: func() error { return f.replace(f.after) },
 		back: func() error {
 			if f.missing {
-				return remove(f.target, f.folders)
+				return removeFile(f.target, f.folders)
 			}
 			undo := f
 			undo.content, undo.folders = f.after, nil

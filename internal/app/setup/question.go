@@ -25,18 +25,19 @@ type Question struct {
 // tries bounds how often one question is asked.
 const tries = 10
 
-// answer returns the answer: "all", "none" or names with blanks between for the question with names, else "yes" or "no". It is the given
-// one, else a person's, else the proposed one. It shows the change, from show, to a person who answers "?".
+// answer returns the answer to a question: "all", "none" or names with blanks between for the question about names, else "yes" or "no". It is
+// the one given on the command line, else the person's, else the proposed one. If the person answers "?", it prints what show returns and
+// asks again.
 func (s *site) answer(q Question, show func() string) (string, error) {
 	if q.Given != "" {
-		answer, err := q.read(q.Given)
+		answer, err := q.parse(q.Given)
 		if err != nil {
 			return "", err
 		}
 		return answer, nil
 	}
 	if s.o.Yes || s.o.Ask == nil {
-		return q.read("")
+		return q.parse("")
 	}
 	s.asked++
 	q.Number = s.asked
@@ -49,7 +50,7 @@ func (s *site) answer(q Question, show func() string) (string, error) {
 			q.Say = show()
 			continue
 		}
-		answer, err := q.read(said)
+		answer, err := q.parse(said)
 		if err == nil {
 			return answer, nil
 		}
@@ -58,9 +59,9 @@ func (s *site) answer(q Question, show func() string) (string, error) {
 	return "", fmt.Errorf("no answer to question %d could be understood; nothing was changed", q.Number)
 }
 
-// read returns an answer in the form of [site.answer]; an empty one is the proposed one. One that is not understood is an error. Names from
-// the command line are not checked.
-func (q Question) read(said string) (string, error) {
+// parse returns an answer in the form of [site.answer]; "" means the proposed one. One that is not understood is an error. Names from the
+// command line are not checked.
+func (q Question) parse(said string) (string, error) {
 	said = strings.ToLower(strings.TrimSpace(said))
 	yes, no := "yes", "no"
 	if q.names != nil {

@@ -32,6 +32,8 @@ type record struct {
 	Editors    []string    `json:"editors,omitempty"`
 }
 
+// readRecord reads the record of what setup has changed; a missing file is an empty record. A damaged one, or one of another version, is an
+// error.
 func readRecord(path string) (record, error) {
 	r := record{path: path, Schema: schema}
 	text, err := statefile.Read(path, maxRecord)
@@ -182,7 +184,7 @@ func (s *site) undoInsertion(i insertion) error {
 	base, exact, found := i.remove(f.content)
 	if !found {
 		if base = f.content; i.What == whatHook {
-			base = unmarked(f.content)
+			base = withoutMarked(f.content)
 		}
 		if string(base) == string(f.content) {
 			s.note(change, Left, "what plimsoll setup had put into it is not there any more, or was changed: look for plimsoll in it")
@@ -199,7 +201,7 @@ func (s *site) undoInsertion(i insertion) error {
 	case s.o.DryRun:
 		return nil
 	case i.Made && len(base) == 0:
-		return remove(f.target, i.Folders)
+		return removeFile(f.target, i.Folders)
 	}
 	return f.replace(base)
 }

@@ -127,6 +127,8 @@ type step struct {
 	editor    string // a file whose agents were
 }
 
+// open reads the record and takes its lock, which unlock releases; with DryRun nothing is locked or made. It is an error if the home
+// directory is somebody else's.
 func open(ctx context.Context, o Options) (*site, func(), error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -183,23 +185,23 @@ func Do(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	s.result.Shell = s.shell
-	protected, err := s.agents()
+	protected, err := s.planAgents()
 	if err != nil {
 		return Result{}, err
 	}
-	if err := s.servers(protected); err != nil {
+	if err := s.planServers(protected); err != nil {
 		return Result{}, err
 	}
-	if err := s.watch(); err != nil {
+	if err := s.planWatch(); err != nil {
 		return Result{}, err
 	}
-	if err := s.memory(ctx); err != nil {
+	if err := s.planMemory(ctx); err != nil {
 		return Result{}, err
 	}
-	if err := s.editors(); err != nil {
+	if err := s.planEditors(); err != nil {
 		return Result{}, err
 	}
-	if err := s.bound(); err != nil {
+	if err := s.planToolsMax(); err != nil {
 		return Result{}, err
 	}
 	if o.DryRun || len(s.steps) == 0 {
@@ -211,8 +213,8 @@ func Do(ctx context.Context, o Options) (Result, error) {
 	return s.result, nil
 }
 
-// agents asks about the shell hook and plans the answer. It returns the agents that run in their limits then.
-func (s *site) agents() (protected []string, err error) {
+// planAgents asks about the shell hook and plans the change. It returns the agents that run inside their limits then.
+func (s *site) planAgents() (protected []string, err error) {
 	there := shellenv.Installed(shellenv.Known())
 	path := hookFile(s.shell, s.home, s.o.Getenv)
 	change := Change{What: whatHook, File: path}
@@ -228,7 +230,7 @@ func (s *site) agents() (protected []string, err error) {
 		return nil, nil
 	}
 	plan := func(agents string) (file, *insertion, error) {
-		return s.insertion(whatHook, path, func(base []byte) (int, string, error) {
+		return s.planInsertion(whatHook, path, func(base []byte) (int, string, error) {
 			at, text := hookText(base, hookLines(s.shell, s.program, agents))
 			return at, text, nil
 		})
@@ -258,11 +260,12 @@ func (s *site) agents() (protected []string, err error) {
 		words = " " + strings.Join(protected, " ")
 	}
 	f, i, err := plan(words)
-	return protected, s.insert(change, f, i, err)
+	return protected, s.addInsertion(change, f, i, err)
 }
 
-// servers asks about, and plans, the gateway in front of the MCP servers of clients that no run starts.
-func (s *site) servers(protected []string) error {
+// planServers asks about the gateway in front of the MCP servers of clients that no run starts, and plans the changes. protected are the
+// agents whose servers each run wraps.
+func (s *site) planServers(protected []string) error {
 	var files, undeferred []string
 	for _, c := range clients(s.home, s.o.Getenv) {
 		if _, err := os.Lstat(c.path); err != nil {
@@ -344,8 +347,8 @@ func (s *site) servers(protected []string) error {
 
 func (s *site) wrapping() wrap.Options { return wrap.Options{Command: s.program} }
 
-// watch asks about, and plans, the status line of Claude Code, and notices.
-func (s *site) watch() error {
+// planWatch asks about the status line of Claude Code and about notices, and plans the changes.
+func (s *site) planWatch() error {
 	dirs := config.NewDirs(s.o.Getenv)
 	own, err := dirs.ConfigFile()
 	if err != nil {
@@ -375,7 +378,7 @@ func (s *site) watch() error {
 	}, func() string {
 		var all strings.Builder
 		for _, p := range parts {
-			all.WriteString(preview(s.insertion(p.what, p.path, p.text)))
+			all.WriteString(preview(s.planInsertion(p.what, p.path, p.text)))
 		}
 		return all.String()
 	})
@@ -383,8 +386,8 @@ func (s *site) watch() error {
 		return err
 	}
 	for _, p := range parts {
-		f, i, err := s.insertion(p.what, p.path, p.text)
-		if err := s.insert(Change{What: p.what, File: p.path}, f, i, err); err != nil {
+		f, i, err := s.planInsertion(p.what, p.path, p.text)
+		if err := s.addInsertion(Change{What: p.what, File: p.path}, f, i, err); err != nil {
 			return err
 		}
 	}

@@ -279,13 +279,13 @@ func TestAllOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.program, s.shell = "/opt/plimsoll", "bash"
-	if _, err := s.agents(); err != nil {
+	if _, err := s.planAgents(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.servers(nil); err != nil {
+	if err := s.planServers(nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.watch(); err != nil || len(s.steps) != 4 {
+	if err := s.planWatch(); err != nil || len(s.steps) != 4 {
 		t.Fatalf("%v, %d steps", err, len(s.steps))
 	}
 	h.write(filepath.Join(h.home, ".config/plimsoll/config.toml"), "somebody = else\n", 0o600) // while a person reads

@@ -36,7 +36,8 @@ type Options struct {
 // MaxTools bounds the commands that one text protects.
 const MaxTools = 100
 
-// Script returns the text to be evaluated.
+// Script returns shell code for the shell to evaluate, which defines a function for each tool that runs it under `plimsoll run`; with Undo
+// code that removes them.
 func Script(o Options) (string, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -45,7 +46,7 @@ func Script(o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := check(shell, o.Tools); err != nil {
+	if err := checkNames(shell, o.Tools); err != nil {
 		return "", err
 	}
 	if o.Undo {
@@ -74,11 +75,11 @@ func Script(o Options) (string, error) {
 	for _, name := range there {
 		switch shell {
 		case Fish:
-			fish(&b, name, path)
+			writeFish(&b, name, path)
 		case SH:
-			sh(&b, name, path)
+			writeSh(&b, name, path)
 		default:
-			bash(&b, shell, name, path)
+			writeBash(&b, shell, name, path)
 		}
 	}
 	if shell == Fish {
@@ -97,11 +98,11 @@ func Script(o Options) (string, error) {
 // Names splits names of commands, and refuses what is none in this shell.
 func Names(shell, text string) ([]string, error) {
 	names := strings.Fields(text)
-	return names, check(shell, names)
+	return names, checkNames(shell, names)
 }
 
-// check refuses what is no name of a function in this shell.
-func check(shell string, tools []string) error {
+// checkNames returns an error if there are too many tools, or one has a name that a function cannot have in this shell.
+func checkNames(shell string, tools []string) error {
 	if len(tools) > MaxTools {
 		return fmt.Errorf("%d commands are more than the %d that one hook protects", len(tools), MaxTools)
 	}
@@ -146,8 +147,9 @@ func taken(name string) string {
 	return quote("plimsoll: "+name+" is a function of yours already and stays as it is; for limits let it call: plimsoll run -- "+name) + " >&2"
 }
 
-// claim writes the beginning of a definition in a POSIX shell: exists tells of a function that is there. What follows is done for ours.
-func claim(b *strings.Builder, name, exists string) {
+// writeGuard writes the beginning of a definition in a POSIX shell. exists is a shell command that succeeds if there is a function of that
+// name, which is then left alone. What is written next is done only for functions of ours.
+func writeGuard(b *strings.Builder, name, exists string) {
 	fmt.Fprintf(b, `case " ${__plimsoll_tools-} " in
 *' %[1]s '*) ;;
 *)
@@ -163,8 +165,8 @@ case " ${__plimsoll_tools-} " in
 `, name, exists, taken(name))
 }
 
-// body returns a function's in a POSIX shell.
-func body(name, program string) string {
+// functionBody returns the body of a function in a POSIX shell, which runs the tool under plimsoll in interactive shells only.
+func functionBody(name, program string) string {
 	return fmt.Sprintf(`{
 	case $- in
 	*i*) \command %s run -- %s "$@" ;;
@@ -173,21 +175,22 @@ func body(name, program string) string {
 }`, quoted(program), name)
 }
 
-func bash(b *strings.Builder, shell, name, program string) {
+// writeBash writes the definition of a function in bash or zsh.
+func writeBash(b *strings.Builder, shell, name, program string) {
 	exists := `\declare -F ` + name + ` >/dev/null`
 	if shell == Zsh {
 		exists = `[ -n "${functions[` + name + `]-}" ]`
 	}
-	claim(b, name, exists)
-	b.WriteString("function " + name + " " + body(name, program) + "\n;;\nesac\n")
+	writeGuard(b, name, exists)
+	b.WriteString("function " + name + " " + functionBody(name, program) + "\n;;\nesac\n")
 }
 
-// sh defines a function where only "name()" is known, which an alias of that name would break. A function is known by what
-// `command -v` says of it: its bare name.
-func sh(b *strings.Builder, name, program string) {
+// writeSh writes the definition of a function in a shell where only "name()" is known, which an alias of that name would break; the alias is
+// put back afterwards. `command -v` prints the bare name if there is such a function.
+func writeSh(b *strings.Builder, name, program string) {
 	fmt.Fprintf(b, "__plimsoll_alias=$(\\alias %[1]s 2>/dev/null) && \\unalias %[1]s\n", name)
-	claim(b, name, `[ "$(\command -v `+name+`)" = `+name+` ]`)
-	b.WriteString("\\eval " + quote(name+"() "+body(name, program)) + "\n;;\nesac\n")
+	writeGuard(b, name, `[ "$(\command -v `+name+`)" = `+name+` ]`)
+	b.WriteString("\\eval " + quote(name+"() "+functionBody(name, program)) + "\n;;\nesac\n")
 	b.WriteString(`case $__plimsoll_alias in
 '') ;;
 'alias '*) \eval "$__plimsoll_alias" ;;
@@ -197,7 +200,8 @@ esac
 `)
 }
 
-func fish(b *strings.Builder, name, program string) {
+// writeFish writes the definition of a function in fish.
+func writeFish(b *strings.Builder, name, program string) {
 	fmt.Fprintf(b, `if not contains -- %[1]s $__plimsoll_tools;
 if functions --query %[1]s;
 echo %[3]s;

@@ -26,7 +26,7 @@ func Shells() []string { return []string{Bash, Zsh, Fish, SH} }
 // posix are shells of POSIX's grammar that have no text of their own.
 var posix = []string{SH, "dash", "ash", "busybox", "ksh", "ksh93", "mksh", "oksh", "yash"}
 
-// shellOf returns the shell that a program's name means, "" for what is none that is known. A login shell's name has a "-" in front.
+// shellOf returns the supported shell that a program's name means, "" for any other program. A login shell's name has a "-" in front.
 func shellOf(name string) string {
 	name = strings.TrimPrefix(filepath.Base(name), "-")
 	switch {
@@ -43,6 +43,7 @@ func shellOf(name string) string {
 // Detect returns the shell that asks: the one that this process was started by, else the one that SHELL names. The error says to name it.
 func Detect(getenv func(string) string) (string, error) { return detect(parent(), getenv("SHELL")) }
 
+// detect returns the shell that parent, the program that started this one, means, else the one that login means.
 func detect(parent, login string) (string, error) {
 	if shell := shellOf(parent); shell != "" {
 		return shell, nil
@@ -77,9 +78,8 @@ func named(name string) (string, error) {
 	return "", fmt.Errorf("--shell %s: there is no text for this shell; it is one of %s", printable.Name(name), strings.Join(Shells(), ", "))
 }
 
-// Program returns the path by which others start this program for a long time, as PATH has it where PATH leads to it. That may
-// be a link which a package manager sets anew with each version, while the file behind it goes.
-// inPath is true when its bare name does, too.
+// Program returns the path under which other programs can start this one for a long time. That is the one that PATH leads to, if it leads
+// here, since it may be a link that a package manager moves with each version; inPath is true then.
 func Program() (path string, inPath bool, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -99,8 +99,8 @@ func Program() (path string, inPath bool, err error) {
 
 const programName = "plimsoll"
 
-// Known returns the agents that are protected where they are installed. Those of whose name another well-known program is are only protected
-// where they are named.
+// Known returns the names of the agents that are protected if they are installed. Agents that share their name with another well-known
+// program are not among them.
 func Known() []string {
 	var names []string
 	for _, a := range profile.All() {

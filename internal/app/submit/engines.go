@@ -32,7 +32,7 @@ const (
 // Names lists all engines, as --on takes them.
 var Names = []string{Local, Slurm, Kubernetes}
 
-// openEngine opens the engine of a name. Options is the zero value for who only asks about jobs.
+// openEngine opens the engine with a name. o may be the zero value if jobs are only asked about and none is submitted.
 func openEngine(c *core.Core, name string, o Options) (jobs.Engine, error) {
 	if flag := o.ofKubernetes(); flag != "" && name != Kubernetes {
 		return nil, fmt.Errorf("%s is for jobs of Kubernetes; leave it out, or write --on kubernetes", flag)
@@ -63,6 +63,7 @@ func (o *Options) ofKubernetes() string {
 	return ""
 }
 
+// openKubernetes returns the engine for a Kubernetes cluster. It connects only when it is used.
 func openKubernetes(c *core.Core, o Options) (jobs.Engine, error) {
 	tool := o.Tool
 	if tool == "" && len(o.Command) > 0 {
@@ -135,7 +136,7 @@ func (l *local) Submit(_ context.Context, j *jobs.Job) (string, error) {
 	return strconv.Itoa(cmd.Process.Pid), nil
 }
 
-// Status implements [jobs.Engine].
+// Status implements [jobs.Engine]. A job without an answer is not known: it was never begun, or its run was killed.
 func (l *local) Status(_ context.Context, refs []jobs.Ref) (map[string]jobs.Status, error) {
 	entries, err := l.runs()
 	if err != nil {
@@ -190,7 +191,7 @@ func openRuns(c *core.Core) (*runs.Store, error) {
 	return store, err
 }
 
-// lives reports whether there is a process of this number that is this user's.
+// lives reports whether a process with this number exists and may be signalled by this user.
 func lives(pid string) bool {
 	n, _ := strconv.Atoi(pid)
 	p, err := os.FindProcess(n)
@@ -206,7 +207,8 @@ func (l *local) Output(ctx context.Context, ref jobs.Ref, out, errs io.Writer) e
 	return jobs.Tail(ctx, l, ref, out, errs)
 }
 
-// Cancel implements [jobs.Engine]. The run is asked to end as by kill: what was started under its limits ends with it.
+// Cancel implements [jobs.Engine]. It asks the run to end, as kill does, and does nothing if the run is over. A job that is just starting
+// cannot be cancelled.
 func (l *local) Cancel(_ context.Context, ref jobs.Ref) error {
 	entries, err := l.runs()
 	if err != nil {

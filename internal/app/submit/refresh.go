@@ -29,8 +29,8 @@ func storeOf(c *core.Core) (*jobs.Store, error) {
 	return jobs.StoreIn(state), err
 }
 
-// Refresh asks the engines about the jobs that have not ended, and keeps the answers. An engine that does not answer is noted at its jobs, and
-// told.
+// Refresh asks the engines about the jobs that have not ended, and stores the answers. An engine that does not answer is a warning, and is
+// noted at its jobs; it is no error.
 func Refresh(ctx context.Context, c *core.Core) error {
 	store, err := storeOf(c)
 	if err != nil {
@@ -41,7 +41,8 @@ func Refresh(ctx context.Context, c *core.Core) error {
 	return err
 }
 
-// Prune removes what is kept of jobs beyond the bounds of their store. Before that the engines are asked which have ended, unless dry.
+// Prune removes stored jobs beyond the bounds of their store, and returns them. Unless dry, it first asks the engines which jobs have ended;
+// with dry it removes nothing.
 func Prune(ctx context.Context, c *core.Core, dry bool) ([]jobs.Removed, error) {
 	store, err := storeOf(c)
 	if err == nil && !dry {
@@ -53,7 +54,7 @@ func Prune(ctx context.Context, c *core.Core, dry bool) ([]jobs.Removed, error) 
 	return store.Prune(time.Now(), dry)
 }
 
-// refreshed does so for one job, and returns what is known of it then.
+// refreshed asks the engine about one job, if it has not ended, and returns the stored record of it.
 func refreshed(ctx context.Context, c *core.Core, name string) (jobs.Record, error) {
 	store, err := storeOf(c)
 	if err != nil {
@@ -67,6 +68,7 @@ func refreshed(ctx context.Context, c *core.Core, name string) (jobs.Record, err
 	return store.Get(name)
 }
 
+// refresh asks the engines of these jobs at the same time, at most askTime, and stores the answers. Jobs that have ended are not asked about.
 func refresh(ctx context.Context, c *core.Core, store *jobs.Store, list ...jobs.Record) {
 	byEngine := map[string][]jobs.Record{}
 	for _, r := range list {
@@ -83,8 +85,8 @@ func refresh(ctx context.Context, c *core.Core, store *jobs.Store, list ...jobs.
 	asked.Wait()
 }
 
-// Asker returns a function that has the engines asked beside its caller, for who looks on: not while they are asked, and at most every five
-// seconds. Nobody is told of those that do not answer: that is at their jobs.
+// Asker returns a function that starts asking the engines in the background. A call does nothing while they are being asked, or within
+// askAgain of the last time. Engines that do not answer are noted at their jobs, without a warning.
 func Asker(c *core.Core) (soon func()) {
 	c = c.Telling(func(string) {})
 	var asking sync.Mutex
@@ -125,7 +127,7 @@ func ask(ctx context.Context, c *core.Core, store *jobs.Store, name string, reco
 		status := r.Status
 		if err == nil {
 			answer, known := answers[r.ID]
-			status = settled(store, &r, answer, known, time.Now())
+			status = statusOf(store, &r, answer, known, time.Now())
 		}
 		if unanswered == r.Unanswered && status == r.Status {
 			continue
@@ -137,9 +139,9 @@ func ask(ctx context.Context, c *core.Core, store *jobs.Store, name string, reco
 	}
 }
 
-// settled returns what a job is at: its engine's word, with the report that it left. A job that the engine does not know has ended where
-// there is a report, and is lost where there is none.
-func settled(store *jobs.Store, r *jobs.Record, answer jobs.Status, known bool, now time.Time) jobs.Status {
+// statusOf returns the status of a job: the engine's answer, completed by the report that the job left. A job that the engine does not know
+// has ended if there is a report, and is lost if there is none, unless it was submitted just now.
+func statusOf(store *jobs.Store, r *jobs.Record, answer jobs.Status, known bool, now time.Time) jobs.Status {
 	switch {
 	case known && answer.Phase != jobs.Ended:
 		return answer
@@ -192,7 +194,7 @@ func attend(ctx context.Context, c *core.Core, p *Plan, out, errs io.Writer, say
 		case s := <-signals:
 			if asked++; asked == 1 && look == nil {
 				say(fmt.Sprintf("cancels %s; once more leaves it to itself", p.Name))
-				go func() { cancelled <- end(ctx, c, p.engine, p.record) }()
+				go func() { cancelled <- cancelJob(ctx, c, p.engine, p.record) }()
 				continue
 			}
 			if look == nil {

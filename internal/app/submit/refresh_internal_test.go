@@ -48,7 +48,7 @@ func TestSettled(t *testing.T) {
 		if c.answer != nil {
 			answer = *c.answer
 		}
-		got := settled(store, &r, answer, c.answer != nil, now)
+		got := statusOf(store, &r, answer, c.answer != nil, now)
 		if got.Phase.Over() && (got.Report != nil) != (c.report != nil) {
 			t.Errorf("%s: the report is %v", name, got.Report)
 		}
@@ -67,7 +67,7 @@ func TestCancelledIsNotLost(t *testing.T) {
 	}
 	now := time.Unix(1_800_000_000, 0).UTC()
 	want := jobs.Status{Phase: jobs.Ended, Reason: "CANCELLED", Signal: "SIGTERM", ExitCode: 143, Ended: now}
-	if got := settled(store, &r, jobs.Status{}, false, now); got != want || got.Outcome() != journal.OutcomeSignalled {
+	if got := statusOf(store, &r, jobs.Status{}, false, now); got != want || got.Outcome() != journal.OutcomeSignalled {
 		t.Errorf("%+v", got)
 	}
 }

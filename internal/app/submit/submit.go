@@ -72,7 +72,7 @@ type Plan struct {
 // handTime bounds how long an engine has to take a job.
 const handTime = 30 * time.Second
 
-// Decide returns what would be handed over. Nothing is made.
+// Decide returns the plan of a submission. It submits and creates nothing.
 func Decide(c *core.Core, o Options) (*Plan, error) {
 	if len(o.Command) == 0 {
 		return nil, (&jobs.Job{ID: "none"}).Check()
@@ -105,7 +105,7 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 	if settings.TimeMax > 0 {
 		j.Time = settings.TimeMax + settings.Grace
 	}
-	j.Flags = flagsOf(o, on, j.MemoryLimit)
+	j.Flags = runFlags(o, on, j.MemoryLimit)
 	names, env, err := variables(o.Env)
 	if err != nil {
 		return nil, err
@@ -134,8 +134,9 @@ func Decide(c *core.Core, o Options) (*Plan, error) {
 	}, err
 }
 
-// flagsOf returns the flags of the run there: the limits as they were given, and elsewhere the memory as it was decided here, where the history is.
-func flagsOf(o Options, on string, memory limit.Bytes) []string {
+// runFlags returns the flags for `plimsoll run` in the job: the limits as they were given and, for an engine on other hosts, the memory limit
+// that was decided here, where the history is.
+func runFlags(o Options, on string, memory limit.Bytes) []string {
 	var flags []string
 	for _, f := range o.Limits {
 		if f.Key != "wait" && (f.Key != "memory_max" || on == Local) {
@@ -152,7 +153,8 @@ func flagsOf(o Options, on string, memory limit.Bytes) []string {
 	return append(flags, "--wait")
 }
 
-// variables returns the names of what --env names, and each as NAME=VALUE.
+// variables returns the names of the variables that --env names, and each as NAME=VALUE. A bare NAME takes its value from this process; it is
+// an error if there is none.
 func variables(named []string) (names, env []string, err error) {
 	names = []string{}
 	for _, text := range named {
@@ -190,7 +192,7 @@ func Submit(ctx context.Context, c *core.Core, p *Plan, o Options, out, errs io.
 	return attend(ctx, c, p, out, errs, func(text string) { fmt.Fprintln(errs, "plimsoll: "+printable.Name(text)) }), false, nil
 }
 
-// handOver hands a job over. Of one that fails nothing is kept.
+// handOver stores a job and submits it to its engine. If that fails, the stored job is removed.
 func handOver(ctx context.Context, c *core.Core, p *Plan) error {
 	state, err := c.Dirs.EnsureState()
 	if err != nil {
@@ -213,7 +215,7 @@ func handOver(ctx context.Context, c *core.Core, p *Plan) error {
 	})
 }
 
-// Cancel ends a job. It returns what the job was at.
+// Cancel asks the engine to end a job, and returns the record of the job as it was before. A job that has ended stays as it is.
 func Cancel(ctx context.Context, c *core.Core, name string) (jobs.Record, error) {
 	r, err := refreshed(ctx, c, jobOf(c, name))
 	if err != nil || r.Status.Phase.Over() {
@@ -223,11 +225,11 @@ func Cancel(ctx context.Context, c *core.Core, name string) (jobs.Record, error)
 	if err != nil {
 		return r, err
 	}
-	return r, end(ctx, c, engine, r)
+	return r, cancelJob(ctx, c, engine, r)
 }
 
-// end cancels a job, and remembers that it was: some engines forget a job with that.
-func end(ctx context.Context, c *core.Core, engine jobs.Engine, r jobs.Record) error {
+// cancelJob cancels a job at its engine, and notes that in its record, because some engines forget a cancelled job.
+func cancelJob(ctx context.Context, c *core.Core, engine jobs.Engine, r jobs.Record) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, handTime, fmt.Errorf("%s has not answered within %s", r.Engine, handTime))
 	defer cancel()
 	if err := engine.Cancel(ctx, r.Ref); err != nil {
@@ -240,7 +242,7 @@ func end(ctx context.Context, c *core.Core, engine jobs.Engine, r jobs.Record) e
 	return store.Update(r.ID, func(r *jobs.Record) { r.Cancelled = true })
 }
 
-// jobOf returns the name of the job that a run is of, or name as it is.
+// jobOf returns the name of the job that a run belongs to, if name is the ID of such a run or the beginning of it; else name.
 func jobOf(c *core.Core, name string) string {
 	store, err := openRuns(c)
 	if err != nil {

@@ -102,7 +102,7 @@ func Check(ctx context.Context, o Options) (Found, error) {
 	if err != nil {
 		return Found{}, fmt.Errorf("read the answer of %s: %w; try again", shown(from), err)
 	}
-	f, err := read(text)
+	f, err := parseRelease(text)
 	if err != nil {
 		return Found{}, fmt.Errorf("%s says nothing of a release: %w; name another address with --from", shown(from), err)
 	}
@@ -111,8 +111,8 @@ func Check(ctx context.Context, o Options) (Found, error) {
 	return f, nil
 }
 
-// read takes the version and the page out of an answer of the releases API.
-func read(text []byte) (Found, error) {
+// parseRelease takes the version and the page out of an answer of the releases API.
+func parseRelease(text []byte) (Found, error) {
 	if len(text) > MaxBody {
 		return Found{}, fmt.Errorf("its answer is larger than %d MiB", MaxBody>>20)
 	}

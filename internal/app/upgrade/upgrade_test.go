@@ -82,7 +82,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"tag_name":"0.1","html_url":"https://example.org/\u001b]0;x"}`))
 	f.Add([]byte(`{"tag_name":null}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		found, err := read(text)
+		found, err := parseRelease(text)
 		if err != nil {
 			return
 		}

@@ -68,8 +68,8 @@ func announce(c *core.Core, a address) (end func(), err error) {
 // ErrNoDashboard means that no dashboard is running.
 var ErrNoDashboard = errors.New("no dashboard is there: start one with plimsoll watch, or with plimsoll serve")
 
-// URL returns the address of the running dashboard, with its token: one of `serve` rather than of `watch`, the newest of several. The error
-// is [ErrNoDashboard] when none runs.
+// URL returns the address of the running dashboard, with its token. One of `serve` is preferred to one of `watch`, then the newest. The error
+// is [ErrNoDashboard] if none runs. Files of dashboards that are gone are removed.
 func URL(c *core.Core) (string, error) {
 	runtime, err := c.Dirs.Runtime()
 	if err != nil {

@@ -95,6 +95,7 @@ func (d *Dashboard) Announce(kind, base string) (end func()) {
 // maxCutText bounds the text in one answer, in bytes.
 const maxCutText = 1 << 20
 
+// cutOf returns, for the dashboard, an entry of what was cut from a conversation with its text, of at most maxCutText bytes.
 func cutOf(c *core.Core, id string) (any, error) {
 	cut, err := window.ReadCut(c, id)
 	if err != nil {

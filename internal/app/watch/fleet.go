@@ -46,8 +46,8 @@ func AwayWords(now hosts.Now) string {
 	return fmt.Sprintf("only this host is shown since %s: %v", now.Since.Local().Format("15:04:05"), now.Away)
 }
 
-// look looks once at the other hosts and their runs.
-func look(ctx context.Context, c *core.Core) hosts.Now {
+// lookOnce returns the other hosts of the fleet and their runs, after waiting for them for at most lookTime; the zero value without a fleet.
+func lookOnce(ctx context.Context, c *core.Core) hosts.Now {
 	s, err := c.Config.For("")
 	if err != nil {
 		return hosts.Now{}
@@ -121,7 +121,7 @@ func ListEverywhere(ctx context.Context, c *core.Core, f Filter) ([]runs.Entry, 
 	if err != nil {
 		return nil, err
 	}
-	now := look(ctx, c)
+	now := lookOnce(ctx, c)
 	if words := AwayWords(now); words != "" {
 		c.Warn(words)
 	}
@@ -136,7 +136,7 @@ func ListEverywhere(ctx context.Context, c *core.Core, f Filter) ([]runs.Entry, 
 	return list, nil
 }
 
-// addOthers adds what the other hosts of the fleet spent to sums of this host's runs. What is not known of them is told.
+// addOthers adds what the other hosts of the fleet spent to sums. It warns if they cannot be asked, or do not tell what the options ask for.
 func addOthers(ctx context.Context, c *core.Core, o SpendOptions, sums map[string]*Spent, price func(runs.Usage) (float64, bool)) {
 	s, err := c.Config.For("")
 	if err != nil || s.Fleet.URL == "" {

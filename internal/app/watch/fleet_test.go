@@ -85,7 +85,7 @@ func TestAllHostsAreShown(t *testing.T) {
 	daemon := OpenHosts(here.Core, here.settings, false)
 	defer daemon.Close()
 	wait.Until(t, "the other host and its run are seen, and what it spent", func() bool {
-		now := look(t.Context(), here.Core)
+		now := lookOnce(t.Context(), here.Core)
 		return len(now.Hosts) == 1 && len(now.Hosts[0].Runs) == 1 && now.Hosts[0].Cost == 6
 	})
 

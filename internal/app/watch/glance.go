@@ -97,7 +97,7 @@ func Look(o GlanceOptions) (Glance, error) {
 		g, err := lookNamed(state, id, o.Run != "")
 		switch {
 		case err == nil:
-			s.take(g)
+			s.setRun(g)
 		case s.Inside: // runs are not kept, or its file is not there yet
 			s.ID, s.State = id, runs.Running
 		case o.Run != "":
@@ -155,7 +155,7 @@ func (s *Glance) ended(e runs.Entry) {
 	s.Compactions, s.Kills = int(e.Rooms()), e.Killed()
 }
 
-func (s *Glance) take(g runs.Glance) {
+func (s *Glance) setRun(g runs.Glance) {
 	s.ended(g.Entry)
 	s.Compactions, s.Kills, s.Spent = g.Compactions, g.Kills, g.Spent
 	if g.WindowTokens > 0 {

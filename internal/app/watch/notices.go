@@ -32,7 +32,7 @@ func Notify(ctx context.Context, c *core.Core, way config.NoticeWay) (end func()
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		err := notify.Watch(ctx, notify.WatchOptions{
-			StateDir: dir, Sender: sender, ID: hold.id, Hold: hold.holds,
+			StateDir: dir, Sender: sender, ID: hold.id, Hold: hold.acquire,
 			Warn: func(err error) { c.Warn("runs cannot be watched, so not all notices are given: " + err.Error()) },
 		})
 		if err != nil {
@@ -55,9 +55,9 @@ type holder struct {
 	told bool
 }
 
-// holds reports whether this process is the one that sends. It is called from one goroutine. When the lock file cannot be made it is true,
-// so that a notice may be sent twice but none is lost.
-func (h *holder) holds() bool {
+// acquire tries to become the one process that sends notices by this way, and reports whether this process is it. Once it is, it stays so. If
+// the lock file cannot be made, it returns true, so that a notice may be sent twice but none is lost. Only one goroutine may call it.
+func (h *holder) acquire() bool {
 	if h.file != nil {
 		return true
 	}

@@ -37,7 +37,7 @@ const (
 // on the command line, and the page shows the command.
 func memoryPage(s source) (dashboard.Page, bool) {
 	r := &remembered{source: s}
-	return dashboard.Page{Name: "memory", Title: "Memory", Script: memoryScript, Data: r.overview, Ask: r.ask}, true
+	return dashboard.Page{Name: "memory", Title: "Memory", Script: memoryScript, Data: r.overview, Ask: r.search}, true
 }
 
 // remembered reads the memory for the viewers of its page.
@@ -108,8 +108,9 @@ func shownAll(list []memory.Record) []shownRecord {
 	return out
 }
 
-// memory returns the open memory; nil when there is none. The caller holds r.mu.
-func (r *remembered) memory() (*memories.Memory, error) {
+// openMemory returns the memory, which it opens if necessary, and which is closed once it was not used for idleMemory; nil, nil if nothing
+// was ever kept. The caller holds r.mu.
+func (r *remembered) openMemory() (*memories.Memory, error) {
 	if r.open == nil {
 		if !memories.Exists(r.source.core) {
 			return nil, nil
@@ -119,14 +120,14 @@ func (r *remembered) memory() (*memories.Memory, error) {
 			return nil, err
 		}
 		r.open = m
-		r.close = time.AfterFunc(idleMemory, r.idle)
+		r.close = time.AfterFunc(idleMemory, r.closeMemory)
 	}
 	r.close.Reset(idleMemory)
 	return r.open, nil
 }
 
-// idle closes the memory.
-func (r *remembered) idle() {
+// closeMemory closes the memory.
+func (r *remembered) closeMemory() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.open != nil {
@@ -140,14 +141,14 @@ func (r *remembered) idle() {
 func (r *remembered) overview(ctx context.Context) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m, err := r.memory()
+	m, err := r.openMemory()
 	if err != nil {
 		return nil, err
 	}
 	if m == nil {
 		return memoryOverview{Records: []shownRecord{}}, nil
 	}
-	now := r.state()
+	now := r.fingerprint()
 	if now == r.seen {
 		return r.shown, nil
 	}
@@ -187,8 +188,8 @@ func readOverview(ctx context.Context, m *memories.Memory) (memoryOverview, erro
 	return out, nil
 }
 
-// state returns a text that changes with each file of the memory and of the profile.
-func (r *remembered) state() string {
+// fingerprint returns a text that changes when a file of the memory or of the profile changes.
+func (r *remembered) fingerprint() string {
 	dir, err := r.source.core.Dirs.State()
 	if err != nil {
 		return ""
@@ -229,11 +230,11 @@ type memoryOrigin struct {
 	Withheld bool   `json:"withheld"`
 }
 
-// ask returns the answer to a search (q, origin, kind, offset), or to the question where a record comes from (why).
-func (r *remembered) ask(ctx context.Context, q url.Values) (any, error) {
+// search returns the answer to a search (q, origin, kind, offset), or where a record comes from (why).
+func (r *remembered) search(ctx context.Context, q url.Values) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m, err := r.memory()
+	m, err := r.openMemory()
 	if err != nil {
 		return nil, err
 	}

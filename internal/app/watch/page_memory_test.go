@@ -54,7 +54,7 @@ func TestMemoryPage(t *testing.T) {
 	}
 	ask := func(q url.Values) memoryFound {
 		t.Helper()
-		v, err := r.ask(t.Context(), q)
+		v, err := r.search(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestMemoryPage(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	for _, bad := range []url.Values{{"q": {"x"}, "origin": {"nobody"}}, {"offset": {"-1"}}, {"offset": {"99999999999"}}, {"why": {"../../x"}}, {"why": {strings.Repeat("0", 26)}}} {
-		if v, err := r.ask(t.Context(), bad); err == nil {
+		if v, err := r.search(t.Context(), bad); err == nil {
 			t.Errorf("%v: %+v", bad, v)
 		}
 	}
@@ -82,7 +82,7 @@ func TestMemoryPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := r.ask(t.Context(), url.Values{"why": {record.ID}})
+	w, err := r.search(t.Context(), url.Values{"why": {record.ID}})
 	why, ok := w.(memoryOrigin)
 	if err != nil || !ok || why.Forget != "plimsoll memory forget "+record.ID || why.Not != "plimsoll memory not "+record.ID || why.Withheld || why.Record.Text == record.Text || len(why.Uses) != 1 {
 		t.Errorf("%+v, %v", w, err)
@@ -90,13 +90,13 @@ func TestMemoryPage(t *testing.T) {
 	if err := m.Store.Withhold(t.Context(), record.ID); err != nil {
 		t.Fatal(err)
 	}
-	if w, err := r.ask(t.Context(), url.Values{"why": {record.ID}}); err != nil || w.(memoryOrigin).Not != "plimsoll memory not "+record.ID+" --undo" || !w.(memoryOrigin).Withheld {
+	if w, err := r.search(t.Context(), url.Values{"why": {record.ID}}); err != nil || w.(memoryOrigin).Not != "plimsoll memory not "+record.ID+" --undo" || !w.(memoryOrigin).Withheld {
 		t.Errorf("%+v, %v", w, err)
 	}
 	if f := ask(url.Values{"q": {"heron"}}); !slices.ContainsFunc(f.Records, func(r shownRecord) bool { return r.Withheld }) {
 		t.Error("the list does not say that it was taken back")
 	}
-	if w, err := r.ask(t.Context(), url.Values{"why": {pin.ID}}); err != nil || w.(memoryOrigin).Not != "" || w.(memoryOrigin).Forget != "plimsoll memory pin --remove "+pin.ID {
+	if w, err := r.search(t.Context(), url.Values{"why": {pin.ID}}); err != nil || w.(memoryOrigin).Not != "" || w.(memoryOrigin).Forget != "plimsoll memory pin --remove "+pin.ID {
 		t.Errorf("%+v, %v", w, err)
 	}
 	r.close.Reset(time.Millisecond)

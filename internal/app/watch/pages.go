@@ -63,7 +63,7 @@ func mcpPage(s source) (dashboard.Page, bool) {
 // hostsPage returns the page with the hosts of a fleet and the runs on them; false where there is no fleet.
 func hostsPage(s source) (dashboard.Page, bool) {
 	return dashboard.TablesPage("hosts", "Hosts", func(ctx context.Context) ([]*dashboard.Table, error) {
-		return []*dashboard.Table{hostsTable(s.fleet.Now(), hostName(s.core)), otherRuns(look(ctx, s.core))}, nil
+		return []*dashboard.Table{hostsTable(s.fleet.Now(), hostName(s.core)), otherRuns(lookOnce(ctx, s.core))}, nil
 	}), s.fleet != nil
 }
 

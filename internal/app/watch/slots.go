@@ -87,7 +87,7 @@ func Slots(ctx context.Context, c *core.Core, tree bool) ([]Slot, error) {
 			waiting++
 			s.Position = waiting
 		}
-		s.look(h, tree)
+		s.addProcesses(h, tree)
 		slots = append(slots, s)
 	}
 	return slots, nil
@@ -110,8 +110,8 @@ func Family(h admission.Holder) (_ []sandbox.Member, ok bool) {
 	return family, err == nil
 }
 
-// look fills in the processes of a run.
-func (s *Slot) look(h admission.Holder, tree bool) {
+// addProcesses counts the orphans of a run in its slot, and with tree lists its processes.
+func (s *Slot) addProcesses(h admission.Holder, tree bool) {
 	family, _ := Family(h)
 	for _, m := range family {
 		if m.Orphan {

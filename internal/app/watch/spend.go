@@ -89,7 +89,8 @@ func sumsBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool)
 	return sums
 }
 
-// addSpent adds what one run has spent, or so many in one entry.
+// addSpent adds what a run has spent to the sums by key. times is the number of runs that the entry stands for. What went through the proxy
+// of an outer run is left out, since that run has it, unless each run is a row.
 func addSpent(sums map[string]*Spent, e *runs.Entry, times int, by string, price func(runs.Usage) (float64, bool)) {
 	counted := map[string]bool{}
 	for _, u := range e.Usage {
@@ -134,6 +135,7 @@ func sorted(list []runs.Entry, by string, sums map[string]*Spent) []Spent {
 	return rows
 }
 
+// spendKey returns the key of the row that a use of a model by a run belongs to.
 func spendKey(e *runs.Entry, u *runs.Usage, by string) string {
 	switch by {
 	case "day":
@@ -150,6 +152,7 @@ func spendKey(e *runs.Entry, u *runs.Usage, by string) string {
 	return e.ID
 }
 
+// add adds the tokens and the cost of a use of a model. If the use has no cost noted, it takes the one that price returns now.
 func (s *Spent) add(u *runs.Usage, price func(runs.Usage) (float64, bool)) {
 	s.Input += u.Input
 	s.Cached += u.Cached

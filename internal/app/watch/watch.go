@@ -23,7 +23,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Open opens the store of runs, ends the runs whose plimsoll was killed, and reads it. The caller closes it.
+// Open opens the store of runs and reads it. Before that it ends the runs whose plimsoll was killed, and asks the engines about submitted
+// jobs. The caller closes it.
 func Open(c *core.Core) (*runs.Store, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {

@@ -28,9 +28,8 @@ const bedrockKey = "AWS_BEARER_TOKEN_BEDROCK"
 // awsWait bounds the look for credentials: a role is asked of the machine's metadata service.
 const awsWait = 3 * time.Second
 
-// AWSCredentials finds the credentials that AWS's own tools would use; nil when there are none. They are asked for anew as they expire.
-// Where a tool says that it uses Bedrock they are fetched here; else only a look is taken at what is configured, and nothing is asked
-// or run before a request comes that is to be signed.
+// AWSCredentials returns the credentials that AWS's own tools would use; nil if there are none. They are renewed as they expire. If a tool's
+// variable says that it uses Bedrock, they are fetched at once, else with the first request that has to be signed.
 func AWSCredentials(ctx context.Context) *proxy.AWS {
 	asked := slices.ContainsFunc(signingTools, func(name string) bool { return os.Getenv(name) != "" && os.Getenv(name) != "0" }) ||
 		os.Getenv("LLM_PROVIDER") == "aws-bedrock"
@@ -71,7 +70,8 @@ func awsConfigured(ctx context.Context) bool {
 	return err == nil && (c.Credentials.HasKeys() || c.CredentialProcess != "" || c.SSOSessionName != "" || c.SSOAccountID != "" || c.RoleARN != "" || c.WebIdentityTokenFile != "")
 }
 
-// signerFor signs for an address of Bedrock: in the region that it names, else in that of the environment or the profile.
+// signerFor returns a signer for an address of Bedrock, in the region that the address names, else in that of the environment or the profile.
+// It is an error if there is no region.
 func signerFor(ctx context.Context, address string) (*proxy.AWS, error) {
 	c, err := loadAWS(ctx)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// openStore opens the store of compactions as the configuration wants it; nil when
-// it is off. With an error comes a store in memory: without any, each turn over the line
-// would be cut anew, and to other bytes than the one before.
+// openStore opens the store of compactions that the configuration describes; nil if it is off. With an error it still returns a store, in
+// memory: without any, each request over the limit would be cut again, and to other bytes than the one before.
 func openStore(app *core.Core, w config.WindowSettings, j *journal.Journal) (*checkpoint.Store, error) {
 	if w.Store == "off" {
 		return nil, nil
@@ -43,8 +42,7 @@ func conversationsDir(app *core.Core) (string, error) {
 	return filepath.Join(state, "window", "conversations"), nil
 }
 
-// Existing opens the store on the disk for a look. Nothing is made: (nil, nil) says that
-// nothing was ever kept.
+// Existing opens the store on the disk without making it; nil, nil if nothing was ever kept.
 func Existing(app *core.Core) (*checkpoint.Store, error) {
 	dir, err := conversationsDir(app)
 	if err != nil {

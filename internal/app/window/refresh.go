@@ -54,6 +54,7 @@ func shown(from string) string {
 	return from
 }
 
+// readCatalogue returns the content of a file or of an https:// address.
 func readCatalogue(ctx context.Context, from string) ([]byte, error) {
 	const forms = "write a file, or an address that begins with https://, of models.dev's api.json or LiteLLM's model_prices_and_context_window.json"
 	if !strings.Contains(from, "://") {
@@ -68,7 +69,7 @@ func readCatalogue(ctx context.Context, from string) ([]byte, error) {
 		if info, err := f.Stat(); err == nil && info.IsDir() {
 			return nil, fmt.Errorf("%s is a folder; %s", from, forms)
 		}
-		return bounded(f, from)
+		return readBounded(f, from)
 	}
 	u, err := url.Parse(from)
 	if err != nil || u.Host == "" {
@@ -98,7 +99,7 @@ func readCatalogue(ctx context.Context, from string) ([]byte, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("fetch %s: it answers with %s; %s", shown(from), answer.Status, forms)
 	}
-	return bounded(answer.Body, shown(from))
+	return readBounded(answer.Body, shown(from))
 }
 
 // mayFetch lets nothing come unprotected from another machine: what it says decides what is cut.
@@ -109,7 +110,8 @@ func mayFetch(u *url.URL) error {
 	return fmt.Errorf("%s is not fetched: only https:// is, and http:// on this machine", shown(u.String()))
 }
 
-func bounded(r io.Reader, from string) ([]byte, error) {
+// readBounded reads all of r; more than models.MaxCatalogue bytes are an error.
+func readBounded(r io.Reader, from string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, models.MaxCatalogue+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", from, err)

@@ -26,6 +26,8 @@ type summarizer struct {
 	client          *http.Client
 }
 
+// newSummarizer returns a client of the model that writes summaries. It follows no redirect, which would carry the conversation to another
+// host.
 func newSummarizer(w config.WindowSettings) (*summarizer, error) {
 	switch {
 	case w.SummaryModel == "":
@@ -42,7 +44,7 @@ func newSummarizer(w config.WindowSettings) (*summarizer, error) {
 	return s, nil
 }
 
-// Summarize asks once; the caller has the deadline and the budget.
+// Summarize asks the model once, without a deadline of its own.
 func (s *summarizer) Summarize(ctx context.Context, a compact.Assignment) (compact.Written, error) {
 	type message struct {
 		Role    string `json:"role"`
@@ -82,6 +84,8 @@ func (s *summarizer) Summarize(ctx context.Context, a compact.Assignment) (compa
 	return readSummary(answer)
 }
 
+// readSummary returns the summary in an answer of the Chat Completions API. A summary that was cut off is an error; the tokens used are
+// returned with it.
 func readSummary(answer []byte) (compact.Written, error) {
 	var got struct {
 		Choices []struct {

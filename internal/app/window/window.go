@@ -186,7 +186,7 @@ func tellMoves(j *journal.Journal, moves []breaker.Change) {
 	}
 }
 
-// openRate opens what the runs of this host, and of its fleet, know together of their providers' rates.
+// openRate opens what the runs of this host, and of its fleet, know together of their providers' rate limits.
 func openRate(app *core.Core, s config.Settings, o Options) *rate.Share {
 	dir := ""
 	if state, err := app.Dirs.State(); err == nil {
@@ -239,7 +239,8 @@ func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, err
 	return compact.New(o), nil
 }
 
-// tellSummary journals what came of wanting a summary of a model, and says in one line that the model is left alone from now on.
+// tellSummary writes to the journal whether a model wrote a summary. If it failed so that the model will not be asked for a while, it also
+// warns.
 func tellSummary(o Options, s compact.Summary) {
 	e := journal.WindowSummary{Outcome: s.Outcome, Took: s.Took, Rest: s.Rest}
 	if s.Err != nil {

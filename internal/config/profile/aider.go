@@ -29,7 +29,7 @@ func planAider(w *planner) {
 			continue
 		}
 		name := filepath.Join(dir, ".aider.conf.yml")
-		lines := w.lines(name)
+		lines := w.readLines(name)
 		if w.isUsersFile(dir) {
 			if own == "" {
 				own = lines["openai-api-base"]
@@ -42,7 +42,7 @@ func planAider(w *planner) {
 			project = append(project, claimsOf(filepath.Join(dir, ".env"), dotenv(text), nil)...)
 		}
 	}
-	if w.obeyed(project) {
+	if w.refuseIfObeyed(project) {
 		return
 	}
 	if own != "" {
@@ -56,10 +56,10 @@ func planAider(w *planner) {
 		w.set(variable, base)
 	}
 	if w.get("ANTHROPIC_API_BASE") != "" {
-		w.variable("ANTHROPIC_API_BASE", "anthropic", "anthropic")
+		w.redirectVariable("ANTHROPIC_API_BASE", "anthropic", "anthropic")
 		return
 	}
-	w.variable("ANTHROPIC_BASE_URL", "anthropic", "anthropic")
+	w.redirectVariable("ANTHROPIC_BASE_URL", "anthropic", "anthropic")
 }
 
 // upperNames returns the keys of a YAML file as names of variables: openai-api-base becomes OPENAI_API_BASE.

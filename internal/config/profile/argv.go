@@ -32,7 +32,7 @@ func (a *Agent) Word(argv, via []string) (at int, ok bool) {
 	return w.word()
 }
 
-// stem returns the last element of a path without a version behind @ and without the extension of a script.
+// stem returns the last element of a path, without a version after @ and without the extension of a script.
 func stem(arg string) string {
 	name := arg[strings.LastIndexAny(arg, `/\`)+1:]
 	if i := strings.LastIndexByte(name, '@'); i > 0 {
@@ -44,7 +44,7 @@ func stem(arg string) string {
 	return name
 }
 
-// insert inserts arguments directly behind the tool's word. If that is not found it refuses.
+// insert inserts arguments directly after the tool's word. If that is not found, it refuses the proxy.
 func (w *planner) insert(args ...string) {
 	at, ok := w.word()
 	if !ok {

@@ -45,6 +45,8 @@ var claudeAlways = []string{
 // claudeHelpers are settings that name a program which returns a credential.
 var claudeHelpers = []string{"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper"}
 
+// planClaude sets the address of Claude Code for the service that its settings choose: Anthropic, Bedrock or Vertex. Other services have no
+// proxy.
 func planClaude(w *planner) {
 	c := readClaude(w)
 	if w.out.Why != "" {
@@ -53,7 +55,7 @@ func planClaude(w *planner) {
 	always := slices.DeleteFunc(slices.Clone(c.project), func(l claim) bool {
 		return !slices.ContainsFunc(claudeAlways, func(name string) bool { return strings.HasPrefix(l.name, name) })
 	})
-	if c.trustsProject() && w.obeyed(c.project) || w.obeyed(always) {
+	if c.trustsProject() && w.refuseIfObeyed(c.project) || w.refuseIfObeyed(always) {
 		return
 	}
 	w.passedOver(c.project)
@@ -70,11 +72,11 @@ func planClaude(w *planner) {
 	}
 	switch {
 	case truth(c.get("CLAUDE_CODE_USE_BEDROCK")):
-		c.bedrock()
+		c.planBedrock()
 	case truth(c.get("CLAUDE_CODE_USE_VERTEX")):
-		c.vertex()
+		c.planVertex()
 	default:
-		c.anthropic()
+		c.planAnthropic()
 	}
 }
 
@@ -102,7 +104,7 @@ func readClaude(w *planner) *claude {
 	for _, name := range []string{"settings.json", "settings.local.json"} {
 		switch name = filepath.Join(w.in.Dir, ".claude", name); {
 		case filepath.Dir(name) != filepath.Clean(dir):
-			c.projectFile(name)
+			c.readProjectFile(name)
 		case filepath.Base(name) != "settings.json": // the working directory is the user's home
 			c.file(name, c.settings)
 		}
@@ -127,7 +129,7 @@ func readClaude(w *planner) *claude {
 			w.refuse("what --settings says could not be understood, and it may hold an address of its own")
 			return c
 		}
-		c.add(s, c.settings)
+		c.addEnv(s, c.settings)
 	}
 	for _, name := range claudeManaged() {
 		c.file(name, c.managed)
@@ -149,12 +151,12 @@ func claudeManaged() []string {
 func (c *claude) file(name string, into map[string]string) {
 	var s claudeSettings
 	if c.tryJSON(name, &s) {
-		c.add(s, into)
+		c.addEnv(s, into)
 	}
 }
 
-// projectFile records the addresses and credentials that a project's settings file sets.
-func (c *claude) projectFile(name string) {
+// readProjectFile records the addresses and credentials that a project's settings file sets.
+func (c *claude) readProjectFile(name string) {
 	var s claudeSettings
 	if found, err := c.readJSON(name, &s); !found {
 		return
@@ -163,7 +165,7 @@ func (c *claude) projectFile(name string) {
 		return
 	}
 	env := map[string]string{}
-	c.add(s, env)
+	c.addEnv(s, env)
 	c.project = append(c.project, claimsOf(name, env, nil)...)
 	var helpers map[string]json.RawMessage
 	if found, err := c.readJSON(name, &helpers); found && err == nil {
@@ -214,7 +216,8 @@ func (c *claude) trustsProject() bool {
 	return false
 }
 
-func (c *claude) add(s claudeSettings, into map[string]string) {
+// addEnv adds the variables in settings to into.
+func (c *claude) addEnv(s claudeSettings, into map[string]string) {
 	for name, value := range s.Env {
 		if text, ok := value.(string); ok {
 			into[name] = text
@@ -235,7 +238,8 @@ func (c *claude) get(name string) string {
 	return c.planner.get(name)
 }
 
-func (c *claude) anthropic() {
+// planAnthropic plans the proxy for Anthropic's own API, or for the address that the user has set in its place.
+func (c *claude) planAnthropic() {
 	own := c.get(claudeBase)
 	address, origin := own, claudeBase
 	if own == "" {
@@ -252,8 +256,8 @@ func (c *claude) anthropic() {
 	c.apply(changes)
 }
 
-// vertex plans the proxy for Vertex, whose host holds the region. Claude Code sends 24 tools with and without an address.
-func (c *claude) vertex() {
+// planVertex plans the proxy for Vertex, whose host holds the region. Claude Code sends 24 tools with and without an address.
+func (c *claude) planVertex() {
 	const variable = "ANTHROPIC_VERTEX_BASE_URL"
 	address, origin := c.get(variable), variable
 	if address == "" {
@@ -283,8 +287,8 @@ func (c *claude) vertex() {
 	c.apply([]Variable{{Name: variable, Value: c.through("vertex", "vertex", address, origin)}})
 }
 
-// bedrock plans the proxy for Bedrock. Requests are signed for their host, unless a bearer token is used instead.
-func (c *claude) bedrock() {
+// planBedrock plans the proxy for Bedrock. Requests are signed for their host, unless a bearer token is used instead.
+func (c *claude) planBedrock() {
 	const variable = "ANTHROPIC_BEDROCK_BASE_URL"
 	signed := c.get(bearerKey) == "" && !truth(c.get("CLAUDE_CODE_SKIP_BEDROCK_AUTH"))
 	if signed && !c.in.AWS {

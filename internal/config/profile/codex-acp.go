@@ -42,8 +42,8 @@ func (c *codex) readVariables() {
 	}
 }
 
-// point sets the address in codex-acp's variable, in the user's own table of the provider if there is one.
-func (c *codex) point(key []string, address string) {
+// setAddress sets the provider's address in codex-acp's variable, in the user's own table of the provider if there is one.
+func (c *codex) setAddress(key []string, address string) {
 	content := []byte(c.get(codexConfig))
 	if len(content) == 0 {
 		content = []byte("{}")

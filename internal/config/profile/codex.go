@@ -48,13 +48,14 @@ const codexBase = "openai_base_url"
 // chatGPT is the address to which Codex itself sends requests with a ChatGPT login.
 const chatGPT = "https://chatgpt.com/backend-api/codex"
 
+// planCodex sets the address of the provider that Codex uses, in its configuration for this run.
 func planCodex(w *planner) {
 	if w.hasFlag("--oss") {
 		w.refuse("Codex was asked for a local model (--oss), which has no profile")
 		return
 	}
 	c := readCodex(w)
-	if w.out.Why != "" || w.obeyed(c.project) {
+	if w.out.Why != "" || w.refuseIfObeyed(c.project) {
 		return
 	}
 	w.passedOver(c.ignored)
@@ -92,14 +93,14 @@ func planCodex(w *planner) {
 	if w.out.Why != "" {
 		return
 	}
-	w.limit("openai", text(c.config["model"]), number(c.config["model_context_window"]), number(c.config["model_max_output_tokens"]))
+	w.addLimit("openai", text(c.config["model"]), number(c.config["model_context_window"]), number(c.config["model_max_output_tokens"]))
 	if w.in.PeerRoot != "" {
 		base = w.in.PeerRoot + strings.TrimPrefix(base, w.in.Root)
 	} else if w.agent.Adapter == nil {
 		w.note("Codex takes its address on the command line, so the token of this run can be seen in the list of processes while it runs")
 	}
 	if w.agent.Adapter != nil {
-		c.point(strings.Split(key, "."), base)
+		c.setAddress(strings.Split(key, "."), base)
 		return
 	}
 	assignment := key + "=" + strconv.Quote(base)
@@ -159,6 +160,8 @@ func (c *codex) readProject() {
 	}
 }
 
+// readCodex reads Codex's configuration files, from the weakest to the strongest, and, of an adapter, its variables. A file that cannot be
+// understood refuses the proxy.
 func readCodex(w *planner) *codex {
 	c := &codex{planner: w, dir: codexFolder(w.agentHome()), config: map[string]any{}, overrides: map[string]flag{}}
 	names := []string{"/etc/codex/config.toml"}

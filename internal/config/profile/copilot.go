@@ -24,9 +24,9 @@ func planCopilot(w *planner) {
 	}
 	switch kind := w.get("COPILOT_PROVIDER_TYPE"); kind {
 	case "", "openai":
-		w.variable(variable, "openai", "openai")
+		w.redirectVariable(variable, "openai", "openai")
 	case "anthropic":
-		w.variable(variable, "anthropic", "anthropic")
+		w.redirectVariable(variable, "anthropic", "anthropic")
 	default:
 		w.refuse("Copilot CLI's provider is of type %s, for which there is no profile", clip(kind))
 	}

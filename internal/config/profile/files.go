@@ -24,6 +24,8 @@ const (
 // read returns the content of a file, nil if there is none. Other errors are returned, because the file may hold settings that matter.
 func (w *planner) read(name string) ([]byte, error) { return w.readUpTo(name, maxFile) }
 
+// readUpTo returns the content of a file of at most most bytes; nil, nil if there is none or the path is not absolute. After maxFiles files
+// it returns an error.
 func (w *planner) readUpTo(name string, most int) ([]byte, error) {
 	if name == "" || !filepath.IsAbs(name) {
 		return nil, nil
@@ -77,6 +79,8 @@ func (w *planner) tryJSON(name string, v any) bool {
 // errJSON replaces the errors of encoding/json, which repeat text of the settings: that may hold keys.
 var errJSON = errors.New("is not JSON as the tool would read it")
 
+// decodeJSON decodes JSON, with or without comments, into v. Empty text leaves v as it is. A member of a wrong type is left out without an
+// error.
 func decodeJSON(text []byte, v any) error {
 	text = plainJSON(text)
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -177,9 +181,9 @@ func upwards(dir string) []string {
 
 var topLevelLine = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_-]*):[ \t]+["']?([^"'#]*[^"'# \t])["']?[ \t]*(#.*)?$`)
 
-// lines returns the plain NAME: VALUE lines at the top level of a YAML file, where these tools keep addresses. It ignores everything else
-// in it.
-func (w *planner) lines(name string) map[string]string {
+// readLines returns the plain NAME: VALUE lines at the top level of a YAML file, where these tools keep addresses. It ignores everything else
+// in it. A file that cannot be read is noted.
+func (w *planner) readLines(name string) map[string]string {
 	found := map[string]string{}
 	text, err := w.read(name)
 	if err != nil {

@@ -46,9 +46,10 @@ func geminiHome(h Home) string {
 // (CODE_ASSIST_ENDPOINT), whose requests are of another form.
 const geminiBase = "GOOGLE_GEMINI_BASE_URL"
 
+// planGemini sets the address of Gemini CLI, if it asks the Gemini API with a key or a gateway. Logins and Vertex have no proxy.
 func planGemini(w *planner) {
 	s := readGemini(w, geminiFolder)
-	if w.obeyed(s.project) {
+	if w.refuseIfObeyed(s.project) {
 		return
 	}
 	w.passedOver(s.ignored)
@@ -126,17 +127,17 @@ func readGemini(w *planner, folder string) *geminiSettings {
 	if folder == geminiFolder {
 		home = geminiHome(w.agentHome())
 	}
-	s.file(first(prefix+"DEFAULTS_PATH", "system-defaults.json"))
+	s.readFile(first(prefix+"DEFAULTS_PATH", "system-defaults.json"))
 	if home != "" {
-		s.file(filepath.Join(home, "settings.json"))
+		s.readFile(filepath.Join(home, "settings.json"))
 	}
-	s.file(first(prefix+"SETTINGS_PATH", "settings.json"))
+	s.readFile(first(prefix+"SETTINGS_PATH", "settings.json"))
 	s.trusted = s.trustsProject(folder, home)
 	if dir := filepath.Join(w.in.Dir, folder); dir != home {
-		s.projectFile(filepath.Join(dir, "settings.json"))
-		s.file(first(prefix+"SETTINGS_PATH", "settings.json")) // is stronger than the project's
+		s.readProjectFile(filepath.Join(dir, "settings.json"))
+		s.readFile(first(prefix+"SETTINGS_PATH", "settings.json")) // is stronger than the project's
 	}
-	s.dotenv(folder, home)
+	s.readDotenv(folder, home)
 	return s
 }
 
@@ -157,8 +158,8 @@ type geminiFile struct {
 	Env              map[string]string `json:"env"` // Qwen Code's
 }
 
-// projectFile records the addresses and credentials that a project's settings file sets.
-func (s *geminiSettings) projectFile(name string) {
+// readProjectFile records the addresses and credentials that a project's settings file sets.
+func (s *geminiSettings) readProjectFile(name string) {
 	var v geminiFile
 	found, err := s.readJSON(name, &v)
 	if !found {
@@ -248,7 +249,8 @@ func within(base, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-func (s *geminiSettings) file(name string) {
+// readFile takes over from a settings file what it sets: trust in folders, the kind of login, and addresses.
+func (s *geminiSettings) readFile(name string) {
 	var v geminiFile
 	if name == "" || !s.tryJSON(name, &v) {
 		return
@@ -267,9 +269,9 @@ func (s *geminiSettings) file(name string) {
 	s.providers = s.providers || len(v.ModelProviders) > 0
 }
 
-// dotenv reads the one .env file that the tool would: the nearest upwards, then the user's. In a folder that is not trusted the tool takes
-// only keys from it.
-func (s *geminiSettings) dotenv(folder, home string) {
+// readDotenv reads the one .env file that the tool would use: the nearest at or above the working directory, then the user's. In a folder
+// that is not trusted the tool takes only keys from it.
+func (s *geminiSettings) readDotenv(folder, home string) {
 	var dirs []string
 	for _, dir := range upwards(s.in.Dir) {
 		dirs = append(dirs, filepath.Join(dir, folder), dir)

@@ -9,13 +9,13 @@ const GenericNames = "OPENAI_BASE_URL, ANTHROPIC_BASE_URL or " + geminiBase
 // planGeneric sets the variables that the client libraries of the three providers read, and OPENAI_API_BASE, the older name that many
 // programs still use.
 func planGeneric(w *planner) {
-	w.variable("OPENAI_BASE_URL", "openai", "openai")
+	w.redirectVariable("OPENAI_BASE_URL", "openai", "openai")
 	if w.get("OPENAI_API_BASE") == "" && w.get("OPENAI_BASE_URL") != "" && w.out.Why == "" {
 		// One address under both names, as the newer one says.
 		w.set("OPENAI_API_BASE", w.out.Env[len(w.out.Env)-1].Value)
 	} else {
-		w.variable("OPENAI_API_BASE", "openai", "openai")
+		w.redirectVariable("OPENAI_API_BASE", "openai", "openai")
 	}
-	w.variable("ANTHROPIC_BASE_URL", "anthropic", "anthropic")
-	w.variable(geminiBase, "gemini", "gemini")
+	w.redirectVariable("ANTHROPIC_BASE_URL", "anthropic", "anthropic")
+	w.redirectVariable(geminiBase, "gemini", "gemini")
 }

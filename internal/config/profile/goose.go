@@ -19,7 +19,7 @@ var _ = add(Agent{
 // planGoose sets the address of goose. By its documentation it reads GOOSE_PROVIDER and per provider OPENAI_HOST, ANTHROPIC_HOST and
 // GOOGLE_HOST, without a version; variables win over config.yaml. It compacts at 80 % by itself.
 func planGoose(w *planner) {
-	lines := w.lines(joinBelow(w.agentHome().settings(), "goose", "config.yaml"))
+	lines := w.readLines(joinBelow(w.agentHome().settings(), "goose", "config.yaml"))
 	get := func(name string) string {
 		if v := w.get(name); v != "" {
 			return v

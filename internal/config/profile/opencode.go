@@ -71,9 +71,11 @@ var openCodePackages = map[string]string{
 // maxProviders bounds how many providers are redirected to the proxy.
 const maxProviders = 16
 
+// plan sets the addresses of the providers that the tool is set up for. Providers with a login by OAuth, and those whose address cannot be
+// read, go around the proxy, with a note.
 func (n openCodeForm) plan(w *planner) {
 	o := n.read(w)
-	if w.out.Why != "" || w.obeyed(o.project) {
+	if w.out.Why != "" || w.refuseIfObeyed(o.project) {
 		return
 	}
 	addresses := map[string]string{}
@@ -93,7 +95,7 @@ func (n openCodeForm) plan(w *planner) {
 				address = strings.TrimSuffix(w.usualAddress(known.provider), "/v1") + known.version
 			}
 			addresses[known.id] = o.throughVersion(known.provider, known.provider, address, known.version, w.agent.Title+"'s provider "+known.id)
-			o.limits(known.provider, table)
+			o.addLimits(known.provider, table)
 		}
 	}
 	for _, id := range o.ids {
@@ -110,7 +112,7 @@ func (n openCodeForm) plan(w *planner) {
 		default:
 			version := map[string]string{"openai": "/v1", "anthropic": "/v1", "gemini": "/v1beta"}[protocol]
 			addresses[id] = o.throughVersion(nameOf(id), protocol, address, version, w.agent.Title+"'s provider "+id)
-			o.limits(nameOf(id), table)
+			o.addLimits(nameOf(id), table)
 		}
 	}
 	if w.out.Why != "" {
@@ -160,8 +162,8 @@ type openCodeProvider struct {
 	Models map[string]json.RawMessage `json:"models"`
 }
 
-// limits records the limits of a provider's models in the user's files.
-func (o *openCode) limits(upstream string, p openCodeProvider) {
+// addLimits records the limits of a provider's models that the user's files give.
+func (o *openCode) addLimits(upstream string, p openCodeProvider) {
 	for _, name := range slices.Sorted(maps.Keys(p.Models)) {
 		var m struct {
 			ID    string `json:"id"` // the provider's own name, where it is another
@@ -176,7 +178,7 @@ func (o *openCode) limits(upstream string, p openCodeProvider) {
 		if m.ID == "" {
 			m.ID = name
 		}
-		o.limit(upstream, m.ID, m.Limit.Context, m.Limit.Output)
+		o.addLimit(upstream, m.ID, m.Limit.Context, m.Limit.Output)
 	}
 }
 
@@ -185,30 +187,30 @@ func (n openCodeForm) read(w *planner) *openCode {
 	o := &openCode{planner: w, providers: map[string]openCodeProvider{}, auth: map[string]string{}}
 	data := joinBelow(w.agentHome().folder("XDG_DATA_HOME", w.agentHome().path(".local", "share")), n.folder)
 	for _, name := range n.user(w.agentHome()) {
-		o.file(name)
+		o.readFile(name)
 	}
-	o.file(w.get(n.variables + "_CONFIG"))
+	o.readFile(w.get(n.variables + "_CONFIG"))
 	if !truth(w.get(n.variables + "_DISABLE_PROJECT_CONFIG")) {
 		for _, dir := range slices.Backward(upwards(w.in.Dir)) {
 			for _, name := range n.project {
 				if w.isUsersFile(dir) {
-					o.file(filepath.Join(dir, name))
+					o.readFile(filepath.Join(dir, name))
 				} else {
-					o.projectFile(filepath.Join(dir, name))
+					o.readProjectFile(filepath.Join(dir, name))
 				}
 			}
 		}
 	}
 	if v := w.get(n.variables + "_CONFIG_DIR"); v != "" {
 		for _, name := range n.files[1:] {
-			o.file(filepath.Join(v, name))
+			o.readFile(filepath.Join(v, name))
 		}
 	}
 	if v := w.get(n.content()); v != "" {
-		o.text([]byte(v), n.content())
+		o.addProviders([]byte(v), n.content())
 	}
 	for _, name := range n.files[1:] {
-		o.file(filepath.Join(n.managed(), name))
+		o.readFile(filepath.Join(n.managed(), name))
 	}
 	var logins map[string]struct {
 		Type string `json:"type"`
@@ -236,18 +238,19 @@ func (n openCodeForm) managed() string {
 	return "/etc/" + n.folder
 }
 
-func (o *openCode) file(name string) {
+// readFile merges a configuration file of the user into o. One that cannot be read is noted.
+func (o *openCode) readFile(name string) {
 	text, err := o.read(name)
 	if err != nil {
 		o.note("%s could not be read and was passed over", name)
 	}
 	if text != nil {
-		o.text(text, name)
+		o.addProviders(text, name)
 	}
 }
 
-// projectFile records the addresses and credentials that a project's file sets.
-func (o *openCode) projectFile(name string) {
+// readProjectFile records the addresses and credentials that a project's file sets.
+func (o *openCode) readProjectFile(name string) {
 	text, err := o.read(name)
 	if err != nil {
 		o.project = append(o.project, claim{file: name, name: "what could not be read"})
@@ -282,7 +285,9 @@ func (o *openCode) projectFile(name string) {
 	}
 }
 
-func (o *openCode) text(text []byte, name string) {
+// addProviders merges the providers in the text of a configuration file into o, over what weaker files say. name is for the note if it cannot
+// be understood.
+func (o *openCode) addProviders(text []byte, name string) {
 	var v struct {
 		Provider map[string]json.RawMessage `json:"provider"`
 	}

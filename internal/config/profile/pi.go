@@ -97,7 +97,7 @@ func planPi(w *planner) {
 				w.note("the model %s in pi's models.json has an address of its own and goes around the proxy", clip(m.ID))
 				continue
 			}
-			w.limit(name, m.ID, m.Context, m.Output)
+			w.addLimit(name, m.ID, m.Context, m.Output)
 		}
 	}
 	var logins map[string]struct{}

@@ -86,8 +86,8 @@ func (w *planner) note(format string, args ...any) {
 	w.out.Notes = append(w.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// limit records the limits of a model in the user's settings. Settings may hold any numbers: those that are out of range are ignored.
-func (w *planner) limit(upstream, model string, context, output float64) {
+// addLimit records the limits of a model in the user's settings. Numbers that are out of range are ignored.
+func (w *planner) addLimit(upstream, model string, context, output float64) {
 	whole := func(v float64) int {
 		if !(v >= 1 && v < 1<<30) {
 			return 0
@@ -122,8 +122,8 @@ func (w *planner) usualAddress(provider string) string {
 	return officials[provider]
 }
 
-// through adds address to the proxy's upstreams, under a name or one like it, and returns the base URL that the tool is to use instead. An
-// invalid address is refused, and the result is ""; origin, in the reason, is where the address was found.
+// through adds address to the proxy's upstreams, under name or, if that is taken, one like it, and returns the base URL that the tool is to
+// use instead. An invalid address refuses the proxy, and the result is ""; origin says in the reason where the address was found.
 func (w *planner) through(name, provider, address, origin string) string {
 	u, err := url.Parse(address)
 	switch {
@@ -171,8 +171,9 @@ func (w *planner) throughVersion(name, provider, address, version, origin string
 	return base + version
 }
 
-// variable sets a variable of the tool to the proxy's address. Its present value, or else the provider's usual address, is the upstream.
-func (w *planner) variable(variable, name, provider string) {
+// redirectVariable sets a variable of the tool to the proxy's address. Its present value, or else the provider's usual address, becomes the
+// upstream.
+func (w *planner) redirectVariable(variable, name, provider string) {
 	address, origin := w.get(variable), variable
 	if address == "" {
 		address, origin = w.usualAddress(provider), "[upstream] "+provider
@@ -185,9 +186,9 @@ func (w *planner) variable(variable, name, provider string) {
 // bedrockVariables name the addresses for AWS's libraries, and for LiteLLM (and so aider).
 var bedrockVariables = []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK_RUNTIME_ENDPOINT"}
 
-// awsSDKs redirects the AWS libraries of a tool, and of the programs it starts, to the proxy, if that can sign anew: their requests are
-// signed for their host. A key of Bedrock's own is passed on as it is, over TLS, which some of them require for it.
-func (w *planner) awsSDKs() {
+// redirectAWS redirects the AWS libraries of a tool, and of the programs it starts, to the proxy, if that can sign requests anew, which are
+// signed for their host. A key of Bedrock's own is passed on as it is, over TLS, which some of the libraries require for it.
+func (w *planner) redirectAWS() {
 	key := w.secure != "" || w.get(bearerKey) != ""
 	if !key && !w.in.AWS || key && !w.asksCloud("bedrock", "aws-bedrock") || truth(w.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
 		return
@@ -228,9 +229,9 @@ func (w *planner) awsSDKs() {
 // azureVariables name the addresses for Azure in OpenAI's own libraries and in LiteLLM. They have no default address.
 var azureVariables = []string{"AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE"}
 
-// azure redirects those of azureVariables that are set to the proxy: with TLS if the address had it, because OpenAI's library for Go, and
-// Microsoft's with a token, send nothing without (openai-go 3.96). An address that the proxy cannot serve stays.
-func (w *planner) azure() {
+// redirectAzure redirects those of azureVariables that are set to the proxy: with TLS if the address had it, because OpenAI's library for Go,
+// and Microsoft's with a token, send nothing without (openai-go 3.96). An address that the proxy cannot serve stays.
+func (w *planner) redirectAzure() {
 	if !w.asksCloud("azure", "azure-openai") {
 		return
 	}

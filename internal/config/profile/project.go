@@ -51,8 +51,8 @@ func (c claim) String() string {
 	return said
 }
 
-// obeyed refuses the proxy if there are claims, because the tool obeys them, and reports whether it did.
-func (w *planner) obeyed(claims []claim) bool {
+// refuseIfObeyed refuses the proxy if there are claims, which the tool would obey, and reports whether it did.
+func (w *planner) refuseIfObeyed(claims []claim) bool {
 	if len(claims) == 0 {
 		return false
 	}

@@ -35,7 +35,7 @@ var qwenHosts = []string{"dashscope", "aliyuncs.com", "openrouter.ai", "deepseek
 
 func planQwen(w *planner) {
 	s := readGemini(w, qwenFolder)
-	if w.obeyed(s.project) {
+	if w.refuseIfObeyed(s.project) {
 		return
 	}
 	w.passedOver(s.ignored)

@@ -33,8 +33,8 @@ func (w *planner) asksCloud(provider, configured string) bool {
 		slices.ContainsFunc(w.out.Upstreams, func(u Upstream) bool { return u.Provider == provider })
 }
 
-// secureRoot returns the proxy's address with TLS, "" if there is none. It makes the child trust the proxy's authority beside all that it
-// trusts already, once.
+// secureRoot returns the proxy's address with TLS, "" if there is none. The first time it also makes the child trust the proxy's certificate
+// authority, in addition to all that it trusts already.
 func (w *planner) secureRoot() string {
 	if w.in.Secure == nil || w.in.Folder == "" || w.insecure || w.secure != "" {
 		return w.secure
@@ -51,7 +51,7 @@ func (w *planner) secureRoot() string {
 				err = fmt.Errorf("there is no file %s", file)
 			}
 		} else if names[i] != nodeAuthorities {
-			trusted[i], err = w.roots()
+			trusted[i], err = w.systemCertificates()
 		}
 		if err != nil {
 			return w.noTLS(fmt.Errorf("%s would have to hold what is trusted now and the proxy's certificate, and %w", names[i], err))
@@ -76,8 +76,8 @@ func (w *planner) noTLS(err error) string {
 	return ""
 }
 
-// roots returns the certificates that the system trusts.
-func (w *planner) roots() ([]byte, error) {
+// systemCertificates returns the certificates that the system trusts, in PEM. It is an error if it has no file of them.
+func (w *planner) systemCertificates() ([]byte, error) {
 	for _, name := range systemRoots {
 		if text, err := w.readUpTo(name, maxRoots); err == nil && len(text) > 0 {
 			return text, nil

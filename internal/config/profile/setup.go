@@ -138,8 +138,8 @@ func (a *Agent) Plan(in Setup) (Setting, error) {
 	if w.out.Why != "" {
 		return Setting{Why: w.out.Why, Project: w.out.Project, Argv: slices.Clone(in.Argv), Compacts: a.Compacts, Notes: w.out.Notes}, nil
 	}
-	w.awsSDKs()
-	w.azure()
+	w.redirectAWS()
+	w.redirectAzure()
 	w.reachLoopback()
 	w.out.Compacts = a.Compacts
 	return w.out, nil

@@ -50,7 +50,7 @@ func keepSmall(before string) {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err == nil {
 		for line := range strings.Lines(string(maps)) {
-			if start, size, ok := writable(line); ok {
+			if start, size, ok := writableMapping(line); ok {
 				_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, start, size, madvNoHugePage)
 			}
 		}
@@ -58,8 +58,8 @@ func keepSmall(before string) {
 	setTHP(0)
 }
 
-// writable returns the addresses of a line of /proc/self/maps when it is memory of this process alone that may be written to.
-func writable(line string) (start, size uintptr, ok bool) {
+// writableMapping returns the addresses of a line of /proc/self/maps when it is memory of this process alone that may be written to.
+func writableMapping(line string) (start, size uintptr, ok bool) {
 	// 1c8b35400000-1c8b35c00000 rw-p 00000000 00:00 0
 	span, rest, _ := strings.Cut(line, " ")
 	from, to, _ := strings.Cut(span, "-")

@@ -13,7 +13,7 @@ func TestWritable(t *testing.T) {
 		"-":                    0,
 		"":                     0,
 	} {
-		if _, size, ok := writable(line); size != want || ok != (want > 0) {
+		if _, size, ok := writableMapping(line); size != want || ok != (want > 0) {
 			t.Errorf("%q: %d bytes, %t, want %d", line, size, ok, want)
 		}
 	}

@@ -48,7 +48,7 @@ func imageOf(s source) (*image, error) {
 		if err != nil {
 			return nil, err
 		}
-		size, described, err := weigh(one, "plimsoll:"+s.version+"-"+p.arch)
+		size, described, err := describeImage(one, "plimsoll:"+s.version+"-"+p.arch)
 		if err != nil {
 			return nil, err
 		}
@@ -99,8 +99,8 @@ type dockerImage struct {
 	Layers   []string
 }
 
-// weigh counts the compressed bytes of an image, and describes it as Docker does.
-func weigh(one v1.Image, tag string) (int64, dockerImage, error) {
+// describeImage returns the compressed size of an image in bytes, and its description for Docker.
+func describeImage(one v1.Image, tag string) (int64, dockerImage, error) {
 	blob := func(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
 	m, err := one.Manifest()
 	if err != nil {
@@ -122,7 +122,7 @@ func platformImage(s source, p program) (v1.Image, error) {
 		{name: "etc/group", mode: 0o644, data: fmt.Appendf(nil, "root:x:0:\nplimsoll:x:%d:\n", user)},
 		{name: "etc/ssl/", mode: 0o755},
 		{name: "etc/ssl/certs/", mode: 0o755},
-		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: roots()},
+		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: rootCertificates()},
 		{name: "tmp/", mode: 0o1777},
 		{name: "usr/", mode: 0o755},
 		{name: "usr/local/", mode: 0o755},
@@ -199,9 +199,9 @@ func labels(s source) map[string]string {
 	return l
 }
 
-// roots returns the certificate authorities that Mozilla's programs trust, as PEM. One that is trusted only for certificates of before a
-// day is left out: a file of certificates has no place to say that.
-func roots() []byte {
+// rootCertificates returns the certificate authorities that Mozilla's programs trust, as PEM. Those that are trusted only for certificates
+// issued before a date are left out: a file of certificates cannot say that.
+func rootCertificates() []byte {
 	var out bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint == nil {
@@ -220,6 +220,7 @@ type entry struct {
 	owner int
 }
 
+// layer returns a layer of an image with these files, all with the same time.
 func layer(changed time.Time, entries []entry) (v1.Layer, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

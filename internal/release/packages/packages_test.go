@@ -158,7 +158,7 @@ func TestImageIsLight(t *testing.T) {
 
 func TestRoots(t *testing.T) {
 	n := 0
-	for rest := roots(); ; n++ {
+	for rest := rootCertificates(); ; n++ {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
 			break

@@ -123,6 +123,7 @@ type found struct {
 	times, objects int
 }
 
+// collect notes in at, by path, the types of a JSON value and of all within it.
 func collect(at map[string]*found, path string, v any) {
 	f := at[path]
 	if f == nil {
@@ -180,6 +181,7 @@ func Type(of reflect.Type) string {
 	return b.String()
 }
 
+// describe writes a line for a Go type as encoding/json writes it, and lines for all within it. within are the types around it.
 func describe(b *strings.Builder, path string, of reflect.Type, optional string, within []reflect.Type) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -187,7 +189,7 @@ func describe(b *strings.Builder, path string, of reflect.Type, optional string,
 	line := func(kind string) { fmt.Fprintf(b, "%s %s%s\n", named(path), kind, optional) }
 	switch {
 	case of.Implements(jsonMarshaler) || reflect.PointerTo(of).Implements(jsonMarshaler):
-		line(writesItself(of))
+		line(kindWritten(of))
 	case of.Implements(textMarshaler) || reflect.PointerTo(of).Implements(textMarshaler):
 		line("string")
 	case slices.Contains(within, of):
@@ -210,6 +212,7 @@ func describe(b *strings.Builder, path string, of reflect.Type, optional string,
 	}
 }
 
+// fields writes the lines of a struct's fields, with those of embedded structs.
 func fields(b *strings.Builder, path string, of reflect.Type, within []reflect.Type) {
 	for f := range of.Fields() {
 		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -246,7 +249,8 @@ func plainKind(k reflect.Kind) string {
 	return "number"
 }
 
-func writesItself(of reflect.Type) string {
+// kindWritten returns the JSON type that a type with a method of its own for encoding writes; for its zero value.
+func kindWritten(of reflect.Type) string {
 	body, err := json.Marshal(reflect.New(of).Interface())
 	var v any
 	if err != nil || json.Unmarshal(body, &v) != nil {

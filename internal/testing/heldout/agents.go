@@ -75,8 +75,9 @@ func (w *writer) run(say, command, output string, code int) {
 	w.turns = append(w.turns, turn{say: say, call: w.agent.run(command), result: w.ended(output, code), failed: code != 0})
 }
 
-// plan writes the list with what was done up to there; with all of that done the first of the others is at hand.
-func (w *writer) plan(say string, tasks []string, through int, todo []string) {
+// writePlan adds a turn in which the agent writes its list of tasks. The first through of them are done; if all are, the first of todo is in
+// progress.
+func (w *writer) writePlan(say string, tasks []string, through int, todo []string) {
 	var items []item
 	for i, text := range tasks {
 		items = append(items, item{text, open})
@@ -97,8 +98,8 @@ func (w *writer) say(text string) { w.turns = append(w.turns, turn{say: text}) }
 
 type object = map[string]any
 
-// body writes the session as a request.
-func (w *writer) body(d wire.Dialect) []byte {
+// encode returns the session as a request of a dialect.
+func (w *writer) encode(d wire.Dialect) []byte {
 	var list []any
 	for i, t := range w.turns {
 		id := fmt.Sprintf("call_%d", i)

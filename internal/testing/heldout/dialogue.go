@@ -22,7 +22,8 @@ var marked = regexp.MustCompile(`⟦([a-z]):([^⟧]*)⟧`)
 
 var markKinds = map[string]string{"o": "open point", "c": "root cause", "d": "decision", "u": "user"}
 
-func (d *dialogue) session(out Session, r *rand.Rand, w *writer) Session {
+// play returns out with the turns and facts of the dialogue; w writes the turns.
+func (d *dialogue) play(out Session, r *rand.Rand, w *writer) Session {
 	code := script{Code: d.Code}
 	seen := map[string]bool{}
 	fact := func(kind, text string) {
@@ -86,6 +87,6 @@ func (d *dialogue) session(out Session, r *rand.Rand, w *writer) Session {
 			fact("test error", text)
 		}
 	}
-	out.Body = w.body(out.Dialect)
+	out.Body = w.encode(out.Dialect)
 	return out
 }

@@ -52,7 +52,7 @@ func Sessions(set string) ([]Session, error) {
 		if base := strings.TrimSuffix(e.Name(), ".toml"); base != set && !strings.HasPrefix(base, set+"-") {
 			continue
 		}
-		s, err := session(e.Name())
+		s, err := readSession(e.Name())
 		if err != nil {
 			return nil, fmt.Errorf("held-out session %s: %w", e.Name(), err)
 		}
@@ -64,8 +64,8 @@ func Sessions(set string) ([]Session, error) {
 	return list, nil
 }
 
-// session plays what the file holds.
-func session(file string) (Session, error) {
+// readSession returns the session that a file describes. The same file gives the same session.
+func readSession(file string) (Session, error) {
 	text, err := files.ReadFile("sessions/" + file)
 	if err != nil {
 		return Session{}, err
@@ -87,7 +87,7 @@ func session(file string) (Session, error) {
 		return Session{}, fmt.Errorf("no agent %q", head.Agent)
 	}
 	var talk interface {
-		session(Session, *rand.Rand, *writer) Session
+		play(Session, *rand.Rand, *writer) Session
 	} = &script{}
 	switch {
 	case head.Lines != "":
@@ -99,5 +99,5 @@ func session(file string) (Session, error) {
 		return Session{}, err
 	}
 	r := rand.New(rand.NewPCG(0x5eed, head.Seed))
-	return talk.session(Session{Name: head.Name, Dialect: dialect}, r, agent.writer()), nil
+	return talk.play(Session{Name: head.Name, Dialect: dialect}, r, agent.writer()), nil
 }

@@ -24,7 +24,8 @@ type script struct {
 // steps is the number of calls in a session.
 const steps = 300
 
-func (s *script) session(out Session, r *rand.Rand, w *writer) Session {
+// play returns out with the turns and facts of the script; w writes the turns.
+func (s *script) play(out Session, r *rand.Rand, w *writer) Session {
 	fact := func(kind, text string) {
 		f := Fact{kind, []string{text}}
 		if plain := strings.ReplaceAll(text, `\"`, `"`); plain != text { // of an output that is within JSON
@@ -46,7 +47,7 @@ func (s *script) session(out Session, r *rand.Rand, w *writer) Session {
 			fact("test error", line)
 		}
 	}
-	files := s.files(r)
+	files := s.editedFiles(r)
 
 	w.user(s.Said[0])
 	decisions, failing, passed := sorted(s.Decided), sorted(s.Failing), sorted(s.Passed)
@@ -64,7 +65,7 @@ func (s *script) session(out Session, r *rand.Rand, w *writer) Session {
 		switch {
 		case n == 8 || n == 120 || n == 240: // the plan, further each time
 			through := map[int]int{8: 0, 120: len(s.Done) / 2, 240: len(s.Done)}[n]
-			w.plan(say, s.Done, through, s.Todo)
+			w.writePlan(say, s.Done, through, s.Todo)
 		case n%29 == 17 && n < 200 && len(passed) > 0:
 			c := passed[(n/29)%len(passed)]
 			w.run(say, c, s.Passed[c][0], 1)
@@ -88,12 +89,12 @@ func (s *script) session(out Session, r *rand.Rand, w *writer) Session {
 		fact("edited file", f)
 	}
 	w.user("Weiter, please.")
-	out.Body = w.body(out.Dialect)
+	out.Body = w.encode(out.Dialect)
 	return out
 }
 
-// files returns the 75 that are edited.
-func (s *script) files(r *rand.Rand) (list []string) {
+// editedFiles returns the names of the 75 files that are edited.
+func (s *script) editedFiles(r *rand.Rand) (list []string) {
 	seen := map[string]bool{}
 	for len(list) < 75 {
 		f := s.Dirs[r.IntN(len(s.Dirs))] + "/" + s.Stems[r.IntN(len(s.Stems))] + s.Suffix

@@ -52,7 +52,8 @@ func dealt[T any](list []T, n, hands int) []T {
 	return list[len(list)*n/hands : len(list)*(n+1)/hands]
 }
 
-func (s *story) session(out Session, r *rand.Rand, w *writer) Session {
+// play returns out with the turns and facts of the story; w writes the turns.
+func (s *story) play(out Session, r *rand.Rand, w *writer) Session {
 	fact := func(kind string, list ...said) {
 		for _, one := range list {
 			out.Facts = append(out.Facts, Fact{kind, []string{one[1]}})
@@ -68,7 +69,7 @@ func (s *story) session(out Session, r *rand.Rand, w *writer) Session {
 	fact("root cause", causes...)
 	fact("decision", s.Decided...)
 	code := script{Code: s.Code, Dirs: s.Dirs, Stems: s.Stems, Suffix: s.Suffix}
-	files := code.files(r)
+	files := code.editedFiles(r)
 	fill := func(list []string) string {
 		text := list[r.IntN(len(list))]
 		text = strings.ReplaceAll(text, "{file}", files[r.IntN(len(files))])
@@ -144,7 +145,7 @@ func (s *story) session(out Session, r *rand.Rand, w *writer) Session {
 		w.say(end.String())
 	}
 	w.user("OK.")
-	out.Body = w.body(out.Dialect)
+	out.Body = w.encode(out.Dialect)
 	return out
 }
 

@@ -52,7 +52,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(path)), nil
 })
 
-// Program returns the path of the server.
+// Program returns the path of nats-server, which it builds the first time. If that fails the test is skipped; in CI it fails.
 func Program(t testing.TB) string {
 	t.Helper()
 	path, err := program()
@@ -97,7 +97,7 @@ func Cluster(t testing.TB, n int) []*Server {
 		all[i].launch()
 	}
 	for _, s := range all {
-		s.ready()
+		s.waitReady()
 	}
 	return all
 }
@@ -114,6 +114,7 @@ func freePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+// prepare writes the configuration of a server with a free port, and has the test kill the server at its end. It does not start it.
 func prepare(t testing.TB, lines ...string) *Server {
 	t.Helper()
 	s := &Server{t: t, port: freePort(t), Config: filepath.Join(t.TempDir(), "nats.conf")}
@@ -130,9 +131,10 @@ func prepare(t testing.TB, lines ...string) *Server {
 func (s *Server) Start() {
 	s.t.Helper()
 	s.launch()
-	s.ready()
+	s.waitReady()
 }
 
+// launch starts the server process without waiting for it.
 func (s *Server) launch() {
 	s.t.Helper()
 	log := filepath.Join(filepath.Dir(s.Config), "log")
@@ -142,7 +144,8 @@ func (s *Server) launch() {
 	}
 }
 
-func (s *Server) ready() {
+// waitReady waits until the server takes connections.
+func (s *Server) waitReady() {
 	s.t.Helper()
 	wait.Within(s.t, 30*time.Second, "nats-server takes connections", func() bool {
 		c, err := net.DialTimeout("tcp", s.URL[len("nats://"):], time.Second)

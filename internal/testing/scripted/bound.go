@@ -87,9 +87,9 @@ func (r *Request) thinking() thinkingConfig {
 	return t
 }
 
-// bind checks the reasoning of a Messages request against what it is bound to and notes what the
+// checkReasoning checks the reasoning in a Messages request against what it is bound to, and notes in r.bound what the reasoning of the
 // answer will be bound to.
-func (p *Provider) bind(r *Request) error {
+func (p *Provider) checkReasoning(r *Request) error {
 	b := &binding{rule: p.rule(r.Model), account: account(r.Header), betas: r.readBetas(), system: plainDigest(r.top["system"]), tools: toolsDigest(r.top["tools"]), states: []digest{{}}}
 	r.bound = b
 	behaviour, err := b.behaviour(r.thinking())
@@ -112,7 +112,7 @@ func (p *Provider) bind(r *Request) error {
 				}
 			case "thinking", "redacted_thinking":
 				r.Reasoning.Sent++
-				if err := p.judge(r, i, j, piece, behaviour, i == assistant); err != nil {
+				if err := p.judgeBlock(r, i, j, piece, behaviour, i == assistant); err != nil {
 					return err
 				}
 				continue
@@ -130,8 +130,7 @@ func (p *Provider) bind(r *Request) error {
 	return nil
 }
 
-// behaviour returns the treatment that the request asks for of blocks whose prefix is another:
-// "error", "drop_block", or "" where it asks for none.
+// behaviour returns how the request wants blocks to be treated whose prefix has changed: "error", "drop_block", or "" if it does not say.
 func (b *binding) behaviour(t thinkingConfig) (string, error) {
 	if t.BlockBinding == nil {
 		return "", nil
@@ -155,8 +154,8 @@ func (r *Request) lastAssistant(p *Provider) int {
 	return -1
 }
 
-// judge decides about one block of reasoning.
-func (p *Provider) judge(r *Request, i, j int, block piece, behaviour string, latest bool) error {
+// judgeBlock accepts one block of reasoning, drops it, or returns the error with which the request is refused.
+func (p *Provider) judgeBlock(r *Request, i, j int, block piece, behaviour string, latest bool) error {
 	b, path := r.bound, fmt.Sprintf("messages.%d.content.%d", i, j)
 	if b.rule.Bound == ToNothing {
 		r.Reasoning.Accepted++

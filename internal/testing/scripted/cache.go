@@ -19,11 +19,10 @@ type prefix struct {
 	tokens int // up to there
 }
 
-// cached finds the longest prefix of a request that is in the cache, and how much the answer will
-// write. A Messages request that marks something caches up to its last mark; one that marks
-// nothing is cached whole, as OpenAI's and Google's are, or with Options.Marked not at all.
-// Nothing is written until the answer is there.
-func (p *Provider) cached(r *Request, list []prefix, lastMark int, ttl time.Duration) {
+// findCached finds the longest prefix of a request that is in the cache, and notes in r what is read from it and what the answer will write.
+// A Messages request with cache marks is cached up to the last mark; one without marks is cached whole, as OpenAI's and Google's are, or with
+// Options.Marked not at all. The cache changes only when the request is answered.
+func (p *Provider) findCached(r *Request, list []prefix, lastMark int, ttl time.Duration) {
 	marks := r.Dialect == wire.Messages || r.Dialect == wire.Converse
 	marked := marks && lastMark >= 0
 	switch {
@@ -66,6 +65,7 @@ func (p *prefixes) contains(key digest, now time.Time) bool {
 	return now.Before(p.known[key])
 }
 
+// add remembers a prefix until a time. If there are too many, all others are forgotten.
 func (p *prefixes) add(key digest, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -61,6 +61,7 @@ type parser struct {
 
 const maxParsed = 1 << 14
 
+// message returns a parsed message; results are remembered by digest.
 func (p *parser) message(raw json.RawMessage) *said {
 	key := digestOf(raw)
 	p.mu.Lock()

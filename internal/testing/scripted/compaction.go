@@ -106,7 +106,7 @@ func (p *Provider) blocks(r *Request) error {
 	return nil
 }
 
-// firstKept returns the role of what stands behind a compaction block.
+// firstKept returns the role of the first content after a compaction block; "" if there is none.
 func (p *Provider) firstKept(r *Request, i, j int) string {
 	if m := p.parser.message(r.list[i]); j+1 < len(m.pieces) {
 		return m.role
@@ -139,8 +139,8 @@ func (b *binding) compaction(text string) string {
 	return t.seal()
 }
 
-// validated returns the body that the validators are shown. They want a message of the user first: one
-// stands there for a signed compaction block that is a message of its own.
+// validated returns the body for the validators, which want a message of the user first: in place of a signed compaction block that is a
+// message by itself, such a message is put.
 func (p *Provider) validated(r *Request) []byte {
 	if r.Dialect != wire.Messages || len(r.list) == 0 || !bytes.Contains(r.list[0], []byte(`"compaction"`)) {
 		return r.Body

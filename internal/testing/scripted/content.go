@@ -26,15 +26,15 @@ const (
 
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
-// content holds a Messages request to what Options.Strict adds to the validators: what dooms a
-// session, because every repeat of its history has it.
-func (p *Provider) content(r *Request) error {
+// checkContent checks a Messages request for what Options.Strict forbids beyond the validators: contents that every repetition of the history
+// would have again.
+func (p *Provider) checkContent(r *Request) error {
 	no := func(format string, a ...any) error { return deny(CauseContent, fmt.Sprintf(format, a...)) }
 	var system string
 	if json.Unmarshal(r.top["system"], &system) == nil && system != "" && strings.TrimSpace(system) == "" {
 		return no("system: text content blocks must contain non-whitespace text")
 	}
-	if err := pictures(r.list); err != nil {
+	if err := checkPictures(r.list); err != nil {
 		return err
 	}
 	if t := r.thinking(); t.Type == "enabled" {
@@ -77,8 +77,8 @@ type block struct {
 	}
 }
 
-// pictures holds the images of the messages, those in results included, to the provider's limits.
-func pictures(list []json.RawMessage) error {
+// checkPictures checks the images of the messages, those in results included, against the provider's limits.
+func checkPictures(list []json.RawMessage) error {
 	var all []picture
 	for i, raw := range list {
 		var message struct{ Content json.RawMessage }

@@ -85,6 +85,7 @@ func Claude(base Tokenizer) Tokenizer {
 	}
 }
 
+// percent returns how many percent of the tokens of [Simple] another tokenizer counts for a text, by its characters.
 func percent(text string) int {
 	var hex, wide, structure, total int
 	for _, r := range text {
@@ -136,6 +137,7 @@ type segment struct {
 
 const maxMemo = 1 << 16
 
+// segment returns the tokens, cache marks and digest of a part of a request; results are remembered by digest.
 func (c *counter) segment(raw json.RawMessage) segment {
 	key := digestOf(raw)
 	c.mu.Lock()
@@ -147,7 +149,7 @@ func (c *counter) segment(raw json.RawMessage) segment {
 	v := decode(raw)
 	s.countMarks(v)
 	v = unmark(v)
-	s.tokens = c.value("", v)
+	s.tokens = c.countValue("", v)
 	plain, err := json.Marshal(v)
 	if err != nil {
 		plain = raw
@@ -191,7 +193,8 @@ var unread = []string{
 	"status", "toolUseId", "cachePoint", "format", "mimeType", "media_type", "detail", "is_error", "store",
 }
 
-func (c *counter) value(name string, v any) int {
+// countValue returns the tokens of a JSON value that is a member of this name. Members that a model does not read count nothing.
+func (c *counter) countValue(name string, v any) int {
 	switch v := v.(type) {
 	case string:
 		switch {
@@ -206,7 +209,7 @@ func (c *counter) value(name string, v any) int {
 	case []any:
 		n := 0
 		for _, e := range v {
-			n += perBlock + c.value(name, e)
+			n += perBlock + c.countValue(name, e)
 		}
 		return n
 	case map[string]any:
@@ -215,7 +218,7 @@ func (c *counter) value(name string, v any) int {
 			if slices.Contains(unread, key) {
 				continue
 			}
-			n += 1 + c.value(key, e)
+			n += 1 + c.countValue(key, e)
 		}
 		return n
 	case nil:
@@ -251,18 +254,18 @@ func (p *Provider) measure(r *Request) {
 		take(r.top[lists[r.Dialect]], perMessage)
 	}
 	for i, raw := range r.list {
-		take(raw, perMessage-p.dropped(r, i))
+		take(raw, perMessage-p.droppedTokens(r, i))
 	}
 	if raw := r.top["cache_control"]; len(raw) > 0 && string(raw) != "null" { // marks the last block
 		s := segment{}
 		s.countMarks(map[string]any{"cache_control": decode(raw)})
 		lastMark, ttl = len(list)-1, max(ttl, s.ttl)
 	}
-	p.cached(r, list, lastMark, ttl)
+	p.findCached(r, list, lastMark, ttl)
 }
 
-// dropped returns the tokens of what the provider took out of a message.
-func (p *Provider) dropped(r *Request, i int) int {
+// droppedTokens returns the tokens of what the provider took out of message i.
+func (p *Provider) droppedTokens(r *Request, i int) int {
 	if r.bound == nil {
 		return 0
 	}
@@ -327,8 +330,8 @@ func (p *Provider) usage(r *Request, reply Reply) modelserver.Usage {
 	return u
 }
 
-// counts answers count_tokens and countTokens.
-func (p *Provider) counts(w http.ResponseWriter, hr *http.Request, path place, body []byte, kept *Recorded) {
+// answerCount answers count_tokens and countTokens.
+func (p *Provider) answerCount(w http.ResponseWriter, hr *http.Request, path place, body []byte, kept *Recorded) {
 	r := &Request{Dialect: path.dialect, Header: hr.Header, Body: body}
 	if json.Unmarshal(body, &r.top) != nil {
 		p.refuse(w, path.dialect, kept, errParse)
@@ -355,7 +358,7 @@ func (p *Provider) counts(w http.ResponseWriter, hr *http.Request, path place, b
 	json.Unmarshal(r.top[lists[r.Dialect]], &r.list)
 	json.Unmarshal(r.top["model"], &r.Model)
 	if p.o.Reasoning != nil && path.dialect == wire.Messages { // the same check as a model request's
-		if err := p.bind(r); err != nil {
+		if err := p.checkReasoning(r); err != nil {
 			p.refuse(w, path.dialect, kept, err)
 			return
 		}

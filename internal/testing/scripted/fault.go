@@ -98,7 +98,7 @@ func (f Fault) replaceAnswer(s *stream, p *Provider, r *Request) bool {
 	return false
 }
 
-// disturb plays the faults that happen between events.
+// disturb plays the faults that happen before an event is written. A cut closes the connection by a panic.
 func (f Fault) disturb(s *stream, text string) {
 	switch {
 	case f.Kind == Cut && s.Events == f.Events:

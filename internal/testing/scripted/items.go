@@ -8,12 +8,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/modelserver"
 )
 
-// bindItems does for a Responses request what [Provider.bind] does for a Messages request. Here
-// reasoning behind a change is dropped without a refusal, and the response says so
-// (developers.openai.com, "Keep the prefix unchanged", November 2026). What belongs to the prefix
-// are tools, text.format and every item before; not instructions, which GPT-6.2 was the first to
-// leave out. The form of the entries in input_transformations is ours: no page shows one.
-func (p *Provider) bindItems(r *Request) error {
+// checkItems does for a Responses request what [Provider.checkReasoning] does for a Messages request. Here reasoning after a change is
+// dropped without a refusal, and the response says so (developers.openai.com, "Keep the prefix unchanged", November 2026). The prefix is made
+// of tools, text.format and every item before; not of instructions, which GPT-6.2 was the first to leave out. The form of the entries in
+// input_transformations is ours: no page shows one.
+func (p *Provider) checkItems(r *Request) error {
 	b := &binding{rule: p.rule(r.Model), account: account(r.Header), states: []digest{{}}}
 	var text struct{ Format json.RawMessage }
 	json.Unmarshal(r.top["text"], &text)
@@ -61,6 +60,7 @@ func refuseForeign(i int, kind string) error {
 	return &denial{CauseSignature, fmt.Sprintf("The encrypted content for item input[%d] of type '%s' could not be verified. Reason: Encrypted content could not be decrypted or parsed.", i, kind), "invalid_encrypted_content"}
 }
 
+// judgeItem accepts one item of reasoning or drops it. Only an item that this provider did not make is an error.
 func (p *Provider) judgeItem(r *Request, i int, item piece) error {
 	b := r.bound
 	r.Reasoning.Sent++
@@ -114,8 +114,8 @@ func (b *binding) beginItem(i int, item piece) error {
 	return nil
 }
 
-// items completes a Responses answer: its reasoning, its summary, what was dropped.
-func (p *Provider) items(r *Request, a *modelserver.Answer) {
+// completeItems adds to a Responses answer its reasoning, its summary, and a list of what was dropped from the request.
+func (p *Provider) completeItems(r *Request, a *modelserver.Answer) {
 	b := r.bound
 	if len(r.Reasoning.Transformations) > 0 {
 		a.Transformations = r.transformations()
@@ -151,9 +151,8 @@ func (r *Request) overThreshold() bool {
 	return false
 }
 
-// compact answers /responses/compact: the window to go on with, in which the messages of the user
-// stand in front of one compaction item.
-func (p *Provider) compact(s *stream, r *Request, a *modelserver.Answer) {
+// answerCompact answers /responses/compact with the window to go on with: the messages of the user, and after them one compaction item.
+func (p *Provider) answerCompact(s *stream, r *Request, a *modelserver.Answer) {
 	output := []any{}
 	for _, raw := range r.list {
 		if p.parser.message(raw).role == "user" {

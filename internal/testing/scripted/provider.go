@@ -178,17 +178,17 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		kept.Status = http.StatusOK
 		p.models(w, r)
 	case path.kind == "count":
-		p.counts(w, r, path, body, kept)
+		p.answerCount(w, r, path, body, kept)
 	case path.kind == "model":
-		p.model(w, r, path, body, kept)
+		p.answerModel(w, r, path, body, kept)
 	default:
 		kept.refuse(http.StatusNotFound, CausePath, "")
 		p.fail(w, path.dialect, http.StatusNotFound, "not_found_error", "Unknown request URL: "+r.Method+" "+r.URL.Path)
 	}
 }
 
-// model answers one model request.
-func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, body []byte, kept *Recorded) {
+// answerModel answers one model request.
+func (p *Provider) answerModel(w http.ResponseWriter, hr *http.Request, path place, body []byte, kept *Recorded) {
 	r, err := readRequest(path, hr, body)
 	if err != nil {
 		p.refuse(w, path.dialect, kept, err)
@@ -232,6 +232,7 @@ func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, bo
 	}
 }
 
+// reply returns the script's reply to a request, and the number of its turn in the conversation; -1 for a request beside the task.
 func (p *Provider) reply(r *Request) (int, Reply) {
 	if r.Side {
 		return -1, p.o.Side(-1, r)
@@ -242,6 +243,7 @@ func (p *Provider) reply(r *Request) (int, Reply) {
 	return turn, p.o.Script(turn, r)
 }
 
+// advance notes that a turn of a conversation was answered.
 func (p *Provider) advance(conversation string, turn int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -259,7 +261,7 @@ func (p *Provider) check(r *Request) error {
 		}
 	}
 	if p.o.Strict && r.Dialect == wire.Messages {
-		if err := p.content(r); err != nil {
+		if err := p.checkContent(r); err != nil {
 			return err
 		}
 	}
@@ -269,7 +271,7 @@ func (p *Provider) check(r *Request) error {
 			return checkSignatures(r)
 		}
 	case r.Dialect == wire.Messages:
-		if err := p.bind(r); err != nil {
+		if err := p.checkReasoning(r); err != nil {
 			return err
 		}
 		summarize, err := p.summarizes(r)
@@ -278,11 +280,12 @@ func (p *Provider) check(r *Request) error {
 		}
 		return err
 	case r.Dialect == wire.Responses:
-		return p.bindItems(r)
+		return p.checkItems(r)
 	}
 	return nil
 }
 
+// validate checks a request with the validators of its dialect, and notes in r.Broken what is wrong.
 func (p *Provider) validate(r *Request) error {
 	body := p.validated(r)
 	err := wire.Validate(r.Dialect, body)

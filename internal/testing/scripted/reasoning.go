@@ -34,7 +34,7 @@ func (p *Provider) reason(r *Request, reply Reply, a *modelserver.Answer) {
 	}
 	switch r.Dialect {
 	case wire.Responses:
-		p.items(r, a)
+		p.completeItems(r, a)
 	case wire.Messages:
 		if b.has(BetaBinding) {
 			a.Transformations = r.transformations()

@@ -42,6 +42,7 @@ type recorder struct {
 	list    []*Recorded
 }
 
+// add keeps a request, and drops the oldest ones until all have at most the limit of bytes. The newest is always kept.
 func (r *recorder) add(k *Recorded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,6 +156,7 @@ func (p *Provider) Stats() Stats {
 	return s
 }
 
+// add adds a request for a model to the totals; other requests are not counted.
 func (s *stats) add(k *Recorded) {
 	if k.Kind != "model" {
 		return

@@ -118,6 +118,7 @@ func route(r *http.Request) place {
 	return p
 }
 
+// readBody returns the body of a request as it came, and decompressed. A body that is too large, or in an unknown encoding, is an error.
 func readBody(r *http.Request) (raw, body []byte, err error) {
 	raw, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
@@ -170,7 +171,7 @@ func readRequest(p place, hr *http.Request, body []byte) (*Request, error) {
 	}
 	json.Unmarshal(r.top[lists[p.dialect]], &r.list) // Responses: may be a string
 	r.Messages = len(r.list)
-	r.maxOutput()
+	r.readMaxOutput()
 	r.Tools = r.readTools()
 	r.LastUser = r.lastUser()
 	r.Summarize = p.compact || r.compactionItem()
@@ -179,7 +180,8 @@ func readRequest(p place, hr *http.Request, body []byte) (*Request, error) {
 	return r, nil
 }
 
-func (r *Request) maxOutput() {
+// readMaxOutput sets r.MaxOutput by the member that the request's dialect has for it.
+func (r *Request) readMaxOutput() {
 	for _, name := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
 		json.Unmarshal(r.top[name], &r.MaxOutput)
 	}

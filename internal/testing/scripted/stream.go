@@ -59,7 +59,7 @@ func (s *stream) answer(p *Provider, r *Request, reply Reply) {
 		s.Chat(a)
 	case wire.Responses:
 		if r.place.compact {
-			p.compact(s, r, a)
+			p.answerCompact(s, r, a)
 			break
 		}
 		s.Responses(a)
@@ -103,6 +103,7 @@ func (p *Provider) answer(r *Request, reply Reply) *modelserver.Answer {
 	return a
 }
 
+// close ends the compression of an answer, if it has any.
 func (s *stream) close() {
 	if s.zip != nil && s.zip.zip != nil {
 		if err := s.zip.zip.Close(); err != nil && s.Err == nil {

@@ -94,8 +94,7 @@ func account(h http.Header) string {
 	return textDigest(key)
 }
 
-// checkSignatures refuses thinking that was changed, in the messages behind the last one
-// that is the user's own: those are the turn that is still running.
+// checkSignatures refuses thinking that was changed, in the messages after the user's own last one: they are the turn that is still running.
 func checkSignatures(r *Request) error {
 	for i := len(r.list) - 1; i >= 0; i-- {
 		var e struct {

@@ -41,6 +41,7 @@ func (r *Request) readTools() []Tool {
 	return tools
 }
 
+// appendTools appends the tools in a list of declarations, in the form of any protocol, to tools. namespace is that of the list.
 func appendTools(tools []Tool, list []json.RawMessage, namespace string) []Tool {
 	for _, raw := range list {
 		var members map[string]json.RawMessage
@@ -110,6 +111,7 @@ func script(command string) string {
 	return "const r = await tools.exec_command({cmd: " + string(quoted) + "});\ntext(r && r.output !== undefined ? r.output : r);\n"
 }
 
+// tool returns the first declared tool that has one of these names, in their order.
 func (r *Request) tool(names ...string) (Tool, bool) {
 	for _, name := range names {
 		for _, t := range r.Tools {
@@ -183,6 +185,7 @@ func (t Tool) arguments(members []string, value string) map[string]any {
 	return args
 }
 
+// plain returns the plainest value that fits the schema. name is the name of the member, which a text gets as its value.
 func (s schema) plain(name string) any {
 	if len(s.Enum) > 0 {
 		return s.Enum[0]

@@ -36,6 +36,7 @@ func (c *session) start(ctx context.Context, h jsonrpc.Head, message []byte, hea
 	x.serve()
 }
 
+// dispatch answers a request by its method. errNoAnswer means that there is to be no answer.
 func (x *exchange) dispatch() (body, error) {
 	if x.modern {
 		if err := x.checkMeta(); err != nil {
@@ -101,6 +102,7 @@ func (x *exchange) checkMeta() error {
 	return nil
 }
 
+// modernOnly answers the methods that only 2026-07-28 has, and refuses those that it has no longer; false for any other method.
 func (x *exchange) modernOnly() (body, error, bool) {
 	switch x.method {
 	case "server/discover":
@@ -118,6 +120,8 @@ func (x *exchange) modernOnly() (body, error, bool) {
 	return nil, nil, false
 }
 
+// legacyOnly answers the methods that only versions with sessions have, and refuses all before the session is initialized; false for any
+// other method.
 func (x *exchange) legacyOnly() (body, error, bool) {
 	c := x.c
 	c.mu.Lock()
@@ -212,6 +216,7 @@ func (s *Server) capabilities(modern bool) map[string]any {
 	return caps
 }
 
+// listen acknowledges a subscription and holds it open until the request is cancelled. There is no other answer.
 func (x *exchange) listen() (body, error) {
 	var p struct {
 		Notifications *filter `json:"notifications"`

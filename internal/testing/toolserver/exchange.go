@@ -87,6 +87,7 @@ func (x *exchange) serve() {
 	}
 }
 
+// fail answers the request with an error; one that is no *Error is an internal error.
 func (x *exchange) fail(err error) {
 	e := new(Error)
 	if !errors.As(err, &e) {
@@ -109,6 +110,7 @@ func (x *exchange) respond(members body) {
 	}
 }
 
+// envelope writes a response around the members of its result, with the ID first or last.
 func (x *exchange) envelope(w *bufio.Writer, members body) error {
 	if x.idLast {
 		fmt.Fprint(w, `{"jsonrpc":"2.0","result":{`)

@@ -152,6 +152,7 @@ func headerMismatch(header http.Header, h jsonrpc.Head, raw []byte) string {
 	return ""
 }
 
+// decodeHeader returns the value of a header, decoded if it is in the form =?base64?…?=.
 func decodeHeader(v string) string {
 	inner, ok := strings.CutPrefix(v, "=?base64?")
 	if !ok {
@@ -165,6 +166,7 @@ func decodeHeader(v string) string {
 	return string(b)
 }
 
+// sessionOf returns the session that a request names. If there is none it answers with an error and returns nil.
 func (s *Server) sessionOf(w http.ResponseWriter, r *http.Request) *session {
 	if s.o.Versions == ModernOnly {
 		w.Header().Set("Allow", "POST")
@@ -201,7 +203,7 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, h jsonrpc.He
 		return
 	}
 	if h.Kind != jsonrpc.Request {
-		c.incoming(h, raw)
+		c.receive(h, raw)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}

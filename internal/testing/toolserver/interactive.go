@@ -104,7 +104,7 @@ func (x *exchange) capable(name string) error {
 	return &Error{Code: jsonrpc.CodeInvalidRequest, Message: "the client did not declare " + name}
 }
 
-// openState takes what a repeated request brings: the sealed answers of earlier rounds and those of this one.
+// openState takes from a repeated request the sealed answers of earlier rounds, and the answers of this round.
 func (x *exchange) openState() error {
 	var p struct {
 		RequestState   *string                    `json:"requestState"`
@@ -117,7 +117,7 @@ func (x *exchange) openState() error {
 	if p.RequestState == nil {
 		return nil
 	}
-	state, ok := x.s.open(*p.RequestState)
+	state, ok := x.s.unseal(*p.RequestState)
 	if !ok || json.Unmarshal(state, &x.states) != nil {
 		return badParams("Invalid requestState: it is not the one this server gave")
 	}
@@ -130,7 +130,8 @@ func (s *Server) seal(state []byte) string {
 	return base64.RawURLEncoding.EncodeToString(append(m.Sum(nil), state...))
 }
 
-func (s *Server) open(sealed string) ([]byte, bool) {
+// unseal returns the content of a state that this server sealed; false if it did not.
+func (s *Server) unseal(sealed string) ([]byte, bool) {
 	b, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil || len(b) < sha256.Size {
 		return nil, false

@@ -23,6 +23,7 @@ type large struct {
 // blockBytes is the size of a text block of kind "blocks".
 const blockBytes = 1 << 10
 
+// body returns a function that writes the result as l describes it, piece by piece, so that it is never in memory as a whole.
 func (l *large) body() body {
 	return func(w *bufio.Writer) error {
 		if l.Kind == "blocks" {
@@ -107,10 +108,11 @@ type document struct {
 
 func (d *document) write(s string) {
 	d.buf = append(d.buf[:0], s...)
-	d.flush(d.buf)
+	d.writeBytes(d.buf)
 }
 
-func (d *document) flush(b []byte) {
+// writeBytes writes b. At l.cut bytes in all it stops with l.fault as the error, and writes nothing any more.
+func (d *document) writeBytes(b []byte) {
 	if d.err != nil {
 		return
 	}
@@ -148,7 +150,7 @@ func (d *document) items() {
 			b = append(b, quoted...)
 		}
 		b = append(b, '}')
-		d.flush(b)
+		d.writeBytes(b)
 		if last {
 			return
 		}
@@ -167,7 +169,7 @@ func (d *document) lines() {
 			b = append(append(b, " needle="...), d.l.Needle...)
 		}
 		b = append(b, '\n')
-		d.flush(b)
+		d.writeBytes(b)
 		if last {
 			return
 		}
@@ -185,7 +187,7 @@ func (d *document) filler(text string, letters bool) {
 		left -= 4
 	}
 	for ; left > 0 && d.err == nil; left -= int64(len(chunk)) {
-		d.flush(chunk[:min(left, int64(len(chunk)))])
+		d.writeBytes(chunk[:min(left, int64(len(chunk)))])
 	}
 }
 

@@ -61,7 +61,7 @@ func (c *session) setStanding(k sink) {
 	c.mu.Unlock()
 }
 
-// notify sends what belongs to no request.
+// notify sends a message that belongs to no request to the client's standing stream, if it has one.
 func (c *session) notify(message []byte) {
 	c.mu.Lock()
 	to := c.standing
@@ -74,8 +74,8 @@ func (c *session) notify(message []byte) {
 // errCancelled is the cause of a request's context when the client took it back.
 var errCancelled = fmt.Errorf("cancelled by the client")
 
-// incoming takes a notification or a response of the client.
-func (c *session) incoming(h jsonrpc.Head, raw []byte) {
+// receive handles a notification or a response of the client.
+func (c *session) receive(h jsonrpc.Head, raw []byte) {
 	switch {
 	case h.Kind == jsonrpc.Response:
 		c.mu.Lock()
@@ -189,6 +189,7 @@ func (s *Server) Change(what, uri string) {
 	}
 }
 
+// wants reports whether a subscription includes a change of what; for "resource" of the one at uri.
 func (f filter) wants(what, uri string) bool {
 	switch what {
 	case "tools":

@@ -38,7 +38,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 			case err != nil:
 				_ = k.message(jsonrpc.ErrorResponse("", jsonrpc.CodeParse, err.Error(), nil))
 			case h.Kind != jsonrpc.Request:
-				c.incoming(h, raw)
+				c.receive(h, raw)
 			case h.Method == "initialize":
 				c.start(c.ctx, h, raw, nil, k) // what follows must find it done
 			default:
@@ -70,6 +70,7 @@ type lines struct {
 	dead  bool
 }
 
+// write writes one message as a line. After a fault nothing is written any more, and the error is io.ErrClosedPipe.
 func (k *lines) write(write func(w *bufio.Writer) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -97,6 +98,7 @@ func (k *lines) response(_ int, write func(w *bufio.Writer) error) error { retur
 func (k *lines) noise(write func(w *bufio.Writer) error) error           { return k.write(write) }
 func (k *lines) drop()                                                   {}
 
+// abort ends the connection with a fault: nothing is written any more, and ServeStdio returns err.
 func (k *lines) abort(err error) {
 	k.mu.Lock()
 	k.dead = true

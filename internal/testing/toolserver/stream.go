@@ -74,6 +74,7 @@ func (k *stream) begin() {
 
 func (k *stream) eventID(n int) string { return k.id + "." + strconv.Itoa(n) }
 
+// keep stores an event for clients that resume the stream, at most keptEvents of them. One of more than keptBytes is stored as empty.
 func (k *stream) keep(m []byte) {
 	if k.id == "" {
 		return
@@ -120,6 +121,8 @@ func (k *stream) event(m []byte, write func(w *bufio.Writer) error) error {
 	return nil
 }
 
+// message sends a message that belongs to a request before its response: on this stream, or, if the answer is plain JSON, on the session's
+// other one.
 func (k *stream) message(m []byte) error {
 	if k.mode == JSON {
 		if k.other != nil {
@@ -137,6 +140,7 @@ func (k *stream) message(m []byte) error {
 	})
 }
 
+// response sends the response, in the form that the stream has: an event, or plain JSON. write writes it.
 func (k *stream) response(status int, write func(w *bufio.Writer) error) (err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -171,6 +175,7 @@ func (k *stream) response(status int, write func(w *bufio.Writer) error) (err er
 	return errors.Join(err, k.out.Flush())
 }
 
+// noise writes bytes that are no message as the data of an event.
 func (k *stream) noise(write func(w *bufio.Writer) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -218,7 +223,8 @@ func (k *stream) drop() {
 	k.signal()
 }
 
-// resume connects a client that has seen events up to and including n, and reports whether there is more to come.
+// resume sends a client the stored events after number n and goes on with the stream there. changed is closed when the stream is taken over
+// again or ends; over reports that the response was sent already.
 func (k *stream) resume(w http.ResponseWriter, n int) (changed chan struct{}, over bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

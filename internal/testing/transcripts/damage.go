@@ -12,16 +12,16 @@ var Damages = slices.Sorted(maps.Keys(damages))
 // damages change the entries in place; false when there was nothing to change.
 var damages = map[string]func(m *maker) (id string, ok bool){
 	"delete_result": func(m *maker) (string, bool) {
-		e, k, ok := m.aResult()
+		e, k, ok := m.pickResult()
 		if !ok {
 			return "", false
 		}
 		id := m.entries[e].results[k].id
-		m.takeResult(e, k)
+		m.removeResult(e, k)
 		return id, true
 	},
 	"delete_results": func(m *maker) (string, bool) { // a crash between a call and its results
-		e, k, ok := m.aResult()
+		e, k, ok := m.pickResult()
 		if !ok {
 			return "", false
 		}
@@ -30,7 +30,7 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		return id, true
 	},
 	"delete_call": func(m *maker) (string, bool) {
-		e, k, ok := m.aCall()
+		e, k, ok := m.pickCall()
 		if !ok {
 			return "", false
 		}
@@ -43,7 +43,7 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		return id, true
 	},
 	"duplicate_result": func(m *maker) (string, bool) {
-		e, k, ok := m.aResult()
+		e, k, ok := m.pickResult()
 		if !ok {
 			return "", false
 		}
@@ -52,7 +52,7 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		return again.id, true
 	},
 	"result_again_later": func(m *maker) (string, bool) {
-		e, k, ok := m.aResult()
+		e, k, ok := m.pickResult()
 		if !ok {
 			return "", false
 		}
@@ -61,7 +61,7 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		return again.id, true
 	},
 	"duplicate_call": func(m *maker) (string, bool) {
-		e, k, ok := m.aCall()
+		e, k, ok := m.pickCall()
 		if !ok {
 			return "", false
 		}
@@ -70,29 +70,29 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		return again.id, true
 	},
 	"late_result": func(m *maker) (string, bool) { // a slow tool
-		e, k, ok := m.aResult()
+		e, k, ok := m.pickResult()
 		if !ok {
 			return "", false
 		}
 		late := m.entries[e].results[k]
-		if m.takeResult(e, k) {
+		if m.removeResult(e, k) {
 			e--
 		}
 		m.insert(e+1+m.r.IntN(len(m.entries)-e), entry{role: "results", results: []result{late}})
 		return late.id, true
 	},
 	"early_result": func(m *maker) (string, bool) {
-		e, k, ok := m.aResult()
+		e, k, ok := m.pickResult()
 		if !ok {
 			return "", false
 		}
 		early := m.entries[e].results[k]
-		m.takeResult(e, k)
+		m.removeResult(e, k)
 		m.insert(m.r.IntN(e), entry{role: "results", results: []result{early}})
 		return early.id, true
 	},
 	"interleave": func(m *maker) (string, bool) { // the user types while a tool runs
-		e, k, ok := m.aResult()
+		e, k, ok := m.pickResult()
 		if !ok {
 			return "", false
 		}
@@ -100,7 +100,7 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		return m.entries[e+1].results[k].id, true
 	},
 	"text_first": func(m *maker) (string, bool) {
-		e, k, ok := m.aResult()
+		e, k, ok := m.pickResult()
 		if !ok || m.entries[e].before != "" {
 			return "", false
 		}
@@ -108,7 +108,7 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		return m.entries[e].results[k].id, true
 	},
 	"split_results": func(m *maker) (string, bool) {
-		e, _, ok := m.aResult()
+		e, _, ok := m.pickResult()
 		if !ok || len(m.entries[e].results) < 2 {
 			return "", false
 		}
@@ -119,7 +119,7 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		return first.results[0].id, true
 	},
 	"cut_head": func(m *maker) (string, bool) { // a truncation that knows no pairs
-		e, k, ok := m.aResult()
+		e, k, ok := m.pickResult()
 		if !ok {
 			return "", false
 		}
@@ -128,7 +128,7 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		return id, true
 	},
 	"cut_tail": func(m *maker) (string, bool) { // a session that was killed
-		e, k, ok := m.aCall()
+		e, k, ok := m.pickCall()
 		if !ok {
 			return "", false
 		}
@@ -151,8 +151,8 @@ func (m *maker) insert(at int, e entry) {
 	m.entries = slices.Insert(m.entries, min(at, len(m.entries)), e)
 }
 
-// aResult picks an entry with results and one of them. It is never the first entry.
-func (m *maker) aResult() (e, k int, ok bool) {
+// pickResult picks at random an entry with results, and one of them. It is never the first entry; ok is false if there is none.
+func (m *maker) pickResult() (e, k int, ok bool) {
 	var found []int
 	for i, entry := range m.entries {
 		if i > 0 && len(entry.results) > 0 {
@@ -166,7 +166,8 @@ func (m *maker) aResult() (e, k int, ok bool) {
 	return e, m.r.IntN(len(m.entries[e].results)), true
 }
 
-func (m *maker) aCall() (e, k int, ok bool) {
+// pickCall picks at random an entry with calls, and one of them; ok is false if there is none.
+func (m *maker) pickCall() (e, k int, ok bool) {
 	var found []int
 	for i, entry := range m.entries {
 		if len(entry.calls) > 0 {
@@ -180,8 +181,9 @@ func (m *maker) aCall() (e, k int, ok bool) {
 	return e, m.r.IntN(len(m.entries[e].calls)), true
 }
 
-// takeResult removes a result, and its entry when nothing is left of it.
-func (m *maker) takeResult(e, k int) (emptied bool) {
+// removeResult removes a result from an entry. If no result is left, the entry becomes one of the user's with its texts, or is removed if it
+// has none; emptied reports that.
+func (m *maker) removeResult(e, k int) (emptied bool) {
 	entry := &m.entries[e]
 	entry.results = slices.Delete(slices.Clone(entry.results), k, k+1)
 	if len(entry.results) > 0 {

@@ -47,6 +47,7 @@ type maker struct {
 	thinking bool
 }
 
+// newMaker returns a maker of random histories of a dialect; the same seed gives the same ones.
 func newMaker(d wire.Dialect, seed uint64) *maker {
 	m := &maker{r: rand.New(rand.NewPCG(seed, uint64(d))), d: d}
 	m.style = randomStyle(m.r)
@@ -64,7 +65,8 @@ func (m *maker) marker(what string) string {
 	return fmt.Sprintf("%s-%d-%08x", what, m.markers, m.r.Uint32())
 }
 
-func (m *maker) id() string {
+// newID returns an ID for a call, in the form of the dialect's provider; "" if calls have none.
+func (m *maker) newID() string {
 	m.ids++
 	if m.noIDs {
 		return ""
@@ -82,8 +84,8 @@ func (m *maker) id() string {
 
 var toolNames = []string{"bash", "read_file", "grep", "list_directory", "edit", "mcp__argocd__list_applications"}
 
-// conversation fills entries with a valid history.
-func (m *maker) conversation() {
+// addConversation adds the entries of a valid history.
+func (m *maker) addConversation() {
 	if (m.d == wire.Chat || m.d == wire.Responses) && m.chance(70) {
 		m.entries = append(m.entries, entry{role: "system", texts: []string{m.marker("system") + m.words(20)}, listed: m.chance(30)})
 	}
@@ -100,18 +102,18 @@ func (m *maker) conversation() {
 		if m.d == wire.Messages && m.chance(20) || m.d == wire.Responses && m.chance(10) {
 			m.entries = append(m.entries, entry{role: "system", texts: []string{m.marker("note")}, listed: m.chance(50)})
 		}
-		m.loop()
+		m.addSteps()
 		if t < turns-1 || m.chance(20) {
 			m.entries = append(m.entries, entry{role: "assistant", texts: []string{m.marker("answer") + m.words(10) + "."}, thought: m.thought(30), listed: m.chance(50)})
 		}
 	}
 	if m.d == wire.Messages || m.d == wire.Converse {
-		m.marks()
+		m.addMarks()
 	}
 }
 
-// loop adds the work of one turn: calls and their results, a few times over.
-func (m *maker) loop() {
+// addSteps adds the work of one turn: calls and their results, a few times over.
+func (m *maker) addSteps() {
 	for step := range m.r.IntN(5) {
 		a := entry{role: "assistant", listed: m.chance(50)}
 		if m.chance(50) {
@@ -125,7 +127,7 @@ func (m *maker) loop() {
 		}
 		b := entry{role: "results"}
 		for k := range 1 + m.r.IntN(3)*m.r.IntN(2) {
-			c := call{id: m.id(), name: toolNames[m.r.IntN(len(toolNames))], args: m.arguments(), custom: m.d == wire.Responses && m.chance(20)}
+			c := call{id: m.newID(), name: toolNames[m.r.IntN(len(toolNames))], args: m.arguments(), custom: m.d == wire.Responses && m.chance(20)}
 			if m.reuse && !m.noIDs {
 				c.id = fmt.Sprintf("call_%d", k)
 			}
@@ -160,8 +162,8 @@ func (m *maker) arguments() string {
 	return string(text)
 }
 
-// marks puts up to four cache marks, on the newest messages as clients do.
-func (m *maker) marks() {
+// addMarks puts up to four cache marks on the newest messages, as clients do.
+func (m *maker) addMarks() {
 	left := m.r.IntN(4)
 	for i := len(m.entries) - 1; i >= 0 && left > 0; i-- {
 		if e := &m.entries[i]; e.role == "user" || e.role == "results" {

@@ -4,8 +4,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// body renders entries as a request of the maker's dialect.
-func (m *maker) body() []byte {
+// encode returns the entries as a request of the maker's dialect.
+func (m *maker) encode() []byte {
 	var elements list
 	for _, e := range m.entries {
 		switch m.d {
@@ -77,6 +77,7 @@ func parts(kind string, texts []string) list {
 	return l
 }
 
+// chat returns the messages of an entry in a Chat Completions request.
 func chat(e entry) list {
 	content := func() any {
 		if len(e.texts) == 1 && !e.listed && e.media == "" {
@@ -128,6 +129,7 @@ func chat(e entry) list {
 	}
 }
 
+// responses returns the items of an entry in a Responses request.
 func responses(e entry) list {
 	message := func(role string, texts []string) object {
 		kind := "input_text"
@@ -186,6 +188,7 @@ func responses(e entry) list {
 	return l
 }
 
+// messages returns the message of an entry in a Messages request.
 func messages(e entry) list {
 	role := e.role
 	var blocks list
@@ -236,6 +239,7 @@ func messages(e entry) list {
 	return list{obj("role", role, "content", blocks)}
 }
 
+// gemini returns the contents of an entry in a Gemini request.
 func gemini(e entry) list {
 	user := func(l list) list {
 		if len(l) == 0 {
@@ -297,6 +301,7 @@ func gemini(e entry) list {
 	}
 }
 
+// converse returns the message of an entry in a Converse request; none for the system prompt.
 func converse(e entry) list {
 	role := e.role
 	var blocks list

@@ -79,7 +79,7 @@ func NewSession(o SessionOptions) *Session {
 		o.Model = map[wire.Dialect]string{wire.Chat: "gpt-5.1", wire.Responses: "gpt-5.1-codex", wire.Messages: "claude-sonnet-4-5", wire.Gemini: "gemini-2.5-pro", wire.Converse: "anthropic.claude-sonnet-4-5-20250929-v1:0"}[o.Dialect]
 	}
 	s := &Session{o: o, r: rand.New(rand.NewPCG(o.Seed, uint64(o.Dialect)<<8|uint64(o.Content)))}
-	s.frame()
+	s.makeFrame()
 	s.add(s.user("Task: " + Task + " " + Text(English, s.r, 600)))
 	return s
 }
@@ -131,7 +131,7 @@ func (s *Session) TurnOf(size int) int {
 
 func (s *Session) grow(turn int) {
 	for len(s.steps) <= turn {
-		s.turn(len(s.steps))
+		s.addTurn(len(s.steps))
 	}
 }
 
@@ -145,8 +145,8 @@ func (s *Session) add(st step) {
 // billing is replaced by a line of the same length; it changes at every turn.
 const billing = "x-billing-header: cch=00000;"
 
-// frame makes what stands around the history.
-func (s *Session) frame() {
+// makeFrame makes what surrounds the history in a request: the system prompt and the tools.
+func (s *Session) makeFrame() {
 	m := &maker{d: s.o.Dialect, r: rand.New(rand.NewPCG(s.o.Seed, 99))}
 	system := "You are an agent that works in a terminal. " + Text(English, s.r, s.o.SystemBytes)
 	top := m.top(list{raw("@")})
@@ -220,8 +220,8 @@ func (s *Session) render(entries ...entry) step {
 	return st
 }
 
-// turn makes one turn: an answer with calls, their results, and sometimes the user.
-func (s *Session) turn(n int) {
+// addTurn adds one turn: an answer with calls, their results, and sometimes a message of the user.
+func (s *Session) addTurn(n int) {
 	answer := entry{role: "assistant", listed: true, texts: []string{fmt.Sprintf("Step %d. %s", n, Text(English, s.r, 150))}}
 	if s.o.Thinking {
 		answer.thought = fmt.Sprintf("Considering step %d: %s", n, Text(English, s.r, 200))

@@ -23,8 +23,8 @@ import (
 // Valid returns the body of a random request that the dialect's provider accepts.
 func Valid(d wire.Dialect, seed uint64) []byte {
 	m := newMaker(d, seed)
-	m.conversation()
-	return m.body()
+	m.addConversation()
+	return m.encode()
 }
 
 // An Inventory names what stands in a history, by markers that are found in the bytes of a
@@ -48,7 +48,7 @@ type Damage struct {
 func Broken(d wire.Dialect, seed uint64) ([]byte, []Damage, Inventory) {
 	for try := uint64(0); ; try++ {
 		m := newMaker(d, seed+try<<40)
-		m.conversation()
+		m.addConversation()
 		var done []Damage
 		for range 1 + m.r.IntN(3) {
 			name := Damages[m.r.IntN(len(Damages))]
@@ -59,7 +59,7 @@ func Broken(d wire.Dialect, seed uint64) ([]byte, []Damage, Inventory) {
 		if len(done) == 0 || len(m.entries) == 0 {
 			continue
 		}
-		if body := m.body(); wire.Validate(d, body) != nil {
+		if body := m.encode(); wire.Validate(d, body) != nil {
 			return body, done, m.inventory()
 		}
 	}
@@ -70,6 +70,7 @@ func marked(text string) string {
 	return word
 }
 
+// inventory lists what a repair of the history has to keep.
 func (m *maker) inventory() Inventory {
 	var inv Inventory
 	calls, results := map[string]int{}, map[string]int{}
@@ -147,7 +148,7 @@ func History(d wire.Dialect, turns ...Turn) []byte {
 			m.entries = append(m.entries, results)
 		}
 	}
-	return m.body()
+	return m.encode()
 }
 
 // Growth yields the requests by which a client has come to a history: one before each answer of the model, and the history itself. They are

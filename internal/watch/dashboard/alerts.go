@@ -46,6 +46,7 @@ type pending struct {
 	of *runs.Entry
 }
 
+// add adds an alert about a run, unless at is longer ago than alerts are shown. A gateway inside a run gets the name of the run's tool.
 func (a *alerting) add(e *runs.Entry, level, what string, at time.Time, form string, args ...any) {
 	if a.now.Sub(at) > recent {
 		return
@@ -58,8 +59,8 @@ func (a *alerting) add(e *runs.Entry, level, what string, at time.Time, form str
 	a.list = append(a.list, pending{Alert{Level: level, Run: e.ID, Tool: tool, What: what, Text: fmt.Sprintf(form, args...), Time: at}, e})
 }
 
-// state adds what is so now: a run near its limit, or one that waits for long.
-func (a *alerting) state(r *runs.Run) {
+// addState adds alerts about the present: a run near its memory limit, or one that has waited for long.
+func (a *alerting) addState(r *runs.Run) {
 	if used := r.Now(); r.LimitBytes > 0 {
 		// The working set, not the page cache: that goes before anything is killed.
 		share := 100 * float64(used.Working) / float64(r.LimitBytes)
@@ -76,8 +77,9 @@ func (a *alerting) state(r *runs.Run) {
 	}
 }
 
-// events adds what happened in a run, or how it ended. Each has its own time where that is known: a run may live for days.
-func (a *alerting) events(e *runs.Entry) {
+// addEvents adds alerts about what happened in a run, or how it ended. Each has the time of its event if that is known: a run may live for
+// days.
+func (a *alerting) addEvents(e *runs.Entry) {
 	end := e.Started
 	if e.Ended != nil {
 		end = *e.Ended
@@ -119,8 +121,8 @@ func (a *alerting) events(e *runs.Entry) {
 	}
 }
 
-// forgotten adds the idle runs where they hold much of the host's memory, which is total.
-func (a *alerting) forgotten(live []*runs.Run, total int64) {
+// addForgotten adds alerts about idle runs if all of them together hold much of the host's memory, which is total, in bytes.
+func (a *alerting) addForgotten(live []*runs.Run, total int64) {
 	var idle []runs.IdleRun
 	byID := map[string]*runs.Entry{}
 	for _, r := range live {
@@ -149,14 +151,14 @@ func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, total int64
 		return ""
 	}}
 	for _, r := range live {
-		a.state(r)
-		a.spent(r)
+		a.addState(r)
+		a.addSpent(r)
 	}
-	a.forgotten(live, total)
+	a.addForgotten(live, total)
 	states := a.list
 	a.list = nil
 	for i := range entries {
-		a.events(&entries[i])
+		a.addEvents(&entries[i])
 	}
 	sorting.StableBy(a.list, func(x, y pending) int { return y.Time.Compare(x.Time) })
 	states = states[:min(len(states), max(maxAlerts/2, maxAlerts-len(a.list)))]

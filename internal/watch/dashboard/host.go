@@ -54,8 +54,8 @@ type past struct {
 	total    int64
 }
 
-// note adds a reading of the host's memory.
-func (p *past) note(h Host, now time.Time) {
+// addReading adds a reading of the host's memory, and drops the readings that are too old to be shown.
+func (p *past) addReading(h Host, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.used == nil {
@@ -132,6 +132,7 @@ func seriesOf(samples []runs.Sample, started, until, from time.Time) []int64 {
 	return out
 }
 
+// samplesOf returns the samples of a run that has ended, and keeps them for the next time; nil if its file is gone.
 func (p *past) samplesOf(store *runs.Store, e *runs.Entry) []runs.Sample {
 	p.mu.Lock()
 	kept, ok := p.samples[e.ID]
@@ -152,8 +153,8 @@ func (p *past) samplesOf(store *runs.Store, e *runs.Entry) []runs.Sample {
 	return run.Samples
 }
 
-// command returns what to type about an alert. A command line may be given again only where nothing in it was masked.
-func (p *past) command(store *runs.Store, e *runs.Entry, what string) string {
+// commandFor returns the command to type about an alert. The command line of a run is repeated only if nothing in it was masked.
+func (p *past) commandFor(store *runs.Store, e *runs.Entry, what string) string {
 	look := "plimsoll runs " + e.ID
 	switch {
 	case what == "waiting", what == "refused":

@@ -40,8 +40,8 @@ type rowText struct {
 	text []byte
 }
 
-// whole returns the snapshot as one JSON object.
-func (s *snapshot) whole() json.RawMessage {
+// encode returns the snapshot as one JSON object.
+func (s *snapshot) encode() json.RawMessage {
 	var b bytes.Buffer
 	b.WriteString(`{"rows":[`)
 	for i, r := range s.rows {
@@ -56,10 +56,9 @@ func (s *snapshot) whole() json.RawMessage {
 	return b.Bytes()
 }
 
-// since returns what has changed since a client's last state, as a JSON object: the rows that are new or different, and the order of the
-// rows and the rest when they differ. It brings seen, rest and order, the client's state, up to date. changed is false when nothing is to
-// be sent.
-func (s *snapshot) since(seen map[string]string, rest *string, order *string) (text []byte, changed bool) {
+// changes returns what has changed since a client's last state, as a JSON object: the rows that are new or different, and the order of the
+// rows and the rest if they differ. It updates seen, rest and order, the client's state. changed is false if there is nothing to send.
+func (s *snapshot) changes(seen map[string]string, rest *string, order *string) (text []byte, changed bool) {
 	var b, ids bytes.Buffer
 	b.WriteString(`{"rows":[`)
 	here := make(map[string]bool, len(s.rows))
@@ -121,6 +120,8 @@ type hub struct {
 
 var errBusy = errors.New("too many look at once; close a tab")
 
+// join counts a viewer, and starts the making of snapshots for the first one. It returns an error if there are too many, or the hub is
+// closed.
 func (h *hub) join() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -136,7 +137,7 @@ func (h *hub) join() error {
 	}
 	if !h.looking {
 		h.looking = true
-		go h.look()
+		go h.makeSnapshots()
 	}
 	return nil
 }
@@ -159,8 +160,8 @@ func (h *hub) close() error {
 	return nil
 }
 
-// look makes a snapshot every lookEvery, until nobody looks any more.
-func (h *hub) look() {
+// makeSnapshots makes a snapshot every lookEvery, until nobody views the dashboard any more. It also ends runs whose plimsoll was killed.
+func (h *hub) makeSnapshots() {
 	store, err := runs.Open(h.dir)
 	defer func() { _ = store.Close() }() // with an error too: the next Poll opens it
 	var adopted time.Time
@@ -176,7 +177,7 @@ func (h *hub) look() {
 			s, err = snapshotOf(store, h.host, h.more, &h.past, &h.spending)
 		}
 		if err != nil {
-			s, err = &snapshot{rest: rest(nil, nil, nil, err.Error())}, nil
+			s, err = &snapshot{rest: encodeRest(nil, nil, nil, err.Error())}, nil
 		}
 		s.version = version
 		h.mu.Lock()
@@ -203,8 +204,8 @@ func (h *hub) current() (*snapshot, <-chan struct{}) {
 	return h.now, h.next
 }
 
-// once returns the newest snapshot, for a viewer that does not stay. It waits for the first one, or for the end of ctx.
-func (h *hub) once(ctx context.Context) (*snapshot, error) {
+// newest returns the newest snapshot, for a viewer that does not stay. It waits for the first one, or for the end of ctx.
+func (h *hub) newest(ctx context.Context) (*snapshot, error) {
 	if err := h.join(); err != nil {
 		return nil, err
 	}
@@ -256,7 +257,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request) {
 	for {
 		s, next := h.current()
 		if s != nil {
-			if text, changed := s.since(seen, &restSeen, &order); changed {
+			if text, changed := s.changes(seen, &restSeen, &order); changed {
 				if !send(append(append([]byte("data: "), printable.SafeJSON(text)...), "\n\n"...)) {
 					return
 				}
@@ -340,22 +341,22 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), more func(time.Time
 		if now, ok := host(); ok {
 			now.Waiting, now.ReservedBytes = waiting, reserved
 			h, total = &now, now.TotalBytes
-			before.note(now, time.Now())
+			before.addReading(now, time.Now())
 		}
 	}
 	now := time.Now()
 	spent := money.today(entries, now)
-	alerts := alertsOf(entries, live, now, total, func(e *runs.Entry, what string) string { return before.command(store, e, what) })
+	alerts := alertsOf(entries, live, now, total, func(e *runs.Entry, what string) string { return before.commandFor(store, e, what) })
 	first := budgetAlerts(spent, now)
 	if more != nil {
 		first = append(more(now), first...)
 	}
-	s.rest = rest(h, append(first, alerts...), spent, "")
+	s.rest = encodeRest(h, append(first, alerts...), spent, "")
 	return s, nil
 }
 
-// rest returns the members of the snapshot beside the rows, as JSON without the braces.
-func rest(h *Host, alerts []Alert, spent *Spending, problem string) []byte {
+// encodeRest returns the members of the snapshot besides the rows, as JSON without the braces.
+func encodeRest(h *Host, alerts []Alert, spent *Spending, problem string) []byte {
 	if alerts == nil {
 		alerts = []Alert{}
 	}

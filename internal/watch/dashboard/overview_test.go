@@ -172,7 +172,7 @@ func TestForgottenRunsAreAnAlert(t *testing.T) {
 		}
 	}
 	list := []*runs.Run{live("a", runs.Idle, "", 1<<30), live("b", runs.Idle, "", 2<<30), live("c", runs.YourTurn, "", 8<<30), live("d", runs.Idle, "b", 2<<30)}
-	help := func(e *runs.Entry, what string) string { return (&past{}).command(nil, e, what) }
+	help := func(e *runs.Entry, what string) string { return (&past{}).commandFor(nil, e, what) }
 	if got := alertsOf(nil, list, now, 12<<30, help); len(got) != 0 {
 		t.Errorf("a quarter is not more: %+v", got)
 	}
@@ -241,7 +241,7 @@ func TestTheMemoryOfTheHostByRun(t *testing.T) {
 	if err := inner.End(journal.Report{Tool: "inner", Outcome: journal.OutcomeOK, PeakBytes: 1 << 40}); err != nil {
 		t.Fatal(err)
 	}
-	s.hub.past.note(Host{TotalBytes: 8 << 30, AvailableBytes: 5 << 30}, time.Now())
+	s.hub.past.addReading(Host{TotalBytes: 8 << 30, AvailableBytes: 5 << 30}, time.Now())
 	for range 2 { // read, and kept
 		var m hostMemory
 		readJSON(t, c, base+"/api/memory", &m)

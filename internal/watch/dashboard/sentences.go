@@ -41,7 +41,7 @@ func eventsOf(records []journal.Record) []told {
 	return list
 }
 
-// verdict says in a sentence what became of a run, or what it is at.
+// verdict returns a sentence about how a run ended, or what it does now.
 func verdict(r *runs.Run) string {
 	killed := ""
 	if n := len(r.Kills); n > 0 && r.Outcome != "oom" {
@@ -89,7 +89,7 @@ func rounded(d time.Duration) string {
 	return d.Round(time.Second / 10).String()
 }
 
-// sentence says in plain words what an event records. Of kinds that are rare it gives the words of the kind: the record is beside it.
+// sentence returns a sentence about an event. For rare kinds that is only the kind in words, since the page shows the record too.
 func sentence(e journal.Event) string {
 	if text := windowSentence(e); text != "" {
 		return text
@@ -170,7 +170,7 @@ func sentence(e journal.Event) string {
 	return plane + ": " + strings.ReplaceAll(what, "_", " ")
 }
 
-// windowSentence is sentence for what goes to and comes from models; "" for other events.
+// windowSentence returns a sentence about an event of requests to models and their answers; "" for other events.
 func windowSentence(e journal.Event) string {
 	switch e := e.(type) {
 	case journal.WindowRequest:

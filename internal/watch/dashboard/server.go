@@ -154,7 +154,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if given, ok := r.URL.Query()["token"]; ok && r.URL.Path == "/" {
-		s.enter(w, r, given[0])
+		s.logIn(w, r, given[0])
 		return
 	}
 	p, here := strings.CutPrefix(r.URL.Path, s.base)
@@ -164,23 +164,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case p == "":
-		s.file(w, r, "index.html")
+		s.serveFile(w, r, "index.html")
 	case strings.HasPrefix(p, "assets/page/"):
-		s.script(w, r, strings.TrimSuffix(strings.TrimPrefix(p, "assets/page/"), ".js"))
+		s.serveScript(w, r, strings.TrimSuffix(strings.TrimPrefix(p, "assets/page/"), ".js"))
 	case strings.HasPrefix(p, "assets/"):
-		s.file(w, r, strings.TrimPrefix(p, "assets/"))
+		s.serveFile(w, r, strings.TrimPrefix(p, "assets/"))
 	case p == "api/state":
-		s.state(w, r)
+		s.serveState(w, r)
 	case p == "api/events":
 		s.hub.serve(w, r)
 	case p == "api/memory":
-		s.memory(w)
+		s.serveMemory(w)
 	case strings.HasPrefix(p, "api/run/"):
-		s.run(w, strings.TrimPrefix(p, "api/run/"))
+		s.serveRun(w, strings.TrimPrefix(p, "api/run/"))
 	case strings.HasPrefix(p, "api/cut/"):
-		s.cut(w, strings.TrimPrefix(p, "api/cut/"))
+		s.serveCut(w, strings.TrimPrefix(p, "api/cut/"))
 	case strings.HasPrefix(p, "api/page/"):
-		s.page(w, r, strings.TrimPrefix(p, "api/page/"))
+		s.servePage(w, r, strings.TrimPrefix(p, "api/page/"))
 	default:
 		http.NotFound(w, r)
 	}
@@ -188,10 +188,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const cookieName = "plimsoll"
 
-// enter exchanges the token for a cookie, and takes it out of the address. A browser sends a cookie to every port of a host, SameSite or
-// not, so also to what another user has put on a port of this machine, or on this one after our end. Hence the cookie is for a path that
-// nobody else can name, and neither outlives this start.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request, given string) {
+// logIn exchanges the token for a cookie, and redirects to an address without the token. A browser sends a cookie to every port of a host,
+// SameSite or not, and so also to a server that another user runs on this machine, or on this port after this process has ended. Hence the
+// cookie is for a path that nobody else can name, and both are valid for this process only.
+func (s *Server) logIn(w http.ResponseWriter, r *http.Request, given string) {
 	sum := sha256.Sum256([]byte(given))
 	if subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 {
 		http.Error(w, "the token in this address is not the one that is in force now: plimsoll watch --url prints the whole address", http.StatusUnauthorized)
@@ -211,7 +211,8 @@ func (s *Server) allowed(r *http.Request) bool {
 	return false
 }
 
-func (s *Server) file(w http.ResponseWriter, r *http.Request, name string) {
+// serveFile serves an embedded file of the dashboard, or 404 if there is none of this name.
+func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) {
 	if path.Clean("/"+name) != "/"+name {
 		http.NotFound(w, r)
 		return
@@ -242,10 +243,11 @@ func typeOf(name string) string {
 	return "text/plain; charset=utf-8"
 }
 
-func (s *Server) script(w http.ResponseWriter, r *http.Request, name string) {
+// serveScript serves the script of an added page: its own, or tables.js if it has none.
+func (s *Server) serveScript(w http.ResponseWriter, r *http.Request, name string) {
 	for _, p := range s.pages {
 		if p.Name == name && p.Script == nil {
-			s.file(w, r, "tables.js")
+			s.serveFile(w, r, "tables.js")
 			return
 		}
 		if p.Name == name {
@@ -257,8 +259,8 @@ func (s *Server) script(w http.ResponseWriter, r *http.Request, name string) {
 	http.NotFound(w, r)
 }
 
-// answer writes v as JSON with this status.
-func answer(w http.ResponseWriter, status int, v any) {
+// answerJSON writes v as JSON with this status.
+func answerJSON(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		http.Error(w, "this cannot be written as JSON: "+err.Error(), http.StatusInternalServerError)
@@ -273,32 +275,33 @@ type problem struct {
 	Error string `json:"error"`
 }
 
-func (s *Server) state(w http.ResponseWriter, r *http.Request) {
-	now, err := s.hub.once(r.Context())
+// serveState answers with the version, the list of pages and the newest snapshot.
+func (s *Server) serveState(w http.ResponseWriter, r *http.Request) {
+	now, err := s.hub.newest(r.Context())
 	if err != nil {
-		answer(w, http.StatusInternalServerError, problem{err.Error()})
+		answerJSON(w, http.StatusInternalServerError, problem{err.Error()})
 		return
 	}
 	pages := s.pages
 	if pages == nil {
 		pages = []Page{}
 	}
-	answer(w, http.StatusOK, struct {
+	answerJSON(w, http.StatusOK, struct {
 		Version string          `json:"version"`
 		Pages   []Page          `json:"pages"`
 		Now     json.RawMessage `json:"now"`
-	}{s.o.Version, pages, now.whole()})
+	}{s.o.Version, pages, now.encode()})
 }
 
-// run writes all that is kept of a run; with an error in it when only the index has the run.
-func (s *Server) run(w http.ResponseWriter, id string) {
+// serveRun answers with all that is stored of a run. If only the index has the run, the answer has an error in it.
+func (s *Server) serveRun(w http.ResponseWriter, id string) {
 	store, err := runs.Open(s.o.StateDir)
 	if err == nil {
 		defer store.Close()
 		err = store.Poll()
 	}
 	if err != nil {
-		answer(w, http.StatusInternalServerError, problem{err.Error()})
+		answerJSON(w, http.StatusInternalServerError, problem{err.Error()})
 		return
 	}
 	run, err := store.Run(id)
@@ -327,44 +330,45 @@ func (s *Server) run(w http.ResponseWriter, id string) {
 				page.Cost = &cost
 			}
 		}
-		answer(w, http.StatusOK, page)
+		answerJSON(w, http.StatusOK, page)
 	case gone && unknown.Removed && run != nil:
-		answer(w, http.StatusOK, struct {
+		answerJSON(w, http.StatusOK, struct {
 			runs.Entry
 			Error string `json:"error"`
 		}{run.Entry, err.Error()})
 	case gone:
-		answer(w, http.StatusNotFound, problem{err.Error()})
+		answerJSON(w, http.StatusNotFound, problem{err.Error()})
 	default:
-		answer(w, http.StatusInternalServerError, problem{err.Error()})
+		answerJSON(w, http.StatusInternalServerError, problem{err.Error()})
 	}
 }
 
-// memory writes the memory of the host over time, by run.
-func (s *Server) memory(w http.ResponseWriter) {
+// serveMemory answers with the memory of the host over time, by run.
+func (s *Server) serveMemory(w http.ResponseWriter) {
 	store, err := runs.Open(s.o.StateDir)
 	if err == nil {
 		defer store.Close()
 		err = store.Poll()
 	}
 	if err != nil {
-		answer(w, http.StatusInternalServerError, problem{err.Error()})
+		answerJSON(w, http.StatusInternalServerError, problem{err.Error()})
 		return
 	}
-	answer(w, http.StatusOK, s.hub.past.memory(store, time.Now()))
+	answerJSON(w, http.StatusOK, s.hub.past.memory(store, time.Now()))
 }
 
-func (s *Server) cut(w http.ResponseWriter, id string) {
+// serveCut answers with what was cut from a conversation; 404 if it is not stored.
+func (s *Server) serveCut(w http.ResponseWriter, id string) {
 	if s.o.Cut == nil {
-		answer(w, http.StatusNotFound, problem{"what was cut is not kept here"})
+		answerJSON(w, http.StatusNotFound, problem{"what was cut is not kept here"})
 		return
 	}
 	v, err := s.o.Cut(id)
 	if err != nil {
-		answer(w, http.StatusNotFound, problem{err.Error()})
+		answerJSON(w, http.StatusNotFound, problem{err.Error()})
 		return
 	}
-	answer(w, http.StatusOK, v)
+	answerJSON(w, http.StatusOK, v)
 }
 
 const (
@@ -374,7 +378,8 @@ const (
 	maxQuestion = 16 << 10
 )
 
-func (s *Server) page(w http.ResponseWriter, r *http.Request, name string) {
+// servePage answers with the data of an added page, or, if there is a query, with the page's answer to it.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request, name string) {
 	for _, p := range s.pages {
 		if p.Name != name {
 			continue
@@ -387,16 +392,16 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, name string) {
 		case r.URL.RawQuery == "":
 			v, err = p.Data(ctx)
 		case p.Ask == nil || len(r.URL.RawQuery) > maxQuestion:
-			answer(w, http.StatusBadRequest, problem{fmt.Sprintf("this page answers no question, or none of more than %d bytes", maxQuestion)})
+			answerJSON(w, http.StatusBadRequest, problem{fmt.Sprintf("this page answers no question, or none of more than %d bytes", maxQuestion)})
 			return
 		default:
 			v, err = p.Ask(ctx, r.URL.Query())
 		}
 		if err != nil {
-			answer(w, http.StatusInternalServerError, problem{err.Error()})
+			answerJSON(w, http.StatusInternalServerError, problem{err.Error()})
 			return
 		}
-		answer(w, http.StatusOK, v)
+		answerJSON(w, http.StatusOK, v)
 		return
 	}
 	http.NotFound(w, r)

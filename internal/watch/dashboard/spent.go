@@ -49,7 +49,8 @@ type spending struct {
 	last *Spending
 }
 
-// today returns what was spent today, at most spendingRests old; nil where nobody tells.
+// today returns what was spent today; nil if the options have no function for it. It is read again when the last answer is older than
+// spendingRests.
 func (s *spending) today(entries []runs.Entry, now time.Time) *Spending {
 	if s.read == nil || s.last != nil && now.Sub(s.at) < spendingRests && !now.Before(s.at) {
 		return s.last
@@ -101,8 +102,9 @@ func (s *spending) row(e *runs.Entry) row {
 	return row{View: runs.ViewOf(e, s.cost), Requests: e.Requests(), KilledAt: e.KilledAt}
 }
 
-// spent adds the limit of what a run may spend that it stands at, with the command that raises it. Those of budgets are not the run's.
-func (a *alerting) spent(r *runs.Run) {
+// addSpent adds an alert if a run has come near a limit of what it may spend, with the command that raises it. If there are several, it is
+// about the one that was reached. Budgets are left out, because they are not the run's.
+func (a *alerting) addSpent(r *runs.Run) {
 	var worst journal.Limit
 	for _, l := range r.Report.Limits {
 		if spend.UnitOf(l.Name).Flag != "" && l.Reached != "" && (worst.Reached == "" || l.Reached == journal.LineHard && worst.Reached != journal.LineHard) {
@@ -132,7 +134,7 @@ func (a *alerting) spent(r *runs.Run) {
 	a.list[len(a.list)-1].Help = fmt.Sprintf("plimsoll raise %s --%s %s", r.ID, unit.Flag, unit.More(most))
 }
 
-// budgetAlerts are those about the budgets over all runs, which belong to no run.
+// budgetAlerts returns the alerts about budgets over all runs that are nearly spent, or spent.
 func budgetAlerts(s *Spending, now time.Time) (list []Alert) {
 	if s == nil {
 		return nil

@@ -18,7 +18,8 @@ type agents struct {
 	removed, shortened, damaged                                                *instrument
 }
 
-func (a *agents) make(all *instruments) {
+// register adds the instruments for agents.
+func (a *agents) register(all *instruments) {
 	a.queries = all.counter("plimsoll.agent.queries", "{query}", "Queries that ended, by how.")
 	a.duration = all.histogram("plimsoll.agent.query.duration", "s", "Time from the start of a query to its end.", operationBuckets)
 	a.steps = all.histogram("plimsoll.agent.steps", "{step}", "Requests to the model that a query took.", stepBuckets)
@@ -42,6 +43,7 @@ func (a *agents) make(all *instruments) {
 	a.evicted = all.counter("plimsoll.a2a.tasks.evicted", "{task}", "Tasks that a bound of their store removed, by reason.")
 }
 
+// observe counts an event of an agent.
 func (a *agents) observe(m *Metrics, e journal.Event) {
 	by := func(agent string, list ...label) labels { return append(list, m.agent(agent)) }
 	switch e := e.(type) {
@@ -112,7 +114,8 @@ type tools struct {
 	calls, spilled, large, refused, moved, noise, gone, sum *instrument
 }
 
-func (t *tools) make(all *instruments) {
+// register adds the instruments for MCP servers and tools.
+func (t *tools) register(all *instruments) {
 	t.duration = all.histogram("mcp.client.operation.duration", "s", "Time from a call to the end of the server's answer.", operationBuckets)
 	t.reading = all.histogram("plimsoll.tools.read.duration", "s", "Time that a page, a search or a query of a kept result took.", operationBuckets)
 	t.upstream = all.histogram("plimsoll.tools.result.size", "By", "Results as servers sent them.", sizeBuckets)
@@ -127,10 +130,11 @@ func (t *tools) make(all *instruments) {
 	t.sum = all.counter("plimsoll.tools.spool.evicted", "By", "Bytes of kept results that were removed, by reason.")
 }
 
+// observe counts an event of an MCP server.
 func (t *tools) observe(m *Metrics, e journal.Event) {
 	switch e := e.(type) {
 	case journal.ToolCalled:
-		t.called(m, e)
+		t.countCall(m, e)
 	case journal.ToolResultLarge:
 		t.large.add(1, with(m.server(e.Server), m.tool(e.Server, e.Tool), text("level", e.Level)))
 	case journal.ToolRefused:
@@ -147,7 +151,8 @@ func (t *tools) observe(m *Metrics, e journal.Event) {
 	}
 }
 
-func (t *tools) called(m *Metrics, e journal.ToolCalled) {
+// countCall counts a call of a tool that was answered.
+func (t *tools) countCall(m *Metrics, e journal.ToolCalled) {
 	of := labels{m.server(e.Server), m.tool(e.Server, cmp.Or(e.Tool, e.Method))}
 	by := of
 	t.calls.add(1, append(of, truth("failed", e.Failed)))

@@ -93,7 +93,7 @@ func showGo(all *instruments) {
 	}
 	all.named(gauging, "go_memstats_last_gc_time_seconds", "Number of seconds since 1970 of last garbage collection.", nil).put(last, nil)
 	pauses := all.named(summing, "go_gc_duration_seconds", "A summary of the wall-time pause (stop-the-world) duration in garbage collection cycles.", gcQuantiles)
-	pauses.summarize(stats.PauseQuantiles, stats.PauseTotal, uint64(stats.NumGC))
+	pauses.setSummary(stats.PauseQuantiles, stats.PauseTotal, uint64(stats.NumGC))
 }
 
 // What every process shows under these names, by the conventions of Prometheus' client libraries ("Writing client libraries",

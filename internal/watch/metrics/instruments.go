@@ -70,8 +70,8 @@ type series struct {
 	at     []float64 // by quantile, of a summary
 }
 
-// make adds an instrument. Its name gets the unit as a suffix, as the exporter of OpenTelemetry gives it.
-func (all *instruments) make(kind kind, name, unit, help string, buckets []float64) *instrument {
+// add adds an instrument and returns it. Its name gets the unit as a suffix, as the exporter of OpenTelemetry gives it.
+func (all *instruments) add(kind kind, name, unit, help string, buckets []float64) *instrument {
 	name = underscored(name)
 	switch unit {
 	case "s":
@@ -93,24 +93,24 @@ func (all *instruments) named(kind kind, name, help string, buckets []float64) *
 }
 
 func (all *instruments) counter(name, unit, help string) *instrument {
-	return all.make(counting, name, unit, help, nil)
+	return all.add(counting, name, unit, help, nil)
 }
 
 func (all *instruments) gauge(name, unit, help string) *instrument {
-	return all.make(gauging, name, unit, help, nil)
+	return all.add(gauging, name, unit, help, nil)
 }
 
 func (all *instruments) histogram(name, unit, help string, buckets []float64) *instrument {
-	return all.make(bucketing, name, unit, help, buckets)
+	return all.add(bucketing, name, unit, help, buckets)
 }
 
 func underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 // add counts n of something; what would count backwards is left out.
-func (i *instrument) add(n int64, l labels) { i.plus(float64(n), l) }
+func (i *instrument) add(n int64, l labels) { i.addFloat(float64(n), l) }
 
-// plus counts v of something that does not come in whole numbers.
-func (i *instrument) plus(v float64, l labels) {
+// addFloat adds v to a counter of something that does not come in whole numbers. Negative values and NaN are ignored.
+func (i *instrument) addFloat(v float64, l labels) {
 	if !(v >= 0) { // also for no number
 		return
 	}
@@ -129,7 +129,7 @@ func (i *instrument) put(v float64, l labels) {
 	i.seriesOf(l).sum = v
 }
 
-// record sorts a value into its bucket.
+// record adds a value to a histogram.
 func (i *instrument) record(v float64, l labels) {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
@@ -144,8 +144,8 @@ func (i *instrument) record(v float64, l labels) {
 	s.count++
 }
 
-// summarize sets the values of a summary without labels: the value at each of its quantiles, and the sum and number of all values.
-func (i *instrument) summarize(at []time.Duration, sum time.Duration, count uint64) {
+// setSummary sets the values of a summary without labels: the value at each of its quantiles, and the sum and number of all values.
+func (i *instrument) setSummary(at []time.Duration, sum time.Duration, count uint64) {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
 	s := i.seriesOf(nil)
@@ -156,7 +156,8 @@ func (i *instrument) summarize(at []time.Duration, sum time.Duration, count uint
 	s.sum, s.count = sum.Seconds(), count
 }
 
-// seriesOf finds the series of some labels.
+// seriesOf returns the series with these labels, which it adds if there is none. If there are maxSeries already, it returns the one that
+// stands for all others. The caller holds the lock.
 func (i *instrument) seriesOf(l labels) *series {
 	shown := make(labels, len(l))
 	for n, one := range l {
@@ -180,9 +181,9 @@ func (i *instrument) seriesOf(l labels) *series {
 	return s
 }
 
-// now returns copies of all series, in the order of their labels: those with fewer come first. Who reads them may be slow, and holds
-// nobody up.
-func (i *instrument) now() []series {
+// snapshot returns copies of all series, in the order of their labels: those with fewer come first. The lock is not held afterwards, because
+// the reader may be slow.
+func (i *instrument) snapshot() []series {
 	i.all.mu.Lock()
 	list := make([]series, 0, len(i.series))
 	for _, s := range i.series {
@@ -203,7 +204,7 @@ func (i *instrument) now() []series {
 
 // write writes the family, if there is a series in it.
 func (i *instrument) write(w textWriter) {
-	list := i.now()
+	list := i.snapshot()
 	if len(list) == 0 {
 		return
 	}

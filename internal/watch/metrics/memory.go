@@ -11,7 +11,8 @@ type remembered struct {
 	asked, episodes, proposals, tokens, fail *instrument
 }
 
-func (r *remembered) make(all *instruments) {
+// register adds the instruments for the memory.
+func (r *remembered) register(all *instruments) {
 	r.recalls = all.counter("plimsoll.memory.recalls", "{prompt}", "Prompts that were added to.")
 	r.recalled = all.counter("plimsoll.memory.recalled", "{record}", "Records that were added to prompts.")
 	r.recalledBytes = all.counter("plimsoll.memory.recalled.size", "By", "Bytes that were added to prompts.")
@@ -28,6 +29,7 @@ func (r *remembered) make(all *instruments) {
 // reasons of [journal.MemoryFactsFailed] that have a series of their own.
 var factsFailures = map[string]bool{"failed": true, "gave_up": true, "dropped": true, "budget": true}
 
+// observe counts an event of the memory.
 func (r *remembered) observe(e journal.Event) {
 	switch e := e.(type) {
 	case journal.MemoryRecalled:

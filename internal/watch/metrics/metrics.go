@@ -66,10 +66,10 @@ func New(o Options) *Metrics {
 	m := &Metrics{models: map[string]string{}, servers: map[string]string{}, tools: map[string]string{}, agents: map[string]string{}}
 	m.shown = newExposition(&m.all, showGo, showProcess)
 	m.events = m.all.counter("plimsoll.events", "", "Events of the journal, by kind.")
-	m.window.make(&m.all, o)
-	m.calls.make(&m.all)
-	m.asked.make(&m.all)
-	m.memory.make(&m.all)
+	m.window.register(&m.all, o)
+	m.calls.register(&m.all)
+	m.asked.register(&m.all)
+	m.memory.register(&m.all)
 	return m
 }
 
@@ -90,7 +90,8 @@ func (m *Metrics) model(name string) label {
 	return label{"gen_ai.request.model", m.label(m.models, maxModels, name, name)}
 }
 
-// label returns the label that known has under key: the first most keys get name, later ones "other".
+// label returns the label for key: a new key gets name, cleaned, as long as known has fewer than most, and "other" after that. It is the same
+// for the key from then on.
 func (m *Metrics) label(known map[string]string, most int, key, name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -105,6 +106,7 @@ func (m *Metrics) label(known map[string]string, most int, key, name string) str
 	return label
 }
 
+// clip returns a text as the value of a label: at most maxLabel bytes of printable ASCII, "unknown" for "".
 func clip(s string) string {
 	if s == "" {
 		return "unknown"
@@ -130,7 +132,7 @@ type Agent struct {
 	Window float64
 }
 
-// ShowAgents adds what now tells to every scrape.
+// ShowAgents makes every scrape call now, and show what it returns about agents.
 func (m *Metrics) ShowAgents(now func() []Agent) {
 	m.shown.add(func(all *instruments) {
 		memory := all.gauge("plimsoll.agent.query.memory.used", "By", "What the queries that run hold now: messages, results, remembered calls.")

@@ -72,7 +72,7 @@ func Handler(r *Runs) http.Handler { return newExposition(nil, showGo, showProce
 // Write writes the metrics of the runs alone, as a file for node_exporter.
 func (r *Runs) Write(to io.Writer) error { return newExposition(nil, r.show).write(to, nil) }
 
-// show reads the store.
+// show reads the store of runs and sets the metrics of a scrape. If the store cannot be read, only plimsoll.runs.readable says so.
 func (r *Runs) show(all *instruments) {
 	r.mu.Lock()
 	err := r.read(all)
@@ -176,7 +176,7 @@ func sumsOf(all *instruments, totals runs.Totals) {
 		two(results, "at", "upstream", s.UpstreamBytes, "delivered", s.DeliveredBytes)
 		waited.put(float64(s.WaitedMS)/1000, of)
 		for _, c := range s.Costs {
-			cost.plus(c.Cost, with(tool, text("model", c.Model), truth("plan", c.Plan)))
+			cost.addFloat(c.Cost, with(tool, text("model", c.Model), truth("plan", c.Plan)))
 		}
 		for _, l := range s.SpendLines {
 			lines.add(l.Times, with(tool, text("limit", l.Limit), text("line", l.Line)))
@@ -217,7 +217,7 @@ func liveOf(all *instruments, totals runs.Totals, store *runs.Store) {
 		of(tool)
 	}
 	for _, run := range store.Live() {
-		of(store.ToolOf(&run.Entry)).take(run, at)
+		of(store.ToolOf(&run.Entry)).addRun(run, at)
 	}
 	for _, e := range store.Ended(at.Add(-recent)) {
 		n := of(store.ToolOf(&e))
@@ -251,7 +251,7 @@ func liveOf(all *instruments, totals runs.Totals, store *runs.Store) {
 	}
 }
 
-func (n *now) take(run *runs.Run, at time.Time) {
+func (n *now) addRun(run *runs.Run, at time.Time) {
 	n.largest = max(n.largest, run.LargestResult)
 	c := run.Fullest(at)
 	n.messages = max(n.messages, int64(c.Messages))

@@ -51,7 +51,7 @@ func TestText(t *testing.T) {
 		h.record(v, with(label{"x", "1"}))
 	}
 	all.counter("empty", "", "Nothing was counted.")
-	all.named(summing, "s", "Quantiles.", []float64{0, 0.5, 1}).summarize([]time.Duration{1e6, 2e6, 3e9}, 4*time.Second, 7)
+	all.named(summing, "s", "Quantiles.", []float64{0, 0.5, 1}).setSummary([]time.Duration{1e6, 2e6, 3e9}, 4*time.Second, 7)
 	const want = `# HELP g Values.
 # TYPE g gauge
 g{n="a"} NaN

@@ -33,7 +33,8 @@ type window struct {
 	rateWaits, rateAgain, rateWaited           *instrument
 }
 
-func (w *window) make(all *instruments, o Options) {
+// register adds the instruments for requests to models, under the names that the options want.
+func (w *window) register(all *instruments, o Options) {
 	const whole, first = "Time from the request's last byte to the answer's.", "Time from the request's last byte to the answer's first."
 	if o.LatestNames {
 		w.input = all.counter("gen_ai.client.inference.usage.input_tokens", "{token}", "Input tokens as the provider counted them, those read from a cache among them.")
@@ -98,6 +99,7 @@ func operation(dialect string) label {
 	return label{"gen_ai.operation.name", name}
 }
 
+// observe counts an event of the proxy.
 func (w *window) observe(m *Metrics, e journal.Event) {
 	reason := func(value string) label { return text("reason", value) }
 	switch e := e.(type) {
@@ -110,7 +112,7 @@ func (w *window) observe(m *Metrics, e journal.Event) {
 			w.limit.set(e.LimitTokens, with(provider(e.Upstream), m.model(e.Model), text("source", e.LimitSource)))
 		}
 	case journal.WindowResponse:
-		w.response(m, e)
+		w.countResponse(m, e)
 	case journal.WindowStalled:
 		w.stalls.add(1, with(provider(e.Upstream), m.model(e.Model), truth("reasoning", e.Reasoning), text("ended", e.Ended)))
 	case journal.WindowLoop:
@@ -154,7 +156,8 @@ func (w *window) observe(m *Metrics, e journal.Event) {
 	}
 }
 
-func (w *window) response(m *Metrics, e journal.WindowResponse) {
+// countResponse counts an answer of a model: its tokens, its time, and how far our count of the input was off.
+func (w *window) countResponse(m *Metrics, e journal.WindowResponse) {
 	of := labels{provider(e.Upstream), m.model(e.Model), operation(e.Dialect)}
 	const kind = "gen_ai.token.type"
 	if w.usage == nil {

@@ -32,19 +32,19 @@ type episode struct {
 // newEpisode returns the episode of a run of which all is news.
 func newEpisode() *episode { return &episode{told: map[Cause]bool{}, spent: map[string]string{}} }
 
-// begun returns the episode of a run of which everything so far is past.
-func begun(now time.Time, r *runs.Run) *episode {
+// newEpisodeOf returns the episode of a run that was running already: nothing that has happened to it so far will be told.
+func newEpisodeOf(now time.Time, r *runs.Run) *episode {
 	p := newEpisode()
-	p.see(now, r)
+	p.update(now, r)
 	delete(p.told, ChildKilled) // the next one is news
 	p.kids, p.ooms, p.kills, p.unnamed = r.KilledChildren, r.OOMKills, len(r.Kills), time.Time{}
 	p.loops = r.Window.Loops
 	return p
 }
 
-// see looks at a run as it is now and returns what is to be told of it, each cause once, but each loop by itself. Of a run that only the index has, r has no
-// more than its entry.
-func (p *episode) see(now time.Time, r *runs.Run) []Notice {
+// update returns the notices about a run as it is now: each cause is told once, but each loop by itself. Of a run that only the index has, r
+// has only the entry.
+func (p *episode) update(now time.Time, r *runs.Run) []Notice {
 	var out []Notice
 	tell := func(c Cause, what string, waited time.Duration) {
 		if p.told[c] {
@@ -106,7 +106,8 @@ func goesOn(r *runs.Run) string {
 	return "; to go on: " + r.Report.Resume
 }
 
-// childKilled names the child that was killed, once that is known.
+// childKilled returns words about a process of the run that was killed for memory since the last notice. It waits for its name, at most
+// nameWait; ok is false until then, and if none was killed.
 func (p *episode) childKilled(now time.Time, r *runs.Run) (what string, ok bool) {
 	for _, k := range r.Kills[min(p.kills, len(r.Kills)):] {
 		if k.Child {
@@ -126,8 +127,8 @@ func (p *episode) childKilled(now time.Time, r *runs.Run) (what string, ok bool)
 	return "a process of it was killed for memory", now.Sub(p.unnamed) >= nameWait
 }
 
-// waited returns the time that a run has waited that has got its turn, 0 for others. Of one that began and ended between two looks only the
-// index knows, by the time its command took.
+// waited returns the time that a run waited for admission, 0 if it waits still or did not wait. For a run that began and ended between two
+// looks it is computed from the index.
 func (p *episode) waited(r *runs.Run) time.Duration {
 	if r.Admission != nil {
 		return r.Admission.Waited
@@ -183,7 +184,7 @@ func (o *Own) Observe(rec journal.Record) {
 	o.look()
 }
 
-// lookAgain looks once more after a while, when nothing may have happened meanwhile.
+// lookAgain looks at the run once more after a time, even if nothing happens until then. A timer in t that is running already stays.
 func (o *Own) lookAgain(t **time.Timer, after time.Duration) {
 	if *t != nil {
 		return
@@ -199,12 +200,12 @@ func (o *Own) lookAgain(t **time.Timer, after time.Duration) {
 }
 
 func (o *Own) look() {
-	for _, n := range o.told.see(time.Now(), o.run) {
+	for _, n := range o.told.update(time.Now(), o.run) {
 		o.sender.Give(n)
 	}
 }
 
-// Close ends it, and waits for notices that are on their way, at most for wait.
+// Close stops the notices, and waits at most wait for those that are being sent.
 func (o *Own) Close(wait time.Duration) {
 	o.mu.Lock()
 	o.closed = true

@@ -59,7 +59,7 @@ func NewSender(way Way, o SenderOptions) *Sender {
 	return s
 }
 
-// Give takes a notice and returns at once.
+// Give queues a notice, with secrets masked, and returns at once. If MaxQueue notices wait, or after Close, it is dropped.
 func (s *Sender) Give(n Notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *Sender) Give(n Notice) {
 	}
 }
 
-// send gives what waits until nothing does.
+// send sends the queued notices until there are none. An error is reported once, until a notice could be sent again.
 func (s *Sender) send() {
 	for {
 		s.mu.Lock()
@@ -100,7 +100,7 @@ func (s *Sender) send() {
 	}
 }
 
-// Close waits for the notices that were taken, at most for wait, and ends what still gives one then.
+// Close waits at most wait for the queued notices, and then cancels the one that is being sent. It reports how many were not sent.
 func (s *Sender) Close(wait time.Duration) {
 	s.mu.Lock()
 	s.closed = true
@@ -141,7 +141,7 @@ type Options struct {
 // Desktop is the word for the desktop.
 const Desktop = "desktop"
 
-// Open makes the way that words stand for: "desktop", a URL with http or https, or a command with its arguments.
+// Open returns the way to give notices that the words describe: "desktop", a URL with http or https, or a command with its arguments.
 func Open(words []string, o Options) (Way, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()

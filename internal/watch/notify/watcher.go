@@ -84,7 +84,7 @@ type watcher struct {
 	holds bool
 }
 
-// look gives notice of news since the last time. The first time all is past.
+// look sends notices about what has happened since the last call. The first call sends none.
 func (w *watcher) look(now time.Time) {
 	lives := map[string]bool{}
 	for _, r := range w.store.Live() {
@@ -95,21 +95,21 @@ func (w *watcher) look(now time.Time) {
 		case w.begun:
 			p = newEpisode()
 		default:
-			p = begun(now, r)
+			p = newEpisodeOf(now, r)
 		}
 		w.live[r.ID] = p
-		w.send(p.see(now, r), &r.Entry)
+		w.send(p.update(now, r), &r.Entry)
 	}
 	since := now.Add(-overlap)
 	for _, e := range w.store.Ended(since) {
-		w.end(now, e)
+		w.addEnded(now, e)
 	}
 	for id := range w.live { // what ended long before anybody noticed, as a run that was killed in a quiet hour
 		if lives[id] {
 			continue
 		}
 		if e, err := w.store.Find(id); err == nil && e.Ended != nil {
-			w.end(now, e)
+			w.addEnded(now, e)
 		}
 		delete(w.live, id)
 	}
@@ -121,8 +121,8 @@ func (w *watcher) look(now time.Time) {
 	w.begun = true
 }
 
-// end gives notice of a run that has ended, once.
-func (w *watcher) end(now time.Time, e runs.Entry) {
+// addEnded sends the notices about a run that has ended, once for each run.
+func (w *watcher) addEnded(now time.Time, e runs.Entry) {
 	_, told := w.ended[e.ID]
 	if told || len(w.ended) < maxEnded {
 		w.ended[e.ID] = now
@@ -137,10 +137,10 @@ func (w *watcher) end(now time.Time, e runs.Entry) {
 	case p == nil:
 		p = newEpisode()
 	}
-	w.send(p.see(now, &runs.Run{Entry: e}), &e)
+	w.send(p.update(now, &runs.Run{Entry: e}), &e)
 }
 
-// send gives the notices that the run does not give itself.
+// send gives the notices to the sender, unless another process gives them: the run itself, or the one that holds the lock.
 func (w *watcher) send(list []Notice, e *runs.Entry) {
 	for _, n := range list {
 		if !w.holds || e.Notifies == Nobody {

@@ -62,7 +62,7 @@ func (w *webhook) redirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Send posts the notice. What the network or an overloaded server (429, 5xx) keeps from arriving is posted again.
+// Send posts the notice. After a failure of the network, or of an overloaded server (429, 5xx), it posts again, attempts times in all.
 func (w *webhook) Send(ctx context.Context, n Notice) error {
 	body, err := json.Marshal(n)
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *webhook) Send(ctx context.Context, n Notice) error {
 	}
 }
 
-// post posts once; again is true when it may work a moment later.
+// post posts once; again is true if another attempt may succeed.
 func (w *webhook) post(ctx context.Context, body []byte) (again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()

@@ -34,7 +34,7 @@ func BeginDaily(o Options, h Header, newID func() string, fail func(error)) *Dai
 	return &Daily{o: o, head: h, newID: newID, fail: fail, writer: Begin(o, h), reporter: journal.NewReporter(h.Report)}
 }
 
-// Observe implements [journal.Observer].
+// Observe implements [journal.Observer]. On a new day it ends the file of the last one and begins another.
 func (d *Daily) Observe(r journal.Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -117,10 +117,11 @@ type Observed struct {
 // LargeResult is the size in bytes from which a result of a tool is reported: 200 KB, as in the first system that Plimsoll takes over.
 const LargeResult = 200 << 10
 
+// observe adds what an event says to the figures of a run that its entry shows.
 func (o *Observed) observe(r *journal.Record) {
-	o.used(r.Event)
+	o.addUsed(r.Event)
 	o.inUse.observe(r)
-	o.killed(r)
+	o.setKilled(r)
 	switch e := r.Event.(type) {
 	case journal.Waiting:
 		if o.waits.IsZero() {
@@ -133,7 +134,7 @@ func (o *Observed) observe(r *journal.Record) {
 		o.RateWait = rateWaitOf(r.Time, &e)
 	case journal.LimitReached:
 		if spends(e.Name) {
-			o.SpendLines = addLine(o.SpendLines, SpendLine{Limit: e.Name, Line: e.Line, Times: 1})
+			o.SpendLines = addSpendLine(o.SpendLines, SpendLine{Limit: e.Name, Line: e.Line, Times: 1})
 		}
 	case journal.WindowPlan:
 		o.Plans = AddPlan(o.Plans, planOf(r.Time, e))
@@ -166,8 +167,9 @@ func (o *Observed) observe(r *journal.Record) {
 	}
 }
 
-// killed sets KilledAt. The kernel's kills of the command itself are told before its end, where they are noticed.
-func (o *Observed) killed(r *journal.Record) {
+// setKilled sets KilledAt to the time of a record that reports a kill. The kernel's kills of the command itself are reported before its end,
+// when they are noticed, so the end counts only if there was none.
+func (o *Observed) setKilled(r *journal.Record) {
 	_, ok := killOf(r, "")
 	switch r.Event.(type) {
 	case journal.OOMKills:

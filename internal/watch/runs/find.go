@@ -138,7 +138,7 @@ func (s *Store) load(e Entry) (*Run, error) {
 		t.run.ended, t.run.died, t.run.Ended = true, true, e.Ended
 		t.run.settle()
 	}
-	s.mark(&t.run.Entry)
+	s.addJob(&t.run.Entry)
 	t.run.ByProcess = t.run.shares.byProcess()
 	return t.run, nil
 }

@@ -126,7 +126,7 @@ func Follow(h Header) *Run {
 
 // Observe adds a record to a run from [Follow].
 func (r *Run) Observe(rec journal.Record) {
-	r.record(rec)
+	r.addRecord(rec)
 	switch rec.Event.(type) {
 	case journal.RunEnded, journal.Refused:
 		r.ended, r.Report = true, r.reporter.Report()
@@ -162,13 +162,14 @@ func (r *Run) apply(l line) {
 	case l.shares != nil:
 		r.shares.add(l.shares)
 	case l.end != nil:
-		r.end(l.end)
+		r.setEnd(l.end)
 	case l.record != nil:
-		r.record(*l.record)
+		r.addRecord(*l.record)
 	}
 }
 
-func (r *Run) end(e *End) {
+// setEnd takes over the last line of a run's file. If its writer died, the report stays the one that was computed from the lines before.
+func (r *Run) setEnd(e *End) {
 	r.ended, r.died, r.Dropped = true, e.Died, e.Dropped
 	at := e.Time
 	r.Ended, r.Seen = &at, at
@@ -179,7 +180,8 @@ func (r *Run) end(e *End) {
 	r.Report = e.Report
 }
 
-func (r *Run) record(rec journal.Record) {
+// addRecord adds a record to all that is known of the run. Of the records themselves the newest are kept, at least maxRecords.
+func (r *Run) addRecord(rec journal.Record) {
 	r.reporter.Observe(rec)
 	r.Observed.observe(&rec)
 	r.Seen = rec.Time
@@ -205,9 +207,9 @@ func (r *Run) record(rec journal.Record) {
 	case journal.Forgotten:
 		r.Forgotten = e.Text
 	case journal.WindowRequest:
-		r.request(rec.Time, &e)
+		r.addRequest(rec.Time, &e)
 	case journal.AgentRequest:
-		r.request(rec.Time, &journal.WindowRequest{Model: e.Model, Tokens: e.Tokens, LimitTokens: e.LimitTokens, Messages: e.Messages})
+		r.addRequest(rec.Time, &journal.WindowRequest{Model: e.Model, Tokens: e.Tokens, LimitTokens: e.LimitTokens, Messages: e.Messages})
 	case journal.WindowCompacted:
 		if len(r.Compactions) < maxCompactions {
 			r.Compactions = append(r.Compactions, Compaction{rec.Time, e})
@@ -219,7 +221,7 @@ func (r *Run) record(rec journal.Record) {
 			}})
 		}
 	case journal.ToolCalled:
-		r.called(rec.Time, &e)
+		r.addCall(rec.Time, &e)
 	case journal.ToolsTallied:
 		if e.Calls == 0 {
 			return // of definitions
@@ -276,8 +278,9 @@ func madeRoom(rec *journal.Record) bool {
 	return false
 }
 
-// request adds a request to Context. Of r.every requests in a row only the one with the fullest window is held.
-func (r *Run) request(at time.Time, e *journal.WindowRequest) {
+// addRequest adds a request to Context. If there are too many, only the one with the fullest window of each r.every requests in a row is
+// kept; r.every doubles each time Context is full.
+func (r *Run) addRequest(at time.Time, e *journal.WindowRequest) {
 	r.Model = e.Model
 	c := Context{Time: at, Tokens: e.Tokens, Limit: e.LimitTokens, Model: e.Model, Messages: e.Messages}
 	if n := len(r.Context); n > 0 && r.requests%r.every != 0 {
@@ -304,6 +307,7 @@ func fuller(a, b Context) Context {
 	return b
 }
 
+// tool returns the sums for a tool, which it adds if there are none; from maxTools tools on those of "(others)".
 func (r *Run) tool(server, name string) *Tool {
 	key := server + "\x00" + name
 	t := r.tools[key]
@@ -320,7 +324,8 @@ func (r *Run) tool(server, name string) *Tool {
 	return t
 }
 
-func (r *Run) called(at time.Time, e *journal.ToolCalled) {
+// addCall adds a call of a tool to the sums of the tool and, if its result is one of the largest, to Largest.
+func (r *Run) addCall(at time.Time, e *journal.ToolCalled) {
 	t := r.tool(e.Server, cmp.Or(e.Tool, e.Method))
 	t.Calls++
 	t.UpstreamBytes += e.UpstreamBytes
@@ -340,7 +345,7 @@ func (r *Run) called(at time.Time, e *journal.ToolCalled) {
 	}
 }
 
-// settle brings Entry, Report and Tools up to date, after lines were added.
+// settle brings Entry, Report and Tools up to date after lines were added.
 func (r *Run) settle() {
 	if r.reporter == nil {
 		return

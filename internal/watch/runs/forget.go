@@ -46,6 +46,8 @@ func Forget(stateDir string, words Words, dry bool) (ids []string, err error) {
 	return ids, errors.Join(err, forgetIndex(root, words, dry, found, &ids))
 }
 
+// forgetFiles overwrites words in the files of all runs, and adds the runs that had them to found and ids. living reports whether there are
+// runs whose writer still lives.
 func forgetFiles(root *os.Root, words Words, dry bool, found map[string]bool, ids *[]string) (living bool, err error) {
 	days, err := dayFolders(root)
 	if err != nil {
@@ -74,6 +76,7 @@ func forgetFiles(root *os.Root, words Words, dry bool, found map[string]bool, id
 	return living, err
 }
 
+// forgetIndex overwrites words in the index, under its lock.
 func forgetIndex(root *os.Root, words Words, dry bool, found map[string]bool, ids *[]string) error {
 	lock, err := lockIndex(root)
 	if err != nil {

@@ -160,7 +160,7 @@ func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		if cut := bytes.IndexByte(buffer[:n], '\n') + 1; cut > 0 && tells(buffer[cut:n]) {
+		if cut := bytes.IndexByte(buffer[:n], '\n') + 1; cut > 0 && isEnough(buffer[cut:n]) {
 			from = size - part + int64(cut)
 			break
 		}
@@ -168,9 +168,9 @@ func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 	return g.read(io.NewSectionReader(file, from, size-from))
 }
 
-// tells reports whether text, the end of a file from the beginning of a line on, has all of a glance that the beginning of the file does
-// not have: a sample with the counts, and glanceRequests requests or a compaction, before which none counts.
-func tells(text []byte) bool {
+// isEnough reports whether text, the end of a file from the beginning of a line on, has everything that a glance needs besides the beginning
+// of the file: a sample with the counts, and glanceRequests requests or a compaction, before which no request counts.
+func isEnough(text []byte) bool {
 	text = text[:bytes.LastIndexByte(text, '\n')+1] // the rest is a line that is being written
 	requests, made, counted := 0, false, false
 	for len(text) > 0 && !(counted && (made || requests >= glanceRequests)) { // from the last line upwards
@@ -206,7 +206,7 @@ func (g *glancer) read(from io.Reader) error {
 				_, err = in.ReadSlice('\n')
 			}
 		case err == nil: // a part of a line at the end is one that is being written
-			g.take(text[:len(text)-1])
+			g.addLine(text[:len(text)-1])
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -223,7 +223,8 @@ var (
 	roomKinds   = map[string]bool{journal.WindowCompacted{}.Kind(): true, journal.AgentRoom{}.Kind(): true}
 )
 
-func (g *glancer) take(text []byte) {
+// addLine keeps from a line what a glance needs, undecoded if possible. A sample replaces what was counted before it.
+func (g *glancer) addLine(text []byte) {
 	kind := kindOf(text)
 	if turnKinds[kind] || useKinds[kind] {
 		if len(g.turns) == maxTurns {
@@ -237,7 +238,7 @@ func (g *glancer) take(text []byte) {
 	case bytes.HasPrefix(text, sharesStart):
 	case kind == usedKind:
 		if l, ok := spentOf(text); ok {
-			g.spend(l)
+			g.setSpent(l)
 		}
 	case windowKinds[kind]:
 		if len(g.requests) < glanceRequests {
@@ -270,8 +271,8 @@ func (g *glancer) take(text []byte) {
 	}
 }
 
-// spend keeps the newest use of a limit.
-func (g *glancer) spend(l journal.Limit) {
+// setSpent stores the newest use of a limit.
+func (g *glancer) setSpent(l journal.Limit) {
 	i := slices.IndexFunc(g.spent, func(before journal.Limit) bool { return before.Name == l.Name })
 	if i < 0 {
 		g.spent = append(g.spent, l)
@@ -300,6 +301,7 @@ func kindOf(text []byte) string {
 	return string(before)
 }
 
+// glance returns the glance from the lines that were kept.
 func (g *glancer) glance() Glance {
 	out := Glance{Entry: g.run.Entry, Damaged: g.run.Damaged, Spent: g.spent}
 	out.KilledAt = time.Time{} // the newest kill may be in a part that was not read
@@ -309,7 +311,7 @@ func (g *glancer) glance() Glance {
 		if l, err := parse(g.sample); err == nil && l.sample != nil {
 			out.Sample = *l.sample
 			n = counts{l.sample.Compactions + g.since.compactions, l.sample.Kills + g.since.kills}
-			seen.resume(l.sample, g.run.Header.Started)
+			seen.readFrom(l.sample, g.run.Header.Started)
 		} else {
 			out.Damaged++
 		}

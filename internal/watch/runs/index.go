@@ -123,6 +123,8 @@ func appendIndex(root *os.Root, e Entry) (sums, error) {
 	return appendLocked(root, e)
 }
 
+// appendLocked adds a line for a run to the index, and returns the sums with it. A torn last line gets an end first. The caller holds the
+// lock.
 func appendLocked(root *os.Root, e Entry) (sums, error) {
 	f, err := statefile.OpenIn(root, indexName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -276,6 +278,7 @@ func dayFolders(root *os.Root) ([]string, error) {
 // maxNames bounds the names that are read of one folder.
 const maxNames = 1 << 20
 
+// namesIn returns the names of the files in a directory, at most maxNames; nil, nil if it does not exist or is no directory.
 func namesIn(root *os.Root, dir string) ([]string, error) {
 	info, err := root.Lstat(dir) // a pipe would keep who opens it
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {

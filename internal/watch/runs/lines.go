@@ -212,6 +212,7 @@ func parseSample(text []byte) (s Sample, ok bool) {
 // encoder encodes lines, with credentials masked.
 type encoder struct{ values *secrets.Values }
 
+// line returns {"key":v} as a line with secrets masked; nil if v cannot be encoded.
 func (e encoder) line(key string, v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -226,6 +227,7 @@ func (e encoder) line(key string, v any) []byte {
 	return e.values.Hide(out)
 }
 
+// record returns a record as a line with secrets masked; nil if it cannot be encoded.
 func (e encoder) record(r journal.Record) []byte {
 	r.Event = secrets.Masked(e.values, r.Event)
 	body, err := json.Marshal(r)

@@ -28,7 +28,8 @@ type seenJob struct {
 	run     *Run
 }
 
-// poll reads what has changed. One that has ended is read once.
+// poll reads the records of jobs that have changed since the last call, and reports whether there were any. The record of a job that is over
+// is read once.
 func (p *placed) poll() (changed bool) {
 	ids, err := p.store.IDs()
 	if err != nil {
@@ -165,8 +166,9 @@ func (s *Store) shown() []*Run {
 	return list
 }
 
-// mark adds to the entry of a run what is known of its job. Of a run that died with its plimsoll, or was asked to end, the engine may know why.
-func (s *Store) mark(e *Entry) {
+// addJob adds to the entry of a run what is known of its job. If the run died with its plimsoll, or was asked to end, the engine may know
+// why.
+func (s *Store) addJob(e *Entry) {
 	j := s.placed.seen[e.Job]
 	if j == nil || e.Kind == KindJob {
 		return

@@ -68,6 +68,7 @@ func Prune(stateDir string, k Keep, now time.Time, dry bool) ([]Removed, error) 
 	return prune(root, k.orDefault(), now, dry)
 }
 
+// prune does the work of [Prune] in an open store. After the index it removes the files, files of old days without a line, and empty folders.
 func prune(root *os.Root, k Keep, now time.Time, dry bool) (removed []Removed, err error) {
 	lock, err := lockIndex(root)
 	if err != nil {
@@ -131,6 +132,7 @@ func pruneIndex(root *os.Root, k Keep, now time.Time, dry bool) (kept []Entry, r
 	return kept, removed, writeIndex(root, gone, kept)
 }
 
+// writeIndex replaces the index: the sums of removed runs, then a line for each run in list.
 func writeIndex(root *os.Root, gone Totals, list []Entry) error {
 	// A power cut may bring the old index back: its runs are without files then, and the next clean-up leaves them out.
 	return atomicfile.Replacement{Root: root, Name: indexName, Perm: 0o600, Kept: atomicfile.Volatile}.Stream(func(to io.Writer) error {

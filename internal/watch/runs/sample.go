@@ -33,7 +33,7 @@ func (s *sampler) interval() int64 {
 
 // add adds a sample. When an interval is over, and something has changed, it returns the sample to write; else ok is false.
 func (s *sampler) add(n Sample) (out Sample, ok bool) {
-	s.hold(n)
+	s.merge(n)
 	first := s.written == 0
 	if !first && n.AtMS-s.from < s.interval() || s.written >= MaxSamples-1 {
 		return Sample{}, false
@@ -42,11 +42,11 @@ func (s *sampler) add(n Sample) (out Sample, ok bool) {
 		s.from = n.AtMS
 		return Sample{}, false
 	}
-	return s.take(), true
+	return s.finish(), true
 }
 
-// hold combines a sample with those of the interval.
-func (s *sampler) hold(n Sample) {
+// merge adds a sample to those of the interval: it keeps the highest values and the newest time.
+func (s *sampler) merge(n Sample) {
 	if !s.some {
 		s.held, s.some = n, true
 	} else {
@@ -65,8 +65,8 @@ func (s *sampler) addState() {
 	s.held.DiskBytes = max(s.held.DiskBytes, s.now)
 }
 
-// take returns the sample of the present interval, and begins a new one.
-func (s *sampler) take() Sample {
+// finish returns the sample of the present interval, and begins a new one. It counts towards MaxSamples.
+func (s *sampler) finish() Sample {
 	s.addState()
 	out := s.held
 	s.last, s.from, s.some = out, out.AtMS, false
@@ -80,7 +80,7 @@ func (s *sampler) rest() (Sample, bool) {
 	if !s.some {
 		return Sample{}, false
 	}
-	return s.take(), true
+	return s.finish(), true
 }
 
 // unchanged reports whether the sample held differs from the one written last by too little to be seen.

@@ -64,8 +64,8 @@ type sharer struct {
 	high               int64 // the most memory of any point
 }
 
-// due reports whether the memory has changed by so much that the processes are asked: at once when it grows to what it was at most, so that
-// the moment before a kill is told, else once in an interval.
+// due reports whether the memory has changed so much that the processes are to be asked. If it grows close to its highest value so far, that
+// is at once, so that the moment before a kill is recorded; else at most once in an interval.
 func (s *sharer) due(at, working int64, processes int) bool {
 	switch {
 	case s.written == 0:
@@ -81,8 +81,8 @@ func (s *sharer) due(at, working int64, processes int) bool {
 	return most-least > max(most/16, leastShare) || processes != s.processes
 }
 
-// take adds up the processes by name and returns the point to write.
-func (s *sharer) take(at, working int64, processes int, each iter.Seq2[string, limit.Bytes]) Shares {
+// sum adds up the processes by name and returns the point to write; it begins a new interval.
+func (s *sharer) sum(at, working int64, processes int, each iter.Seq2[string, limit.Bytes]) Shares {
 	sums := map[string]int64{}
 	other := int64(0)
 	for name, held := range each {
@@ -117,7 +117,7 @@ func (w *Writer) Shares(working limit.Bytes, processes int, each iter.Seq2[strin
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if at := w.sinceBegun(); !w.ended && w.shares.due(at, int64(working), processes) {
-		w.put(w.encode.line("shares", w.shares.take(at, int64(working), processes, each)), steady)
+		w.put(w.encode.line("shares", w.shares.sum(at, int64(working), processes, each)), steady)
 	}
 }
 
@@ -128,6 +128,7 @@ type sharesSeen struct {
 	other       []int64
 }
 
+// add adds a point to the columns, at most MaxShares. Names beyond maxFoldedNames are counted as other.
 func (s *sharesSeen) add(p *Shares) {
 	if len(s.at) >= MaxShares {
 		return

@@ -78,7 +78,7 @@ func TestProcessesAreAskedWhenMemoryMoves(t *testing.T) {
 	look := func(at, working int64, processes int) {
 		if s.due(at, working, processes) {
 			asked++
-			s.take(at, working, processes, (&processesOf).each())
+			s.sum(at, working, processes, (&processesOf).each())
 		}
 	}
 	for at := int64(0); at < 24*3600_000; at += 1000 {
@@ -109,7 +109,7 @@ func TestSharesAreBounded(t *testing.T) {
 	}
 	for at := int64(0); at < 20*day; at += 7_000 {
 		if working := at * 1000 % (900 * mib); s.due(at, working, 1) {
-			point := s.take(at, working, 1, p.each())
+			point := s.sum(at, working, 1, p.each())
 			size = max(size, len(encoder{}.line("shares", point)))
 			list.add(&point)
 			n, last = n+1, at

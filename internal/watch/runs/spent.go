@@ -78,8 +78,9 @@ func spends(name string) bool {
 	return name == "tokens_max" || name == "cost_max" || name == "quota_max" || strings.HasPrefix(name, "budget.")
 }
 
-// addLine adds a line to those that were reached before.
-func addLine(lines []SpendLine, l SpendLine) []SpendLine {
+// addSpendLine adds a line that was reached to lines: one that is there already is counted again, a new one is dropped if there are
+// maxSpendLines.
+func addSpendLine(lines []SpendLine, l SpendLine) []SpendLine {
 	at := slices.IndexFunc(lines, func(x SpendLine) bool { return x.Limit == l.Limit && x.Line == l.Line })
 	switch {
 	case at >= 0:
@@ -121,8 +122,9 @@ func addCost(costs []ModelCost, c ModelCost) []ModelCost {
 // usageMark is in the lines of runs that asked a model.
 var usageMark = []byte(`"usage":[`)
 
-// AskedSince gives the runs that asked a model and ended since a time, the last one to end first, and returns the size of the index. While that is known, from
-// an earlier call, nothing has ended and none is given. It reads as much of the end of the index as it needs and holds one line, for who has little memory.
+// AskedSince calls give with the runs that asked a model and ended since a time, the last one to end first, and returns the size of the
+// index. If the size is still known, the result of an earlier call, nothing has ended since, and it calls give for none. It reads only as
+// much of the end of the index as it needs, a line at a time.
 func AskedSince(stateDir string, known int64, since time.Time, give func(*Entry)) (size int64, err error) {
 	root, err := statefile.OpenRoot(dirOf(stateDir))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -43,6 +43,7 @@ type use struct {
 	idle time.Time // since when it is idle; zero while it is used
 }
 
+// observe takes a record into account: whose turn it is, and since when the run is idle.
 func (u *use) observe(r *journal.Record) {
 	u.turn.observe(r)
 	switch e := r.Event.(type) {
@@ -64,8 +65,8 @@ func (u *use) state(talks bool) (state string, since time.Time) {
 	return Running, time.Time{}
 }
 
-// mark puts the state into a sample, so that a reader of the last one need not read the lines before it.
-func (u *use) mark(s *Sample, began time.Time) {
+// writeTo writes the state into a sample, so that a reader of the last sample does not need the lines before it.
+func (u *use) writeTo(s *Sample, began time.Time) {
 	s.IdleMS, s.TurnMS = 0, 0
 	switch yours := u.turn.yours(); {
 	case !u.idle.IsZero():
@@ -75,8 +76,8 @@ func (u *use) mark(s *Sample, began time.Time) {
 	}
 }
 
-// resume takes the state over from a sample.
-func (u *use) resume(s *Sample, began time.Time) {
+// readFrom takes the state from a sample, in place of all that was observed before.
+func (u *use) readFrom(s *Sample, began time.Time) {
 	*u = use{}
 	if s.IdleMS > 0 {
 		u.idle = began.Add(time.Duration(s.IdleMS) * time.Millisecond)
@@ -219,7 +220,7 @@ func (f Forgotten) Text(now time.Time) string {
 // toldFile has the IDs of the runs that somebody was told of, a line each.
 const toldFile = "forgotten"
 
-// Told reports whether all of these runs were told of before, and notes them in the state directory otherwise.
+// Told reports whether the user was told of all these runs before. If not, it notes them in the state directory as told.
 func (f Forgotten) Told(stateDir string) bool {
 	path := filepath.Join(stateDir, toldFile)
 	text, _ := statefile.Read(path, 64<<10)

@@ -65,12 +65,12 @@ type Store struct {
 // Open opens the store of a state directory, which need not exist yet. The Store is valid also with an error; Poll tries again.
 func Open(stateDir string) (*Store, error) {
 	s := &Store{dir: dirOf(stateDir), placed: placed{store: jobs.StoreIn(stateDir), seen: map[string]*seenJob{}}}
-	s.forget()
+	s.reset()
 	return s, s.openRoot()
 }
 
-// forget closes the files and drops all that was read.
-func (s *Store) forget() {
+// reset closes the files and drops all that was read.
+func (s *Store) reset() {
 	for _, t := range s.live {
 		t.close()
 	}
@@ -79,8 +79,8 @@ func (s *Store) forget() {
 	s.version++
 }
 
-// replaced reports whether the folder is not the one that was opened any more: somebody has removed it.
-func (s *Store) replaced() bool {
+// isReplaced reports whether the store's folder is not the one that was opened any more, because somebody has removed it.
+func (s *Store) isReplaced() bool {
 	was, err := s.root.Stat(".")
 	if err != nil {
 		return true
@@ -89,6 +89,7 @@ func (s *Store) replaced() bool {
 	return err != nil || !os.SameFile(was, is)
 }
 
+// openRoot opens the store's folder. If it does not exist, s.root stays nil and there is no error.
 func (s *Store) openRoot() error {
 	root, err := statefile.OpenRoot(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +104,7 @@ func (s *Store) openRoot() error {
 
 // Close closes the files.
 func (s *Store) Close() error {
-	s.forget()
+	s.reset()
 	if s.root == nil {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (s *Store) Poll() error {
 	if s.placed.poll() {
 		s.version++
 	}
-	if s.root != nil && s.replaced() {
+	if s.root != nil && s.isReplaced() {
 		_ = s.Close()
 	}
 	if s.root == nil {
@@ -141,7 +142,7 @@ func (s *Store) Poll() error {
 	return nil
 }
 
-// readIndex reads the new lines of the index, or all when it was written anew.
+// readIndex reads the new lines of the index; all lines if the index was replaced.
 func (s *Store) readIndex() error {
 	f, err := statefile.OpenIn(s.root, indexName, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +168,7 @@ func (s *Store) readIndex() error {
 	for s.indexRead < maxIndex {
 		n, err := f.ReadAt(buf, s.indexRead)
 		s.indexRead += int64(n)
-		s.takeIndex(buf[:n])
+		s.addIndexLines(buf[:n])
 		if errors.Is(err, io.EOF) || n == 0 && err == nil {
 			return nil
 		}
@@ -178,7 +179,8 @@ func (s *Store) readIndex() error {
 	return nil
 }
 
-func (s *Store) takeIndex(text []byte) {
+// addIndexLines reads lines of the index from text. An incomplete last line is kept for the next call.
+func (s *Store) addIndexLines(text []byte) {
 	for len(text) > 0 {
 		i := bytes.IndexByte(text, '\n')
 		if i < 0 {
@@ -257,8 +259,8 @@ func (s *Store) findNew() error {
 	return nil
 }
 
-// readFresh reads files for the first time, on all processors: a viewer that starts beside a hundred runs waits for nothing else. Errors
-// are left to readLive.
+// readFresh reads files for the first time, on all processors, so that a viewer of a hundred runs starts soon. Errors are ignored: readLive
+// will meet them again.
 func (s *Store) readFresh(fresh []*tail) {
 	if len(fresh) == 0 {
 		return
@@ -293,7 +295,7 @@ func (s *Store) readLive() {
 			delete(s.live, id)
 			continue
 		}
-		if !more && !t.run.ended && t.unlocked() {
+		if !more && !t.run.ended && t.isUnlocked() {
 			if t.run.reporter == nil { // without a first line there is nothing to show
 				if info, err := t.file.Stat(); err != nil || time.Since(info.ModTime()) > starting {
 					t.close()
@@ -341,7 +343,7 @@ func (s *Store) Entries() []Entry {
 		}
 	}
 	for i := range list {
-		s.mark(&list[i])
+		s.addJob(&list[i])
 	}
 	for _, r := range s.shown() {
 		list = append(list, r.Entry)

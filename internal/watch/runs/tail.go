@@ -122,8 +122,8 @@ func (s *lines) split(text []byte, take func(line, error)) {
 	}
 }
 
-// unlocked reports whether no writer holds the file any more.
-func (t *tail) unlocked() bool {
+// isUnlocked reports whether no writer holds the file any more.
+func (t *tail) isUnlocked() bool {
 	ok, err := filelock.Try(t.file, filelock.Shared|filelock.Readable)
 	if err != nil || !ok {
 		return false
@@ -160,6 +160,7 @@ func Adopt(stateDir string, now time.Time) error {
 	return adoptAll(root, now)
 }
 
+// adoptAll ends all runs that the index does not have and whose writer is gone. It goes on after an error.
 func adoptAll(root *os.Root, now time.Time) error {
 	list, _, _, err := openIndex(root)
 	if err != nil {
@@ -193,7 +194,7 @@ func adopt(root *os.Root, day, id string, now time.Time) error {
 		return nil //nolint:nilerr // a link, a pipe, another's: none of the store's runs
 	}
 	defer t.close()
-	if !t.unlocked() { // most are somebody's: nothing is read of them
+	if !t.isUnlocked() { // most are somebody's: nothing is read of them
 		return nil
 	}
 	if _, err := t.poll(); err != nil {
@@ -242,7 +243,7 @@ func adopt(root *os.Root, day, id string, now time.Time) error {
 	return addOnce(root, t.run.Entry)
 }
 
-// shorten cuts a file of more than maxRead bytes to MaxFile, and ends the run: an end that stands behind that would not be read.
+// shorten cuts a file of more than maxRead bytes to MaxFile, and ends the run, because an end beyond maxRead would not be read.
 func shorten(root *os.Root, day, id string, now time.Time) error {
 	f, err := statefile.OpenIn(root, day+"/"+id+fileEnd, os.O_WRONLY, 0)
 	if err != nil {

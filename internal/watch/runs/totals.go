@@ -54,7 +54,7 @@ type Sums struct {
 	Dropped int64 `json:"dropped_lines"`
 }
 
-// sums returns the sums of a tool, those of [OtherTools] when there are too many tools.
+// sums returns the sums of a tool, which it adds if there are none. If there are too many tools, it returns those of [OtherTools].
 func (t Totals) sums(tool string) *Sums {
 	s := t[tool]
 	if s != nil {
@@ -97,7 +97,7 @@ func (t Totals) add(e *Entry, tool string) {
 		}
 	}
 	for _, l := range e.SpendLines {
-		s.SpendLines = addLine(s.SpendLines, l)
+		s.SpendLines = addSpendLine(s.SpendLines, l)
 	}
 	if w.LimitTokens > 0 && w.PeakTokens > w.LimitTokens {
 		s.OverWindow++
@@ -140,7 +140,7 @@ func (s *Sums) plus(o *Sums) {
 		s.Costs = addCost(s.Costs, c)
 	}
 	for _, l := range o.SpendLines {
-		s.SpendLines = addLine(s.SpendLines, l)
+		s.SpendLines = addSpendLine(s.SpendLines, l)
 	}
 	s.Calls += o.Calls
 	s.UpstreamBytes += o.UpstreamBytes

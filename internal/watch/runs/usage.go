@@ -38,7 +38,7 @@ const maxUsage = 16
 // OtherModels is the name under which the models beyond maxUsage are counted together.
 const OtherModels = "other"
 
-// Use adds tokens to those of a model.
+// Use adds tokens to those of a model. Tokens without a cost are counted as unpriced. Nothing is added without a model or without tokens.
 func (o *Observed) Use(u Usage) {
 	if u.Model == "" || u.Input == 0 && u.Output == 0 {
 		return
@@ -46,28 +46,29 @@ func (o *Observed) Use(u Usage) {
 	if u.Cost == 0 {
 		u.Unpriced = u.Input + u.Output
 	}
-	at := o.usage(&u)
+	at := o.usageRow(&u)
 	at.Input, at.Cached, at.Written, at.Hour = at.Input+u.Input, at.Cached+u.Cached, at.Written+u.Written, at.Hour+u.Hour
 	at.Output, at.Reasoning, at.Guessed = at.Output+u.Output, at.Reasoning+u.Reasoning, at.Guessed+u.Guessed
 	at.Cost, at.Unpriced = at.Cost+u.Cost, at.Unpriced+u.Unpriced
 }
 
-// usage returns the sum that u belongs to.
-func (o *Observed) usage(u *Usage) *Usage {
+// usageRow returns the row of o.Usage that u belongs to, which it adds if there is none. If there are too many models, it is that of
+// [OtherModels].
+func (o *Observed) usageRow(u *Usage) *Usage {
 	for i := range o.Usage {
 		if x := &o.Usage[i]; x.Model == u.Model && x.Upstream == u.Upstream && x.Plan == u.Plan && x.Through == u.Through {
 			return x
 		}
 	}
 	if len(o.Usage) >= maxUsage && u.Model != OtherModels {
-		return o.usage(&Usage{Model: OtherModels, Plan: u.Plan, Through: u.Through})
+		return o.usageRow(&Usage{Model: OtherModels, Plan: u.Plan, Through: u.Through})
 	}
 	o.Usage = append(o.Usage, Usage{Model: u.Model, Upstream: u.Upstream, Plan: u.Plan, Through: u.Through})
 	return &o.Usage[len(o.Usage)-1]
 }
 
-// used adds the tokens that an event reports.
-func (o *Observed) used(e journal.Event) {
+// addUsed adds the tokens that an event reports. A request counts with our estimate until its answer comes.
+func (o *Observed) addUsed(e journal.Event) {
 	switch e := e.(type) {
 	case journal.WindowOn:
 		o.through = e.Through

@@ -124,7 +124,7 @@ func Begin(o Options, h Header) *Writer {
 // ID returns the ID of the run.
 func (w *Writer) ID() string { return w.head.ID }
 
-// Observe implements [journal.Observer].
+// Observe implements [journal.Observer]. It only queues the line; if there is no room, the line is counted as dropped.
 func (w *Writer) Observe(r journal.Record) {
 	text := w.encode.record(r)
 	room := ordinary
@@ -169,7 +169,7 @@ func (w *Writer) sinceBegun() int64 { return time.Since(w.began).Milliseconds() 
 // putSample puts a sample, with the counts of compactions and kills so far and the state of the run. The caller holds mu.
 func (w *Writer) putSample(s Sample) {
 	s.Compactions, s.Kills = w.made, w.killed
-	w.observed.inUse.mark(&s, w.head.Started)
+	w.observed.inUse.writeTo(&s, w.head.Started)
 	w.put(w.encode.line("sample", s), steady)
 }
 
@@ -225,13 +225,14 @@ func (w *Writer) flush() {
 }
 
 func (w *Writer) flushLocked() {
-	if text, lines := w.take(); len(text) > 0 && w.write(text) != nil {
+	if text, lines := w.takeWaiting(); len(text) > 0 && w.write(text) != nil {
 		w.drop(lines)
 	}
 }
 
-// take returns the lines that wait, after the header when nothing is written yet. The caller holds disk and writes them.
-func (w *Writer) take() (text []byte, lines int64) {
+// takeWaiting removes and returns the lines that wait, with the header first if it was not written yet. The caller holds disk and writes
+// them.
+func (w *Writer) takeWaiting() (text []byte, lines int64) {
 	header := w.header()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -342,7 +343,7 @@ func (w *Writer) End(report journal.Report) error {
 	w.disk.Lock()
 	defer w.disk.Unlock()
 	now := w.o.now().UTC()
-	text, lines := w.take()
+	text, lines := w.takeWaiting()
 	report = w.encode.report(report)
 	report.Command = w.commandAsKept(report.Command)
 	if w.write(append(text, w.endLine(now, report)...)) != nil { // the end tells of what found no room

@@ -362,7 +362,7 @@ func FuzzFold(f *testing.F) {
 		for line := range strings.Lines(text) {
 			var r journal.Record
 			if json.Unmarshal([]byte(line), &r) == nil && r.Time.Year() > 1700 && r.Time.Year() < 2200 {
-				fold.record(&r, give)
+				fold.addRecord(&r, give)
 			}
 		}
 		fold.end(time.Unix(2e9, 0), false, 0, &journal.Report{}, give)

@@ -75,8 +75,8 @@ func newFold(h *runs.Header, root string) *fold {
 	return f
 }
 
-// record takes in a record and calls give with the spans that end with it.
-func (f *fold) record(r *journal.Record, give func(span)) {
+// addRecord takes in a record and calls give with each span that ends with it.
+func (f *fold) addRecord(r *journal.Record, give func(span)) {
 	switch e := r.Event.(type) {
 	case journal.WindowRequest:
 		if e.Request != 0 {
@@ -84,24 +84,24 @@ func (f *fold) record(r *journal.Record, give func(span)) {
 			q.sent, q.seq, q.at = &e, r.Seq, r.Time
 		}
 	case journal.WindowCompacted:
-		f.compacted(r, &e)
+		f.noteCompacted(r, &e)
 	case journal.WindowOverflow:
 		var a attributes
 		a.text("plimsoll.window.overflow.action", e.Action)
 		a.some("plimsoll.window.limit_tokens", e.LimitTokens)
 		f.noteRequest(e.Request, r, "plimsoll.window.overflow", a)
 	case journal.WindowResponse:
-		give(f.chat(r, &e))
+		give(f.chatSpan(r, &e))
 	case journal.WindowRefused:
 		if e.Request != 0 { // a request to a model that Plimsoll answered itself
-			give(f.refused(r, &e))
+			give(f.refusedSpan(r, &e))
 		}
 	case journal.ToolCalled:
-		give(f.tool(r, &e))
+		give(f.callSpan(r, &e))
 	case journal.ToolRefused:
 		give(f.toolRefused(r, &e))
 	case journal.AgentQueryEnded:
-		give(f.query(r, &e))
+		give(f.querySpan(r, &e))
 	case journal.ChildKilled:
 		var a attributes
 		a.text("process.executable.name", e.Name)
@@ -140,7 +140,8 @@ func (f *fold) request(number uint64, r *journal.Record) *request {
 	return q
 }
 
-func (f *fold) take(number uint64) *request {
+// closeRequest removes the open request with this number and returns it; an empty one if there is none.
+func (f *fold) closeRequest(number uint64) *request {
 	q := f.open[number]
 	delete(f.open, number)
 	if q == nil {
@@ -149,7 +150,8 @@ func (f *fold) take(number uint64) *request {
 	return q
 }
 
-func (f *fold) compacted(r *journal.Record, e *journal.WindowCompacted) {
+// noteCompacted counts a compaction, and notes it at its request.
+func (f *fold) noteCompacted(r *journal.Record, e *journal.WindowCompacted) {
 	f.made++
 	var a attributes
 	a.text("plimsoll.window.reason", e.Reason)
@@ -181,9 +183,9 @@ func (f *fold) note(at time.Time, name string, a attributes) {
 	}
 }
 
-// span returns a new span that ends with a record. seq is the number from which its ID is made, place where the run's file has been read up
-// to.
-func (f *fold) span(place, seq uint64, name string, kind int, start, end time.Time) span {
+// newSpan returns a span that ends with a record. seq is the number from which its ID is made; place is the sequence number up to which the
+// run's file has been read then.
+func (f *fold) newSpan(place, seq uint64, name string, kind int, start, end time.Time) span {
 	s := span{place: place, end: end}
 	i := ids{f.whole.trace, spanOf(f.id, seq)}
 	if f.traced {
@@ -225,6 +227,6 @@ func (f *fold) end(at time.Time, died bool, dropped int64, r *journal.Report, gi
 		}
 	}
 	if f.own {
-		give(f.run(at, died, dropped, r))
+		give(f.wholeRunSpan(at, died, dropped, r))
 	}
 }

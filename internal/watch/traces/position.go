@@ -44,7 +44,8 @@ type positionFile struct {
 	Runs   map[string]position `json:"runs"`
 }
 
-// loadPositions reads the positions for a collector. They are empty with an error, and for another collector; sending then begins anew.
+// loadPositions reads from where on spans are to be sent to the collector to. After an error, and if the file is about another collector,
+// there are none, and sending begins anew.
 func loadPositions(dir, to string) (*positions, error) {
 	p := &positions{to: to, runs: map[string]position{}, file: store.Document[positionFile]{
 		// After a power cut spans may be sent twice, under the same ids.
@@ -64,7 +65,7 @@ func (p *positions) sent(run string, place uint64) bool {
 	return place <= p.runs[run].Place
 }
 
-// advance records spans that were sent, or will never be.
+// advance records that spans were sent, or will never be. [positions.save] writes it.
 func (p *positions) advance(batch []queued) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

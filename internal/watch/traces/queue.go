@@ -29,7 +29,7 @@ type queue struct {
 
 func newQueue(maxBytes int) *queue { return &queue{max: maxBytes, more: make(chan struct{}, 1)} }
 
-// push adds a span and returns how many spans were dropped for it.
+// push adds a span, drops the oldest ones until all fit into the queue's bytes, and returns how many it dropped. That may include s itself.
 func (q *queue) push(s queued) (dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -63,8 +63,8 @@ func (q *queue) drop(n int) {
 	}
 }
 
-// front returns copies of the oldest spans, at most n and at most maxBytes, but at least one if there is any. from is the argument of
-// [queue.done].
+// front returns copies of the oldest spans, at most n and at most maxBytes, but at least one if there is any. They stay in the queue until
+// [queue.done], which takes from.
 func (q *queue) front(n, maxBytes int) (batch []queued, from uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -42,8 +42,8 @@ func (r *reader) close() {
 	}
 }
 
-// look reads what was written since the last call, as far as the queue has room for its spans.
-func (r *reader) look() {
+// poll reads what was written to the store since the last call, as long as the queue has room for the spans.
+func (r *reader) poll() {
 	now := time.Now()
 	if r.store == nil {
 		store, err := runs.Open(r.s.o.StateDir)
@@ -68,18 +68,18 @@ func (r *reader) look() {
 	seen := map[string]bool{}
 	for _, run := range r.store.Live() {
 		seen[run.ID] = true
-		r.run(&run.Entry, false)
+		r.readRun(&run.Entry, false)
 	}
 	for _, e := range r.store.Ended(now.Add(-LookBack)) {
 		seen[e.ID] = true
-		r.run(&e, true)
+		r.readRun(&e, true)
 	}
 	maps.DeleteFunc(r.followed, func(id string, _ *followed) bool { return !seen[id] })
 	maps.DeleteFunc(r.finished, func(_ string, at time.Time) bool { return at.Before(now.Add(-2 * LookBack)) })
 }
 
-// run reads the new lines of one run.
-func (r *reader) run(e *runs.Entry, ended bool) {
+// readRun reads the new lines of one run, and stops when the queue is half full.
+func (r *reader) readRun(e *runs.Entry, ended bool) {
 	if _, all := r.finished[e.ID]; all || r.s.sent.sent(e.ID, placeRun) {
 		return
 	}
@@ -107,7 +107,7 @@ func (r *reader) run(e *runs.Entry, ended bool) {
 	}
 	if f.fold != nil { // killed, and nobody has written its end yet
 		died := e.Outcome == runs.Died
-		f.fold.end(*e.Ended, died, e.Dropped, reportOf(e), func(s span) { r.give(f.fold, s) })
+		f.fold.end(*e.Ended, died, e.Dropped, reportOf(e), func(s span) { r.queueSpan(f.fold, s) })
 	}
 	r.finished[e.ID] = *e.Ended
 	delete(r.followed, e.ID)
@@ -125,9 +125,9 @@ func (r *reader) line(f *followed, l runs.Line) {
 		f.fold = newFold(l.Header, r.root(l.Header))
 	case f.fold == nil:
 	case l.Record != nil:
-		f.fold.record(l.Record, func(s span) { r.give(f.fold, s) })
+		f.fold.addRecord(l.Record, func(s span) { r.queueSpan(f.fold, s) })
 	case l.End != nil:
-		f.fold.end(l.End.Time, l.End.Died, l.End.Dropped, &l.End.Report, func(s span) { r.give(f.fold, s) })
+		f.fold.end(l.End.Time, l.End.Died, l.End.Dropped, &l.End.Report, func(s span) { r.queueSpan(f.fold, s) })
 	}
 }
 
@@ -143,8 +143,9 @@ func (r *reader) root(h *runs.Header) string {
 	return root
 }
 
-// give puts a span into the queue, unless it was sent, or is older than LookBack.
-func (r *reader) give(f *fold, s span) {
+// queueSpan puts a span into the queue, unless it ended before this reader began or was sent already. One older than LookBack is counted as
+// dropped.
+func (r *reader) queueSpan(f *fold, s span) {
 	if s.end.Before(r.begun) || r.s.sent.sent(f.id, s.place) {
 		return
 	}

@@ -167,14 +167,14 @@ func (s *Sender) Close() error {
 	return err
 }
 
-// read looks at the store again and again until ctx ends, once this process has the lock.
+// read polls the store until ctx ends, once this process has the lock, and saves the positions from time to time.
 func (s *Sender) read(ctx context.Context, dir string) {
 	tick := time.NewTicker(s.o.every)
 	defer tick.Stop()
 	var r *reader
 	defer func() {
 		if r != nil {
-			r.look() // what came since the last time
+			r.poll() // what came since the last time
 			r.close()
 		}
 	}()
@@ -183,7 +183,7 @@ func (s *Sender) read(ctx context.Context, dir string) {
 			r = newReader(s)
 		}
 		if r != nil {
-			r.look()
+			r.poll()
 			if time.Since(saved) >= saveEvery {
 				saved = time.Now()
 				s.tell(positionsFail, s.sent.save(saved.Add(-2*LookBack)))
@@ -197,7 +197,7 @@ func (s *Sender) read(ctx context.Context, dir string) {
 	}
 }
 
-// acquire takes the lock of the process that sends, and reports whether it has it.
+// acquire tries to take the lock of the one process that sends, and reports whether it has it. With the lock it loads the positions.
 func (s *Sender) acquire(dir string) bool {
 	f, err := statefile.Open(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -293,7 +293,7 @@ const (
 	positionsFail  = "positions"
 )
 
-// tell warns when what begins to fail, why being the error, and when it works again, why being nil.
+// tell warns when what begins to fail, with why as the reason, and once more when it works again, which why nil says.
 func (s *Sender) tell(what string, why error) {
 	s.mu.Lock()
 	changed := s.failing[what] != (why != nil)

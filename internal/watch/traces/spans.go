@@ -41,7 +41,7 @@ func (f *fold) modelSpan(place, seq uint64, upstream, dialect, model string, q *
 	provider := providerOf(upstream, dialect)
 	f.provider, f.model = cmp.Or(provider, f.provider), cmp.Or(model, f.model)
 	f.requests++
-	s := f.span(place, seq, named(chat, model), kindClient, start, end)
+	s := f.newSpan(place, seq, named(chat, model), kindClient, start, end)
 	a := &s.Attributes
 	a.text("gen_ai.operation.name", chat)
 	a.text("gen_ai.provider.name", provider)
@@ -57,9 +57,10 @@ func (f *fold) modelSpan(place, seq uint64, upstream, dialect, model string, q *
 	return s
 }
 
-// chat returns the span of a request to a model that was answered, or whose client is gone.
-func (f *fold) chat(r *journal.Record, e *journal.WindowResponse) span {
-	q := f.take(e.Request)
+// chatSpan returns the span of a request to a model that was answered, or whose client is gone. It closes the request and adds its tokens to
+// those of the run.
+func (f *fold) chatSpan(r *journal.Record, e *journal.WindowResponse) span {
+	q := f.closeRequest(e.Request)
 	start := r.Time.Add(-e.Duration)
 	if e.Duration == 0 && q.sent != nil {
 		start = q.at.Add(-q.sent.Overhead)
@@ -93,9 +94,9 @@ func (f *fold) chat(r *journal.Record, e *journal.WindowResponse) span {
 	return s
 }
 
-// refused returns the span of a request to a model that Plimsoll itself answered.
-func (f *fold) refused(r *journal.Record, e *journal.WindowRefused) span {
-	q := f.take(e.Request)
+// refusedSpan returns the span of a request to a model that Plimsoll itself answered, and closes the request.
+func (f *fold) refusedSpan(r *journal.Record, e *journal.WindowRefused) span {
+	q := f.closeRequest(e.Request)
 	start := r.Time
 	if q.sent != nil {
 		start = q.at.Add(-q.sent.Overhead)
@@ -115,8 +116,8 @@ func (f *fold) unanswered(q *request, at time.Time) span {
 	return s
 }
 
-// tool returns the client span of a call of an MCP tool, or of a resource that was read.
-func (f *fold) tool(r *journal.Record, e *journal.ToolCalled) span {
+// callSpan returns the client span of a call of an MCP tool, or of a resource that was read, and counts the call.
+func (f *fold) callSpan(r *journal.Record, e *journal.ToolCalled) span {
 	s := f.toolSpan(r, e.Server, e.Tool, e.Method, r.Time.Add(-e.Duration))
 	a := &s.Attributes
 	s.Kind = kindClient
@@ -131,7 +132,7 @@ func (f *fold) tool(r *journal.Record, e *journal.ToolCalled) span {
 	if e.Failed {
 		s.failed("tool_error")
 	}
-	f.remote(&s, e.TraceParent)
+	f.setRemote(&s, e.TraceParent)
 	return s
 }
 
@@ -142,12 +143,13 @@ func (f *fold) toolRefused(r *journal.Record, e *journal.ToolRefused) span {
 	return s
 }
 
+// toolSpan returns a span with the attributes that all calls of tools have.
 func (f *fold) toolSpan(r *journal.Record, server, tool, method string, start time.Time) span {
 	name := method
 	if method == callTool {
 		name = named(callTool, tool)
 	}
-	s := f.span(r.Seq, r.Seq, cmp.Or(clean(name), callTool), kindInternal, start, r.Time)
+	s := f.newSpan(r.Seq, r.Seq, cmp.Or(clean(name), callTool), kindInternal, start, r.Time)
 	a := &s.Attributes
 	if method == callTool {
 		a.text("gen_ai.operation.name", executeTool)
@@ -159,9 +161,9 @@ func (f *fold) toolSpan(r *journal.Record, server, tool, method string, start ti
 	return s
 }
 
-// remote makes the span in text, a traceparent, the parent of s, and links s to the run's trace. If that span is not recorded by its maker,
-// and so would never be seen, s stays in the run's trace and is linked to it instead.
-func (f *fold) remote(s *span, text string) {
+// setRemote makes the span in text, a traceparent, the parent of s, and links s to the run's trace. If that span is not sampled, and so would
+// never be seen, s stays in the run's trace and is linked to it instead.
+func (f *fold) setRemote(s *span, text string) {
 	p, ok := traceparent.Parse(text)
 	if !ok {
 		return
@@ -178,9 +180,9 @@ func (f *fold) remote(s *span, text string) {
 
 func linkTo(i ids) linkMessage { return linkMessage{i.traceHex(), i.spanHex()} }
 
-// query returns the span of a question to an agent of Plimsoll's own.
-func (f *fold) query(r *journal.Record, e *journal.AgentQueryEnded) span {
-	s := f.span(r.Seq, r.Seq, named(invokeAgent, e.Agent), kindInternal, r.Time.Add(-e.Duration), r.Time)
+// querySpan returns the span of a question to an agent of Plimsoll's own, and adds its tokens to those of the run.
+func (f *fold) querySpan(r *journal.Record, e *journal.AgentQueryEnded) span {
+	s := f.newSpan(r.Seq, r.Seq, named(invokeAgent, e.Agent), kindInternal, r.Time.Add(-e.Duration), r.Time)
 	f.in, f.out, f.cached = f.in+e.TokensIn, f.out+e.TokensOut, f.cached+e.TokensCached
 	a := &s.Attributes
 	a.text("gen_ai.operation.name", invokeAgent)
@@ -198,9 +200,9 @@ func (f *fold) query(r *journal.Record, e *journal.AgentQueryEnded) span {
 	return s
 }
 
-// run returns the span of the whole run.
-func (f *fold) run(at time.Time, died bool, dropped int64, r *journal.Report) span {
-	s := f.span(placeRun, runSpan, named(invokeAgent, f.head.Report.Tool), kindInternal, f.head.Started, at)
+// wholeRunSpan returns the span of the whole run.
+func (f *fold) wholeRunSpan(at time.Time, died bool, dropped int64, r *journal.Report) span {
+	s := f.newSpan(placeRun, runSpan, named(invokeAgent, f.head.Report.Tool), kindInternal, f.head.Started, at)
 	s.ParentID = ""
 	if f.parent != "" {
 		s.ParentID = ids{span: spanOf(f.parent, runSpan)}.spanHex()

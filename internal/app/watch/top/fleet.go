@@ -39,8 +39,9 @@ const (
 	maxGone   = 8
 )
 
-// others returns the sums of the other hosts and the rows of their runs that match; nil where there is no fleet.
-func (l *Live) others(want Want, now time.Time) (*Fleet, []Row) {
+// otherHosts returns the sums over the other hosts, and the rows of their runs that match, at most maxOthers, the first in the order that
+// want has. Both are nil without a fleet.
+func (l *Live) otherHosts(want Want, now time.Time) (*Fleet, []Row) {
 	if l.hosts == nil {
 		return nil, nil
 	}

@@ -45,7 +45,7 @@ func TestFleetFrames(t *testing.T) {
 	snap := func(w Want) Snapshot {
 		s := busy()
 		var more []Row
-		s.Host.Fleet, more = l.others(w, noon)
+		s.Host.Fleet, more = l.otherHosts(w, noon)
 		s.Runs = append(s.Runs, more...)
 		return s
 	}
@@ -71,7 +71,7 @@ func TestRunsElsewhereAreLeftAlone(t *testing.T) {
 	k := known{Ready: true, Hosts: others(1, 1)}
 	k.Hosts[0].Runs[0].ID = "aaaa0001"
 	l := &Live{hosts: &k, now: time.Now}
-	_, rows := l.others(Want{}, noon)
+	_, rows := l.otherHosts(Want{}, noon)
 	id := rows[0].ID
 	if id != "node-0/aaaa0001" {
 		t.Error(id)
@@ -88,7 +88,7 @@ func TestManyRunsElsewhere(t *testing.T) {
 	k := known{Ready: true, Hosts: others(1000, 100)}
 	l := &Live{hosts: &k}
 	began := time.Now()
-	f, rows := l.others(Want{Sort: ByMemory}, noon)
+	f, rows := l.otherHosts(Want{Sort: ByMemory}, noon)
 	took := time.Since(began)
 	if len(rows) != maxOthers || f.LeftOut != 100_000-maxOthers || f.Running != 100_000 {
 		t.Fatalf("%d rows, %+v", len(rows), f)
@@ -103,7 +103,7 @@ func TestManyRunsElsewhere(t *testing.T) {
 	began = time.Now()
 	_ = Frame(Snapshot{Host: Host{Time: noon, Fleet: f}, Runs: rows}, &Screen{Width: 80, Height: 24})
 	t.Logf("100,000 runs: rows in %v, a frame in %v", took, time.Since(began))
-	if f, rows = l.others(Want{Sort: ByAge, Reverse: true, Filter: "node-7 claude"}, noon); len(rows) != maxOthers || f.LeftOut != 111*100-maxOthers {
+	if f, rows = l.otherHosts(Want{Sort: ByAge, Reverse: true, Filter: "node-7 claude"}, noon); len(rows) != maxOthers || f.LeftOut != 111*100-maxOthers {
 		t.Errorf("%d rows, %d left out", len(rows), f.LeftOut)
 	}
 }

@@ -12,8 +12,8 @@ import (
 // maxFilter bounds the filter in bytes.
 const maxFilter = 200
 
-// key handles a key.
-func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
+// handleKey handles a key that was pressed, wherever it belongs.
+func (m *model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	k := msg.String()
 	if k == "ctrl+c" {
 		return tea.Quit
@@ -26,7 +26,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.help = false
 		return nil
 	case m.typing:
-		return m.typed(k, msg.Text)
+		return m.filterKey(k, msg.Text)
 	case m.asking != nil:
 		r := m.asking
 		if m.asking = nil; k == "y" || k == "Y" {
@@ -35,7 +35,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.note = r.ID + " was left alone"
 		return nil
 	case m.leaving:
-		return m.leave(k)
+		return m.leaveKey(k)
 	}
 	m.note = ""
 	if m.isReplay() && m.replayKey(k) {
@@ -49,15 +49,15 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case "esc":
 		if m.open == "" {
 			m.screen.Filter = ""
-			m.settle()
+			m.fixSelection()
 		}
 		m.open, m.page = "", nil
 	case "p":
-		return m.act(Controls.Pause, pauses)
+		return m.controlSelected(Controls.Pause, pauses)
 	case "c":
-		return m.act(Controls.Continue, goesOn)
+		return m.controlSelected(Controls.Continue, goesOn)
 	case "+":
-		return m.act(Controls.Raise, keepsState)
+		return m.controlSelected(Controls.Raise, keepsState)
 	case "e", "delete":
 		if r := m.selected(); r != nil && m.controls() != nil {
 			if !r.Live() {
@@ -83,17 +83,17 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 func (m *model) listKey(k string) tea.Cmd {
 	switch k {
 	case "up", "k":
-		m.move(-1)
+		m.moveSelection(-1)
 	case "down", "j":
-		m.move(1)
+		m.moveSelection(1)
 	case "pgup":
-		m.move(-max(1, m.screen.Height-8))
+		m.moveSelection(-max(1, m.screen.Height-8))
 	case "pgdown", "space":
-		m.move(max(1, m.screen.Height-8))
+		m.moveSelection(max(1, m.screen.Height-8))
 	case "home", "g":
-		m.move(-1 << 30)
+		m.moveSelection(-1 << 30)
 	case "end", "G":
-		m.move(1 << 30)
+		m.moveSelection(1 << 30)
 	case "enter":
 		if r := m.selected(); r != nil {
 			m.open, m.page, m.scroll = r.ID, nil, 0
@@ -140,8 +140,8 @@ func (m *model) scrollKey(k string) {
 	}
 }
 
-// move selects the row that is by rows further down.
-func (m *model) move(by int) {
+// moveSelection selects the row that is by rows further down, or up if by is negative.
+func (m *model) moveSelection(by int) {
 	rows := m.rows()
 	if len(rows) == 0 {
 		return
@@ -150,8 +150,8 @@ func (m *model) move(by int) {
 	m.screen.Selected = rows[max(0, min(len(rows)-1, i+by))].ID
 }
 
-// typed handles a key while the filter is written.
-func (m *model) typed(k, text string) tea.Cmd {
+// filterKey handles a key while the filter is being typed.
+func (m *model) filterKey(k, text string) tea.Cmd {
 	switch k {
 	case "enter":
 		m.typing = false
@@ -167,7 +167,7 @@ func (m *model) typed(k, text string) tea.Cmd {
 			m.screen.Filter += text
 		}
 	}
-	m.settle()
+	m.fixSelection()
 	return nil
 }
 
@@ -187,8 +187,9 @@ const (
 	goesOn
 )
 
-// act returns a command that calls a control for the selected run; nil, with a note, when that cannot be.
-func (m *model) act(what func(Controls, string) (string, error), then effect) tea.Cmd {
+// controlSelected returns a command that calls what for the selected run. It returns nil, with a note on the screen, if there are no controls
+// or the run has ended.
+func (m *model) controlSelected(what func(Controls, string) (string, error), then effect) tea.Cmd {
 	r := m.selected()
 	switch {
 	case m.controls() == nil:
@@ -211,7 +212,7 @@ func (m *model) control(id string, what func(Controls, string) (string, error), 
 	}
 }
 
-// quit leaves, or first asks what to do about the runs that were paused from here.
+// quit returns the command that ends the program; nil if runs were paused from here, about which it asks first.
 func (m *model) quit() tea.Cmd {
 	for id := range m.paused {
 		if r := rowIn(m.snap.Runs, id); r == nil || r.State != Paused {
@@ -225,7 +226,8 @@ func (m *model) quit() tea.Cmd {
 	return nil
 }
 
-func (m *model) leave(k string) tea.Cmd {
+// leaveKey handles the answer to the question what to do about paused runs: q leaves them, c continues them and quits, any other key stays.
+func (m *model) leaveKey(k string) tea.Cmd {
 	m.leaving = false
 	switch k {
 	case "q":

@@ -149,11 +149,11 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 		} else if h.Parent == "" {
 			snap.Host.ReservedBytes += int64(h.Reservation)
 		}
-		r := rows.row(h, now)
+		r := rows.addHolder(h, now)
 		if h.State == admission.Waiting {
 			r.Position = len(snap.Host.Waiting)
 		}
-		l.look(r, h, now)
+		l.addLive(r, h, now)
 		if tree := want.tree(h.ID); tree || want.Orphans {
 			readProcesses(r, h, tree)
 		}
@@ -182,7 +182,7 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 		snap.Runs = append(snap.Runs, rowOf(&e, now, l.price))
 	}
 	var others []Row
-	snap.Host.Fleet, others = l.others(want, now)
+	snap.Host.Fleet, others = l.otherHosts(want, now)
 	snap.Runs = append(snap.Runs, others...)
 	return snap, nil
 }
@@ -205,6 +205,7 @@ func (l *Live) readLedger(ctx context.Context) ([]admission.Holder, error) {
 	return list, nil
 }
 
+// readHost sets the memory and the pressure of this host in h. If they cannot be read, h.Unread says so.
 func (l *Live) readHost(h *Host) {
 	reading, err := headroom.Read(headroom.Source{})
 	if err != nil {
@@ -228,8 +229,8 @@ func (l *Live) readHost(h *Host) {
 	}
 }
 
-// look adds to a row what only the system knows: memory now, processor use, and whether the run is stopped.
-func (l *Live) look(r *Row, h admission.Holder, now time.Time) {
+// addLive adds to a row what only the operating system knows: memory now, processor use, and whether the run is stopped.
+func (l *Live) addLive(r *Row, h admission.Holder, now time.Time) {
 	if h.Current > 0 {
 		r.MemoryBytes = int64(h.Current)
 		r.PeakBytes = max(r.PeakBytes, r.MemoryBytes)
@@ -245,8 +246,8 @@ func (l *Live) look(r *Row, h admission.Holder, now time.Time) {
 	}
 }
 
-// readCPU sets the processor use of a run in its row; more is true when it has used some since the last look. An idle run is read less
-// often.
+// readCPU sets the processor use of a run in its row. It reads it at most every quarter of a second, less often for an idle run, and shows
+// the last value in between. more is true if the run has used the processor since the last reading.
 func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 	last, seen := l.cpu[h.ID]
 	pause := time.Second / 4 // anything shorter is too short to divide by
@@ -300,6 +301,7 @@ func (l *Live) askAgain(id string) {
 // errNoClaim is wrapped by the error about a run that can't be paused, ended or raised from here.
 var errNoClaim = errors.New("only what runs under plimsoll run can be paused and ended from here")
 
+// claim returns the holder of a run as it was at the last look. It is an error if the run had no claim then, or is on another host.
 func (l *Live) claim(id string) (admission.Holder, error) {
 	if err := elsewhere(id); err != nil {
 		return admission.Holder{}, err
@@ -340,7 +342,7 @@ func (l *Live) Continue(id string) (note string, err error) {
 	return h.ID + " goes on", holder.Continue(h)
 }
 
-// End implements [Controls].
+// End implements [Controls]. If id is a job that no run of this host has, its engine is asked to end it.
 func (l *Live) End(id string) (note string, err error) {
 	h, err := l.claim(id)
 	if err != nil && jobs.CheckID(id) == nil {

@@ -84,7 +84,7 @@ func newModel(ctx context.Context, source Source, o Options, first Snapshot) *mo
 		screen: Screen{Width: 80, Height: 24, Sort: cmp.Or(o.Sort, ByMemory), Filter: o.Filter, Color: true},
 		trees:  map[string]bool{}, paused: map[string]bool{},
 	}
-	m.settle()
+	m.fixSelection()
 	return m
 }
 
@@ -115,7 +115,7 @@ func (m *model) begin() tea.Cmd {
 	if m.failed != nil {
 		return tea.Quit
 	}
-	m.settle()
+	m.fixSelection()
 	return m.wait(m.every)
 }
 
@@ -172,7 +172,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.reading, m.err = false, msg.err
 		if msg.err == nil {
 			m.snap = msg.snap
-			m.settle()
+			m.fixSelection()
 		}
 		if m.again {
 			return m, m.look()
@@ -204,7 +204,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			}
 			return m, nil
 		}
-		return m, m.key(msg)
+		return m, m.handleKey(msg)
 	}
 	return m, nil
 }
@@ -216,8 +216,8 @@ func errorText(err error) string {
 	return "not done: " + err.Error()
 }
 
-// settle selects the first row when the selected one is gone.
-func (m *model) settle() {
+// fixSelection selects the first row if the selected one is gone.
+func (m *model) fixSelection() {
 	rows := m.rows()
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.ID == m.screen.Selected }) {
 		return
@@ -237,6 +237,7 @@ func (m *model) selected() *Row {
 	return rowIn(m.snap.Runs, m.screen.Selected)
 }
 
+// rowIn returns a pointer to the row with an id, nil if there is none.
 func rowIn(rows []Row, id string) *Row {
 	for i := range rows {
 		if rows[i].ID == id {
@@ -266,7 +267,7 @@ func (m *model) frame() string {
 	s := &m.screen
 	p := painter{color: s.Color}
 	if m.help {
-		return strings.Join(m.bounded(helpLines(m.isReplay()), "any key goes back"), "\n")
+		return strings.Join(m.visible(helpLines(m.isReplay()), "any key goes back"), "\n")
 	}
 	if m.open != "" {
 		lines := []string{"reading run " + printable.Name(m.open)}
@@ -277,14 +278,15 @@ func (m *model) frame() string {
 			}
 			lines = pageLines(m.page, row, m.snap.Host.Time, s.Width, p)
 		}
-		return strings.Join(m.bounded(lines, m.bottom(p)...), "\n")
+		return strings.Join(m.visible(lines, m.bottom(p)...), "\n")
 	}
 	s.Bottom = m.bottom(p)
 	return Frame(m.snap, s)
 }
 
-// bounded returns the part of lines that fits on the screen, scrolled, followed by the lines in bottom.
-func (m *model) bounded(lines []string, bottom ...string) []string {
+// visible returns the part of lines that fits on the screen, scrolled by m.scroll, which it brings within bounds, and below it the lines in
+// bottom.
+func (m *model) visible(lines []string, bottom ...string) []string {
 	room := max(1, m.screen.Height-len(bottom))
 	m.scroll = max(0, min(m.scroll, len(lines)-room))
 	out := make([]string, 0, m.screen.Height)

@@ -49,6 +49,7 @@ func OpenReplay(c *core.Core, when string, atEnd bool) (*Replay, error) {
 	return r, nil
 }
 
+// newReplay returns a replay of the store with its clock set to when; see [OpenReplay]. It is an error if nothing is stored of that time.
 func newReplay(store *runs.Store, when string, atEnd bool, now func() time.Time) (*Replay, error) {
 	r := &Replay{store: store, all: store.Entries(), now: now, loaded: map[string]*runs.Run{}, speed: 1}
 	if len(r.all) == 0 {
@@ -188,6 +189,7 @@ func (r *Replay) Run(_ context.Context, id string) (*runs.Run, error) {
 	return r.load(id)
 }
 
+// load returns a run, from memory if it was loaded before. At most maxLoaded runs are kept; the one that was loaded first makes room.
 func (r *Replay) load(id string) (*runs.Run, error) {
 	if run := r.loaded[id]; run != nil {
 		return run, nil

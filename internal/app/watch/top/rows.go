@@ -59,8 +59,9 @@ func (s *rowSet) add(r *Row) {
 	s.byID[r.ID] = r
 }
 
-// row returns the row of a run in the ledger, which may have no file: its user keeps none, or it is somebody else's.
-func (s *rowSet) row(h admission.Holder, now time.Time) *Row {
+// addHolder sets in the row of a run what the ledger says of it, and returns the row. It adds a row if there is none, because the run has no
+// file: its user keeps none, or it is somebody else's.
+func (s *rowSet) addHolder(h admission.Holder, now time.Time) *Row {
 	r := s.byID[h.ID]
 	if r == nil {
 		r = &Row{
@@ -180,7 +181,7 @@ func (l *Live) Raise(id string) (note string, err error) {
 	return joinWords(fmt.Sprintf("%s may use %s, before it was %s", h.ID, a.To.Human(), a.From.Human()), a.Note), nil
 }
 
-// wishFor asks for half as much again of what a run may spend, where it stands at that limit and its requests are refused; else for a quarter more
+// wishFor returns a wish for half as much again of the spending limit that the run has reached; if it has reached none, for a quarter more
 // memory.
 func wishFor(r *journal.Report) admission.Wish {
 	for _, l := range r.Limits {

@@ -120,6 +120,7 @@ type beginning struct {
 	err    error
 }
 
+// begin calls look in the background.
 func begin(look func() (Source, Snapshot, error)) *beginning {
 	b := &beginning{done: make(chan struct{})}
 	go func() {
@@ -135,6 +136,7 @@ func (b *beginning) wait() (Source, Snapshot, error) {
 	return b.source, b.first, b.err
 }
 
+// show runs the screen until the person leaves or ctx ends; b brings the first snapshot.
 func show(ctx context.Context, b *beginning, o Options) error {
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithFPS(framesPerSecond)}
 	if o.In != nil {

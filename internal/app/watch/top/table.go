@@ -77,6 +77,7 @@ func Arrange(rows []Row, by Sort, reverse bool, filter string) []Row {
 	return append(nested(live), ended...)
 }
 
+// compare orders two rows by a column: the largest, the oldest or the first in the alphabet comes first.
 func compare(a, b *Row, by Sort) int {
 	switch by {
 	case ByCPU:
@@ -104,7 +105,7 @@ func share(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// nested returns the rows with each run behind the run around it.
+// nested returns the rows with each run after the run that it is inside of.
 func nested(rows []Row) []Row {
 	inside := map[string][]Row{}
 	here := map[string]bool{}
@@ -140,6 +141,7 @@ func nested(rows []Row) []Row {
 	return out
 }
 
+// matches reports whether each word of a filter occurs in the tool, project, state or another name of the row, in any case. "" matches all.
 func matches(r *Row, filter string) bool {
 	if filter == "" {
 		return true
