@@ -31,7 +31,7 @@ var roomLines = map[string]int{
 	"limit":            340,
 	"memory":           16200, // with what tells statements from questions and orders (signs), and what records are named by
 	"process":          25450, // with the use of a run, what refusals name, and the rests of the watches over disks and trees
-	"tools":            30640,
+	"tools":            30650,
 	"watch":            10960, // with what a fleet is measured by, what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
 	"window":           41680, // with what replicas share of conversations, the queue for what providers let through, loops of any agent, prices, and what each answer has cost
 }

@@ -26,6 +26,7 @@ func newWatch(after time.Duration, patient bool, cancel context.CancelCauseFunc)
 	return &idleTimer{after: after, fire: func() { cancel(errSilent) }}
 }
 
+// start starts the timer, or starts it again; without a time-out it does nothing.
 func (w *idleTimer) start() {
 	if w.after == 0 {
 		return
@@ -84,6 +85,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// read reads the body, decompressed if it is gzip.
 func (a *answer) read(p []byte) (int, error) {
 	if !a.packed {
 		return a.body.Read(p)
@@ -108,8 +110,8 @@ func (a *answer) close() {
 	a.cancel(nil)
 }
 
-// all returns the rest of the answer; errTooLong if it is larger than maxBytes.
-func (a *answer) all(maxBytes limit.Bytes) ([]byte, error) {
+// readAll returns the rest of the answer; errTooLong if it is larger than maxBytes.
+func (a *answer) readAll(maxBytes limit.Bytes) ([]byte, error) {
 	if a.length > int64(maxBytes) {
 		return nil, errTooLong
 	}

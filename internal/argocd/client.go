@@ -103,7 +103,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Name = clean(o.Name, 200); o.Name == "" {
+	if o.Name = safeText(o.Name, 200); o.Name == "" {
 		o.Name = base.Host
 	}
 	if o.Timeout <= 0 {
@@ -139,7 +139,7 @@ func parseBase(text string) (*url.URL, error) {
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
 	}
-	shown, _, _ := strings.Cut(clean(text, 200), "?") // a query may hold a token
+	shown, _, _ := strings.Cut(safeText(text, 200), "?") // a query may hold a token
 	u, err := url.Parse(text)
 	switch {
 	case err != nil: // its text contains the URL
@@ -202,6 +202,7 @@ func (c *Client) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "Argo CD %s at %s", c.Name(), c.URL())
 }
 
+// sleep waits for d, or until ctx ends, and then returns its cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -42,8 +42,10 @@ type tokenCommand struct {
 	until time.Time
 }
 
+// token returns the token that the command has printed before, as long as it is valid, or runs the command. Requests that come meanwhile wait for
+// that run.
 func (c *tokenCommand) token(ctx context.Context) (string, error) {
-	if value := c.kept(); value != "" {
+	if value := c.validToken(); value != "" {
 		return value, nil
 	}
 	select {
@@ -52,7 +54,7 @@ func (c *tokenCommand) token(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if value := c.kept(); value != "" { // another request has run the command
+	if value := c.validToken(); value != "" { // another request has run the command
 		return value, nil
 	}
 	value, err := c.run(ctx)
@@ -69,8 +71,8 @@ func (c *tokenCommand) token(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// kept returns the token that is still valid; "" if there is none.
-func (c *tokenCommand) kept() string {
+// validToken returns the token that is still valid; "" if there is none.
+func (c *tokenCommand) validToken() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.now().Before(c.until) {
@@ -79,6 +81,7 @@ func (c *tokenCommand) kept() string {
 	return c.value
 }
 
+// run runs the command, for at most commandTime, and returns the token that it prints. An error has the beginning of its standard error.
 func (c *tokenCommand) run(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()

@@ -128,7 +128,7 @@ func (f *configFile) mapping(n *yaml.Node) (map[string]*yaml.Node, error) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i].Value
 		if m[key] != nil {
-			return nil, f.wrong(n.Content[i], "%q is here twice", clean(key, 60))
+			return nil, f.wrong(n.Content[i], "%q is here twice", safeText(key, 60))
 		}
 		m[key] = resolved(n.Content[i+1])
 	}
@@ -186,16 +186,16 @@ func (f *configFile) context(name string) (*configContext, error) {
 	for i := range f.contexts {
 		if f.contexts[i].name == name {
 			if f.contexts[i].server == "" {
-				return nil, fmt.Errorf("%s:%d: the context %q has no server; log in again with argocd login", f.path, f.contexts[i].line, clean(name, 200))
+				return nil, fmt.Errorf("%s:%d: the context %q has no server; log in again with argocd login", f.path, f.contexts[i].line, safeText(name, 200))
 			}
 			return &f.contexts[i], nil
 		}
 		known = append(known, f.contexts[i].name)
 	}
 	if len(known) == 0 {
-		return nil, fmt.Errorf("%s: there is no context %q, and no other; log in with argocd login", f.path, clean(name, 200))
+		return nil, fmt.Errorf("%s: there is no context %q, and no other; log in with argocd login", f.path, safeText(name, 200))
 	}
-	return nil, fmt.Errorf("%s: there is no context %q; there are %s", f.path, clean(name, 200), clean(strings.Join(known, ", "), maxMessage/2))
+	return nil, fmt.Errorf("%s: there is no context %q; there are %s", f.path, safeText(name, 200), safeText(strings.Join(known, ", "), maxMessage/2))
 }
 
 // contextOf returns the context for a server, preferably the one named preferred; nil if there is none.
@@ -226,7 +226,7 @@ func (f *configFile) resolve(c *configContext) (*configServer, *configUser, erro
 		}
 	}
 	if server == nil {
-		return nil, nil, fmt.Errorf("%s:%d: the context %q has the server %q, which is not among the servers; log in again with argocd login", f.path, c.line, clean(c.name, 200), clean(c.server, 200))
+		return nil, nil, fmt.Errorf("%s:%d: the context %q has the server %q, which is not among the servers; log in again with argocd login", f.path, c.line, safeText(c.name, 200), safeText(c.server, 200))
 	}
 	if (server.cert == "") != (server.key == "") {
 		return nil, nil, fmt.Errorf("%s:%d: client-certificate-data and client-certificate-key-data must be there together", f.path, server.line)

@@ -86,6 +86,7 @@ func (d *discovery) warn(format string, values ...any) {
 	d.warnings = append(d.warnings, fmt.Sprintf(format, values...))
 }
 
+// run finds the server, its options and the token, in this order, and warns if the token can be read on the network.
 func (d *discovery) run() error {
 	var err error
 	if d.flags, err = parseFlags(d.o.Getenv("ARGOCD_OPTS")); err != nil {
@@ -232,7 +233,7 @@ func (d *discovery) server() (choice, error) {
 	}
 	for _, other := range all[1:] {
 		if !sameServer(other.value, all[0].value) && (other.context == nil || d.o.Context != "") {
-			d.warn("%s (%s) is used as the server, and %s (%s) is not", all[0].source, clean(all[0].value, 200), other.source, clean(other.value, 200))
+			d.warn("%s (%s) is used as the server, and %s (%s) is not", all[0].source, safeText(all[0].value, 200), other.source, safeText(other.value, 200))
 		}
 	}
 	return all[0], nil
@@ -308,13 +309,13 @@ func (d *discovery) useFlags() error {
 	if text := d.env("ARGOCD_VERIFY_SSL"); text != "" {
 		verify, err := strconv.ParseBool(strings.ToLower(text))
 		if err != nil {
-			return fmt.Errorf("ARGOCD_VERIFY_SSL is %q; write true or false", clean(text, 60))
+			return fmt.Errorf("ARGOCD_VERIFY_SSL is %q; write true or false", safeText(text, 60))
 		}
 		switch {
 		case f.insecure == nil:
 			d.found.Insecure = !verify
 		case *f.insecure == verify:
-			d.warn("--insecure in ARGOCD_OPTS is used, and ARGOCD_VERIFY_SSL=%s is not", clean(text, 60))
+			d.warn("--insecure in ARGOCD_OPTS is used, and ARGOCD_VERIFY_SSL=%s is not", safeText(text, 60))
 		}
 	}
 	return nil

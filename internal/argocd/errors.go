@@ -68,9 +68,9 @@ func (e *Error) Is(target error) bool {
 // maxMessage bounds the message of a server, in bytes.
 const maxMessage = 1 << 10
 
-// clean returns text of a server so that it is safe to show: one line, printable, without what may be a credential, at most maxBytes.
+// safeText returns text of a server so that it is safe to show: one line, printable, without anything that may be a credential, at most maxBytes.
 // Servers pass on messages of git, helm and clusters, with the URLs and headers of their requests.
-func clean(text string, maxBytes int) string {
+func safeText(text string, maxBytes int) string {
 	if len(text) > 4*maxBytes { // enough even if much is dropped below
 		text = text[:4*maxBytes]
 	}

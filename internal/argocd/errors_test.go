@@ -227,11 +227,11 @@ func TestCleanTextsAreShortAndPrintable(t *testing.T) {
 		"no session eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.abcdefghijk": "no session ********",
 		"invalid session: token: signature is invalid":                "invalid session: token: signature is invalid",
 	} {
-		if got := clean(in, maxMessage); got != want {
+		if got := safeText(in, maxMessage); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := clean(strings.Repeat("ä", 5000), maxMessage); len(got) > maxMessage || !utf8.ValidString(got) {
+	if got := safeText(strings.Repeat("ä", 5000), maxMessage); len(got) > maxMessage || !utf8.ValidString(got) {
 		t.Errorf("%d bytes", len(got))
 	}
 }

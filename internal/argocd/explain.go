@@ -28,7 +28,7 @@ func (c *Client) explainNoAnswer(ctx context.Context, r request, err error) (*Er
 		c.explainGivenUp(e, cause)
 		return e, false
 	}
-	e.Message = clean(err.Error(), maxMessage)
+	e.Message = safeText(err.Error(), maxMessage)
 	if hint := c.explainTLS(err); hint != "" {
 		e.Kind, e.Hint = TLS, hint
 		return e, false
@@ -117,7 +117,7 @@ func (c *Client) explainBroken(r request, a *answer, err error) *Error {
 	}
 	e.Message = fmt.Sprintf("the answer broke off after %d bytes", a.bytes)
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
-		e.Message += ": " + clean(err.Error(), maxMessage/2)
+		e.Message += ": " + safeText(err.Error(), maxMessage/2)
 	}
 	e.Hint = "try again; look at the logs of argocd-server and of proxies in front of it if it stays"
 	if r.changes() {
@@ -136,7 +136,7 @@ func (c *Client) explainShape(r request, a *answer, what string) *Error {
 
 func (c *Client) notJSON(op string, err error) *Error {
 	return &Error{
-		Instance: c.Name(), Op: op, Status: http.StatusOK, Kind: NotArgoCD, Message: "the answer is not Argo CD's: " + clean(err.Error(), maxMessage/2),
+		Instance: c.Name(), Op: op, Status: http.StatusOK, Kind: NotArgoCD, Message: "the answer is not Argo CD's: " + safeText(err.Error(), maxMessage/2),
 		Hint: "check that " + c.URL() + " is the URL of an Argo CD server", Err: err,
 	}
 }
@@ -149,13 +149,13 @@ func (c *Client) explainPage(r request, a *answer) *Error {
 	}
 	start := make([]byte, 4<<10)
 	n, _ := io.ReadFull(a, start) // the page may be shorter
-	e := c.explainShape(r, a, "the answer is a web page, not JSON"+title(start[:n]))
+	e := c.explainShape(r, a, "the answer is a web page, not JSON"+pageTitle(start[:n]))
 	e.Hint = "check the URL " + c.URL() + " (with its root path, without /api); a login page means that a proxy in front wants credentials of its own"
 	return e
 }
 
-// title returns the title of a page, in brackets after a space; "" if there is none.
-func title(page []byte) string {
+// pageTitle returns the title of a web page, in parentheses after a space; "" if there is none.
+func pageTitle(page []byte) string {
 	lower := bytes.ToLower(page)
 	if len(lower) != len(page) { // letters that change their length: a title is not worth it
 		return ""
@@ -169,7 +169,7 @@ func title(page []byte) string {
 	if length < 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%q)", clean(string(page[from:from+length]), 80))
+	return fmt.Sprintf(" (%q)", safeText(string(page[from:from+length]), 80))
 }
 
 // refusal is the body of an error answer, or the only event of a stream that failed.
@@ -180,6 +180,7 @@ type refusal struct {
 	html bool
 }
 
+// readRefusal reads the error in the body of an answer: as JSON of Argo CD or its gateway, as an event, or as plain text or a web page.
 func readRefusal(body []byte) refusal {
 	body = bytes.TrimSpace(body)
 	if rest, ok := bytes.CutPrefix(body, []byte("data:")); ok {
@@ -194,9 +195,9 @@ func readRefusal(body []byte) refusal {
 		html := len(body) > 0 && body[0] == '<'
 		text := string(body)
 		if html {
-			text = "a web page, not JSON" + title(body)
+			text = "a web page, not JSON" + pageTitle(body)
 		}
-		return refusal{text: clean(text, maxMessage), html: html}
+		return refusal{text: safeText(text, maxMessage), html: html}
 	}
 	r := refusal{text: said.Message, code: said.Code, json: true}
 	var inner struct {
@@ -210,7 +211,7 @@ func readRefusal(body []byte) refusal {
 	case json.Unmarshal(said.Error, &inner) == nil && inner.Message != "":
 		r.text, r.code = inner.Message, inner.Code
 	}
-	r.text = clean(r.text, maxMessage)
+	r.text = safeText(r.text, maxMessage)
 	return r
 }
 
@@ -234,7 +235,7 @@ func (c *Client) explainRefusal(r request, at *url.URL, resp *http.Response, bod
 		e.Kind = NotArgoCD
 		e.Hint = "check the URL " + c.URL() + "; a proxy in front of Argo CD may want credentials of its own"
 	default:
-		c.byStatus(e, r, said, token != "")
+		c.explainStatus(e, r, said, token != "")
 	}
 	return e
 }
@@ -257,7 +258,7 @@ func (c *Client) explainRedirect(e *Error, at *url.URL, resp *http.Response) {
 		e.Hint = "check the URL " + c.URL()
 		return
 	}
-	shown := clean(to.Scheme+"://"+to.Host+to.EscapedPath(), 200) // the query may hold secrets
+	shown := safeText(to.Scheme+"://"+to.Host+to.EscapedPath(), 200) // the query may hold secrets
 	e.Message = "the server redirects to " + shown
 	switch {
 	case isLogin(to):

@@ -74,7 +74,7 @@ func fieldsParameter(kind Kind, v Version, fields []string) string {
 		}
 		if kind == Applications {
 			var known bool
-			if f, known = honoured(f, v); !known {
+			if f, known = requestField(f, v); !known {
 				return ""
 			}
 		}
@@ -99,9 +99,9 @@ func fieldsParameter(kind Kind, v Version, fields []string) string {
 	return "metadata.resourceVersion," + strings.Join(out, ",")
 }
 
-// honoured returns the path to request for field f from a server of version v: f itself, a path that contains it, or "" if only newer
-// servers have it. The second result is false if no version has it.
-func honoured(f string, v Version) (string, bool) {
+// requestField returns the path to request for field f from a server of version v: f itself, a path that contains it, or "" if only newer servers
+// have it. known is false if no version has it.
+func requestField(f string, v Version) (string, bool) {
 	newer, oldest := laterFields(), baseFields()
 	known := false
 	for part := f; part != ""; part = part[:max(0, strings.LastIndexByte(part, '.'))] {

@@ -45,7 +45,7 @@ func parseFlags(text string) (flags, error) {
 			name, ok = "header", true
 		}
 		if !ok || name == "" {
-			return f, fmt.Errorf("%q is no flag; write --name value", clean(word, 60))
+			return f, fmt.Errorf("%q is no flag; write --name value", safeText(word, 60))
 		}
 		name, value, given := strings.Cut(name, "=")
 		if !given && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
@@ -59,6 +59,8 @@ func parseFlags(text string) (flags, error) {
 	return f, nil
 }
 
+// set stores a flag. given says that it has a value; without one a boolean is true. Flags that have no meaning here are collected in f.ignored,
+// and those that need the argocd CLI are errors.
 func (f *flags) set(name, value string, given bool) error {
 	texts := map[string]*string{
 		"server": &f.server, "auth-token": &f.token, "config": &f.config, "argocd-context": &f.context,
@@ -77,7 +79,7 @@ func (f *flags) set(name, value string, given bool) error {
 		if given {
 			var err error
 			if on, err = strconv.ParseBool(value); err != nil {
-				return fmt.Errorf("--%s is %q; write true or false", name, clean(value, 60))
+				return fmt.Errorf("--%s is %q; write true or false", name, safeText(value, 60))
 			}
 		}
 		switch {
@@ -94,12 +96,12 @@ func (f *flags) set(name, value string, given bool) error {
 	case "http-retry-max":
 		n, err := strconv.ParseUint(value, 10, 8)
 		if err != nil {
-			return fmt.Errorf("--%s is %q; write a number up to 255", name, clean(value, 60))
+			return fmt.Errorf("--%s is %q; write a number up to 255", name, safeText(value, 60))
 		}
 		f.retries = int(n)
 		return nil
 	}
-	if name = clean(name, 60); !slices.Contains(f.ignored, name) {
+	if name = safeText(name, 60); !slices.Contains(f.ignored, name) {
 		f.ignored = append(f.ignored, name)
 	}
 	return nil

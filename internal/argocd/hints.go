@@ -18,8 +18,8 @@ const (
 	codeUnknownCall  = 12
 )
 
-// byStatus sets kind and hint of a refusal by Argo CD or by a proxy in front of it. token says that a token was sent.
-func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
+// explainStatus sets kind and hint of a refusal by Argo CD or by a proxy in front of it. token says that a token was sent.
+func (c *Client) explainStatus(e *Error, r request, said refusal, token bool) {
 	text := strings.ToLower(said.text)
 	switch {
 	case strings.Contains(text, "larger than max"):
@@ -32,20 +32,20 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 		e.Kind, e.Hint = Conflict, "a sync window of the project forbids it now, no role is missing: the application's sync windows say which and until when; wait, or have a window changed (manualSync lets people sync in it)"
 	case strings.Contains(text, "max pods to view logs"):
 		e.Kind, e.Hint = TooLarge, "the server shows the logs of so many pods at once and no more (10, or what server.maxPodLogsToRender of argocd-cm says): name one pod, or the kind and resource_name of one workload; the resource tree lists the pods"
-	case unreachable(text) != "": // a sync then fails with status 400
-		e.Kind, e.Hint = Server, unreachable(text)
-	case refusedNow(text) != "":
-		e.Kind, e.Hint = Conflict, refusedNow(text)
+	case unreachableHint(text) != "": // a sync then fails with status 400
+		e.Kind, e.Hint = Server, unreachableHint(text)
+	case refusedNowHint(text) != "":
+		e.Kind, e.Hint = Conflict, refusedNowHint(text)
 	case e.Status == http.StatusUnauthorized:
-		e.Kind, e.Hint = Unauthenticated, c.unauthenticated(text, token)
+		e.Kind, e.Hint = Unauthenticated, c.unauthenticatedHint(text, token)
 	case e.Status == http.StatusForbidden:
-		e.Kind, e.Hint = Forbidden, forbidden(r)
+		e.Kind, e.Hint = Forbidden, forbiddenHint(r)
 	case e.Status == http.StatusNotFound && said.json:
 		e.Kind, e.Hint = Missing, "check its name (and project and namespace); a list shows what there is"
 	case e.Status == http.StatusNotFound && len(r.path) == 1:
 		e.Kind, e.Hint = NotArgoCD, "the server does not know this path: check the root path in the URL "+c.URL()
 	case e.Status == http.StatusNotFound && len(r.path) > 1 && strings.Contains(r.path[1], "/"):
-		e.Kind, e.Hint = Missing, slashed(r)
+		e.Kind, e.Hint = Missing, slashHint(r)
 	case e.Status == http.StatusNotFound, e.Status == http.StatusMethodNotAllowed, e.Status == http.StatusNotImplemented, e.Code == codeUnknownCall:
 		e.Kind, e.Hint = Missing, "this version of Argo CD does not know the call, or the root path in the URL "+c.URL()+" is wrong"
 	case e.Status == http.StatusConflict, e.Status == http.StatusPreconditionFailed && e.Code == 0, e.Code == codeExists, e.Code == codeAborted:
@@ -72,10 +72,10 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 	}
 }
 
-// unreachable returns the hint for a refusal that says what argocd-server could not reach: "rpc error: code = Unavailable desc = connection
+// unreachableHint returns the hint for a refusal that says what argocd-server could not reach: "rpc error: code = Unavailable desc = connection
 // error: desc = "transport: Error while dialing: dial tcp 10.0.0.1:8081: connect: connection refused""; "" for any other text. The ports
 // are those of Argo CD's own manifests.
-func unreachable(text string) string {
+func unreachableHint(text string) string {
 	own := containsOne(text, "error while dialing", "code = unavailable", "connection error: desc")
 	if !own && !(strings.Contains(text, "dial tcp") && containsOne(text, "refused", "timeout", "no such host", "no route to host", "unreachable")) {
 		return ""
@@ -91,9 +91,9 @@ func unreachable(text string) string {
 	return "something behind argocd-server does not answer; the application is not at fault: look at Argo CD's own pods, or at the cluster that is named, and try again later"
 }
 
-// refusedNow returns the hint for a refusal that is not about the arguments, because something else must happen first (server/application
+// refusedNowHint returns the hint for a refusal that is not about the arguments, because something else must happen first (server/application
 // and server/project of Argo CD); "" for any other text.
-func refusedNow(text string) string {
+func refusedNowHint(text string) string {
 	switch {
 	case strings.Contains(text, "another operation"):
 		return "wait for the operation that runs, or terminate it"
@@ -118,8 +118,8 @@ func containsOne(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// unauthenticated returns the hint for a refused credential: it distinguishes expired, foreign, revoked and missing tokens.
-func (c *Client) unauthenticated(text string, token bool) string {
+// unauthenticatedHint returns the hint for a refused credential: it distinguishes expired, foreign, revoked and missing tokens.
+func (c *Client) unauthenticatedHint(text string, token bool) string {
 	whose := "this instance"
 	if c.user {
 		whose = "this user"
@@ -137,9 +137,9 @@ func (c *Client) unauthenticated(text string, token bool) string {
 	return "what was sent as the token of " + whose + " is none that Argo CD knows: it must be a whole JSON web token"
 }
 
-// forbidden returns the hint for a 403. Argo CD also answers 403 for an object that does not exist: a user who may not read it must not
+// forbiddenHint returns the hint for a 403. Argo CD also answers 403 for an object that does not exist: a user who may not read it must not
 // learn that.
-func forbidden(r request) string {
+func forbiddenHint(r request) string {
 	grant := "ask for a role that allows it (argocd account can-i shows what the token may do)"
 	if len(r.path) < 2 {
 		return "the token's role does not allow it: " + grant
@@ -157,9 +157,9 @@ func forbidden(r request) string {
 	return "the token's role does not allow it: " + grant
 }
 
-// slashed returns the hint for a 404 for a name with a slash. Kubernetes has no such names, clusters and repositories are addressed by
+// slashHint returns the hint for a 404 for a name with a slash. Kubernetes has no such names, clusters and repositories are addressed by
 // URLs, and many proxies do not pass %2F on.
-func slashed(r request) string {
+func slashHint(r request) string {
 	switch r.path[0] {
 	case string(Clusters):
 		return "there is none of this address, or a proxy in front of Argo CD does not pass a slash in a name on: use the cluster's name"

@@ -126,11 +126,11 @@ func (c *Client) list(ctx context.Context, r request, each func(item []byte) err
 		err = errors.New("the answer has no items")
 		return info, false, c.explainShape(r, a, err.Error())
 	}
-	return info, err == nil && s.seen["items"] == "null" && !versioned(s.rest.Bytes()), c.explainReadError(r, a, err)
+	return info, err == nil && s.seen["items"] == "null" && !hasVersion(s.rest.Bytes()), c.explainReadError(r, a, err)
 }
 
-// versioned reports whether a list has a resource version.
-func versioned(list []byte) bool {
+// hasVersion reports whether a list has a resource version.
+func hasVersion(list []byte) bool {
 	var said struct {
 		Metadata struct {
 			ResourceVersion string `json:"resourceVersion"`
@@ -203,6 +203,7 @@ type splitter struct {
 	seen map[string]string // for each array that came: "array" or "null"
 }
 
+// run reads the whole answer: elements of the named arrays go to their functions, everything else to s.rest.
 func (s *splitter) run() error {
 	s.seen = make(map[string]string, len(s.arrays))
 	c, err := s.Next()
@@ -223,7 +224,7 @@ func (s *splitter) run() error {
 		if each, ok := s.arrays[name]; ok {
 			return s.elements(name, each)
 		}
-		return s.member(name)
+		return s.copyMember(name)
 	})
 	if err != nil {
 		return err
@@ -232,8 +233,8 @@ func (s *splitter) run() error {
 	return s.End()
 }
 
-// member adds a member that is not one of the arrays to rest.
-func (s *splitter) member(name string) error {
+// copyMember copies a member that is not one of the arrays to s.rest.
+func (s *splitter) copyMember(name string) error {
 	value, err := s.Kept()
 	if err != nil || !s.keep {
 		return err
@@ -284,4 +285,4 @@ func (s *splitter) elements(name string, each func(item []byte) error) error {
 }
 
 // shown returns a path for messages: its elements joined by slashes, cleaned and cut to 200 bytes.
-func shown(path []string) string { return clean(strings.Join(path, "/"), 200) }
+func shown(path []string) string { return safeText(strings.Join(path, "/"), 200) }

@@ -69,7 +69,7 @@ func (c *Client) url(path []string, query url.Values) (*url.URL, error) {
 func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string, error) {
 	u, err := c.url(r.path, r.query)
 	if err != nil {
-		return nil, "", &Error{Kind: Invalid, Message: clean(err.Error(), maxMessage), Hint: "give the name of the object", Err: err}
+		return nil, "", &Error{Kind: Invalid, Message: safeText(err.Error(), maxMessage), Hint: "give the name of the object", Err: err}
 	}
 	var body io.Reader
 	if r.body != nil {
@@ -77,7 +77,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string,
 	}
 	q, err := http.NewRequestWithContext(ctx, r.method, u.String(), body)
 	if err != nil {
-		return nil, "", &Error{Kind: Invalid, Message: clean(err.Error(), maxMessage), Err: err}
+		return nil, "", &Error{Kind: Invalid, Message: safeText(err.Error(), maxMessage), Err: err}
 	}
 	for key, values := range c.shared.header {
 		if c.user && isCredential(key, values) {
@@ -106,7 +106,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string,
 		err = checkToken(token)
 	}
 	if err != nil {
-		return nil, "", &Error{Kind: Unauthenticated, Message: clean(err.Error(), maxMessage), Hint: "nothing was sent to the server", Err: err}
+		return nil, "", &Error{Kind: Unauthenticated, Message: safeText(err.Error(), maxMessage), Hint: "nothing was sent to the server", Err: err}
 	}
 	if token != "" {
 		q.Header.Set("Authorization", "Bearer "+token)
@@ -139,7 +139,7 @@ func (c *Client) send(ctx context.Context, r request) (*answer, error) {
 		if cause := c.shared.sleep(ctx, pause); cause != nil {
 			e := &Error{Instance: c.Name(), Op: r.op}
 			c.explainGivenUp(e, errors.Join(cause, err))
-			e.Message += ", and until then: " + clean(err.Error(), maxMessage/2)
+			e.Message += ", and until then: " + safeText(err.Error(), maxMessage/2)
 			return nil, e
 		}
 		pause = min(2*pause, maxPause)
@@ -206,7 +206,7 @@ func pauseOf(resp *http.Response, e *Error) time.Duration {
 		pause = max(0, time.Until(at))
 	}
 	if pause > maxPause {
-		e.Hint = "the server asks to wait: " + clean(said, 60) + "; try again then"
+		e.Hint = "the server asks to wait: " + safeText(said, 60) + "; try again then"
 		return -1
 	}
 	return pause
@@ -251,7 +251,7 @@ func (c *Client) read(ctx context.Context, r request, maxBytes limit.Bytes) ([]b
 		return nil, err
 	}
 	defer a.close()
-	body, err := a.all(maxBytes)
+	body, err := a.readAll(maxBytes)
 	if err != nil {
 		return nil, c.explainBroken(r, a, err)
 	}
@@ -260,7 +260,7 @@ func (c *Client) read(ctx context.Context, r request, maxBytes limit.Bytes) ([]b
 		return body, nil
 	}
 	if len(body) > 0 && body[0] == '<' {
-		return nil, c.explainShape(r, a, "the answer is a web page, not JSON"+title(body))
+		return nil, c.explainShape(r, a, "the answer is a web page, not JSON"+pageTitle(body))
 	}
 	if err := jsonstream.Check(body, bounds(maxBytes)); err != nil {
 		return nil, c.explainReadError(r, a, err)

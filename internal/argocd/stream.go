@@ -37,14 +37,14 @@ func (c *Client) Stream(ctx context.Context, path []string, query url.Values, ea
 		if err != nil {
 			return c.explainReadError(r, a, err)
 		}
-		if err := c.event(r, a, line, each); err != nil {
+		if err := c.handleEvent(r, a, line, each); err != nil {
 			return err
 		}
 	}
 }
 
-// event passes the result in one line to each, or returns the error in it. Lines of server-sent events ("data: …") are accepted too.
-func (c *Client) event(r request, a *answer, line []byte, each func(result []byte) error) error {
+// handleEvent passes the result in one line to each, or returns the error in the line. Lines of server-sent events ("data: …") are accepted too.
+func (c *Client) handleEvent(r request, a *answer, line []byte, each func(result []byte) error) error {
 	if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == ':' {
 		return nil // an empty line between events, or a comment that keeps the connection alive
 	}
@@ -52,7 +52,7 @@ func (c *Client) event(r request, a *answer, line []byte, each func(result []byt
 		line = bytes.TrimSpace(rest)
 	}
 	if len(line) > 0 && line[0] == '<' {
-		return c.explainShape(r, a, "the answer is a web page, no stream"+title(line))
+		return c.explainShape(r, a, "the answer is a web page, no stream"+pageTitle(line))
 	}
 	if err := jsonstream.Check(line, bounds(c.shared.o.MaxObject)); err != nil {
 		return c.explainReadError(r, a, err)
@@ -66,15 +66,15 @@ func (c *Client) event(r request, a *answer, line []byte, each func(result []byt
 	}
 	switch {
 	case len(said.Error) > 0 && !bytes.Equal(said.Error, []byte("null")):
-		return c.inStream(r, line)
+		return c.explainStreamError(r, line)
 	case len(said.Result) > 0:
 		return each(said.Result)
 	}
 	return c.explainShape(r, a, "a line of the stream has neither a result nor an error")
 }
 
-// inStream returns the error that came as an event of a stream whose status was good.
-func (c *Client) inStream(r request, line []byte) *Error {
+// explainStreamError returns the error that came as an event of a stream whose status was good.
+func (c *Client) explainStreamError(r request, line []byte) *Error {
 	said := readRefusal(line)
 	var status struct {
 		Error struct {
@@ -86,7 +86,7 @@ func (c *Client) inStream(r request, line []byte) *Error {
 		e.Status = status.Error.Code
 	}
 	said.json = true
-	c.byStatus(e, r, said, true)
+	c.explainStatus(e, r, said, true)
 	return e
 }
 

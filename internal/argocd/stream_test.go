@@ -318,7 +318,7 @@ func FuzzStream(f *testing.F) {
 			if len(line) > 1<<12 || bytes.IndexByte(bytes.TrimSuffix(line, []byte("\n")), '\n') >= 0 {
 				t.Fatalf("%q is no line", line)
 			}
-			err = c.event(r, a, line, func(result []byte) error {
+			err = c.handleEvent(r, a, line, func(result []byte) error {
 				if !json.Valid(result) {
 					t.Fatalf("%q is no JSON", result)
 				}

@@ -36,6 +36,7 @@ type tokenFile struct {
 	value string
 }
 
+// token returns the token in the file, which is read again only if the file has changed.
 func (f *tokenFile) token(context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,6 +58,7 @@ func (f *tokenFile) token(context.Context) (string, error) {
 	return value, nil
 }
 
+// readToken reads the token in a file, without "Bearer " and white space. An empty file, or one without a valid token, is an error.
 func readToken(path string) (string, error) {
 	data, err := readSmall(path, maxToken)
 	if err != nil {

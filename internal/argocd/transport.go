@@ -85,6 +85,7 @@ func newTransport(o Options) (*http.Transport, error) {
 	return t, nil
 }
 
+// pemOf returns data, or the content of the file if one is named; nil if there is neither.
 func pemOf(file string, data []byte) ([]byte, error) {
 	if file == "" {
 		if len(data) == 0 {

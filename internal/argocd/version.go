@@ -91,7 +91,7 @@ func (c *Client) version(ctx context.Context) (Version, error) {
 	}
 	if v, err = ParseVersion(said.Version); err != nil {
 		// A custom build: its lists work all the same.
-		v, age = Version{Text: clean(said.Version, 200)}, unknownAge
+		v, age = Version{Text: safeText(said.Version, 200)}, unknownAge
 	}
 	s.mu.Lock()
 	s.version, s.versionUntil = v, time.Now().Add(age)
@@ -99,8 +99,8 @@ func (c *Client) version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-// versionForFields returns the version, or the zero one if the server refuses to tell it. Only an error that the list itself would run into
-// as well is returned: no connection, or an ended ctx.
+// versionForFields returns the version, or the zero one if the server refuses to tell it. It returns only an error that the list itself would
+// also meet: no connection, or a ctx that has ended.
 func (c *Client) versionForFields(ctx context.Context) (Version, error) {
 	v, err := c.version(ctx)
 	if e, ok := err.(*Error); ok {

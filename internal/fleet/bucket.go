@@ -61,6 +61,7 @@ type Entry struct {
 // Bucket returns a bucket. Nothing is opened before its first use.
 func (f *Fleet) Bucket(s Spec) *Bucket { return &Bucket{f, s} }
 
+// open returns the connection and the bucket, which is looked up once.
 func (b *Bucket) open(ctx context.Context) (jetstream.JetStream, jetstream.KeyValue, error) {
 	js, err := b.fleet.open(ctx)
 	if err != nil {

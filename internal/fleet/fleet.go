@@ -135,6 +135,7 @@ func (f *Fleet) open(ctx context.Context) (jetstream.JetStream, error) {
 	return a.js, a.err
 }
 
+// over reports whether the attempt to connect has ended.
 func (a *attempt) over() bool {
 	select {
 	case <-a.done:
@@ -170,6 +171,7 @@ func (f *Fleet) begin() {
 	}()
 }
 
+// connect connects to the NATS server of the fleet and checks it. The error says whether the server is away or has refused the credentials.
 func (f *Fleet) connect() (jetstream.JetStream, error) {
 	login, err := f.login()
 	if err != nil {
@@ -257,6 +259,7 @@ func (f *Fleet) refused(format string, args ...any) error {
 // The mark is an empty file whose time tells the other processes of this host when the server was last found to be away.
 func (f *Fleet) markPath() string { return filepath.Join(f.options.Dir, "away") }
 
+// marked reports whether a process of this host has found the fleet away within the last rest.
 func (f *Fleet) marked() bool {
 	info, err := os.Lstat(f.markPath())
 	if f.options.Dir == "" || err != nil {

@@ -64,6 +64,7 @@ func (s *sizes) add(tokens int64, n uint32) {
 	s.n += n
 }
 
+// p99 returns an upper bound of the 99th percentile; 0 if nothing was counted.
 func (s *sizes) p99() int64 {
 	left := s.n / 100
 	for i, c := range slices.Backward(s.counts[:]) {

@@ -206,6 +206,9 @@ func (h *Hold) SettleHeld() {
 // Release ends a hold of a request that cost nothing.
 func (h *Hold) Release() { h.end(nil) }
 
+// end gives the held amount back and, if a is not nil, counts a as spent. It reports lines that were crossed, and wakes those that wait. A
+// second call
+// does nothing, and neither does one for nil.
 func (h *Hold) end(a *Amount) {
 	if h == nil {
 		return
@@ -261,6 +264,8 @@ func (m *Meter) reach(l Line) {
 	}
 }
 
+// tell calls OnLine for a line, once for its soft and once for its hard part; after the hard part, the soft one is not reported any more. The
+// caller holds m.mu.
 func (m *Meter) tell(l Line) {
 	name := l.Name
 	if l.Hard {

@@ -61,6 +61,7 @@ type record struct {
 	shares [2]share
 }
 
+// encode writes the record into to, with its checksum at the end.
 func (r *record) encode(to []byte) {
 	clear(to[:recordSize])
 	if r.kind == recordFree {

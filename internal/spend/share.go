@@ -260,6 +260,7 @@ func (b *Book) keepShare(ctx context.Context, a *account) error {
 	return b.locked(ctx, func(p *page) error { return p.setShare(a) })
 }
 
+// setShare writes the share of an account of a day or a month into its record, and takes a free record if there is none.
 func (p *page) setShare(a *account) (err error) {
 	r := record{kind: recordShare, project: a.project, month: a.month}
 	at := slices.IndexFunc(p.records, func(o record) bool { return o.kind == r.kind && o.project == r.project && o.month == r.month })

@@ -160,6 +160,7 @@ func (t *teamwork) touch(b *Book) {
 	})
 }
 
+// run exchanges with the team when it is kicked, and regularly everything, until ctx ends.
 func (t *teamwork) run(ctx context.Context, b *Book) {
 	defer close(t.ended)
 	report := time.NewTicker(tellEvery)

@@ -32,6 +32,8 @@ type acquisition struct {
 	exactAt        time.Time
 }
 
+// run repeats steps until the run is admitted or refused: it cleans up after dead claims, and waits in the queue. With an error, the queue has
+// been left and the claim's files are removed.
 func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
 	defer func() {
 		if err != nil && a.claim != nil {
@@ -50,7 +52,7 @@ func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
 		case err != nil:
 			return nil, err
 		case len(s.dead) > 0:
-			if err := a.reap(ctx, s.dead); err != nil {
+			if err := a.reapDead(ctx, s.dead); err != nil {
 				return nil, err
 			}
 			continue
@@ -62,7 +64,7 @@ func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
 			}
 			continue
 		}
-		a.progress(s.verdict)
+		a.reportProgress(s.verdict)
 		if err := a.sleepUntilNext(ctx, s.verdict.position); err != nil {
 			return nil, err
 		}
@@ -78,6 +80,8 @@ type step struct {
 	verdict    verdict
 }
 
+// step makes one decision under the locks: it admits the run, queues it, refuses it with an error, or says in the result what to do first. The
+// locks in s.dead are held by us and have to be closed, which step does itself if it returns an error.
 func (a *acquisition) step(ctx context.Context) (s step, err error) {
 	l, r := a.ledger, a.request
 	leave, err := l.serialise(ctx)
@@ -88,9 +92,9 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 	if err != nil && r.Required {
 		return s, &UncheckedError{"shared", err}
 	}
-	seen := l.shared(!a.tidied)
+	seen := l.readShared(!a.tidied)
 	a.tidied = true
-	err = l.locked(ctx, func(b *book) error {
+	err = l.withLock(ctx, func(b *book) error {
 		b.seen = seen
 		take := reapAtOnce
 		if a.spent >= sweepBudget {
@@ -104,7 +108,7 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 			s.retryAfter = orphanPoll
 			return nil
 		}
-		e, waiting := a.entry(b), b.waiting()
+		e, waiting := a.findOrMakeEntry(b), b.waiting()
 		over := r.Wait >= 0 && time.Since(a.began) >= r.Wait
 		v := b.judge(e, waiting, r, over || r.Force, time.Since(a.exactAt) >= sumAge)
 		if c := a.neededProbe(b, v, over); c != someOwners { // nobody waits or is refused for a claim whose owner is dead
@@ -133,7 +137,7 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 		if len(b.file.Entries)-len(waiting) >= MaxClaims {
 			v.admit, v.reason = false, LedgerFull
 			if !a.queued {
-				return v.refused(r, 0)
+				return v.refusal(r, 0)
 			}
 			s.verdict = v
 		} else if v.admit || r.Force {
@@ -145,12 +149,12 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 			return nil
 		}
 		if v.never || over {
-			return v.refused(r, time.Since(a.began))
+			return v.refusal(r, time.Since(a.began))
 		}
 		if !a.queued {
 			if len(waiting) >= MaxWaiters {
 				v.reason = QueueFull
-				return v.refused(r, time.Since(a.began))
+				return v.refusal(r, time.Since(a.began))
 			}
 			return a.enqueue(b, e)
 		}
@@ -178,8 +182,9 @@ func (a *acquisition) neededProbe(b *book, v verdict, over bool) probeDepth {
 	return someOwners
 }
 
-// entry returns our entry in the ledger, or a new one: before we queue, and after somebody has damaged both the ledger and our claim file.
-func (a *acquisition) entry(b *book) *entry {
+// findOrMakeEntry returns our entry in the ledger. It makes one before we have queued, and adds one if somebody has damaged both the ledger and
+// our claim file since.
+func (a *acquisition) findOrMakeEntry(b *book) *entry {
 	if a.claim != nil {
 		if e := b.find(a.claim.id); e != nil {
 			return e
@@ -208,10 +213,10 @@ func (b *book) parent(r Request) string {
 	return ""
 }
 
-// enqueue adds e to the ledger as a waiter, with its files and its notifier.
+// enqueue makes the claim's files and its notifier, and adds e to the ledger as a waiter. If no notifier can be made, the waiter polls.
 func (a *acquisition) enqueue(b *book, e *entry) error {
 	e.State = Waiting
-	if err := a.create(b, e); err != nil {
+	if err := a.createFiles(b, e); err != nil {
 		return err
 	}
 	a.queued, a.claim.queued = true, true
@@ -223,7 +228,8 @@ func (a *acquisition) enqueue(b *book, e *entry) error {
 	return nil
 }
 
-// admit makes e a holder, fills in the claim, and shares it with other users. It writes the claim's files when e did not queue.
+// admit makes e a holder, with its claim, and shows it to other users. It writes the claim's files when e did not queue. If the run around it
+// has reserved less than this one, it warns.
 func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	forced := a.request.Force && !v.admit
 	e.Tool, e.Project, e.Variant = a.request.Tool, a.request.Project, a.request.Variant // a record has no project, and of a long name only the beginning
@@ -234,7 +240,7 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 		}
 		b.changed = true
 	} else {
-		if err := a.create(b, e); err != nil {
+		if err := a.createFiles(b, e); err != nil {
 			return err
 		}
 		b.add(e)
@@ -257,9 +263,9 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	return nil
 }
 
-// create makes the claim's lock file, locked, and its claim file, before the ledger lists the claim. It gives e a new ID unless the request
-// names one; a named one that is in use is [ErrTaken].
-func (a *acquisition) create(b *book, e *entry) error {
+// createFiles makes the claim's lock file, locks it, and writes the claim file, all before the ledger lists the claim. It sets a.claim, and
+// gives e a new ID unless the request names one; a named one that is in use is [ErrTaken].
+func (a *acquisition) createFiles(b *book, e *entry) error {
 	l := a.ledger
 	for {
 		if a.request.ID == "" {
@@ -343,7 +349,8 @@ func pollStretch(waited time.Duration, position int) time.Duration {
 	return 1
 }
 
-// sleepUntilNext waits for a wake-up, the next regular look or the end of Request.Wait.
+// sleepUntilNext waits until another process wakes this one, the time for the next regular look has come, or Request.Wait is over. The error is
+// the cause of ctx.
 func (a *acquisition) sleepUntilNext(ctx context.Context, position int) error {
 	var d time.Duration
 	if d = sleepTime(position); a.notifier.polls() {
@@ -366,8 +373,8 @@ func sleepTime(position int) time.Duration {
 	return lookSeldom + rand.N(lookSeldom)
 }
 
-// progress calls [Request.Progress] with the place in the queue when that has changed, or ProgressEvery is over.
-func (a *acquisition) progress(v verdict) {
+// reportProgress calls [Request.Progress] when the place in the queue or the reason has changed, or the last call is ProgressEvery ago.
+func (a *acquisition) reportProgress(v verdict) {
 	if a.request.Progress == nil {
 		return
 	}

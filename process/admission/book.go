@@ -108,7 +108,7 @@ func (b *book) warn(about, path, format string, args ...any) {
 	b.warnings = append(b.warnings, Warning{About: about, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// setAside renames a damaged file. The ledger is then rebuilt from the claim files.
+// setAside renames a damaged file, and records the damage for the warning. The ledger is then rebuilt from the claim files.
 func (b *book) setAside(path string, damage error) error {
 	aside, err := store.SetAsidePath(path)
 	if err != nil {
@@ -118,6 +118,7 @@ func (b *book) setAside(path string, damage error) error {
 	return nil
 }
 
+// check returns an error if the entry has values that this package does not write.
 func (e *entry) check() error {
 	switch {
 	case e == nil:
@@ -132,8 +133,10 @@ func (e *entry) check() error {
 	return nil
 }
 
-// adopt adds the claims that have files and are not in the ledger: after a damaged ledger, or a process killed between the two writes.
-func (b *book) adopt() error {
+// adoptUnlisted adds the claims that have files but are not in the ledger: after a damaged ledger, or when a process was killed between writing
+// the two. It removes the files of a claim that had not written anything. A claim that is held but cannot be read is added with a reservation
+// of 0, and a warning.
+func (b *book) adoptUnlisted() error {
 	names, err := os.ReadDir(b.ledger.claims())
 	if errors.Is(err, fs.ErrNotExist) {
 		return b.ledger.makeDirs()
@@ -157,7 +160,7 @@ func (b *book) adopt() error {
 			continue
 		}
 		c, err := b.ledger.readClaimFile(id)
-		lock, free, _ := b.ledger.probe(id)
+		lock, free, _ := b.ledger.tryClaimLock(id)
 		if lock != nil {
 			lock.Close()
 		}
@@ -213,6 +216,7 @@ func (b *book) drop(id string) {
 	b.index = nil
 }
 
+// removeFiles removes all files of a claim, the lock file last. Errors are ignored: the next clean-up finds what is left.
 func (l *Ledger) removeFiles(id string) {
 	_ = os.Remove(l.claimFilePath(id))
 	failpoint("card removed")
@@ -224,9 +228,9 @@ func (l *Ledger) removeFiles(id string) {
 	failpoint("lock removed")
 }
 
-// probe tries to take a claim's lock. free is true when the owner is dead; lock is then held by us and must be closed. removed is true when
-// there is no lock file.
-func (l *Ledger) probe(id string) (lock *os.File, free, removed bool) {
+// tryClaimLock tries to take a claim's lock. free is true when the owner is dead; the lock is then ours, and the caller closes it. removed is
+// true when there is no lock file.
+func (l *Ledger) tryClaimLock(id string) (lock *os.File, free, removed bool) {
 	f, err := openRegular(l.claimLock(id), os.O_RDWR)
 	if err != nil {
 		return nil, false, errors.Is(err, fs.ErrNotExist)
@@ -243,10 +247,11 @@ func (l *Ledger) readClaimFile(id string) (claimFile, error) {
 	if err != nil {
 		return claimFile{}, err
 	}
-	return parseCard(text, id)
+	return parseClaimFile(text, id)
 }
 
-func parseCard(text []byte, id string) (claimFile, error) {
+// parseClaimFile reads the text of a claim file; it is an error if the text is about another claim than id.
+func parseClaimFile(text []byte, id string) (claimFile, error) {
 	var c claimFile
 	if err := json.Unmarshal(text, &c); err != nil {
 		return claimFile{}, err

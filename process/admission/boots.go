@@ -22,17 +22,17 @@ const (
 // returns those that it could remove. It looks at 1024 at most.
 func (l *Ledger) Old(remove bool) []string {
 	if remove {
-		return l.oldBoots(maxBoots, removeBoot)
+		return l.forOldBoots(maxBoots, removeBoot)
 	}
-	return l.oldBoots(maxBoots, unusedBoot)
+	return l.forOldBoots(maxBoots, isBootUnused)
 }
 
 // maxBoots bounds [Ledger.Old].
 const maxBoots = 1024
 
-// oldBoots calls do for directories of other boots that are old enough, maxBytes of them at most, and returns those for which do returned
-// true. Errors are ignored: a directory that stays costs a few kilobytes.
-func (l *Ledger) oldBoots(maxBytes int, do func(dir string) bool) (done []string) {
+// forOldBoots calls do for the directories of other boots that are older than bootKept, at most maxDirs of them, and returns those for which do
+// returned true. Errors are ignored: a directory that stays costs a few kilobytes.
+func (l *Ledger) forOldBoots(maxDirs int, do func(dir string) bool) (done []string) {
 	boots := filepath.Dir(l.dir)
 	names, err := os.ReadDir(boots)
 	if err != nil {
@@ -47,7 +47,7 @@ func (l *Ledger) oldBoots(maxBytes int, do func(dir string) bool) (done []string
 		if err != nil || time.Since(at.ModTime()) <= bootKept {
 			continue
 		}
-		if looked++; looked > maxBytes {
+		if looked++; looked > maxDirs {
 			break
 		}
 		if dir := filepath.Join(boots, name.Name()); do(dir) {
@@ -57,8 +57,9 @@ func (l *Ledger) oldBoots(maxBytes int, do func(dir string) bool) (done []string
 	return done
 }
 
-// unusedBoot reports whether nobody holds the ledger's lock or a claim. It makes no file: a new one would make the directory young again.
-func unusedBoot(dir string) bool {
+// isBootUnused reports whether nobody holds the lock or a claim of the ledger in dir. It makes no file: a new one would make the directory young
+// again. What cannot be read counts as used.
+func isBootUnused(dir string) bool {
 	old := &Ledger{dir: dir}
 	lock, err := openRegular(old.lockPath(), os.O_RDWR)
 	if os.IsNotExist(err) {
@@ -72,7 +73,8 @@ func unusedBoot(dir string) bool {
 	return err == nil && ok && old.noClaimHeld()
 }
 
-func lockUnused(dir string) (*os.File, bool) {
+// lockIfUnused takes the lock of the ledger in dir, unless somebody has it or holds a claim there. The caller closes the file.
+func lockIfUnused(dir string) (*os.File, bool) {
 	old := &Ledger{dir: dir}
 	lock, err := openRegular(old.lockPath(), os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -85,6 +87,7 @@ func lockUnused(dir string) (*os.File, bool) {
 	return lock, true
 }
 
+// noClaimHeld reports whether none of the claims' files is locked. It returns false if there are too many of them or one cannot be read.
 func (l *Ledger) noClaimHeld() bool {
 	claims, err := os.ReadDir(l.claims())
 	if err != nil && !os.IsNotExist(err) || len(claims) > bootClaims {
@@ -104,8 +107,9 @@ func (l *Ledger) noClaimHeld() bool {
 	return true
 }
 
+// removeBoot removes the directory of another boot's ledger, and reports whether it is gone. It is kept if somebody still uses it.
 func removeBoot(dir string) bool {
-	lock, ok := lockUnused(dir)
+	lock, ok := lockIfUnused(dir)
 	if !ok {
 		return false
 	}

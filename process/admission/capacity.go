@@ -31,16 +31,16 @@ type capacity struct {
 	reaping   bool
 }
 
-// readCapacity reads the memory and adds up what is reserved and not used yet. It reads what every holder uses when exact is set, or
-// when there are few holders. Otherwise the sum is an upper bound, so that a decision never gives out too much: a sum of the
-// last second is used together with the memory that was available then, if that was less; without such a sum every reservation
-// counts in full.
+// readCapacity reads the memory of the host and adds up what is reserved and not used yet, by this ledger and by others. It reads what each
+// holder uses if exact is set or there are few holders. Otherwise the sum is an upper bound, so that a decision never gives out too much: a sum
+// of the last second is used together with the memory that was available then, if that was less; without such a sum, each reservation counts in
+// full.
 func (b *book) readCapacity(r Request, exact bool) *capacity {
 	g := &capacity{tools: map[string]int{}}
-	cgroupsHash := g.read(r)
+	cgroupsHash := g.readMemory(r)
 	var holding []*entry // with a claim of its own
 	for _, e := range b.file.Entries {
-		if e.State != Holding || b.nested(e) {
+		if e.State != Holding || b.isNested(e) {
 			continue
 		}
 		holding = append(holding, e)
@@ -57,7 +57,7 @@ func (b *book) readCapacity(r Request, exact bool) *capacity {
 	recent := b.sum.at != 0 && age >= 0 && age <= int64(sumAge) && g.known && b.sum.cgroupsHash == cgroupsHash
 	switch {
 	case exact || len(holding) <= alwaysExact:
-		b.measure(g, holding, cgroupsHash)
+		b.sumUse(g, holding, cgroupsHash)
 	case recent:
 		for i := range g.available {
 			g.available[i] = capRoom(g.available[i], b.sum.available[i])
@@ -79,9 +79,9 @@ func (b *book) readCapacity(r Request, exact bool) *capacity {
 	return g
 }
 
-// measure reads what every holder uses into g. With more than alwaysExact holders it stores the sum in the ledger for the decisions of the
-// next second.
-func (b *book) measure(g *capacity, holding []*entry, cgroupsHash uint64) {
+// sumUse reads what each holder uses, and adds what it has reserved and not used to g. With more than alwaysExact holders it stores the sum in
+// the ledger, for the decisions of the next second.
+func (b *book) sumUse(g *capacity, holding []*entry, cgroupsHash uint64) {
 	g.exact = true
 	for _, e := range holding {
 		h := b.holder(e)
@@ -100,9 +100,9 @@ func (b *book) measure(g *capacity, holding []*entry, cgroupsHash uint64) {
 	}
 }
 
-// read reads the available memory into g, or sets g.err. It returns a hash of the enclosing control groups, 0 without a reading: readings
-// with different hashes must not be mixed.
-func (g *capacity) read(r Request) (cgroupsHash uint64) {
+// readMemory reads the available memory into g, or sets g.err. It returns a hash of the enclosing control groups, as readings with different
+// hashes must not be mixed; 0 without a reading.
+func (g *capacity) readMemory(r Request) (cgroupsHash uint64) {
 	if r.Headroom == nil {
 		return 0
 	}
@@ -132,6 +132,7 @@ func capRoom(room headroom.Room, maxBytes limit.Bytes) headroom.Room {
 	return room
 }
 
+// minFree returns the bytes to keep free: those of the request, 0 if that is negative, else a share of the capacity.
 func (g *capacity) minFree(r Request) limit.Bytes {
 	switch {
 	case r.MinFree > 0:
@@ -182,6 +183,7 @@ func (g *capacity) availableTo(e *entry) limit.Bytes {
 	return g.available[swapIndex(e.CountSwap)].Total - e.MinFree - g.claimed
 }
 
+// fits reports whether e may hold now, and if not, the obstacle: a limit of runs at a time, or memory that is missing.
 func (g *capacity) fits(e *entry) (Reason, bool) {
 	switch {
 	case e.SlotsPerTool > 0 && g.tools[e.slot()] >= e.SlotsPerTool:

@@ -26,7 +26,7 @@ func TestCardFollowsItsFile(t *testing.T) {
 	}
 	want := func(tool, remains string, kept bool) {
 		t.Helper()
-		c, err := l.card(id)
+		c, err := l.readCard(id)
 		if err != nil || c.tool != tool || string(c.remains) != remains {
 			t.Errorf("%q, %s, %v; want %q, %s", c.tool, c.remains, err, tool, remains)
 		}
@@ -57,13 +57,13 @@ func TestCardFollowsItsFile(t *testing.T) {
 	if err := os.WriteFile(l.claimFilePath(id), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.card(id); err == nil || len(l.cards.known) != 0 {
+	if _, err := l.readCard(id); err == nil || len(l.cards.known) != 0 {
 		t.Errorf("of a damaged file something is known: %v", err)
 	}
 	if err := os.Remove(l.claimFilePath(id)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.card(id); err == nil {
+	if _, err := l.readCard(id); err == nil {
 		t.Error("there is a card of a claim that is gone")
 	}
 }
@@ -83,7 +83,7 @@ func BenchmarkCard(b *testing.B) {
 	}
 	b.Run("known", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := l.card(c.Entry.ID); err != nil {
+			if _, err := l.readCard(c.Entry.ID); err != nil {
 				b.Fatal(err)
 			}
 		}

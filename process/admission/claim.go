@@ -119,6 +119,8 @@ func (c *Claim) Observe(current limit.Bytes) error {
 // claim's lock is given up, so that the next command removes what is left of it.
 func (c *Claim) Release() error { return c.release(context.Background()) }
 
+// release removes the claim from the ledger and from the shared directory, with its files, and wakes the waiters that fit now. A second call
+// does nothing. The claim's lock is given up even with an error.
 func (c *Claim) release(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,12 +135,12 @@ func (c *Claim) release(ctx context.Context) error {
 		c.shared.remove()
 	}
 	failpoint("release")
-	err := c.ledger.locked(ctx, func(b *book) error {
+	err := c.ledger.withLock(ctx, func(b *book) error {
 		// Closed under the ledger's lock, and before its file is removed: Windows removes no
 		// file that is open.
 		c.lock.Close()
 		b.remove(c.id)
-		b.dispatch(Request{Headroom: c.headroom})
+		b.wakeFitting(Request{Headroom: c.headroom})
 		if c.queued {
 			b.watchFront(b.waiting())
 		}
@@ -148,9 +150,9 @@ func (c *Claim) release(ctx context.Context) error {
 	return err
 }
 
-// claimNames returns the IDs of claims by their files, at most most of them, without a lock. all is true when there are no more. The error
-// wraps [io/fs.ErrNotExist] where no run has ever been.
-func (l *Ledger) claimNames(most int) (ids []string, all bool, err error) {
+// claimNames returns the IDs of at most maxIDs claims, from the names of their files and without taking a lock. all is true when there are no
+// more. The error wraps [io/fs.ErrNotExist] where no run has ever been.
+func (l *Ledger) claimNames(maxIDs int) (ids []string, all bool, err error) {
 	root, err := statefile.OpenRoot(l.claims()) // a pipe in its place holds nobody up
 	if err != nil {
 		return nil, false, err
@@ -161,14 +163,14 @@ func (l *Ledger) claimNames(most int) (ids []string, all bool, err error) {
 		return nil, false, err
 	}
 	defer dir.Close()
-	names, err := dir.Readdirnames(4 * most) // a claim has up to three files
+	names, err := dir.Readdirnames(4 * maxIDs) // a claim has up to three files
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, false, err
 	}
 	for _, name := range names {
-		if id, is := strings.CutSuffix(name, ".json"); is && ValidID(id) && len(ids) < most {
+		if id, is := strings.CutSuffix(name, ".json"); is && ValidID(id) && len(ids) < maxIDs {
 			ids = append(ids, id)
 		}
 	}
-	return ids, len(names) < 4*most, nil
+	return ids, len(names) < 4*maxIDs, nil
 }

@@ -187,7 +187,7 @@ func (d *day) step(e dayEvent) {
 		r.finished = true
 		delete(d.live, r.id)
 		d.book.drop(r.id)
-		d.book.dispatch(Request{Headroom: d.reading})
+		d.book.wakeFitting(Request{Headroom: d.reading})
 		d.done++
 	case d.now.Before(r.stopped): // it looks when it is continued
 		d.at(r.stopped, 'l', r, false)

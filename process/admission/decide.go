@@ -54,13 +54,13 @@ type verdict struct {
 	machine     limit.Bytes // its memory and swap, 0 where that is not known
 }
 
-// decide returns the verdict on e: whether it may hold now, and if not, why. It is the one place where the formula is:
+// decide returns the verdict on e: whether it may hold now, and if not, why. All decisions use this formula:
 //
 //	reservation ≤ available − min_free − Σ max(0, reservation_i − current_i)
 //
-// over all runs that hold, nested ones excepted, and those in other ledgers that are seen. Waiters before e are first given what they would
-// get, in their order; what is left is e's to take if it harms none of them more than MaxBypass times. With exact, the use of every holder
-// is read now.
+// over all runs that hold, except nested ones, in this ledger and in others that are seen. Waiters before e get what fits first, in their order;
+// e may take the rest if it harms none of them more than MaxBypass times. With exact, the use of each holder is read now. It lowers the
+// reservation of a run that yields, and marks waiters as ready, or as having missed their turn.
 func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict {
 	v := verdict{position: len(waiting) + 1, waiting: len(waiting)}
 	at := slices.Index(waiting, e)
@@ -72,7 +72,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	g := b.readCapacity(r, exact)
 	v.headroomErr, v.exact, v.machine = g.err, g.exact, g.machine
 	e.MinFree = g.minFree(r)
-	if b.nested(e) {
+	if b.isNested(e) {
 		v.terms, v.admit = g.terms(e), true
 		return v
 	}
@@ -92,7 +92,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	}
 	q := &queueWalk{book: b, capacity: g}
 	for _, w := range waiting[:at] {
-		q.next(w)
+		q.visit(w)
 	}
 	if e.Missed || !e.ReadyAt.IsZero() { // we are here
 		e.Missed, e.ReadyAt, b.changed = false, time.Time{}, true
@@ -103,7 +103,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 		v.reason = Turn
 	case !fits:
 		v.reason = reason
-	case !passes(g, e, q.blocked):
+	case !mayOvertake(g, e, q.blocked):
 		v.reason = Turn
 	default:
 		v.admit = true
@@ -120,7 +120,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 		q.blocked = append(q.blocked, e)
 	}
 	for _, w := range waiting[min(at+1, len(waiting)):min(max(at+1, lookAhead), len(waiting))] {
-		q.next(w)
+		q.visit(w)
 	}
 	return v
 }
@@ -135,7 +135,8 @@ func (b *book) judge(e *entry, waiting []*entry, r Request, refusing, rereadForF
 	return b.decide(e, waiting, r, true)
 }
 
-// makeHolder turns e into a holder, counts the waiters that it overtakes to their cost, and wakes those that may fit now.
+// makeHolder turns e into a holder and marks the waiters to be woken that may fit now. Each waiter that it has harmed counts one bypass more,
+// unless it was forced.
 func (b *book) makeHolder(e *entry, v verdict, forced bool) {
 	queued := e.State == Waiting
 	e.State, e.Since, e.Forced = Holding, b.now, forced
@@ -153,16 +154,16 @@ func (b *book) makeHolder(e *entry, v verdict, forced bool) {
 	}
 }
 
-// dispatch wakes the waiters that may go now, after something was released. The use of the holders is not read for that: the first waiter
-// does so once a second.
-func (b *book) dispatch(r Request) {
+// wakeFitting marks the waiters to be woken that fit after something was released; if none does, it marks the first two. It does not read what
+// the holders use: the first waiter does that once a second.
+func (b *book) wakeFitting(r Request) {
 	waiting := b.waiting()
 	if len(waiting) == 0 {
 		return
 	}
 	q := &queueWalk{book: b, capacity: b.readCapacity(r, false)}
 	for _, w := range waiting[:min(len(waiting), lookAhead)] {
-		q.next(w)
+		q.visit(w)
 	}
 	if len(b.toWake) == 0 {
 		b.wakeFront(waiting)
@@ -171,16 +172,16 @@ func (b *book) dispatch(r Request) {
 
 // wakeFront makes the first waiter look at the ledger now, and the second one soon.
 func (b *book) wakeFront(waiting []*entry) {
-	front := front(waiting)
+	front := firstAwake(waiting)
 	b.toWake = append(b.toWake, front[:min(1, len(front))]...)
 	b.toWatch = append(b.toWatch, front[min(1, len(front)):]...)
 }
 
 // watchFront makes the first two waiters look within lookFirst: the first watches the memory, the second whether the first is stopped.
-func (b *book) watchFront(waiting []*entry) { b.toWatch = append(b.toWatch, front(waiting)...) }
+func (b *book) watchFront(waiting []*entry) { b.toWatch = append(b.toWatch, firstAwake(waiting)...) }
 
-// front returns the IDs of the first two waiters that are not known to be stopped.
-func front(waiting []*entry) (ids []string) {
+// firstAwake returns the IDs of the first two waiters that are not known to be stopped.
+func firstAwake(waiting []*entry) (ids []string) {
 	for _, w := range waiting {
 		if len(ids) == 2 {
 			break
@@ -199,13 +200,15 @@ type queueWalk struct {
 	blocked  []*entry // those that have to wait on
 }
 
-func (q *queueWalk) next(w *entry) {
+// visit gives the next waiter in the queue what it needs, if that fits and harms none before it. Otherwise it adds the waiter to q.blocked.
+// Nested waiters, and those that missed their turn, are passed over.
+func (q *queueWalk) visit(w *entry) {
 	b, g := q.book, q.capacity
-	if w.Missed || b.nested(w) {
+	if w.Missed || b.isNested(w) {
 		return
 	}
-	if _, fits := g.fits(w); fits && passes(g, w, q.blocked) {
-		if b.missedTurn(w) {
+	if _, fits := g.fits(w); fits && mayOvertake(g, w, q.blocked) {
+		if b.markReady(w) {
 			return
 		}
 		g.take(w)
@@ -217,9 +220,9 @@ func (q *queueWalk) next(w *entry) {
 	q.blocked = append(q.blocked, w)
 }
 
-// passes reports whether e may go before the waiters in blocked, which came first: it harms none that was overtaken MaxBypass times, or
-// nobody holds anything.
-func passes(g *capacity, e *entry, blocked []*entry) bool {
+// mayOvertake reports whether e may go before the waiters in blocked, which came first: it harms none that was overtaken MaxBypass times
+// already, or no run holds anything.
+func mayOvertake(g *capacity, e *entry, blocked []*entry) bool {
 	if g.total == 0 {
 		return true
 	}
@@ -231,8 +234,9 @@ func passes(g *capacity, e *entry, blocked []*entry) bool {
 	return true
 }
 
-// missedTurn reports whether w could go and has not for so long that it must be stopped. A waiter that is newly ready is woken.
-func (b *book) missedTurn(w *entry) bool {
+// markReady marks w as ready and to be woken, if it is not yet. It returns true, and marks w as having missed its turn, if it has been ready for
+// longer than turnMissed: its process must be stopped then.
+func (b *book) markReady(w *entry) bool {
 	switch {
 	case w.ReadyAt.IsZero() || b.now.Before(w.ReadyAt): // newly ready, or the clock was set back
 		w.ReadyAt, b.changed = b.now, true

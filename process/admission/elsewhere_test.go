@@ -49,14 +49,14 @@ func TestClaimThatIsReleasedDuringADecisionIsNotCountedAsAnothers(t *testing.T) 
 	dir := commons(t)
 	l := open(t, through(dir))
 	c := acquire(t, l, Request{Reservation: 3 * limit.GiB, MinFree: -1, Headroom: machine(5*limit.GiB, 0)})
-	seen := l.shared(false)
+	seen := l.readShared(false)
 	if len(seen.own) != 1 {
 		t.Fatalf("our own claim is not seen: %+v", seen)
 	}
 	if err := c.Release(); err != nil {
 		t.Fatal(err)
 	}
-	err := l.locked(t.Context(), func(b *book) error {
+	err := l.withLock(t.Context(), func(b *book) error {
 		b.seen = seen
 		if others := b.others(); len(others) != 0 {
 			t.Errorf("what was released counts: %+v", others)

@@ -337,7 +337,7 @@ func FuzzTable(f *testing.F) {
 			if !ValidID(e.ID) || e.Reservation < 0 {
 				t.Fatalf("accepted %+v", e)
 			}
-			b.nested(e)
+			b.isNested(e)
 			g.take(e)
 			if g.claimed < 0 {
 				t.Fatal("the sum wrapped")
@@ -350,7 +350,7 @@ func FuzzParseCard(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"entry":{"id":"a","state":"holding","tool":"x"},"remains":{"unit":"u"}}`), []byte("00000000000000000017\n"))
 	f.Add([]byte(`{"schema":1}`), []byte("-1"))
 	f.Fuzz(func(t *testing.T, text, use []byte) {
-		if c, err := parseCard(text, "a"); err == nil && (c.Entry == nil || c.Entry.ID != "a") {
+		if c, err := parseClaimFile(text, "a"); err == nil && (c.Entry == nil || c.Entry.ID != "a") {
 			t.Fatalf("accepted %+v", c)
 		}
 		if n := parseUse(use); n < 0 {

@@ -28,9 +28,10 @@ func (e *NoRoom) Error() string {
 // ErrNested is wrapped by the error of [Claim.Grow] for a run inside another one, which draws on that one's claim.
 var ErrNested = errors.New("it runs inside another run, whose limit holds it")
 
-// Grow raises the reservation of a claim that is held to want bytes in all, or to what there is room for beside the claims of others, and
-// returns the new size. When that is less than least, or runs wait, it is a [*NoRoom]; when the memory cannot be read, another error; with
-// force it is want all the same. While other users may decide too, nothing is given. The other errors are [ErrNested] and [ErrReleased].
+// Grow raises the reservation of a claim that is held to want bytes in all, or to as much as there is room for beside the other claims, and
+// returns the new size. It is a [*NoRoom] when that is less than least, or when runs wait; another error when the memory cannot be read. With
+// force, these errors are ignored and want is granted. While other users may decide too, nothing is granted. Further errors are [ErrNested] and
+// [ErrReleased].
 func (c *Claim) Grow(ctx context.Context, least, want limit.Bytes, force bool) (granted limit.Bytes, err error) {
 	l := c.ledger
 	leave, err := l.serialise(ctx)
@@ -38,14 +39,14 @@ func (c *Claim) Grow(ctx context.Context, least, want limit.Bytes, force bool) (
 	if err != nil {
 		return 0, err
 	}
-	seen := l.shared(false)
+	seen := l.readShared(false)
 	c.mu.Lock() // not held while the ledger is waited for: whoever watches the run publishes what it uses meanwhile
 	mine, released := c.entry, c.released
 	c.mu.Unlock()
 	if released {
 		return 0, ErrReleased
 	}
-	err = l.locked(ctx, func(b *book) error {
+	err = l.withLock(ctx, func(b *book) error {
 		b.seen = seen
 		b.reconcile(0, nil, everyLock)
 		e := b.find(c.id)
@@ -69,11 +70,11 @@ func (c *Claim) Grow(ctx context.Context, least, want limit.Bytes, force bool) (
 	if err != nil {
 		return 0, err
 	}
-	return granted, c.reserved(mine.Reservation)
+	return granted, c.writeReservation(mine.Reservation)
 }
 
-// reserved writes the new reservation of the claim into its own file, and shows it to other users.
-func (c *Claim) reserved(bytes limit.Bytes) error {
+// writeReservation writes the new reservation of the claim into its own file, and shows it to other users.
+func (c *Claim) writeReservation(bytes limit.Bytes) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.released {
@@ -88,8 +89,8 @@ func (c *Claim) reserved(bytes limit.Bytes) error {
 	return err
 }
 
-// roomFor returns the reservation that e may have in all, between least and want; a [*NoRoom] when that is less or runs wait, another error
-// when the memory of the host is not known.
+// roomFor returns the reservation that e may have in all, between least and want. It is a [*NoRoom] when least does not fit or runs wait, and
+// another error when the memory of the host is not known.
 func (b *book) roomFor(e *entry, r Request, least, want limit.Bytes) (limit.Bytes, error) {
 	g := b.readCapacity(r, true)
 	switch {

@@ -70,7 +70,8 @@ func sortHolders(list []Holder) {
 	sorting.By(list, func(a, b Holder) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 }
 
-// holder returns the entry as a [Holder], with what its own files and [Options].Current say.
+// holder returns the entry as a [Holder]. It reads the claim's file for the names and, for a holder, what the run uses, with [Options].Current
+// or as the run has published it.
 func (b *book) holder(e *entry) Holder {
 	if b.sample != nil {
 		return b.sample(e)
@@ -79,7 +80,7 @@ func (b *book) holder(e *entry) Holder {
 		ID: strings.Clone(e.ID), State: e.State, Tool: strings.Clone(e.Tool), Project: strings.Clone(e.Project), Parent: strings.Clone(e.Parent),
 		Reservation: e.Reservation, Owner: e.Owner, Since: e.Since, Forced: e.Forced, StaleWhy: e.StaleWhy,
 	}
-	if c, err := b.ledger.card(e.ID); err == nil {
+	if c, err := b.ledger.readCard(e.ID); err == nil {
 		h.Remains = c.remains
 		h.Tool, h.Project, h.Variant = c.tool, c.project, c.variant
 		if e.StaleWhy == staleUnread {
@@ -128,8 +129,8 @@ func writeUse(f *os.File, n limit.Bytes) error {
 // waiters whose owner is dead are left out.
 func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	var list []Holder
-	seen := l.shared(false)
-	err := l.locked(ctx, func(b *book) error {
+	seen := l.readShared(false)
+	err := l.withLock(ctx, func(b *book) error {
 		b.seen = seen
 		b.reconcile(0, nil, everyLock)
 		for _, e := range b.holding() {
@@ -150,7 +151,7 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 func (b *book) oldest(e *entry, reason Reason) []Holder {
 	var first *entry
 	for _, h := range b.file.Entries {
-		if h.State != Holding || reason == ToolSlots && h.slot() != e.slot() || b.nested(h) {
+		if h.State != Holding || reason == ToolSlots && h.slot() != e.slot() || b.isNested(h) {
 			continue
 		}
 		if first == nil || h.Since.Before(first.Since) {
@@ -185,8 +186,8 @@ type knownCard struct {
 // file systems have steps of up to 10 ms and an inode is given away again at once.
 const unsettled = time.Second
 
-// card returns the card of a claim, from memory when its file is still the one that was read before.
-func (l *Ledger) card(id string) (card, error) {
+// readCard returns the card of a claim. It is kept in memory, and the file is read again only when it has changed.
+func (l *Ledger) readCard(id string) (card, error) {
 	file, err := os.Lstat(l.claimFilePath(id)) // before it is read: when it is replaced in between, the next look finds another
 	if err != nil {
 		return card{}, err

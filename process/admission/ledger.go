@@ -132,7 +132,7 @@ func Open(o Options) (*Ledger, error) {
 		return nil, l.unavailable(err)
 	}
 	if !o.KeepOld {
-		l.oldBoots(bootsAtOnce, removeBoot)
+		l.forOldBoots(bootsAtOnce, removeBoot)
 	}
 	l.checkShared()
 	return l, nil
@@ -141,6 +141,7 @@ func Open(o Options) (*Ledger, error) {
 // Dir returns the directory of this boot's ledger.
 func (l *Ledger) Dir() string { return l.dir }
 
+// makeDirs makes the ledger's directories and its lock file, if they are missing.
 func (l *Ledger) makeDirs() error {
 	if err := os.MkdirAll(l.claims(), 0o700); err != nil {
 		return err
@@ -162,9 +163,9 @@ func (l *Ledger) unavailable(err error) error {
 	return &UnavailableError{Dir: l.dir, Err: err}
 }
 
-// locked loads the ledger under its lock, calls do, and writes the ledger back when do has set changed, also when do returns an error. Then
-// it wakes waiters, unless there was an error, and passes warnings on, both without the lock.
-func (l *Ledger) locked(ctx context.Context, do func(*book) error) error {
+// withLock loads the ledger under its lock, calls do, and writes the ledger back if do has set changed, also when do returns an error. Without
+// the lock it then wakes the marked waiters, unless the ledger could not be written, and passes the warnings on.
+func (l *Ledger) withLock(ctx context.Context, do func(*book) error) error {
 	lock, err := l.lock(ctx)
 	if err != nil {
 		return err

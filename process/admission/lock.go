@@ -30,8 +30,8 @@ var ErrLocked = errors.New("the lock on who holds memory is not released")
 // openRegular opens a regular file of the ledger; anything else of that name, such as a link or a pipe, is an error.
 func openRegular(path string, flags int) (*os.File, error) { return statefile.Open(path, flags, 0o600) }
 
-// lock takes the ledger's lock, and returns the file to close when done. Those that wait get it in the order in which they came, and ctx
-// ends the wait at once.
+// lock takes the ledger's lock; the caller closes the file to give it up. Those that wait get it in the order in which they came, and ctx ends
+// the wait at once.
 func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
 	for {
 		if ctx.Err() != nil {
@@ -44,7 +44,7 @@ func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
 		if f == nil { // the directory was removed under us and has been made again
 			continue
 		}
-		if err := l.await(ctx, f); err != nil {
+		if err := l.waitForLock(ctx, f); err != nil {
 			return nil, err
 		}
 		// A clean-up may have removed the file between open and lock.
@@ -65,8 +65,8 @@ func (l *Ledger) openLock() (*os.File, error) {
 	return f, err
 }
 
-// await locks f, or closes it and returns the reason.
-func (l *Ledger) await(ctx context.Context, f *os.File) error {
+// waitForLock locks f. If it cannot, it closes f and returns the reason: one process has kept the lock for too long, or the cause of ctx.
+func (l *Ledger) waitForLock(ctx context.Context, f *os.File) error {
 	ok, err := filelock.Try(f, filelock.Exclusive)
 	if err != nil {
 		f.Close()
@@ -78,7 +78,7 @@ func (l *Ledger) await(ctx context.Context, f *os.File) error {
 	failpoint("lock busy")
 	wait, giveUp := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
-	watch.Go(func() { l.watch(wait, f, giveUp) })
+	watch.Go(func() { l.watchLockHolder(wait, f, giveUp) })
 	err = filelock.Lock(wait, f, filelock.Exclusive)
 	giveUp(nil)
 	watch.Wait()
@@ -91,9 +91,9 @@ func (l *Ledger) await(ctx context.Context, f *os.File) error {
 	return l.unavailable(err)
 }
 
-// watch calls giveUp when one process keeps the lock of f for too long: a stopped one for Options.LockTimeout, any other one for busyFactor
+// watchLockHolder calls giveUp when one process keeps the lock of f for too long: a stopped one for Options.LockTimeout, any other one for busyFactor
 // times that. It returns when wait is done.
-func (l *Ledger) watch(wait context.Context, f *os.File, giveUp context.CancelCauseFunc) {
+func (l *Ledger) watchLockHolder(wait context.Context, f *os.File, giveUp context.CancelCauseFunc) {
 	every := time.NewTicker(l.opts.LockTimeout / 8)
 	defer every.Stop()
 	since, last := time.Now(), lockHolder(f)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isUnwritable reports whether err says that the file system takes no more writes.
+// isUnwritable reports whether err means that nothing can be written there: a file system that is full, read-only, broken or no directory.
 func isUnwritable(err error) bool {
 	for _, e := range []unix.Errno{unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ENOTDIR, unix.EIO} {
 		if errors.Is(err, e) {

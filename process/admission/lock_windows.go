@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isUnwritable reports whether err says that the file system takes no more writes.
+// isUnwritable reports whether err means that nothing can be written there: a file system that is full, read-only, broken or no directory.
 func isUnwritable(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_WRITE_PROTECT)
 }

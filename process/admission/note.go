@@ -101,7 +101,8 @@ func (n note) text() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// cleanTool returns s fit for another user's terminal: printable, at most maxNoteTool bytes, "unknown" for "".
+// cleanTool returns s as it may be printed on another user's terminal: other characters become "?", it has at most maxNoteTool bytes, and ""
+// becomes "unknown".
 func cleanTool(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

@@ -91,6 +91,7 @@ func signal(c chan struct{}) {
 	}
 }
 
+// wait returns nil after d, or earlier when wake is called; watch shortens the wait to lookFirst. The error is the cause of ctx.
 func (b *memoryNotifier) wait(ctx context.Context, d time.Duration) error {
 	until := time.Now().Add(d)
 	t := time.NewTimer(d)

@@ -23,6 +23,7 @@ func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "w
 
 type pipeNotifier struct{ f *os.File }
 
+// listen makes the named pipe into which others write to wake the waiter id.
 func (p pipeNotifiers) listen(id string) (notifier, error) {
 	path := p.l.notifierPath(id)
 	err := unix.Mkfifo(path, 0o600)
@@ -74,6 +75,8 @@ func openPipe(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
+// wait returns nil after d, or earlier when a ring is read from the pipe; any other byte shortens the wait to lookFirst. If the pipe cannot be
+// read, it only sleeps. The error is the cause of ctx.
 func (b *pipeNotifier) wait(ctx context.Context, d time.Duration) error {
 	until := time.Now().Add(d)
 	if err := b.f.SetReadDeadline(until); err != nil {

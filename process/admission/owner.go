@@ -61,7 +61,8 @@ func (o Owner) ended(us Owner) bool {
 	return o.PID > 0 && o.PIDNamespace == us.PIDNamespace && processEnded(o.PID)
 }
 
-// fileName returns s as one path element: bytes that [validByte] does not accept become "-", at most 64; "unknown" for "".
+// fileName returns s as one path element of at most 64 bytes: each character that [validByte] does not accept becomes "-", and "" becomes
+// "unknown".
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < 0x80 && validByte(byte(r)) {
@@ -108,7 +109,7 @@ type Supervisor struct {
 }
 
 // Alive reports whether the process still holds the claim. It tries the claim's lock and not the process, which may be in another PID
-// namespace.
+// namespace. If the lock cannot be tried, it reports true.
 func (s Supervisor) Alive() bool {
 	f, err := openRegular(s.dir.claimLock(s.Run), os.O_RDWR)
 	if err != nil {
@@ -122,8 +123,8 @@ func (s Supervisor) Alive() bool {
 // Here reports whether PID is a number in this process's own PID namespace.
 func (s Supervisor) Here() bool { return s.PIDNamespace == pidNamespace() }
 
-// Supervisors returns the owners of all claims in a runtime directory, dead ones too, and takes no lock. It is nil where no run has ever
-// been. With an error nothing is returned.
+// Supervisors returns the owners of all claims in a runtime directory, dead ones too, and takes no lock. It is nil without an error where no
+// run has ever been. It is an error if there are too many claims, or one that is held cannot be read.
 func Supervisors(dir string) ([]Supervisor, error) {
 	l := peeked(dir)
 	ids, all, err := l.claimNames(maxSupervisors)

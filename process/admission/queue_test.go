@@ -322,7 +322,7 @@ func TestStoppedWaiterIsPassedAndKeepsItsPlace(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	l := open(t)
 	acquire(t, l, Request{})
-	err := l.locked(t.Context(), func(b *book) error {
+	err := l.withLock(t.Context(), func(b *book) error {
 		for i := range MaxWaiters {
 			e := b.newEntry(Request{ID: "w" + string(rune('a'+i%26)) + time.Duration(i).String(), Tool: "x"})
 			e.State = Waiting

@@ -51,12 +51,12 @@ const (
 	everyLock                    // before somebody is refused
 )
 
-// reconcile brings the ledger in line with the locks: it adopts claims that it did not know, drops waiters whose owner is dead, and marks
-// dead holders as stale. It returns at most take of the dead holders, with their locks, for clean-up. Those that were tried within
-// retryStale are left out. c says how many owners are checked.
+// reconcile brings the ledger in line with the locks: it adopts claims that the ledger does not list, removes waiters whose owner is dead, and
+// marks dead holders as stale. It returns at most take of the dead holders for clean-up, with their locks, which the caller closes. It leaves
+// out those tried within retryStale. c says how many owners are checked. It sets b.orphaned if a holder's owner is gone but its lock is not.
 func (b *book) reconcile(take int, tried map[string]time.Time, c probeDepth) (found []dead) {
 	if c == everyLock || len(b.file.Entries) <= probedHolders {
-		if err := b.adopt(); err != nil {
+		if err := b.adoptUnlisted(); err != nil {
 			b.warn("ledger", b.ledger.claims(), "the claim files cannot be listed: %v", err)
 		}
 	}
@@ -77,9 +77,9 @@ func (b *book) reconcile(take int, tried map[string]time.Time, c probeDepth) (fo
 		if !probed && (!asked || !e.Owner.ended(b.ledger.owner)) {
 			continue
 		}
-		lock, free, removed := b.ledger.probe(e.ID)
+		lock, free, removed := b.ledger.tryClaimLock(e.ID)
 		if removed && !e.Owner.alive(b.ledger.owner) {
-			lock, free = b.ledger.takeMissing(e.ID)
+			lock, free = b.ledger.recreateLock(e.ID)
 		}
 		if !free {
 			e.reaping = !e.StaleAt.IsZero()
@@ -136,7 +136,8 @@ func (b *book) lastExaminedTicket() (ticket uint64, holders int) {
 // counts as alive as long as its process exists.
 func (l *Ledger) lockMissing(id string) bool { return missing(l.claimLock(id)) }
 
-func (l *Ledger) takeMissing(id string) (*os.File, bool) {
+// recreateLock makes the lock file of a claim whose file is gone, and locks it; false if another process was faster.
+func (l *Ledger) recreateLock(id string) (*os.File, bool) {
 	f, err := os.OpenFile(l.claimLock(id), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, false
@@ -149,12 +150,13 @@ func (l *Ledger) takeMissing(id string) (*os.File, bool) {
 }
 
 // holding returns the entries that hold, in the order of their tickets.
-func (b *book) holding() []*entry { return b.in(Holding) }
+func (b *book) holding() []*entry { return b.entriesIn(Holding) }
 
 // waiting returns the entries that wait, in the order of the queue.
-func (b *book) waiting() []*entry { return b.in(Waiting) }
+func (b *book) waiting() []*entry { return b.entriesIn(Waiting) }
 
-func (b *book) in(s State) []*entry {
+// entriesIn returns the entries in a state, in the order of their tickets.
+func (b *book) entriesIn(s State) []*entry {
 	var list []*entry
 	for _, e := range b.file.Entries {
 		if e.State == s {
@@ -168,9 +170,9 @@ func (b *book) in(s State) []*entry {
 // maxNesting bounds a chain of runs inside runs.
 const maxNesting = 32
 
-// nested reports whether e draws on the claim of a run around it that holds: its own reservation and slot then do not count. When that run
+// isNested reports whether e draws on the claim of a run around it that holds: e's own reservation and slot do not count then. After that run
 // has gone, e counts by itself.
-func (b *book) nested(e *entry) bool {
+func (b *book) isNested(e *entry) bool {
 	at := e
 	for range maxNesting {
 		if at.Parent == "" {
@@ -185,7 +187,7 @@ func (b *book) nested(e *entry) bool {
 	return false // a circle
 }
 
-// byID returns the entry with this ID, nil for none. It keeps an index, for many look-ups.
+// byID returns the entry with this ID, nil for none. It builds an index on the first call, for many look-ups.
 func (b *book) byID(id string) *entry {
 	if len(b.index) != len(b.file.Entries) {
 		b.index = make(map[string]*entry, len(b.file.Entries))

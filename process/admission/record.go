@@ -78,6 +78,7 @@ func (h header) encode(b []byte) {
 	byteOrder.PutUint64(b[48:], h.sum.cgroupsHash)
 }
 
+// decodeHeader reads the header of a table. A table of a newer version is [ErrNewer]; a sum that is impossible is dropped.
 func decodeHeader(b []byte) (h header, err error) {
 	if len(b) < recordSize || string(b[:8]) != tableMagic {
 		return h, errors.New("it is no table of claims")
@@ -176,8 +177,8 @@ func moment(n uint64) time.Time {
 	return time.Unix(0, int64(n))
 }
 
-// decode reads the record b into e. text is the same bytes, whose memory the names share. ok is false for a free record; a damaged one is
-// an error.
+// decode reads the record b into e. text has the same bytes as b, and e's names share its memory. ok is false for a free record; a damaged one
+// is an error.
 func (e *entry) decode(b []byte, text string, boot string) (ok bool, err error) {
 	if b[offState] == 0 {
 		return false, nil

@@ -46,6 +46,7 @@ func (t Terms) Missing() limit.Bytes {
 	return max(0, t.Needs()-(t.Available()-t.Claimed))
 }
 
+// terms returns the numbers on which a decision about e rests, for messages.
 func (g *capacity) terms(e *entry) Terms {
 	room := g.available[swapIndex(e.CountSwap)]
 	return Terms{
@@ -95,7 +96,8 @@ type Refused struct {
 	Terms Terms
 }
 
-func (v verdict) refused(r Request, waited time.Duration) *Refused {
+// refusal returns the verdict as an error; waited is left out if the request was not to wait.
+func (v verdict) refusal(r Request, waited time.Duration) *Refused {
 	if r.Wait == 0 {
 		waited = 0
 	}
@@ -108,7 +110,7 @@ func (v verdict) refused(r Request, waited time.Duration) *Refused {
 // shownHolders bounds the list in [Refused.Error].
 const shownHolders = 8
 
-// Error returns a few aligned lines for a person: what is missing, the sum, who holds what, and what to do.
+// Error returns a few aligned lines for a person: what is missing, the sum, who holds it, and what to do next.
 func (e *Refused) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is not admitted: %s", e.Tool, e.reasonText())
@@ -127,6 +129,7 @@ func (e *Refused) Error() string {
 	return b.String()
 }
 
+// reasonText returns the reason as the end of a sentence: "2 GiB of memory are missing".
 func (e *Refused) reasonText() string {
 	t := e.Terms
 	switch {
@@ -213,7 +216,7 @@ func (e *Refused) nextSteps() []string {
 		return append(steps, "start it anyway: --force")
 	}
 	steps = append(steps, "queue for it: --wait, or --wait=10m")
-	if h, ok := e.largest(); ok && h.User != "" {
+	if h, ok := e.largestHolder(); ok && h.User != "" {
 		steps = append(steps, fmt.Sprintf("ask user %s to end %s, which holds %s", h.User, h.Tool, h.Reservation.Human()))
 	} else if ok && (e.Reason == ToolSlots || e.Reason == TotalSlots) {
 		steps = append(steps, fmt.Sprintf("end one of them, such as %s (pid %d)", h.Tool, h.Owner.PID))
@@ -256,14 +259,15 @@ func ToolTable(tool string) string {
 	return "[tools." + tool + "]"
 }
 
-func (e *Refused) largest() (maxBytes Holder, ok bool) {
+// largestHolder returns the run with the largest reservation among those that could make room if they ended; ok is false if there is none.
+func (e *Refused) largestHolder() (largest Holder, ok bool) {
 	for _, h := range e.Terms.Holders {
 		if h.State == Stale || e.Reason == ToolSlots && h.Tool != e.Tool || h.User != "" && e.Reason != Memory && e.Reason != Turn {
 			continue
 		}
-		if !ok || h.Reservation > maxBytes.Reservation {
-			maxBytes, ok = h, true
+		if !ok || h.Reservation > largest.Reservation {
+			largest, ok = h, true
 		}
 	}
-	return maxBytes, ok
+	return largest, ok
 }

@@ -105,6 +105,7 @@ func (e *UncheckedError) Error() string {
 // Unwrap returns the cause.
 func (e *UncheckedError) Unwrap() error { return e.Err }
 
+// check returns an error that wraps [ErrRequest] if the request is invalid.
 func (r *Request) check() error {
 	switch {
 	case r.ID != "" && !ValidID(r.ID):
@@ -151,8 +152,8 @@ func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
 		return Terms{}, err
 	}
 	var terms Terms
-	seen := l.shared(false)
-	err := l.locked(ctx, func(b *book) error {
+	seen := l.readShared(false)
+	err := l.withLock(ctx, func(b *book) error {
 		b.seen = seen
 		b.reconcile(0, nil, everyLock)
 		v := b.decide(b.newEntry(r), b.waiting(), r, true)
@@ -160,7 +161,7 @@ func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
 		if v.admit || r.Force {
 			return nil
 		}
-		return v.refused(r, 0)
+		return v.refusal(r, 0)
 	})
 	return terms, err
 }

@@ -44,9 +44,9 @@ func (e *SharedError) Unwrap() error { return e.Err }
 // not released in time.
 var ErrSharedLocked = errors.New("its lock is held by another process, which may be stopped; this decision does not wait for it any longer")
 
-// Others returns the live claims of other users in a shared directory ([Options].Shared), without a lock and without changing anything, and
-// at most two warnings: one about files there that are ignored, one about more than [MaxShared] files. The error is a [*SharedError]; an
-// empty directory is none.
+// Others returns the live claims of other users in a shared directory ([Options].Shared), without taking a lock or changing anything. There are
+// at most two warnings: about files there that are ignored, and about more than [MaxShared] files. The error is a [*SharedError]; an empty
+// directory is not an error.
 func Others(dir string) ([]Holder, []Warning, error) {
 	d, err := openShared(dir)
 	if err != nil {
@@ -95,8 +95,8 @@ type sharing struct {
 // maxSaid bounds the warnings that are remembered so as to be given once by each Ledger.
 const maxSaid = 64
 
-// isNew reports whether a warning was not given yet, and records it. After maxSaid warnings nothing is new.
-func (s *sharing) isNew(text string) bool {
+// sayOnce returns true the first time that it is called with a text, and records it. After maxSaid texts it always returns false.
+func (s *sharing) sayOnce(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.said[text] || len(s.said) >= maxSaid {
@@ -109,7 +109,7 @@ func (s *sharing) isNew(text string) bool {
 	return true
 }
 
-// lockPatience returns the longest time to wait for the lock of the shared directory: 0 for sharedRetry after it was not given back.
+// lockPatience returns the longest time to wait for the lock of the shared directory: 0 for sharedRetry after a wait in vain.
 func (s *sharing) lockPatience() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *sharing) stuck() {
 }
 
 func (l *Ledger) warnShared(w Warning) {
-	if l.sharing.isNew(w.Text) {
+	if l.sharing.sayOnce(w.Text) {
 		l.opts.Warn(w)
 	}
 }
@@ -145,7 +145,7 @@ func (l *Ledger) unshared(err error) {
 	l.warnShared(Warning{About: "shared", Path: l.opts.Shared, Text: e.Error(), Err: e})
 }
 
-// checkShared warns at once when the shared directory is not fit for sharing.
+// checkShared opens the shared directory, if there is one, to warn at once when it is not fit for sharing.
 func (l *Ledger) checkShared() {
 	if l.opts.Shared == "" {
 		return
@@ -158,9 +158,9 @@ func (l *Ledger) checkShared() {
 	d.close()
 }
 
-// shared returns the live claims in the shared directory, none without one. With tidy it removes the files of dead owners that this user
-// may remove. Errors become warnings.
-func (l *Ledger) shared(tidy bool) sharedClaims {
+// readShared returns the live claims in the shared directory; none if there is no such directory. With tidy it removes the files of dead owners
+// that this user may remove. Errors become warnings.
+func (l *Ledger) readShared(tidy bool) sharedClaims {
 	if l.opts.Shared == "" {
 		return sharedClaims{}
 	}
@@ -186,7 +186,7 @@ func (l *Ledger) shared(tidy bool) sharedClaims {
 func (b *book) others() []Holder {
 	list := slices.Clone(b.seen.others)
 	for _, h := range b.seen.own {
-		if b.find(h.ID) == nil && b.ledger.elsewhere(h.ID) {
+		if b.find(h.ID) == nil && b.ledger.isHeldElsewhere(h.ID) {
 			list = append(list, h)
 		}
 	}
@@ -194,8 +194,8 @@ func (b *book) others() []Holder {
 	return list
 }
 
-// elsewhere reports whether the claim id of our user is held now, by its file in the shared directory.
-func (l *Ledger) elsewhere(id string) bool {
+// isHeldElsewhere reports whether the claim id of our own user is held now, by its file in the shared directory.
+func (l *Ledger) isHeldElsewhere(id string) bool {
 	d, err := openShared(l.opts.Shared)
 	if err != nil { // said when it was seen
 		return false
@@ -204,10 +204,10 @@ func (l *Ledger) elsewhere(id string) bool {
 	return d.holds(l.owner.Boot, id)
 }
 
-// serialise waits until no other user decides, and keeps others from deciding until leave is called, which is never nil. It is taken before
-// the ledger's own lock, so that waiting for other users holds up none of our own runs that do not decide. Our own decisions wait for each
-// other first, for as long as it takes, so that the bounded wait is for other users alone. The error, of which the user has been warned,
-// says that other users may decide meanwhile.
+// serialise waits until no other user decides, and keeps others from deciding until leave is called. leave is never nil. It is called before
+// the ledger's own lock is taken, so that waiting for other users holds up none of our own runs that do not decide. Our own decisions first wait
+// for each other, as long as it takes, so that the bounded wait is for other users alone. With an error, other users may decide at the same
+// time; the user has been warned of that.
 func (l *Ledger) serialise(ctx context.Context) (leave func(), err error) {
 	nothing := func() {}
 	if l.opts.Shared == "" {
@@ -217,7 +217,7 @@ func (l *Ledger) serialise(ctx context.Context) (leave func(), err error) {
 	if err != nil {
 		return nothing, l.unavailable(err)
 	}
-	if err := l.await(ctx, turn); err != nil {
+	if err := l.waitForLock(ctx, turn); err != nil {
 		return nothing, err
 	}
 	l.sign(turn)
@@ -248,9 +248,9 @@ func (l *Ledger) serialise(ctx context.Context) (leave func(), err error) {
 	return func() { turn.Close() }, err
 }
 
-// share publishes a claim for other users, and returns nil when there is no shared directory, e is nested, or that fails; the claim is held
-// all the same. A run that was started by force may have reserved more than the machine has; others are shown, and believe, no more than
-// could be used. machine is the memory and swap of this machine, 0 when not known.
+// share publishes a claim for other users. It returns nil when there is no shared directory, e is nested, or that fails; the claim is held all
+// the same. A run that was started by force may have reserved more than the machine has: the published size is at most machine, the memory and
+// swap of this machine, unless that is 0 (not known).
 func (b *book) share(e *entry, machine limit.Bytes) *sharedClaim {
 	dir := b.ledger.opts.Shared
 	if dir == "" || e.Parent != "" {
@@ -286,7 +286,7 @@ func (b *book) addOthers(g *capacity, r Request) {
 		}
 		g.holders = append(g.holders, h)
 		if g.known && h.Reservation > g.machine {
-			if b.ledger.sharing.isNew("beyond " + h.User) {
+			if b.ledger.sharing.sayOnce("beyond " + h.User) {
 				b.warn("shared", b.ledger.opts.Shared, "user %s claims %s for %s, more than the memory and swap of this machine (%s): no run can use that, so it holds nothing back",
 					h.User, h.Reservation.Human(), h.Tool, g.machine.Human())
 			}
@@ -298,7 +298,7 @@ func (b *book) addOthers(g *capacity, r Request) {
 		if g.known && sum > g.capacity {
 			text := fmt.Sprintf("user %s claims %s, more than this machine's %s, and counts for that only; start anyway with --force",
 				name, sum.Human(), g.capacity.Human())
-			if b.ledger.sharing.isNew("capped " + name) {
+			if b.ledger.sharing.sayOnce("capped " + name) {
 				b.warn("shared", b.ledger.opts.Shared, "%s", text)
 			}
 			sum = g.capacity

@@ -271,7 +271,7 @@ func TestAClaimOfMoreThanTheMachineHasHoldsNobodyBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := l.shared(false).own
+	own := l.readShared(false).own
 	if len(others) != 3 || len(own) != 1 || own[0].ID != forced.ID() || own[0].Reservation != 80*limit.GiB {
 		t.Errorf("a run that was forced is seen as %+v, beside %d of others", own, len(others))
 	}

@@ -114,11 +114,11 @@ func (d *sharedDir) scan(boot string, tidy bool) (sharedClaims, error) {
 		switch {
 		case n.draft:
 			if sweep {
-				d.sweep(n, now, draftKept)
+				d.removeIfDead(n, now, draftKept)
 			}
 		case n.boot != boot:
 			if sweep {
-				d.sweep(n, now, bootKept)
+				d.removeIfDead(n, now, bootKept)
 			}
 		default:
 			about, live, err := d.read(n)
@@ -131,7 +131,7 @@ func (d *sharedDir) scan(boot string, tidy bool) (sharedClaims, error) {
 			case live:
 				s.others = append(s.others, about.holder(now))
 			case sweep:
-				d.sweep(n, now, 0)
+				d.removeIfDead(n, now, 0)
 			}
 		}
 	}
@@ -162,6 +162,7 @@ func (d *sharedDir) holds(boot, id string) bool {
 // rereads is the number of times that a file which looks broken is read: its owner may have been writing.
 const rereads = 3
 
+// read reads a claim's file; live is false if its owner is dead. The file may be read while its owner writes it, so it is tried a few times.
 func (d *sharedDir) read(n noteName) (about note, live bool, err error) {
 	f, err := d.open(n.String(), unix.O_RDONLY, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EMLINK) { // EMLINK: FreeBSD
@@ -194,8 +195,8 @@ func (d *sharedDir) read(n noteName) (about note, live bool, err error) {
 	return note{}, false, err
 }
 
-// sweep removes a file when its owner is dead and it was not written for age.
-func (d *sharedDir) sweep(n noteName, now time.Time, age time.Duration) {
+// removeIfDead removes a claim's file if its owner is dead and it was not written for age. With 0 its age does not matter.
+func (d *sharedDir) removeIfDead(n noteName, now time.Time, age time.Duration) {
 	f, err := d.open(n.String(), unix.O_RDONLY, 0)
 	if err != nil {
 		return
@@ -210,10 +211,8 @@ func (d *sharedDir) sweep(n noteName, now time.Time, age time.Duration) {
 	}
 }
 
-// lock takes the exclusive lock under which the decisions of all users are made, and waits for it for patience at most; then the error is
-// [ErrSharedLocked]. The lock file is opened for reading only, so that nobody can fill a file of another; its mode is set beside the umask,
-// or a careful one would lock everybody else out. The wait polls: a user may keep this lock for ever, and each wait asleep in the kernel
-// that is given up leaves a thread behind.
+// lock takes the exclusive lock under which the decisions of all users are made. After patience the error is [ErrSharedLocked]. It polls: a user
+// may keep this lock for ever, and each wait in the kernel that is given up leaves a thread behind.
 func (d *sharedDir) lock(ctx context.Context, patience time.Duration) (*os.File, error) {
 	pause, waited := 200*time.Microsecond, time.Duration(0)
 	for {
@@ -240,7 +239,8 @@ func (d *sharedDir) lock(ctx context.Context, patience time.Duration) (*os.File,
 // sharedLock is the name of the lock.
 const sharedLock = "lock"
 
-// tryLock takes the lock if it is free. It returns nil and no error while another process has it.
+// tryLock takes the lock if it is free, and returns nil, nil while another process has it. The lock file is opened for reading only, so that
+// nobody can fill a file of another user. Its mode is set regardless of the umask, which could lock everybody else out.
 func (d *sharedDir) tryLock() (_ *os.File, err error) {
 	f, err := d.open(sharedLock, unix.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -282,8 +282,8 @@ type sharedClaim struct {
 	note note
 }
 
-// publish makes a claim's file. It gets its final name only when it is filled and locked, and until then nobody else may open it: so a file
-// with that name and no lock has a dead owner.
+// publish makes a claim's file, locked until the claim is removed. The file gets its final name only when it is filled and locked, and until then
+// nobody else may open it: so a file with that name and no lock has a dead owner.
 func (d *sharedDir) publish(n note) (_ *sharedClaim, err error) {
 	draft := noteName{boot: n.Boot, uid: n.UID, id: n.ID, draft: true}
 	name := draft
@@ -317,7 +317,7 @@ func (d *sharedDir) publish(n note) (_ *sharedClaim, err error) {
 	return c, err
 }
 
-// remove removes the claim's file and then gives up its lock.
+// remove removes the file at the claim's path, if it is still the one that this claim has open. Then it closes the file, which releases the lock.
 func (c *sharedClaim) remove() {
 	if ours, err := c.f.Stat(); err == nil {
 		if named, err := os.Lstat(c.path); err == nil && os.SameFile(ours, named) {
@@ -327,7 +327,7 @@ func (c *sharedClaim) remove() {
 	c.f.Close()
 }
 
-// write replaces the content of the claim's file by the note.
+// write writes the note over the content of the claim's file; all notes have the same size.
 func (c *sharedClaim) write() error {
 	text, err := c.note.text()
 	if err != nil {

@@ -21,21 +21,21 @@ type Swept struct {
 	Stale []Holder
 }
 
-// Sweep cleans up after owners that died: for each claim whose lock is free it calls reap and, when that succeeds, removes the claim. A
-// claim whose reap fails stays in the ledger as stale, takes no slot, counts with its current use only, and is tried again next time. reap
-// is called without the ledger's lock and with the claim's own, so that no other sweeper works on it; it may be called again for what it
-// has removed before. When reap is nil, claims that recorded remains stay.
+// Sweep cleans up after owners that died: for each claim whose lock is free it calls reap and, when that succeeds, removes the claim. A claim
+// whose reap fails stays in the ledger as stale, takes no slot, counts with its current use only, and is tried again by the next Sweep. reap is
+// called without the ledger's lock and with the claim's own, so that no other sweeper works on it; it may be called again for things that it has
+// removed before. When reap is nil, claims with recorded remains stay.
 func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, error) {
 	var done Swept
 	tried := map[string]time.Time{}
 	began, orphaned := time.Now(), false
-	l.shared(true)
+	l.readShared(true)
 	for {
 		if ctx.Err() != nil {
 			return done, context.Cause(ctx)
 		}
 		var found []dead
-		err := l.locked(ctx, func(b *book) error {
+		err := l.withLock(ctx, func(b *book) error {
 			b.awaitOrphans = time.Since(began) < orphanPatience
 			found = b.reconcile(reapAtOnce, tried, everyLock)
 			orphaned = b.orphaned
@@ -66,8 +66,8 @@ func closeAll(found []dead) {
 	}
 }
 
-// reapAll calls reap for the dead claims found, removes those that were reaped, adds the results to done, and closes the locks. After
-// deadline, unless that is zero, no reap is begun.
+// reapAll calls reap for the dead claims in found. It removes those that were reaped from the ledger, records why the others are stale, adds
+// both to done and the time to tried, and closes the locks. After deadline, unless that is zero, no reap is begun.
 func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) error, tried map[string]time.Time, done *Swept, deadline time.Time) error {
 	defer closeAll(found)
 	failpoint("dead found")
@@ -85,7 +85,7 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 		failpoint("reaped")
 	}
 	// Also after ctx is done: what was reaped is written down.
-	return l.locked(context.WithoutCancel(ctx), func(b *book) error {
+	return l.withLock(context.WithoutCancel(ctx), func(b *book) error {
 		for _, d := range found {
 			id := d.entry.ID
 			err, reaped := results[id]
@@ -104,7 +104,7 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 			done.Stale = append(done.Stale, h)
 			if e := b.find(id); e != nil && e.StaleWhy != h.StaleWhy {
 				e.StaleWhy, b.changed = h.StaleWhy, true
-				b.writeDown(e)
+				b.writeStaleReason(e)
 			}
 			b.warn("stale", l.claimFilePath(id), "what %s (pid %d, since %s) left cannot be cleaned up: %v; plimsoll gc tries again",
 				h.Tool, h.Owner.PID, h.Since.Format(time.RFC3339), err)
@@ -114,8 +114,8 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 	})
 }
 
-// writeDown writes into the claim's own file why it is stale. We have its lock, so nobody else writes the file.
-func (b *book) writeDown(e *entry) {
+// writeStaleReason writes into the claim's own file why it is stale. We have its lock, so nobody else writes the file.
+func (b *book) writeStaleReason(e *entry) {
 	c, err := b.ledger.readClaimFile(e.ID)
 	if err != nil {
 		return
@@ -129,6 +129,8 @@ func clip(s string) string { return limit.Short(s, 512) }
 
 var errNoReaper = errors.New("this process has nothing to clean it up with")
 
+// reapOne calls reap for one claim. A panic becomes an error, as a claim's file may hold anything. Without reap, a claim with recorded remains
+// is an error.
 func (l *Ledger) reapOne(h Holder, reap func(Holder) error) (err error) {
 	defer func() { // a claim's file may hold anything
 		if p := recover(); p != nil {
@@ -144,8 +146,8 @@ func (l *Ledger) reapOne(h Holder, reap func(Holder) error) (err error) {
 	return nil
 }
 
-// reap cleans up after dead claims before a decision, within sweepBudget, and calls [Request].Removed.
-func (a *acquisition) reap(ctx context.Context, found []dead) error {
+// reapDead cleans up after dead claims before a decision, for sweepBudget at most in all, and calls [Request].Removed for each holder removed.
+func (a *acquisition) reapDead(ctx context.Context, found []dead) error {
 	var done Swept
 	began := time.Now()
 	err := a.ledger.reapAll(ctx, found, a.ledger.opts.Reap, a.tried, &done, began.Add(sweepBudget-a.spent))

@@ -15,7 +15,7 @@ import (
 // maxTable bounds what is read of the table.
 const maxTable = (1 + MaxClaims + MaxWaiters) * recordSize
 
-// load reads the table. A damaged one is set aside, with a warning, and the table is rebuilt from the claim files.
+// load reads the table. If it is missing or damaged, it is rebuilt from the claim files; a damaged one is set aside, with a warning.
 func (b *book) load() error {
 	lost, err := b.loadTable()
 	if err != nil {
@@ -24,7 +24,7 @@ func (b *book) load() error {
 	if !lost && b.damagedPath == "" {
 		return nil
 	}
-	if err := b.adopt(); err != nil {
+	if err := b.adoptUnlisted(); err != nil {
 		return err
 	}
 	if b.damagedPath != "" {
@@ -78,7 +78,7 @@ func readAll(f *os.File, maxBytes int64) ([]byte, error) {
 	return image[:n], err
 }
 
-// decode decodes a table. It is an error when this package could not have written it.
+// decode reads the entries of a table. It is an error if this package could not have written it. The entries share the memory of image.
 func (b *book) decode(image []byte) error {
 	head, err := decodeHeader(image)
 	if err != nil {
@@ -105,15 +105,15 @@ func (b *book) decode(image []byte) error {
 		e.record = i + 1
 		b.file.Ticket = max(b.file.Ticket, e.Ticket)
 		b.file.Entries = append(b.file.Entries, e)
-		if !seen.add(b.file.Entries) {
+		if !seen.addLast(b.file.Entries) {
 			return fmt.Errorf("record %d: %s is there twice", i+1, e.ID)
 		}
 	}
 	return nil
 }
 
-// place gives every new entry a free record, and returns the entries by record: nil for the header and for free ones.
-func (b *book) place() []*entry {
+// assignRecords gives each new entry a free record, and returns the entries by record: nil for the header and for free ones.
+func (b *book) assignRecords() []*entry {
 	taken := make([]bool, len(b.file.Entries)+1+len(b.image)/recordSize)
 	for _, e := range b.file.Entries {
 		taken[e.record] = true
@@ -138,7 +138,7 @@ func (b *book) place() []*entry {
 
 // encode returns the whole table, with checksums.
 func (b *book) encode() []byte {
-	placed := b.place()
+	placed := b.assignRecords()
 	image := make([]byte, len(placed)*recordSize)
 	for i := range placed {
 		record := image[i*recordSize : (i+1)*recordSize]
@@ -162,25 +162,24 @@ func (b *book) encodeRecord(record []byte, i int, e *entry) {
 	}
 }
 
-// store writes the records that have changed. Nothing is flushed to disk: a process that dies leaves the
-// page cache as it is, and a host that goes down takes every claim with it, since the next
-// boot has another directory.
+// store writes the records that have changed. Nothing is flushed to disk: the page cache outlives a process that dies, and when the host goes
+// down all claims are void, since the next boot has another directory.
 func (b *book) store() error {
 	failpoint("store")
 	if b.table == nil {
 		if err := replaceFile(b.ledger.tablePath(), b.encode()); err != nil {
 			return err
 		}
-	} else if err := b.update(b.place()); err != nil {
+	} else if err := b.writeChanges(b.assignRecords()); err != nil {
 		return err
 	}
 	failpoint("table written")
 	return nil
 }
 
-// update writes what differs from the table as it was read, in runs of records. Of thousands of records a few differ, so each
-// is encoded beside the table and sealed only when it is written.
-func (b *book) update(placed []*entry) error {
+// writeChanges writes the records that differ from the table as it was read, in as few writes as there are stretches of them. Of thousands of
+// records few differ, so a record gets its checksum only when it is written.
+func (b *book) writeChanges(placed []*entry) error {
 	var scratch [recordSize]byte
 	var run []byte // of records that differ, which end before the current one
 	flush := func(end int) error {
@@ -238,9 +237,9 @@ func newIDSet(count int) idSet {
 	return idSet{seed: maphash.MakeSeed(), slots: make([]int32, size)}
 }
 
-// add adds the last entry of list and returns true, or returns false when an earlier entry of list, which was added before, has the same
-// ID.
-func (s idSet) add(list []*entry) bool {
+// addLast adds the last entry of list. It returns false, and adds nothing, if an earlier entry of list has the same ID. All earlier entries must
+// have been added before.
+func (s idSet) addLast(list []*entry) bool {
 	id, mask := list[len(list)-1].ID, len(s.slots)-1
 	at := int(maphash.String(s.seed, id)) & mask
 	for ; s.slots[at] != 0; at = (at + 1) & mask {

@@ -60,7 +60,8 @@ func (l *Ledger) answerPath(id string) string {
 	return filepath.Join(l.dir, "wishes", id+".answer.json")
 }
 
-// Ask hands a wish to the run that holds the claim id, and returns its answer. It is an error when none comes within 10 seconds.
+// Ask hands a wish to the run that holds the claim id, and waits for its answer. It is an error when none comes within 10 seconds; the wish is
+// taken back then.
 func (l *Ledger) Ask(ctx context.Context, id string, w Wish) (Answer, error) {
 	if !ValidID(id) {
 		return Answer{}, fmt.Errorf("admission: %w: the id %q is not 1 to 64 letters, digits, - and _", ErrRequest, id)
@@ -87,8 +88,8 @@ func (l *Ledger) Ask(ctx context.Context, id string, w Wish) (Answer, error) {
 	}
 }
 
-// Wished returns the wish that somebody has left for this run, and removes it; ok is false when there is none. It costs one look at a
-// directory.
+// Wished returns the wish that somebody has left for this run, and removes it; ok is false if there is none or it is damaged. It is cheap enough
+// to be called often.
 func (c *Claim) Wished() (w Wish, ok bool) {
 	c.mu.Lock()
 	if c.wish == "" {

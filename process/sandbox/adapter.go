@@ -35,9 +35,9 @@ const (
 	anAgent
 )
 
-// judge returns the role of a process: anAgent for one that [Spec].Agent accepts, aTool for one below an agent, whatever its arguments, and
-// for every other one that is older than agentWait, undecided for a young one.
-func (a *agents) judge(p proctree.Process) standing {
+// roleOf returns the role of a process: anAgent if [Spec].Agent accepts its arguments, which it then remembers; aTool for one below an agent,
+// whatever its arguments, and for any other one older than agentWait; undecided for a young one. Without [Spec].Agent all are tools.
+func (a *agents) roleOf(p proctree.Process) standing {
 	if a.is == nil {
 		return aTool
 	}
@@ -70,7 +70,7 @@ func (a *agents) knows(pid int, start uint64) bool {
 	return ok && was == start
 }
 
-// remember records p as an agent. When maxAgents are recorded the dead ones are dropped; if all live, p is not recorded.
+// remember records p as an agent. When maxAgents are recorded, those that are dead are dropped; if all are alive, p is not recorded.
 func (a *agents) remember(p proctree.Process) {
 	if a.known == nil {
 		a.known = map[int]uint64{}
@@ -95,11 +95,11 @@ func (a *agents) anyAlive() bool {
 	return false
 }
 
-// spares reports whether p must not be treated as a tool: it is an agent, or so young that it may become one. It gives a new agent the
-// command's place, see spareAgent. It is called with the tree locked.
-func (w *watcher) spares(p proctree.Process) bool {
+// isSpared reports whether p must not be treated as a tool: it is an agent, or so young that it may become one. An agent that is new gets the
+// command's OOM score and nice value, see spareAgent. It is called with the tree locked.
+func (w *watcher) isSpared(p proctree.Process) bool {
 	known := w.agents.knows(p.PID, p.Start)
-	s := w.agents.judge(p)
+	s := w.agents.roleOf(p)
 	if s == anAgent && !known {
 		w.spareAgent(p)
 	}
@@ -121,8 +121,8 @@ func (w *watcher) spareAgent(p proctree.Process) {
 	}
 }
 
-// settle decides the role of m. It raises the OOM score of a child, and lowers its priority in a background run; the agent, who leads to it
-// and who may still become it are left alone.
+// settle decides, once for each process, whether m is a child, and if so raises its OOM score and, in a background run, lowers its priority. The
+// agent, the processes that lead to it, and those that may still become it are left alone.
 func (w *watcher) settle(m *member) {
 	if m.protected || m.settled {
 		return
@@ -132,7 +132,7 @@ func (w *watcher) settle(m *member) {
 		if err != nil {
 			return
 		}
-		switch w.agents.judge(p) {
+		switch w.agents.roleOf(p) {
 		case undecided:
 			return
 		case anAgent:
@@ -147,8 +147,8 @@ func (w *watcher) settle(m *member) {
 	}
 }
 
-// noteAgentKilled is called for every process that was killed for memory. If it was an agent, and after agentRest none lives, the run is
-// asked to end: the adapter has had the time to report the death itself.
+// noteAgentKilled is called for every process that was killed for memory. If it was an agent and none is alive after agentRest, the run is asked
+// to end: by then the adapter has had the time to report the death itself.
 func (w *watcher) noteAgentKilled(pid int, start uint64) {
 	if !w.agents.knows(pid, start) {
 		return
@@ -160,6 +160,7 @@ func (w *watcher) noteAgentKilled(pid int, start uint64) {
 	}
 }
 
+// endWithoutAgent waits for agentRest, and ends the run if no agent is alive then and the command has not ended.
 func (r *Run) endWithoutAgent() {
 	select {
 	case <-r.exited:

@@ -23,7 +23,7 @@ func resident(pid int) limit.Bytes {
 	return limit.Bytes(proctree.PrivatePages(pid)) * limit.Bytes(os.Getpagesize())
 }
 
-// allMembers appends the pids in a cage's groups, those of inner runs included; none for a cage without groups.
+// allMembers appends the pids in a cage's groups, including those of inner runs; it appends none for a cage without groups.
 func allMembers(pids []int, c cage) []int {
 	var root string
 	switch g := c.(type) {

@@ -8,8 +8,10 @@ import (
 // maxRSSMethod names the source of exitStatus.maxRSS, a member of PROCESS_MEMORY_COUNTERS.
 const maxRSSMethod = "PeakPagefileUsage"
 
-// adoptOrphans does nothing: Windows has no orphans to adopt.
-func adoptOrphans(bool) (release func()) { return func() {} }
+// reapOrphans takes the exit statuses of all processes that this one adopts, until release is called. With asSubreaper it first makes this
+// process a subreaper, so that it adopts the orphans of a run. Without, it does nothing unless this process adopts orphans anyway, as the init
+// of its PID namespace or because somebody else made it a subreaper.
+func reapOrphans(bool) (release func()) { return func() {} }
 
 // startedByGo returns false and false. It is asked only about adopted processes, and there are none here.
 func startedByGo(int) (started, sure bool) { return false, false }
@@ -17,7 +19,7 @@ func startedByGo(int) (started, sure bool) { return false, false }
 // resident returns the private commit charge of a process.
 func resident(pid int) limit.Bytes { return proctree.Private(pid) }
 
-// allMembers appends the pids in a job, those in jobs inside it included.
+// allMembers appends the pids in a cage's groups, including those of inner runs; it appends none for a cage without groups.
 func allMembers(pids []int, c cage) []int {
 	pids, _ = c.members(pids)
 	return pids

@@ -22,7 +22,8 @@ const settled = 100 * time.Millisecond
 // that the children of a burst are marked in steps of allocation and not of time.
 var thresholds = []int64{25, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95}
 
-// setAlarm registers usage thresholds in percent of memory (cgroup v1 memory documentation, section 9); see alarmed.
+// setAlarm sends to wake when the group's usage passes one of the thresholds, in percent of memory (cgroup v1 memory documentation, section 9).
+// It sets ready while that works, and returns when stop is closed or the kernel has no such alarm; see alarmed.
 func (g *group1) setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool, stop <-chan struct{}) {
 	select {
 	case <-stop:
@@ -86,7 +87,8 @@ type throttle struct {
 	armed  bool
 }
 
-// setAlarm watches memory.events, which changes when the run meets memory.high; see alarmed.
+// setAlarm sends to wake when memory.events changes, as it does when the run meets memory.high. It sets ready while that works, and returns
+// when stop is closed or the file cannot be watched; see alarmed.
 func (g *group2) setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool, stop <-chan struct{}) {
 	select {
 	case <-stop:

@@ -5,8 +5,8 @@ import "os"
 // hangupEvents: poll(2) reports POLLHUP unasked.
 const hangupEvents = 0
 
-// holdsInput reports whether pid is our parent, which is taken for the holder: the system does not tell who holds the other end of a pipe.
+// holdsInput reports whether a process holds the writing end of our standard input, a pipe or a socket; false if that cannot be found out.
 func holdsInput(pid int) bool { return pid == os.Getppid() }
 
-// argumentsOf returns nil: the arguments of other processes are not read here.
+// argumentsOf returns the argument vector of a process; nil if it cannot be read.
 func argumentsOf(int) []string { return nil }

@@ -17,7 +17,7 @@ const hangupEvents = unix.POLLRDHUP
 // maxInputFiles bounds the open files of a caller that are looked at.
 const maxInputFiles = 8192
 
-// holdsInput reports whether a process holds the writing end of our standard input.
+// holdsInput reports whether a process holds the writing end of our standard input, a pipe or a socket; false if that cannot be found out.
 func holdsInput(pid int) bool {
 	if peer, err := unix.GetsockoptUcred(0, unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
 		return int(peer.Pid) == pid
@@ -45,7 +45,7 @@ func holdsInput(pid int) bool {
 	return false
 }
 
-// argumentsOf returns the argument vector of a process, nil where it cannot be read.
+// argumentsOf returns the argument vector of a process; nil if it cannot be read.
 func argumentsOf(pid int) []string {
 	body, err := sysfile.Read(fmt.Sprintf("/proc/%d/cmdline", pid), sysfile.Small)
 	if err != nil {

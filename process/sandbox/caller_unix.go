@@ -33,8 +33,8 @@ const (
 )
 
 // FindCaller returns the process that started this one, perhaps through a shell (sh -c), and holds the other end of its standard input, an
-// open pipe or socket. It returns false for a command of a pipeline or a script, whose shell holds neither end; under nohup (SIGHUP is
-// ignored); for a command of sshd, whose connection may break; and for what init has started.
+// open pipe or socket. It returns false for a command in a pipeline or a script, whose shell holds neither end; under nohup (SIGHUP is
+// ignored); for a command of sshd, whose connection may break; and if init has started this process.
 func FindCaller() (Caller, bool) {
 	var st unix.Stat_t
 	if unix.Fstat(0, &st) != nil || signal.Ignored(syscall.SIGHUP) || hungUp(0) {
@@ -87,9 +87,9 @@ func hungUp(fd int) bool {
 	return err == nil && n > 0 && set[0].Revents != 0
 }
 
-// watchCaller asks the run to end when its caller has died and standard input hung up with it, and kills it after grace: an editor that
-// crashed ends nothing itself, and some agents do not end at the end of their input. Either alone ends nothing. It returns when quit is
-// closed, the command has ended, or the caller outlives its end of the pipe and is not Needed.
+// watchCaller asks the run to end when its caller has died and standard input has hung up, and kills it after grace: an editor that crashed ends
+// nothing itself, and some agents do not end at the end of their input. One of the two alone ends nothing. It returns when quit is closed, the
+// command has ended, or the caller lives on after closing its end of the pipe and is not Needed.
 func (r *Run) watchCaller(grace time.Duration, quit <-chan struct{}) {
 	woken, wake, err := os.Pipe()
 	if err != nil {
@@ -137,15 +137,15 @@ func (r *Run) watchCaller(grace time.Duration, quit <-chan struct{}) {
 	r.killAfter(grace, quit)
 }
 
-// newWitness starts the witness process and waits, for at most witnessStart, until it listens. If it can't be started the witness never
-// sees a signal, and so every signal counts as sent to us alone.
+// newWitness starts the witness process and waits until it listens, at most for witnessStart. If it cannot be started, the witness never sees a
+// signal, and so every signal counts as sent to us alone. The caller calls its stop.
 func newWitness() *witness {
 	w := &witness{seen: make(chan os.Signal, 16), stop: func() {}}
 	said, say, err := os.Pipe()
 	if err != nil {
 		return w
 	}
-	stop, err := standBeside(say, false, shim.Witness)
+	stop, err := startHelper(say, false, shim.Witness)
 	_ = say.Close()
 	if err != nil {
 		_ = said.Close()
@@ -196,21 +196,21 @@ func (w *witness) saw(sig os.Signal) bool {
 	}
 }
 
-// Guard starts a process that executes the program at path with the arguments argv, its name first, if this process dies before it has
-// called dismiss. It has a session of its own, because nobody can catch SIGKILL, and a group that is killed would take it along. It stays
-// in the control group that this process is in now.
+// Guard starts a process that waits, and executes the program at path with the arguments argv (its name first) if this process dies before it
+// has called dismiss. It has a session of its own: nobody can catch SIGKILL, and one sent to our process group must not reach it. It stays in
+// the control group that this process is in now.
 func Guard(path string, argv ...string) (dismiss func(), err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer null.Close()
-	return standBeside(null, true, append([]string{shim.Guard, path}, argv...)...)
+	return startHelper(null, true, append([]string{shim.Guard, path}, argv...)...)
 }
 
-// standBeside starts this binary as [shim.Beside] with args, in a session of its own when apart is true. leave tells it to end and waits
-// for that.
-func standBeside(stdout *os.File, apart bool, args ...string) (leave func(), err error) {
+// startHelper starts this binary as [shim.Beside] with args, in a session of its own if apart is set. leave tells the helper to end and waits
+// until it has.
+func startHelper(stdout *os.File, apart bool, args ...string) (leave func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

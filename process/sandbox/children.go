@@ -30,10 +30,10 @@ var errOver = errors.New("the run is over")
 // maxHeld bounds the descendants that are stopped at one time.
 const maxHeld = 64
 
-// LargestChild returns the descendant that holds the most private memory now, those of inner runs included. It is never the command itself,
-// nor with [Spec].Launcher a part of the chain that leads from the command to the agent, nor a process in its first half second: until it
-// has executed its program it is a copy of its parent, which may be the agent, and shows the parent's memory. ok is false when there is
-// none, or when the run is over.
+// LargestChild returns the descendant that holds the most private memory now, including those of inner runs. It is never the command itself,
+// nor, with [Spec].Launcher, a process on the way from the command to the agent. A process in its first half second is left out: until it has
+// executed its program it is a copy of its parent, which may be the agent, and shows the parent's memory. ok is false if there is none, or the
+// run is over.
 func (r *Run) LargestChild() (largest Child, ok bool) {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -42,8 +42,8 @@ func (r *Run) LargestChild() (largest Child, ok bool) {
 	}
 	r.watch.mu.Lock()
 	defer r.watch.mu.Unlock()
-	family := r.watch.family()
-	protected := r.watch.protectedFrom(family)
+	family := r.watch.livingMembers()
+	protected := r.watch.protectedPIDs(family)
 	for _, p := range family {
 		if protected[p.PID] || justStarted(p) {
 			continue
@@ -79,7 +79,7 @@ func (r *Run) StopChild(c Child) error {
 	return nil
 }
 
-// ContinueChild lets a stopped descendant go on; it returns nil when that has ended.
+// ContinueChild lets a stopped descendant go on; it returns nil if the descendant has ended.
 func (r *Run) ContinueChild(c Child) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -127,7 +127,7 @@ func (r *Run) checkChild(c Child) error {
 	return nil
 }
 
-// freezeLocked works like [Run.Freeze]; the caller holds the cage.
+// freezeLocked works like [Run.Freeze]; the caller holds r.cageMu.
 func (r *Run) freezeLocked(on bool) error {
 	if r.frozen == on {
 		return nil
@@ -152,9 +152,9 @@ func (r *Run) freezeLocked(on bool) error {
 	return err
 }
 
-// continueAll thaws the run and continues the stopped descendants. From then on nothing of the run can be stopped any more. The caller
-// holds the cage.
-func (r *Run) continueAll() {
+// thawForEnd marks the run as over, thaws it and continues the stopped descendants. Nothing of the run can be stopped from then on. The caller
+// holds r.cageMu.
+func (r *Run) thawForEnd() {
 	r.over = true
 	_ = r.freezeLocked(false)
 	for _, c := range r.stopped {
@@ -169,13 +169,13 @@ func (c Child) process() proctree.Process {
 
 func (c Child) same(o Child) bool { return c.PID == o.PID && c.Start == o.Start }
 
-// family returns the living processes of the run as they are now, the command included. Each is looked up anew, because the tree may have
-// met it between fork and exec, when it had its parent's name. The caller holds the lock, and the list is valid as long as it does.
-func (w *watcher) family() []proctree.Process {
+// livingMembers returns the processes of the run that are alive now, including the command. Each is looked up again, because the tree may have
+// seen it between fork and exec, when it had its parent's name. The caller holds w.mu, and the list is valid only as long.
+func (w *watcher) livingMembers() []proctree.Process {
 	pids := w.familyPIDs[:0]
 	if w.tree == nil {
 		pids = allMembers(pids, w.run.cage)
-	} else if _, err := w.scan(); err == nil {
+	} else if _, err := w.scanTree(); err == nil {
 		for _, p := range w.members() {
 			pids = append(pids, p.PID)
 		}
@@ -207,9 +207,9 @@ func (w *watcher) members() []proctree.Process {
 	return list
 }
 
-// protectedFrom returns the pids of the family that are the command or lead to the agent: those that were spared from the OOM killer when
-// they were met, and those that lead there now. The map is valid as long as the caller holds the lock.
-func (w *watcher) protectedFrom(family []proctree.Process) map[int]bool {
+// protectedPIDs returns the pids of those in family that are the command or lead to the agent: those that were spared from the OOM killer when
+// they were found, and those that lead there now. The caller holds w.mu, and the map is valid only as long.
+func (w *watcher) protectedPIDs(family []proctree.Process) map[int]bool {
 	if w.protected == nil {
 		w.protected = map[int]bool{}
 	}
@@ -250,7 +250,7 @@ type siblings struct {
 	pids map[int]bool
 }
 
-// start runs launch and remembers the pid before anybody can ask about it.
+// start runs launch and records the pid, with the lock held, so that no one can ask about the pid before it is recorded.
 func (s *siblings) start(launch func() (pid int, err error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,9 +289,9 @@ func startedHere(p proctree.Process) bool {
 	return started
 }
 
-// Beside calls start, which starts a program that this process needs beside its runs and that is part of none, such as one that shows a
-// notice. Where no kernel group holds a run, its orphans are found as children of this process, and such a program would be taken for one
-// and ended. The caller calls ended when it has waited for it. What os/exec starts on Linux 5.4 and newer needs no Beside.
+// Beside calls start, which starts a program that this process needs but that is part of no run, such as one that shows a notice. Where no
+// kernel group holds a run, its orphans are found as children of this process, and such a program would be taken for one and ended. The caller
+// calls ended when it has waited for the program. On Linux 5.4 and newer, programs started by os/exec need no Beside.
 func Beside(start func() (pid int, err error)) (ended func(), err error) {
 	var started int
 	err = runningCommands.start(func() (pid int, err error) {
@@ -307,4 +307,4 @@ func Beside(start func() (pid int, err error)) (ended func(), err error) {
 // ReapOrphans takes the exit statuses of the processes that this one adopts, until release is called. It does nothing unless this process
 // adopts any: as the first of its PID namespace, which a container's program is, or as a subreaper. A run with [Spec].Subreaper does the
 // same while it lasts.
-func ReapOrphans() (release func()) { return adoptOrphans(false) }
+func ReapOrphans() (release func()) { return reapOrphans(false) }

@@ -68,6 +68,7 @@ func thawGroup(root string) error {
 	return failed
 }
 
+// continueByCookie sends SIGCONT to the stopped processes that have the cookie of run id in their environment.
 func continueByCookie(id string) error {
 	tree, err := proctree.New(proctree.Options{Cookie: CookieName + "=" + id})
 	if err != nil {

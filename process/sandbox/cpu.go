@@ -62,9 +62,9 @@ type cpuUse struct {
 // maxCPUReads bounds the processes that are asked one by one at each sample.
 const maxCPUReads = 64
 
-// total reads the processor time of at most maxCPUReads of the run's processes, and returns the run's total so far. work is that of those
-// that live and of the children that they have waited for: a build of a thousand short processes shows in it, and it falls when one ends
-// that nobody here waits for. It is negative where nothing could be read.
+// total reads the processor time of at most maxCPUReads of the run's processes. used is that of the run so far, including processes that have
+// ended. work is that of the living processes and of the children that they have waited for: a build of a thousand short processes shows in it,
+// and it falls when a process ends that no member waits for. work is negative if nothing could be read.
 func (c *cpuUse) total(pids []int) (used, work time.Duration) {
 	now := c.spare
 	if c.spare = nil; now == nil {
@@ -81,6 +81,7 @@ func (c *cpuUse) total(pids []int) (used, work time.Duration) {
 	return c.add(now), work
 }
 
+// add takes the times of the living processes and returns the sum over them and those that have ended since they were last seen.
 func (c *cpuUse) add(now map[int]time.Duration) time.Duration {
 	for pid, used := range c.last {
 		if again, here := now[pid]; !here || again < used { // less: the number is another process's now
@@ -123,9 +124,9 @@ type processorWait struct {
 	elapsed time.Duration
 }
 
-// look reads, every waitEvery, how long the processes ran and waited since the last reading, and adds it up unless the run is idle. cpu is
-// the processor time of the run so far, as far as it is known; pids lists its processes.
-func (p *processorWait) look(now time.Time, cpu time.Duration, pids func() []int) {
+// measure reads how long the processes ran and waited for a processor since the last reading, and adds it up unless the run is idle. It does
+// nothing within waitEvery of the last reading. cpu is the processor time of the run so far, as far as it is known; pids lists its processes.
+func (p *processorWait) measure(now time.Time, cpu time.Duration, pids func() []int) {
 	since := now.Sub(p.at)
 	if !p.at.IsZero() && since < waitEvery {
 		return
@@ -159,8 +160,9 @@ func (p *processorWait) look(now time.Time, cpu time.Duration, pids func() []int
 	}
 }
 
-// processor returns the averages, Wanted being at most most processors; the zero Processor when nothing was measured.
-func (p *processorWait) processor(most float64) Processor {
+// averages returns the average numbers of processors that the run had and wanted, Wanted being at most most; the zero Processor if nothing was
+// measured.
+func (p *processorWait) averages(most float64) Processor {
 	if p.elapsed <= 0 {
 		return Processor{}
 	}

@@ -18,8 +18,8 @@ const (
 	ioprioBestEffortLow = 2<<13 | 7
 )
 
-// limitCPU writes weight and quota into a cgroup v2 node. A kernel or a parent that does not
-// offer the controller costs the run these two limits and no other.
+// limitCPU writes the CPU weight and quota, and records in g.held which of them the kernel accepted. It returns no error: a kernel or a parent
+// without the controller costs the run these two limits and no other.
 func (g *group2) limitCPU(l Limits) {
 	if l.CPUWeight > 0 && g.write("cpu.weight", int64(l.CPUWeight)) == nil {
 		g.held.CPU = ByKernel
@@ -144,8 +144,8 @@ func eachThread(pid int, do func(tid, nice int)) {
 	}
 }
 
-// niceSession makes the session that we made for the command so many steps nicer than ours: with autogroups (sched(7)) a session has a nice
-// value of its own, beside other sessions only that one counts, and it does not go by the nice value of a process in it.
+// niceSession sets the nice value of the command's session to ours plus steps. With autogroups (sched(7)) a session has a nice value, and
+// compared with other sessions only that one counts; it does not follow the nice value of a process in it.
 func niceSession(pid, steps int) {
 	own := 0
 	if text, err := os.ReadFile("/proc/self/autogroup"); err == nil { // "/autogroup-25 nice 0"

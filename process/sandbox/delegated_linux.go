@@ -24,8 +24,8 @@ const supervisorLeaf = "plimsoll-sup"
 // runPrefix begins the name of every group and unit that Plimsoll makes.
 const runPrefix = "plimsoll-"
 
-// newCgroup2 builds the cage of a run in a cgroup v2 directory that is ours to divide: beside the agent of the run around us, or below our
-// own group as in a container.
+// newCgroup2 makes the groups of a run in a cgroup v2 directory that we may divide: that of the run around us, or else our own group, as in a
+// container. It moves this process and its own ancestors out of the way there.
 func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 	own, err := cgroupfs.Own()
 	if err != nil {
@@ -112,7 +112,7 @@ func claimAndBuild(ctx context.Context, base, name string, limits Limits) (*grou
 	}
 	g, err := newGroup2(base, name, limits)
 	if err != nil {
-		_ = yieldLocked(base)
+		_ = releaseBaseLocked(base)
 		return nil, err
 	}
 	return g, nil
@@ -200,6 +200,7 @@ func strangers(pids []int) []proctree.Process {
 	return foreign
 }
 
+// moveAll makes the group to, if it is missing, and moves processes into it. Those that have ended are no error.
 func moveAll(pids []int, to string) error {
 	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
@@ -242,17 +243,18 @@ func moveBack(base string) error {
 	return fmt.Errorf("remove cgroup %s: %w", sup, err)
 }
 
-// releaseBase takes the controllers back from base, and moves its processes back, once no group of a run is left in it.
+// releaseBase takes the controllers back from base and moves its processes back into it, unless a group of another run is left in it.
 func releaseBase(base string) error {
 	unlock, err := lockBase(context.Background(), base)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return yieldLocked(base)
+	return releaseBaseLocked(base)
 }
 
-func yieldLocked(base string) error {
+// releaseBaseLocked works like releaseBase; the caller holds the lock.
+func releaseBaseLocked(base string) error {
 	entries, err := os.ReadDir(base)
 	if err != nil {
 		return err

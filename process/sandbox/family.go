@@ -54,12 +54,12 @@ func (r *Run) Family() []Member {
 	}
 	r.watch.mu.Lock()
 	defer r.watch.mu.Unlock()
-	family := r.watch.family()
-	return membersOf(family, r.watch.protectedFrom(family))
+	family := r.watch.livingMembers()
+	return membersOf(family, r.watch.protectedPIDs(family))
 }
 
-// EachProcess calls take for the processes that [Run.Family] returns, the command included, in any order. Memory, Age, Orphan and Daemon,
-// which take more than one file to find out, are not filled in. take must not call the run.
+// EachProcess calls take for the processes that [Run.Family] returns, including the command, in any order. Memory, Age, Orphan and Daemon are
+// not set, since finding them out takes more than one file. take must not call the run.
 func (r *Run) EachProcess(take func(Member)) {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -68,29 +68,29 @@ func (r *Run) EachProcess(take func(Member)) {
 	}
 	r.watch.mu.Lock()
 	defer r.watch.mu.Unlock()
-	family := r.watch.family()
-	protected := r.watch.protectedFrom(family)
+	family := r.watch.livingMembers()
+	protected := r.watch.protectedPIDs(family)
 	for _, p := range family[:min(len(family), maxFamily)] {
 		take(Member{PID: p.PID, Parent: p.PPID, Start: p.Start, Name: p.Name, State: p.State, CPU: p.CPU, Command: protected[p.PID]})
 	}
 }
 
-// share passes the name and the private memory of each process on. A tree has just been measured; in a group each is asked. The caller holds
-// the lock.
-func (w *watcher) share(yield func(string, limit.Bytes) bool) {
+// eachMemory calls yield with the name and the private memory of each process of the run. A tree has just been measured; in a group, each
+// process is asked. The caller holds w.mu.
+func (w *watcher) eachMemory(yield func(string, limit.Bytes) bool) {
 	if w.tree != nil {
 		w.tree.EachHeld(yield)
 		return
 	}
-	for _, p := range w.family() {
+	for _, p := range w.livingMembers() {
 		if !yield(p.Name, resident(p.PID)) {
 			return
 		}
 	}
 }
 
-// Family returns the processes of a run that another process supervises. supervisor is that one's pid, 0 when it is dead. They are found by
-// the groups in r, else by the command in r and, on Linux, the cookie in their environments.
+// Family returns the processes of a run that another process supervises. supervisor is the pid of that process, 0 if it is dead. The processes
+// are found by the groups in r, else by the command in r and, on Linux, by the cookie in their environments.
 func Family(r Remains, supervisor int) ([]Member, error) {
 	if !validID(r.ID) {
 		return nil, fmt.Errorf("list the processes of a run: its ID is %q", r.ID)

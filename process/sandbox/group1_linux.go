@@ -42,6 +42,7 @@ type group1 struct {
 	closeOne               sync.Once
 }
 
+// newCgroup1 makes the groups of a run in the cgroup v1 hierarchies, below our own groups, and a v2 group where that can freeze it.
 func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 	own, err := cgroupfs.Own()
 	if err != nil {
@@ -117,6 +118,7 @@ func canTakeProcesses(group string) bool {
 	return err == nil && strings.TrimSpace(string(body)) == "domain"
 }
 
+// groups returns the directories of all groups of the run.
 func (g *group1) groups() []string {
 	groups := []string{g.memory, g.pids}
 	for _, dir := range []string{g.cpu, g.freezer, g.unified} {
@@ -127,6 +129,7 @@ func (g *group1) groups() []string {
 	return groups
 }
 
+// setLimits writes the limits, and records in g.held which of them the kernel accepted. A missing swap account is no error.
 func (g *group1) setLimits(l Limits) error {
 	g.limitCPU(l)
 	if l.Memory > 0 {
@@ -240,6 +243,7 @@ func (g *group1) forkInside(c *command) (int, error) {
 
 func (g *group1) charged() int64 { return readNumber(g.usage) }
 
+// sample counts anonymous, shared and kernel memory as the working set.
 func (g *group1) sample() (Sample, bool) {
 	usage := readNumber(g.usage)
 	if usage <= 0 {
@@ -310,6 +314,7 @@ func (g *group1) peak() (int64, string, bool) {
 
 func (g *group1) forksRefused() int { return refusedIn(g.pids) }
 
+// freeze uses the freezer of the v2 group if there is one, else that of v1; without either it is an error.
 func (g *group1) freeze(on bool) error {
 	switch {
 	case g.unified != "":
@@ -353,13 +358,14 @@ func killGroups1(memory, pids, unified string) error {
 	})
 }
 
+// close closes the files and removes the groups. If the run around this one takes the memory group over, to count its kills, that stays.
 func (g *group1) close() error {
 	var err error
 	g.closeOne.Do(func() {
 		if g.unifiedDir != nil {
 			_ = g.unifiedDir.Close()
 		}
-		inherited := g.inherit()
+		inherited := g.handOver()
 		for _, f := range []*sysfile.File{g.usage, g.stat, g.oom, g.kmem, g.cpuFile} {
 			f.Close()
 		}

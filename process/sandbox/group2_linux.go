@@ -160,6 +160,7 @@ func (g *group2) cpuUsed() (time.Duration, bool) {
 
 func (g *group2) charged() int64 { return readNumber(g.current) }
 
+// sample counts anonymous, shared and kernel memory as the working set.
 func (g *group2) sample() (Sample, bool) {
 	current := readNumber(g.current)
 	if current <= 0 {
@@ -179,6 +180,7 @@ func (g *group2) sample() (Sample, bool) {
 	return s, true
 }
 
+// members reads the pids of the agent's leaf, up to 1 MiB of text. A group that is gone has no members.
 func (g *group2) members(pids []int) ([]int, bool) {
 	buf := g.pidsBuf[:cap(g.pidsBuf)]
 	for {
@@ -258,6 +260,7 @@ func (g *group2) closeFiles() {
 	}
 }
 
+// close closes the files and removes the groups, and then calls g.after. A second call does nothing.
 func (g *group2) close() error {
 	var err error
 	g.closeOne.Do(func() {

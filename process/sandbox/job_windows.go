@@ -29,6 +29,8 @@ type jobCage struct {
 // maxJobMemory is 64 TiB, the most that a limit asks for and that a figure is believed.
 const maxJobMemory limit.Bytes = 1 << 46
 
+// newJob makes a job object with the limits, and records the run. Unless leftovers are to stay, the job ends all its processes when this process
+// ends.
 func newJob(spec *Spec, l Limits) (cage, error) {
 	if err := spec.remember(Remains{Layer: Job}); err != nil {
 		return nil, err
@@ -73,6 +75,7 @@ func (j *jobCage) raise(memory, _ limit.Bytes) error {
 
 func (j *jobCage) strength() Strength { return j.held }
 
+// launch starts the command suspended, puts it into the job, and resumes it, so that none of it runs outside.
 func (j *jobCage) launch(c *command) (int, error) {
 	c.sys.CreationFlags |= windows.CREATE_SUSPENDED
 	pid, err := c.fork()
@@ -83,7 +86,7 @@ func (j *jobCage) launch(c *command) (int, error) {
 	if err = windows.AssignProcessToJobObject(j.job, process); err != nil {
 		err = fmt.Errorf("put the command into the job object: %w", err)
 	} else {
-		err = resume(pid)
+		err = resumeThreads(pid)
 	}
 	if err != nil {
 		_ = windows.TerminateProcess(process, killedStatus)
@@ -96,9 +99,9 @@ func (j *jobCage) launch(c *command) (int, error) {
 	return pid, nil
 }
 
-// resume resumes the threads of a suspended process. There is one, and perhaps one that a virus scanner has added, which is not suspended
-// and does not notice.
-func resume(pid int) error {
+// resumeThreads resumes the threads of a suspended process. It has one thread, and perhaps another that a virus scanner has added, which is not
+// suspended and is not affected.
+func resumeThreads(pid int) error {
 	threads, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
 		return fmt.Errorf("find the threads of pid %d: %w", pid, err)

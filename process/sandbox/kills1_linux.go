@@ -17,8 +17,8 @@ import (
 // to the outer one, which takes the count and removes it.
 const endedPrefix = "ended-"
 
-// oomKills sums the kernel's kills over the group and those below it. Counts of inner groups that are gone are kept. Kills at an inner
-// run's own limit are left out: they are that run's.
+// oomKills sums the kernel's kills over the group and those below it. It remembers the counts of inner groups that are gone, and removes inner
+// groups that were left only to be counted. Kills at an inner run's own limit are left out, as that run counts them.
 func (g *group1) oomKills() int {
 	if len(g.kills) == 0 && sysfile.Leaf(g.memory) { // no inner run: nothing to tell apart
 		n := int(readFields(g.oom).get("oom_kill"))
@@ -68,9 +68,9 @@ func (g *group1) oomKills() int {
 	return total + g.killsGone
 }
 
-// reachedLimit1 reports whether a group has met its own limit, of memory or of memory with swap, which is met first where no swap is
-// allowed. It may have met it for page cache alone, and lost somebody to the limit around it: then the kill counts as its own. The kernel's
-// count of failed charges is not kept for swap on Linux 6.13 and later, so the peaks are compared.
+// reachedLimit1 reports whether a group has reached its own limit, of memory or of memory with swap; the latter is reached first if no swap is
+// allowed. Page cache alone may have reached it, while a process was lost to the limit around the group: the kill then counts as the group's
+// own. Linux 6.13 and later keep no count of failed charges for swap, so the peaks are compared.
 func reachedLimit1(dir string) bool {
 	for _, kind := range []string{"memory.", "memory.memsw."} {
 		bound, err := sysfile.Read(filepath.Join(dir, kind+"limit_in_bytes"), sysfile.Small)
@@ -86,9 +86,9 @@ func reachedLimit1(dir string) bool {
 	return false
 }
 
-// inherit renames the group so that the run around us counts its kills and removes it, and reports whether it did. It does not when there
-// is no such run, or no kill.
-func (g *group1) inherit() bool {
+// handOver renames the memory group so that the run around this one counts its kills and removes it, and reports whether it did. It does
+// nothing if there is no such run, or no kill.
+func (g *group1) handOver() bool {
 	outer, name := filepath.Split(g.memory)
 	if !g.nested || !strings.HasPrefix(filepath.Base(outer), runPrefix) || g.oomKills() == 0 {
 		return false

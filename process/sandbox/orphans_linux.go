@@ -34,11 +34,11 @@ func Orphans(known func(id string) bool) ([]Orphan, error) {
 	found := map[string]*Remains{}
 	for _, name := range []string{"memory", "pids", "cpu", "freezer"} { // all that newCgroup1 makes a group in
 		if mount := own.V1Mount[name]; mount != "" {
-			collect(found, mount, Cgroup1)
+			collectGroups(found, mount, Cgroup1)
 		}
 	}
 	if own.UnifiedMount != "" {
-		collect(found, own.UnifiedMount, Cgroup2)
+		collectGroups(found, own.UnifiedMount, Cgroup2)
 	}
 	var list []Orphan
 	for id, r := range found {
@@ -50,9 +50,9 @@ func Orphans(known func(id string) bool) ([]Orphan, error) {
 	return list, nil
 }
 
-// collect adds the groups of this user's runs below a mount to found, by run ID. Groups inside a run's group are skipped: they are removed
+// collectGroups adds the groups of this user's runs below a mount to found, by run ID. Groups inside a run's group are skipped: they are removed
 // with it.
-func collect(found map[string]*Remains, mount string, layer Layer) {
+func collectGroups(found map[string]*Remains, mount string, layer Layer) {
 	inside := ""
 	dirs := cgroupfs.Tree(mount)
 	slices.Sort(dirs) // parents before children
@@ -85,7 +85,8 @@ func collect(found map[string]*Remains, mount string, layer Layer) {
 	}
 }
 
-// judgeOrphan counts the processes in a group without a claim, and decides whether it must be kept.
+// judgeOrphan counts the processes in the groups of a run without a claim, and decides whether they must be kept: because a supervisor may be
+// alive, they were left on purpose, or the oldest is younger than orphanAge.
 func judgeOrphan(r Remains) Orphan {
 	o := Orphan{Remains: r}
 	members := groupMembers(r.Groups)
@@ -103,7 +104,7 @@ func judgeOrphan(r Remains) Orphan {
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &uptime)
 	age := time.Duration(uptime.Nano()) - time.Duration(oldest)*clockTick
 	for _, p := range members {
-		if r.Layer == Systemd && inSup(r, p.PID) {
+		if r.Layer == Systemd && isInSupervisorGroup(r, p.PID) {
 			o.Supervised, o.Keep = true, fmt.Sprintf("its supervisor %v lives", p)
 			return o
 		}
@@ -135,7 +136,8 @@ func nodeOf(layer Layer, group string) string {
 	return group
 }
 
-func inSup(r Remains, pid int) bool {
+// isInSupervisorGroup reports whether a process is in the part of a scope that holds the supervisor.
+func isInSupervisorGroup(r Remains, pid int) bool {
 	for _, dir := range r.Groups {
 		pids, _ := cgroupfs.Procs(filepath.Join(dir, "sup"))
 		if slices.Contains(pids, pid) {
@@ -153,7 +155,7 @@ func isReaper(p proctree.Process) bool {
 	return p.PID == 1 || slices.Contains(reapers, p.Name) || strings.HasPrefix(p.Name, "containerd-shim")
 }
 
-// markLeft records in the run's own group, by the group leftMark, that its processes were left on purpose.
+// markLeft makes the empty group leftMark in the run's own group, as a sign that its processes were left on purpose.
 func markLeft(c cage) {
 	var dir string
 	switch g := c.(type) {

@@ -24,7 +24,8 @@ func (r Remains) hasGroups() bool {
 	return len(r.Groups) > 0 && r.Layer != Rlimit && r.Layer != Monitor
 }
 
-// freezeGroups freezes a run by its groups. held is true when a group with processes was frozen, false when it has no freezer.
+// freezeGroups freezes a run by its groups. held is false if none of them has a freezer that holds processes. It is an error if this process is
+// in one of the groups.
 func freezeGroups(r Remains) (held bool, err error) {
 	if !r.hasGroups() {
 		return false, nil
@@ -43,7 +44,7 @@ func freezeGroups(r Remains) (held bool, err error) {
 			if !exists(filepath.Join(node, f.file)) || writeControl(node, f.file, f.on) != nil {
 				continue
 			}
-			if f.file == "cgroup.freeze" && emptyGroup(node) { // the processes are in another hierarchy
+			if f.file == "cgroup.freeze" && isGroupEmpty(node) { // the processes are in another hierarchy
 				_ = writeControl(node, f.file, f.off)
 				continue
 			}
@@ -53,8 +54,8 @@ func freezeGroups(r Remains) (held bool, err error) {
 	return false, nil
 }
 
-// emptyGroup reports whether no process is in a group or below it; false when that can't be read.
-func emptyGroup(root string) bool {
+// isGroupEmpty reports whether no process is in a group or below it; false if that cannot be read.
+func isGroupEmpty(root string) bool {
 	for _, dir := range cgroupfs.Tree(root) {
 		if pids, err := cgroupfs.Procs(dir); err != nil || len(pids) > 0 {
 			return false
@@ -63,8 +64,8 @@ func emptyGroup(root string) bool {
 	return true
 }
 
-// Paused reports whether a run is frozen as a whole, or its command is stopped, by whomever. supervisor is the pid of the process that
-// started it.
+// Paused reports whether a run is frozen as a whole, or its command is stopped, no matter who did it. supervisor is the pid of the process that
+// started the run.
 func Paused(r Remains, supervisor int) bool {
 	if r.hasGroups() {
 		for _, dir := range r.Groups {
@@ -90,8 +91,8 @@ func (r Remains) IsCommand(pid, supervisor int) bool {
 	return err == nil && command.PID == pid
 }
 
-// commandOf finds the command of a run by the pid in r, else as the oldest child of its supervisor. The error is [proctree.ErrGone] when it
-// has ended.
+// commandOf finds the command of a run by the pid in r, else as the oldest child of its supervisor. The error is [proctree.ErrGone] if the
+// command has ended.
 func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
 	if r.PID > 0 {
 		p, err := proctree.Lookup(r.PID)
@@ -136,7 +137,7 @@ func OwnGroup() (run, group string) {
 	return groupOfRun(text)
 }
 
-// groupOfRun is [OwnGroup] for a text of /proc/PID/cgroup.
+// groupOfRun finds the ID of a run and the path of its group in the text of a /proc/PID/cgroup; both are "" if there is none.
 func groupOfRun(text []byte) (run, group string) {
 	for _, path := range cgroupfs.Groups(text) {
 		for element := range strings.SplitSeq(path, "/") {

@@ -30,6 +30,8 @@ func Probe(ctx context.Context, nested bool) []Capability {
 	return list
 }
 
+// probeLayer tries one layer with a child that takes too much memory, and then with one that starts too many processes. Why has the reason if
+// the layer does not work, and otherwise remarks.
 func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
 	c := Capability{Name: layer, Strength: heldByNobody}
 	res, err := tryMemory(ctx, layer, nested)
@@ -47,9 +49,9 @@ func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
 	return c
 }
 
-// trial runs a child in one layer that tries to take amount of what ("memory" in bytes, or "pids"), which is more than it may, and returns
-// its result.
-func trial(ctx context.Context, layer Layer, nested bool, what string, amount int64) (Result, error) {
+// runTrial runs a child in one layer and returns its result. The child tries to take amount of what ("memory" in bytes, or "pids"), which is more
+// than its limit.
+func runTrial(ctx context.Context, layer Layer, nested bool, what string, amount int64) (Result, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return Result{}, err
@@ -109,9 +111,9 @@ var triedHere struct {
 // be shown as killed for memory, a session be ended by systemd. There the limit is read back instead; plimsoll doctor tries it.
 func triesFirst(layer Layer) bool { return layer == Job || layer == Rlimit }
 
-// try lets a child run into the limits that the layer says it holds, in the layers of triesFirst, once for each limit. err says that the
-// memory limit does not hold; unheldPids is true when the limit of processes does not.
-func (s *Spec) try(ctx context.Context, layer Layer, says Strength) (unheldPids bool, err error) {
+// tryLimits lets a child run into each limit that the layer claims to hold, once for each limit, and only in the layers of triesFirst. The error
+// says that the memory limit does not hold; unheldPids is true if the limit of processes does not.
+func (s *Spec) tryLimits(ctx context.Context, layer Layer, says Strength) (unheldPids bool, err error) {
 	if s.isTrial || !triesFirst(layer) || says.Memory == ByNobody && says.Pids == ByNobody {
 		return false, nil
 	}
@@ -149,7 +151,7 @@ func (s *Spec) try(ctx context.Context, layer Layer, says Strength) (unheldPids 
 // stopped.
 func tryMemory(ctx context.Context, layer Layer, nested bool) (Result, error) {
 	take := trialTake(layer)
-	res, err := trial(ctx, layer, nested, triedMemory, int64(take))
+	res, err := runTrial(ctx, layer, nested, triedMemory, int64(take))
 	if err != nil {
 		return res, errors.New(reason(err))
 	}
@@ -161,7 +163,7 @@ func tryMemory(ctx context.Context, layer Layer, nested bool) (Result, error) {
 
 // tryPids starts a child that starts more processes than it may. The error says that it could not start or was not stopped.
 func tryPids(ctx context.Context, layer Layer, nested bool) error {
-	res, err := trial(ctx, layer, nested, triedPids, 2*trialPids)
+	res, err := runTrial(ctx, layer, nested, triedPids, 2*trialPids)
 	if err == nil && res.ExitCode != shim.Stopped {
 		err = errors.New("the limit of processes did not hold")
 	}

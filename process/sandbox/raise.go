@@ -90,8 +90,9 @@ func (w *watcher) nearLimit(s Sample) bool {
 	return memory > 0 && s.Working >= memory/100*Near
 }
 
-// tellNear calls [Spec.OnNear] for a sample near the limit, once at a time and beside the watch: it may wait for others.
-func (w *watcher) tellNear(s Sample) {
+// reportNear calls [Spec.OnNear] in a goroutine if the sample is near the limit, since it may wait for others. While a call is running, it does
+// nothing.
+func (w *watcher) reportNear(s Sample) {
 	if w.run.spec.OnNear == nil || !w.nearLimit(s) || !w.telling.CompareAndSwap(false, true) {
 		return
 	}
@@ -119,8 +120,9 @@ func reclaims(c cage) error {
 	return r.reclaims()
 }
 
-// Reclaim has the kernel drop what the run can read again from files, and move the rest of its memory to swap, and returns by how many bytes
-// the run holds less memory than before. The processes go on: what they touch comes back. It works where [Spec].Reclaims was set.
+// Reclaim has the kernel drop what the run can read again from files, and move the rest of its memory to swap. It returns by how many bytes the
+// run holds less memory than before. The processes go on, and what they touch comes back. It works only if [Spec].Reclaims was set; it returns
+// 0, nil if the run is over.
 func (r *Run) Reclaim() (limit.Bytes, error) {
 	held := func() int64 { // the watch uses the same cage, and must not wait for the swap
 		r.cageMu.Lock()

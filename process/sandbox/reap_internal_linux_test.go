@@ -31,9 +31,9 @@ func TestWhoMayHaveAWaiter(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	wait.Until(t, "a child is dead", func() bool { return anyDead() != 0 })
+	wait.Until(t, "a child is dead", func() bool { return anyDeadChild() != 0 })
 	r := reaper{unsure: map[int]time.Time{}}
-	if r.adopted(c.Process.Pid, time.Now()) {
+	if r.isAdopted(c.Process.Pid, time.Now()) {
 		t.Error("a child of os/exec counts as adopted")
 	}
 	if !r.reap(time.Now()) {

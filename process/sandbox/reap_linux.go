@@ -27,10 +27,10 @@ var adopting struct {
 	stop               func()
 }
 
-// adoptOrphans takes the exit statuses of all processes that this one adopts, until release is called. With asSubreaper it first becomes a
-// subreaper, so that it adopts the orphans of a run. Without, it does nothing unless it adopts anyway, as the init of its PID namespace or
-// as a subreaper by somebody else's wish.
-func adoptOrphans(asSubreaper bool) (release func()) {
+// reapOrphans takes the exit statuses of all processes that this one adopts, until release is called. With asSubreaper it first makes this
+// process a subreaper, so that it adopts the orphans of a run. Without, it does nothing unless this process adopts orphans anyway, as the init
+// of its PID namespace or because somebody else made it a subreaper.
+func reapOrphans(asSubreaper bool) (release func()) {
 	adopting.Lock()
 	defer adopting.Unlock()
 	if asSubreaper {
@@ -111,16 +111,17 @@ type reaper struct {
 	unsure map[int]time.Time // dead children that may have a waiter, since when
 }
 
-// reap takes the exit statuses of all dead children that can be taken. later is true when dead children are left.
+// reap takes the exit statuses of all dead children that nobody else in this process waits for. later is true if dead children are left, and it
+// should be called again after a while.
 func (r *reaper) reap(now time.Time) (later bool) {
 	for {
-		pid := anyDead()
+		pid := anyDeadChild()
 		switch {
 		case pid == 0:
 			clear(r.unsure)
 			return false
-		case r.adopted(pid, now):
-			take(pid)
+		case r.isAdopted(pid, now):
+			takeStatus(pid)
 			continue
 		}
 		break
@@ -128,8 +129,8 @@ func (r *reaper) reap(now time.Time) (later bool) {
 	// The kernel names one at a time, and this one is not to be taken: the others are found by their list.
 	dead := deadChildren()
 	for _, pid := range dead {
-		if r.adopted(pid, now) {
-			take(pid)
+		if r.isAdopted(pid, now) {
+			takeStatus(pid)
 		}
 	}
 	for pid := range r.unsure {
@@ -140,9 +141,9 @@ func (r *reaper) reap(now time.Time) (later bool) {
 	return true
 }
 
-// adopted reports whether a dead child is one that nobody in this process waits for. Where that is unsure it is false until the child has
-// been dead for reapUnsure.
-func (r *reaper) adopted(pid int, now time.Time) bool {
+// isAdopted reports whether a dead child is one that nobody in this process waits for. If that is not certain, it returns false until the child
+// has been dead for reapUnsure.
+func (r *reaper) isAdopted(pid int, now time.Time) bool {
 	if runningCommands.has(pid) {
 		return false
 	}
@@ -156,7 +157,8 @@ func (r *reaper) adopted(pid int, now time.Time) bool {
 	return known && now.Sub(since) >= reapUnsure
 }
 
-func take(pid int) {
+// takeStatus takes the exit status of a dead child, and adds its processor time to adoptedCPU.
+func takeStatus(pid int) {
 	var usage unix.Rusage
 	for {
 		got, err := unix.Wait4(pid, nil, unix.WNOHANG, &usage)
@@ -170,8 +172,8 @@ func take(pid int) {
 	}
 }
 
-// anyDead returns the pid of a child that has ended and was not waited for, 0 when there is none.
-func anyDead() int {
+// anyDeadChild returns the pid of a child that has ended and was not waited for, without taking its status; 0 if there is none.
+func anyDeadChild() int {
 	for {
 		var info unix.Siginfo
 		switch err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); {
@@ -186,8 +188,8 @@ func anyDead() int {
 	}
 }
 
-// deadChildren returns the pids of the children that have ended; none where the kernel does not list children (CONFIG_PROC_CHILDREN, which
-// distributions set).
+// deadChildren returns the pids of the children that have ended and were not waited for. It finds none if the kernel does not list children
+// (CONFIG_PROC_CHILDREN, which distributions set).
 func deadChildren() (dead []int) {
 	for _, pid := range childrenOf(os.Getpid()) {
 		if p, err := proctree.Lookup(pid); err == nil && p.Zombie() {

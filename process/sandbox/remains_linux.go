@@ -138,6 +138,7 @@ func namesGroup(dir, id string) error {
 	return nil
 }
 
+// groupMembers returns the living processes in groups and below them, each once.
 func groupMembers(groups []string) []proctree.Process {
 	var list []proctree.Process
 	seen := map[int]bool{}
@@ -155,8 +156,9 @@ func groupMembers(groups []string) []proctree.Process {
 	return list
 }
 
+// endGroups ends the processes in the groups of a run: SIGTERM, and after grace SIGKILL. If they were left on purpose it is [ErrBusy] instead.
 func endGroups(ctx context.Context, r Remains, grace time.Duration) error {
-	thaw(r)
+	thawAll(r)
 	members := groupMembers(r.Groups)
 	if len(members) == 0 {
 		return nil
@@ -182,8 +184,8 @@ func endGroups(ctx context.Context, r Remains, grace time.Duration) error {
 	return failed
 }
 
-// thaw lets frozen processes of the run go on: one in a v1 freezer ignores SIGKILL.
-func thaw(r Remains) {
+// thawAll lets the frozen processes in the groups of a run go on, as one in a v1 freezer ignores SIGKILL. Errors are ignored.
+func thawAll(r Remains) {
 	for _, root := range r.Groups {
 		for _, dir := range cgroupfs.Tree(root) {
 			if exists(filepath.Join(dir, "cgroup.freeze")) {
@@ -214,6 +216,8 @@ func groupsOf1(groups []string) *group1 {
 	return g
 }
 
+// removeByCookie ends the processes that have the cookie of the run in their environment: SIGTERM, and after grace SIGKILL. It is [ErrBusy] if
+// this process is one of them, or they were left on purpose.
 func removeByCookie(ctx context.Context, r Remains, grace time.Duration) error {
 	tree, err := proctree.New(proctree.Options{Cookie: CookieName + "=" + r.ID})
 	if err != nil {
@@ -239,7 +243,7 @@ func removeByCookie(ctx context.Context, r Remains, grace time.Duration) error {
 	return err
 }
 
-// Swapped returns what a run has in swap, in bytes, as its group counts it now; 0 where no group of cgroup v2 does.
+// Swapped returns how many bytes a run has in swap now, as its group counts them; 0 if no cgroup v2 group does.
 func Swapped(r Remains) limit.Bytes {
 	for _, dir := range r.Groups {
 		switch r.Layer {
@@ -257,7 +261,7 @@ func Swapped(r Remains) limit.Bytes {
 	return 0
 }
 
-// Current returns the working set of a run in bytes, as its group counts it now. ok is false when there is no group, or it can't be read.
+// Current returns the working set of a run in bytes, as its group counts it now. ok is false if there is no group, or it cannot be read.
 func Current(r Remains) (used limit.Bytes, ok bool) {
 	for _, dir := range r.Groups {
 		switch r.Layer {

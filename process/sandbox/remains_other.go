@@ -46,21 +46,24 @@ func Remove(r Remains, grace time.Duration) error {
 	return err
 }
 
-// Current returns false: there is no group here that counts, and what the run published of its use is taken.
+// Current returns the working set of a run in bytes, as its group counts it now. ok is false if there is no group, or it cannot be read.
 func Current(Remains) (used limit.Bytes, ok bool) { return 0, false }
 
-// Swapped returns what a run has in swap; no group counts it here.
+// Swapped returns how many bytes a run has in swap now, as its group counts them; 0 if no cgroup v2 group does.
 func Swapped(Remains) limit.Bytes { return 0 }
 
 // Orphans returns nothing: there are no control groups here.
 func Orphans(func(id string) bool) ([]Orphan, error) { return nil, nil }
 
+// markLeft makes the empty group leftMark in the run's own group, as a sign that its processes were left on purpose.
 func markLeft(cage) {}
 
-// freezeGroups returns false: there are no control groups here.
+// freezeGroups freezes a run by its groups. held is false if none of them has a freezer that holds processes. It is an error if this process is
+// in one of the groups.
 func freezeGroups(Remains) (held bool, err error) { return false, nil }
 
-// Paused returns false: it is not known here.
+// Paused reports whether a run is frozen as a whole, or its command is stopped, no matter who did it. supervisor is the pid of the process that
+// started the run.
 func Paused(Remains, int) bool { return false }
 
 // CPUTime returns false: no group counts it here. The run's own samples have it.

@@ -9,11 +9,11 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// finish treats the leftovers as spec.OnExit says, fills in the result, and removes the cage unless leftovers stay in it.
+// finish thaws the run, ends or leaves the leftovers as spec.OnExit says, fills in the result, and removes the cage unless leftovers stay in it.
 func (r *Run) finish() {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
-	r.continueAll()
+	r.thawForEnd()
 	res := &r.result
 	res.Layer, res.Strength = r.layer, r.Strength()
 	res.Started, res.Duration = r.began, time.Since(r.began)
@@ -26,7 +26,7 @@ func (r *Run) finish() {
 	res.OOMKills = r.watch.countKills()
 	res.LimitKills = int(r.limitKills.Load())
 	res.PidsKills = int(r.pidsKills.Load())
-	res.Reached, res.TimeUsed = r.reached(), time.Duration(r.timeUsed.Load())
+	res.Reached, res.TimeUsed = r.reachedLimit(), time.Duration(r.timeUsed.Load())
 	if c, ok := r.cage.(interface{ forksRefused() int }); ok {
 		res.ForksRefused = c.forksRefused()
 	}
@@ -38,7 +38,7 @@ func (r *Run) finish() {
 	res.Peak, res.Processor = r.peak(), r.watch.processor()
 	res.CPU, res.CPUExact = r.cpu()
 	if res.Reached == "" && !res.CommandOOM && !r.killAsked.Load() {
-		res.RanInto, res.RanIntoBytes = r.ranInto(res.Peak)
+		res.RanInto, res.RanIntoBytes = r.limitRunInto(res.Peak)
 		res.CommandOOM = res.RanInto != ""
 	}
 	moved := r.watch.movedAtEnd(res)
@@ -65,9 +65,9 @@ func (r *Run) finish() {
 // below theirs.
 const nearShare = 0.9
 
-// ranInto returns the limit at which an allocation failed and ended the command, and its size; "" and 0 for none. It judges by the exit
-// status and by how near the command came to the limit: its output went to its own streams and was not seen.
-func (r *Run) ranInto(peak Peak) (RanInto, limit.Bytes) {
+// limitRunInto returns the limit at which an allocation failed and so ended the command, and its size; "" and 0 for none. It is a guess, from the
+// exit status and from how near the command came to the limit: the output went to the command's own streams and was not seen.
+func (r *Run) limitRunInto(peak Peak) (RanInto, limit.Bytes) {
 	near := func(used, bound limit.Bytes) bool { return bound > 0 && float64(used) >= nearShare*float64(bound) }
 	crashed := false // of itself: V8, the JVM, C++ and Rust abort
 	switch syscall.Signal(r.ended.code - 128) {
@@ -84,9 +84,9 @@ func (r *Run) ranInto(peak Peak) (RanInto, limit.Bytes) {
 	return "", 0
 }
 
-// cpu returns the processor time of all processes of the run. exact is true where a group or a job counts it: cgroup v2, the CPU controller
-// of v1, Windows. Elsewhere it is the larger of two sums: the command with the children that it waited for and the orphans that ended as
-// our children; and the time that each process was seen with.
+// cpu returns the processor time of all processes of the run. exact is true if a group or a job counts it: cgroup v2, the CPU controller of v1,
+// Windows. Otherwise it is the larger of two sums: the command with the children that it waited for and the orphans that ended as our children;
+// and the last time seen of each process.
 func (r *Run) cpu() (used time.Duration, exact bool) {
 	if c, ok := r.cage.(interface{ cpuUsed() (time.Duration, bool) }); ok {
 		if used, ok := c.cpuUsed(); ok {
@@ -96,7 +96,8 @@ func (r *Run) cpu() (used time.Duration, exact bool) {
 	return max(r.ended.cpu+time.Duration(adoptedCPU.Load()-r.adoptedThen), r.watch.last().CPU), false
 }
 
-// peak returns the kernel's high-water mark together with the sampled figures, or the latter alone where the kernel keeps none.
+// peak returns the kernel's high-water mark with the sampled figures, or the sampled figures alone if the kernel keeps none. If neither has seen
+// anything, it is zero.
 func (r *Run) peak() Peak {
 	seen := r.watch.highest()
 	p := Peak{Working: seen.Working, File: seen.File}

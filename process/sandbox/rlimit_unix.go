@@ -70,9 +70,8 @@ func (r *rlimitCage) launch(c *command) (int, error) {
 	return 0, execError(c.path, syscall.Errno(errno))
 }
 
-// withDescriptor returns files with descriptor fd added under its own number, which nothing that the command inherits has, so that it
-// crosses one exec. It stays close-on-exec here, so that no other fork of this program takes it along; the descriptors between are passed
-// or closed as they would be.
+// withDescriptor returns files with descriptor fd added under its own number, so that a child gets it, for one exec. In this process fd stays
+// close-on-exec, so that no other child gets it. The descriptors between are passed on if they are not close-on-exec, and closed otherwise.
 func withDescriptor(files []uintptr, fd int) []uintptr {
 	files = slices.Clone(files)
 	for n := len(files); n < fd; n++ {

@@ -92,6 +92,7 @@ func validID(id string) bool {
 		strings.IndexFunc(id, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }) < 0
 }
 
+// check returns an error if the spec has no valid ID, no command, or a negative limit.
 func (s *Spec) check() error {
 	switch {
 	case !validID(s.ID):
@@ -104,6 +105,7 @@ func (s *Spec) check() error {
 	return nil
 }
 
+// remember keeps r, with the run's ID, and passes it to [Spec].Remember, if that is set.
 func (s *Spec) remember(r Remains) error {
 	r.ID = s.ID
 	s.remembered = r
@@ -138,7 +140,7 @@ func Start(ctx context.Context, spec Spec) (*Run, error) {
 		spec.Grace = DefaultGrace
 	}
 	refused := &NotEnforced{Enforcement: spec.Enforcement, Reclaims: spec.Reclaims}
-	for _, b := range chosen(spec.Layers) {
+	for _, b := range buildersFor(spec.Layers) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -156,9 +158,9 @@ func Start(ctx context.Context, spec Spec) (*Run, error) {
 	return nil, refused
 }
 
-// chosen returns the builders of these layers, in this order; nil stands for all of this operating system. A layer that does not exist here
-// is left out, but when it is the only one, its builder returns an error.
-func chosen(layers []Layer) []builder {
+// buildersFor returns the builders of these layers, in this order; all of this operating system for nil. A layer that does not exist here is left
+// out, unless it is the only one: then its builder returns an error.
+func buildersFor(layers []Layer) []builder {
 	all := builders()
 	if layers == nil {
 		return all
@@ -182,6 +184,8 @@ func chosen(layers []Layer) []builder {
 
 var errNotKernel = errors.New("holds memory, but not by the kernel for the whole run")
 
+// startIn builds the cage of one layer, tries its limits, and starts the command in it, together with the goroutines that watch and end the
+// run. With an error, nothing is left behind.
 func startIn(spec *Spec, b builder) (*Run, error) {
 	if spec.Enforcement == Required && spec.Limits.Memory > 0 && (b.layer == Rlimit || b.layer == Monitor) {
 		return nil, errNotKernel
@@ -198,7 +202,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 			return nil, errors.Join(err, c.close())
 		}
 	}
-	unheldPids, err := spec.try(spec.starting, b.layer, c.strength())
+	unheldPids, err := spec.tryLimits(spec.starting, b.layer, c.strength())
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -221,7 +225,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	}
 	release := func() {}
 	if spec.Subreaper {
-		release = adoptOrphans(adopt)
+		release = reapOrphans(adopt)
 	}
 	if spec.Attended {
 		r.signals = catchSignals()
@@ -269,7 +273,8 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	return r, nil
 }
 
-// attendCommand waits for the command, then for the end of the run.
+// attendCommand watches the run until the command has ended, then ends or waits for the leftovers, fills in the result, and marks the run as
+// done. It calls release before that.
 func (r *Run) attendCommand(release func()) {
 	watching := make(chan struct{})
 	stop := make(chan struct{})
@@ -289,7 +294,7 @@ func (r *Run) attendCommand(release func()) {
 	close(r.done)
 }
 
-// stopWaiting ends the wait for leftovers, when there is one.
+// stopWaiting ends the wait for leftovers; it does nothing if no such wait is going on.
 func (r *Run) stopWaiting() {
 	if !r.waiting.Load() {
 		return
@@ -306,7 +311,7 @@ func (r *Run) PID() int { return r.pid }
 // Layer returns the layer that holds the run.
 func (r *Run) Layer() Layer { return r.layer }
 
-// Strength returns for each limit who holds it.
+// Strength returns for each limit whether the kernel, the processes themselves, a watch or nobody holds it.
 func (r *Run) Strength() Strength {
 	held := r.cage.strength()
 	if r.anyPids {
@@ -350,8 +355,8 @@ func (r *Run) Wait() (Result, error) {
 // Sample returns the last sample of the run, the zero Sample before there is one.
 func (r *Run) Sample() Sample { return r.watch.last() }
 
-// CPUTime returns the processor time of all processes that are or were in the run's group, as the kernel counts it at this moment; false
-// where no group does, when a process has left it, and when the run is over.
+// CPUTime returns the processor time of all processes that are or were in the run's group, as the kernel counts it now. ok is false if no group
+// counts it, a process has left the group, or the run is over.
 func (r *Run) CPUTime() (time.Duration, bool) {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()

@@ -105,6 +105,7 @@ func (r *Run) askToEnd() {
 	_ = r.Signal(syscall.SIGCONT)
 }
 
+// killAfter kills the run after grace, unless quit is closed or the run is done before.
 func (r *Run) killAfter(grace time.Duration, quit <-chan struct{}) {
 	select {
 	case <-quit:

@@ -295,7 +295,7 @@ type Remains struct {
 	Stopped []Child   `json:"stopped,omitempty"`
 }
 
-// environ returns the command's environment: the spec's, or ours, with the cookie.
+// environ returns the command's environment, that of the spec or else ours, with the run's cookie in the place of any other.
 func (s *Spec) environ() []string {
 	env := s.Env
 	if env == nil {

@@ -45,9 +45,9 @@ func timeToTake(size limit.Bytes) time.Duration {
 	return time.Duration(float64(size) / float64(fastestGrowth) * float64(time.Second))
 }
 
-// lasts reports whether nothing can have happened since the last look that a look must see before the next one is due, unless the tree has
-// [stillness.newcomers].
-func (s *stillness) lasts(now time.Time, memory limit.Bytes) bool {
+// isStill reads the state of the machine and reports whether the run can have changed so little since the last look that the tree need not be
+// looked at yet, unless it has [stillness.newcomers]. memory is the limit in bytes, 0 for none.
+func (s *stillness) isStill(now time.Time, memory limit.Bytes) bool {
 	s.now = s.signs.read()
 	s.most = max(s.most, s.now.available)
 	slack := int64(stillSlack)
@@ -66,7 +66,7 @@ func (s *stillness) scanned() {
 	s.before.newest = s.now.newest
 }
 
-// note records what a look has found; what the machine said is from before the look, so that nothing falls between.
+// note records what a look has found. The state of the machine that it keeps was read before the look, so that no change is missed.
 func (s *stillness) note(now time.Time, found Sample) {
 	drift := max(found.Working-s.last.Working, s.last.Working-found.Working)
 	if found.Working > 0 && drift <= stillDrift && found.Processes == s.last.Processes {

@@ -40,7 +40,7 @@ func TestStillness(t *testing.T) {
 	now := time.Now()
 	found := Sample{Working: 100 * limit.MiB, Processes: 9}
 	look := func(s *stillness, found Sample) bool {
-		if s.lasts(now, limit.GiB) && !s.newcomers() {
+		if s.isStill(now, limit.GiB) && !s.newcomers() {
 			return false
 		}
 		s.note(now, found)
@@ -88,7 +88,7 @@ func TestStillness(t *testing.T) {
 	if !look(s, Sample{Working: 102 * limit.MiB, Processes: 9}) || !look(s, found) {
 		t.Error("a tree that has changed is taken as still")
 	}
-	if s = settled(); s.lasts(now, limit.GiB) {
+	if s = settled(); s.isStill(now, limit.GiB) {
 		now = now.Add(stillTreeEvery)
 		if look(s, Sample{Working: 101 * limit.MiB, Processes: 9}); look(s, found) {
 			t.Error("a tree that has hardly changed is looked at again")
@@ -99,7 +99,7 @@ func TestStillness(t *testing.T) {
 	says("meminfo", "MemAvailable:   51943040 kB\n")
 	look(s, found)
 	says("meminfo", "MemAvailable:   51843040 kB\n")
-	if s.lasts(now, limit.GiB) {
+	if s.isStill(now, limit.GiB) {
 		t.Error("a tenth of the limit was taken, and the tree counts as still")
 	}
 	// A process that is met while it starts is asked once more.
@@ -107,7 +107,7 @@ func TestStillness(t *testing.T) {
 	s = settled()
 	says("loadavg", "0.10 0.20 0.30 1/345 4243\n")
 	for i, want := range []bool{true, true, false} {
-		if got := s.lasts(now, limit.GiB) && s.newcomers(); got != want {
+		if got := s.isStill(now, limit.GiB) && s.newcomers(); got != want {
 			t.Errorf("scan %d after a process was started: due %v, want %v", i+1, got, want)
 		}
 		s.scanned()

@@ -54,6 +54,8 @@ type auxUnit struct {
 	Properties []property
 }
 
+// newSystemd asks systemd for a scope of its own for the run, moves this process into its part "sup", and makes the run's group beside that. A
+// further run in the same process gets a group in the same scope.
 func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	if spec.Nested {
 		return nil, errors.New("inside another run: a new scope would leave that run's limits")
@@ -158,8 +160,8 @@ func newInScope(spec *Spec, scope string, limits Limits) (cage, error) {
 	return g, nil
 }
 
-// dialManager connects to the user's service manager, or to the system's for uid 0, over its bus, or over the manager's own socket, which
-// answers also where no bus is running. ofUser is true for the user's.
+// dialManager connects to the service manager of the user, or to that of the system for uid 0: over its bus, or over the manager's own socket,
+// which answers even if no bus is running. ofUser is true for the manager of the user. The caller closes conn.
 func dialManager() (conn *dbus.Conn, ofUser bool, err error) {
 	var failed error
 	for _, a := range managerAddresses() {
@@ -184,6 +186,7 @@ type managerAddress struct {
 	guessed bool
 }
 
+// managerAddresses returns the addresses at which the service manager may be reached, in the order in which they are to be tried.
 func managerAddresses() []managerAddress {
 	if os.Geteuid() == 0 {
 		bus := "unix:path=/run/dbus/system_bus_socket"
@@ -323,8 +326,8 @@ func unknownProperty(err error, properties []property) int {
 	return -1
 }
 
-// endUnit waits, for at most endWait, until the service manager has no such scope any more, or keeps it only as failed. When stop is true
-// it tells the manager to end the scope, else that must be about to end by itself.
+// endUnit waits until the service manager has no such scope any more or keeps it only as failed, at most for endWait. If stop is set, it first
+// tells the manager to end the scope; otherwise the scope must be about to end by itself.
 func endUnit(unit string, stop bool) error {
 	conn, _, err := dialManager()
 	if err != nil {
@@ -356,6 +359,7 @@ func endUnit(unit string, stop bool) error {
 	}
 }
 
+// stateOfUnit returns the ActiveState of a unit, such as "active" or "failed".
 func stateOfUnit(ctx context.Context, conn *dbus.Conn, unit string) (state string, err error) {
 	var path dbus.ObjectPath
 	if err := conn.Object(systemdBus, systemdPath).CallWithContext(ctx, systemdIface+".GetUnit", 0, unit).Store(&path); err != nil {
@@ -370,8 +374,8 @@ func isNoSuchUnit(err error) bool {
 	return ok && e.Name == "org.freedesktop.systemd1.NoSuchUnit"
 }
 
-// Lingers reports whether the service manager that runs our scopes outlives the user's last
-// session: always for root, whose scopes belong to the system's.
+// Lingers reports whether the service manager that runs our scopes outlives the user's last session. It is true for root, whose scopes belong to
+// the manager of the system.
 func Lingers() bool {
 	if os.Geteuid() == 0 {
 		return true
@@ -398,9 +402,8 @@ const (
 	oomdKilled = "user.oomd_ooms"
 )
 
-// preferOOMD asks systemd-oomd to kill other groups before the command's, and never the supervisor's, which would free nothing and lose the
-// report. It does nothing outside of cgroup v2 or for OOMDDefault. A kernel without such attributes (before 5.7) has no reader for them
-// either.
+// preferOOMD asks systemd-oomd to kill other groups before the command's, and never the supervisor's: that would free nothing and lose the
+// report. It does nothing outside of cgroup v2 or for OOMDDefault. Errors are ignored.
 func preferOOMD(c cage, spec *Spec) {
 	g, ok := c.(*group2)
 	if !ok || spec.OOMD == OOMDDefault {

@@ -33,9 +33,9 @@ const timeLook = time.Second
 // by Plimsoll or by job control, does not count either.
 type runClock struct{ used time.Duration }
 
-// advance adds one pause to the clock and returns the time used so far. requested is the length that was asked for, took what it took;
-// stopped is true when the run was stopped at its end, and then nothing is added. A pause of more than 5 seconds over counts as requested:
-// this process was stopped too, together with the run.
+// advance adds one pause to the clock and returns the time used so far. requested is the length that was asked for, took its real length. If
+// stopped is set, the run was stopped at the end of the pause, and nothing is added. A pause that took more than 5 seconds longer counts as
+// requested: this process was stopped too, together with the run.
 func (c *runClock) advance(requested, took time.Duration, stopped bool) time.Duration {
 	switch {
 	case stopped:
@@ -47,7 +47,8 @@ func (c *runClock) advance(requested, took time.Duration, stopped bool) time.Dur
 	return c.used
 }
 
-// enforceTime ends the run when it has used up its time, and calls [Spec].OnTime. It returns when that is done or the run is over.
+// enforceTime ends the run when it has used up maxTime, and calls [Spec].OnTime then and when the soft limit is reached. It returns when the time
+// is used up or the run is over.
 func (r *Run) enforceTime(maxTime time.Duration) {
 	var clock runClock
 	soft := SoftTime(maxTime)
@@ -115,8 +116,9 @@ func (r *Run) End(limit string) bool {
 	return true
 }
 
-// reached returns the limit for which the run was ended, or for which the command failed after descendants were ended; "" for none.
-func (r *Run) reached() string {
+// reachedLimit returns the name of the limit for which the run was ended, or for which the command failed after descendants were ended; "" for
+// none.
+func (r *Run) reachedLimit() string {
 	if name := r.endedFor.Load(); name != nil {
 		return *name
 	}

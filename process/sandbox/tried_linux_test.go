@@ -24,7 +24,7 @@ func TestALimitIsTriedOnce(t *testing.T) {
 	spec := Spec{Trials: known}
 	says := Strength{Memory: ByProcess, Pids: ByNobody}
 	for range 3 {
-		if _, err := spec.try(t.Context(), Rlimit, says); err != nil {
+		if _, err := spec.tryLimits(t.Context(), Rlimit, says); err != nil {
 			t.Fatal(err)
 		}
 		triedHere.Lock()
@@ -37,14 +37,14 @@ func TestALimitIsTriedOnce(t *testing.T) {
 	// A layer that does not exist here stands for one whose trial fails.
 	lying := seen{}
 	broken := Spec{Trials: lying}
-	if _, err := broken.try(t.Context(), Job, Strength{Memory: ByKernel}); err == nil || len(lying) != 0 {
+	if _, err := broken.tryLimits(t.Context(), Job, Strength{Memory: ByKernel}); err == nil || len(lying) != 0 {
 		t.Errorf("a limit that does not hold is trusted: %v, %v", err, lying)
 	}
-	if pids, err := broken.try(t.Context(), Job, Strength{Memory: ByNobody, Pids: ByKernel}); err != nil || !pids || len(lying) != 0 {
+	if pids, err := broken.tryLimits(t.Context(), Job, Strength{Memory: ByNobody, Pids: ByKernel}); err != nil || !pids || len(lying) != 0 {
 		t.Errorf("a limit of processes that does not hold is trusted: %v, %v, %v", pids, err, lying)
 	}
 	for _, s := range []Spec{{isTrial: true}, {}} {
-		if _, err := s.try(t.Context(), map[bool]Layer{true: Job, false: Monitor}[s.isTrial], Strength{Memory: ByKernel}); err != nil {
+		if _, err := s.tryLimits(t.Context(), map[bool]Layer{true: Job, false: Monitor}[s.isTrial], Strength{Memory: ByKernel}); err != nil {
 			t.Errorf("%+v is tried: %v", s, err)
 		}
 	}

@@ -122,14 +122,15 @@ func (w *watcher) meet(pid int, name string) {
 // maxLost bounds the processes remembered as candidates for an OOM kill.
 const maxLost = 256
 
+// newWatcher returns the watcher of a run. If the cage cannot list its processes, it watches the process tree; if that fails, it warns.
 func newWatcher(r *Run, adopts bool) *watcher {
 	w := &watcher{run: r, known: map[int]*member{}, raised: make(chan struct{}, 1), agents: agents{is: r.spec.Agent, root: r.pid}}
-	w.eachShare = w.share
+	w.eachShare = w.eachMemory
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
 			Exclude: func(p proctree.Process) bool { return p.PID != r.pid && startedHere(p) },
-			Spare:   w.spares,
+			Spare:   w.isSpared,
 		})
 		if err == nil {
 			w.tree, w.still.signs = tree, openMachineSigns()
@@ -192,10 +193,10 @@ func (w *watcher) look(first bool) time.Duration {
 	near := memory > 0 && charged >= memory/4
 	if first || near || now.Sub(w.listed) >= sampleEvery {
 		w.listed = now
-		w.list(now)
+		w.updateMembers(now)
 	}
 	if first || now.Sub(w.sampled) >= sampleEvery || memory > 0 && charged >= memory/4*3 && now.Sub(w.sampled) >= tick {
-		w.sample(now)
+		w.sampleCage(now)
 		w.noteKills()
 	}
 	alarm := w.alarm.Load()
@@ -215,8 +216,9 @@ func (w *watcher) look(first bool) time.Duration {
 	return tick
 }
 
-// list reads the members, adds new ones, whose OOM score is raised, and moves those that have gone to the lost ones.
-func (w *watcher) list(now time.Time) {
+// updateMembers reads the members of the cage. It adds new ones, whose OOM score is raised unless they are spared, and moves those that are gone
+// to w.lost.
+func (w *watcher) updateMembers(now time.Time) {
 	w.pids, _ = w.run.cage.members(w.pids[:0])
 	w.round++
 	for _, pid := range w.pids {
@@ -248,8 +250,8 @@ func (w *watcher) list(now time.Time) {
 	}
 }
 
-// unprotect marks as children the processes whose launcher has ended while the run goes on: a shell that puts something into the background
-// before it becomes the agent looks like a launcher for a moment, and the process that it started like the agent.
+// unprotect makes children of the protected processes whose launcher has ended while the run goes on. A shell that starts something in the
+// background before it becomes the agent looks like a launcher for a moment, and the process that it started looks like the agent.
 func (w *watcher) unprotect() {
 	for again := true; again; {
 		again = false
@@ -301,9 +303,9 @@ func (w *watcher) leadsToAgent(m *member) bool {
 	return true
 }
 
-// noteKills counts the kernel's OOM kills and names the likeliest victims: the largest of
-// the processes that went since the last count. A process that was killed is a member until its parent has been told, so
-// a kill that finds nobody lost yet is named by the next count, or a later one as long as somebody is on the way out.
+// noteKills counts the kernel's OOM kills since the last count, and reports as the likeliest victims the largest of the processes that are gone
+// since then. A killed process stays a member until its parent has been told, so a kill without a lost process is named by a later count, as
+// long as a process is on its way out.
 func (w *watcher) noteKills() {
 	total := w.run.cage.oomKills()
 	fresh := total - w.kills
@@ -344,14 +346,15 @@ func (w *watcher) countKills() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.tree == nil {
-		w.list(time.Now())
+		w.updateMembers(time.Now())
 		w.noteKills()
 		return w.kills
 	}
 	return w.kills // the tree was asked a last time when it was closed
 }
 
-func (w *watcher) sample(now time.Time) {
+// sampleCage takes a sample of the cage. When half of the memory limit is used, it also reads what each process holds.
+func (w *watcher) sampleCage(now time.Time) {
 	s, ok := w.run.cage.sample()
 	if !ok {
 		return
@@ -362,7 +365,7 @@ func (w *watcher) sample(now time.Time) {
 	if s.CPU == 0 && w.run.spec.Observe != nil {
 		s.CPU, s.Work = w.cpu.total(w.pids)
 	}
-	w.take(s)
+	w.recordSample(s)
 	if memory := w.run.memory(); memory > 0 && s.Charged >= memory/2 {
 		for pid, m := range w.known {
 			held := resident(pid)
@@ -376,20 +379,22 @@ func (w *watcher) sample(now time.Time) {
 	}
 }
 
-func (w *watcher) take(s Sample) {
+// recordSample keeps a sample and the highest figures so far, and calls [Spec].OnNear and [Spec].Observe.
+func (w *watcher) recordSample(s Sample) {
 	w.lastSeen = s
 	w.high.Working = max(w.high.Working, s.Working)
 	w.high.Charged = max(w.high.Charged, s.Charged)
 	w.high.File = max(w.high.File, s.File)
 	w.high.Processes = max(w.high.Processes, s.Processes)
-	w.tellNear(s)
+	w.reportNear(s)
 	if w.run.spec.Observe != nil {
-		w.waits.look(w.sampled, s.CPU, w.alive)
+		w.waits.measure(w.sampled, s.CPU, w.alivePIDs)
 		s.Shares = w.eachShare
 		w.run.spec.Observe(s)
 	}
 }
 
+// processor returns the averages of the processors that the run had and wanted, Wanted at most as many as it may use.
 func (w *watcher) processor() Processor {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -397,12 +402,12 @@ func (w *watcher) processor() Processor {
 	if quota := w.run.spec.limits().CPUs; quota > 0 {
 		most = min(most, quota)
 	}
-	return w.waits.processor(most)
+	return w.waits.averages(most)
 }
 
-// alive returns the pids that were in the run at the last look. Of a tree, those whose processor time can't be read are left out. The
-// caller holds the lock.
-func (w *watcher) alive() []int {
+// alivePIDs returns the pids that were in the run at the last look. Of a process tree, those whose processor time cannot be read are left out.
+// The caller holds w.mu.
+func (w *watcher) alivePIDs() []int {
 	if w.tree == nil {
 		return w.pids
 	}
@@ -421,7 +426,7 @@ func (w *watcher) sampleLocked() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.tree == nil {
-		w.sample(time.Now())
+		w.sampleCage(time.Now())
 	}
 }
 

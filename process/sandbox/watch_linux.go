@@ -24,15 +24,15 @@ func (w *watcher) noteMoved(m member) {
 	}
 }
 
-// movedAtEnd adds to the result the processes that have left the groups of the run: those that were seen to leave, and those elsewhere that
-// carry its cookie and are younger than the command. It returns those that still run, without the command.
+// movedAtEnd adds to the result the processes that have left the groups of the run: those that were seen to leave, and those elsewhere that have
+// the run's cookie and are younger than the command. It returns those that still run, without the command.
 func (w *watcher) movedAtEnd(res *Result) (alive []Leftover) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.tree != nil {
 		return nil // there is no group to leave
 	}
-	carry := w.carriers()
+	carry := w.findByCookie()
 	in := allMembers(nil, w.run.cage)
 	for _, m := range carry {
 		if !slices.Contains(in, m.pid) && len(w.moved) < maxMoved && !slices.ContainsFunc(w.moved, m.same) {
@@ -50,8 +50,8 @@ func (w *watcher) movedAtEnd(res *Result) (alive []Leftover) {
 	return alive
 }
 
-// carriers returns the processes that started after the command with the run's cookie in their environment.
-func (w *watcher) carriers() (list []member) {
+// findByCookie returns the processes of this machine that started after the command and have the run's cookie in their environment.
+func (w *watcher) findByCookie() (list []member) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -99,6 +99,7 @@ func schedUseOf(pid int) (schedUse, bool) {
 	return parseSchedstat(string(body))
 }
 
+// parseSchedstat reads the first two numbers of a schedstat: nanoseconds on a processor, and nanoseconds of waiting for one.
 func parseSchedstat(text string) (schedUse, bool) {
 	first, rest, _ := strings.Cut(text, " ")
 	second, _, _ := strings.Cut(rest, " ")

@@ -42,11 +42,11 @@ func (w *watcher) lookAtTreeWhenDue(now time.Time, first bool) time.Duration {
 // returns the pause until the next look.
 func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	pids, memory := w.run.spec.limits().Pids, w.run.memory()
-	still := w.still.lasts(now, memory)
+	still := w.still.isStill(now, memory)
 	if still && !w.still.newcomers() {
 		return w.still.pause(memory, pids)
 	}
-	changed, err := w.scan()
+	changed, err := w.scanTree()
 	if err != nil {
 		return sampleEvery
 	}
@@ -73,9 +73,9 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	w.sampled = now
 	w.high.Working = max(w.high.Working, min(usage.HighWater, usage.RSS))
 	if w.run.spec.Observe != nil {
-		s.CPU, s.Work = w.cpu.total(w.alive())
+		s.CPU, s.Work = w.cpu.total(w.alivePIDs())
 	}
-	w.take(s)
+	w.recordSample(s)
 	if pids > 0 && usage.Processes > pids {
 		w.endYoungest(usage.Processes - pids)
 		return time.Millisecond
@@ -95,9 +95,9 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	return sampleEvery / 4
 }
 
-// scan brings the tree up to date and makes new descendants nicer than the command. Every look at the tree goes through it, because a new
-// process is reported only once, to the first who scans. It reports whether the tree has other members than before. The caller holds the lock.
-func (w *watcher) scan() (changed bool, err error) {
+// scanTree brings the tree up to date and makes new descendants nicer than the command. Every look at the tree has to call it, because a new
+// process is reported only once, to the first scan. It reports whether processes have appeared or gone. The caller holds w.mu.
+func (w *watcher) scanTree() (changed bool, err error) {
 	changes, err := w.tree.Scan()
 	changed = len(changes.Appeared)+len(changes.Gone) > 0
 	w.gone = append(w.gone, changes.Gone[:min(len(changes.Gone), maxLost-len(w.gone))]...)
@@ -112,9 +112,9 @@ func (w *watcher) scan() (changed bool, err error) {
 	return changed, nil
 }
 
-// noteKillsAround counts the processes that the kernel has killed at the limit of the container around this program, and names the
-// likeliest victims: the largest of the last look, else the youngest of those that are gone. Processes that we have ended for the same
-// reason are not counted again.
+// noteKillsAround counts the processes that the kernel has killed at the limit of the container around this program, and reports the likeliest
+// victims: the largest of the last look, else the youngest of those that are gone. Processes that we have ended for the same reason are not
+// counted again.
 func (w *watcher) noteKillsAround() {
 	gone := w.gone
 	w.gone = w.gone[:0]
@@ -157,6 +157,8 @@ func (w *watcher) heldBy(p proctree.Process) limit.Bytes {
 	return 0
 }
 
+// endLargest kills the largest descendant; if none holds 1 MiB, the largest process of all, which may be the command. If that one was killed
+// already and is not gone yet, it does nothing.
 func (w *watcher) endLargest() {
 	victim, held, ok := w.tree.Largest(true)
 	if !ok || held < limit.MiB {
@@ -191,7 +193,7 @@ func (w *watcher) leaves(p proctree.Process) {
 	w.exiting[p.PID] = p.Start
 }
 
-// endYoungest ends the n processes that started last, never the command itself.
+// endYoungest kills the n processes that started last, but never the command itself.
 func (w *watcher) endYoungest(n int) {
 	members := slices.DeleteFunc(w.tree.Members(), func(p proctree.Process) bool {
 		now, err := proctree.Lookup(p.PID)
@@ -214,7 +216,7 @@ func (w *watcher) stopTree(on bool) error {
 	defer w.mu.Unlock()
 	var members []proctree.Process
 	if w.tree != nil {
-		if _, err := w.scan(); err != nil {
+		if _, err := w.scanTree(); err != nil {
 			return err
 		}
 		members = w.tree.Members()
@@ -235,8 +237,8 @@ func (w *watcher) killTree() error {
 	return err
 }
 
-// waitEmpty returns when no descendant of the command is left, or when [Run.stopWaiting] is called. That counts only after a first tick:
-// the Ctrl-C that ended the command is not for the leftovers.
+// waitEmpty returns when no descendant of the command is left, or when [Run.stopWaiting] is called. Such a call counts only after a first tick:
+// the Ctrl-C that ended the command is not meant for the leftovers.
 func (w *watcher) waitEmpty() {
 	for len(w.descendants()) > 0 {
 		select {
@@ -254,13 +256,14 @@ func (w *watcher) descendants() []member {
 	defer w.run.cageMu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.othersLocked()
+	return w.descendantsLocked()
 }
 
-func (w *watcher) othersLocked() []member {
+// descendantsLocked returns the living processes of the run without the command. The caller holds w.mu.
+func (w *watcher) descendantsLocked() []member {
 	var left []member
 	if w.tree != nil {
-		if _, err := w.scan(); err != nil {
+		if _, err := w.scanTree(); err != nil {
 			return nil
 		}
 		for _, p := range w.tree.Members() {
@@ -281,12 +284,12 @@ func (w *watcher) othersLocked() []member {
 	return left
 }
 
-// endLeftovers treats descendants that outlived the command as OnExit says, and returns each with its fate. The error says that some could
-// not be ended. The caller holds the run's cage.
+// endLeftovers ends or leaves the descendants that outlived the command, as OnExit says, and returns each with its fate. The error says that some
+// could not be ended. The caller holds the run's cageMu.
 func (w *watcher) endLeftovers() ([]Leftover, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	left := w.othersLocked()
+	left := w.descendantsLocked()
 	// A tree is looked at once more below, by one who knows that processes come and go meanwhile.
 	if len(left) == 0 && (w.tree == nil || w.run.spec.OnExit == LeaveLeftovers) {
 		return nil, w.closeTree()
@@ -312,7 +315,7 @@ func (w *watcher) endLeftovers() ([]Leftover, error) {
 	deadline := time.Now().Add(w.run.spec.Grace)
 	for pause := time.Millisecond; len(stubborn) > 0 && time.Now().Before(deadline); pause = min(2*pause, 50*time.Millisecond) {
 		time.Sleep(pause)
-		stubborn = w.othersLocked()
+		stubborn = w.descendantsLocked()
 		for _, m := range stubborn { // born meanwhile
 			if len(left) < maxKnown && !slices.ContainsFunc(left, m.same) {
 				left = append(left, m)
@@ -323,8 +326,8 @@ func (w *watcher) endLeftovers() ([]Leftover, error) {
 	if len(stubborn) > 0 {
 		err = w.run.cage.kill()
 	}
-	survived := w.othersLocked()
-	for end := time.Now().Add(time.Second); len(survived) > 0 && time.Now().Before(end); survived = w.othersLocked() {
+	survived := w.descendantsLocked()
+	for end := time.Now().Add(time.Second); len(survived) > 0 && time.Now().Before(end); survived = w.descendantsLocked() {
 		time.Sleep(time.Millisecond) // SIGKILL was sent; dying takes a moment
 	}
 	list := make([]Leftover, len(left))
@@ -340,6 +343,7 @@ func (w *watcher) endLeftovers() ([]Leftover, error) {
 	return list, err
 }
 
+// endTree ends the process tree except for its root, and closes it. It returns each process with its fate.
 func (w *watcher) endTree() ([]Leftover, error) {
 	ended, err := w.tree.KillTree(context.Background(), proctree.KillOptions{Grace: w.run.spec.Grace, SpareRoot: true})
 	list := make([]Leftover, len(ended))
@@ -349,12 +353,12 @@ func (w *watcher) endTree() ([]Leftover, error) {
 	return list, errors.Join(err, w.closeTree())
 }
 
-// closeTree scans the tree a last time, to count who has died since the last look, and closes it. Without a tree it does nothing.
+// closeTree scans the tree a last time, to count the kills since the last look, and closes it. Without a tree it does nothing.
 func (w *watcher) closeTree() error {
 	if w.tree == nil {
 		return nil
 	}
-	if _, err := w.scan(); err == nil {
+	if _, err := w.scanTree(); err == nil {
 		w.noteKillsAround()
 	}
 	w.still.signs.close()

@@ -117,6 +117,7 @@ func (r *Result) Range(ctx context.Context, off, n int64) (Piece, error) {
 	}
 }
 
+// piece reads bytes from up to to, and moves both ends so that no character is cut. total and complete are those of the text so far.
 func (r *Result) piece(from, to, total int64, complete bool) (Piece, error) {
 	b := make([]byte, to-from)
 	if n, err := r.text.ReadAt(b, from); n < len(b) && err != nil && err != io.EOF {

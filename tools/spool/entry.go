@@ -93,6 +93,7 @@ func (m *meta) valid() error {
 	return nil
 }
 
+// readHead reads the head of a result; a damaged one is an *errDamaged.
 func readHead(root *os.Root, name string) (*head, error) {
 	var h head
 	if err := readJSON(root, name+"/"+headFile, maxHeadLen, &h); err != nil {
@@ -112,6 +113,7 @@ func readMeta(root *os.Root, name string) (*meta, error) {
 	return &m, m.valid()
 }
 
+// readJSON decodes a file of at most maxBytes bytes into into; invalid JSON is an *errDamaged.
 func readJSON(root *os.Root, name string, maxBytes int64, into any) error {
 	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
 	if err != nil {

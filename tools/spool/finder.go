@@ -133,6 +133,7 @@ func (f *finder) fallBackToLines() error {
 	return f.catchUp(f.p.begin, f.p.end)
 }
 
+// err returns the error of the first paging that could not be written; nil if there is none.
 func (f *finder) err() error {
 	for _, p := range []*paging{f.now, f.best, f.lines} {
 		if p != nil {
@@ -144,6 +145,7 @@ func (f *finder) err() error {
 	return nil
 }
 
+// Opened begins a paging of the array that begins at off, unless the pages of the part are frozen.
 func (f *finder) Opened(off int64) {
 	if f.w.frozenPart == f.p {
 		f.now = nil
@@ -162,6 +164,7 @@ func (f *finder) Item(start, end int64) bool {
 	return true
 }
 
+// Closed ends the array: its paging is kept if it is the largest so far, or the one that was frozen, and released otherwise.
 func (f *finder) Closed(end int64) {
 	if f.now == nil {
 		return

@@ -114,6 +114,7 @@ func (w *Writer) Cut(reason string) error {
 	return w.finish(limit.Cut(reason, 500, func(int) string { return "…" }), false)
 }
 
+// finish ends the result and writes its metadata. cut says why it broke off, "" if it is whole; failed, that it is the error of a tool.
 func (w *Writer) finish(cut string, failed bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

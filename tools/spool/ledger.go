@@ -24,6 +24,7 @@ type id [16]byte
 
 func (i id) String() string { return hex.EncodeToString(i[:]) }
 
+// parseID reads an ID in the form that id.String has.
 func parseID(name string) (i id, ok bool) {
 	b, err := hex.DecodeString(name)
 	if err != nil || len(b) != len(i) {
@@ -57,6 +58,7 @@ type ledger struct {
 	changed  bool
 }
 
+// find returns the account of a result; nil if there is none.
 func (l *ledger) find(i id) *account {
 	for k := range l.accounts {
 		if l.accounts[k].id == i {
@@ -78,6 +80,7 @@ func (l *ledger) bytes() (sum int64) {
 	return sum
 }
 
+// encode returns the ledger as bytes, with a checksum at the end.
 func (l *ledger) encode() []byte {
 	b := append(make([]byte, 0, 16+len(l.accounts)*accountSize), ledgerMagic...)
 	for _, a := range l.accounts {
@@ -94,6 +97,7 @@ func (l *ledger) encode() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
+// decodeLedger reads a ledger; ok is false if it is damaged.
 func decodeLedger(b []byte) (*ledger, bool) {
 	end := len(b) - 4
 	if end < len(ledgerMagic) || string(b[:len(ledgerMagic)]) != ledgerMagic || (end-len(ledgerMagic))%accountSize != 0 ||
@@ -147,6 +151,7 @@ func (s *Spool) locked(fn func(l *ledger) error) error {
 	return err
 }
 
+// readLedger reads the ledger, or builds it from the folders of the results if it is missing or damaged.
 func (s *Spool) readLedger() *ledger {
 	f, err := statefile.OpenIn(s.root, ledgerFile, os.O_RDONLY, 0)
 	if err == nil {
@@ -221,6 +226,7 @@ func (s *Spool) diskUse(name string) (sum int64) {
 	return sum
 }
 
+// names returns the names in the spool's folder, sorted; as many as can be read.
 func (s *Spool) names() []string {
 	d, err := s.root.Open(".")
 	if err != nil {

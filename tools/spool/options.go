@@ -51,6 +51,7 @@ type Options struct {
 	Journal *journal.Journal
 }
 
+// defaults fills in missing options. One result may not be larger than all.
 func (o *Options) defaults() {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
@@ -93,6 +94,7 @@ type Source struct {
 // MaxServerPage bounds Source.ServerPage, in bytes.
 const MaxServerPage = 120
 
+// defaults fills in missing values and moves the others into their bounds. A call that is too long to be repeated is dropped.
 func (s *Source) defaults() {
 	s.ServerPage = limit.Clip(s.ServerPage, MaxServerPage)
 	if s.PageBytes <= 0 {

@@ -104,6 +104,7 @@ func (p *paging) size() int64 {
 	return max(0, p.end-p.begin)
 }
 
+// err returns the error of the first of its tables that could not be written; nil if there is none.
 func (p *paging) err() error {
 	for _, t := range []*table{p.pages, p.large} {
 		t.mu.Lock()

@@ -29,6 +29,8 @@ type literal struct {
 // maxLiterals bounds the literals that are searched side by side; with more the expression itself is as quick.
 const maxLiterals = 16
 
+// compile compiles a regular expression (RE2). The error is a *BadPattern. It also finds out texts that each match must have, and how long a
+// match can be, for a faster search.
 func compile(text string, ignoreCase bool) (*pattern, error) {
 	switch {
 	case text == "":
@@ -113,6 +115,7 @@ func required(re *syntax.Regexp) []literal {
 	return nil
 }
 
+// shortest returns the length of the shortest literal; 0 for none.
 func shortest(some []literal) int {
 	n := 0
 	for i, l := range some {
@@ -188,6 +191,7 @@ func (p *pattern) index(b []byte, at int) int {
 	return first
 }
 
+// index returns the offset of the first place in b with this text, -1 if there is none; letters match in both cases if p.fold is set.
 func (p *literal) index(b []byte) int {
 	if !p.fold {
 		return bytes.Index(b, p.text)
@@ -234,6 +238,7 @@ func indexFrom(b []byte, at int, c byte) int {
 	return -1
 }
 
+// equalFold reports whether b equals lower, which is in lower case, if ASCII letters are compared without case.
 func equalFold(b, lower []byte) bool {
 	for i, c := range b {
 		if c >= 'A' && c <= 'Z' {

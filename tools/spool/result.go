@@ -74,6 +74,9 @@ func (s *Spool) Read(principal, handle string) (*Result, error) {
 	return r, nil
 }
 
+// open opens the files of a result and takes its lock, so that it is not evicted. A wrong handle or owner, or a result that is too old, looks
+// like one
+// that does not exist. On an error the caller closes the files.
 func (r *Result) open(handle, owner []byte) error {
 	name := r.id.String()
 	dir, err := r.s.root.OpenRoot(name)
@@ -184,6 +187,7 @@ func (r *Result) giveUp() error {
 	return &NotFound{}
 }
 
+// closeFiles closes everything that is open, and so releases the lock.
 func (r *Result) closeFiles() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

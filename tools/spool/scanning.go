@@ -31,6 +31,7 @@ type search struct {
 	looks      int   // how many looks around literals found nothing
 }
 
+// search searches the units of v, by a text that each match must have if there is one, else unit by unit.
 func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searchResult, error) {
 	s := &search{r: r, v: v, p: p, found: &searchResult{}, page: -1, last: -1}
 	if v.m.Items == 0 {

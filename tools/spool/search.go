@@ -154,6 +154,7 @@ func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 	return r.show(ctx, v, q, found)
 }
 
+// tooMany returns the error for a search with too many matches, with the most frequent texts.
 func (s *searchResult) tooMany(shape Shape, maxBytes int64) error {
 	e := &TooMany{
 		Total: s.total, Max: maxBytes, Noun: shape.Noun(), Tenths: s.tenths,
@@ -187,6 +188,7 @@ func (s *Spool) findSearched(i id, q SearchRequest) *searchResult {
 	return nil
 }
 
+// remember keeps a search for its next pages; the oldest of more than keptSearches is dropped.
 func (s *Spool) remember(f *searchResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -187,6 +187,7 @@ func (s *Spool) freeDisk() (freed bool) {
 	return freed
 }
 
+// evictOldest removes the result that was not used for longest, and reports whether there was one: those that are being read or written stay.
 func (s *Spool) evictOldest(l *ledger) bool {
 	order := slices.Clone(l.accounts)
 	sorting.StableBy(order, func(a, b account) int { return cmp.Compare(a.used, b.used) })

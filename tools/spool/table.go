@@ -46,6 +46,7 @@ type errDamaged struct{ what string }
 
 func (e *errDamaged) Error() string { return "the index is damaged: " + e.what }
 
+// append adds a row; it is written to the file later. An error is kept in t.err.
 func (t *table) append(r row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,6 +100,7 @@ func (t *table) flush() error {
 	return t.err
 }
 
+// flushLocked writes the pending rows to the file, which is made on first use. The caller holds t.mu.
 func (t *table) flushLocked() error {
 	if len(t.pending) == 0 {
 		return nil
@@ -183,6 +185,7 @@ func (t *table) find(column int, value int64) (int64, error) {
 	return low, nil
 }
 
+// close closes the file; the table has no rows then.
 func (t *table) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -186,6 +186,7 @@ func (w *Writer) Begin(kind Part, mime string) error {
 	return w.begin(kind)
 }
 
+// begin ends the present part and begins one of this kind. Structured content after a longer text is dropped, as it repeats the text.
 func (w *Writer) begin(kind Part) error {
 	if err := w.endPart(false); err != nil {
 		return err
@@ -244,6 +245,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return n, nil
 }
 
+// usable returns the error of the writer, or os.ErrClosed if the result is finished or gone.
 func (w *Writer) usable() error {
 	switch {
 	case w.err != nil:

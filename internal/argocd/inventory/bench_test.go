@@ -13,18 +13,18 @@ func BenchmarkApplication(b *testing.B) {
 	for _, item := range items {
 		size += len(item)
 	}
-	p, err := compile("payments-gateway", false, false)
+	p, err := compilePattern("payments-gateway", false, false)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.SetBytes(int64(size / len(items)))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		e, err := read(argocd.Applications, items[i%len(items)])
+		e, err := readEntry(argocd.Applications, items[i%len(items)])
 		if err != nil {
 			b.Fatal(err)
 		}
 		e.row()
-		e.matches(p)
+		e.matchedFields(p)
 	}
 }

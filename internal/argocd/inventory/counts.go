@@ -69,6 +69,7 @@ func bump(counts map[string]int, status []byte) {
 	counts[string(status)]++
 }
 
+// add counts an entry by its status and its project. If there are more than maxNames projects, the counts so far go to a scratch file.
 func (c *counter) add(e *entry) error {
 	switch c.kind {
 	case argocd.Applications:
@@ -84,7 +85,7 @@ func (c *counter) add(e *entry) error {
 	}
 	name := clip(statusOrNone(e.project), maxName)
 	if _, known := c.projects[string(name)]; !known && len(c.projects) >= maxNames {
-		if err := c.writeRun(); err != nil {
+		if err := c.spill(); err != nil {
 			return err
 		}
 	}
@@ -92,7 +93,8 @@ func (c *counter) add(e *entry) error {
 	return nil
 }
 
-func (c *counter) writeRun() error {
+// spill writes the counts of the projects into the scratch file, and begins anew.
+func (c *counter) spill() error {
 	c.runsWritten = true
 	for name, n := range c.projects {
 		if err := c.beyond.add([]byte(name), binary.AppendUvarint(nil, uint64(n))); err != nil {
@@ -103,7 +105,7 @@ func (c *counter) writeRun() error {
 	return nil
 }
 
-// counts returns the counts; nil for projects, of which nothing is counted. It is called once, at the end.
+// counts returns the counts; nil, nil for projects, which are not counted. It may be called only once, after the last add.
 func (c *counter) counts() (*Counts, error) {
 	counts := &Counts{}
 	switch c.kind {
@@ -122,7 +124,7 @@ func (c *counter) counts() (*Counts, error) {
 			top.add(name, n)
 		}
 	} else {
-		if err := c.writeRun(); err != nil {
+		if err := c.spill(); err != nil {
 			return nil, err
 		}
 		var name []byte
@@ -154,6 +156,7 @@ type tally struct {
 	matches  int
 }
 
+// add adds the n matches of one project to the totals, and keeps the project if it is among the topProjects with the most.
 func (t *tally) add(name string, n int) {
 	if n == 0 {
 		return

@@ -45,9 +45,9 @@ type source struct {
 // destination is the cluster and the namespace that manifests are deployed to.
 type destination struct{ server, name, namespace []byte }
 
-// read returns the entry of an object of kind. item is known to be one JSON value; only the needed parts of it are read. It is an error if
-// item is not an object or kind is unknown.
-func read(kind argocd.Kind, item []byte) (*entry, error) {
+// readEntry returns the entry of an object of kind, reading only the parts of it that are needed. item is known to be one JSON value. It is an
+// error if item is not an object or kind is unknown.
+func readEntry(kind argocd.Kind, item []byte) (*entry, error) {
 	item = bytes.TrimLeft(item, " \t\r\n")
 	if len(item) == 0 || item[0] != '{' {
 		return nil, fmt.Errorf("it begins with %q and is no object", item[:min(1, len(item))])
@@ -59,7 +59,7 @@ func read(kind argocd.Kind, item []byte) (*entry, error) {
 	case argocd.Applications:
 		r.application(span)
 	case argocd.Projects:
-		r.proj(span)
+		r.project(span)
 	case argocd.ApplicationSets:
 		r.applicationSet(span)
 	case argocd.Clusters:
@@ -77,9 +77,9 @@ type reader struct {
 	err  error
 }
 
-// members calls each with the members of the object at span. Anything but an object has no members: a field of an unexpected type counts as
+// forMembers calls each with the members of the object at span. Anything but an object has no members: a field of an unexpected type counts as
 // missing, and does not affect the other fields.
-func (r *reader) members(span rawjson.Span, each func(key string, value rawjson.Span)) {
+func (r *reader) forMembers(span rawjson.Span, each func(key string, value rawjson.Span)) {
 	if r.err != nil || span.IsZero() || r.item[span.Start] != '{' {
 		return
 	}
@@ -92,8 +92,8 @@ func (r *reader) members(span rawjson.Span, each func(key string, value rawjson.
 	}
 }
 
-// elements calls each with the elements of the array at span; anything but an array has none.
-func (r *reader) elements(span rawjson.Span, each func(i int, value rawjson.Span)) {
+// forElements calls each with the elements of the array at span; anything but an array has none.
+func (r *reader) forElements(span rawjson.Span, each func(i int, value rawjson.Span)) {
 	if r.err != nil || span.IsZero() || r.item[span.Start] != '[' {
 		return
 	}
@@ -115,18 +115,21 @@ type field struct {
 	into any
 }
 
-// fields reads those members of the object at span that the list has; it passes over others, and over values of other types.
+// fields stores those members of the object at span that are in the list where the list says. It ignores all others, and values of other types
+// than expected.
 func (r *reader) fields(span rawjson.Span, list ...field) {
-	r.members(span, func(key string, value rawjson.Span) {
+	r.forMembers(span, func(key string, value rawjson.Span) {
 		for i := range list {
 			if list[i].key == key {
-				r.take(value, list[i].into)
+				r.store(value, list[i].into)
 			}
 		}
 	})
 }
 
-func (r *reader) take(value rawjson.Span, into any) {
+// store reads a value into a variable according to its type: a text, texts, labels, a destination, a number, or the fields of an object. A
+// function is called with the span of the value.
+func (r *reader) store(value rawjson.Span, into any) {
 	switch into := into.(type) {
 	case *[]byte:
 		*into = r.text(value)
@@ -134,7 +137,7 @@ func (r *reader) take(value rawjson.Span, into any) {
 		*into = r.texts(value)
 	case *[]pair:
 		*into = nil
-		r.members(value, func(key string, value rawjson.Span) { *into = append(*into, pair{[]byte(key), r.text(value)}) })
+		r.forMembers(value, func(key string, value rawjson.Span) { *into = append(*into, pair{[]byte(key), r.text(value)}) })
 	case *destination:
 		*into = r.destination(value)
 	case *int:
@@ -149,16 +152,16 @@ func (r *reader) take(value rawjson.Span, into any) {
 func (r *reader) text(span rawjson.Span) []byte { return text(r.item, span) }
 
 func (r *reader) texts(span rawjson.Span) (list [][]byte) {
-	r.elements(span, func(_ int, value rawjson.Span) { list = append(list, r.text(value)) })
+	r.forElements(span, func(_ int, value rawjson.Span) { list = append(list, r.text(value)) })
 	return list
 }
 
 func (r *reader) count(span rawjson.Span) (n int) {
-	r.elements(span, func(int, rawjson.Span) { n++ })
+	r.forElements(span, func(int, rawjson.Span) { n++ })
 	return n
 }
 
-// number returns a whole number below about 1<<30; 0 for anything else.
+// number parses a whole number below about 1<<30; it returns 0 for anything else.
 func (r *reader) number(span rawjson.Span) int {
 	n := 0
 	for _, c := range span.Of(r.item) {
@@ -200,7 +203,7 @@ func (r *reader) hydratorSource(span rawjson.Span) (s source) {
 	return s
 }
 
-// spec reads the parts of a spec that applications and the templates of application sets share.
+// spec reads the parts of a spec that applications and the templates of application sets share: project, destination and sources.
 func (r *reader) spec(span rawjson.Span) {
 	var one, hydrator rawjson.Span
 	var many []source
@@ -209,7 +212,7 @@ func (r *reader) spec(span rawjson.Span) {
 		field{"project", &r.e.project}, field{"destination", &r.e.to}, field{"source", keep(&one)}, field{"sourceHydrator", keep(&hydrator)},
 		field{"sources", func(value rawjson.Span) {
 			many = nil
-			r.elements(value, func(_ int, value rawjson.Span) { many = append(many, r.source(value)) })
+			r.forElements(value, func(_ int, value rawjson.Span) { many = append(many, r.source(value)) })
 		}},
 	)
 	is := func(span rawjson.Span) bool { return !span.IsZero() && r.item[span.Start] == '{' }

@@ -4,7 +4,7 @@ import "github.com/plimsoll/plimsoll/internal/argocd"
 
 // Row makes the summary of a whole object.
 func Row(kind argocd.Kind, item []byte) ([]byte, error) {
-	e, err := read(kind, item)
+	e, err := readEntry(kind, item)
 	if err != nil {
 		return nil, err
 	}

@@ -27,9 +27,9 @@ type filter struct {
 	repo, server string
 }
 
-// filterOf returns the filter for a request. It is an error if the kind does not have one of the criteria or a value is unknown: ignoring
-// it silently would answer another question.
-func filterOf(r ListRequest) (f filter, err error) {
+// newFilter returns the filter for a request. It is an error if the kind does not have one of the criteria or a value is unknown: ignoring it
+// silently would answer another question.
+func newFilter(r ListRequest) (f filter, err error) {
 	f = filter{kind: r.Kind, namespace: r.Namespace}
 	if !slices.Contains(argocd.Kinds(), r.Kind) {
 		return f, fmt.Errorf("%q is no kind of object; there are %s", r.Kind, kindNames())
@@ -106,6 +106,7 @@ func canonicalNames(filter string, values, all []string) ([]string, error) {
 	return list, nil
 }
 
+// match reports whether an entry meets all criteria; one that is not set is met.
 func (f *filter) match(e *entry) bool {
 	among := func(list []string, value []byte) bool {
 		return len(list) == 0 || slices.Contains(list, string(value))

@@ -29,12 +29,12 @@ func FuzzObject(f *testing.F) {
 	f.Add(`{"status":{"resourcesCount":99999999999999999999,"conditions":[{}]},"info":{"applicationsCount":1e9}}`)
 	f.Add("{\"name\":\"\xff\xfe\"")
 	f.Fuzz(func(t *testing.T, item string) {
-		p, err := compile("e", false, false)
+		p, err := compilePattern("e", false, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, kind := range argocd.Kinds() {
-			e, err := read(kind, []byte(item))
+			e, err := readEntry(kind, []byte(item))
 			if err != nil {
 				if json.Valid([]byte(item)) && strings.HasPrefix(strings.TrimLeft(item, " \t\r\n"), "{") {
 					t.Fatalf("%s: %v", kind, err)
@@ -45,7 +45,7 @@ func FuzzObject(f *testing.F) {
 			if !json.Valid(row) || !utf8.Valid(row) || strings.ContainsAny(string(row), "\n\r") {
 				t.Fatalf("%s: the row is no JSON on a line: %q", kind, row)
 			}
-			if names := e.matches(p); len(names) > maxMatched {
+			if names := e.matchedFields(p); len(names) > maxMatched {
 				t.Fatalf("%s: %q", kind, names)
 			}
 			_ = e.key()
@@ -62,7 +62,7 @@ func FuzzPattern(f *testing.F) {
 	f.Add("S", "\u017f", false, false)
 	f.Add(`\Qa.b`, "A.B", false, false)
 	f.Fuzz(func(t *testing.T, text, in string, literal, caseSensitive bool) {
-		p, err := compile(text, literal, caseSensitive)
+		p, err := compilePattern(text, literal, caseSensitive)
 		expression := text
 		if literal {
 			expression = regexp.QuoteMeta(text)

@@ -97,7 +97,7 @@ func New(o Options) *Inventory {
 	return v
 }
 
-// Close ends the passes that run, waits for them, and frees the snapshots.
+// Close ends the passes that run, waits for them, and frees the snapshots. Later requests fail. Its error is always nil.
 func (v *Inventory) Close() error {
 	v.mu.Lock()
 	v.closed = true

@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
+// application reads an Application.
 func (r *reader) application(span rawjson.Span) {
 	r.fields(span,
 		field{"metadata", r.metadata},
@@ -20,15 +21,16 @@ func (r *reader) application(span rawjson.Span) {
 	)
 }
 
-func (r *reader) proj(span rawjson.Span) {
+// project reads a project (AppProject).
+func (r *reader) project(span rawjson.Span) {
 	r.fields(span, field{"metadata", r.metadata}, field{"spec", []field{
 		{"description", &r.e.description},
 		{"sourceRepos", &r.e.repos},
 		{"destinations", func(value rawjson.Span) {
-			r.elements(value, func(_ int, value rawjson.Span) { r.e.destinations = append(r.e.destinations, r.destination(value)) })
+			r.forElements(value, func(_ int, value rawjson.Span) { r.e.destinations = append(r.e.destinations, r.destination(value)) })
 		}},
 		{"roles", func(value rawjson.Span) {
-			r.elements(value, func(_ int, value rawjson.Span) {
+			r.forElements(value, func(_ int, value rawjson.Span) {
 				var name []byte
 				r.fields(value, field{"name", &name})
 				r.e.roles = append(r.e.roles, name)
@@ -38,6 +40,7 @@ func (r *reader) proj(span rawjson.Span) {
 	}})
 }
 
+// applicationSet reads an ApplicationSet. All repositories of its generators count as its own.
 func (r *reader) applicationSet(span rawjson.Span) {
 	r.fields(span,
 		field{"metadata", r.metadata},
@@ -52,6 +55,7 @@ func (r *reader) applicationSet(span rawjson.Span) {
 	)
 }
 
+// applicationSetStatus reads the health, the number of applications, and the message of an error that is present.
 func (r *reader) applicationSetStatus(span rawjson.Span) {
 	resources, said := 0, -1
 	r.fields(span,
@@ -59,7 +63,7 @@ func (r *reader) applicationSetStatus(span rawjson.Span) {
 		field{"resources", func(value rawjson.Span) { resources = r.count(value) }},
 		field{"resourcesCount", &said}, // since 2.14; resources may be cut to fewer
 		field{"conditions", func(value rawjson.Span) {
-			r.elements(value, func(_ int, value rawjson.Span) {
+			r.forElements(value, func(_ int, value rawjson.Span) {
 				var kind, status, message []byte
 				r.fields(value, field{"type", &kind}, field{"status", &status}, field{"message", &message})
 				if string(kind) == "ErrorOccurred" && string(status) == "True" {
@@ -75,18 +79,18 @@ func (r *reader) applicationSetStatus(span rawjson.Span) {
 // their JSON about 12.
 const maxNesting = 64
 
-// generators returns the names of generators: "git", "matrix(git,clusters)".
+// generators returns the names of generators, those inside another in parentheses: "git", "matrix(git,clusters)".
 func (r *reader) generators(span rawjson.Span, depth int) (names [][]byte) {
 	if depth == maxNesting {
 		return nil
 	}
-	r.elements(span, func(_ int, value rawjson.Span) {
-		r.members(value, func(key string, value rawjson.Span) {
+	r.forElements(span, func(_ int, value rawjson.Span) {
+		r.forMembers(value, func(key string, value rawjson.Span) {
 			if key == "selector" { // a sibling of the generator
 				return
 			}
 			name := []byte(key)
-			r.members(value, func(key string, value rawjson.Span) {
+			r.forMembers(value, func(key string, value rawjson.Span) {
 				if key == "generators" {
 					inner := bytes.Join(r.generators(value, depth+1), []byte(","))
 					name = append(append(append(name, '('), inner...), ')')
@@ -98,17 +102,17 @@ func (r *reader) generators(span rawjson.Span, depth int) (names [][]byte) {
 	return names
 }
 
-// repositories collects every repoURL below span, with its field.
+// repositories adds every repoURL below span to the entry, with the path to it. place is the path to span.
 func (r *reader) repositories(span rawjson.Span, place []byte, depth int) {
 	if depth == maxNesting {
 		return
 	}
 	place = place[:len(place):len(place)]
-	r.elements(span, func(i int, value rawjson.Span) {
+	r.forElements(span, func(i int, value rawjson.Span) {
 		at := append(strconv.AppendInt(append(place, '['), int64(i), 10), ']')
 		r.repositories(value, at, depth+1)
 	})
-	r.members(span, func(key string, value rawjson.Span) {
+	r.forMembers(span, func(key string, value rawjson.Span) {
 		at := append(append(place, '.'), key...)
 		if key == "repoURL" {
 			if url := r.text(value); len(url) > 0 {
@@ -120,6 +124,7 @@ func (r *reader) repositories(span rawjson.Span, place []byte, depth int) {
 	})
 }
 
+// cluster reads a cluster; newer servers have some of its fields in "info" only.
 func (r *reader) cluster(span rawjson.Span) {
 	r.fields(span,
 		field{"name", &r.e.name}, field{"server", &r.e.server}, field{"project", &r.e.project},
@@ -137,8 +142,9 @@ func (r *reader) version(span rawjson.Span) {
 	}
 }
 
+// connection reads the status and the message of a cluster's connection.
 func (r *reader) connection(span rawjson.Span) {
-	r.members(span, func(key string, value rawjson.Span) {
+	r.forMembers(span, func(key string, value rawjson.Span) {
 		switch t := r.text(value); {
 		case len(t) == 0:
 		case key == "status":

@@ -46,10 +46,10 @@ type Listing struct {
 	Reread     bool      // an empty list was read twice, see argocd.ListInfo
 }
 
-// List returns one page of a listing, and the counts over all of it. Errors are those of the source, unchanged, [NoPage], and those for
-// invalid filters.
+// List returns one page of a listing, and the counts over all of it. Unless r.Fresh is set, the answer may come from a snapshot or be shared
+// with another request. Errors are [NoPage], those for invalid filters, and those of the source, unchanged.
 func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listing, error) {
-	f, err := filterOf(r)
+	f, err := newFilter(r)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +59,13 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	}
 	w := windowOf(r.Page, r.PageSize)
 	read := func(ctx context.Context, need int) (*answer, error) { return v.readList(ctx, src, r, &f, need) }
-	key := keyOf("list", src, r.Kind, r.Query, f.health, f.sync, f.namespace, r.Full == nil)
-	ans, release, err := v.get(ctx, key, w.need(), r.Fresh, read)
+	key := digestKey("list", src, r.Kind, r.Query, f.health, f.sync, f.namespace, r.Full == nil)
+	ans, release, err := v.answerFor(ctx, key, w.rowsNeeded(), r.Fresh, read)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	w.fit(r.Fit, ans)
+	w.setSize(r.Fit, ans)
 	p, from, to, err := w.locate(ans.total)
 	if err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	}, nil
 }
 
-// keyOf returns a digest of a question and of the user who asks it.
-func keyOf(what string, src Source, parts ...any) string {
+// digestKey returns a digest of a question and of the user and server that it is for. Equal keys may share an answer.
+func digestKey(what string, src Source, parts ...any) string {
 	text, err := json.Marshal(append([]any{what, src.Who(), src.URL()}, parts...))
 	if err != nil {
 		return "" // does not happen with strings and lists; the key "" is never shared
@@ -107,6 +107,7 @@ func (v *Inventory) sorterFor(need int) *sorter {
 	return s
 }
 
+// readList reads all objects of a kind from the server and returns those that match, sorted, of which it keeps the first need rows.
 func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *filter, need int) (*answer, error) {
 	s := v.sorterFor(need)
 	defer s.close()
@@ -116,7 +117,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 	n := 0
 	info, err := src.List(ctx, r.Kind, serverQuery(r.Kind, r.Query), func(item []byte) error {
 		n++
-		e, err := read(r.Kind, item)
+		e, err := readEntry(r.Kind, item)
 		if err != nil {
 			return notAnObject(src, r.Kind, n, err)
 		}
@@ -145,7 +146,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 	if ans.counts, err = c.counts(); err != nil {
 		return nil, err
 	}
-	ans.table, err = tableOf(s, need == allRows)
+	ans.table, err = newTable(s, need == allRows)
 	return ans, err
 }
 

@@ -123,7 +123,7 @@ func TestSourceHydrator(t *testing.T) {
 		}
 	}
 	// Hydration that failed is shown, and found by its word; so is the branch that is written first.
-	e, err := read(argocd.Applications, []byte(`{"metadata":{"name":"api"},"spec":{"sourceHydrator":{"drySource":{"repoURL":"d"},"syncSource":{"targetBranch":"env/prod"},"hydrateTo":{"targetBranch":"env/prod-next"}}},`+
+	e, err := readEntry(argocd.Applications, []byte(`{"metadata":{"name":"api"},"spec":{"sourceHydrator":{"drySource":{"repoURL":"d"},"syncSource":{"targetBranch":"env/prod"},"hydrateTo":{"targetBranch":"env/prod-next"}}},`+
 		`"status":{"sync":{"status":"Synced"},"sourceHydrator":{"currentOperation":{"phase":"Failed","message":"no"}}}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -132,13 +132,13 @@ func TestSourceHydrator(t *testing.T) {
 		t.Error(got)
 	}
 	for pattern, matched := range map[string]string{"failed": "hydration", "prod-next": "source.hydrateTo"} {
-		p, err := compile(pattern, false, false)
-		if err != nil || !slices.Equal(e.matches(p), []string{matched}) {
-			t.Errorf("%s: %v %v", pattern, e.matches(p), err)
+		p, err := compilePattern(pattern, false, false)
+		if err != nil || !slices.Equal(e.matchedFields(p), []string{matched}) {
+			t.Errorf("%s: %v %v", pattern, e.matchedFields(p), err)
 		}
 	}
 	// Since 3.5 it may write to another repository.
-	e, err = read(argocd.Applications, []byte(`{"spec":{"sources":[{}],"sourceHydrator":{"syncSource":{"repoURL":"r"},"drySource":{"repoURL":"d"}}}}`))
+	e, err = readEntry(argocd.Applications, []byte(`{"spec":{"sources":[{}],"sourceHydrator":{"syncSource":{"repoURL":"r"},"drySource":{"repoURL":"d"}}}}`))
 	if err != nil || e.multi || len(e.sources) != 1 || string(e.sources[0].repo) != "r" || string(e.sources[0].dryRepo) != "d" {
 		t.Errorf("%+v %v", e, err)
 	}

@@ -82,7 +82,8 @@ func (w *writer) number(key string, n int) {
 
 func (w *writer) int(n int) { w.b = strconv.AppendInt(w.b, int64(n), 10) }
 
-// list writes a list member with the first maxLen strings, and more_KEY with the number of the others. An empty list is left out.
+// list writes a list member with at most maxLen strings, and the member more_KEY with the number of those left out. An empty list is not
+// written.
 func (w *writer) list(key string, values [][]byte, maxLen int) {
 	if len(values) == 0 {
 		return
@@ -92,6 +93,7 @@ func (w *writer) list(key string, values [][]byte, maxLen int) {
 	w.number("more_"+key, max(0, len(values)-maxLen))
 }
 
+// strings writes an array; each string is shortened.
 func (w *writer) strings(values [][]byte) {
 	w.raw("[")
 	for i, value := range values {
@@ -121,9 +123,9 @@ func displayText(value []byte) []byte {
 	return []byte(line)
 }
 
-// address returns a URL with the password, or a user that may be a token, masked. Argo CD accepts https://user:password@host/repo as a
+// maskAddress returns a URL with the password masked, or the user if that may be a token. Argo CD accepts https://user:password@host/repo as a
 // repository, and shows it to everyone.
-func address(value []byte) []byte {
+func maskAddress(value []byte) []byte {
 	scheme := bytes.Index(value, []byte("://"))
 	if scheme < 0 {
 		return value

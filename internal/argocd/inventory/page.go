@@ -51,19 +51,19 @@ func windowOf(page, size int) window {
 	return window{max(page, 1), min(max(size, 1), MaxPageSize), false}
 }
 
-// fit sets the final size once the number of matches is known: up to [OnePage] matches are on one page if no size was given, and the size
-// is smaller if the caller's fit says so.
-func (w *window) fit(fit Fit, ans *answer) {
+// setSize sets the final page size, once the number of matches is known: without a size in the request, up to [OnePage] matches are on one page.
+// The caller's fit, if there is one, may make it smaller.
+func (w *window) setSize(setSize Fit, ans *answer) {
 	if w.open && ans.total > DefaultPageSize && ans.total <= OnePage {
 		w.size = OnePage
 	}
-	if fit != nil {
-		w.size = min(w.size, max(1, fit(w.size, ans.total, ans.counts, &ans.widths)))
+	if setSize != nil {
+		w.size = min(w.size, max(1, setSize(w.size, ans.total, ans.counts, &ans.widths)))
 	}
 }
 
-// need returns how many of the first rows are needed to fill the page.
-func (w window) need() int {
+// rowsNeeded returns how many of the first rows are needed to fill the page.
+func (w window) rowsNeeded() int {
 	if w.page > math.MaxInt/w.size {
 		return allRows
 	}
@@ -142,9 +142,10 @@ func (w *Widths) Rows(room int) (n int) {
 	return MaxPageSize // all of them
 }
 
+// add takes an entry into the measures. whole is the length of its object in bytes.
 func (w *Widths) add(e *entry, whole int) {
-	w.bare.add(len(e.least(nil)))
-	w.named.add(len(e.least(e.namespace)))
+	w.bare.add(len(e.shortestRow(nil)))
+	w.named.add(len(e.shortestRow(e.namespace)))
 	w.Whole = max(w.Whole, whole)
 	switch {
 	case w.mixed, e.kind == argocd.Clusters:
@@ -157,8 +158,8 @@ func (w *Widths) add(e *entry, whole int) {
 	w.any = true
 }
 
-// least returns the shortest row, with this namespace.
-func (e *entry) least(namespace []byte) []byte {
+// shortestRow returns the shortest row of an entry as JSON, with this namespace; nil leaves the namespace out.
+func (e *entry) shortestRow(namespace []byte) []byte {
 	w := &writer{b: make([]byte, 0, 128)}
 	w.raw("{")
 	w.textOrEmpty("name", e.name)
@@ -170,7 +171,7 @@ func (e *entry) least(namespace []byte) []byte {
 	case argocd.ApplicationSets:
 		w.text("health", e.health)
 	case argocd.Clusters:
-		w.textOrEmpty("server", address(e.server))
+		w.textOrEmpty("server", maskAddress(e.server))
 		w.textOrEmpty("connection", statusOrNone(e.sync))
 	}
 	w.raw("}")

@@ -55,10 +55,10 @@ var errClosed = errors.New("the inventory is closed: the server is about to end"
 // runner reads a server, and keeps at least the first need rows.
 type runner func(ctx context.Context, need int) (*answer, error)
 
-// get returns the answer for key: from a snapshot, from a pass that another request waits for, or from a new pass. A pass that has begun is
-// only shared if snapshots are allowed: a request after a change must not get what was read before it. The caller calls release when it is
-// done with the answer. The key "" is never shared.
-func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, read runner) (ans *answer, release func(), err error) {
+// answerFor returns the answer for key: from a snapshot, from a pass that another request waits for, or from a new pass, which calls read. A pass
+// that has begun is only shared if snapshots are allowed: a request after a change must not get what was read before it. The caller calls
+// release when it is done with the answer. The key "" is never shared.
+func (v *Inventory) answerFor(ctx context.Context, key string, need int, fresh bool, read runner) (ans *answer, release func(), err error) {
 	kept := v.o.SnapshotTTL > 0 && key != ""
 	if kept {
 		need = allRows
@@ -75,7 +75,7 @@ func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, r
 	}
 	p := v.waiting[key]
 	if !fresh && kept {
-		if s := v.snapshot(key); s != nil {
+		if s := v.freshSnapshot(key); s != nil {
 			v.stats.FromSnapshot++
 			s.ans.refs++
 			v.mu.Unlock()
@@ -98,7 +98,7 @@ func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, r
 		run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		p = &pass{key: key, need: need, kept: kept, cancel: cancel, ready: make(chan struct{})}
 		v.waiting[key] = p
-		v.wg.Go(func() { v.run(run, p, read) })
+		v.wg.Go(func() { v.runPass(run, p, read) })
 	}
 	p.refs++
 	v.mu.Unlock()
@@ -118,7 +118,7 @@ func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, r
 	return p.ans, func() { v.release(p.ans) }, nil
 }
 
-// leave ends the wait of a caller whose context has ended; without any caller the pass is cancelled.
+// leave is called when the context of a waiting caller has ended. It cancels the pass if no other caller waits for it.
 func (v *Inventory) leave(p *pass) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -145,8 +145,8 @@ func (v *Inventory) forget(p *pass) {
 	}
 }
 
-// run waits for a turn, makes the pass and publishes its result.
-func (v *Inventory) run(ctx context.Context, p *pass, read runner) {
+// runPass waits for a turn, reads the answer, keeps it as a snapshot if the pass is to be kept, and wakes the callers by closing p.ready.
+func (v *Inventory) runPass(ctx context.Context, p *pass, read runner) {
 	defer p.cancel()
 	stop := context.AfterFunc(v.ctx, p.cancel)
 	defer stop()
@@ -170,7 +170,7 @@ func (v *Inventory) run(ctx context.Context, p *pass, read runner) {
 		v.stats.Read += ans.bytes
 		ans.refs = p.refs + 1
 		if p.kept && !v.closed && ctx.Err() == nil {
-			v.keep(p.key, ans)
+			v.storeSnapshot(p.key, ans)
 		}
 		v.drop(ans)
 	}
@@ -178,6 +178,7 @@ func (v *Inventory) run(ctx context.Context, p *pass, read runner) {
 	close(p.ready)
 }
 
+// perform calls read and sets the time of the answer to when that began. A panic of read is returned as text, with its stack.
 func (v *Inventory) perform(ctx context.Context, p *pass, read runner) (ans *answer, panicked string, err error) {
 	v.mu.Lock()
 	need := p.need
@@ -221,8 +222,8 @@ type snapshot struct {
 	timer *time.Timer
 }
 
-// snapshot returns the snapshot of key; nil if there is none or it is too old. The caller holds v.mu.
-func (v *Inventory) snapshot(key string) *snapshot {
+// freshSnapshot returns the snapshot of key, which counts as a use; nil if there is none. One that is too old is removed. The caller holds v.mu.
+func (v *Inventory) freshSnapshot(key string) *snapshot {
 	s := v.snapshots[key]
 	if s == nil {
 		return nil
@@ -237,9 +238,9 @@ func (v *Inventory) snapshot(key string) *snapshot {
 	return s
 }
 
-// keep stores ans as the snapshot of key, replaces an older one, and makes room. Its age counts from when the reading began. If it is too
-// old or too large it is not stored. The caller holds v.mu.
-func (v *Inventory) keep(key string, ans *answer) {
+// storeSnapshot stores ans as the snapshot of key in place of an older one, and removes those that were not used for the longest time until it
+// fits. Its age counts from when the reading began. If it is too old or too large, it is not stored. The caller holds v.mu.
+func (v *Inventory) storeSnapshot(key string, ans *answer) {
 	if old := v.snapshots[key]; old != nil {
 		v.evict(old)
 	}

@@ -53,7 +53,8 @@ type pattern struct {
 	all *regexp.Regexp
 }
 
-func compile(text string, literal, caseSensitive bool) (*pattern, error) {
+// compilePattern returns the pattern for a text, which is an RE2 expression unless literal is set. The error is a [BadPattern].
+func compilePattern(text string, literal, caseSensitive bool) (*pattern, error) {
 	bad := &BadPattern{Pattern: text, At: -1}
 	switch {
 	case text == "":
@@ -92,7 +93,7 @@ func compile(text string, literal, caseSensitive bool) (*pattern, error) {
 	if p.all, err = regexp.Compile(`^(?:` + expression + `)$`); err != nil {
 		p.all = nil // a pattern with an open \Q cannot be put into a group
 	}
-	if plain := []byte(text); ascii(plain) && (literal || regexp.QuoteMeta(text) == text) {
+	if plain := []byte(text); isASCII(plain) && (literal || regexp.QuoteMeta(text) == text) {
 		if p.plain = plain; p.fold {
 			p.plain = bytes.ToLower(plain)
 		}
@@ -100,7 +101,7 @@ func compile(text string, literal, caseSensitive bool) (*pattern, error) {
 	return p, nil
 }
 
-func ascii(b []byte) bool {
+func isASCII(b []byte) bool {
 	for _, c := range b {
 		if c >= utf8.RuneSelf {
 			return false
@@ -109,21 +110,22 @@ func ascii(b []byte) bool {
 	return true
 }
 
+// match reports whether the pattern is found in text.
 func (p *pattern) match(text []byte) bool {
 	switch {
 	case len(text) == 0 && p.plain != nil:
 		return false
 	case p.plain != nil && !p.fold:
 		return bytes.Contains(text, p.plain)
-	case p.plain != nil && ascii(text): // in other text K (U+212A) must match k
+	case p.plain != nil && isASCII(text): // in other text K (U+212A) must match k
 		return containsFold(text, p.plain)
 	}
 	return p.re.Match(text)
 }
 
-// whole reports whether the pattern matches a text from beginning to end; false for an empty one. A status is only found by its whole word:
-// "sync" is a part of many names, and of every status.
-func (p *pattern) whole(text []byte) bool {
+// matchWhole reports whether the pattern matches a text from beginning to end; false for an empty text. A status is only found by its whole
+// word: "sync" is a part of many names, and of every status.
+func (p *pattern) matchWhole(text []byte) bool {
 	switch {
 	case len(text) == 0:
 		return false
@@ -135,7 +137,7 @@ func (p *pattern) whole(text []byte) bool {
 	return p.all != nil && p.all.Match(text)
 }
 
-// containsFold reports whether ASCII text contains lower, which is ASCII in lower case, in any case.
+// containsFold reports whether an ASCII text contains lower, in upper or lower case. lower must be ASCII in lower case.
 func containsFold(text, lower []byte) bool {
 	for i := 0; i+len(lower) <= len(text); i++ {
 		j := 0

@@ -13,13 +13,13 @@ const (
 	maxListed  = 2
 )
 
-// row returns the summary of an object: flat JSON without what is empty, usually some hundred bytes. It is a copy that does not depend on the
-// bytes of the object.
+// row returns the summary of an object as flat JSON, usually some hundred bytes; it shares no memory with the object. Empty fields are left out.
 //
-// dest has cluster (address, or name where only that was given) and namespace with a space between, and is an object where that would not
-// be clear; rev is the target revision; sources are those of applications with several; operation is left out when it is Succeeded, hydration
-// when it is Hydrated; hydrate_to is the branch that is written before the one that is synced. A status that is not set is "none". What is in
-// no list that names its fields (conditions of an application) is not in a row: reading summaries takes a sixth of the bytes.
+// "dest" has the cluster (its address, or its name if only that was given) and the namespace with a space between; it is an object if that would
+// be ambiguous. "rev" is the target revision; "sources" is there for applications with several; "operation" is left out when it is Succeeded,
+// "hydration" when it is Hydrated; "hydrate_to" is the branch that is written before the one that is synced. A status that is not set is "none".
+// Fields that a server does not return in a list with named fields, such as the conditions of an application, are never in a row: reading
+// summaries takes a sixth of the bytes.
 func (e *entry) row() []byte {
 	w := &writer{b: make([]byte, 0, 512)}
 	w.raw("{")
@@ -40,7 +40,7 @@ func (e *entry) row() []byte {
 		}
 	case argocd.Projects:
 		w.text("description", displayText(e.description))
-		w.list("repos", mapTexts(e.repos, address), maxListed)
+		w.list("repos", mapTexts(e.repos, maskAddress), maxListed)
 		w.list("destinations", e.compactDestinations(), maxListed)
 		w.number("roles", len(e.roles))
 		w.number("sync_windows", e.windows)
@@ -55,7 +55,7 @@ func (e *entry) row() []byte {
 		w.int(e.applications)
 		w.text("error", displayText(e.trouble))
 	case argocd.Clusters:
-		w.textOrEmpty("server", address(e.server))
+		w.textOrEmpty("server", maskAddress(e.server))
 		w.text("version", e.version)
 		w.textOrEmpty("connection", statusOrNone(e.sync))
 		if string(e.sync) != "Successful" {
@@ -90,10 +90,10 @@ func mapTexts(list [][]byte, f func([]byte) []byte) [][]byte {
 	return out
 }
 
-// plain returns a destination as "CLUSTER NAMESPACE", with the cluster's server or name: 24 bytes less than an object, which makes room for
-// one more application on a page of 20. It is nil if that would be ambiguous.
-func (d destination) plain() []byte {
-	cluster := address(d.server)
+// compact returns a destination as "CLUSTER NAMESPACE", with the cluster's server or name; nil if that would be ambiguous. It takes 24 bytes less
+// than an object, which makes room for one more application on a page of 20.
+func (d destination) compact() []byte {
+	cluster := maskAddress(d.server)
 	switch {
 	case len(d.server) == 0:
 		cluster = d.name
@@ -106,14 +106,15 @@ func (d destination) plain() []byte {
 	return bytes.Join([][]byte{cluster, d.namespace}, []byte(" "))
 }
 
+// destination writes the member "dest", as text or as an object: see entry.row.
 func (w *writer) destination(d destination) {
-	if plain := d.plain(); plain != nil {
+	if plain := d.compact(); plain != nil {
 		w.text("dest", plain)
 		return
 	}
 	w.key("dest")
 	w.raw("{")
-	w.text("server", address(d.server))
+	w.text("server", maskAddress(d.server))
 	w.text("name", d.name)
 	w.text("namespace", d.namespace)
 	w.raw("}")
@@ -129,7 +130,7 @@ func (e *entry) compactDestinations() [][]byte {
 		return value
 	}
 	for i, d := range e.destinations {
-		cluster := address(d.server)
+		cluster := maskAddress(d.server)
 		if len(cluster) == 0 {
 			cluster = d.name
 		}
@@ -138,6 +139,7 @@ func (e *entry) compactDestinations() [][]byte {
 	return list
 }
 
+// writeSources writes a single source as members of the row, and several as the member "sources", at most maxSources of them.
 func (e *entry) writeSources(w *writer) {
 	if !e.multi {
 		if len(e.sources) == 1 {
@@ -160,7 +162,7 @@ func (e *entry) writeSources(w *writer) {
 }
 
 func (s source) write(w *writer) {
-	w.text("repo", address(s.repo))
+	w.text("repo", maskAddress(s.repo))
 	w.text("path", s.path)
 	w.text("chart", s.chart)
 	w.text("rev", s.revision)

@@ -34,6 +34,8 @@ type scratch struct {
 // bufferBytes is the size of the buffers for a file: for larger ones the cost of a system call is negligible.
 const bufferBytes = 16 << 10
 
+// open makes a scratch file. Its name is removed at once where the system allows that, so that the file goes with the process. The caller closes
+// it.
 func (d *scratchDisk) open() (*scratch, error) {
 	f, err := os.CreateTemp(d.dir, "plimsoll-inventory-*") // mode 0600
 	if err != nil {

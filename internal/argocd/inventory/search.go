@@ -72,11 +72,11 @@ func (e *TooMany) Error() string {
 	return fmt.Sprintf("%d matches (%s), more than the %d that are shown; %s", e.Total, strings.Join(parts, ", "), e.Limit, e.Suggestion)
 }
 
-// Search reads every object of the kinds once, and returns a page of those that match. Errors are [BadPattern], [TooMany], [NoPage], and
-// those of the source, unchanged: if one list breaks off there is no answer. Only a kind that the server refuses to this user, or does not
-// have, is in Found.Failed instead, unless all are.
+// Search returns a page of the objects of these kinds that match the pattern. It reads every object of them from the server, unless a snapshot
+// or the answer to another request can be used. Errors are [BadPattern], [TooMany], [NoPage], and those of the source, unchanged: if one list
+// breaks off there is no answer. A kind that the server refuses to this user, or does not have, is in Found.Failed instead, unless all are.
 func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*Found, error) {
-	p, err := compile(r.Pattern, r.Literal, r.CaseSensitive)
+	p, err := compilePattern(r.Pattern, r.Literal, r.CaseSensitive)
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +90,13 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 		}
 	}
 	r.Query.Fields = nil
-	f, err := filterOf(ListRequest{Kind: argocd.Applications, Query: r.Query})
+	f, err := newFilter(ListRequest{Kind: argocd.Applications, Query: r.Query})
 	if err != nil {
 		return nil, err
 	}
 	w := windowOf(r.Page, r.PageSize)
-	key := keyOf("search", src, kinds, r.Query, r.Pattern, r.Literal, r.CaseSensitive)
-	ans, release, err := v.get(ctx, key, w.need(), r.Fresh, func(ctx context.Context, need int) (*answer, error) {
+	key := digestKey("search", src, kinds, r.Query, r.Pattern, r.Literal, r.CaseSensitive)
+	ans, release, err := v.answerFor(ctx, key, w.rowsNeeded(), r.Fresh, func(ctx context.Context, need int) (*answer, error) {
 		s := &search{v: v, src: src, pattern: p, query: r.Query, filter: f, sorter: v.sorterFor(min(need, v.o.MaxMatches))}
 		return s.run(ctx, kinds, need == allRows)
 	})
@@ -114,7 +114,7 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 		Totals: maps.Clone(ans.totals), Scanned: maps.Clone(ans.scanned), Counts: ans.counts.clone(), Namespace: ans.widths.Namespace,
 		Failed: maps.Clone(ans.failed), Bytes: ans.bytes, Snapshot: ans.at,
 	}
-	w.fit(r.Fit, ans)
+	w.setSize(r.Fit, ans)
 	var from, to int
 	if found.Pagination, from, to, err = w.locate(ans.total); err != nil {
 		return nil, err
@@ -132,6 +132,7 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 	return found, nil
 }
 
+// suggestion returns how the caller can get fewer matches, as part of a sentence.
 func suggestion(ans *answer, kinds int) string {
 	parts := []string{`use a longer pattern, or one with an end ("^prod-")`}
 	if kinds > 1 {
@@ -162,6 +163,8 @@ type search struct {
 	panics []any
 }
 
+// run searches all kinds at once. A kind that the server refuses is recorded in the answer; if all are refused, the first refusal is the error.
+// Any other error cancels the other kinds. A panic in one of them is raised here.
 func (s *search) run(ctx context.Context, kinds []argocd.Kind, onDisk bool) (*answer, error) {
 	defer s.forget()
 	s.ans.totals, s.ans.scanned, s.ans.failed = map[argocd.Kind]int{}, map[argocd.Kind]int{}, map[argocd.Kind]string{}
@@ -179,7 +182,7 @@ func (s *search) run(ctx context.Context, kinds []argocd.Kind, onDisk bool) (*an
 					cancel()
 				}
 			}()
-			scanned, err := s.kind(ctx, i, kind)
+			scanned, err := s.searchKind(ctx, i, kind)
 			if err == nil {
 				return
 			}
@@ -208,7 +211,7 @@ func (s *search) run(ctx context.Context, kinds []argocd.Kind, onDisk bool) (*an
 		return &ans, nil
 	}
 	var err error
-	ans.table, err = tableOf(s.sorter, onDisk)
+	ans.table, err = newTable(s.sorter, onDisk)
 	return &ans, err
 }
 
@@ -229,50 +232,52 @@ func refusal(err error) (why string, yes bool) {
 	return "", false
 }
 
-func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned int, err error) {
+// searchKind reads the objects of one kind and adds those that match. scanned is the number of objects read. order is the kind's place in the
+// result.
+func (s *search) searchKind(ctx context.Context, order int, searchKind argocd.Kind) (scanned int, err error) {
 	q := argocd.Query{}
-	if kind == argocd.Applications {
-		q = serverQuery(kind, s.query)
+	if searchKind == argocd.Applications {
+		q = serverQuery(searchKind, s.query)
 	}
-	q.Fields = argocd.SearchFields(kind)
-	c := newCounter(kind, s.v.disk, int(s.v.o.RunBytes)/4)
+	q.Fields = argocd.SearchFields(searchKind)
+	c := newCounter(searchKind, s.v.disk, int(s.v.o.RunBytes)/4)
 	defer c.close()
 	total := 0
 	var widths Widths
-	info, err := s.src.List(ctx, kind, q, func(item []byte) error {
+	info, err := s.src.List(ctx, searchKind, q, func(item []byte) error {
 		scanned++
-		e, err := read(kind, item)
+		e, err := readEntry(searchKind, item)
 		if err != nil {
-			return notAnObject(s.src, kind, scanned, err)
+			return notAnObject(s.src, searchKind, scanned, err)
 		}
-		if kind == argocd.Applications && !s.filter.match(e) {
+		if searchKind == argocd.Applications && !s.filter.match(e) {
 			return nil
 		}
-		names := e.matches(s.pattern)
+		names := e.matchedFields(s.pattern)
 		if len(names) == 0 {
 			return nil
 		}
 		total++
 		widths.add(e, len(item))
-		if kind == argocd.Applications {
+		if searchKind == argocd.Applications {
 			if err := c.add(e); err != nil {
 				return err
 			}
 		}
-		return s.hit(order, e, names)
+		return s.addHit(order, e, names)
 	})
 	if err != nil {
 		return scanned, err
 	}
 	var counts *Counts
-	if kind == argocd.Applications {
+	if searchKind == argocd.Applications {
 		if counts, err = c.counts(); err != nil {
 			return scanned, err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ans.totals[kind], s.ans.scanned[kind] = total, scanned
+	s.ans.totals[searchKind], s.ans.scanned[searchKind] = total, scanned
 	s.ans.bytes += info.Bytes
 	s.ans.widths.merge(&widths)
 	s.ans.reread = s.ans.reread || info.Reread
@@ -282,9 +287,9 @@ func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned
 	return scanned, nil
 }
 
-// hit counts one match, and adds the row of e with the names of the matched fields to the sorter, if that wants it. With more than
-// Options.MaxMatches, matches are only counted.
-func (s *search) hit(order int, e *entry, names []string) error {
+// addHit counts a match and adds its row, with the names of the matched fields, to the sorter. After Options.MaxMatches the sorter is dropped, and
+// matches are only counted.
+func (s *search) addHit(order int, e *entry, names []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ans.total++; s.ans.total > s.v.o.MaxMatches {

@@ -21,6 +21,7 @@ type fieldPlace struct {
 
 func placeOf(field string) fieldPlace { return fieldPlace{field: field, i: -1} }
 
+// String returns the place as in "labels.team" or "sources[0].repoURL".
 func (p fieldPlace) String() string {
 	s := p.field
 	if p.i >= 0 {
@@ -35,14 +36,14 @@ func (p fieldPlace) String() string {
 	return s
 }
 
-// matches returns the names of the fields of e that match, at most about maxMatched.
-func (e *entry) matches(p *pattern) (names []string) {
+// matchedFields returns the names of the fields of e that match; it stops at maxMatched names.
+func (e *entry) matchedFields(p *pattern) (names []string) {
 	for _, status := range e.statuses() {
-		if p.whole(status.text) {
+		if p.matchWhole(status.text) {
 			names = append(names, status.field)
 		}
 	}
-	e.texts(func(at fieldPlace, text []byte) bool {
+	e.forTexts(func(at fieldPlace, text []byte) bool {
 		if p.match(text) {
 			if name := at.String(); !slices.Contains(names, name) {
 				names = append(names, name)
@@ -76,9 +77,9 @@ func (e *entry) statuses() []status {
 // state.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// texts calls yield with every text of an entry that is searched, until it returns false. Texts that are shown masked are masked here too:
+// forTexts calls yield with every text of an entry that is searched, until it returns false. Texts that are shown masked are masked here too:
 // otherwise a secret could be found out letter by letter, by patterns that match or do not match.
-func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
+func (e *entry) forTexts(yield func(at fieldPlace, text []byte) bool) {
 	going := true
 	see := func(at fieldPlace, text []byte) {
 		if going && len(text) > 0 {
@@ -88,8 +89,8 @@ func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 	see(placeOf("name"), e.name)
 	see(placeOf("namespace"), e.namespace)
 	see(placeOf("project"), e.project)
-	see(placeOf("description"), masked("description", e.description))
-	see(placeOf("server"), address(e.server))
+	see(placeOf("description"), maskSecrets("description", e.description))
+	see(placeOf("server"), maskAddress(e.server))
 	var joined []byte
 	for _, labels := range []struct {
 		field string
@@ -102,7 +103,7 @@ func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 			}
 			at := fieldPlace{field: labels.field, i: -1, key: p.key}
 			see(at, p.key)
-			value := masked(string(p.key), p.value)
+			value := maskSecrets(string(p.key), p.value)
 			see(at, value)
 			if labels.join {
 				joined = append(append(append(joined[:0], p.key...), '='), value...)
@@ -113,18 +114,18 @@ func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 	template := ""
 	if e.kind == argocd.ApplicationSets {
 		template = "template."
-		see(placeOf("template.name"), masked("template", e.template))
+		see(placeOf("template.name"), maskSecrets("template", e.template))
 	}
 	for i, s := range e.sources {
 		at := fieldPlace{field: template + "source", i: -1}
 		if e.multi {
 			at = fieldPlace{field: template + "sources", i: i}
 		}
-		s.texts(at, see)
+		s.forTexts(at, see)
 	}
-	e.to.texts(placeOf(template+"destination"), see)
+	e.to.forTexts(placeOf(template+"destination"), see)
 	for i, repo := range e.repos {
-		repo = address(repo)
+		repo = maskAddress(repo)
 		if e.kind == argocd.ApplicationSets {
 			see(placeOf(e.repoFields[i]), repo)
 		} else {
@@ -132,7 +133,7 @@ func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 		}
 	}
 	for i, d := range e.destinations {
-		d.texts(fieldPlace{field: "destinations", i: i}, see)
+		d.forTexts(fieldPlace{field: "destinations", i: i}, see)
 	}
 	for i, role := range e.roles {
 		see(fieldPlace{field: "roles", i: i, sub: "name"}, role)
@@ -142,16 +143,16 @@ func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 	}
 }
 
-func (s source) texts(at fieldPlace, see func(fieldPlace, []byte)) {
+func (s source) forTexts(at fieldPlace, see func(fieldPlace, []byte)) {
 	for _, one := range []struct {
 		sub  string
 		text []byte
 	}{
-		{"repoURL", address(s.repo)},
+		{"repoURL", maskAddress(s.repo)},
 		{"path", s.path},
 		{"chart", s.chart},
 		{"targetRevision", s.revision},
-		{"dry.repoURL", address(s.dryRepo)},
+		{"dry.repoURL", maskAddress(s.dryRepo)},
 		{"dry.path", s.dryPath},
 		{"dry.targetRevision", s.dryRevision},
 		{"hydrateTo", s.hydrateTo},
@@ -161,18 +162,18 @@ func (s source) texts(at fieldPlace, see func(fieldPlace, []byte)) {
 	}
 }
 
-func (d destination) texts(at fieldPlace, see func(fieldPlace, []byte)) {
+func (d destination) forTexts(at fieldPlace, see func(fieldPlace, []byte)) {
 	for _, one := range []struct {
 		sub  string
 		text []byte
-	}{{"server", address(d.server)}, {"name", d.name}, {"namespace", d.namespace}} {
+	}{{"server", maskAddress(d.server)}, {"name", d.name}, {"namespace", d.namespace}} {
 		at.sub = one.sub
 		see(at, one.text)
 	}
 }
 
-// masked returns a text with secrets masked as the tools for single objects show it; name is the field's.
-func masked(name string, text []byte) []byte {
+// maskSecrets returns a text with secrets masked as the tools for single objects mask them; name is the field's. It is nil for an empty text.
+func maskSecrets(name string, text []byte) []byte {
 	if len(text) == 0 {
 		return nil
 	}

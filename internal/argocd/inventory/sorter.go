@@ -52,6 +52,7 @@ func (s *sorter) wants(key []byte) bool {
 	return s.bound == nil || bytes.Compare(key[:min(maxKey, len(key))], s.bound) < 0
 }
 
+// add adds a record, unless it is known to be beyond those that are kept. If the memory is full, it makes room first.
 func (s *sorter) add(key, row []byte) error {
 	key = key[:min(maxKey, len(key))]
 	if !s.wants(key) {
@@ -76,8 +77,8 @@ func (s *sorter) keyOf(r record) []byte { return s.arena[r.at : r.at+r.key] }
 
 func (s *sorter) rowOf(r record) []byte { return s.arena[r.at+r.key : r.at+r.key+r.row] }
 
-// order sorts the records in memory, and drops those beyond keep.
-func (s *sorter) order() {
+// sortRecords sorts the records in memory by key, equal ones in the order in which they came, and drops those beyond the first s.keep.
+func (s *sorter) sortRecords() {
 	sorting.By(s.records, func(a, b record) int {
 		if c := bytes.Compare(s.keyOf(a), s.keyOf(b)); c != 0 {
 			return c
@@ -92,9 +93,9 @@ func (s *sorter) order() {
 	}
 }
 
-// shrink makes room in memory: by dropping records that are not wanted, else by writing a run.
+// shrink makes room in memory: it drops the records beyond s.keep, and if that is not enough writes all as a run into the scratch file.
 func (s *sorter) shrink() error {
-	s.order()
+	s.sortRecords()
 	size := 0
 	for _, r := range s.records {
 		size += r.key + r.row + recordBytes
@@ -113,7 +114,7 @@ func (s *sorter) shrink() error {
 	return s.writeRun()
 }
 
-// writeRun writes the records in memory, which are sorted, as a run.
+// writeRun writes the records in memory, which are sorted, to the scratch file as a run, and clears the memory.
 func (s *sorter) writeRun() (err error) {
 	if s.file == nil {
 		if s.file, err = s.d.open(); err != nil {
@@ -136,6 +137,7 @@ func (s *sorter) writeRun() (err error) {
 	return nil
 }
 
+// writeRecord writes the lengths of key and row as uvarints, and then both.
 func writeRecord(w io.Writer, key, row []byte) error {
 	var head [2 * binary.MaxVarintLen64]byte
 	n := binary.PutUvarint(head[:], uint64(len(key)))
@@ -148,9 +150,9 @@ func writeRecord(w io.Writer, key, row []byte) error {
 	return nil
 }
 
-// forEach calls yield with the records in order; key and row are valid during the call. It is called once, at the end.
+// forEach calls yield with the records in order; key and row are valid only during the call. It may be called only once, after the last add.
 func (s *sorter) forEach(yield func(key, row []byte) error) error {
-	s.order()
+	s.sortRecords()
 	if len(s.runs) == 0 {
 		for _, r := range s.records {
 			if err := yield(s.keyOf(r), s.rowOf(r)); err != nil {
@@ -185,6 +187,7 @@ func (s *sorter) forEach(yield func(key, row []byte) error) error {
 	return s.merge(s.runs, yield)
 }
 
+// merge calls yield with the records of several sorted runs in order, at most s.keep of them unless that is 0.
 func (s *sorter) merge(runs []run, yield func(key, row []byte) error) error {
 	var h runHeap
 	for i, one := range runs {

@@ -23,9 +23,9 @@ type table struct {
 // maxPageBytes bounds the rows of one page. 100 summaries have 40 KB, 100 whole objects usually 900 KB.
 const maxPageBytes = 64 << 20
 
-// tableOf returns a table of the sorter's records. With onDisk it is always in scratch files, as a table that is kept should not take
-// memory.
-func tableOf(s *sorter, onDisk bool) (t *table, err error) {
+// newTable returns a table of the sorter's records, and closes the sorter. With onDisk the table is always in scratch files, as one that is kept
+// should not take memory.
+func newTable(s *sorter, onDisk bool) (t *table, err error) {
 	defer s.close()
 	t = &table{}
 	if len(s.runs) == 0 && !onDisk {
@@ -74,7 +74,7 @@ func tableOf(s *sorter, onDisk bool) (t *table, err error) {
 	return t, nil
 }
 
-// page returns the rows from, counted from 0, up to to, exclusive; fewer at the end.
+// page returns the rows from (counted from 0) up to to, exclusive; fewer at the end. More than maxPageBytes in scratch files are an error.
 func (t *table) page(from, to int) ([]json.RawMessage, error) {
 	from, to = min(max(from, 0), t.n), min(max(to, 0), t.n)
 	if from >= to {

@@ -51,7 +51,7 @@ var ErrJSON = errors.New("not JSON")
 // Slim returns raw, one object as JSON, compact and without what keep does not name.
 // Secrets are masked always. The error wraps [ErrJSON] and quotes nothing of raw.
 func Slim(raw []byte, keep Keep) (slim []byte, left Left, err error) {
-	w, err := walk(raw, &keep)
+	w, err := redactAll(raw, &keep)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,14 +76,16 @@ func Slim(raw []byte, keep Keep) (slim []byte, left Left, err error) {
 // A mask is always [Hidden]. Empty strings, null, true and false stay, and so do the plus signs that Argo CD itself puts over a Secret's
 // data: their number shows whether two values differ.
 func Mask(raw []byte) ([]byte, int, error) {
-	w, err := walk(raw, nil)
+	w, err := redactAll(raw, nil)
 	if err != nil {
 		return nil, 0, err
 	}
 	return w.out, w.masked, nil
 }
 
-func walk(raw []byte, keep *Keep) (*walker, error) {
+// redactAll walks over raw and returns the walker with its output. keep is nil if nothing is to be left out. Invalid JSON is an error, as the
+// walker checks nothing.
+func redactAll(raw []byte, keep *Keep) (*walker, error) {
 	// Everything after this relies on it: the walker checks nothing.
 	if !json.Valid(raw) {
 		return nil, invalid(raw)

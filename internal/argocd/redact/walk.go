@@ -55,14 +55,15 @@ func (w *walker) run() {
 	w.value(valueContext{})
 }
 
+// value writes the value at the present position, with secrets masked. In the context of a secret, numbers may be masked too.
 func (w *walker) value(p valueContext) {
 	switch c := w.Peek(); c {
 	case '{':
-		w.members(p)
+		w.writeObject(p)
 	case '[':
-		w.elements(p)
+		w.writeArray(p)
 	case '"':
-		w.text(w.String().Of(w.Text), p)
+		w.writeText(w.String().Of(w.Text), p)
 	default:
 		raw := w.Skip().Of(w.Text)
 		number := c == '-' || c >= '0' && c <= '9'
@@ -79,7 +80,8 @@ func (w *walker) mask() {
 	w.out = append(w.out, `"`+Hidden+`"`...)
 }
 
-func (w *walker) members(p valueContext) {
+// writeObject writes an object, without the members that keep leaves out.
+func (w *walker) writeObject(p valueContext) {
 	mark := w.marks[w.At]
 	if p.secret {
 		mark |= isSecret
@@ -88,7 +90,7 @@ func (w *walker) members(p valueContext) {
 	w.out = append(w.out, '{')
 	for empty := true; w.More('}'); {
 		raw := w.Name().Of(w.Text)
-		key := plain(raw)
+		key := unquote(raw)
 		length := len(w.path)
 		if w.keep != nil {
 			if length > 0 {
@@ -138,7 +140,8 @@ func memberContext(p valueContext, mark byte, key string) valueContext {
 	return in
 }
 
-func (w *walker) elements(p valueContext) {
+// writeArray writes an array. The element after a flag such as --password is masked.
+func (w *walker) writeArray(p valueContext) {
 	w.Begin('[', "")
 	w.out = append(w.out, '[')
 	length := len(w.path)
@@ -156,16 +159,16 @@ func (w *walker) elements(p valueContext) {
 		in.hide = in.hide || flag
 		at, text := w.At, w.Peek() == '"'
 		w.value(in)
-		flag = text && secrets.Flag(plain(bytes.TrimSpace(w.Text[at:w.At])))
+		flag = text && secrets.Flag(unquote(bytes.TrimSpace(w.Text[at:w.At])))
 		w.path = w.path[:length]
 	}
 	w.out = append(w.out, ']')
 }
 
-// text writes a string, masked where that is needed.
-func (w *walker) text(raw []byte, p valueContext) {
+// writeText writes a string, masked where that is needed.
+func (w *walker) writeText(raw []byte, p valueContext) {
 	if p.hide {
-		if s := plain(raw); secrets.Harmless(s) {
+		if s := unquote(raw); secrets.Harmless(s) {
 			w.out = append(w.out, raw...)
 			return
 		}
@@ -176,8 +179,8 @@ func (w *walker) text(raw []byte, p valueContext) {
 		w.out = append(w.out, raw...)
 		return
 	}
-	s := plain(raw)
-	safe, n := w.content(s)
+	s := unquote(raw)
+	safe, n := w.maskText(s)
 	if n == 0 {
 		w.out = append(w.out, raw...)
 		return
@@ -186,8 +189,8 @@ func (w *walker) text(raw []byte, p valueContext) {
 	w.out = appendString(w.out, safe)
 }
 
-// content masks what is in a text.
-func (w *walker) content(s string) (safe string, masked int) {
+// maskText returns a text with the secrets in it masked, and their number.
+func (w *walker) maskText(s string) (safe string, masked int) {
 	if t := strings.TrimLeft(s, " \t\r\n"); t != "" && (t[0] == '{' || t[0] == '[') && json.Valid([]byte(s)) {
 		if w.inner == maxInner {
 			return Hidden, 1
@@ -229,8 +232,8 @@ func (w *walker) noteLeftOut(size int) {
 	w.left = append(w.left, cut{string(w.path), size})
 }
 
-// plain returns the text of a JSON string that stands in quotes.
-func plain(raw []byte) string {
+// unquote returns the text of a JSON string.
+func unquote(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])
 	}
@@ -267,6 +270,7 @@ type markFinder struct {
 	marks map[int]byte
 }
 
+// value looks for marks in the value at the present position.
 func (s *markFinder) value() {
 	switch s.Peek() {
 	case '{':
@@ -281,6 +285,7 @@ func (s *markFinder) value() {
 	}
 }
 
+// object records by the object's offset whether it is a Secret, a list of them, or a pair whose name is that of a secret.
 func (s *markFinder) object() {
 	at, mark := s.At, byte(0)
 	s.Begin('{', "")
@@ -291,16 +296,16 @@ func (s *markFinder) object() {
 			continue
 		}
 		value := s.String().Of(s.Text)
-		switch plain(key) {
+		switch unquote(key) {
 		case "kind":
-			switch plain(value) {
+			switch unquote(value) {
 			case "Secret":
 				mark |= isSecret
 			case "SecretList":
 				mark |= isSecretList
 			}
 		case "name", "key":
-			if secrets.PairNamed(plain(value)) {
+			if secrets.PairNamed(unquote(value)) {
 				mark |= isPair
 			}
 		}
@@ -310,8 +315,8 @@ func (s *markFinder) object() {
 	}
 }
 
-// Value returns text as [Mask] shows it where it stands under name, as an annotation does:
-// hidden when name is that of a secret, masked inside when it is JSON, else as [Text] does.
+// Value returns text as [Mask] shows it under this name, such as that of an annotation: hidden if the name is that of a secret, with the secrets
+// in it masked if it is JSON, and as [Text] shows it otherwise.
 func Value(name, text string) string {
 	if secrets.Named(name) && !secrets.Harmless(text) {
 		return Hidden
@@ -319,6 +324,6 @@ func Value(name, text string) string {
 	if !secrets.Suspicious([]byte(text)) {
 		return text
 	}
-	safe, _ := new(walker).content(text)
+	safe, _ := new(walker).maskText(text)
 	return safe
 }

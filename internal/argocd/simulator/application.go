@@ -46,7 +46,7 @@ type application struct {
 	reconciled, started, finished string
 }
 
-// roll decides about the application of a number.
+// roll sets the application with number i, by dice that depend on the seed and i only.
 func (a *application) roll(i int) {
 	s, w := a.sim, &a.sim.words
 	d := roll(s.seed, partTraits, uint64(i))
@@ -171,6 +171,7 @@ func (s *Simulator) state(d *dice) state {
 	return s.words.States[0]
 }
 
+// head writes into h what filters need to know of the application; the slices of h are used again.
 func (a *application) head(h *head) {
 	*h = head{
 		name: a.name, namespace: "argocd", project: a.project, health: a.health, sync: a.sync,

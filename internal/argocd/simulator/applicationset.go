@@ -24,6 +24,7 @@ type child struct {
 	health     []byte
 }
 
+// roll sets the application set with number i, by dice that depend on the seed and i only.
 func (p *set) roll(i int) {
 	s := p.sim
 	d := roll(s.seed, partSet, uint64(i))
@@ -43,6 +44,7 @@ func (p *set) head(h *head) {
 	*h = head{name: p.name, namespace: "argocd", project: p.project, labels: labels}
 }
 
+// write appends the application set as JSON, with the status of some applications that it has made.
 func (p *set) write(b []byte) []byte {
 	p.short = p.name[:min(len(p.name), 20)]
 	p.created, p.version = created(p.index), 480+p.index
@@ -63,7 +65,8 @@ func (p *set) write(b []byte) []byte {
 	return p.sim.render(b, "set", p, p.index, roll(p.sim.seed, partSet, uint64(p.index)+1<<41))
 }
 
-func (c *call) validSet(m obj) {
+// checkSet refuses an application set as the server does: a templated or unknown project, a bad name, or no right to change it.
+func (c *call) checkSet(m obj) {
 	name, project := text(m, "metadata", "name"), text(m, "spec", "template", "spec", "project")
 	switch {
 	case strings.Contains(project, "{{"):
@@ -77,11 +80,12 @@ func (c *call) validSet(m obj) {
 	}
 }
 
+// createSet answers the creation of an application set; a dry run has the applications that it would make in its status.
 func createSet(c *call) {
 	m := obj{}
 	c.read(&m)
 	upsert, dry := c.flag("upsert"), c.flag("dryRun")
-	c.validSet(m)
+	c.checkSet(m)
 	if dry {
 		var resources []any
 		for _, a := range c.generate(m) {
@@ -92,7 +96,7 @@ func createSet(c *call) {
 		return
 	}
 	ensureObject(m, "status")
-	c.create(applicationsets, m, upsert, "existing ApplicationSet spec is different, use upsert flag to force update")
+	c.storeNew(applicationsets, m, upsert, "existing ApplicationSet spec is different, use upsert flag to force update")
 }
 
 func deleteSet(c *call) {
@@ -172,13 +176,14 @@ func (c *call) parameters(generator obj) (rows []obj, why string) {
 	return nil, "an empty generator"
 }
 
+// generateSet answers with the applications that a set would make.
 func generateSet(c *call) {
 	var q struct{ ApplicationSet obj }
 	c.read(&q)
 	if q.ApplicationSet == nil {
 		fail(unknown, "set ApplicationSets is nil in request")
 	}
-	c.validSet(q.ApplicationSet)
+	c.checkSet(q.ApplicationSet)
 	answer := obj{}
 	if apps := c.generate(q.ApplicationSet); len(apps) > 0 {
 		answer["applications"] = apps

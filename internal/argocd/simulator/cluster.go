@@ -56,6 +56,7 @@ func (s *Simulator) anyCluster(d *dice) cluster {
 	return s.cluster(d.intn(s.options.Clusters))
 }
 
+// writeCluster appends a cluster as JSON.
 func (s *Simulator) writeCluster(b []byte, c cluster) []byte {
 	c.broken, c.insecure = c.Status == "Failed", c.index%5 == 3 && c.Name != "in-cluster"
 	if c.Name != "in-cluster" {
@@ -66,6 +67,7 @@ func (s *Simulator) writeCluster(b []byte, c cluster) []byte {
 	return s.render(b, "cluster", &c, c.index, roll(s.seed, partCluster, uint64(c.index)))
 }
 
+// getCluster answers with one cluster, which only the administrator may see.
 func getCluster(c *call) {
 	name, server := "", c.args[0]
 	switch c.query.Get("id.type") {
@@ -79,6 +81,7 @@ func getCluster(c *call) {
 	c.answer(c.writeCluster(nil, found))
 }
 
+// listClusters answers with the clusters that the name or server in the query selects; only the administrator sees any.
 func listClusters(c *call) {
 	name, server := c.query.Get("name"), c.query.Get("server")
 	c.list(clusters, "{}", false, func(s *sink) {
@@ -90,7 +93,7 @@ func listClusters(c *call) {
 			if name != "" && cl.Name != name || server != "" && cl.Server != server {
 				continue
 			}
-			s.item()
+			s.beginItem()
 			s.b = c.writeCluster(s.b, cl)
 		}
 	})

@@ -123,6 +123,7 @@ func (p pruning) keep(path string) (keep, whole bool) {
 	return slices.ContainsFunc(p, func(f string) bool { return strings.HasPrefix(f, path) }), slices.Contains(p, path)
 }
 
+// prune deletes from v, which is at path, everything that is not in one of the kept paths.
 func (p pruning) prune(path string, v any) {
 	switch v := v.(type) {
 	case obj:

@@ -18,8 +18,8 @@ type filter struct {
 	labels            selector
 }
 
-// wants reads the parameters that the server honours for a kind; it ignores all others.
-func (c *call) wants(k kind) (f filter) {
+// filterFor reads the parameters that the server honours for a kind; it ignores all others.
+func (c *call) filterFor(k kind) (f filter) {
 	switch k {
 	case projects:
 		return f
@@ -75,9 +75,10 @@ func (c *call) meta() string {
 	return `{"resourceVersion":"` + strconv.FormatInt(c.revision.Load(), 10) + `"}`
 }
 
+// listObjects returns the handler of a list of a kind, with the filters and the parameter fields that the server honours for it.
 func listObjects(k kind) func(*call) {
 	return func(c *call) {
-		f, meta, fields, write := c.wants(k), c.meta(), c.query.Get("fields"), (*found).write
+		f, meta, fields, write := c.filterFor(k), c.meta(), c.query.Get("fields"), (*found).write
 		switch {
 		case fields == "" || k == applicationsets:
 			fields = ""
@@ -106,7 +107,7 @@ func listObjects(k kind) func(*call) {
 		c.list(k, meta, fields != "", func(s *sink) {
 			c.walk(k, func(o *found) {
 				if c.canRead(o.project) && f.takes(&o.head) {
-					s.item()
+					s.beginItem()
 					s.b = write(o, s.b)
 				}
 			})
@@ -139,6 +140,7 @@ func (s selector) matches(labels []label) bool {
 	})
 }
 
+// holds reports whether a label meets the requirement; has says whether the label is there.
 func (r *requirement) holds(value string, has bool) bool {
 	switch r.operator {
 	case "", "!":

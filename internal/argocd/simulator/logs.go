@@ -33,6 +33,7 @@ type logQuery struct {
 	follow, previous   bool
 }
 
+// logQuery reads the parameters of a request for logs, and refuses those that the server refuses.
 func (c *call) logQuery() logQuery {
 	whole := func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
 	q := logQuery{
@@ -49,6 +50,7 @@ func (c *call) logQuery() logQuery {
 	return q
 }
 
+// takes reports whether the filter lets a line pass.
 func (q *logQuery) takes(text string) bool {
 	if q.filter == "" {
 		return true
@@ -63,17 +65,18 @@ func (q *logQuery) takes(text string) bool {
 // maxLogPods is the server's bound on pods in one call.
 const maxLogPods = 10
 
+// getLogs answers with the logs of the pods that the query selects, at most maxLogPods.
 func getLogs(c *call) {
 	q := c.logQuery()
 	_, t := c.content()
 	name, ofPods := c.query.Get("podName"), c.query.Get("kind") == "Pod"
 	var pods []string
 	for _, o := range t.objects {
-		if name == "" && !ofPods && !c.asked(&o, "resourceName") {
+		if name == "" && !ofPods && !c.selects(&o, "resourceName") {
 			continue
 		}
 		for _, member := range c.family(t.name, &o)[1:] {
-			if member.Kind == "Pod" && (name == "" || member.Name == name) && (!ofPods || c.asked(&member, "resourceName")) {
+			if member.Kind == "Pod" && (name == "" || member.Name == name) && (!ofPods || c.selects(&member, "resourceName")) {
 				pods = append(pods, member.Name)
 			}
 		}
@@ -114,7 +117,7 @@ func (c *call) tail(pods []string, q logQuery) {
 	if !q.until.IsZero() {
 		lines = slices.DeleteFunc(lines, func(l line) bool { return l.at.After(q.until) })
 	}
-	c.tell(s, q, lines)
+	c.writeLines(s, q, lines)
 	for q.follow && len(pods) > 0 {
 		s.push()
 		pause(c.r.Context(), c.options.LogEvery)
@@ -123,14 +126,14 @@ func (c *call) tail(pods []string, q logQuery) {
 			lines = append(lines, line{pod: pod, number: lengths[i], at: time.Now()})
 			lengths[i]++
 		}
-		c.tell(s, q, lines)
+		c.writeLines(s, q, lines)
 	}
-	c.tell(s, logQuery{}, []line{{at: time.Now(), last: true}})
+	c.writeLines(s, logQuery{}, []line{{at: time.Now(), last: true}})
 	s.flush()
 }
 
-// tell writes those of the lines that a query takes, each as an event. Only their text is made.
-func (c *call) tell(s *sink, q logQuery, lines []line) {
+// writeLines writes those of the lines that the query takes, each as an event.
+func (c *call) writeLines(s *sink, q logQuery, lines []line) {
 	for i := range lines {
 		l := &lines[i]
 		if !l.last {

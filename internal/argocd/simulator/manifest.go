@@ -34,10 +34,10 @@ func getManaged(c *call) {
 	s.b = append(s.b, `{"items":`...)
 	s.array(func() {
 		for _, o := range t.objects {
-			if !c.asked(&o, "name") {
+			if !c.selects(&o, "name") {
 				continue
 			}
-			s.item()
+			s.beginItem()
 			v := compared{group: o.Group, kind: o.Kind, namespace: o.Namespace, name: o.Name, modified: o.Status == "OutOfSync"}
 			v.target, v.predicted = c.manifest(t.name, &o, false, false), c.manifest(t.name, &o, true, false)
 			v.live = c.manifest(t.name, &o, true, v.modified && !o.RequiresPruning)
@@ -57,8 +57,8 @@ func getManaged(c *call) {
 	s.flush()
 }
 
-// asked reports whether the query names an object, or nothing at all. name is the parameter that has its name.
-func (c *call) asked(o *object, name string) bool {
+// selects reports whether the query names the object, or no object at all. name is the parameter with the object's name.
+func (c *call) selects(o *object, name string) bool {
 	for key, value := range map[string]string{name: o.Name, "namespace": o.Namespace, "kind": o.Kind, "group": o.Group, "version": o.Version} {
 		if q := c.query.Get(key); q != "" && q != value {
 			return false
@@ -83,7 +83,7 @@ func (c *call) resourceNamed() (app string, o object) {
 	name, kind := c.query.Get("resourceName"), c.query.Get("kind")
 	for _, o := range t.objects {
 		for _, member := range c.family(t.name, &o) {
-			if member.Name == name && member.Kind == kind && c.asked(&member, "resourceName") {
+			if member.Name == name && member.Kind == kind && c.selects(&member, "resourceName") {
 				return t.name, member
 			}
 		}

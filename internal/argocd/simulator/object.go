@@ -227,7 +227,7 @@ func (o *store) list() (all map[string]*found, added []*found) {
 	return all, added
 }
 
-// put keeps an object, or with a nil body that it is gone.
+// put stores an object in place of the generated one; with a nil body the object counts as deleted.
 func (o *store) put(f *found) *refusal {
 	o.mu.Lock()
 	defer o.mu.Unlock()

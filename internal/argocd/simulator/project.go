@@ -104,7 +104,7 @@ func listRepositories(c *call) {
 			return
 		}
 		for _, r := range c.repositories() {
-			s.item()
+			s.beginItem()
 			s.b = c.render(s.b, "repository", &r, 0, dice{})
 		}
 	})
@@ -130,7 +130,7 @@ func createProject(c *call) {
 	}
 	ensureObject(q.Project, "metadata")["namespace"] = "argocd"
 	ensureObject(q.Project, "status")
-	c.create(projects, q.Project, q.Upsert, `existing project spec is different; use upsert flag to force update; difference in keys "spec"`)
+	c.storeNew(projects, q.Project, q.Upsert, `existing project spec is different; use upsert flag to force update; difference in keys "spec"`)
 }
 
 func updateProject(c *call) {
@@ -147,7 +147,7 @@ func updateProject(c *call) {
 	if want := text(q.Project, "metadata", "resourceVersion"); want != "" && want != text(f.m, "metadata", "resourceVersion") {
 		fail(aborted, "Operation cannot be fulfilled on appprojects.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", f.name)
 	}
-	merge(f.m, q.Project)
+	mergeUpdate(f.m, q.Project)
 	c.saved(&f)
 }
 

@@ -25,7 +25,7 @@ type deployment struct {
 	id                              int
 }
 
-// fill rolls what is neither filtered nor counted: resources, history, the last operation.
+// fill sets the parts of the application that no filter or count needs: resources, history, the last operation.
 func (a *application) fill() {
 	if a.never {
 		return

@@ -33,8 +33,8 @@ func (s *sink) array(all func()) {
 	s.b = append(s.b, ']')
 }
 
-// item begins an object of a list: it waits and writes out what is full.
-func (s *sink) item() {
+// beginItem begins an object of a list: it waits as long as the faults say, and writes out the buffer if it is full.
+func (s *sink) beginItem() {
 	if s.items > 0 {
 		s.b = append(s.b, ',')
 	}

@@ -16,8 +16,9 @@ func automated(m obj) bool {
 
 func busy(m obj) bool { return m["operation"] != nil }
 
-// ready refuses an operation on an application that is being deleted, or has one already; against is a reason of the call's own, "" for none.
-func ready(m obj, against string) {
+// checkReady refuses an operation on an application that is being deleted, or that has one already. against is a further reason of the call itself
+// to refuse, "" for none.
+func checkReady(m obj, against string) {
 	switch {
 	case lookup(m, "metadata", "deletionTimestamp") != nil:
 		fail(failedPrecondition, "application is deleting")
@@ -33,7 +34,7 @@ func syncApplication(c *call, f *found, q *request) {
 	if revision != "" && revision != wanted && automated(f.m) && !q.DryRun {
 		against = fmt.Sprintf("Cannot sync to %s: auto-sync currently set to %s", revision, wanted)
 	}
-	ready(f.m, against)
+	checkReady(f.m, against)
 	if revision == "" || revision == wanted || len(revision) != 40 && lookup(f.m, "spec", "source", "chart") == nil {
 		revision = c.resolve(f, revision)
 	}
@@ -58,7 +59,7 @@ func rollback(c *call, f *found, q *request) {
 	if automated(f.m) {
 		against = "rollback cannot be initiated when auto-sync is enabled"
 	}
-	ready(f.m, against)
+	checkReady(f.m, against)
 	for _, h := range list(f.m, "status", "history") {
 		entry, _ := h.(obj)
 		if id, _ := lookup(entry, "id").(json.Number); id != "" && id == q.ID {
@@ -166,14 +167,14 @@ func (s *Simulator) finish(of *found, started string, q *request, revision strin
 	ensureObject(state, "syncResult")["resources"] = results
 	if !q.DryRun {
 		status["resources"] = left
-		settle(f.m, status, q, revision, behind)
+		applySync(f.m, status, q, revision, behind)
 	}
 	// A full store leaves the operation running, as a full etcd would.
 	_ = s.put(&f)
 }
 
-// settle writes what a sync that was no dry run changes besides the resources.
-func settle(m, status obj, q *request, revision string, behind bool) {
+// applySync writes the changes that a sync makes apart from the resources; it is not called for a dry run.
+func applySync(m, status obj, q *request, revision string, behind bool) {
 	compared := ensureObject(status, "sync")
 	back := q.ID != "" && compared["revision"] != revision
 	compared["status"] = "Synced"

@@ -322,7 +322,7 @@ func (w *writing) all(body pieces) {
 	}
 }
 
-// repeat writes something so many times, with commas.
+// repeat calls write so many times, and writes commas between.
 func (w *writing) repeat(times int, write func(i int)) {
 	for i := range times {
 		if i > 0 {

@@ -127,8 +127,8 @@ func (c *call) readRequest(action string) (q request) {
 	return q
 }
 
-// changing finds the application that a write is about, and refuses those who may not change it.
-func changing(action string, change func(c *call, f *found, q *request)) func(*call) {
+// changeHandler returns the handler of a write. It finds the application, refuses those who may not change it, and calls change.
+func changeHandler(action string, change func(c *call, f *found, q *request)) func(*call) {
 	return func(c *call) {
 		q := c.readRequest(action)
 		f := c.application(cmp.Or(q.AppNamespace, c.query.Get("appNamespace")), cmp.Or(q.Project, c.query.Get("project")))
@@ -144,7 +144,7 @@ func changing(action string, change func(c *call, f *found, q *request)) func(*c
 	}
 }
 
-// refresh compares an application anew, which nothing but its times shows.
+// refresh compares an application again, which changes only its times, and stores it.
 func (c *call) refresh(f found) found {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -159,9 +159,8 @@ func (c *call) refresh(f found) found {
 	return f
 }
 
-// create stores a new object, or changes the one of its name if upsert allows it. different
-// is what the server says where it does not.
-func (c *call) create(k kind, m obj, upsert bool, different string) {
+// storeNew stores a new object, or changes the existing one of its name if upsert allows it. Otherwise it refuses with the text different.
+func (c *call) storeNew(k kind, m obj, upsert bool, different string) {
 	f, exists := c.find(k, space(text(m, "metadata", "namespace")), text(m, "metadata", "name"))
 	if !exists {
 		c.fillMetadata(m)
@@ -170,7 +169,7 @@ func (c *call) create(k kind, m obj, upsert bool, different string) {
 		if !upsert {
 			fail(invalidArgument, "%s", different)
 		}
-		merge(f.m, m)
+		mergeUpdate(f.m, m)
 	}
 	c.saved(&f)
 }
@@ -184,8 +183,8 @@ func (c *call) remove(f *found) {
 	c.answer([]byte(`{}`))
 }
 
-// valid checks an application as the server does before it stores one.
-func (c *call) valid(m obj) {
+// checkApplication refuses an application as the server does before it stores one.
+func (c *call) checkApplication(m obj) {
 	name, project := text(m, "metadata", "name"), cmp.Or(text(m, "spec", "project"), "default")
 	invalid := func(format string, args ...any) {
 		fail(invalidArgument, "application "+format, args...)
@@ -251,17 +250,16 @@ func createApplication(c *call) {
 	if !c.canChange(project) {
 		c.deny("applications", "create", project+"/"+text(m, "metadata", "name"))
 	}
-	c.valid(m)
+	c.checkApplication(m)
 	m["status"] = obj{
 		"sync":   obj{"status": "", "comparedTo": obj{"source": obj{"repoURL": ""}, "destination": obj{}}},
 		"health": obj{}, "summary": obj{}, "sourceHydrator": obj{},
 	}
-	c.create(applications, m, upsert, "existing application spec is different, use upsert flag to force update")
+	c.storeNew(applications, m, upsert, "existing application spec is different, use upsert flag to force update")
 }
 
-// merge takes over what an update changes: the spec, and labels and annotations beside
-// those that are there.
-func merge(old, m obj) {
+// mergeUpdate copies into old what an update changes: the spec, and the labels and annotations, in addition to those that are there.
+func mergeUpdate(old, m obj) {
 	old["spec"] = m["spec"]
 	for _, key := range []string{"labels", "annotations"} {
 		if with, ok := lookup(m, "metadata", key).(obj); ok {
@@ -298,13 +296,13 @@ func patchApplication(c *call, f *found, q *request) {
 	mergePatch(f.m, patch)
 	meta := ensureObject(f.m, "metadata")
 	meta["name"], meta["namespace"] = f.name, f.namespace
-	c.valid(f.m)
+	c.checkApplication(f.m)
 	c.saved(f)
 }
 
 func updateSpec(c *call, f *found, q *request) {
 	f.m["spec"] = q.spec
-	c.valid(f.m)
+	c.checkApplication(f.m)
 	c.save(f)
 	c.answer(marshal(q.spec))
 }

@@ -139,6 +139,7 @@ func (c *caseRun) sampleMemory() (stop func()) {
 	}
 }
 
+// sampleNow takes one sample of the server's memory, for the part of the case that is running now. Without a Target.Memory it does nothing.
 func (c *caseRun) sampleNow() {
 	if c.target.Memory == nil {
 		return
@@ -164,8 +165,8 @@ func (c *caseRun) reportDone(done, all int) {
 	}
 }
 
-// growth compares the mean memory of the second part with that of the last: the first
-// fills caches and pools. ok is false when it was not seen.
+// growth compares the mean memory of the second part with that of the last; the first part fills caches and pools. ok is false if it was not
+// measured.
 func (c *caseRun) growth() (from, to int64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

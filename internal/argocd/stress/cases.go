@@ -47,7 +47,7 @@ func cases(o Options) []testCase {
 func (c *caseRun) repeated(ctx context.Context, n int) {
 	total := -1
 	for range n {
-		p, ok := c.page(ctx, lists[0].tool, map[string]any{}, 1)
+		p, ok := c.readPageOf(ctx, lists[0].tool, map[string]any{}, 1)
 		switch {
 		case !ok && c.finished(ctx):
 			return
@@ -70,7 +70,7 @@ func (c *caseRun) mixed(ctx context.Context, n, parallel int) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n) && !c.finished(ctx); i = next.Add(1) - 1 {
 				if k := int(i) % (len(lists) + 1); k < len(lists) {
-					c.page(ctx, lists[k].tool, map[string]any{}, 1)
+					c.readPageOf(ctx, lists[k].tool, map[string]any{}, 1)
 				} else {
 					c.search(ctx, map[string]any{"query": terms[int(i)/(len(lists)+1)%len(terms)]}, 1)
 				}
@@ -99,14 +99,14 @@ func (c *caseRun) memoryGrowth(ctx context.Context, n int) {
 
 // pages reads all pages of a listing.
 func (c *caseRun) pages(ctx context.Context, tool string) {
-	if last, ok := c.walk(ctx, tool, map[string]any{}); ok {
+	if last, ok := c.readAllPages(ctx, tool, map[string]any{}); ok {
 		c.pageOutOfRange(ctx, tool, last)
 	}
 }
 
-// walk reads all pages of a listing and checks that they agree with each other. It returns the number of the last page.
-func (c *caseRun) walk(ctx context.Context, tool string, args map[string]any) (last int, ok bool) {
-	first, ok := c.page(ctx, tool, withArgument(args), 1)
+// readAllPages reads all pages of a listing and checks that they agree with each other. It returns the number of the last page.
+func (c *caseRun) readAllPages(ctx context.Context, tool string, args map[string]any) (last int, ok bool) {
+	first, ok := c.readPageOf(ctx, tool, withArgument(args), 1)
 	if !ok {
 		return 0, false
 	}
@@ -133,7 +133,7 @@ func (c *caseRun) walk(ctx context.Context, tool string, args map[string]any) (l
 		if half := c.o.MaxPages / 2; last > c.o.MaxPages && number == half+1 {
 			number, skipped = last-(c.o.MaxPages-half)+1, true
 		}
-		if p, ok = c.page(ctx, tool, withArgument(args), number); !ok {
+		if p, ok = c.readPageOf(ctx, tool, withArgument(args), number); !ok {
 			return last, false
 		}
 		if p.total() != first.total() && !changed {

@@ -10,10 +10,10 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(`{"error":"the search matches 2000 objects","total_matches":2000,"suggestion":"narrow it"}`, 1)
 	f.Add(`{"pagination":{"page":9223372036854775807,"page_size":9223372036854775807,"total_items":-1}}`, 3)
 	f.Fuzz(func(t *testing.T, text string, number int) {
-		if total, problem := tooMany(text, 1000); problem == "" && total <= 1000 {
+		if total, problem := parseTooMany(text, 1000); problem == "" && total <= 1000 {
 			t.Fatalf("%s was taken for a refusal of %d matches", text, total)
 		}
-		p, err := readPage(text, max(1, number))
+		p, err := parsePage(text, max(1, number))
 		if err != nil {
 			return
 		}

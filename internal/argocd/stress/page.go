@@ -68,9 +68,8 @@ func (r row) key() (string, error) {
 	return strings.Join([]string{r.kind, o.Namespace, o.Name, o.Server}, "\x00"), nil
 }
 
-// page calls a tool and holds the answer to what a page is. number is the page that was
-// asked for.
-func (c *caseRun) page(ctx context.Context, tool string, args map[string]any, number int) (*page, bool) {
+// readPageOf calls a tool and checks that the answer is a valid page; number is the page that was asked for.
+func (c *caseRun) readPageOf(ctx context.Context, tool string, args map[string]any, number int) (*page, bool) {
 	if number > 1 {
 		args["page"] = number
 	}
@@ -82,7 +81,7 @@ func (c *caseRun) page(ctx context.Context, tool string, args map[string]any, nu
 		c.fail("%s: %s", tool, a.Text)
 		return nil, false
 	}
-	p, err := readPage(a.Text, number)
+	p, err := parsePage(a.Text, number)
 	if err != nil {
 		c.fail("%s page %d: %v", tool, number, err)
 		return nil, false
@@ -91,8 +90,8 @@ func (c *caseRun) page(ctx context.Context, tool string, args map[string]any, nu
 	return p, true
 }
 
-// readPage reads an answer and holds it to its own pagination.
-func readPage(text string, number int) (*page, error) {
+// parsePage parses an answer and checks that its rows agree with its own pagination.
+func parsePage(text string, number int) (*page, error) {
 	var p page
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return nil, fmt.Errorf("the answer is no JSON object: %w", err)

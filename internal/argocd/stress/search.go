@@ -12,8 +12,7 @@ import (
 // some a part of it, the last matches every object that has a name.
 var terms = [...]string{"prod", "team", "platform", "staging", "dev", "service", "app", "api", "kubernetes", "https", "e", "."}
 
-// search asks for one page of a search. A refusal because of too many matches is good, and
-// total is their number; p is nil then.
+// search asks for one page of a search. A refusal because of too many matches is as good as an answer: p is nil then, and total their number.
 func (c *caseRun) search(ctx context.Context, args map[string]any, number int) (p *page, total int, ok bool) {
 	if number > 1 {
 		args["page"] = number
@@ -24,7 +23,7 @@ func (c *caseRun) search(ctx context.Context, args map[string]any, number int) (
 		return nil, 0, false
 	}
 	if a.IsError {
-		total, err := tooMany(a.Text, c.o.MaxMatches)
+		total, err := parseTooMany(a.Text, c.o.MaxMatches)
 		if err != "" {
 			c.fail("%s %q: %s", searchTool, query, err)
 			return nil, 0, false
@@ -32,7 +31,7 @@ func (c *caseRun) search(ctx context.Context, args map[string]any, number int) (
 		c.pass()
 		return nil, total, true
 	}
-	p, err := readPage(a.Text, number)
+	p, err := parsePage(a.Text, number)
 	if err != nil {
 		c.fail("%s %q page %d: %v", searchTool, query, number, err)
 		return nil, 0, false
@@ -45,9 +44,9 @@ func (c *caseRun) search(ctx context.Context, args map[string]any, number int) (
 	return p, p.total(), true
 }
 
-// tooMany reads a refusal: it must give the number of matches and advice, and show
-// none of them. problem names its fault.
-func tooMany(text string, limit int) (total int, problem string) {
+// parseTooMany reads the refusal of a search with too many matches: it must have their number and advice, and show none of them. problem says
+// what is wrong with it, "" for nothing.
+func parseTooMany(text string, limit int) (total int, problem string) {
 	var r page
 	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Error == "" {
 		return 0, "refused: " + text
@@ -77,7 +76,7 @@ func (c *caseRun) searchManyMatches(ctx context.Context) {
 		return
 	}
 	c.note("%v", args["query"])
-	if last, ok := c.walk(ctx, searchTool, args); ok {
+	if last, ok := c.readAllPages(ctx, searchTool, args); ok {
 		c.pageOutOfRange(ctx, searchTool, last, args)
 	}
 }
@@ -93,8 +92,7 @@ func (c *caseRun) searchTooManyMatches(ctx context.Context) {
 	}
 }
 
-// findSearch looks for a search with such a number of matches. Without one it gives the highest
-// number that it saw.
+// findSearch looks for a search whose number of matches fits accepts. If there is none it returns the highest number that it has seen.
 func (c *caseRun) findSearch(ctx context.Context, fits func(total int) bool) (args map[string]any, maxTotal int) {
 	var tries []map[string]any
 	for _, term := range terms {

@@ -38,6 +38,7 @@ func comparableAddress(server string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(server, "https://"), "/")
 }
 
+// add adds the server and the name of a destination to those by which the cluster is known, up to maxAliases of each.
 func (c *cluster) add(d destination) {
 	put := func(list []string, one string) []string {
 		at, has := slices.BinarySearch(list, one)

@@ -255,7 +255,7 @@ func (t *Toolset) clusterTool() builtin.Tool {
 			if err := required("cluster", in.Cluster); err != nil {
 				return nil, err
 			}
-			id, err := in.identify()
+			id, err := in.idType()
 			if err != nil {
 				return nil, err
 			}
@@ -272,7 +272,8 @@ func (t *Toolset) clusterTool() builtin.Tool {
 		})
 }
 
-func (in clusterArguments) identify() (string, error) {
+// idType returns "name" or "server": the type that was given, or else the one that the text of cluster looks like.
+func (in clusterArguments) idType() (string, error) {
 	switch kind := strings.ToLower(strings.TrimSpace(in.IDType)); kind {
 	case "name":
 		return "name", nil

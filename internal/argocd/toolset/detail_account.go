@@ -79,6 +79,7 @@ type tokenView struct {
 	Expires string `json:"expires,omitempty"`
 }
 
+// shortened returns the row with shorter texts and fewer tokens, the number of those left out in More; maxBytes decides both.
 func (r accountRow) shortened(maxBytes int) accountRow {
 	r.Name, r.Capabilities = clip(r.Name, max(80, maxBytes)), clips(r.Capabilities, 5, 40)
 	if n := max(2, maxBytes/40); len(r.Tokens) > n {
@@ -120,7 +121,7 @@ func (t *Toolset) accountsTool() builtin.Tool {
 		Name: "account_service__list_accounts", Title: "Accounts",
 		Description: "The local accounts of Argo CD: whether they are enabled, whether they may log in or have tokens, and ids and times of their tokens (never a token).",
 	}, nil, func(ctx context.Context, c *builtin.Call, client *argocd.Client, in accountsArguments) (*builtin.Result, error) {
-		return listed(ctx, t, c, client, "account", nil, in.paging, func(p paging) any { in.paging = p; return in },
+		return listPage(ctx, t, c, client, "account", nil, in.paging, func(p paging) any { in.paging = p; return in },
 			func(e account) (accountRow, bool) { return e.row(), true },
 			func(a, b accountRow) int { return cmp.Compare(a.Name, b.Name) },
 			func(*paged[accountRow], int) {})

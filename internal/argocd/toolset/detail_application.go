@@ -122,6 +122,7 @@ type hydrationView struct {
 	Last     string `json:"last_good_dry_revision,omitempty"`
 }
 
+// view returns the current hydration for an answer; nil if there is none.
 func (s *hydratorState) view() *hydrationView {
 	if s == nil || s.Current == nil {
 		return nil
@@ -259,6 +260,8 @@ func (t *Toolset) applicationTool() builtin.Tool {
 		})
 }
 
+// applicationAnswer answers with the most important of an application, in at most room bytes. It says at its end what was left out and how to see
+// it.
 func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte, room int) (*builtin.Result, error) {
 	slim, left, err := redact.Slim(raw, redact.Keep{History: true})
 	if err != nil {
@@ -324,6 +327,7 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte, room int)
 // maxAttention bounds the resources that are named in an application's answer; the resource tree has all.
 const maxAttention = 10
 
+// viewResources counts the resources of an application by state and kind, and lists those that need attention, at most maxAttention.
 func viewResources(list []treeNode) resourcesView {
 	v := resourcesView{Total: len(list), Health: tally{}, Sync: tally{}, Kinds: tally{}}
 	for _, r := range list {
@@ -343,6 +347,7 @@ func viewResources(list []treeNode) resourcesView {
 	return v
 }
 
+// viewOperation returns the last operation with the resources that failed, at most maxAttention; nil if there was none.
 func viewOperation(s *operationState) *operationView {
 	if s == nil || s.Phase == "" {
 		return nil

@@ -40,7 +40,7 @@ func diff(live, desired string, subset bool) (lines []string, all int, err error
 		return nil, 0, fmt.Errorf("the desired state: %w", err)
 	}
 	d := differ{subset: subset}
-	d.values("", l, r, shownL, shownR, 0)
+	d.compareValues("", l, r, shownL, shownR, 0)
 	return d.lines, d.all, nil
 }
 
@@ -72,41 +72,43 @@ func absent(state string) bool {
 	return state == "" || state == "null" || state == "{}"
 }
 
-func (d *differ) values(path string, l, r, shownL, shownR any, depth int) {
+// compareValues adds a line for each difference between l and r, which are at path. shownL and shownR are the same values with secrets masked.
+func (d *differ) compareValues(path string, l, r, shownL, shownR any, depth int) {
 	lm, lok := l.(map[string]any)
 	rm, rok := r.(map[string]any)
 	if lok && rok && depth < maxDiffDepth {
 		for _, key := range keysOf(lm, rm) {
-			d.pair(strings.TrimPrefix(path+"."+key, "."), key, lm, rm, shownL, shownR, depth)
+			d.compareMember(strings.TrimPrefix(path+"."+key, "."), key, lm, rm, shownL, shownR, depth)
 		}
 		return
 	}
 	la, lok := l.([]any)
 	ra, rok := r.([]any)
 	if lok && rok && depth < maxDiffDepth {
-		d.arrays(path, la, ra, shownL, shownR, depth)
+		d.compareArrays(path, la, ra, shownL, shownR, depth)
 		return
 	}
 	if !equalJSON(l, r) {
-		d.line("~", path, shortJSON(shownL)+" → "+shortJSON(shownR), equalJSON(shownL, shownR))
+		d.addLine("~", path, shortJSON(shownL)+" → "+shortJSON(shownR), equalJSON(shownL, shownR))
 	}
 }
 
-func (d *differ) pair(path, key string, l, r map[string]any, shownL, shownR any, depth int) {
+// compareMember compares one member of two objects. If d.subset is set, one that only l has is no difference.
+func (d *differ) compareMember(path, key string, l, r map[string]any, shownL, shownR any, depth int) {
 	lv, inL := l[key]
 	rv, inR := r[key]
 	switch {
 	case inL && inR:
-		d.values(path, lv, rv, member(shownL, key), member(shownR, key), depth+1)
+		d.compareValues(path, lv, rv, member(shownL, key), member(shownR, key), depth+1)
 	case inR:
-		d.line("+", path, shortJSON(member(shownR, key)), false)
+		d.addLine("+", path, shortJSON(member(shownR, key)), false)
 	case !d.subset:
-		d.line("-", path, shortJSON(member(shownL, key)), false)
+		d.addLine("-", path, shortJSON(member(shownL, key)), false)
 	}
 }
 
-// arrays compares by name if all elements have unique names, else by position.
-func (d *differ) arrays(path string, l, r []any, shownL, shownR any, depth int) {
+// compareArrays compares by name if all elements have unique names, else by position.
+func (d *differ) compareArrays(path string, l, r []any, shownL, shownR any, depth int) {
 	ln, lok := byElementName(l)
 	rn, rok := byElementName(r)
 	if !lok || !rok {
@@ -114,11 +116,11 @@ func (d *differ) arrays(path string, l, r []any, shownL, shownR any, depth int) 
 			at := fmt.Sprintf("%s[%d]", path, i)
 			switch {
 			case i < len(l) && i < len(r):
-				d.values(at, l[i], r[i], element(shownL, i), element(shownR, i), depth+1)
+				d.compareValues(at, l[i], r[i], element(shownL, i), element(shownR, i), depth+1)
 			case i < len(r):
-				d.line("+", at, shortJSON(element(shownR, i)), false)
+				d.addLine("+", at, shortJSON(element(shownR, i)), false)
 			default:
-				d.line("-", at, shortJSON(element(shownL, i)), false)
+				d.addLine("-", at, shortJSON(element(shownL, i)), false)
 			}
 		}
 		return
@@ -129,16 +131,18 @@ func (d *differ) arrays(path string, l, r []any, shownL, shownR any, depth int) 
 		j, inR := rn[name]
 		switch {
 		case inL && inR:
-			d.values(at, l[i], r[j], element(shownL, i), element(shownR, j), depth+1)
+			d.compareValues(at, l[i], r[j], element(shownL, i), element(shownR, j), depth+1)
 		case inR:
-			d.line("+", at, shortJSON(element(shownR, j)), false)
+			d.addLine("+", at, shortJSON(element(shownR, j)), false)
 		default:
-			d.line("-", at, shortJSON(element(shownL, i)), false)
+			d.addLine("-", at, shortJSON(element(shownL, i)), false)
 		}
 	}
 }
 
-func (d *differ) line(sign, path, what string, masked bool) {
+// addLine counts a difference, and adds a line for it unless there are maxDiffLines. masked says that both sides look the same with their secrets
+// masked.
+func (d *differ) addLine(sign, path, what string, masked bool) {
 	if d.all++; d.all > maxDiffLines {
 		return
 	}

@@ -66,6 +66,7 @@ func (r eventRow) shortened(maxBytes int) eventRow {
 	return r
 }
 
+// row returns the event as a row; a series counts as one event with its own count and last time.
 func (e event) row() eventRow {
 	r := eventRow{
 		Type: e.Type, Reason: e.Reason, Message: e.Message, Object: e.Object.Kind + "/" + e.Object.Name, Count: e.Count,

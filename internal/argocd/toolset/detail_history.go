@@ -32,6 +32,7 @@ type deployedFrom struct {
 	Revision string `json:"targetRevision"`
 }
 
+// String returns the source as "REPO PATH @ REVISION".
 func (s deployedFrom) String() string {
 	text := s.Repo
 	if what := cmp.Or(s.Chart, s.Path); what != "" {
@@ -60,6 +61,7 @@ func (r historyRow) shortened(maxBytes int) historyRow {
 	return r
 }
 
+// row returns the deployment as a row; Took is "" if its times are not known.
 func (d historyEntry) row() historyRow {
 	r := historyRow{ID: d.ID, At: d.At, Revision: d.Revision, Revisions: d.Revisions, Source: d.Source.String()}
 	for _, s := range d.Sources {

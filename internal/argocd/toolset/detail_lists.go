@@ -12,9 +12,9 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// listed reads a short list of Argo CD's settings, and answers with a page of its rows. rowOf makes a row of an element and says whether it
-// is wanted; finish completes the answer, for n rows in all.
-func listed[E any, R row[R]](ctx context.Context, t *Toolset, c *builtin.Call, client *argocd.Client, path string, q url.Values,
+// listPage reads a short list of Argo CD's settings, and answers with a page of its rows. rowOf makes a row of an element and says whether it is
+// wanted; order sorts the rows; finish completes the answer, for n rows in all.
+func listPage[E any, R row[R]](ctx context.Context, t *Toolset, c *builtin.Call, client *argocd.Client, path string, q url.Values,
 	p paging, repeat func(p paging) any, rowOf func(e E) (r R, wanted bool), order func(a, b R) int, finish func(a *paged[R], n int),
 ) (*builtin.Result, error) {
 	var found rows[R]
@@ -95,7 +95,7 @@ func (t *Toolset) repositoriesTool() builtin.Tool {
 		search := strings.ToLower(strings.TrimSpace(in.Search))
 		q := url.Values{}
 		set(q, "appProject", in.Project)
-		return listed(ctx, t, c, client, "repositories", q, in.paging, func(p paging) any { in.paging = p; return in },
+		return listPage(ctx, t, c, client, "repositories", q, in.paging, func(p paging) any { in.paging = p; return in },
 			func(e repository) (repositoryRow, bool) {
 				r := repositoryRow{e.Repo, e.Name, e.Type, e.Project, e.Username, e.Insecure, e.LFS, e.OCI, cmp.Or(e.State.Status, "none"), e.State.Message, e.State.At}
 				// The server's own filter by project is only in newer versions.
@@ -156,7 +156,7 @@ func (t *Toolset) certificatesTool() builtin.Tool {
 			set(q, "certType", in.Type)
 			set(q, "certSubType", in.SubType)
 			types := tally{}
-			return listed(ctx, t, c, client, "certificates", q, in.paging, func(p paging) any { in.paging = p; return in },
+			return listPage(ctx, t, c, client, "certificates", q, in.paging, func(p paging) any { in.paging = p; return in },
 				func(e struct {
 					Server  string `json:"serverName"`
 					Type    string `json:"certType"`
@@ -212,7 +212,7 @@ func (t *Toolset) keysTool() builtin.Tool {
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in keysArguments) (*builtin.Result, error) {
 			q := url.Values{}
 			set(q, "keyID", in.KeyID)
-			return listed(ctx, t, c, client, "gpgkeys", q, in.paging, func(p paging) any { in.paging = p; return in },
+			return listPage(ctx, t, c, client, "gpgkeys", q, in.paging, func(p paging) any { in.paging = p; return in },
 				func(e gnuPGKey) (keyRow, bool) {
 					return e.row().shortened(1200), in.KeyID == "" || strings.HasSuffix(strings.ToUpper(e.ID), strings.ToUpper(in.KeyID))
 				},

@@ -46,6 +46,7 @@ const (
 	stateSynced  = "in sync"
 )
 
+// state returns whether the resource is a hook, missing, to be pruned, different, or synced.
 func (r managedResource) state() string {
 	switch {
 	case r.Hook:
@@ -120,7 +121,7 @@ func (t *Toolset) managedTool() builtin.Tool {
 				return found.add(one)
 			}
 			err := elements(ctx, c, client, []string{"managed-resources"}, in.appArgs, "items", func(r managedResource) error {
-				if err := at.compare(&r); err != nil {
+				if err := at.replaceDesired(&r); err != nil {
 					return err
 				}
 				return take(r)

@@ -73,7 +73,7 @@ func page[T row[T]](c *builtin.Call, a paged[T], r []T, p paging, repeat func(p 
 	}
 	last := (total + p.PageSize - 1) / p.PageSize
 	if p.Page > max(1, last) {
-		return refused(&inventory.NoPage{Page: p.Page, Last: max(1, last), TotalItems: total, Size: p.PageSize}, "", call)
+		return answerRefusal(&inventory.NoPage{Page: p.Page, Last: max(1, last), TotalItems: total, Size: p.PageSize}, "", call)
 	}
 	from := (p.Page - 1) * p.PageSize
 	to := min(total, from+p.PageSize)

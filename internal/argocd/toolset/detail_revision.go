@@ -79,8 +79,8 @@ func compareRefs(a, b managedResource) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
-// compare replaces the desired state of r by the revision's manifest, and sets r.Modified.
-func (d *desiredManifests) compare(r *managedResource) error {
+// replaceDesired replaces the desired state of r by the manifest of the revision, and sets r.Modified. For nil it does nothing.
+func (d *desiredManifests) replaceDesired(r *managedResource) error {
 	if d == nil {
 		return nil
 	}
@@ -143,6 +143,7 @@ func (d *desiredManifests) remaining(take func(managedResource) error) error {
 	return nil
 }
 
+// note returns a sentence about the revision that was compared with; "" for nil.
 func (d *desiredManifests) note() string {
 	if d == nil {
 		return ""

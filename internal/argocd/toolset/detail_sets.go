@@ -87,6 +87,7 @@ func progressiveSync(raw []byte) string {
 	return strings.Join(parts, "; ") + "."
 }
 
+// fetchSet reads an application set as the server sends it; namespace may be "".
 func fetchSet(ctx context.Context, client *argocd.Client, name, namespace string) ([]byte, error) {
 	if err := required("name", name); err != nil {
 		return nil, err
@@ -170,6 +171,7 @@ func (t *Toolset) generateTool() builtin.Tool {
 		})
 }
 
+// generatedOf returns the row for a generated application; with full it has the whole object instead of a summary.
 func generatedOf(client *argocd.Client, raw []byte, full bool) (generatedRow, error) {
 	var app struct {
 		Metadata struct {
@@ -230,7 +232,7 @@ func (in generateArguments) object(ctx context.Context, client *argocd.Client) (
 	case len(in.Generators) == 0 || len(in.Template) == 0:
 		return nil, errors.New("generators and template are needed, or the name of an application set that exists")
 	}
-	if err := holdsMask("template", in.Template); err != nil {
+	if err := refuseMask("template", in.Template); err != nil {
 		return nil, err
 	}
 	// The server wants a name; what is made is called what the template says.

@@ -103,6 +103,7 @@ type nodeView struct {
 	Created   string   `json:"created,omitempty"`
 }
 
+// shortened returns the view with shorter texts and fewer images; below 100 bytes it has only names and states.
 func (v nodeView) shortened(maxBytes int) nodeView {
 	v.Message = clip(v.Message, maxBytes)
 	v.Info = clip(v.Info, maxBytes/2)
@@ -113,6 +114,7 @@ func (v nodeView) shortened(maxBytes int) nodeView {
 	return v
 }
 
+// view returns the node for an answer; only its first parent is named.
 func (n treeNode) view() nodeView {
 	v := nodeView{
 		Kind: n.kind(), Namespace: n.Namespace, Name: n.Name, Health: n.healthName(), Sync: n.Status,
@@ -139,6 +141,7 @@ func (n treeNode) view() nodeView {
 // rankFine is the lowest rank of health that needs no attention; resources are sorted by rank.
 const rankFine = 4
 
+// healthRank orders health states: the smaller the rank, the more it needs attention. From rankFine on, nothing is wrong.
 func healthRank(status string) int {
 	switch status {
 	case "Degraded":

@@ -33,7 +33,7 @@ type part struct {
 func trim(raw []byte, budget int) (fitting []byte, left []string) {
 	for len(raw)+size(left) > budget && len(left) < maxTrim {
 		over := len(raw) + size(left) - budget
-		victim, found := choose(membersIn(raw), over, len(left) > maxTrim/2)
+		victim, found := chooseMember(membersIn(raw), over, len(left) > maxTrim/2)
 		if !found {
 			break
 		}
@@ -47,9 +47,9 @@ func trim(raw []byte, budget int) (fitting []byte, left []string) {
 	return raw, left
 }
 
-// choose returns the smallest member that is over bytes large, else the largest. Members at the top are only chosen if there is none below,
-// or with hurry.
-func choose(all []part, over int, hurry bool) (best part, found bool) {
+// chooseMember returns the smallest member of more than over bytes, or else the largest. Members at the top are chosen only if there is none
+// below them, or with hurry.
+func chooseMember(all []part, over int, hurry bool) (best part, found bool) {
 	for _, top := range []bool{false, true} {
 		for _, p := range all {
 			if (p.depth == 1) != top && !hurry {
@@ -116,6 +116,7 @@ func membersIn(raw []byte) (all []part) {
 	return all
 }
 
+// joinedPath returns the path of a member; long keys are shortened.
 func joinedPath(path, key string) string {
 	if len(key) > 120 {
 		key = short(key)

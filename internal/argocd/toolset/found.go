@@ -68,6 +68,7 @@ type results struct {
 	Clusters        []json.RawMessage `json:"clusters"`
 }
 
+// ofKind returns the list of results for a kind.
 func (r *results) ofKind(kind argocd.Kind) *[]json.RawMessage {
 	switch kind {
 	case argocd.Projects:

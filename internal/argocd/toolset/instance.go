@@ -51,7 +51,7 @@ type target struct {
 // clientFor returns the client for the instance of that name ("" means the default) that the caller may use: with the caller's own token if
 // the policy says so. A missing or invalid token is an error.
 func (t *Toolset) clientFor(c *builtin.Call, instance string) (*argocd.Client, error) {
-	client, err := t.named(instance)
+	client, err := t.instanceNamed(instance)
 	if err != nil || t.o.UserTokens == TokensOff {
 		return client, err
 	}
@@ -69,8 +69,8 @@ func (t *Toolset) clientFor(c *builtin.Call, instance string) (*argocd.Client, e
 	return nil, fmt.Errorf("this server wants your own Argo CD token: have the client send it as header %q or as \"Authorization: Bearer …\" (get one with: argocd account generate-token, or argocd login --sso)", t.o.UserHeader)
 }
 
-// named returns the instance of that name, in any case, as models do not always keep it; "" means the default.
-func (t *Toolset) named(instance string) (*argocd.Client, error) {
+// instanceNamed returns the instance of that name, in upper or lower case, as models do not always keep it; "" means the default.
+func (t *Toolset) instanceNamed(instance string) (*argocd.Client, error) {
 	if instance = strings.TrimSpace(instance); instance == "" {
 		return t.o.Instances[0], nil
 	}

@@ -200,7 +200,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q listCall) (*built
 	}, full)
 	got, err := t.inventory.List(ctx, from, q.list)
 	if err != nil {
-		return refused(err, "", repeat)
+		return answerRefusal(err, "", repeat)
 	}
 	size = got.Pagination.PageSize
 	answer := draft

@@ -32,7 +32,7 @@ const listApplicationsText = `Argo CD applications by page, sorted by name. Ever
 Filters work together; name and repo are exact (search_argocd_resources finds parts). health=["Degraded","Missing"], sync=["OutOfSync"] show what needs attention.
 "dest" is cluster and namespace deployed to, "rev" the target revision. "next" is the call for the next page. "link" takes a row's namespace and name.`
 
-func (t *Toolset) listApplications() builtin.Tool {
+func (t *Toolset) listApplicationsTool() builtin.Tool {
 	return builtin.Typed(builtin.Tool{
 		Name:        "list_applications",
 		Title:       "List applications",
@@ -78,7 +78,7 @@ type listApplicationSetsArguments struct {
 
 const listApplicationSetsText = `Application sets by page: name, project, kinds of generators, what the template deploys, status. search_argocd_resources finds by parts; applicationset_service__get has all of one.`
 
-func (t *Toolset) listApplicationSets() builtin.Tool {
+func (t *Toolset) listApplicationSetsTool() builtin.Tool {
 	return builtin.Typed(builtin.Tool{
 		Name:        "applicationset_list",
 		Title:       "List application sets",
@@ -112,7 +112,7 @@ type listClustersArguments struct {
 
 const listClustersText = `Clusters that Argo CD deploys to: name, URL, version, state of the connection, applications. Credentials are never shown.`
 
-func (t *Toolset) listClusters() builtin.Tool {
+func (t *Toolset) listClustersTool() builtin.Tool {
 	return builtin.Typed(builtin.Tool{
 		Name:        "cluster_service__list",
 		Title:       "List clusters",
@@ -167,7 +167,7 @@ type listProjectsArguments struct {
 
 const listProjectsText = `Projects (AppProjects) by page: name, description, what they allow. project_get has all of one.`
 
-func (t *Toolset) listProjects() builtin.Tool {
+func (t *Toolset) listProjectsTool() builtin.Tool {
 	return builtin.Typed(builtin.Tool{
 		Name:        "project_list",
 		Title:       "List projects",

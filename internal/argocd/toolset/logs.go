@@ -196,6 +196,7 @@ func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *arg
 	return errors.Join(err, out.Flush())
 }
 
+// format returns a line of a log with its time and pod, as far as the arguments want them, and with credentials masked.
 func (in logsArguments) format(e logEntry, keys keyLines) string {
 	var b strings.Builder
 	if at := e.Time; at != "" && (in.Timestamps == nil || *in.Timestamps) && !strings.HasPrefix(at, "0001-") {

@@ -39,9 +39,9 @@ type nextCall struct {
 	Arguments any    `json:"arguments"`
 }
 
-// refused returns an error of a listing or a search as an answer, if the model can act on it; any other error is returned as an error.
-// query is the text that was searched for, repeat returns the same call for another page.
-func refused(err error, query string, repeat func(page int) *nextCall) (*builtin.Result, error) {
+// answerRefusal returns an error of a listing or a search as an answer, if the model can act on it; any other error is returned as an error. query
+// is the text that was searched for; repeat returns the same call for another page.
+func answerRefusal(err error, query string, repeat func(page int) *nextCall) (*builtin.Result, error) {
 	answer := refusal{Error: err.Error(), Query: query}
 	if none, is := errors.AsType[*inventory.NoPage](err); is {
 		answer.Error = fmt.Sprintf("page %d is beyond the end: the last page is %d (%d items, %d on a page)", none.Page, none.Last, none.TotalItems, none.Size)

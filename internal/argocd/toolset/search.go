@@ -32,7 +32,7 @@ const searchText = `Searches all applications, projects, application sets and cl
 query is an RE2 regular expression (literal=true takes it as it stands), case does not matter unless case_sensitive: payments, ^billing-.*-prod$, team=(search|catalog). It looks into names, namespaces, labels (key=value too), annotations, descriptions, repositories, paths, charts, revisions and destinations; a whole status word (Degraded, OutOfSync, Failed) finds by status. "matched" names the fields.
 More than 1000 matches are an error that says how to narrow. "next" is the call for the next page.`
 
-func (t *Toolset) search() builtin.Tool {
+func (t *Toolset) searchTool() builtin.Tool {
 	return builtin.Typed(builtin.Tool{
 		Name:        "search_argocd_resources",
 		Title:       "Search everything",
@@ -41,6 +41,7 @@ func (t *Toolset) search() builtin.Tool {
 	}, t.runSearch)
 }
 
+// runSearch answers a call of the search tool with a page of the results. A refusal that the model can act on is an answer too.
 func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArguments) (*builtin.Result, error) {
 	switch {
 	case strings.TrimSpace(in.Query) == "":
@@ -49,7 +50,7 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 		return nil, fmt.Errorf("query has %d bytes, more than %d: send a shorter pattern", len(in.Query), maxQuery)
 	}
 	projects := words(in.Project)
-	kinds, err := searched(in.ResourceTypes, len(projects) > 0)
+	kinds, err := searchedKinds(in.ResourceTypes, len(projects) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 		}, false),
 	})
 	if err != nil {
-		return refused(err, in.Query, repeat)
+		return answerRefusal(err, in.Query, repeat)
 	}
 	size = got.PageSize
 	return t.answer(c, client, in, kinds, got, repeat)
@@ -98,9 +99,9 @@ func (in searchArguments) room(c *builtin.Call) int {
 	return roomOf(c)
 }
 
-// searched returns the kinds that the names select; all if there are none. Projects only apply to applications, so with them only these are
+// searchedKinds returns the kinds that the names select; all if there are none. Projects only apply to applications, so with them only these are
 // searched.
-func searched(names []string, projects bool) ([]argocd.Kind, error) {
+func searchedKinds(names []string, projects bool) ([]argocd.Kind, error) {
 	all := argocd.Kinds()
 	var kinds []argocd.Kind
 	for _, name := range words(names) {

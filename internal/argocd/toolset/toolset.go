@@ -108,11 +108,11 @@ var reads = builtin.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true}
 // readTools returns the tools that list and search.
 func (t *Toolset) readTools() []builtin.Tool {
 	return []builtin.Tool{
-		t.listApplications(),
-		t.listProjects(),
-		t.listApplicationSets(),
-		t.listClusters(),
-		t.search(),
+		t.listApplicationsTool(),
+		t.listProjectsTool(),
+		t.listApplicationSetsTool(),
+		t.listClustersTool(),
+		t.searchTool(),
 	}
 }
 

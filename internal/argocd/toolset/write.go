@@ -104,9 +104,9 @@ func writeTool[A writeArguments](t *Toolset, name, title string, hints builtin.H
 			return nil, err
 		}
 		if !confirmed || i.dryRun != nil && *i.dryRun {
-			return i.planned(c, client, in.subject())
+			return i.answerPlan(c, client, in.subject())
 		}
-		return i.done(ctx, client)
+		return i.carryOut(ctx, client)
 	}), formerApplication(map[string]string{
 		"param_name": "name", "metadata_name": "name", "metadata_namespace": "namespace",
 		"param_appsetNamespace": "namespace", "param_upsert": "upsert", "param_dryRun": "dry_run",
@@ -121,6 +121,7 @@ type request struct {
 	body   any
 }
 
+// send makes the request and returns the server's answer. Of the requests of tools that write, only a refresh is a GET.
 func (r request) send(ctx context.Context, client *argocd.Client) ([]byte, error) {
 	if r.method == http.MethodGet { // of a refresh, which reads
 		return client.Get(ctx, r.path, r.query)
@@ -155,8 +156,8 @@ type intent struct {
 	finish func(d *changeResult, raw []byte) error
 }
 
-// planned answers a call that was not confirmed, for the object of this name.
-func (i *intent) planned(c *builtin.Call, client *argocd.Client, name string) (*builtin.Result, error) {
+// answerPlan answers a call that was not confirmed with the plan of the change to the object of this name. It changes nothing.
+func (i *intent) answerPlan(c *builtin.Call, client *argocd.Client, name string) (*builtin.Result, error) {
 	p := plan{Plan: i.sentence, Instance: client.Name(), Current: i.current, Change: i.change, Warnings: append(i.warnings, i.doubts...), Do: suggestedCall{Tool: c.Tool}}
 	if i.preview != nil {
 		p.Change = i.preview
@@ -176,8 +177,8 @@ func (i *intent) planned(c *builtin.Call, client *argocd.Client, name string) (*
 	return builtin.JSON(p)
 }
 
-// done carries the intent out and answers.
-func (i *intent) done(ctx context.Context, client *argocd.Client) (*builtin.Result, error) {
+// carryOut sends the request of the intent and answers with the result.
+func (i *intent) carryOut(ctx context.Context, client *argocd.Client) (*builtin.Result, error) {
 	d := changeResult{Done: i.sentence, Instance: client.Name(), Warnings: i.warnings, Change: i.change, Next: i.next}
 	raw, err := i.request.send(ctx, client)
 	switch {

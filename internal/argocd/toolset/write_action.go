@@ -45,16 +45,17 @@ type actionParameter struct {
 
 func (in actionArgs) subject() string { return in.ResourceName }
 
+// intent checks that the resource has the action and that it is possible now.
 func (in actionArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	if err := required("action", in.Action, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
 		return nil, err
 	}
 	if in.Version == "" {
-		if err := in.find(ctx, client); err != nil {
+		if err := in.resolveResource(ctx, client); err != nil {
 			return nil, err
 		}
 	}
-	actions, err := in.available(ctx, client)
+	actions, err := in.availableActions(ctx, client)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +84,8 @@ func (in actionArgs) intent(ctx context.Context, client *argocd.Client, confirme
 	return i, err
 }
 
-// find sets group, version and namespace of the resource from the application's tree. It is an error if no resource fits, or several.
-func (in *actionArgs) find(ctx context.Context, client *argocd.Client) error {
+// resolveResource sets group, version and namespace of the resource from the application's tree. It is an error if no resource fits, or several.
+func (in *actionArgs) resolveResource(ctx context.Context, client *argocd.Client) error {
 	var found []resource
 	fit := 0
 	match := func(r resource) {
@@ -135,7 +136,8 @@ func (in *actionArgs) place() url.Values {
 	return q
 }
 
-func (in *actionArgs) available(ctx context.Context, client *argocd.Client) ([]resourceAction, error) {
+// availableActions asks the server which actions the resource has.
+func (in *actionArgs) availableActions(ctx context.Context, client *argocd.Client) ([]resourceAction, error) {
 	raw, err := client.Get(ctx, []string{"applications", in.Name, "resource", "actions"}, in.place())
 	if err != nil {
 		return nil, err

@@ -111,6 +111,7 @@ type source struct {
 	TargetRevision string `json:"targetRevision"`
 }
 
+// String returns the source as one short line, with credentials masked.
 func (s source) String() string {
 	text := secrets.Text(s.RepoURL)
 	if s.Chart != "" {
@@ -154,6 +155,7 @@ type resource struct {
 	RequiresPruning bool   `json:"requiresPruning"`
 }
 
+// String returns the resource as "GROUP/KIND NAMESPACE/NAME".
 func (r resource) String() string {
 	text := r.Kind
 	if r.Group != "" {
@@ -284,6 +286,8 @@ type deleteArgs struct {
 
 func (in deleteArgs) subject() string { return in.Name }
 
+// intent deletes an application, with cascade also its resources. An application that is being deleted with its resources is refused without
+// cascade, as that would stop half way.
 func (in deleteArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	if err := oneOf("propagation_policy", in.PropagationPolicy, "foreground", "background"); err != nil {
 		return nil, err
@@ -336,6 +340,7 @@ func (a *application) cascades() bool {
 	return slices.ContainsFunc(a.Metadata.Finalizers, func(f string) bool { return strings.HasPrefix(f, "resources-finalizer.argocd.argoproj.io") })
 }
 
+// warnings returns what the user should know before the application is deleted, such as that something will make it again.
 func (in deleteArgs) warnings(app *application) (warnings []string) {
 	if at := app.Metadata.DeletionTimestamp; at != "" {
 		warnings = append(warnings, "it is being deleted since "+at)

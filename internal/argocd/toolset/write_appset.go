@@ -23,6 +23,8 @@ type appsetCreateArgs struct {
 
 func (in appsetCreateArgs) subject() string { return in.Name }
 
+// intent creates an application set, or with upsert replaces its specification. The plan has the applications that it would generate, as far as
+// the server can tell.
 func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	if err := validName("name", in.Name); err != nil {
 		return nil, err
@@ -30,7 +32,7 @@ func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, co
 	if len(in.Spec) == 0 {
 		return nil, errors.New("spec is empty: an application set needs generators and a template")
 	}
-	if err := holdsMask("spec", map[string]any(in.Spec)); err != nil {
+	if err := refuseMask("spec", map[string]any(in.Spec)); err != nil {
 		return nil, err
 	}
 	before, err := existing(ctx, client, []string{"applicationsets", in.Name}, in.query())
@@ -53,7 +55,7 @@ func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, co
 	}
 	i := &intent{sentence: sentence, warnings: warnings, change: view, dryRun: &in.DryRun, next: "list_applications shows what it has made"}
 	if !confirmed || in.DryRun {
-		made, problem := generated(ctx, client, object, in.Upsert)
+		made, problem := previewGenerated(ctx, client, object, in.Upsert)
 		if problem != nil {
 			i.doubts = []string{"which applications it makes could not be found out: " + cut(problem.Error())}
 		}
@@ -96,9 +98,9 @@ type generation struct {
 	Names        []string `json:"names,omitempty"`
 }
 
-// generated returns what the set would generate, by a dry run of the server. Servers before 2.13 do not know that parameter and would
-// create the set (github.com/argoproj/argo-cd issue 21911), so nothing is sent unless the server is known to be new enough.
-func generated(ctx context.Context, client *argocd.Client, object any, upsert bool) (*generation, error) {
+// previewGenerated returns the applications that the set would make, by a dry run of the server. Servers before 2.13 do not know that parameter
+// and would create the set (github.com/argoproj/argo-cd issue 21911), so nothing is sent unless the server is known to be new enough.
+func previewGenerated(ctx context.Context, client *argocd.Client, object any, upsert bool) (*generation, error) {
 	version, err := client.Version(ctx)
 	if err != nil {
 		return nil, err
@@ -138,6 +140,7 @@ type applicationSet struct {
 	} `json:"status"`
 }
 
+// generation returns the number of applications that the set has made, and the first of their names.
 func (s *applicationSet) generation() *generation {
 	g := &generation{Applications: len(s.Status.Resources)}
 	for _, r := range s.Status.Resources {
@@ -156,6 +159,7 @@ type appsetDeleteArgs struct {
 
 func (in appsetDeleteArgs) subject() string { return in.Name }
 
+// intent deletes an application set with the applications it has made.
 func (in appsetDeleteArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	if err := required("name", in.Name); err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ const maxNesting = 200
 
 // tree decodes JSON and keeps numbers as they are written; an error for deeper nesting than maxNesting.
 func tree(raw []byte) (any, error) {
-	if nesting(raw) > maxNesting {
+	if nestingDepth(raw) > maxNesting {
 		return nil, fmt.Errorf("the JSON is nested deeper than %d", maxNesting)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -41,8 +41,8 @@ func tree(raw []byte) (any, error) {
 	return v, nil
 }
 
-// nesting returns the depth of the brackets in raw, without those in strings.
-func nesting(raw []byte) (deepest int) {
+// nestingDepth returns the depth of the brackets in raw, without those in strings.
+func nestingDepth(raw []byte) (deepest int) {
 	depth, text, escaped := 0, false, false
 	for _, c := range raw {
 		switch {
@@ -94,8 +94,8 @@ func compact(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// merged returns onto with a merge patch applied, as RFC 7396 says. It changes neither argument.
-func merged(onto, patch any) any {
+// mergePatch returns onto with a merge patch applied, as RFC 7396 says. It changes neither argument.
+func mergePatch(onto, patch any) any {
 	p, ok := patch.(map[string]any)
 	if !ok {
 		return patch
@@ -108,7 +108,7 @@ func merged(onto, patch any) any {
 		if v == nil {
 			delete(out, k)
 		} else {
-			out[k] = merged(out[k], v)
+			out[k] = mergePatch(out[k], v)
 		}
 	}
 	return out
@@ -145,6 +145,8 @@ func masked(v any) (any, error) {
 	return tree(raw)
 }
 
+// walkDifferences calls found for each difference between before and after, which are at path. shownBefore and shownAfter are the same values with
+// secrets masked. Arrays of different lengths are one difference.
 func walkDifferences(path string, before, after, shownBefore, shownAfter any, found func(change)) {
 	b, bok := before.(map[string]any)
 	a, aok := after.(map[string]any)
@@ -186,6 +188,7 @@ func member(v any, key string) any {
 	return v
 }
 
+// element returns element i of an array, nil if it is shorter. Anything but an array, such as a mask, is returned itself.
 func element(v any, i int) any {
 	if s, ok := v.([]any); ok {
 		if i < len(s) {
@@ -202,6 +205,7 @@ func equalJSON(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
+// shortJSON returns v as short JSON; "" for nil.
 func shortJSON(v any) string {
 	if v == nil {
 		return ""
@@ -213,9 +217,9 @@ func shortJSON(v any) string {
 	return cut(string(raw))
 }
 
-// holdsMask returns an error if a string in v contains the mask of a secret: an agent that writes back what it was shown would replace the
-// secret by its mask.
-func holdsMask(path string, v any) error {
+// refuseMask returns an error if a string in v contains the mask of a secret: an agent that writes back what it was shown would replace the secret
+// by its mask.
+func refuseMask(path string, v any) error {
 	switch v := v.(type) {
 	case string:
 		if strings.Contains(v, redact.Hidden) {
@@ -223,13 +227,13 @@ func holdsMask(path string, v any) error {
 		}
 	case map[string]any:
 		for k, child := range v {
-			if err := holdsMask(strings.TrimPrefix(path+"."+k, "."), child); err != nil {
+			if err := refuseMask(strings.TrimPrefix(path+"."+k, "."), child); err != nil {
 				return err
 			}
 		}
 	case []any:
 		for i, child := range v {
-			if err := holdsMask(fmt.Sprintf("%s[%d]", path, i), child); err != nil {
+			if err := refuseMask(fmt.Sprintf("%s[%d]", path, i), child); err != nil {
 				return err
 			}
 		}

@@ -29,7 +29,7 @@ func TestMergePatchesAreThoseOfTheRFC(t *testing.T) {
 		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
 	} {
 		onto, patch := mustTree(t, c[0]), mustTree(t, c[1])
-		got, err := compact(merged(onto, patch))
+		got, err := compact(mergePatch(onto, patch))
 		if err != nil || string(got) != c[2] {
 			t.Errorf("%s on %s is %s, %v, want %s", c[1], c[0], got, err, c[2])
 		}
@@ -57,7 +57,7 @@ func TestNestingBombsAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if got := nesting([]byte(`{"a[[[":"\\\"{{{","b":[1]}`)); got != 2 {
+	if got := nestingDepth([]byte(`{"a[[[":"\\\"{{{","b":[1]}`)); got != 2 {
 		t.Errorf("brackets in strings count: %d", got)
 	}
 	var o object
@@ -85,8 +85,8 @@ func FuzzChange(f *testing.F) {
 		if err != nil {
 			return
 		}
-		after := merged(before, p)
-		again := merged(after, p)
+		after := mergePatch(before, p)
+		again := mergePatch(after, p)
 		if !equalJSON(after, again) {
 			t.Fatalf("%s on %s twice is not what it is once", patch, onto)
 		}
@@ -104,6 +104,6 @@ func FuzzChange(f *testing.F) {
 				t.Fatalf("%s on %s: a difference of %d bytes", patch, onto, len(c.From)+len(c.To))
 			}
 		}
-		_ = holdsMask("", p)
+		_ = refuseMask("", p)
 	})
 }

@@ -38,6 +38,7 @@ type createArgs struct {
 
 func (in createArgs) subject() string { return in.Name }
 
+// intent creates an application, or with upsert replaces its specification, and keeps the finalizers of the existing one.
 func (in createArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	object, err := in.object()
 	if err != nil {
@@ -117,7 +118,7 @@ func (in createArgs) object() (map[string]any, error) {
 	if (in.Prune || in.SelfHeal) && !in.AutomatedSync {
 		return nil, errors.New("prune and self_heal say how auto-sync works: they need automated_sync=true")
 	}
-	if err := holdsMask("spec", map[string]any(in.Spec)); err != nil {
+	if err := refuseMask("spec", map[string]any(in.Spec)); err != nil {
 		return nil, err
 	}
 	spec := map[string]any{"project": in.Project}
@@ -145,7 +146,7 @@ func (in createArgs) object() (map[string]any, error) {
 		put(spec, map[string]any{"prune": in.Prune, "selfHeal": in.SelfHeal}, "syncPolicy", "automated")
 	}
 	if in.Spec != nil {
-		spec, _ = merged(spec, map[string]any(in.Spec)).(map[string]any)
+		spec, _ = mergePatch(spec, map[string]any(in.Spec)).(map[string]any)
 	}
 	switch {
 	case valueAt(spec, "source", "repoURL") == nil && valueAt(spec, "sources") == nil:

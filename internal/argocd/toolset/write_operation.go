@@ -17,6 +17,7 @@ type terminateArgs struct {
 
 func (in terminateArgs) subject() string { return in.Name }
 
+// intent ends the operation that is running; the plan says if there is none.
 func (in terminateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	app, _, err := readApplication(ctx, client, in.appArgs)
 	if err != nil {
@@ -60,6 +61,7 @@ func deploymentList(known []string) string {
 
 func (in rollbackArgs) subject() string { return in.Name }
 
+// intent rolls an application back to an earlier deployment. Without an id the plan lists the deployments.
 func (in rollbackArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	app, _, err := readApplication(ctx, client, in.appArgs)
 	if err != nil {
@@ -104,6 +106,7 @@ func (in rollbackArgs) intent(ctx context.Context, client *argocd.Client, confir
 	}, nil
 }
 
+// warnings returns what the user should know before a rollback, such as that the server will refuse it.
 func (in rollbackArgs) warnings(app *application) (warnings []string) {
 	if app.automated() {
 		warnings = append(warnings, "auto-sync is on: the server refuses a rollback; update_application with automated_sync=false turns it off")
@@ -122,6 +125,7 @@ type refreshArgs struct {
 
 func (in refreshArgs) subject() string { return in.Name }
 
+// intent compares an application with Git again. If confirmed, the application is not read before.
 func (in refreshArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	how := "normal"
 	if in.Hard {

@@ -23,7 +23,7 @@ type projectParts struct {
 // patch returns the merge patch of a project that the arguments ask for; what spec says is merged over the other arguments. Values that are
 // masks, and unknown keys of destinations, are errors.
 func (p projectParts) patch() (map[string]any, error) {
-	if err := holdsMask("spec", map[string]any(p.Spec)); err != nil {
+	if err := refuseMask("spec", map[string]any(p.Spec)); err != nil {
 		return nil, err
 	}
 	patch := map[string]any{}
@@ -65,6 +65,7 @@ type projectCreateArgs struct {
 
 func (in projectCreateArgs) subject() string { return in.Name }
 
+// intent creates a project, or with upsert replaces its specification.
 func (in projectCreateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	if err := validName("name", in.Name); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (in projectCreateArgs) intent(ctx context.Context, client *argocd.Client, c
 	if err != nil {
 		return nil, err
 	}
-	object := merged(map[string]any{"metadata": map[string]any{"name": in.Name}, "spec": map[string]any{}}, patch)
+	object := mergePatch(map[string]any{"metadata": map[string]any{"name": in.Name}, "spec": map[string]any{}}, patch)
 	before, err := existing(ctx, client, []string{"projects", in.Name}, nil)
 	if err != nil {
 		return nil, err
@@ -114,6 +115,7 @@ type projectUpdateArgs struct {
 
 func (in projectUpdateArgs) subject() string { return in.Name }
 
+// intent changes parts of a project. The server refuses if the project has changed since it was read.
 func (in projectUpdateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	before, err := readProject(ctx, client, in.Name)
 	if err != nil {
@@ -126,7 +128,7 @@ func (in projectUpdateArgs) intent(ctx context.Context, client *argocd.Client, c
 	if len(patch) == 0 {
 		return nil, errors.New("no change was asked for: send what is to change, e.g. description, or spec as a merge patch")
 	}
-	after := merged(before, patch)
+	after := mergePatch(before, patch)
 	view, err := viewOf(specOf(before), specOf(after))
 	if err != nil {
 		return nil, err
@@ -158,6 +160,7 @@ type projectDeleteArgs struct {
 
 func (in projectDeleteArgs) subject() string { return in.Name }
 
+// intent deletes a project. The plan says how many applications are in it.
 func (in projectDeleteArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	before, err := readProject(ctx, client, in.Name)
 	if err != nil {

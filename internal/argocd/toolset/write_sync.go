@@ -55,6 +55,7 @@ type syncOptions struct {
 
 func (in syncArgs) subject() string { return in.Name }
 
+// intent syncs an application. The plan has the first resources that would be applied and deleted, and warnings.
 func (in syncArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	if err := in.check(); err != nil {
 		return nil, err
@@ -92,6 +93,7 @@ func (in syncArgs) check() error {
 	return nil
 }
 
+// request returns the body of the request. force without a strategy takes the server's default, "hook".
 func (in syncArgs) request() syncRequest {
 	r := syncRequest{
 		Name: in.Name, AppNamespace: in.Namespace, Project: in.Project,
@@ -115,6 +117,7 @@ func (in syncArgs) request() syncRequest {
 	return r
 }
 
+// sentence describes the sync, as in "sync shop to v2, with prune".
 func (in syncArgs) sentence() string {
 	text := "sync " + in.Name
 	if in.DryRun {

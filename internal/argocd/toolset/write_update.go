@@ -44,6 +44,7 @@ type patchRequest struct {
 
 func (in updateArgs) subject() string { return in.Name }
 
+// intent changes parts of an application by a merge patch; without validation it replaces the specification.
 func (in updateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	// in.Project is the new project, so the application is read without one.
 	app, raw, err := readApplication(ctx, client, appArgs{Name: in.Name, Namespace: in.Namespace})
@@ -58,7 +59,7 @@ func (in updateArgs) intent(ctx context.Context, client *argocd.Client, confirme
 	if err != nil {
 		return nil, err
 	}
-	after := merged(before, patch)
+	after := mergePatch(before, patch)
 	view, err := viewOf(specOf(before), specOf(after))
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (in updateArgs) patch(app *application, before any) (map[string]any, error)
 			return nil, fmt.Errorf("metadata.%s cannot be changed: the server takes %s", cut(key), strings.Join(patchable, ", "))
 		}
 	}
-	if err := errors.Join(holdsMask("spec", map[string]any(in.Spec)), holdsMask("metadata", map[string]any(in.Metadata))); err != nil {
+	if err := errors.Join(refuseMask("spec", map[string]any(in.Spec)), refuseMask("metadata", map[string]any(in.Metadata))); err != nil {
 		return nil, err
 	}
 	spec := map[string]any{}
@@ -161,6 +162,8 @@ func overlaid(under, over any) any {
 	return u
 }
 
+// patchSource adds the changes of the source to the patch of spec. With several sources, one has to be chosen by its position, and the whole list
+// is in the patch.
 func (in updateArgs) patchSource(app *application, before any, spec map[string]any) error {
 	part := map[string]any{}
 	for key, value := range map[string]string{"repoURL": in.RepoURL, "path": in.Path, "chart": in.Chart, "targetRevision": in.Revision} {
@@ -186,12 +189,14 @@ func (in updateArgs) patchSource(app *application, before any, spec map[string]a
 		// A merge patch replaces a list as a whole.
 		now, _ := valueAt(before, "spec", "sources").([]any)
 		sources := slices.Clone(now)
-		sources[in.SourcePosition-1] = merged(sources[in.SourcePosition-1], part)
+		sources[in.SourcePosition-1] = mergePatch(sources[in.SourcePosition-1], part)
 		spec["sources"] = sources
 	}
 	return nil
 }
 
+// patchDestination adds the changes of the destination to the patch of spec. A new server removes the name and the other way round, as the server
+// refuses both.
 func (in updateArgs) patchDestination(app *application, spec map[string]any) error {
 	if in.DestServer != "" && in.DestName != "" {
 		return errors.New("dest_server and dest_name are both given: a destination has one of them")
@@ -214,6 +219,7 @@ func (in updateArgs) patchDestination(app *application, spec map[string]any) err
 	return nil
 }
 
+// patchSyncPolicy adds the changes of auto-sync to the patch of spec. prune and self_heal without auto-sync are errors.
 func (in updateArgs) patchSyncPolicy(app *application, before any, spec map[string]any) error {
 	on := app.automated()
 	switch {

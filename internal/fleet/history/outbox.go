@@ -105,6 +105,7 @@ func (b outbox) read() (lines [][]byte, dropped int, err error) {
 	return lines, dropped, err
 }
 
+// parse returns the valid lines of an outbox, and how many were dropped before, according to lines that say so.
 func parse(text []byte) (lines [][]byte, dropped int) {
 	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
 		line, err := store.Text(line)

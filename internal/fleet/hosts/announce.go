@@ -83,6 +83,8 @@ func Announce(o Options) (end func()) {
 	}
 }
 
+// run writes this process's card again and again. If it is the one that speaks for the host, it also announces the host to the fleet. It ends with
+// ctx, and then takes its card away.
 func (a *announcer) run(ctx context.Context) {
 	if os.MkdirAll(a.dir, 0o700) != nil {
 		return
@@ -202,6 +204,7 @@ func (a *announcer) speak(ctx context.Context, now time.Time) error {
 	return errors.Join(err, a.tellSpent(ctx, now))
 }
 
+// tell writes h into the fleet's bucket of hosts, under this host's name.
 func (a *announcer) tell(ctx context.Context, h Host) error {
 	h.Name, h.ID = a.Key.Name, a.Key.ID
 	about, err := json.Marshal(h)

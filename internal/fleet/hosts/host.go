@@ -68,6 +68,7 @@ type Load struct {
 	Used
 }
 
+// plus adds the figures of x; Oldest becomes the older of both.
 func (l *Load) plus(x *Load) {
 	l.Running, l.Waiting = l.Running+x.Running, l.Waiting+x.Waiting
 	l.TotalBytes, l.AvailableBytes = l.TotalBytes+x.TotalBytes, l.AvailableBytes+x.AvailableBytes
@@ -84,6 +85,7 @@ type Used struct {
 	Plan   float64 `json:"plan_usd,omitempty"`
 }
 
+// add adds the use of one model. What went through an outer run is left out, as that run counts it.
 func (u *Used) add(x *runs.Usage) {
 	switch {
 	case x.Through: // the outer run has it

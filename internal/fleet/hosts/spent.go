@@ -41,6 +41,7 @@ type Spent struct {
 	runs.Observed
 }
 
+// add adds the use of a run to the day, by its tool. Beyond maxTools, tools count together as one. A run without any use is not counted.
 func (d *Day) add(e *runs.Entry) {
 	name := clean(e.Tool, maxName)
 	if d.Tools[name] == nil && len(d.Tools) >= maxTools {
@@ -177,6 +178,8 @@ func Days(ctx context.Context, f *fleet.Fleet, own Key, from string, give func(*
 	return err
 }
 
+// decodeDay reads a day that a host has published. As it comes from others, names are cleaned, negative numbers become 0, and tools beyond the bound
+// are left out.
 func decodeDay(value []byte) (*Day, error) {
 	d := &Day{}
 	if json.Unmarshal(value, d) != nil || !ValidID(d.ID) {

@@ -164,6 +164,7 @@ func (l *Logs) seal(name string, value []byte) []byte {
 	return c.Seal(out, out[1:], value, []byte(name))
 }
 
+// unseal decrypts a value that was sealed under this name.
 func (l *Logs) unseal(name string, sealed []byte) ([]byte, error) {
 	c := l.cipher(name)
 	if len(sealed) < 1+c.NonceSize() || sealed[0] != version {

@@ -76,6 +76,7 @@ func (c *Cluster) Version(ctx context.Context, group string) (string, error) {
 	return answer.PreferredVersion.GroupVersion, err
 }
 
+// call makes a request with object as its JSON body (nil for none), and decodes the answer into into, unless that is nil. The request has callTime.
 func (c *Cluster) call(ctx context.Context, method, path string, query url.Values, object, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTime, errSilent)
 	defer cancel()
@@ -138,6 +139,7 @@ func (c *Cluster) send(ctx context.Context, method, path string, query url.Value
 	}
 }
 
+// once makes one HTTP request with the user's credential. The caller closes the body of the answer.
 func (c *Cluster) once(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
 	token, err := c.secret.token(ctx)
 	if err != nil {

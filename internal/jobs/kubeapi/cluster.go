@@ -102,6 +102,7 @@ func serverOf(text string) (*url.URL, error) {
 	return u, nil
 }
 
+// newTransport returns the transport for a cluster of a kubeconfig. The client certificate is asked of secret at each connection.
 func newTransport(c clusterEntry, secret *credential) (*http.Transport, error) {
 	t := forwardproxy.Transport()
 	t.DialContext = (&net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}).DialContext

@@ -49,6 +49,8 @@ type credential struct {
 	kept  atomic.Pointer[proof]
 }
 
+// newCredential returns the credential of a user of a kubeconfig. A token file is read, or a plugin run, at the first request. What Kubernetes no
+// longer supports is an error.
 func newCredential(u userEntry, cluster clusterEntry) (*credential, error) {
 	switch {
 	case u.Provider != nil:

@@ -65,6 +65,7 @@ func New(o Options) *Engine {
 	return &Engine{o: o, pause: kubeapi.Pause, open: map[[2]string]*kubeapi.Cluster{}}
 }
 
+// cluster returns the client for a context and a namespace, and opens it on first use.
 func (e *Engine) cluster(context, namespace string) (c *kubeapi.Cluster, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -80,6 +80,8 @@ func (e *Engine) manifest(j *jobs.Job, w work, nonce string) object {
 	}
 }
 
+// pod returns the specification of the job's pod: init containers that copy plimsoll in and fill the work directory, and the container that runs the
+// command under plimsoll.
 func (e *Engine) pod(j *jobs.Job, w work) object {
 	flags := []string{"--report=" + reportFile}
 	if j.Time > 0 && !slices.ContainsFunc(j.Flags, func(f string) bool { return strings.HasPrefix(f, "--time-max") }) {

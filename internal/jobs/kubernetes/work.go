@@ -115,6 +115,7 @@ type bounded struct {
 	full error
 }
 
+// Write fails with b.full when more is written than fits, and when the context has ended.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
 		return 0, b.full

@@ -186,6 +186,7 @@ func Procs(dir string) ([]int, error) {
 	return readPids(path.Join(dir, "cgroup.procs"))
 }
 
+// readPids reads the pids in a file; none, without an error, if the group is gone.
 func readPids(file string) ([]int, error) {
 	body, err := sysfile.Read(file, maxTable)
 	if err != nil {
@@ -228,6 +229,7 @@ const (
 // Tree returns dir and every group below it, deepest first, so that removing in order works.
 func Tree(dir string) []string { return appendTree(make([]string, 0, 4), dir, 0) }
 
+// appendTree appends the groups below dir and then dir itself, up to maxTree in all.
 func appendTree(dirs []string, dir string, depth int) []string {
 	if len(dirs) >= maxTree || depth > maxDepth {
 		return dirs

@@ -2,7 +2,7 @@ package cgroupfs
 
 import "github.com/plimsoll/plimsoll/internal/process/sysfile"
 
-// AppendProcs works like [Procs] for who looks again and again: it appends to pids.
+// AppendProcs works like [Procs], for callers that look again and again: it appends to pids.
 func AppendProcs(pids []int, dir string) ([]int, error) {
 	var room [2 << 10]byte // on the stack: some hundred processes
 	body, err := sysfile.ReadIn(dir, "cgroup.procs", room[:])

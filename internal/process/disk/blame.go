@@ -32,8 +32,8 @@ const (
 // calm drops the counts for a limit whose hard line is not crossed any more.
 func (b *blame) calm(key string) { delete(b.waited, key) }
 
-// collect counts, for the limit key, the processes that have waited for children that had written.
-func (b *blame) collect(key string, r Reading) {
+// countWaits counts, for the limit key, the processes that have waited for children that had written.
+func (b *blame) countWaits(key string, r Reading) {
 	for i := range r.Processes {
 		p := &r.Processes[i]
 		if p.Collected < recentLeast {
@@ -51,8 +51,8 @@ func (b *blame) collect(key string, r Reading) {
 	}
 }
 
-// choose returns the process to end, and the writer for which it is ended: itself, one that it has started, or nil when no writer was seen.
-// Both are nil when nobody writes.
+// choose returns the process to end, and the writer on whose account: the victim itself, one that it has started, or nil if no writer was seen.
+// Both are nil if no process writes.
 func (b *blame) choose(key string, r Reading) (victim, writer *Process) {
 	var agent *Process
 	for i := range r.Writers {
@@ -70,7 +70,7 @@ func (b *blame) choose(key string, r Reading) (victim, writer *Process) {
 		return agent, agent
 	}
 	if writer != nil {
-		return b.behind(writer, r), writer
+		return b.victimFor(writer, r), writer
 	}
 	for i := range r.Processes { // none lived long enough to be seen
 		p := &r.Processes[i]
@@ -85,15 +85,15 @@ func (b *blame) choose(key string, r Reading) (victim, writer *Process) {
 	return victim, nil
 }
 
-// behind returns the process to end for the writer w: the ancestor that keeps the file open to which w writes; else an ancestor that had
-// started another writer which was ended before; else w itself. The agent is spared the first times.
-func (b *blame) behind(w *Process, r Reading) *Process {
-	if k := r.find(w.Keeper); k != nil && (!k.Agent || b.started(k) >= 1) {
+// victimFor returns the process to end on account of the writer w: the ancestor that keeps the file open to which w writes; else an ancestor that
+// has started another writer which was ended before; else w itself. The agent is spared the first times.
+func (b *blame) victimFor(w *Process, r Reading) *Process {
+	if k := r.find(w.Keeper); k != nil && (!k.Agent || b.endedBelow(k) >= 1) {
 		return k
 	}
 	for _, pid := range ancestors(w, r) {
-		if a := r.find(pid); b.started(a) > 0 {
-			if a.Agent && b.started(a) < agentsChildren {
+		if a := r.find(pid); b.endedBelow(a) > 0 {
+			if a.Agent && b.endedBelow(a) < agentsChildren {
 				break
 			}
 			return a
@@ -102,8 +102,8 @@ func (b *blame) behind(w *Process, r Reading) *Process {
 	return w
 }
 
-// started returns how many of the processes that were ended had p among their ancestors.
-func (b *blame) started(p *Process) (n int) {
+// endedBelow returns how many of the processes that were ended had p among their ancestors.
+func (b *blame) endedBelow(p *Process) (n int) {
 	for _, line := range b.lines {
 		if slices.Contains(line, p.id()) {
 			n++
@@ -112,8 +112,8 @@ func (b *blame) started(p *Process) (n int) {
 	return n
 }
 
-// ended records the ancestors of a process that is ended.
-func (b *blame) ended(victim *Process, r Reading) {
+// recordEnded records the ancestors of a process that is being ended.
+func (b *blame) recordEnded(victim *Process, r Reading) {
 	if len(b.lines) >= maxLines {
 		b.lines = b.lines[1:]
 	}

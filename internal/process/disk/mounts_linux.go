@@ -44,6 +44,7 @@ func readMounts() *mountTable {
 	return parseMounts(body)
 }
 
+// parseMounts reads the mounts out of a mountinfo text, at most maxMounts.
 func parseMounts(body []byte) *mountTable {
 	t := &mountTable{byID: map[int64]*mount{}}
 	for line := range sysfile.Mounts(body) {

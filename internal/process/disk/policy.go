@@ -152,7 +152,7 @@ func (p *Policy) Room(r Reading) limit.Bytes {
 // ending reports whether a victim of one of the last looks may not be gone yet.
 func (p *Policy) ending() bool { return p.rests > 0 }
 
-// Look takes in one reading and returns the events that follow from it.
+// Look takes in one reading and returns the events that follow from it. Each call counts as a look.
 func (p *Policy) Look(r Reading) []Event {
 	var events []Event
 	if p.rests > 0 {
@@ -189,12 +189,13 @@ func (p *Policy) Look(r Reading) []Event {
 	return events
 }
 
-// judge appends to events what follows from one limit: e when its soft line is reached for the first time, or its hard line, with a Victim.
+// judge appends the event e to events if one limit calls for it: its soft line is reached for the first time, or its hard line. At the hard line it
+// chooses a Victim and records it as ended, unless other programs have taken the space (Foreign) or the effect of the last one is still waited for.
 func (p *Policy) judge(events []Event, e Event, soft, hard bool, r Reading, growth limit.Bytes) []Event {
 	key := e.Limit + e.Path
 	if !hard {
 		p.blame.calm(key)
-		if soft && p.first("soft "+key) {
+		if soft && p.firstTime("soft "+key) {
 			events = append(events, e)
 		}
 		return events
@@ -202,24 +203,24 @@ func (p *Policy) judge(events []Event, e Event, soft, hard bool, r Reading, grow
 	e.Hard = true
 	if r.Written < growth/ownShare {
 		e.Foreign = true
-		if p.first("foreign " + key) {
+		if p.firstTime("foreign " + key) {
 			events = append(events, e)
 		}
 		return events
 	}
-	p.blame.collect(key, r)
+	p.blame.countWaits(key, r)
 	if p.rests > 0 {
 		return events
 	}
 	victim, writer := p.blame.choose(key, r)
 	if victim == nil {
-		if p.first("hard " + key) {
+		if p.firstTime("hard " + key) {
 			events = append(events, e) // it has written, and nobody writes now
 		}
 		return events
 	}
 	e.Victim, e.Writer = victim, writer
-	p.blame.ended(victim, r)
+	p.blame.recordEnded(victim, r)
 	p.rests = 10
 	if e.Limit == WriteMax {
 		p.extra = growth - p.Lines.WriteMax + max(trifle, p.Lines.WriteMax/16)
@@ -230,7 +231,8 @@ func (p *Policy) judge(events []Event, e Event, soft, hard bool, r Reading, grow
 // maxSaid bounds what is remembered as said.
 const maxSaid = 256
 
-func (p *Policy) first(key string) bool {
+// firstTime returns true the first time that it is called with a key, and records it. After maxSaid keys it always returns false.
+func (p *Policy) firstTime(key string) bool {
 	if p.reported == nil {
 		p.reported = map[string]bool{}
 	}

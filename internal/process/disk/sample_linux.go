@@ -55,6 +55,7 @@ type sampler struct {
 	machine machineWritten // before the last look
 }
 
+// newSampler returns a sampler that watches the file systems of these directories from the start. The caller closes it.
 func newSampler(dirs []string) *sampler {
 	s := &sampler{
 		spaces: map[string]*Space{}, files: map[fileID]*grown{}, last: map[int]limit.Bytes{}, agent: map[int]limit.Bytes{}, buf: make([]byte, 4096),
@@ -88,8 +89,8 @@ func statfs(path string) (total, free limit.Bytes, ok bool) {
 	return limit.Bytes(st.Blocks) * limit.Bytes(st.Bsize), limit.Bytes(st.Bavail) * limit.Bytes(st.Bsize), true
 }
 
-// fills reports whether a file system has lost so much free space since the last look, whoever took it.
-func (s *sampler) fills(enough limit.Bytes) bool {
+// hasFilled reports whether a file system has lost at least enough bytes of free space since the last look, no matter to whom.
+func (s *sampler) hasFilled(enough limit.Bytes) bool {
 	for _, sp := range s.spaces {
 		if _, free, ok := statfs(sp.Path); !ok || sp.Free-free >= enough {
 			return true
@@ -122,6 +123,7 @@ var writeCounters = [...]struct {
 // machineWritten holds the bytes that all processes of the machine have written, by [writeCounters].
 type machineWritten [len(writeCounters)]limit.Bytes
 
+// machineWrites reads how much the whole machine has written since it started; ok is false if the kernel does not tell.
 func (s *sampler) machineWrites() (w machineWritten, ok bool) {
 	if s.vmstat == nil {
 		return w, false
@@ -167,7 +169,7 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 		before, known := s.last[p.PID]
 		writes := all > before
 		if near || p.Agent && writes {
-			own[p.PID] = s.ownOf(p.PID)
+			own[p.PID] = s.writtenByThreads(p.PID)
 			s.attribute(p, all-before, own[p.PID], known)
 		}
 		if !writes {
@@ -205,7 +207,7 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 	return r
 }
 
-// emptied returns m empty, to be filled again, or a new map when m once had more than 512 entries.
+// emptied returns m without its entries, or a new map if m has more than 512 entries.
 func emptied[V any](m map[int]V) map[int]V {
 	const most = 512
 	if m == nil || len(m) > most {
@@ -215,8 +217,8 @@ func emptied[V any](m map[int]V) map[int]V {
 	return m
 }
 
-// attribute sets p.Recent and p.Collected: how much of grown, the bytes that p has more than at the last look, it has written itself, and
-// how much children for which it has waited since. own is what its threads have written; known is true when it was there at the last look.
+// attribute divides grown, the bytes that p has written more than at the last look: p.Recent is what it has written itself, p.Collected what its
+// children wrote for which it has waited since. own is what its threads have written; known says that p was there at the last look.
 func (s *sampler) attribute(p *Process, grown, own limit.Bytes, known bool) {
 	before, counted := s.own[p.PID]
 	if p.Agent {
@@ -237,7 +239,7 @@ func (s *sampler) attribute(p *Process, grown, own limit.Bytes, known bool) {
 	}
 }
 
-// findKeepers fills in r.Writers, and for each its Keeper: the ancestor that has the file open which it makes grow.
+// findKeepers sets r.Writers, and for each its Keeper: the ancestor that also has the file open which the writer makes grow.
 func (s *sampler) findKeepers(r *Reading, held map[int][]fileID, mounts *mountTable) {
 	for i := range r.Processes {
 		p := &r.Processes[i]
@@ -291,9 +293,9 @@ func field(b []byte, name string) (int64, bool) {
 	return 0, false
 }
 
-// ownOf returns how much the living threads of a process have written. Their counts, unlike that of the process, do not jump when a child
-// that has written is waited for.
-func (s *sampler) ownOf(pid int) limit.Bytes {
+// writtenByThreads returns how much the living threads of a process have written. Unlike the count of the process, their counts do not jump when
+// a child that has written is waited for.
+func (s *sampler) writtenByThreads(pid int) limit.Bytes {
 	d, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
 		return 0

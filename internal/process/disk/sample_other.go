@@ -9,10 +9,12 @@ const Supported = false
 
 type sampler struct{}
 
+// newSampler returns a sampler that watches the file systems of these directories from the start. The caller closes it.
 func newSampler([]string) *sampler            { return &sampler{} }
 func (*sampler) look([]Process, bool) Reading { return Reading{} }
 
-func (*sampler) fills(limit.Bytes) bool { return true }
+// hasFilled reports whether a file system has lost at least enough bytes of free space since the last look, no matter to whom.
+func (*sampler) hasFilled(limit.Bytes) bool { return true }
 
 func (*sampler) nobodyWrites(limit.Bytes) bool { return false }
 

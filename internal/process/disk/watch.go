@@ -65,6 +65,7 @@ func Start(o Options) (stop func()) {
 	return sync.OnceFunc(func() { close(quit) })
 }
 
+// watch looks until quit is closed. While nothing can have happened it does not look at all.
 func watch(o Options, quit <-chan struct{}) {
 	policy := Policy{Lines: o.Lines}
 	s := newSampler(o.Dirs)
@@ -82,7 +83,7 @@ func watch(o Options, quit <-chan struct{}) {
 		if o.CPU != nil {
 			spent, counted = o.CPU()
 		}
-		if !rest.lasts(spent, counted) {
+		if !rest.canRest(spent, counted) {
 			rest.begin(spent, counted)
 			reading := s.look(o.Run.Processes(), near)
 			select {
@@ -103,7 +104,7 @@ func watch(o Options, quit <-chan struct{}) {
 	}
 }
 
-// act ends the victims of one look, and tells what there is to tell.
+// act reports the use, ends the victims of one look, and passes the events to Note.
 func (o *Options) act(events []Event, reading Reading) {
 	if o.Used != nil {
 		o.Used(reading.Growth(), reading.Written)
@@ -148,9 +149,9 @@ type rest struct {
 	ending  bool        // somebody was to end at the last look
 }
 
-// lasts reports whether nothing can have happened since the last look that a look must see now. spent is the run's processor time now, where
-// it is counted.
-func (r *rest) lasts(spent time.Duration, counted bool) bool {
+// canRest reports whether nothing can have happened since the last look that a look must see now. spent is the run's processor time so far, if
+// counted is set.
+func (r *rest) canRest(spent time.Duration, counted bool) bool {
 	since := time.Since(r.looked)
 	share := max(leastFill, r.room/fillShare)
 	little := min(mostFill, share)
@@ -158,11 +159,11 @@ func (r *rest) lasts(spent time.Duration, counted bool) bool {
 	case r.ending || r.looked.IsZero() || since >= longestRest:
 		return false
 	case counted:
-		return r.counted && spent == r.spent && !r.sampler.fills(share) && (since < restBesideWriters || r.sampler.nobodyWrites(little))
-	case r.same < stillLooks || r.sampler.fills(share):
+		return r.counted && spent == r.spent && !r.sampler.hasFilled(share) && (since < restBesideWriters || r.sampler.nobodyWrites(little))
+	case r.same < stillLooks || r.sampler.hasFilled(share):
 		return false
 	}
-	return since < min(restUncounted, timeFor(r.room)) || !r.sampler.fills(little) && r.sampler.nobodyWrites(little)
+	return since < min(restUncounted, timeFor(r.room)) || !r.sampler.hasFilled(little) && r.sampler.nobodyWrites(little)
 }
 
 // begin is called before the processes are asked, so that what they do meanwhile counts for the next look.

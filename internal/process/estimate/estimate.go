@@ -81,11 +81,11 @@ type Elsewhere struct {
 	Samples func() (project, all []Sample)
 }
 
-// Estimate returns the first estimate that there is of: the variant's history in the project, the tool's other variants there, the
-// variant's history in other projects, the tool's in others, the configured initial estimate, the profile's, [FirstGuess]. What other hosts
-// have seen of the variant comes before what this one concludes from other variants. A history that shows no need (see evidence) is passed
-// over; when none does, the initial estimate holds (Guessed), and Source and Samples say which history it was held against. The error is
-// about an unknown estimator.
+// Estimate returns the first estimate that can be given, in this order: the variant's history in the project; what other hosts have seen of the
+// variant, if the only other source is the tool's other variants; those variants; the variant's history in other projects; the tool's variants in
+// others; the configured initial estimate; the profile's; [FirstGuess]. A history that shows no need (see evidence) is passed over. If none shows
+// a need, the initial estimate is returned with Guessed, and Source and Samples name the history that it was compared with. The error is about an
+// unknown estimator.
 func (in Input) Estimate() (Estimate, error) {
 	estimator, err := ByName(in.Estimator)
 	if err != nil {
@@ -165,8 +165,8 @@ const (
 	lightRuns = 20
 )
 
-// evidence returns the samples that an estimate may rest on, in their order: none while all of
-// them were brief or under a tenth of the initial estimate, else all but the brief ones without a need.
+// evidence returns the samples that an estimate may rest on, in their order. There are none while all of them were brief or below a tenth of the
+// initial estimate; otherwise only the brief ones that show no need are left out.
 func evidence(samples []Sample, initial limit.Bytes) []Sample {
 	needs := func(s Sample) bool {
 		return s.Censored || s.Demand >= initial || !s.Brief && float64(s.Demand) >= lightShare*float64(initial)
@@ -190,9 +190,9 @@ type Pool map[string][]Sample
 // siblingShare is the share of the variants' votes at which the estimate for an unseen variant is taken.
 const siblingShare = 0.75
 
-// estimate returns an estimate for a variant that has no history; false when the pool gives none. If the tool's runs were recorded without
-// variants, it is the estimate for those. Else each variant has a vote, and the initial estimate first has one: one heavy `sh -c` says
-// little of the next, and a script that was never seen may well need what the initial estimate says.
+// estimate returns an estimate for a variant that has no history; ok is false if the pool gives none. If the tool's runs were recorded without
+// variants, it is the estimate for those. Otherwise each variant has a vote, and so has the initial estimate: one heavy `sh -c` says little about
+// the next, and a script that was never seen may well need as much as the initial estimate.
 func (p Pool) estimate(estimator Estimator, first Estimate, source string) (Estimate, bool) {
 	if len(p) == 0 {
 		return Estimate{}, false

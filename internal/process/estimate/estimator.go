@@ -116,9 +116,9 @@ func Family(name string, p Params) Estimator {
 	return Estimator{Name: name, Window: window, bytes: formula}
 }
 
-// faded returns the demands with old ones lowered: a peak that is older than Keep runs is halved with every Half runs more, so that one
-// heavy run is not paid for two hundred times.
-func (p Params) faded(samples []Sample) []float64 {
+// fadeOld returns the demands with old ones lowered: a peak older than Keep runs is halved with every further Half runs, so that one heavy run is
+// not paid for two hundred times.
+func (p Params) fadeOld(samples []Sample) []float64 {
 	demands := make([]float64, len(samples))
 	for i, s := range samples {
 		demands[i] = float64(s.Demand)
@@ -133,7 +133,7 @@ func (p Params) faded(samples []Sample) []float64 {
 // seen, the less the next one can stand out. Base − 1 remains for what no history shows.
 func (p Params) bound(samples []Sample) float64 {
 	margin := p.Base + p.Cap/math.Pow(float64(len(samples)), p.Fall)
-	return max(slices.Max(p.faded(samples))*margin, floor(samples))
+	return max(slices.Max(p.fadeOld(samples))*margin, floor(samples))
 }
 
 // boundLog returns the maximum with a margin that depends on the spread of the logarithms, see spread.
@@ -177,7 +177,7 @@ const (
 // statistic is Hill's estimator of a tail's index over the top √n values, shrunk to a prior because with few runs it knows nothing.
 func (p Params) tail(samples []Sample) float64 {
 	n := len(samples)
-	sorted := p.faded(samples)
+	sorted := p.fadeOld(samples)
 	slices.Sort(sorted)
 	top := min(int(math.Ceil(math.Sqrt(float64(n)))), n-1)
 	gaps := 0.0

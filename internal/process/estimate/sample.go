@@ -106,6 +106,7 @@ func killed(r usage.Run) bool {
 	return r.Outcome == journal.OutcomeOOM || r.Outcome == journal.OutcomeLimit || r.OOMKills > 0 || r.KilledChildren > 0
 }
 
+// killedSample returns the sample of a run that was killed for memory: its demand is a lower bound.
 func killedSample(r usage.Run) Sample {
 	had := max(r.Peak, r.PeakAnon)
 	reached := float64(had) >= reachedShare*float64(r.Limit)

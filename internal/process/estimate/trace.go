@@ -148,7 +148,7 @@ func (t *trace) header() error {
 	return nil
 }
 
-// record returns the fields of the next record that is not empty; nil when the file ends inside it, and io.EOF after the last.
+// record returns the fields of the next record that is not empty; nil, nil if the file ends inside it, and io.EOF after the last.
 func (t *trace) record() ([]string, error) {
 	for {
 		line, err := t.readLine(MaxTraceLine)
@@ -204,6 +204,7 @@ func (t *trace) tooLong() error {
 	return t.fail("", "the record is longer than %v", limit.Bytes(MaxTraceLine).Human())
 }
 
+// split returns the fields of a record, separated by tabs or as CSV.
 func (t *trace) split(line string) ([]string, error) {
 	if !t.comma {
 		return strings.Split(line, "\t"), nil
@@ -314,6 +315,7 @@ func (t *trace) task(fields []string, count *TraceCount) (task Task, ok bool, er
 	return task, true, nil
 }
 
+// date parses a field of a column; the zero time if it is missing.
 func (t *trace) date(column, text string) (time.Time, error) {
 	if missing(text) {
 		return time.Time{}, nil

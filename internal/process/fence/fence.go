@@ -58,7 +58,7 @@ func Find(ledgers []string) Finding {
 	}
 	above, unseen := ancestors(os.Getpid())
 	for _, p := range above {
-		if f := supervises(p, claims); f.Inside() {
+		if f := checkAncestor(p, claims); f.Inside() {
 			return f
 		}
 	}
@@ -69,11 +69,11 @@ func Find(ledgers []string) Finding {
 			}
 		}
 	}
-	return elsewhere(claims)
+	return checkNamespace(claims)
 }
 
-// supervises looks at one process above this one.
-func supervises(p proctree.Process, claims []admission.Supervisor) Finding {
+// checkAncestor reports whether one process above this one supervises a run, is this program, or has the cookie of a run in its environment.
+func checkAncestor(p proctree.Process, claims []admission.Supervisor) Finding {
 	for _, c := range claims {
 		if c.PID == p.PID && c.Here() && (c.Start == p.Start || c.Start == 0 && c.Alive()) {
 			return Finding{c.Run, fmt.Sprintf("process %d above it supervises run %s", p.PID, c.Run)}

@@ -23,9 +23,9 @@ const maxEnviron = 8 << 20
 // firstNamespace is the PID namespace of the machine itself (PROC_PID_INIT_INO of include/linux/proc_ns.h).
 const firstNamespace = 0xEFFFFFFC
 
-// elsewhere decides for a process whose visible ancestors are all outside: who is in a PID namespace of its own sees none of those above it.
-// From the first one everybody is seen, and nobody gets from a namespace into the one around it.
-func elsewhere(claims []admission.Supervisor) Finding {
+// checkNamespace decides for a process whose visible ancestors are all outside. A process in a PID namespace of its own sees none of those above
+// it, so it may belong to any run that is alive outside. From the first namespace all processes are seen.
+func checkNamespace(claims []admission.Supervisor) Finding {
 	var st unix.Stat_t
 	if unix.Stat("/proc/self/ns/pid", &st) == nil && st.Ino == firstNamespace {
 		return Finding{}
@@ -47,7 +47,7 @@ func programOf(pid int) string {
 	return filepath.Base(strings.TrimSuffix(path, " (deleted)"))
 }
 
-// cookieOf returns the run's id in the environment that a process was started with; "" also for processes that do not let theirs be read.
+// cookieOf returns the ID of a run in the environment that a process was started with; "" also if its environment cannot be read.
 func cookieOf(pid int) string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

@@ -61,7 +61,7 @@ func TestAncestors(t *testing.T) {
 	if top := list[len(list)-1]; top.PID != 1 && top.PPID != 0 {
 		t.Errorf("the top is %+v", top)
 	}
-	if f := supervises(proctree.Process{PID: 1 << 30, Name: "plimsoll"}, nil); !f.Inside() {
+	if f := checkAncestor(proctree.Process{PID: 1 << 30, Name: "plimsoll"}, nil); !f.Inside() {
 		t.Error("a plimsoll above is not seen")
 	}
 	dir := t.TempDir()
@@ -82,11 +82,11 @@ func TestAncestors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := supervises(me, claims); f.Run != "abc" {
+	if f := checkAncestor(me, claims); f.Run != "abc" {
 		t.Errorf("the supervisor is taken for %+v", f)
 	}
 	me.Start++
-	if f := supervises(me, claims); f.Inside() {
+	if f := checkAncestor(me, claims); f.Inside() {
 		t.Errorf("another process of its number is taken for %+v", f)
 	}
 }

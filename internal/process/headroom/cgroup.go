@@ -93,7 +93,7 @@ func findCgroups(root fs.FS) (p places) {
 	return p
 }
 
-// readCgroups adds every enclosing cgroup with a limit to r. One that had none before is not asked.
+// readCgroups adds each enclosing cgroup with a limit to r. One that had no limit at the last reading is marked, and not read again.
 func (r *Reading) readCgroups(root fs.FS, p places) {
 	r.Approximate = append(r.Approximate, p.approximate...)
 	for i := range p.levels {

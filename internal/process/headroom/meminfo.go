@@ -25,7 +25,7 @@ var ErrNoMemTotal = errors.New("no MemTotal line")
 // readLinux takes a reading of a Linux file system.
 func readLinux(root fs.FS) (Reading, error) { return readPlaces(root, findCgroups(root)) }
 
-// readPlaces takes a reading where it is known in which cgroups we are.
+// readPlaces takes a reading; p says in which cgroups this process is.
 func readPlaces(root fs.FS, p places) (Reading, error) {
 	text, err := readFile(root, "proc/meminfo", maxFile)
 	if err != nil {

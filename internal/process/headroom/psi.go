@@ -51,6 +51,7 @@ func (s Source) pressure(memory, io string) Pressure {
 	return Pressure{Memory: readPSI(root, memory), IO: readPSI(root, io)}
 }
 
+// readPSI reads a pressure file; nil if there is none or it cannot be read.
 func readPSI(root fs.FS, name string) *PSI {
 	if root == nil {
 		return nil

@@ -61,7 +61,7 @@ func (r *Reader) Read() (Reading, error) {
 	return reading, err
 }
 
-// find updates r.places. The table of mounts is long on some hosts and seldom changes: it is parsed only when it has.
+// find updates r.places. The table of mounts is long on some hosts and seldom changes, so it is parsed only when it has changed.
 func (r *Reader) find(now time.Time) {
 	cgroup, ok := r.fingerprint("/proc/self/cgroup")
 	mounts, also := r.fingerprint("/proc/self/mountinfo")
@@ -109,6 +109,7 @@ func (r *Reader) Close() {
 	r.drop()
 }
 
+// drop closes all files and forgets what was found; the next reading begins anew.
 func (r *Reader) drop() {
 	for _, f := range r.root.files {
 		f.Close()

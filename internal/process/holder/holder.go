@@ -34,7 +34,7 @@ var (
 
 // Pause stops all processes of a run until [Continue]. bySignal is as for [sandbox.Pause].
 func Pause(h admission.Holder) (bySignal bool, err error) {
-	r, err := reachable(h)
+	r, err := reachableRemains(h)
 	if err != nil {
 		return false, fmt.Errorf("%s cannot be paused: %w", h.ID, err)
 	}
@@ -44,7 +44,7 @@ func Pause(h admission.Holder) (bySignal bool, err error) {
 // Continue lets a run go on after [Pause], or after a stop for want of memory. It also continues the run's plimsoll, which has stopped
 // itself if its command was stopped by a signal.
 func Continue(h admission.Holder) error {
-	r, err := reachable(h)
+	r, err := reachableRemains(h)
 	if err != nil {
 		return fmt.Errorf("%s cannot be continued: %w", h.ID, err)
 	}
@@ -53,13 +53,13 @@ func Continue(h admission.Holder) error {
 
 // Paused reports whether a run is stopped; false also for one whose processes cannot be reached from here.
 func Paused(h admission.Holder) bool {
-	r, err := reachable(h)
+	r, err := reachableRemains(h)
 	return err == nil && sandbox.Paused(r, h.Owner.PID)
 }
 
 // CPUTime returns the processor time that the run of a claim has used; ok is false where no control group counts it.
 func CPUTime(h admission.Holder) (used time.Duration, ok bool) {
-	r, err := reachable(h)
+	r, err := reachableRemains(h)
 	if err != nil {
 		return 0, false
 	}
@@ -85,9 +85,9 @@ func End(h admission.Holder) error {
 	return failed
 }
 
-// reachable returns the remains of a run. It is an error when its processes cannot be reached from here: it is another user's, waits, or
-// has lost its plimsoll.
-func reachable(h admission.Holder) (sandbox.Remains, error) {
+// reachableRemains returns the remains of a run, by which its processes can be reached. It is an error if they cannot be reached from here: the run
+// is another user's, waits, or has lost its plimsoll.
+func reachableRemains(h admission.Holder) (sandbox.Remains, error) {
 	switch {
 	case h.User != "":
 		return sandbox.Remains{}, errNotOurs

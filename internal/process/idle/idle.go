@@ -114,39 +114,39 @@ func New(o Options) *Watch {
 	return w
 }
 
-// Look takes a sample of the run into account: the processor time that it has used so far, negative where that is not known, and then it
-// counts as used: nobody could say that it is idle. A time that falls is that of processes that have ended.
+// Look takes a sample of the run into account: the processor time that it has used so far. A negative time is not known, and counts as used: nobody
+// could say that the run is idle. A time that falls is that of processes that have ended.
 func (w *Watch) Look(used time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
 	if !w.begun {
 		w.begun, w.looked, w.cpu = true, now, used
-		w.sign() // what was before is nothing new
+		w.newSign() // what was before is nothing new
 		return
 	}
 	w.held += min(now.Sub(w.looked), longest)
 	w.looked = now
-	by := w.sign()
+	by := w.newSign()
 	if by == "" && w.held < w.span() {
 		return
 	}
-	if by == "" && (used < 0 || w.works(used-w.cpu)) {
+	if by == "" && (used < 0 || w.isWorking(used-w.cpu)) {
 		by = Processor
 	}
 	switch {
 	case by != "":
-		w.wake(by)
+		w.endIdle(by)
 	case !w.busy && !w.over:
 		w.busy = true
-		go w.pass(w.held, w.wakes)
+		go w.addQuiet(w.held, w.wakes)
 	}
 	w.held, w.cpu = 0, used
 }
 
-// pass adds a window without a sign of use, unless there was one since, and tells what is due. It is not called by who looks: whether the
-// run is stopped is asked of those who may be looking.
-func (w *Watch) pass(held time.Duration, wakes int) {
+// addQuiet adds a window without a sign of use to the idle time, unless there was a sign since, and reports what is due. It runs in a goroutine of
+// its own, because asking whether the run is stopped may wait for the caller of Look.
+func (w *Watch) addQuiet(held time.Duration, wakes int) {
 	stopped := w.o.Stopped != nil && w.o.Stopped()
 	w.mu.Lock()
 	if !stopped && wakes == w.wakes {
@@ -156,7 +156,7 @@ func (w *Watch) pass(held time.Duration, wakes int) {
 	kind := w.due()
 	w.mu.Unlock()
 	if kind != "" {
-		w.tell(kind)
+		w.report(kind)
 	}
 	w.mu.Lock()
 	w.busy = false
@@ -180,8 +180,8 @@ func (w *Watch) End() {
 // span is the length of a window: no longer than a tenth of the time after which the run is idle.
 func (w *Watch) span() time.Duration { return min(window, w.after/10) }
 
-// works adds the processor time of a window, and reports whether that of the last windows is that of a run at work.
-func (w *Watch) works(used time.Duration) bool {
+// isWorking adds the processor time of a window, and reports whether that of the last windows is that of a run at work.
+func (w *Watch) isWorking(used time.Duration) bool {
 	w.newest = (w.newest + 1) % windows
 	w.spent[w.newest] = max(0, used)
 	sum := time.Duration(0)
@@ -191,8 +191,8 @@ func (w *Watch) works(used time.Duration) bool {
 	return float64(sum) >= busy*windows*float64(w.span())
 }
 
-// sign returns the sign of use other than processor time that has come since the last call, "" for none.
-func (w *Watch) sign() (by Sign) {
+// newSign returns the sign of use, other than processor time, that has come since the last call; "" for none.
+func (w *Watch) newSign() (by Sign) {
 	if w.o.Input != nil {
 		if at := w.o.Input(); !at.Equal(w.input) {
 			w.input, by = at, Input
@@ -206,8 +206,8 @@ func (w *Watch) sign() (by Sign) {
 	return by
 }
 
-// wake begins again, and tells of the end of an idle time.
-func (w *Watch) wake(by Sign) {
+// endIdle begins the idle time anew, and reports its end if its beginning was reported.
+func (w *Watch) endIdle(by Sign) {
 	was, spell := w.told[Quiet], w.quiet
 	w.wakes++
 	w.quiet, w.spent = 0, [windows]time.Duration{}
@@ -217,7 +217,7 @@ func (w *Watch) wake(by Sign) {
 	}
 }
 
-// due returns what is to be told next, "" for nothing.
+// due returns the kind of the event that has to be reported next; "" for none.
 func (w *Watch) due() Kind {
 	switch near := w.o.Max / 10 * 9; {
 	case w.o.Max > 0 && w.quiet >= w.o.Max && !w.told[Over]:
@@ -230,12 +230,12 @@ func (w *Watch) due() Kind {
 	return ""
 }
 
-// tell asks whether a run inside works, and tells of an event unless there was a sign of use meanwhile.
-func (w *Watch) tell(kind Kind) {
+// report reports an event, unless a run inside this one is at work or there was a sign of use meanwhile.
+func (w *Watch) report(kind Kind) {
 	works := w.o.Inner != nil && w.o.Inner()
 	w.mu.Lock()
 	if works {
-		w.wake(Inner)
+		w.endIdle(Inner)
 	}
 	spell, first := w.quiet, !w.told[Quiet]
 	if works || w.over || w.due() != kind {

@@ -143,15 +143,15 @@ type step struct {
 	events    []Event
 }
 
-// look takes the processes of the run as they are now.
+// look takes the processes of the run as they are now, and returns which of them to end and what to report. While the run is frozen, none is ended.
 func (s *state) look(now time.Time, family []Process, frozen bool) step {
 	var do step
 	alive := make(map[identity]Process, len(family))
 	for _, p := range family {
 		alive[p.id()] = p
 	}
-	s.follow(now, family, alive)
-	s.settle(now, alive, &do)
+	s.trackOrphans(now, family, alive)
+	s.finishDying(now, alive, &do)
 	over := s.overdue(now)
 	for i, o := range over {
 		if s.mode != End {
@@ -182,8 +182,8 @@ func (s *state) look(now time.Time, family []Process, frozen bool) step {
 	return do
 }
 
-// follow starts and ends the clocks.
-func (s *state) follow(now time.Time, family []Process, alive map[identity]Process) {
+// trackOrphans starts the clock of each new orphan, and forgets those that have ended by themselves.
+func (s *state) trackOrphans(now time.Time, family []Process, alive map[identity]Process) {
 	for id, o := range s.known {
 		if p, ok := alive[id]; ok {
 			o.Process = p
@@ -203,7 +203,7 @@ func (s *state) follow(now time.Time, family []Process, alive map[identity]Proce
 	}
 }
 
-// overdue lists those who reached the limit and were not told of, the busiest first.
+// overdue returns the orphans that have reached the limit and were not reported yet, the busiest first, and marks them as reported.
 func (s *state) overdue(now time.Time) []Orphan {
 	var list []Orphan
 	for _, o := range s.known {
@@ -228,8 +228,8 @@ func (s *state) condemn(now time.Time, o *orphan) {
 	s.dying[o.id()] = &endingProcess{Process: o.Process, of: o, termSent: now}
 }
 
-// includeDescendants adds the descendants of the processes that are being ended. One that is born during the grace has what is
-// left of it; the family has ancestors before descendants.
+// includeDescendants also ends the descendants of the processes that are being ended. One that is born during the grace has only the rest of it.
+// family must list ancestors before descendants.
 func (s *state) includeDescendants(now time.Time, family []Process) {
 	if len(s.dying) == 0 {
 		return
@@ -248,8 +248,8 @@ func (s *state) includeDescendants(now time.Time, family []Process) {
 	}
 }
 
-// settle finds out who has ended of those who were to.
-func (s *state) settle(now time.Time, alive map[identity]Process, do *step) {
+// finishDying finds out which of the processes that are being ended are gone, and adds an event with their fates to do.
+func (s *state) finishDying(now time.Time, alive map[identity]Process, do *step) {
 	var list []Orphan
 	for id, c := range s.dying {
 		p, lives := alive[id]
@@ -279,6 +279,7 @@ func (s *state) settle(now time.Time, alive map[identity]Process, do *step) {
 	s.note(Event{Orphans: list, Ended: true}, do)
 }
 
+// note adds an event, unless it has no orphans; the first MaxEvents are marked to be shown.
 func (s *state) note(e Event, do *step) {
 	if len(e.Orphans) == 0 {
 		return
@@ -322,6 +323,7 @@ func Start(o Options) (stop func()) {
 	return sync.OnceFunc(func() { close(quit); looking.Wait() })
 }
 
+// watch looks at the run again and again until quit is closed, ends orphans, and passes the events to Note.
 func (o *Options) watch(quit <-chan struct{}) {
 	s := newState(*o)
 	t := time.NewTimer(rounding.Pause(o.pause(s)))

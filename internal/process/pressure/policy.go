@@ -74,8 +74,8 @@ const (
 	mostPeersPace = 4
 )
 
-// wants reports whether this look must read the ledger.
-func (p *policy) wants(now time.Time, r Reading) bool {
+// wantsLedger reports whether this look must read the ledger.
+func (p *policy) wantsLedger(now time.Time, r Reading) bool {
 	if p.ledgerReadAt.IsZero() {
 		return true
 	}
@@ -88,8 +88,8 @@ func (p *policy) wants(now time.Time, r Reading) bool {
 	return now.Sub(p.ledgerReadAt) >= every
 }
 
-// next returns the pause until the next look.
-func (p *policy) next() time.Duration {
+// nextPause returns the pause until the next look.
+func (p *policy) nextPause() time.Duration {
 	switch {
 	case p.level >= near:
 		return p.pace.Fast
@@ -245,8 +245,8 @@ const (
 	wait               // all has been done, or something was just done
 )
 
-// choose returns the run that has to give way: the youngest run above its reservation that may be stopped and is not stopped yet. After any
-// action of anybody all wait for its effect.
+// choose returns the run that has to give way: the youngest run above its reservation that may be stopped and is not stopped yet. After any action
+// of any run, all wait for its effect; choice says which case it is.
 func (p *policy) choose(in input) (chosen Holder, _ choice) {
 	above, may := false, false
 	for _, h := range in.holders {
@@ -264,7 +264,7 @@ func (p *policy) choose(in input) (chosen Holder, _ choice) {
 		if !s.Mode.acts() || p.skipped[h.ID] {
 			continue
 		}
-		if p.overdue(in.now, h) { // its supervisor is stopped
+		if p.isOverdue(in.now, h) { // its supervisor is stopped
 			continue
 		}
 		may = true
@@ -286,7 +286,7 @@ func (p *policy) choose(in input) (chosen Holder, _ choice) {
 	return chosen, someone
 }
 
-// expect records that another run was chosen, and skips that run when it has not acted within Pace.Turn.
+// expect records that it is another run's turn, and marks that run to be skipped if it has not acted within Pace.Turn.
 func (p *policy) expect(now time.Time, h Holder) {
 	if p.chosenID != h.ID || !p.chosenActed.Equal(h.State.Acted) {
 		p.chosenID, p.chosenAt, p.chosenActed = h.ID, now, h.State.Acted
@@ -298,8 +298,8 @@ func (p *policy) expect(now time.Time, h Holder) {
 	}
 }
 
-// thawPeers returns actions that let runs go whose supervisor should have continued them and has not, because it is stopped or dead. The
-// run of a dead supervisor waits only for its clean-up, and so is let go as soon as memory is not short.
+// thawPeers returns actions that continue runs whose supervisor should have done so and has not, because it is stopped or dead. The run of a dead
+// supervisor waits only for its clean-up, and so is continued as soon as memory is not short.
 func (p *policy) thawPeers(in input) []action {
 	var acts []action
 	there := map[string]bool{}
@@ -314,7 +314,7 @@ func (p *policy) thawPeers(in input) []action {
 			k = peerHold{stamp: stamp, first: in.now}
 		}
 		p.heldBy[h.ID] = k
-		if !k.thawed && (p.overdue(in.now, h) || h.Dead && p.level < soft) {
+		if !k.thawed && (p.isOverdue(in.now, h) || h.Dead && p.level < soft) {
 			who := "its supervisor is stopped"
 			if h.Dead {
 				who = "its supervisor is dead"
@@ -330,9 +330,9 @@ func (p *policy) thawPeers(in input) []action {
 	return acts
 }
 
-// overdue reports whether a peer has held its run for longer than it may, by the wall-clock time that it published or by our own clock
-// since we first saw that.
-func (p *policy) overdue(now time.Time, h Holder) bool {
+// isOverdue reports whether a peer has held its run for longer than it may, by the wall-clock time that it published, or by our own clock since we
+// first saw that.
+func (p *policy) isOverdue(now time.Time, h Holder) bool {
 	stamp := h.State.heldSince()
 	if stamp.IsZero() || h.ID == p.self {
 		return false
@@ -342,8 +342,8 @@ func (p *policy) overdue(now time.Time, h Holder) bool {
 	return now.Sub(stamp) >= late || known && k.stamp.Equal(stamp) && now.Sub(k.first) >= late
 }
 
-// took records that an action is about to be done to c, and returns the state, which must be published before.
-func (p *policy) took(now time.Time, k ActionKind, c Child) State {
+// recordAction records that an action is about to be done to c, and returns the new state, which must be published before it is done.
+func (p *policy) recordAction(now time.Time, k ActionKind, c Child) State {
 	s := &p.state
 	switch k {
 	case DoStop:
@@ -361,9 +361,9 @@ func (p *policy) took(now time.Time, k ActionKind, c Child) State {
 	return *s
 }
 
-// failed takes back an action that could not be done, and returns the state. The run then rests, so that the action is not tried again at
-// once and another run gets the turn.
-func (p *policy) failed(now time.Time, k ActionKind) State {
+// undoAction takes back an action that could not be done, and returns the state. The run then rests, so that the action is not tried again at once
+// and another run gets the turn.
+func (p *policy) undoAction(now time.Time, k ActionKind) State {
 	s := &p.state
 	switch k {
 	case DoStop:

@@ -65,7 +65,7 @@ const (
 	DefaultPeerGrace = 5 * time.Second
 )
 
-func (p Pace) filled() Pace {
+func (p Pace) withDefaults() Pace {
 	return Pace{
 		Fast: cmp.Or(p.Fast, DefaultFast), Normal: cmp.Or(p.Normal, DefaultNormal), Slow: cmp.Or(p.Slow, DefaultSlow),
 		Ledger: cmp.Or(p.Ledger, DefaultLedger), Peers: cmp.Or(p.Peers, DefaultPeers), Pause: cmp.Or(p.Pause, DefaultPause),
@@ -151,7 +151,7 @@ func Start(o Options) (stop func()) {
 	if o.Mode == Off {
 		return func() {}
 	}
-	w := &watch{Options: o, policy: newPolicy(o.Self, o.Mode, o.Lines, o.Pace.filled())}
+	w := &watch{Options: o, policy: newPolicy(o.Self, o.Mode, o.Lines, o.Pace.withDefaults())}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { w.loop(ctx) })
@@ -161,6 +161,7 @@ func Start(o Options) (stop func()) {
 	}
 }
 
+// loop looks until ctx ends, and then continues everything that is stopped.
 func (w *watch) loop(ctx context.Context) {
 	t := time.NewTimer(w.policy.pace.Fast) // a run of a moment costs nothing
 	defer t.Stop()
@@ -187,7 +188,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		r = Reading{Total: w.Lines.Soft, Physical: w.Lines.Soft} // what is held goes on by its time
 	}
 	in := input{now: time.Now(), reading: r, frozen: w.Run.Frozen()}
-	if w.policy.wants(in.now, in.reading) {
+	if w.policy.wantsLedger(in.now, in.reading) {
 		in.ledgerRead = true
 		in.holders, in.ledgerErr = w.holders(ctx)
 	}
@@ -197,11 +198,12 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	for _, a := range w.policy.step(in) {
 		w.do(a)
 	}
-	return w.policy.next()
+	return w.policy.nextPause()
 }
 
 var errNoLedger = errors.New("there is no ledger")
 
+// holders reads the ledger, for at most ledgerWait.
 func (w *watch) holders(ctx context.Context) ([]Holder, error) {
 	if w.Peers == nil {
 		return nil, errNoLedger
@@ -211,12 +213,14 @@ func (w *watch) holders(ctx context.Context) ([]Holder, error) {
 	return w.Peers.Holders(ctx)
 }
 
+// do carries out an action and reports it. The new state is published before a stop and after a continuation, so that others can undo a stop if this
+// process dies.
 func (w *watch) do(a action) {
 	switch a.kind {
 	case DoStop, DoKill:
-		w.take(a)
+		w.takeChild(a)
 	case DoFreeze:
-		err := w.publish(w.policy.took(time.Now(), DoFreeze, Child{}))
+		err := w.publish(w.policy.recordAction(time.Now(), DoFreeze, Child{}))
 		if err == nil {
 			err = w.Run.Freeze(true)
 		}
@@ -224,9 +228,9 @@ func (w *watch) do(a action) {
 	case DoThaw:
 		err := w.Run.Freeze(false)
 		if err == nil {
-			err = w.publish(w.policy.took(time.Now(), DoThaw, Child{}))
+			err = w.publish(w.policy.recordAction(time.Now(), DoThaw, Child{}))
 		} else {
-			w.policy.failed(time.Now(), DoThaw)
+			w.policy.undoAction(time.Now(), DoThaw)
 		}
 		w.note(a, Child{}, err)
 	case DoContinue:
@@ -234,7 +238,7 @@ func (w *watch) do(a action) {
 			w.note(a, c, w.Run.ContinueChild(c))
 		}
 		// One that could not be continued is no longer ours to signal.
-		_ = w.publish(w.policy.took(time.Now(), DoContinue, Child{}))
+		_ = w.publish(w.policy.recordAction(time.Now(), DoContinue, Child{}))
 	case DoThawPeer:
 		err := w.Peers.Thaw(a.peer)
 		if err == nil {
@@ -246,8 +250,8 @@ func (w *watch) do(a action) {
 	}
 }
 
-// take stops or ends the largest descendant, as a.kind says.
-func (w *watch) take(a action) {
+// takeChild stops or ends the largest descendant, as a.kind says. If none is large enough, the policy decides about the whole run.
+func (w *watch) takeChild(a action) {
 	c, ok := w.Run.LargestChild()
 	if !ok || c.Bytes < LeastVictim {
 		for _, next := range w.policy.nothingToTake(time.Now(), a.reason) {
@@ -255,7 +259,7 @@ func (w *watch) take(a action) {
 		}
 		return
 	}
-	err := w.publish(w.policy.took(time.Now(), a.kind, c))
+	err := w.publish(w.policy.recordAction(time.Now(), a.kind, c))
 	switch {
 	case err != nil:
 	case a.kind == DoStop:
@@ -266,7 +270,7 @@ func (w *watch) take(a action) {
 	w.done(a, c, err)
 }
 
-// publish stores our state before what it says is done: should we die or be stopped in between, the others know which processes to
+// publish stores our state before the action that it describes is done: if we die or are stopped in between, the others know which processes to
 // continue.
 func (w *watch) publish(s State) error {
 	if w.Peers == nil {
@@ -281,7 +285,7 @@ func (w *watch) publish(s State) error {
 // done reports an action, and takes it back in the policy when it failed.
 func (w *watch) done(a action, c Child, err error) {
 	if err != nil {
-		_ = w.publish(w.policy.failed(time.Now(), a.kind))
+		_ = w.publish(w.policy.undoAction(time.Now(), a.kind))
 	}
 	w.note(a, c, err)
 }

@@ -93,7 +93,7 @@ type killing struct {
 // settleScans is the number of times an empty tree that is not settled is looked at again without a pause.
 const settleScans = 4
 
-// look scans and records which members are alive in k.alive and k.found.
+// look scans and records which members are alive, in k.alive and k.found. Those in k.found that are not alive any more count as Terminated.
 func (k *killing) look() error {
 	for range settleScans {
 		var err error
@@ -126,7 +126,7 @@ func (k *killing) look() error {
 	return nil
 }
 
-// waitUntilEmpty looks until nobody is alive or ctx ends; while k.killing is true it also sends SIGKILL after each look.
+// waitUntilEmpty waits until no member is alive, or ctx ends. While k.killing is true it also sends SIGKILL to all again and again.
 func (k *killing) waitUntilEmpty(ctx context.Context) error {
 	wait := firstWait
 	for {
@@ -153,8 +153,8 @@ func (k *killing) waitUntilEmpty(ctx context.Context) error {
 	}
 }
 
-// stopAll stops every member, until two scans in a row find nobody new. Each round costs
-// only the newcomers, so that it does not fall behind them on a machine they keep busy.
+// stopAll stops all members, until two scans in a row find no new one. Each round costs only the new ones, so that it does not fall behind on a
+// machine that they keep busy.
 func (k *killing) stopAll() {
 	if !canStop {
 		return

@@ -28,6 +28,7 @@ func (t *Tree) Measure() Usage {
 	return t.measureLocked()
 }
 
+// measureLocked reads the memory of all members, and of some in turn also the highest they have had. The caller holds t.mu.
 func (t *Tree) measureLocked() Usage {
 	var u Usage
 	var largest *member

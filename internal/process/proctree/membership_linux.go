@@ -11,8 +11,9 @@ import (
 // is out of memory perhaps a second.
 const maxUndecided = 2 * time.Second
 
-// settle decides whether a candidate, whose parent is decided, belongs to the tree, and records the result.
-func (t *Tree) settle(c *candidate) {
+// settleCandidate decides whether a candidate, whose parent is decided, belongs to the tree, and records the result. If that is not certain, the
+// next scan asks again.
+func (t *Tree) settleCandidate(c *candidate) {
 	e := t.known[c.PID]
 	if e == nil || e.start != c.Start {
 		if last := len(t.spare) - 1; last >= 0 {
@@ -64,8 +65,8 @@ func (t *Tree) settle(c *candidate) {
 	t.known[c.PID] = e
 }
 
-// mayBeOurs reports whether a process that has no environment any more, because it is ending or a zombie,
-// may have been of the tree: its parent is not known to be outside.
+// mayBeOurs reports whether a process that has no environment any more, because it is ending or a zombie, may have belonged to the tree: its parent
+// is not known to be outside.
 func (t *Tree) mayBeOurs(p Process) bool {
 	if p.Start < t.since {
 		return false

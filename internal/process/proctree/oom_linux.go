@@ -17,6 +17,7 @@ func OOMScoreAdj(pid, value int) (changed bool, err error) {
 	return raiseOOMScore("/proc", pid, value)
 }
 
+// raiseOOMScore raises the oom_score_adj of a process to value, and never lowers it; changed is false if it was that high already.
 func raiseOOMScore(procDir string, pid, value int) (changed bool, err error) {
 	if value < -MaxOOMScore || value > MaxOOMScore {
 		return false, fmt.Errorf("oom_score_adj %d: want -%d to %d", value, MaxOOMScore, MaxOOMScore)

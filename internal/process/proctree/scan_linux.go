@@ -33,6 +33,7 @@ func (t *Tree) Scan() (Changes, error) {
 	return t.scanLocked()
 }
 
+// scanLocked works like Scan; the caller holds t.mu.
 func (t *Tree) scanLocked() (Changes, error) {
 	var changes Changes
 	if t.closed {
@@ -41,7 +42,7 @@ func (t *Tree) scanLocked() (Changes, error) {
 	t.scan++
 	t.counters.Scans++
 	t.fresh, t.undecided = t.fresh[:0], 0
-	same, err := t.list()
+	same, err := t.listProcesses()
 	if err != nil {
 		return changes, fmt.Errorf("proctree: list %s: %w", t.procDir, err)
 	}
@@ -56,7 +57,7 @@ func (t *Tree) scanLocked() (Changes, error) {
 		}
 	}
 	if same+added < len(t.known) {
-		t.sweep(&changes)
+		t.dropUnseen(&changes)
 	}
 	if len(changes.Gone) > 0 {
 		t.members = slices.DeleteFunc(t.members, func(m *member) bool { return m.gone })
@@ -64,8 +65,9 @@ func (t *Tree) scanLocked() (Changes, error) {
 	return changes, nil
 }
 
-// list reads the directory of processes and returns how many are the same as last time; the others are in t.fresh.
-func (t *Tree) list() (same int, err error) {
+// listProcesses reads the directory of processes. It marks the entries that are the same as last time, returns their number, and collects the others
+// in t.fresh.
+func (t *Tree) listProcesses() (same int, err error) {
 	if _, err := unix.Seek(t.dir, 0, unix.SEEK_SET); err != nil {
 		return 0, err
 	}
@@ -77,12 +79,12 @@ func (t *Tree) list() (same int, err error) {
 		if err != nil || n <= 0 {
 			return same, err
 		}
-		same += t.listed(t.dirents[:n])
+		same += t.listEntries(t.dirents[:n])
 	}
 }
 
-// listed does the work of list for one buffer of directory entries.
-func (t *Tree) listed(b []byte) (same int) {
+// listEntries does the work of listProcesses for one buffer of directory entries.
+func (t *Tree) listEntries(b []byte) (same int) {
 	for pid, inode := range direntPIDs(b) {
 		if e := t.known[pid]; e != nil && e.inode == inode {
 			e.scan = t.scan
@@ -210,7 +212,7 @@ func (t *Tree) newCandidate(p Process, inode uint64) *candidate {
 	return &t.candidates[len(t.candidates)-1]
 }
 
-// decide settles c and, first, its undecided ancestors.
+// decide decides about c after its ancestors that are not decided yet.
 func (t *Tree) decide(c *candidate) {
 	chain := t.chain[:0]
 	for c.state == undecided && len(chain) <= len(t.pending) {
@@ -227,13 +229,13 @@ func (t *Tree) decide(c *candidate) {
 	t.chain = chain[:0]
 	for _, c := range slices.Backward(chain) {
 		if c.state == undecided {
-			t.settle(c)
+			t.settleCandidate(c)
 		}
 	}
 }
 
-// findParent returns the parent of c when the listing did not show it, nil for none: it began after the listing had passed its number, or
-// it has ended, and then c has another parent by now.
+// findParent returns the parent of c if the listing did not show it; nil if there is none. Either the parent began after the listing had passed its
+// number, or it has ended, and c has another parent by now.
 func (t *Tree) findParent(c *candidate) *candidate {
 	for range 4 {
 		if p, err := t.readStat(c.PPID); err == nil {
@@ -256,8 +258,8 @@ func (t *Tree) findParent(c *candidate) *candidate {
 	return nil
 }
 
-// sweep drops the entries that this scan did not see.
-func (t *Tree) sweep(changes *Changes) {
+// dropUnseen drops the entries that this scan did not see.
+func (t *Tree) dropUnseen(changes *Changes) {
 	for pid, e := range t.known {
 		if e.scan == t.scan {
 			continue

@@ -60,6 +60,7 @@ func Signal(p Process, sig syscall.Signal) error {
 	return signalError(p, sig, unix.Kill(p.PID, sig))
 }
 
+// signalError returns the error for a signal that could not be sent; it wraps [ErrGone] if the process has ended.
 func signalError(p Process, sig syscall.Signal, err error) error {
 	switch {
 	case err == nil:

@@ -156,7 +156,7 @@ func New(o Options) (*Tree, error) {
 		}
 	}
 	t.addAdopters(t.self)
-	t.lastPID = t.newest()
+	t.lastPID = t.newestPID()
 	return t, nil
 }
 
@@ -232,7 +232,7 @@ func (t *Tree) Counters() Counters {
 func (t *Tree) living(spareRoot bool) ([]Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	newest := t.newest()
+	newest := t.newestPID()
 	anew := newest < t.lastPID
 	t.lastPID = newest
 	if _, err := t.scanLocked(); err != nil {
@@ -249,15 +249,15 @@ func (t *Tree) living(spareRoot bool) ([]Process, error) {
 			t.undecided++
 		}
 	}
-	if anew || t.newest() < newest {
+	if anew || t.newestPID() < newest {
 		t.undecided++
 	}
 	return out, nil
 }
 
-// newest returns the process number that was given out last, 0 where the kernel does not tell (it does when built with
-// CONFIG_CHECKPOINT_RESTORE, as distributions are).
-func (t *Tree) newest() int {
+// newestPID returns the process number that was given out last; 0 if the kernel does not tell (it does if built with CONFIG_CHECKPOINT_RESTORE, as
+// those of distributions are).
+func (t *Tree) newestPID() int {
 	fd, err := unix.Openat(t.dir, "sys/kernel/ns_last_pid", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0

@@ -26,6 +26,7 @@ var began = time.Now()
 // seconds and is not longer; one of less is not changed.
 func Pause(d time.Duration) time.Duration { return pause(time.Since(began), d) }
 
+// pause returns d changed so that the wait ends at a common step of the clock, at which other watches wake too. since is the time since such a step.
 func pause(since, d time.Duration) time.Duration {
 	switch {
 	case d < quickStep:

@@ -55,7 +55,8 @@ func v8Option(memory limit.Bytes) string {
 // v8Variables are read by Node and Deno; between the flags in them stands a separator.
 var v8Variables = []struct{ name, separator string }{{"NODE_OPTIONS", " "}, {"DENO_V8_FLAGS", ","}}
 
-// HandDown returns the environment with what runtimes read in it. What the user has set there stays.
+// HandDown returns the environment with variables that tell runtimes how much memory they may use. Values of the user stay; those of a run around
+// this one are replaced. If memory is 0, environ is returned unchanged.
 func HandDown(environ []string, memory limit.Bytes) []string {
 	if memory <= 0 {
 		return environ
@@ -87,8 +88,7 @@ func setsHeap(flag string) bool {
 	return strings.HasPrefix(flag, "--max-old-space-size") || strings.HasPrefix(flag, "--max-heap-size")
 }
 
-// Heap returns what V8 may keep of objects in a process that starts with this environment and these arguments, in bytes; 0 where nobody
-// has said so.
+// Heap returns the heap limit of V8, in bytes, for a process with this environment and these arguments; 0 if none is set.
 func Heap(environ, argv []string) limit.Bytes {
 	command := ""
 	if len(argv) > 0 {

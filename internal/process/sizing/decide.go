@@ -106,8 +106,8 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 	}
 }
 
-// Below returns a memory limit kept strictly below the enclosing ones, whose own kill may take everything in them, this process too (a
-// kubelet sets memory.oom.group). why says below what, "" when memory is returned as it was. 0, no limit, is kept below too.
+// Below returns a memory limit kept strictly below the enclosing ones, whose own kill may take all processes in them, including this one (a kubelet
+// sets memory.oom.group). why says below which, "" if memory is returned unchanged. 0 (no limit) is kept below them too.
 func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
 	outer, what := h.enclosing()
 	if outer <= 0 {

@@ -29,8 +29,8 @@ var errForeign = errors.New("the container's program has written a message of it
 // message is the file while it is open.
 type message struct{ file *os.File }
 
-// write makes text the whole content. Whoever reads meanwhile, or after we were killed in between, sees the old text or the new one with
-// empty lines behind it.
+// write makes text the whole content of the file, unless somebody else has written into it. A reader at the same time, or after this process was
+// killed in between, sees the old text, or the new one followed by empty lines.
 func (m message) write(text string) error {
 	old := make([]byte, MaxMessage)
 	n, err := m.file.ReadAt(old, 0)

@@ -24,8 +24,9 @@ type group struct {
 	current *os.File // what it is charged with, kept open because it is read many times a second
 }
 
-// container finds the group with the smallest memory limit around us; ok is false when there is none.
-func container() (g group, ok bool) {
+// findContainer returns the group with the smallest memory limit around this process, with its usage file open; ok is false if there is none. The
+// caller closes it.
+func findContainer() (g group, ok bool) {
 	r, err := headroom.Read(headroom.Source{})
 	if err != nil {
 		return g, false
@@ -49,7 +50,7 @@ func container() (g group, ok bool) {
 // close closes what [container] has opened.
 func (g group) close() { _ = g.current.Close() }
 
-// usage returns how much the group is charged with, file pages included.
+// usage returns the bytes that the group is charged with, including file pages; ok is false if that cannot be read.
 func (g group) usage() (limit.Bytes, bool) {
 	var text [32]byte // a number of 64 bits has 20 digits
 	n, err := g.current.ReadAt(text[:], 0)
@@ -68,8 +69,9 @@ func (g group) limitFile() string {
 	return "memory.max"
 }
 
-// files returns the group's file pages that are given back before anybody is killed, and the files that live in memory.
-func (g group) files() (inactive, inMemory limit.Bytes) {
+// readFileMemory returns the group's file pages that the kernel gives back before it kills a process, and the files that live in memory, in bytes;
+// 0 if that cannot be read.
+func (g group) readFileMemory() (inactive, inMemory limit.Bytes) {
 	text, err := sysfile.Read(path.Join(g.dir, "memory.stat"), sysfile.Small)
 	if err != nil {
 		return 0, 0

@@ -68,7 +68,7 @@ func TestCrossedHasSlack(t *testing.T) {
 	for _, step := range []struct{ percent, want int }{
 		{74, 0}, {75, Soft}, {70, Soft}, {69, 0}, {74, 0}, {90, Hard}, {85, Hard}, {84, Soft}, {90, Hard}, {60, 0}, {101, Hard},
 	} {
-		if over = crossed(step.percent, over); over != step.want {
+		if over = lineOver(step.percent, over); over != step.want {
 			t.Errorf("at %d %% it is over %d, want %d", step.percent, over, step.want)
 		}
 	}

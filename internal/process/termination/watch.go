@@ -127,7 +127,7 @@ func (w *Watch) End(reason string) {
 
 // run looks until the end.
 func (w *Watch) run() {
-	g, ok := container()
+	g, ok := findContainer()
 	defer func() { g.close() }()
 	found, last := time.Now(), limit.Bytes(0)
 	for {
@@ -147,13 +147,13 @@ func (w *Watch) run() {
 		}
 		if time.Since(found) >= renewed {
 			g.close()
-			g, ok = container()
+			g, ok = findContainer()
 			found = time.Now()
 		}
 	}
 }
 
-// pause returns how long it may take until the next look: half of what it takes at least to come to the next line.
+// pause returns the time until the next look: half of the least time that the group needs to reach the next line.
 func (w *Watch) pause(g group, used, last limit.Bytes) time.Duration {
 	least := rest
 	if moved := used - last; moved > g.limit/200 || moved < -g.limit/200 {
@@ -166,15 +166,15 @@ func (w *Watch) pause(g group, used, last limit.Bytes) time.Duration {
 	return min(calm, max(least, time.Duration(float64(line-used)/float64(fastest)/2*float64(time.Second))))
 }
 
-// look compares the use with the lines. Below the first one nothing but the use is read.
+// look compares the use with the lines, and writes the file when something has changed. Below the first line only the use is read.
 func (w *Watch) look(g group, charged limit.Bytes) {
 	s := sight{at: time.Now(), group: g, used: charged}
 	if charged >= g.limit/100*(Soft-slack) {
-		inactive, inMemory := g.files()
+		inactive, inMemory := g.readFileMemory()
 		s.used, s.inMemory = max(0, charged-inactive), inMemory
 	}
 	before := w.over
-	w.over = crossed(s.percent(), before)
+	w.over = lineOver(s.percent(), before)
 	switch {
 	case w.over == 0 && before == 0:
 		return
@@ -199,8 +199,9 @@ func (w *Watch) look(g group, charged limit.Bytes) {
 	}
 }
 
-// crossed returns the line that a use of so many percent is over, when it was over another before.
-func crossed(percent, before int) int {
+// lineOver returns the line that a use of so many percent is over, 0 for none. before is the line that it was over at the last look: it stays over
+// that one until it has fallen by slack.
+func lineOver(percent, before int) int {
 	switch {
 	case percent >= Hard, before == Hard && percent >= Hard-slack:
 		return Hard

@@ -87,7 +87,7 @@ func toRecord(r Run) record {
 	}
 }
 
-func (r record) run() Run {
+func (r record) toRun() Run {
 	return Run{
 		Time: r.Time, Peak: r.Peak, PeakAnon: r.Anon, Method: r.Method, Exact: r.Exact,
 		Outcome: r.Outcome, OOMKills: r.OOMKills, KilledChildren: r.Killed, Limit: r.Limit,
@@ -137,7 +137,7 @@ func parse(body []byte, key string) (*document, error) {
 			if r.Duration < 0 || r.Duration > maxSeconds*1000 {
 				return nil, fmt.Errorf("%s: runs[%d]: the duration is %d ms", s.Tool, n, r.Duration)
 			}
-			if err := r.run().valid(); err != nil {
+			if err := r.toRun().valid(); err != nil {
 				return nil, fmt.Errorf("%s: runs[%d]: %w", s.Tool, n, err)
 			}
 		}
@@ -168,7 +168,7 @@ func unusable(body []byte, decoding error) error {
 // add appends one run and drops older ones of its tool beyond keep. It returns the history that was removed to make room for a new tool or
 // variant, nil for none.
 func (d *document) add(tool string, r Run, keep int) (evicted *toolHistory) {
-	s, evicted := d.place(tool, r.Variant)
+	s, evicted := d.historyFor(tool, r.Variant)
 	s.Recorded++
 	s.OOMKills += int64(r.OOMKills)
 	s.Runs = append(s.Runs, toRecord(r))
@@ -179,12 +179,12 @@ func (d *document) add(tool string, r Run, keep int) (evicted *toolHistory) {
 	return evicted
 }
 
-// place returns the history of a variant, and makes it where there is none: then evicted is the one that made room, nil for none.
-func (d *document) place(tool, variant string) (s, evicted *toolHistory) {
+// historyFor returns the history of a variant, and makes it if there is none: evicted is the history that was removed for it, nil for none.
+func (d *document) historyFor(tool, variant string) (s, evicted *toolHistory) {
 	d.Appends++
 	name := historyKey(tool, variant)
 	if s = d.history(name); s == nil {
-		if evicted = d.toEvict(tool, variant); evicted != nil {
+		if evicted = d.historyToEvict(tool, variant); evicted != nil {
 			d.Tools = slices.DeleteFunc(d.Tools, func(s *toolHistory) bool { return s == evicted })
 			d.Evicted++
 		}
@@ -211,9 +211,9 @@ func runToEvict(runs []record, keep int) int {
 	return 0
 }
 
-// toEvict returns the history to remove for a new tool or variant; nil while there is room. The variants of one tool push out each other,
-// and variants go before whole tools.
-func (d *document) toEvict(tool, variant string) *toolHistory {
+// historyToEvict returns the history to remove for a new tool or variant; nil while there is room. The variants of one tool push out each other, and
+// variants go before whole tools.
+func (d *document) historyToEvict(tool, variant string) *toolHistory {
 	var own, variants []*toolHistory
 	for _, s := range d.Tools {
 		if of, v := splitHistoryKey(s.Tool); v != "" {
@@ -237,6 +237,7 @@ func (d *document) toEvict(tool, variant string) *toolHistory {
 	return oldest(d.Tools)
 }
 
+// history returns the history under this key; nil if there is none.
 func (d *document) history(tool string) *toolHistory {
 	for _, s := range d.Tools {
 		if s.Tool == tool {
@@ -250,7 +251,7 @@ func (s *toolHistory) runs() []Run {
 	_, variant := splitHistoryKey(s.Tool)
 	runs := make([]Run, len(s.Runs))
 	for i, r := range s.Runs {
-		runs[i] = r.run()
+		runs[i] = r.toRun()
 		runs[i].Variant = variant
 	}
 	return runs
@@ -289,9 +290,9 @@ func (h *History) setAside(root *os.Root, name string, damaged *damage) error {
 	return nil
 }
 
-// sweep removes temporary files that a killed writer of the project left, when they are older than staleAfter. It goes by age because on a
-// disk shared by two hosts a lock may not reach the other one's writer.
-func sweep(root *os.Root, key string) {
+// removeStale removes temporary files that a killed writer of the project left, if they are older than staleAfter. It goes by their age because, on
+// a disk shared by two hosts, a lock may not reach the other host's writer.
+func removeStale(root *os.Root, key string) {
 	entries, _, err := entriesOf(root)
 	if err != nil {
 		return

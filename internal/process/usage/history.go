@@ -91,7 +91,7 @@ func (h *History) Append(p Project, tool string, r Run) error {
 	if err := errors.Join(validKey(p.Key), validTool(tool), validShared(p.Shared)); err != nil {
 		return err
 	}
-	r.Method, r.Layer, r.Outcome = word(r.Method), word(r.Layer), journal.Outcome(word(string(r.Outcome)))
+	r.Method, r.Layer, r.Outcome = plainWord(r.Method), plainWord(r.Layer), journal.Outcome(plainWord(string(r.Outcome)))
 	if err := r.valid(); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (h *History) Append(p Project, tool string, r Run) error {
 	if err != nil {
 		return err
 	}
-	err = h.replace(root, name, p, tool, r)
+	err = h.addRun(root, name, p, tool, r)
 	unlock()
 	if err != nil {
 		return err
@@ -118,10 +118,10 @@ func (h *History) Append(p Project, tool string, r Run) error {
 	return nil
 }
 
-// replace reads the project's file, adds a run and writes the file anew. The caller holds the project's lock.
-func (h *History) replace(root *os.Root, name string, p Project, tool string, r Run) error {
+// addRun reads the project's file, adds a run and writes the file anew. The caller holds the project's lock.
+func (h *History) addRun(root *os.Root, name string, p Project, tool string, r Run) error {
 	path := filepath.Join(h.directory, name)
-	d, err := h.begin(root, name, p.Key)
+	d, err := h.readOrCreate(root, name, p.Key)
 	if err != nil {
 		return err
 	}
@@ -137,13 +137,14 @@ func (h *History) replace(root *os.Root, name string, p Project, tool string, r 
 		})
 	}
 	if d.Appends%sweepEvery == 0 {
-		sweep(root, p.Key)
+		removeStale(root, p.Key)
 	}
 	return h.put(root, name, d)
 }
 
-// begin returns a project's document to add to, a new one where there is none or it is damaged. The caller holds the project's lock.
-func (h *History) begin(root *os.Root, name, key string) (*document, error) {
+// readOrCreate returns a project's document to add to: a new one if there is none or it is damaged, which is set aside then. The caller holds the
+// project's lock.
+func (h *History) readOrCreate(root *os.Root, name, key string) (*document, error) {
 	d, err := h.read(root, name, key)
 	damaged := (*damage)(nil)
 	switch {
@@ -301,8 +302,8 @@ func (h *History) lock(key string) (unlock func(), err error) {
 
 var errLockWait = errors.New("the lock was not released")
 
-// word returns s as at most maxWord plain characters, others replaced by '_', so that a record has a largest size whatever it was given.
-func word(s string) string {
+// plainWord returns s as at most maxWord plain characters; others are replaced by '_'. So a record has a largest size, whatever it was given.
+func plainWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || strings.ContainsRune(`"\\<>&`, r) {
 			return '_'

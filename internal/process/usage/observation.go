@@ -58,7 +58,7 @@ func (o Observation) Encode() ([]byte, error) {
 }
 
 func (o Observation) sent() ([]byte, error) {
-	o.Run.Method, o.Run.Layer = word(o.Run.Method), word(o.Run.Layer)
+	o.Run.Method, o.Run.Layer = plainWord(o.Run.Method), plainWord(o.Run.Layer)
 	return json.Marshal(sentRun{o.Project, o.Tool, o.Run.Variant, toRecord(o.Run)})
 }
 
@@ -79,7 +79,7 @@ func ParseObservation(line []byte) (Observation, error) {
 	if sent.Run.Duration < 0 || sent.Run.Duration > maxSeconds*1000 {
 		return Observation{}, fmt.Errorf("%w: the duration is %d ms", ErrInvalid, sent.Run.Duration)
 	}
-	o := Observation{sent.Project, sent.Tool, sent.Run.run()}
+	o := Observation{sent.Project, sent.Tool, sent.Run.toRun()}
 	o.Run.Variant = sent.Variant
 	if o.Run.ID == "" {
 		return Observation{}, fmt.Errorf("%w: it has no ID", ErrInvalid)
@@ -120,7 +120,7 @@ func (h *History) Merge(project string, list []Observation) (added int, err erro
 	}
 	defer unlock()
 	name := project + extension
-	d, err := h.begin(root, name, project)
+	d, err := h.readOrCreate(root, name, project)
 	if err != nil {
 		return 0, err
 	}
@@ -128,7 +128,7 @@ func (h *History) Merge(project string, list []Observation) (added int, err erro
 	if added = d.merge(list, h.options.Keep, time.Now()); added == 0 {
 		return 0, nil
 	}
-	sweep(root, project)
+	removeStale(root, project)
 	if err := h.put(root, name, d); err != nil {
 		return 0, err
 	}
@@ -165,7 +165,7 @@ func (d *document) merge(list []Observation, keep int, now time.Time) (added int
 				continue
 			}
 			if s == nil {
-				s, _ = d.place(u.tool, u.variant)
+				s, _ = d.historyFor(u.tool, u.variant)
 			}
 			fresh[r.ID] = true
 			s.Runs = append(s.Runs, r)

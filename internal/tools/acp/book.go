@@ -135,6 +135,7 @@ func (b *book) updated(h jsonrpc.Head, line []byte, now time.Time) {
 	s.Used, s.Size = number(params, "update", "used"), number(params, "update", "size")
 }
 
+// begin adds a session, and returns false if it has no ID or is there already. The oldest of more than maxSessions is dropped and counted.
 func (b *book) begin(s Session) bool {
 	if s.ID == "" || b.find(s.ID) != nil {
 		return false
@@ -149,6 +150,7 @@ func (b *book) begin(s Session) bool {
 	return true
 }
 
+// end removes a session, and reports whether it was there.
 func (b *book) end(id string) bool {
 	for i, s := range b.state.Sessions {
 		if s.ID == id {
@@ -159,6 +161,7 @@ func (b *book) end(id string) bool {
 	return false
 }
 
+// find returns the session with this ID; nil if there is none.
 func (b *book) find(id string) *Session {
 	for i := range b.state.Sessions {
 		if b.state.Sessions[i].ID == id {
@@ -168,6 +171,7 @@ func (b *book) find(id string) *Session {
 	return nil
 }
 
+// touch marks a session as active now and returns it; nil if there is none.
 func (b *book) touch(id string, now time.Time) *Session {
 	if id == "" {
 		return nil

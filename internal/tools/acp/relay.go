@@ -209,6 +209,7 @@ func (r *Relay) fromEditor(h jsonrpc.Head, line []byte) []byte {
 	return changed
 }
 
+// fromAgent takes note of a message of the agent, calls Changed if the sessions have changed, and returns the message unchanged.
 func (r *Relay) fromAgent(h jsonrpc.Head, line []byte) []byte {
 	switch h.Kind {
 	case jsonrpc.Response:

@@ -64,7 +64,7 @@ func (a arguments) text(name string, required bool) (string, error) {
 	return string(v), nil
 }
 
-// number returns a whole number, or otherwise if it is absent. Strings and forms such as 2.0 are accepted: models write both.
+// number returns a whole number; otherwise if the argument is absent. Strings and forms such as 2.0 are accepted, as models write both.
 func (a arguments) number(name string, otherwise int64) (int64, error) {
 	v, ok := a.values[name]
 	if !ok {

@@ -61,11 +61,11 @@ type call struct {
 	progress  float64 // the last value that the client was told
 }
 
-// forward sends a call to the server; c receives the answer, bounds it and passes it to x.
+// forward sends a call to the server. c receives the answer, bounds it and passes it to x. The timeout of c begins now.
 func (s *Session) forward(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	c.s, c.x, c.p, c.profile, c.started = s, x, p, s.profile(p), time.Now()
 	c.m = m
-	m.MaxText = c.cap()
+	m.MaxText = c.textCap()
 	c.progress = math.Inf(-1)
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.stop = context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
@@ -78,13 +78,14 @@ func (s *Session) forward(ctx context.Context, m transport.Message, p params, x 
 // Open implements [transport.Receiver].
 func (c *call) Open(a transport.Answer) { c.x.Open(a) }
 
-// Receive implements [transport.Receiver].
+// Receive implements [transport.Receiver]: it bounds the first answer, drops a second one, and passes notifications on, which also restart the
+// timeout.
 func (c *call) Receive(f *transport.Frame) {
 	defer c.x.recover()
 	if c.s.isStale(f) {
 		return
 	}
-	c.s.notice(f)
+	c.s.noticeListChanged(f)
 	if f.Bare() {
 		c.x.Receive(f)
 		return
@@ -92,7 +93,7 @@ func (c *call) Receive(f *transport.Frame) {
 	// A message with a method is not a response. The beginning of a long message is enough to tell.
 	if start := f.Start(); start.Head.Method != "" {
 		c.observeNotification(f, start.Head)
-		c.s.pass(c.ctx, f, jsonrpc.Head{}, c.m.Principal, c.x)
+		c.s.passBounded(c.ctx, f, jsonrpc.Head{}, c.m.Principal, c.x)
 		return
 	}
 	c.mu.Lock()
@@ -109,7 +110,7 @@ func (c *call) Receive(f *transport.Frame) {
 	c.bound(f)
 }
 
-// observeNotification restarts the call's timeout, and notes the value if the notification is progress of this call.
+// observeNotification restarts the call's timeout. If the notification is progress of this call, it also records the value.
 func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +126,8 @@ func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 	}
 }
 
-// bound passes a result of any size to the client in a form that it can take: whole, or as its first page.
+// bound passes an answer of any size to the client in a form that it can take: whole, or as its first page. If the page is delivered before the
+// rest has come, the call goes on without the client, for at most maxEarlyLife.
 func (c *call) bound(f *transport.Frame) {
 	o := c.options()
 	if f.Whole() && len(f.Head) <= 4<<10 {
@@ -142,7 +144,7 @@ func (c *call) bound(f *transport.Frame) {
 		f = &transport.Frame{Head: f.Head, Rest: rest, Event: event, Paged: f.Paged}
 	}
 	if c.tool != "" && !c.task && c.limits.paged() {
-		o.MaxText = c.countOnce(f, o)
+		o.MaxText = c.textBound(f, o)
 	}
 	if f.Paged {
 		o.MaxText, o.MaxItems = -1, 0
@@ -162,7 +164,7 @@ func (c *call) bound(f *transport.Frame) {
 	c.mu.Lock()
 	c.kept = outcome.Handle
 	c.mu.Unlock()
-	c.account(outcome)
+	c.recordCall(outcome)
 }
 
 func (c *call) deliver(f *transport.Frame) {
@@ -201,14 +203,15 @@ func (c *call) expire() {
 	c.cancel(context.Canceled)
 }
 
+// options returns the options for bounding the call's answer.
 func (c *call) options() result.Options {
 	o := result.Options{
-		Method: c.method, ID: c.m.Head.ID, MaxText: c.cap(), MaxItems: c.limits.MaxItems,
+		Method: c.method, ID: c.m.Head.ID, MaxText: c.textCap(), MaxItems: c.limits.MaxItems,
 		MaxMedia: c.limits.MaxMedia, MaxFrame: c.limits.MaxResult, PageItems: c.limits.PageItems, Names: c.s.names(c.m.Principal),
 		Modern: c.p.modern(), Early: c.limits.Early, TempDir: c.s.o.TempDir, Spool: c.s.o.Spool,
 		Source: spool.Source{
 			Principal: c.m.Principal, Server: c.s.o.Name, Tool: c.tool, ReadOnly: c.readOnly,
-			PageItems: c.limits.PageItems, PageBytes: int(max(c.cap(), 0)),
+			PageItems: c.limits.PageItems, PageBytes: int(max(c.textCap(), 0)),
 		},
 	}
 	if params := c.m.Head.Params; c.readOnly && params.Len() <= spool.MaxCall {
@@ -221,7 +224,7 @@ func (c *call) options() result.Options {
 	}
 	o.Contract = c.contract()
 	if c.p.token != nil {
-		o.Progress = c.tell
+		o.Progress = c.sendProgress
 	}
 	return o
 }
@@ -234,7 +237,8 @@ func (c *call) contract() *result.Contract {
 	return c.known.contract(c.tool, c.limits)
 }
 
-func (c *call) cap() limit.Bytes {
+// textCap returns the largest text that the client takes, in bytes: from the settings, from the client, or from its profile.
+func (c *call) textCap() limit.Bytes {
 	switch {
 	case c.limits.Cap != 0:
 		return c.limits.Cap
@@ -244,9 +248,9 @@ func (c *call) cap() limit.Bytes {
 	return c.profile.Cap
 }
 
-// tell sends the client progress: how many bytes and items of a large result have come, and its handle. The value is the number of bytes;
-// where the server's own progress is already beyond that it goes on from there, because a client may end a call whose progress goes back.
-func (c *call) tell(size, items int64, handle string) {
+// sendProgress tells the client how many bytes and items of a large result have come, and its handle. The value is the number of bytes. If the
+// server's own progress is beyond that already, it goes on from there, because a client may end a call whose progress goes back.
+func (c *call) sendProgress(size, items int64, handle string) {
 	c.mu.Lock()
 	value := float64(size)
 	if value <= c.progress {
@@ -264,7 +268,8 @@ func (c *call) tell(size, items int64, handle string) {
 	c.x.Receive(&transport.Frame{Head: append(b, "}}"...)})
 }
 
-func (c *call) account(o result.Outcome) {
+// recordCall writes the events of a call: that it was made, and its level if the answer is large.
+func (c *call) recordCall(o result.Outcome) {
 	c.s.event(journal.ToolCalled{
 		Server: c.s.o.Name, Method: c.method, Tool: clip(c.tool), UpstreamBytes: o.Upstream, DeliveredBytes: o.Delivered,
 		Spilled: o.Spilled, Items: o.Items, Failed: o.Failed, Cut: o.Cut != nil,
@@ -275,7 +280,7 @@ func (c *call) account(o result.Outcome) {
 	}
 }
 
-// Done implements [transport.Receiver]: it accounts for a call that failed, and answers the client when the call timed out.
+// Done implements [transport.Receiver]: it records a call that failed, and answers the client if the call has timed out.
 func (c *call) Done(err error) {
 	defer c.x.recover()
 	c.stop()
@@ -286,7 +291,7 @@ func (c *call) Done(err error) {
 	}
 	c.mu.Unlock()
 	if !answered && err != nil {
-		c.account(result.Outcome{Failed: true})
+		c.recordCall(result.Outcome{Failed: true})
 	}
 	if !delivered && errors.Is(context.Cause(c.ctx), errTimeout) {
 		text := fmt.Sprintf("%s gave no answer and no progress for %s, so the call was cancelled; whether it took effect is not known. Ask for less, or raise the timeout of %s.",
@@ -319,8 +324,9 @@ var logLevels = []string{"debug", "info", "notice", "warning", "error", "critica
 // metaLevel is the member of _meta by which a request of 2026-07-28 asks for log messages.
 const metaLevel = "io.modelcontextprotocol/logLevel"
 
-// wantsLog notes the level that the client has set with logging/setLevel.
-func (s *Session) wantsLog(m transport.Message) {
+// setLogLevel records the level that the client has set with logging/setLevel. It does nothing for an unknown level, or in a session that many
+// clients share.
+func (s *Session) setLogLevel(m transport.Message) {
 	level, _ := rawjson.Text(m.Raw, "params", "level")
 	if s.o.Many || !slices.Contains(logLevels, level) {
 		return

@@ -49,8 +49,8 @@ func (c *Catalogue) get(principal string) (k *toolList, stale bool) {
 	return k, k != nil && (k.version != c.version || k.failed && time.Since(k.at) > retryPause)
 }
 
-// put remembers the list of a principal and returns it, or an equal list of another principal that is stored in its place. Beyond
-// maxPrincipals the principal that was listed longest ago is dropped.
+// put stores the list of a principal, and returns it, or an equal list of another principal that it shares instead. If there are more than
+// maxPrincipals, the one that was listed longest ago is dropped.
 func (c *Catalogue) put(principal string, k *toolList) *toolList {
 	c.mu.Lock()
 	defer c.mu.Unlock()

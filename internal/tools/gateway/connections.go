@@ -39,9 +39,9 @@ func (f failedTransport) Listen(ctx context.Context, _ http.Header, to transport
 }
 func (f failedTransport) Close() error { return nil }
 
-// process dials a new connection to the server. It fails if the server is closed or, for a local server, MaxProcesses are running; Close of
-// the connection lowers the count.
-func (s *Server) process(d Dialing) (transport.Peer, error) {
+// dial makes a new connection to the server. It fails if the server is closed or, for a local server, MaxProcesses are running; closing the
+// connection lowers that count.
+func (s *Server) dial(d Dialing) (transport.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -81,13 +81,13 @@ func (c *countedPeer) Close() error {
 // joinablePeer is a connection whose Join returns a Peer for one more client.
 type joinablePeer interface{ Join() transport.Peer }
 
-// join returns a Peer on the process that clients without sessions share, and starts that process if there is none. It ends when the last
-// of these Peers is closed.
-func (s *Server) join() (transport.Peer, error) {
+// joinShared returns a Peer on the process that clients without sessions share, and starts that process if there is none. The process ends when
+// the last of these Peers is closed.
+func (s *Server) joinShared() (transport.Peer, error) {
 	s.mu.Lock()
 	if s.shared == nil {
 		s.mu.Unlock()
-		p, err := s.process(Dialing{Shared: true})
+		p, err := s.dial(Dialing{Shared: true})
 		if err != nil {
 			return nil, err
 		}
@@ -119,6 +119,7 @@ type sharedPeer struct {
 	once sync.Once
 }
 
+// Close ends this client's use of the shared process; the last one closes the process. A second call does nothing.
 func (j *sharedPeer) Close() error {
 	var err error
 	j.once.Do(func() {
@@ -139,8 +140,8 @@ func (j *sharedPeer) Close() error {
 	return err
 }
 
-// share makes p the shared process. It closes p if there is one already or the server is closed.
-func (s *Server) share(p transport.Peer) {
+// offerShared makes p the shared process. If there is one already, or the server is closed, it closes p instead.
+func (s *Server) offerShared(p transport.Peer) {
 	s.mu.Lock()
 	taken := s.shared == nil && !s.closed
 	if taken {

@@ -47,9 +47,9 @@ func (s *Session) shortens(p params) bool {
 	return s.o.Definitions.Max > 0 && !s.o.Bare && !s.profile(p).Defers
 }
 
-// choose decides which tools are listed in full and returns their names and the definitions to add for the rest; nil, nil if all fit.
-// others are the definitions that are listed anyway.
-func (s *Session) choose(k *toolList, others [][]byte) (whole map[string]bool, added [][]byte) {
+// chooseWhole decides which tools are listed in full. It returns their names, and the definitions to add for the others; added is nil if all
+// tools fit. Except that all may fit later, the first decision stays. others are the definitions that are listed in any case.
+func (s *Session) chooseWhole(k *toolList, others [][]byte) (whole map[string]bool, added [][]byte) {
 	s.short.mu.Lock()
 	defer s.short.mu.Unlock()
 	d := &s.o.Definitions
@@ -76,7 +76,7 @@ func (s *Session) choose(k *toolList, others [][]byte) (whole map[string]bool, a
 	if first {
 		room -= d.Max / 4 // for the names of the others, and the two tools
 		s.short.whole = map[string]bool{}
-		for _, i := range s.byUse(k.tools, sizes) {
+		for _, i := range s.orderByUse(k.tools, sizes) {
 			if sizes[i] <= room {
 				room -= sizes[i]
 				s.short.whole[k.tools[i].name] = true
@@ -88,9 +88,9 @@ func (s *Session) choose(k *toolList, others [][]byte) (whole map[string]bool, a
 	return s.short.whole, s.short.added
 }
 
-// byUse returns the indexes of the tools in the order in which they get room in the list: the most called first, and of equally often
+// orderByUse returns the indexes of the tools in the order in which they get room in the list: those called most first, and of equally often
 // called ones the shortest first, so that many fit.
-func (s *Session) byUse(tools []listed, sizes []int) []int {
+func (s *Session) orderByUse(tools []listed, sizes []int) []int {
 	uses := map[string]int64{}
 	s.o.Definitions.Used(func(server, tool string, calls int64) {
 		if s.o.through != nil {
@@ -114,7 +114,8 @@ func (s *Session) byUse(tools []listed, sizes []int) []int {
 // finderNames are the names of tool_search and tool_call, by which tools that are not listed are found and called.
 type finderNames struct{ search, call string }
 
-func finderFor(owned func(string) bool) finderNames {
+// finderNamesFor returns names for the two tools of the finder that no tool of the server has: with as many prefixes as are needed, at most 8.
+func finderNamesFor(owned func(string) bool) finderNames {
 	n := finderNames{"tool_search", "tool_call"}
 	for range 8 {
 		if !owned(n.search) && !owned(n.call) {
@@ -130,8 +131,8 @@ func isFinder(name string) bool {
 	return strings.HasSuffix(name, "tool_search") || strings.HasSuffix(name, "tool_call")
 }
 
-// finderTools returns the definitions of tool_search and tool_call, in about room tokens: the description counts the tools that are not
-// listed for each server, and names as many of them as there is room for, taken from each server in turn.
+// finderTools returns the definitions of tool_search and tool_call. The description of the first says for each server how many tools are not
+// listed, and names as many of them as fit into about room tokens, taken from each server in turn.
 func (s *Session) finderTools(n finderNames, deferred []listed, room int) [][]byte {
 	type group struct {
 		name  string
@@ -205,8 +206,8 @@ func (s *Session) finderTools(n finderNames, deferred []listed, room int) [][]by
 // maxGroups bounds the servers that the description of tool_search names.
 const maxGroups = 64
 
-// handleFinder answers a call of tool_search, and makes the call that a call of tool_call asks for. If the server itself has tools of these
-// names the call is passed on as any other.
+// handleFinder answers a call of tool_search, and makes the call that a call of tool_call asks for, in a new goroutine. If the server itself has
+// a tool of that name, the call is passed on like any other.
 func (s *Session) handleFinder(ctx context.Context, m transport.Message, p params, x *exchange) {
 	m = cloned(m)
 	go func() {
@@ -214,7 +215,7 @@ func (s *Session) handleFinder(ctx context.Context, m transport.Message, p param
 		started := time.Now()
 		waiting, cancel := s.cancellable(ctx, m.Head.ID)
 		defer cancel()
-		k := s.learn(waiting, m, p)
+		k := s.knownTools(waiting, m, p)
 		if waiting.Err() != nil {
 			x.Done(waiting.Err())
 			return
@@ -225,15 +226,15 @@ func (s *Session) handleFinder(ctx context.Context, m transport.Message, p param
 			s.callNamed(ctx, m, p, x)
 		case p.name == k.finder.call:
 			s.uncancellable(m.Head.ID)
-			out, err := wrappedCall(m, p)
-			if name := paramsOf(out).name; err == nil && (name == k.finder.search || name == k.finder.call) {
+			out, err := unwrapCall(m, p)
+			if name := parseParams(out).name; err == nil && (name == k.finder.search || name == k.finder.call) {
 				err = wrongf("%s calls the tools that %s finds; call %s itself by its name", k.finder.call, k.finder.search, quoted(name))
 			}
 			if err != nil {
 				x.reply(result.TextResult(m.Head.ID, err.Error(), true, p.modern()))
 				return
 			}
-			s.callTool(ctx, out, paramsOf(out), x)
+			s.callTool(ctx, out, parseParams(out), x)
 		default:
 			text, err := s.searchTools(k, m, p)
 			if err != nil {
@@ -245,9 +246,9 @@ func (s *Session) handleFinder(ctx context.Context, m transport.Message, p param
 	}()
 }
 
-// wrappedCall returns m, a call of tool_call, as a tools/call of the tool that its arguments name, with the arguments for that tool ({} if
-// there are none). It is an error for the caller if the arguments have another form.
-func wrappedCall(m transport.Message, p params) (transport.Message, error) {
+// unwrapCall turns m, a call of tool_call, into a tools/call of the tool that its arguments name, with the arguments for that tool ({} if there
+// are none). If the arguments have another form, the error is for the caller.
+func unwrapCall(m transport.Message, p params) (transport.Message, error) {
 	args, err := readArguments(objectOf(p.arguments.Of(m.Raw)), "name", "arguments")
 	if err != nil {
 		return m, err
@@ -321,8 +322,9 @@ func (s *Session) searchTools(k *toolList, m transport.Message, p params) (strin
 	return b.String(), nil
 }
 
-// search returns the indexes of at most most tools that fit a query; a tool with exactly that name comes first.
-func (k *toolList) search(d *Definitions, query string, most int) []int {
+// search returns the indexes of at most maxHits tools that fit a query, the best first; a tool with exactly that name comes before all. The
+// first call makes the index.
+func (k *toolList) search(d *Definitions, query string, maxHits int) []int {
 	k.mu.Lock()
 	if k.find == nil {
 		texts := make([]string, len(k.tools))
@@ -340,19 +342,19 @@ func (k *toolList) search(d *Definitions, query string, most int) []int {
 	find := k.find
 	k.mu.Unlock()
 	query = limit.Clip(strings.TrimSpace(query), maxQuery)
-	hits := find(queryText(query), most)
+	hits := find(queryText(query), maxHits)
 	if i := slices.IndexFunc(k.tools, func(t listed) bool { return strings.EqualFold(t.name, query) }); i >= 0 {
 		hits = append([]int{i}, slices.DeleteFunc(hits, func(h int) bool { return h == i })...)
 	}
-	return hits[:min(len(hits), most)]
+	return hits[:min(len(hits), maxHits)]
 }
 
 // maxQuery bounds what is looked at of a query, in bytes.
 const maxQuery = 1 << 10
 
-// permitted returns the tools of a list that the client may use, as the client gets them (unedited if plain), in memory that does not
-// depend on the page.
-func permitted(tools []listed, s *Settings, plain bool) []listed {
+// permittedTools returns the tools of a list that the client may use, in the form that the client gets (unedited if plain is set), in memory of
+// their own. At most MaxListTools are returned.
+func permittedTools(tools []listed, s *Settings, plain bool) []listed {
 	var out []listed
 	for _, t := range tools {
 		if t.name == "" || s.hides(t) || len(out) == MaxListTools {

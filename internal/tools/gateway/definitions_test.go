@@ -122,12 +122,12 @@ func FuzzToolWording(f *testing.F) {
 func TestSynonymsAreFoundInAllForms(t *testing.T) {
 	for _, words := range [][]string{{"deleting", "removes", "erased", "drop"}, {"lists", "showing", "display"}, {"stopped", "cancel", "ending"}} {
 		for _, w := range words {
-			if meaning(w) == "" || meaning(w) != meaning(words[0]) {
-				t.Errorf("%s is %q, %s is %q", w, meaning(w), words[0], meaning(words[0]))
+			if synonymMark(w) == "" || synonymMark(w) != synonymMark(words[0]) {
+				t.Errorf("%s is %q, %s is %q", w, synonymMark(w), words[0], synonymMark(words[0]))
 			}
 		}
 	}
-	if got := strings.Fields(normalized("getFileInfo")); !slices.Contains(got, "file") || !slices.Contains(got, "info") {
+	if got := strings.Fields(normalize("getFileInfo")); !slices.Contains(got, "file") || !slices.Contains(got, "info") {
 		t.Errorf("%q", got)
 	}
 }

@@ -15,9 +15,9 @@ import (
 // outputSchema. A text that fits must not be paged because of its copy. Where clients were told no schema, none needs
 // the copy and it is taken out; else both pass as they are, and count once: clients give a model one of the two.
 
-// countOnce returns the bound of text for the frame f. Where clients have no schema it removes the copy from f; else, if text and copy
-// together exceed o.MaxText and the text alone does not, the bound is their sum.
-func (c *call) countOnce(f *transport.Frame, o result.Options) limit.Bytes {
+// textBound returns the bound for the text of the frame f, so that a result that is there twice, as text and as structuredContent, counts once.
+// If clients were given no schema, it removes the copy from f. Otherwise, if only both together exceed o.MaxText, the bound is their sum.
+func (c *call) textBound(f *transport.Frame, o result.Options) limit.Bytes {
 	if c.known != nil && o.Contract == nil {
 		dropDuplicateContent(f, int64(o.MaxText))
 	} else if _, both := duplicateContent(f, int64(o.MaxText)); both > 0 {
@@ -26,9 +26,8 @@ func (c *call) countOnce(f *transport.Frame, o result.Options) limit.Bytes {
 	return o.MaxText
 }
 
-// dropDuplicateContent removes structuredContent from a result that exceeds maxBytes only because of it, if it repeats the only
-// text block. Every other frame stays unchanged. So does a frame that is not complete in memory, because this function does not
-// wait for the rest.
+// dropDuplicateContent removes structuredContent from a result that exceeds maxBytes only because of it, if it repeats the only text block. Any
+// other frame stays unchanged, and so does one that is not complete in memory: this function does not wait for the rest.
 func dropDuplicateContent(f *transport.Frame, maxBytes int64) {
 	result, both := duplicateContent(f, maxBytes)
 	if both == 0 {
@@ -94,6 +93,7 @@ func sameContent(value []byte, text string) bool {
 	return same
 }
 
+// sameValue reports whether value is a JSON string with this text, or equals the JSON in the text.
 func sameValue(value []byte, text string) bool {
 	if value[0] == '"' {
 		return string(rawjson.Unquote(nil, value)) == text
@@ -138,6 +138,7 @@ func canonical(dst, raw []byte, depth int) ([]byte, bool) {
 	return append(dst, raw...), true
 }
 
+// canonicalObject works like canonical, for an object.
 func canonicalObject(dst, raw []byte, depth int) ([]byte, bool) {
 	type member struct {
 		key   string

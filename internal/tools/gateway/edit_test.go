@@ -22,7 +22,7 @@ const listing = `{"tools":[
 
 func editedText(t *testing.T, s Settings, added ...string) string {
 	t.Helper()
-	tools, next, err := toolsOf([]byte(listing))
+	tools, next, err := parseTools([]byte(listing))
 	if err != nil || next != "c" {
 		t.Fatalf("next %q, %v", next, err)
 	}
@@ -30,7 +30,7 @@ func editedText(t *testing.T, s Settings, added ...string) string {
 	for _, a := range added {
 		raw = append(raw, []byte(a))
 	}
-	return string(edit(tools, &s, raw, false, nil).array)
+	return string(editList(tools, &s, raw, false, nil).array)
 }
 
 func TestListsAreEditedAsBytes(t *testing.T) {
@@ -98,7 +98,7 @@ func TestPatternsOfNames(t *testing.T) {
 		{"**x", "x", true},
 		{strings.Repeat("*a", 40), strings.Repeat("a", 39), false},
 	} {
-		if got := glob(c.pattern, c.name); got != c.want {
+		if got := matchGlob(c.pattern, c.name); got != c.want {
 			t.Errorf("glob(%q, %q) = %v", c.pattern, c.name, got)
 		}
 	}
@@ -197,9 +197,9 @@ func TestValuesAreComparedByWhatTheySay(t *testing.T) {
 
 func TestResourceTemplatesFit(t *testing.T) {
 	var m resourceMap
-	m.learn([]byte(`{"uri":"a://1"}`), 0)
-	m.learn([]byte(`{"uriTemplate":"a://{x}"}`), 1)
-	m.learn([]byte(`{"uriTemplate":"a://deep/{x}/end"}`), 2)
+	m.addEntry([]byte(`{"uri":"a://1"}`), 0)
+	m.addEntry([]byte(`{"uriTemplate":"a://{x}"}`), 1)
+	m.addEntry([]byte(`{"uriTemplate":"a://deep/{x}/end"}`), 2)
 	for uri, want := range map[string]int{"a://1": 0, "a://2": 1, "a://deep/y/end": 2, "a://deep/y": 1} {
 		if got, ok := m.find(uri); !ok || got != want {
 			t.Errorf("%s: %d %v", uri, got, ok)
@@ -209,8 +209,8 @@ func TestResourceTemplatesFit(t *testing.T) {
 		t.Error("what nobody has was found")
 	}
 	for i := range maxPaths + 100 {
-		m.learn(fmt.Appendf(nil, `{"uri":"a://%d"}`, i), 0)
-		m.learn(fmt.Appendf(nil, `{"uriTemplate":"a://%d/{x}"}`, i), 0)
+		m.addEntry(fmt.Appendf(nil, `{"uri":"a://%d"}`, i), 0)
+		m.addEntry(fmt.Appendf(nil, `{"uriTemplate":"a://%d/{x}"}`, i), 0)
 	}
 	if len(m.by) > maxPaths || len(m.templates) > maxTemplates {
 		t.Errorf("%d resources and %d templates are remembered", len(m.by), len(m.templates))
@@ -226,7 +226,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte(`{"tools":[{"name":"a","outputSchema":{"type":"object","required":["a"],"oneOf":[{"additionalProperties":false,"patternProperties":{"x":{"minItems":1}}}],"$defs":{"x":{"not":{}}}}}]}`), false, "b*")
 	f.Add([]byte(`{"tools":[{"outputSchema":1,"outputSchema":2,"name":"a"}],"tools":[]}`), false, "b*")
 	f.Fuzz(func(t *testing.T, page []byte, added bool, deny string) {
-		tools, _, err := toolsOf(page)
+		tools, _, err := parseTools(page)
 		if err != nil {
 			return
 		}
@@ -235,7 +235,7 @@ func FuzzEdit(f *testing.F) {
 		if added {
 			ours = addedTools(result.DefaultNames)
 		}
-		got := edit(tools, &s, ours, false, nil).array
+		got := editList(tools, &s, ours, false, nil).array
 		if !json.Valid(page) {
 			return
 		}
@@ -254,7 +254,7 @@ func FuzzEdit(f *testing.F) {
 		}
 		for i, raw := range list[:len(list)-len(ours)] {
 			var v struct{ Name string }
-			if json.Unmarshal(raw, &v) == nil && v.Name != "" && glob(deny, v.Name) && !strings.Contains(string(raw), `"NAME`) && exactName(raw, v.Name) {
+			if json.Unmarshal(raw, &v) == nil && v.Name != "" && matchGlob(deny, v.Name) && !strings.Contains(string(raw), `"NAME`) && exactName(raw, v.Name) {
 				t.Fatalf("tool %d, %s, is denied", i, raw)
 			}
 		}

@@ -61,7 +61,8 @@ func (x *exchange) Done(err error) {
 	}
 }
 
-// forget makes the request's id free. It runs before the client can learn that the request ended, so that the client may use the id again.
+// forget makes the request's id, and its progress token, free again. It runs before the client can learn that the request has ended, so that the
+// client may use the id at once. A second call does nothing.
 func (x *exchange) forget() {
 	x.once.Do(func() {
 		if x.tracked {
@@ -81,7 +82,7 @@ func (x *exchange) reply(message []byte) {
 	x.Done(nil)
 }
 
-// recover is deferred by every function that works on a message: it recovers from a panic and answers the request with an error.
+// recover must be deferred by each function that works on a message. If that panics, the request is answered with an error.
 func (x *exchange) recover() {
 	p := recover()
 	if p == nil {
@@ -118,17 +119,18 @@ func (w *changeWatcher) Receive(f *transport.Frame) {
 	if w.s.isStale(f) {
 		return
 	}
-	w.s.notice(f)
-	w.s.pass(w.ctx, f, w.asked, w.who, w.Receiver)
+	w.s.noticeListChanged(f)
+	w.s.passBounded(w.ctx, f, w.asked, w.who, w.Receiver)
 }
 
 // MaxPassed bounds, in bytes, a message that is neither a tool's or resource's result nor a list of tools; prompts with images in them are
 // smaller.
 const MaxPassed = 16 << 20
 
-// pass hands a message on to the receiver. An answer larger than [MaxPassed] is replaced by an error that names the server and the bound; a
-// larger message of any other kind is dropped. Results and lists of tools are bounded elsewhere.
-func (s *Session) pass(ctx context.Context, f *transport.Frame, asked jsonrpc.Head, who string, to transport.Receiver) {
+// passBounded passes a message on to the receiver. asked is the request that it may answer. An answer larger than [MaxPassed] is replaced by an
+// error that names the server and the bound; a larger message of any other kind is dropped. The results of calls and lists of tools are passed
+// unchanged, as they are bounded elsewhere.
+func (s *Session) passBounded(ctx context.Context, f *transport.Frame, asked jsonrpc.Head, who string, to transport.Receiver) {
 	if s.boundStatus(ctx, f, who, to) {
 		return
 	}
@@ -156,8 +158,8 @@ func (s *Session) pass(ctx context.Context, f *transport.Frame, asked jsonrpc.He
 
 var listChanged = []byte("notifications/tools/list_changed")
 
-// notice marks the catalogue as changed if a message is the server's announcement that its tools changed.
-func (s *Session) notice(f *transport.Frame) {
+// noticeListChanged marks the catalogue as changed if a message is the server's notification that its list of tools has changed.
+func (s *Session) noticeListChanged(f *transport.Frame) {
 	if !f.Whole() || len(f.Head) > 4<<10 || !bytes.Contains(f.Head, listChanged) {
 		return
 	}

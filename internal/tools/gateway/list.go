@@ -21,8 +21,9 @@ const askTimeout = 15 * time.Second
 // refetchPause is the shortest time between two requests for a list because the server reported a change.
 const refetchPause = 5 * time.Second
 
-// list answers tools/list with the server's tools, all pages in one, and the added tools.
-func (s *Session) list(ctx context.Context, m transport.Message, p params, x *exchange) {
+// handleList answers tools/list with the server's tools, all pages in one, and the added tools. For a server without tools it answers without
+// asking it.
+func (s *Session) handleList(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if s.o.Catalogue.isAlone() {
 		if s.o.Bare {
 			x.reply(jsonrpc.ResultResponse(m.Head.ID, []byte(`{"tools":[]}`)))
@@ -53,6 +54,8 @@ type lister struct {
 
 func (l *lister) Open(a transport.Answer) { l.x.Open(a) }
 
+// Receive implements [transport.Receiver]: it keeps the first page, or answers at once if there are no more. A page that cannot be read is passed
+// on as it is, unless some tools are forbidden.
 func (l *lister) Receive(f *transport.Frame) {
 	defer l.x.recover()
 	if f.Bare() || f.Start().Head.Kind != jsonrpc.Response || l.first != nil {
@@ -60,7 +63,7 @@ func (l *lister) Receive(f *transport.Frame) {
 		return
 	}
 	if err := f.ReadAll(MaxListBytes); err != nil {
-		l.cut(f, err)
+		l.deliverCut(f, err)
 		return
 	}
 	head, err := jsonrpc.Scan(f.Head)
@@ -85,7 +88,7 @@ func (l *lister) Receive(f *transport.Frame) {
 	l.pages.keep(l.first, head.Result) // the frame ends with this call
 }
 
-// Done requests the other pages in a new goroutine and then answers; without an open first page it passes err on.
+// Done requests the other pages in a new goroutine and then answers. If there are none, it passes err on.
 func (l *lister) Done(err error) {
 	if l.first == nil || err != nil {
 		l.x.Done(err)
@@ -103,8 +106,8 @@ func (l *lister) Done(err error) {
 	}()
 }
 
-// deliver sends the client its list, made of the gathered pages, and remembers the tools. first is the server's response with the first
-// page.
+// deliver answers the client with the list made of the pages so far, and stores the tools in the catalogue. first is the server's response with
+// the first page.
 func (l *lister) deliver(first []byte) {
 	head, err := jsonrpc.Scan(first)
 	if err != nil {
@@ -116,18 +119,18 @@ func (l *lister) deliver(first []byte) {
 	var whole map[string]bool
 	rest := l.pages.next
 	if !l.later { // else it is a part of a list, of which nothing follows
-		k := s.remember(l.m.Principal, l.version, l.pages.tools)
+		k := s.storeList(l.m.Principal, l.version, l.pages.tools)
 		if !s.o.Bare {
 			added = addedTools(k.names)
 		}
 		if s.shortens(l.p) {
 			var finder [][]byte
-			if whole, finder = s.choose(k, added); finder != nil {
+			if whole, finder = s.chooseWhole(k, added); finder != nil {
 				added, rest = append(added, finder...), ""
 			}
 		}
 	}
-	e := edit(l.pages.tools, &s.o.Settings, added, s.o.through != nil, whole)
+	e := editList(l.pages.tools, &s.o.Settings, added, s.o.through != nil, whole)
 	listed := journal.ToolsListed{Server: s.o.Name, Tools: e.shown, Hidden: e.hidden, Deferred: e.deferred, Long: e.long, Bytes: int64(len(e.array)), Rest: l.pages.next != ""}
 	if s.o.Definitions.Count != nil {
 		listed.Tokens, listed.Defers = s.o.Definitions.Count(e.array), s.profile(l.p).Defers
@@ -141,9 +144,9 @@ func (l *lister) deliver(first []byte) {
 	l.x.Receive(&transport.Frame{Head: out, Event: l.event})
 }
 
-// cut answers when a page is larger than MaxListBytes: with the tools that stand whole within the bound and no cursor, or with an error if
+// deliverCut answers if a page is larger than MaxListBytes: with the tools that are complete within the bound and no cursor, or with an error if
 // there are none. The rest of the page is not read.
-func (l *lister) cut(f *transport.Frame, err error) {
+func (l *lister) deliverCut(f *transport.Frame, err error) {
 	tools := toolsBefore(f.Head)
 	if errors.Is(err, transport.ErrTooLarge) {
 		l.s.event(journal.ToolNoise{Server: l.s.o.Name, What: tooLargeList, Bytes: int64(len(f.Head))})
@@ -172,8 +175,9 @@ type pages struct {
 	bytes int
 }
 
+// add adds the tools of one page, whose raw result this is. A cursor that was seen before counts as the end, as the server goes in circles.
 func (p *pages) add(raw []byte) error {
-	tools, next, err := toolsOf(raw)
+	tools, next, err := parseTools(raw)
 	if err != nil {
 		return err
 	}
@@ -193,15 +197,15 @@ func (p *pages) add(raw []byte) error {
 
 // keep reads the tools of the first page again from message, which stays valid; at is the span of the result in it.
 func (p *pages) keep(message []byte, at rawjson.Span) {
-	p.tools, _, _ = toolsOf(at.Of(message))
+	p.tools, _, _ = parseTools(at.Of(message))
 }
 
 func (p *pages) wantsMore() bool {
 	return p.next != "" && p.count < MaxListPages && p.bytes < MaxListBytes && len(p.tools) < MaxListTools
 }
 
-// morePages requests the pages behind the first and adds them to to. When a page fails it stops; to.next then is the cursor of that page,
-// so that the client can request it itself.
+// morePages requests the pages after the first and adds them to to. It stops at a page that fails; to.next is the cursor of that page then, so
+// that the client can request it itself.
 func (s *Session) morePages(ctx context.Context, m transport.Message, p params, to *pages) {
 	for to.wantsMore() {
 		raw, err := s.askPage(ctx, m, p, to.next, MaxListBytes-int64(to.bytes))
@@ -211,14 +215,14 @@ func (s *Session) morePages(ctx context.Context, m transport.Message, p params, 
 	}
 }
 
-// askPage requests one page of the list, the first if cursor is "", and returns the raw result. An error answer and one over maxBytes are
-// errors.
+// askPage requests one page of the list, the first if cursor is "", and returns the raw result. It is an error if the server answers with one,
+// or with more than maxBytes.
 func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cursor string, maxBytes int64) ([]byte, error) {
 	var members []byte
 	if cursor != "" {
 		members = append([]byte(`"cursor":`), rawjson.Quote(nil, cursor)...)
 	}
-	question, err := ask(m, p, s.newID(), "tools/list", members)
+	question, err := newRequest(m, p, s.newID(), "tools/list", members)
 	if err != nil {
 		return nil, err
 	}
@@ -236,9 +240,9 @@ func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cu
 	return head.Result.Of(answer), nil
 }
 
-// remember puts a list of tools, with the names that the added tools get, into the catalogue; it returns the remembered list. version is
-// the catalogue's when the list was requested.
-func (s *Session) remember(principal string, version uint64, tools []listed) *toolList {
+// storeList stores a list of tools in the catalogue, with the names that the added tools get, and returns the stored list. version is the
+// catalogue's at the time when the list was requested.
+func (s *Session) storeList(principal string, version uint64, tools []listed) *toolList {
 	k := &toolList{traits: traitsOf(tools, &s.o.Settings), version: version, at: time.Now()}
 	h := sha256.New()
 	for _, t := range tools {
@@ -247,9 +251,9 @@ func (s *Session) remember(principal string, version uint64, tools []listed) *to
 	}
 	h.Sum(k.sum[:0])
 	owned := func(name string) bool { _, ok := k.traits[name]; return ok }
-	k.names, k.finder = namesFor(owned), finderFor(owned)
+	k.names, k.finder = namesFor(owned), finderNamesFor(owned)
 	if s.o.Definitions.Max > 0 {
-		k.tools = permitted(tools, &s.o.Settings, s.o.through != nil)
+		k.tools = permittedTools(tools, &s.o.Settings, s.o.through != nil)
 	}
 	if s.o.Bare {
 		k.names = s.o.Names
@@ -263,9 +267,9 @@ const retryPause = 30 * time.Second
 // listRequest is a list under way that several calls wait for.
 type listRequest struct{ done chan struct{} }
 
-// learn returns the principal's list of tools for a call. If there is none, or an outdated one older than refetchPause, it requests the
-// list and waits; calls of one principal share that request. The result is nil, or the outdated list, if ctx ends first.
-func (s *Session) learn(ctx context.Context, m transport.Message, p params) *toolList {
+// knownTools returns the principal's list of tools. If there is none, or an outdated one older than refetchPause, it requests the list and waits;
+// calls of one principal share that request. The result is nil, or the outdated list, if ctx ends first.
+func (s *Session) knownTools(ctx context.Context, m transport.Message, p params) *toolList {
 	k, stale := s.o.Catalogue.get(m.Principal)
 	if k != nil && (!stale || time.Since(k.at) < refetchPause) || s.o.Catalogue.isAlone() {
 		return k
@@ -282,7 +286,7 @@ func (s *Session) learn(ctx context.Context, m transport.Message, p params) *too
 	}
 	s.mu.Unlock()
 	if mine {
-		go s.ask(m, p, a)
+		go s.requestList(m, p, a)
 	}
 	select {
 	case <-a.done:
@@ -292,7 +296,9 @@ func (s *Session) learn(ctx context.Context, m transport.Message, p params) *too
 	return k
 }
 
-func (s *Session) ask(m transport.Message, p params, a *listRequest) {
+// requestList requests all pages of the principal's list, stores it in the catalogue, and closes a.done. If that fails, an empty list that is
+// marked as failed is stored.
+func (s *Session) requestList(m transport.Message, p params, a *listRequest) {
 	defer func() {
 		_ = recover() // it costs this list; the calls go on without it
 		s.mu.Lock()
@@ -310,5 +316,5 @@ func (s *Session) ask(m transport.Message, p params, a *listRequest) {
 		return
 	}
 	s.morePages(ctx, m, p, &all)
-	s.remember(m.Principal, version, all.tools)
+	s.storeList(m.Principal, version, all.tools)
 }

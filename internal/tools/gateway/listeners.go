@@ -46,6 +46,7 @@ func (l *listen) Receive(f *transport.Frame) {
 // Done does nothing: that one server has ended is not the end, another may be attached.
 func (l *listen) Done(error) {}
 
+// finish tells the client that its stream has ended, once.
 func (l *listen) finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,8 +56,8 @@ func (l *listen) finish() {
 	}
 }
 
-// attach makes all clients listen to p instead of the earlier peers. wrap, if not nil, wraps each receiver.
-func (s *listeners) attach(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
+// replaceTargets makes all clients listen to p instead of the earlier peers. wrap, if not nil, wraps each receiver.
+func (s *listeners) replaceTargets(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
 	s.targets = []target{{p, wrap}}
@@ -66,8 +67,8 @@ func (s *listeners) attach(p transport.Peer, wrap func(transport.Receiver) trans
 	}
 }
 
-// add makes all clients listen to p as well.
-func (s *listeners) add(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
+// addTarget makes all clients listen to p as well. Their streams to the earlier peers are opened anew. wrap, if not nil, wraps each receiver.
+func (s *listeners) addTarget(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
 	s.targets = append(s.targets, target{p, wrap})
@@ -77,6 +78,7 @@ func (s *listeners) add(p transport.Peer, wrap func(transport.Receiver) transpor
 	}
 }
 
+// start opens streams to all targets for one client. The caller holds s.guard.
 func (s *listeners) start(l *listen) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.stop = cancel
@@ -112,7 +114,7 @@ func (s *listeners) Listen(ctx context.Context, header http.Header, to transport
 	l.finish()
 }
 
-// shut stops listening to the servers, for good. Listen of a client still returns only when its ctx ends.
+// shut ends the streams to the servers, for good. Listen of a client still returns only when its ctx ends.
 func (s *listeners) shut() {
 	s.guard.Lock()
 	defer s.guard.Unlock()
@@ -122,8 +124,8 @@ func (s *listeners) shut() {
 	}
 }
 
-// say sends a message made by the gateway to every client that listens.
-func (s *listeners) say(message []byte) {
+// notifyAll sends a message made by the gateway to every client that listens.
+func (s *listeners) notifyAll(message []byte) {
 	s.guard.Lock()
 	all := make([]*listen, 0, len(s.listens))
 	for l := range s.listens {

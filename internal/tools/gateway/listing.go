@@ -31,9 +31,9 @@ type listed struct {
 	raw  []byte // within the page that it came on
 }
 
-// toolsOf returns the tools and the next cursor ("" at the end) of one page of a list; result is the raw result. A tool without a name has
-// the name "".
-func toolsOf(result []byte) (tools []listed, next string, err error) {
+// parseTools returns the tools and the next cursor ("" at the end) of one page of a list; result is the raw result. The name of a tool without
+// one is "".
+func parseTools(result []byte) (tools []listed, next string, err error) {
 	span := rawjson.Get(result, "tools")
 	if span.IsZero() || result[span.Start] != '[' {
 		return nil, "", fmt.Errorf("the server's answer to tools/list has no list of tools")
@@ -95,10 +95,10 @@ type clientList struct {
 	deferred int
 }
 
-// edit makes the client's list of tools: those of the server that may be used and are in whole (nil: all), in the server's order and
-// without Settings.Unlisted, then added. Where results may be paged the output schemas are changed so that a page is valid. Every tool that
-// is not edited keeps its bytes; with plain no tool is edited.
-func edit(tools []listed, s *Settings, added [][]byte, plain bool, whole map[string]bool) clientList {
+// editList makes the client's list of tools: first those of the server that may be used and are in whole (all if whole is nil), in the server's
+// order and without Settings.Unlisted, and then added. If results may be paged, the output schemas are changed so that a page is valid. Every
+// other tool keeps its bytes, and with plain all do.
+func editList(tools []listed, s *Settings, added [][]byte, plain bool, whole map[string]bool) clientList {
 	var e clientList
 	size := 2
 	for _, t := range tools {
@@ -144,8 +144,8 @@ func (s *Settings) hides(t listed) bool {
 	return s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw))
 }
 
-// editTool returns the raw tool with an outputSchema that a page of its result satisfies, or without one. If that cannot be done the tool
-// is returned unchanged.
+// editTool returns the raw tool, with an outputSchema that a page of its result satisfies, or without any if there is no such schema. If the tool
+// cannot be edited it is returned unchanged.
 func editTool(t listed, s *Settings) []byte {
 	raw := t.raw
 	if len(raw) == 0 || raw[0] != '{' {
@@ -181,7 +181,7 @@ type toolTraits struct {
 	schema   []byte // outputSchema, when clients are told one
 }
 
-// traitsOf returns the traits of the listed tools by name, of at most MaxListTools.
+// traitsOf returns by name what calls need to know of the listed tools, at most MaxListTools.
 func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 	traits := make(map[string]toolTraits, min(len(tools), MaxListTools))
 	for _, t := range tools {
@@ -198,8 +198,8 @@ func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 	return traits
 }
 
-// listResponse returns response, the server's answer with the first page, with another list of tools and cursor. at is the span of the
-// result in it; cursor "" removes nextCursor. With modern, the members that MCP 2026-07-28 requires are added.
+// listResponse returns response, the server's answer with the first page, with the list of tools array and this cursor; "" removes the cursor. at
+// is the span of the result in response. With modern, the members that MCP 2026-07-28 requires are added.
 func listResponse(response []byte, at rawjson.Span, array []byte, cursor string, modern bool) ([]byte, error) {
 	body, err := rawjson.Set(at.Of(response), "tools", array)
 	if err != nil {

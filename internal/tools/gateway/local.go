@@ -26,6 +26,7 @@ type local struct {
 	closed         bool
 }
 
+// newLocal returns the Peer for a client on standard streams, which shows only with its first request which version it speaks.
 func newLocal(s *Server) *local {
 	return &local{
 		open: func(modern bool) (transport.Peer, error) {
@@ -36,7 +37,7 @@ func newLocal(s *Server) *local {
 			return s.session(n, false), nil
 		},
 		direct: func() (transport.Peer, error) {
-			p, err := s.process(Dialing{})
+			p, err := s.dial(Dialing{})
 			if err != nil {
 				return nil, err
 			}
@@ -47,7 +48,7 @@ func newLocal(s *Server) *local {
 
 // Send implements [transport.Peer].
 func (l *local) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
-	p, err := l.pick(m)
+	p, err := l.peerFor(m)
 	switch {
 	case err == nil:
 		if m.Head.Method == "server/discover" {
@@ -61,13 +62,15 @@ func (l *local) Send(ctx context.Context, m transport.Message, to transport.Rece
 	}
 }
 
-func (l *local) pick(m transport.Message) (transport.Peer, error) {
+// peerFor returns the connection for a message, and makes it if there is none: one for clients with sessions, one for those without. A
+// server/discover gets a connection of its own, which later becomes that of the version that the client goes on with.
+func (l *local) peerFor(m transport.Message) (transport.Peer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, errServerClosed
 	}
-	modern := sessionlessRequest(m, l.legacy == nil && l.modern != nil)
+	modern := isSessionless(m, l.legacy == nil && l.modern != nil)
 	p := &l.legacy
 	if modern {
 		p = &l.modern
@@ -90,7 +93,7 @@ func (l *local) pick(m transport.Message) (transport.Peer, error) {
 		return nil, err
 	}
 	*p = made
-	l.add(made, nil)
+	l.addTarget(made, nil)
 	return made, nil
 }
 
@@ -109,6 +112,7 @@ type discoverReceiver struct {
 	p transport.Peer
 }
 
+// Receive makes the connection over which server/discover was asked the sessionless one, if the answer names that version.
 func (r *discoverReceiver) Receive(f *transport.Frame) {
 	if f.Whole() && bridge.VersionOf(f.Head) == bridge.Sessionless {
 		r.l.mu.Lock()

@@ -97,7 +97,7 @@ func (m *Merge) Local() transport.Peer {
 }
 
 // session returns the client's view of all servers: their union, and in front of it, once, the tools that read kept results. A server that
-// cannot be connected answers with its error; it is an error only if it is the only server. many is Options.Many.
+// cannot be connected answers requests with its error; that is an error here only if it is the only server. many is Options.Many.
 func (m *Merge) session(modern, many bool) (transport.Peer, error) {
 	u := &union{m: m, modern: modern, open: map[jsonrpc.ID]*part{}}
 	u.ctx, u.end = context.WithCancel(context.Background())
@@ -116,7 +116,7 @@ func (m *Merge) session(modern, many bool) (transport.Peer, error) {
 			c.session = p.Server.innerSession(next, many, result.DefaultNames)
 		}
 		u.parts = append(u.parts, c)
-		u.add(c.session, func(to transport.Receiver) transport.Receiver { return &requestMarker{u: u, c: c, Receiver: to} })
+		u.addTarget(c.session, func(to transport.Receiver) transport.Receiver { return &requestMarker{u: u, c: c, Receiver: to} })
 	}
 	if failed != nil && len(u.parts) == 1 {
 		return nil, failed
@@ -138,8 +138,8 @@ type part struct {
 	begun   bool // it took initialize
 }
 
-// Merged returns the name that a server's tool has behind a merged endpoint, where prefix is the server's [Part.Prefix] and name is the
-// tool's own. A result longer than MaxName is cut and ends in a digest of the whole, so that it is the same every time.
+// Merged returns the name that a server's tool has in a merged endpoint. prefix is the server's [Part.Prefix], name the tool's own name. If the
+// result would be longer than MaxName, it is cut and ends in a digest of the whole, so that it is always the same.
 func Merged(prefix, name string) string {
 	full := prefix + Separator + name
 	if len(full) <= MaxName {
@@ -165,8 +165,8 @@ func (c *part) localName(merged string) string {
 	return merged[len(c.prefix)+len(Separator):]
 }
 
-// route returns the server of a merged name and the name that the server has for it; nil if there is none. For a name that was shortened,
-// ask gets the list of a server; it is only called for names of MaxName bytes.
+// route returns the server of a merged name, and the name that the tool has there; nil if there is none. A name of MaxName bytes may be a
+// shortened one: then ask is called for the lists of servers.
 func (u *union) route(name string, ask func(*part) *toolList) (*part, string) {
 	var found *part
 	for _, c := range u.parts {

@@ -42,9 +42,8 @@ const (
 	discover
 )
 
-// nextStep returns the step for a client, of the sessionless version or not, given what is known of the server. A client's messages are not
-// translated for a server that speaks its version: only a server that refused initialize gets an older client's requests in the sessionless
-// version.
+// nextStep returns what to do for a client, given its version and what is known of the server. Messages are translated only for a server that has
+// refused initialize, whose older clients then get the sessionless version; if both sides speak the same version they are passed on.
 func nextStep(sessionless bool, server versions) step {
 	switch {
 	case !sessionless && server.sessions:
@@ -68,16 +67,16 @@ func passesThrough(sessionless bool, server versions) bool {
 	return next != bridgeUp && next != fallBack
 }
 
-// sessionlessRequest reports whether a message on standard streams is of the sessionless version; for anything but a request, which does
-// not show its version, it returns other.
-func sessionlessRequest(m transport.Message, other bool) bool {
+// isSessionless reports whether a message on standard streams is a request in the sessionless version. For anything but a request, which does not
+// show its version, it returns otherwise.
+func isSessionless(m transport.Message, otherwise bool) bool {
 	switch {
 	case m.Head.Kind != jsonrpc.Request:
-		return other
+		return otherwise
 	case m.Head.Method == "initialize":
 		return false
 	}
-	return m.Head.Method == "server/discover" || paramsOf(m).modern()
+	return m.Head.Method == "server/discover" || parseParams(m).modern()
 }
 
 // negotiation is a client's connection to a server whose protocol version may still have to be found out.
@@ -111,17 +110,17 @@ func (s *Server) negotiate(sessionless bool, header http.Header) (*negotiation, 
 	if next == discover {
 		return n, nil
 	}
-	p, err := n.take(next, nil)
+	p, err := n.takeStep(next, nil)
 	if err != nil {
 		return nil, err
 	}
-	n.set(p, next != tryInitialize)
+	n.setConnection(p, next != tryInitialize)
 	return n, nil
 }
 
-// take takes a step and returns the connection to use. started, if not nil, is the connection over which the server was asked: it is used,
-// or closed.
-func (n *negotiation) take(next step, started transport.Peer) (transport.Peer, error) {
+// takeStep takes a step and returns the connection to use. started, if not nil, is the connection over which the server was asked for its
+// versions: it is used, or closed.
+func (n *negotiation) takeStep(next step, started transport.Peer) (transport.Peer, error) {
 	switch next {
 	case fallBack:
 		if started != nil {
@@ -133,21 +132,21 @@ func (n *negotiation) take(next step, started transport.Peer) (transport.Peer, e
 			return started, nil
 		}
 		if started != nil {
-			n.s.share(started)
+			n.s.offerShared(started)
 		}
 		if !n.s.o.Remote {
-			return n.s.join()
+			return n.s.joinShared()
 		}
 	}
-	p, err := n.s.process(Dialing{Header: n.header})
+	p, err := n.s.dial(Dialing{Header: n.header})
 	if err == nil && next == bridgeUp {
 		p = bridge.Legacy(p, n.s.bridging())
 	}
 	return p, err
 }
 
-// set makes p the connection; decided means that it is final.
-func (n *negotiation) set(p transport.Peer, decided bool) {
+// setConnection makes p the connection; with decided, it is final. If the negotiation was closed, p is closed.
+func (n *negotiation) setConnection(p transport.Peer, decided bool) {
 	n.mu.Lock()
 	n.next = p
 	closed := n.closed
@@ -159,10 +158,11 @@ func (n *negotiation) set(p transport.Peer, decided bool) {
 		_ = p.Close()
 		return
 	}
-	n.attach(p, nil)
+	n.replaceTargets(p, nil)
 }
 
-// Send implements [transport.Peer].
+// Send implements [transport.Peer]. Until the connection is decided, an initialize is watched for a refusal, and any other request first waits
+// until the server's versions are known.
 func (n *negotiation) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	n.mu.Lock()
 	next := n.next
@@ -211,11 +211,12 @@ func (n *negotiation) Send(ctx context.Context, m transport.Message, to transpor
 	}()
 }
 
-// discover asks the server for its versions, sets the connection accordingly, and ends d; after an error the connection stays open.
+// discover asks the server for its versions, sets the connection accordingly, and ends d. After an error the connection stays undecided, and the
+// next request asks again.
 func (n *negotiation) discover(m transport.Message, d *discovery) {
-	p, err := n.discovered(m)
+	p, err := n.connectByVersion(m)
 	if d.err = err; err == nil {
-		n.set(p, true)
+		n.setConnection(p, true)
 	}
 	n.mu.Lock() // not before: a request in between would ask again
 	n.asking = nil
@@ -223,8 +224,9 @@ func (n *negotiation) discover(m transport.Message, d *discovery) {
 	close(d.done)
 }
 
-func (n *negotiation) discovered(m transport.Message) (transport.Peer, error) {
-	p, err := n.s.process(Dialing{Shared: true, Header: n.header})
+// connectByVersion asks the server for its versions over a new connection, and returns the connection to use.
+func (n *negotiation) connectByVersion(m transport.Message) (transport.Peer, error) {
+	p, err := n.s.dial(Dialing{Shared: true, Header: n.header})
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +235,7 @@ func (n *negotiation) discovered(m transport.Message) (transport.Peer, error) {
 		_ = p.Close()
 		return nil, err
 	}
-	return n.take(nextStep(true, v), p)
+	return n.takeStep(nextStep(true, v), p)
 }
 
 // Close implements [transport.Peer].
@@ -273,6 +275,7 @@ func (t *initializeProbe) Open(a transport.Answer) {
 	t.to.Open(a)
 }
 
+// Receive keeps an error back, as the server may speak only the sessionless version. A result decides the connection.
 func (t *initializeProbe) Receive(f *transport.Frame) {
 	head := f.Start()
 	if head.Head.Kind != jsonrpc.Response {
@@ -288,6 +291,8 @@ func (t *initializeProbe) Receive(f *transport.Frame) {
 	t.to.Receive(f)
 }
 
+// Done passes an answer on. After a refusal it asks the server for its versions, in a new goroutine, and sends initialize again over a bridge, or
+// passes the refusal on.
 func (t *initializeProbe) Done(err error) {
 	if t.answer || t.ctx.Err() != nil || err != nil && t.refusal == nil && t.opened == nil && !refused(err) {
 		t.to.Done(err) // a server that died or is not there is not asked again what it speaks
@@ -319,8 +324,8 @@ func refused(err error) bool {
 	return ok
 }
 
-// bridgeAfterRefusal asks a server that refused initialize for its versions. It returns the bridged connection to send initialize to again,
-// or nil if the server is not sessionless and the refusal stands.
+// bridgeAfterRefusal asks a server that refused initialize for its versions. It makes a bridged connection, over which initialize is to be sent
+// again, and returns it; nil if the server is not sessionless and the refusal stands.
 func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) transport.Peer {
 	n.mu.Lock()
 	next := n.next
@@ -337,7 +342,7 @@ func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) 
 		n.next = p
 	}
 	n.mu.Unlock()
-	n.attach(p, nil)
+	n.replaceTargets(p, nil)
 	n.settle(v)
 	return p
 }

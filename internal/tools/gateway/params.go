@@ -37,7 +37,8 @@ type params struct {
 // modern reports whether the request is of the sessionless version.
 func (p params) modern() bool { return p.version >= "2026" }
 
-func paramsOf(m transport.Message) params {
+// parseParams reads those params of a message that the gateway needs; what is missing or has another type is left empty.
+func parseParams(m transport.Message) params {
 	var p params
 	if m.Head.Params.IsZero() || m.Raw[m.Head.Params.Start] != '{' {
 		return p
@@ -101,9 +102,9 @@ func withParams(m transport.Message, id jsonrpc.ID, method string, raw []byte) (
 	return m, err
 }
 
-// ask returns a request of the gateway itself on behalf of a client's message m: for the same server session, protocol version and client.
-// members are the raw members of its params beside _meta, without braces.
-func ask(m transport.Message, p params, id jsonrpc.ID, method string, members []byte) (transport.Message, error) {
+// newRequest returns a request of the gateway itself on behalf of a client's message m: for the same server session, protocol version and client.
+// members are the raw members of its params apart from _meta, without braces.
+func newRequest(m transport.Message, p params, id jsonrpc.ID, method string, members []byte) (transport.Message, error) {
 	raw := []byte{'{'}
 	if p.modern() {
 		meta, err := rawjson.Remove(p.meta.Of(m.Raw), metaToken)
@@ -120,8 +121,8 @@ func ask(m transport.Message, p params, id jsonrpc.ID, method string, members []
 	return withParams(m, id, method, raw)
 }
 
-// headerFor returns a copy of a client's header for a request of another method: Mcp-Method and, unless name is "", Mcp-Name are set if the
-// client sent Mcp-Method; parameters and Last-Event-Id are removed. nil stays nil.
+// headerFor returns a copy of a client's header for a request of another method. Mcp-Method and, unless name is "", Mcp-Name are set if the client
+// has sent Mcp-Method; Mcp-Param-* and Last-Event-Id are removed. nil stays nil.
 func headerFor(h http.Header, method, name string) http.Header {
 	if h == nil {
 		return nil
@@ -187,8 +188,8 @@ func ambiguousMember(text []byte, at int, names []string) string {
 	return ""
 }
 
-// refuseAmbiguous refuses a message that a server might read as a call of a forbidden tool, and reports whether it did: a request is
-// answered with an error, anything else is dropped. It is called only where some tools are forbidden.
+// refuseAmbiguous refuses a message that a server might read as a call of a forbidden tool, and reports whether it did: a request is answered
+// with an error, anything else is dropped. Call it only if some tools are forbidden.
 func (s *Session) refuseAmbiguous(m transport.Message, to transport.Receiver) bool {
 	what := ambiguous(m)
 	if what == "" && m.Head.Kind != jsonrpc.Request && m.Head.Method == "tools/call" {

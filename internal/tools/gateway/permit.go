@@ -13,12 +13,12 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// callTool answers tools/call: a call of an added tool here, any other by the server.
+// callTool answers a call of an added tool itself, and has any other call answered by the server.
 func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if !s.o.Bare {
 		switch n := s.names(m.Principal); p.name {
 		case n.Page, n.Search, n.Query:
-			s.read(ctx, m, p, x, n)
+			s.handleRead(ctx, m, p, x, n)
 			return
 		}
 		if s.o.Definitions.Max > 0 && isFinder(p.name) {
@@ -29,7 +29,7 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 	s.callNamed(ctx, m, p, x)
 }
 
-// callNamed sends a call of one of the server's own tools to the server, or refuses it if its name is not allowed.
+// callNamed sends a call to the server, or refuses it if the tool's name is not allowed.
 func (s *Session) callNamed(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if s.o.through != nil {
 		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
@@ -41,15 +41,15 @@ func (s *Session) callNamed(ctx context.Context, m transport.Message, p params, 
 		s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here. tools/list shows the tools that are.", quoted(p.name)))
 		return
 	}
-	s.allowed(ctx, m, p, x, c)
+	s.callAllowed(ctx, m, p, x, c)
 }
 
 // schemaWait bounds the time that a call waits for the list of tools if it only needs the list for the form in which its result is paged.
 const schemaWait = 2 * time.Second
 
-// allowed continues a call whose tool name is permitted. If the list of tools matters for it and is not known, it first requests the list
-// in a new goroutine.
-func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
+// callAllowed goes on with a call whose tool name is allowed. If the list of tools matters for the call and is not known, it first requests the
+// list, in a new goroutine.
+func (s *Session) callAllowed(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	set := &s.o.Settings
 	known, stale := s.o.Catalogue.get(m.Principal)
 	decides := set.ReadOnly || ctx.Value(refreshing{}) != nil
@@ -67,22 +67,22 @@ func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x 
 				asking, done = context.WithTimeout(waiting, schemaWait)
 				defer done()
 			}
-			known := s.learn(asking, m, p)
+			known := s.knownTools(asking, m, p)
 			if waiting.Err() != nil {
 				x.Done(waiting.Err())
 				return
 			}
 			s.uncancellable(m.Head.ID)
-			s.permitted(ctx, m, p, x, c, known)
+			s.callIfReadOnly(ctx, m, p, x, c, known)
 		}()
 		return
 	}
-	s.permitted(ctx, m, p, x, c, known)
+	s.callIfReadOnly(ctx, m, p, x, c, known)
 }
 
-// permitted continues a call once the tool's definition is known, or known (as nil) to be unavailable: it refuses the call where only tools
-// with readOnlyHint may be called and this one has none, else it sends it to the server.
-func (s *Session) permitted(ctx context.Context, m transport.Message, p params, x *exchange, c *call, known *toolList) {
+// callIfReadOnly sends a call to the server. It refuses the call if only tools with readOnlyHint may be called, or this is a refresh, and the tool
+// has no such hint. known is the list of tools, nil if it could not be had.
+func (s *Session) callIfReadOnly(ctx context.Context, m transport.Message, p params, x *exchange, c *call, known *toolList) {
 	t := known.trait(p.name)
 	if s.o.Settings.ReadOnly && !t.readOnly {
 		s.refuse(x, p.name, "read_only", fmt.Sprintf("Unknown tool: %s is not allowed here, because it does not say that it changes nothing (readOnlyHint) and only such tools may be used. tools/list shows them.", quoted(p.name)))

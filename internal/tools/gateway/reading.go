@@ -25,8 +25,9 @@ const pageGrowth = 4
 // maxHandle bounds the argument handle, in bytes.
 const maxHandle = 256
 
-// read answers a call of one of the added tools in a new goroutine; beyond MaxReading at once it answers with an error.
-func (s *Session) read(ctx context.Context, m transport.Message, p params, x *exchange, n result.Names) {
+// handleRead answers a call of one of the tools that read kept results, in a new goroutine. If MaxReading calls are being answered already, the
+// answer is an error.
+func (s *Session) handleRead(ctx context.Context, m transport.Message, p params, x *exchange, n result.Names) {
 	what := map[string]string{n.Page: "page", n.Search: "search", n.Query: "query"}[p.name]
 	select {
 	case s.reading <- struct{}{}:
@@ -87,8 +88,9 @@ type reader struct {
 	nextCall func(context.Context, *exchange) // set by refresh instead of message
 }
 
+// read makes the answer to a call of the tool for what ("page", "search" or "query") in r.message; an error becomes text for the model.
 func (r *reader) read(what string) {
-	err := r.try(what)
+	err := r.answer(what)
 	if err == nil {
 		return
 	}
@@ -100,7 +102,8 @@ func (r *reader) read(what string) {
 	r.message = result.TextResult(r.m.Head.ID, bounded(text, r.cap), true, r.p.modern())
 }
 
-func (r *reader) try(what string) error {
+// answer works like read, but returns an error to its caller. The handle must be one of the principal's results.
+func (r *reader) answer(what string) error {
 	args, err := readArguments(objectOf(r.p.arguments.Of(r.m.Raw)), "handle", "page", "page_size", "offset", "refresh", "pattern", "case_sensitive", "query")
 	if err != nil {
 		return err
@@ -119,15 +122,15 @@ func (r *reader) try(what string) error {
 	defer kept.Close()
 	switch what {
 	case "search":
-		return r.search(kept, handle, args)
+		return r.answerSearch(kept, handle, args)
 	case "query":
-		return r.query(kept, args)
+		return r.answerQuery(kept, args)
 	}
-	return r.page(kept, handle, args)
+	return r.answerPage(kept, handle, args)
 }
 
-// page answers result_page: with a page, with a range of bytes if offset is given, or by repeating the call if refresh is.
-func (r *reader) page(kept *spool.Result, handle string, args arguments) error {
+// answerPage answers result_page: with a page, with a range of bytes if offset is given, or by repeating the call if refresh is true.
+func (r *reader) answerPage(kept *spool.Result, handle string, args arguments) error {
 	refresh, err := args.flag("refresh")
 	if err != nil {
 		return err
@@ -140,7 +143,7 @@ func (r *reader) page(kept *spool.Result, handle string, args arguments) error {
 		if err != nil {
 			return err
 		}
-		return r.bytes(kept, handle, offset)
+		return r.answerBytes(kept, handle, offset)
 	}
 	number, err := args.number("page", 1)
 	if err != nil {
@@ -153,7 +156,7 @@ func (r *reader) page(kept *spool.Result, handle string, args arguments) error {
 	if size < 0 {
 		return wrongf("page_size is %d; it is at least 1", size)
 	}
-	v, err := r.view(kept, handle, number, size)
+	v, err := r.viewPage(kept, handle, number, size)
 	if err != nil {
 		return err
 	}
@@ -161,9 +164,9 @@ func (r *reader) page(kept *spool.Result, handle string, args arguments) error {
 	return nil
 }
 
-// view reads a page that fits the client. A result that was paged for a client with a larger cap gets fewer items on a page, unless size
-// (0: the default) says how many; a text that is still too long is cut.
-func (r *reader) view(kept *spool.Result, handle string, number, size int64) (result.View, error) {
+// viewPage reads a page that fits the client. If the result was paged for a client that takes more, a page has fewer items, unless size (0 for
+// the default) says how many; a text that is still too long is cut.
+func (r *reader) viewPage(kept *spool.Result, handle string, number, size int64) (result.View, error) {
 	t := kept.Totals()
 	if number < 1 || number > 1<<31 {
 		return result.View{}, r.noPage(t, number)
@@ -193,8 +196,8 @@ func (r *reader) noPage(t spool.Totals, number int64) error {
 	return wrongf("there is no page %d: the result has pages 1 to %d (%d %s)", number, max(1, t.Pages), t.Items, t.Shape.Noun())
 }
 
-// bytes answers with the stored bytes from offset on, as many as the client takes, regardless of items.
-func (r *reader) bytes(kept *spool.Result, handle string, offset int64) error {
+// answerBytes answers with the stored bytes from offset on, as many as the client takes, regardless of items.
+func (r *reader) answerBytes(kept *spool.Result, handle string, offset int64) error {
 	piece, err := kept.Range(r.ctx, offset, int64(r.cap))
 	if err != nil {
 		return err
@@ -210,8 +213,8 @@ func (r *reader) bytes(kept *spool.Result, handle string, offset int64) error {
 	return nil
 }
 
-// refresh prepares r.nextCall to make the stored call again. It is an error for a tool without readOnlyHint: a call that may write is for
-// the model to make.
+// refresh sets r.nextCall to a function that makes the stored call again. It is an error for a tool without readOnlyHint: a call that may write
+// is for the model to make.
 func (r *reader) refresh(kept *spool.Result) error {
 	src := kept.Source()
 	through, name := r.s.o.through, ""
@@ -240,7 +243,7 @@ func (r *reader) refresh(kept *spool.Result) error {
 		return fmt.Errorf("the stored call cannot be read: call the tool again")
 	}
 	r.nextCall = func(ctx context.Context, x *exchange) {
-		s, p := r.s, paramsOf(m)
+		s, p := r.s, parseParams(m)
 		c := &call{method: result.CallTool, tool: p.name, limits: s.o.Settings.limitsOf(p.name)}
 		ctx = context.WithValue(ctx, refreshing{}, true)
 		if name != "" {
@@ -251,7 +254,7 @@ func (r *reader) refresh(kept *spool.Result) error {
 			s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here.", quoted(p.name)))
 			return
 		}
-		s.allowed(ctx, m, p, x, c)
+		s.callAllowed(ctx, m, p, x, c)
 	}
 	return nil
 }
@@ -270,7 +273,7 @@ func textBlocks(id jsonrpc.ID, modern bool, texts ...string) []byte {
 	return message
 }
 
-// withNote adds a text block to a result that was made here.
+// withNote adds a text block to a result that the gateway has made.
 func withNote(message []byte, text string) []byte {
 	content := rawjson.Get(message, "result", "content")
 	block := append([]byte(`,{"type":"text","text":`), rawjson.Quote(nil, text)...)

@@ -45,11 +45,12 @@ func relaxed(schema []byte) (out []byte, ok bool) {
 	if kind, _ := rawjson.Text(schema, "type"); kind != "object" {
 		return nil, false
 	}
-	return relax(schema, true, !rawjson.Get(schema, "$ref").IsZero(), 0)
+	return relaxSchema(schema, true, !rawjson.Get(schema, "$ref").IsZero(), 0)
 }
 
-// relax relaxes one schema. root says that it describes structuredContent itself; refers says that a definition may do so too, by a $ref.
-func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
+// relaxSchema changes a schema so that a part of a valid value is valid too. root says that it describes structuredContent itself; refers that a
+// definition may do so too, by a $ref. ok is false if a schema is invalid or nested too deep.
+func relaxSchema(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 	if depth > maxRelaxDepth {
 		return nil, false
 	}
@@ -111,7 +112,7 @@ func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 		}
 	}
 	if root && (closed || patterns) {
-		return admitsNotice(schema)
+		return admitNotice(schema)
 	}
 	return schema, true
 }
@@ -124,7 +125,7 @@ func relaxMember(value []byte, key string, root, refers bool, depth int) (out []
 	case len(value) == 0:
 		return value, true
 	case key == "additionalProperties":
-		return relax(value, false, refers, depth+1)
+		return relaxSchema(value, false, refers, depth+1)
 	case value[0] == '[':
 		for v, err := range rawjson.Elements(value, 0) {
 			if err != nil {
@@ -148,7 +149,7 @@ func relaxMember(value []byte, key string, root, refers bool, depth int) (out []
 	}
 	var edits []rawjson.Edit
 	for _, at := range spans {
-		below, ok := relax(at.Of(value), root, refers, depth+1)
+		below, ok := relaxSchema(at.Of(value), root, refers, depth+1)
 		if !ok {
 			return nil, false
 		}
@@ -177,8 +178,8 @@ func isScalar(values []byte) bool {
 	return true
 }
 
-// admitsNotice changes the schema of an object so that it accepts the member result.MetaKey; ok is false if the schema is invalid.
-func admitsNotice(schema []byte) (out []byte, ok bool) {
+// admitNotice changes the schema of an object so that it accepts the member result.MetaKey; ok is false if the schema is invalid.
+func admitNotice(schema []byte) (out []byte, ok bool) {
 	const pattern = `^` + result.MetaKey + `$`
 	patterns := []byte("{}")
 	if at := rawjson.Get(schema, "patternProperties"); !at.IsZero() {
@@ -198,9 +199,9 @@ type contract struct {
 	result.Contract
 }
 
-// contractOf returns the contract that a tool's outputSchema becomes. It is nil where clients are given no schema: results are not paged,
-// the schema is too large, or even a page with nothing but the notice would be invalid. References to addresses are not followed: a schema
-// must not make the gateway send requests.
+// contractOf returns the contract that a tool's outputSchema becomes. It is nil if clients get no schema: results are not paged, the schema is
+// too large, or even a page with nothing but the notice would be invalid. References to addresses are not followed: a schema must not make the
+// gateway send requests.
 func contractOf(raw []byte, l Limits) *contract {
 	if !l.paged() || len(raw) > maxSchema {
 		return nil
@@ -237,7 +238,7 @@ func wrapOf(schema []byte) (key string) {
 	return key
 }
 
-// contract returns the contract for a tool's structuredContent; nil when clients were given no outputSchema of it.
+// contract returns the contract for a tool's structuredContent; nil if clients were given no outputSchema for it. It is made once.
 func (k *toolList) contract(tool string, l Limits) *result.Contract {
 	raw := k.trait(tool).schema
 	if raw == nil {

@@ -16,7 +16,8 @@ import (
 // leastMatch is the smallest size in bytes to which a match is shortened, however many matches there are.
 const leastMatch = 80
 
-func (r *reader) search(kept *spool.Result, handle string, args arguments) error {
+// answerSearch answers result_search.
+func (r *reader) answerSearch(kept *spool.Result, handle string, args arguments) error {
 	pattern, err := args.text("pattern", true)
 	if err != nil {
 		return wrongf("%s; write a regular expression, such as \"error|failed\"", err)
@@ -32,12 +33,12 @@ func (r *reader) search(kept *spool.Result, handle string, args arguments) error
 	if page < 1 || page > 1<<31 {
 		return wrongf("there is no page %d of matches; pages are counted from 1", page)
 	}
-	return r.matches(kept, handle, pattern, !sensitive, int(page), 0)
+	return r.answerMatches(kept, handle, pattern, !sensitive, int(page), 0)
 }
 
-// matches answers with a page of the items that match. It has every match of the page: if together they are too long for the client, each
-// is shortened.
-func (r *reader) matches(kept *spool.Result, handle, pattern string, ignoreCase bool, page, size int) error {
+// answerMatches answers with a page of the items that match. No match of the page is left out: if they are too long for the client together, each
+// is shortened. size 0 stands for the default.
+func (r *reader) answerMatches(kept *spool.Result, handle, pattern string, ignoreCase bool, page, size int) error {
 	found, err := kept.Search(r.ctx, spool.SearchRequest{Pattern: pattern, IgnoreCase: ignoreCase, Page: page, Size: size, Most: r.s.o.Settings.maxSearch()})
 	if err != nil {
 		return err
@@ -86,8 +87,8 @@ func sensitivity(ignoreCase bool) string {
 	return `"case_sensitive":true,`
 }
 
-// query answers with what a jq program, run in a child process, makes of the result.
-func (r *reader) query(kept *spool.Result, args arguments) error {
+// answerQuery answers result_query: it runs a jq program over the result, in a child process.
+func (r *reader) answerQuery(kept *spool.Result, args arguments) error {
 	program, err := args.text("query", true)
 	if err != nil {
 		return wrongf("%s; write a jq program, such as \".items[] | .name\" or \"length\"", err)

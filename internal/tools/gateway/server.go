@@ -110,16 +110,16 @@ func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Sessi
 	return mcpserver.Session{Peer: s.session(n, o.Modern), Headers: s.o.Builtin}, nil
 }
 
-// openRemote lets a client have its session with the remote server itself if both speak the same version, and bridges them otherwise. For a
-// server that wants its clients' credentials it never bridges: a client must see its challenges unchanged (status, WWW-Authenticate), at
-// any request, to get the access that is asked for.
+// openRemote lets a client have its session with the remote server itself if both speak the same version, and bridges them otherwise. If the
+// server wants its clients' credentials it never bridges: a client must see the server's challenges (status, WWW-Authenticate) unchanged, at any
+// request, to get the access that is asked for.
 func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	var known versions
 	if !s.guarded(o.Header) {
 		known = s.remoteVersions(ctx, o)
 	}
 	if passesThrough(o.Modern, known) {
-		return mcpserver.Session{Peer: s.session(noCloser{s.through()}, o.Modern), Passed: true}, nil
+		return mcpserver.Session{Peer: s.session(noCloser{s.directPeer()}, o.Modern), Passed: true}, nil
 	}
 	if !o.Modern && !o.Begins {
 		return mcpserver.Session{}, mcpserver.ErrNoSession
@@ -163,7 +163,7 @@ func (s *Server) innerSession(next transport.Peer, many bool, n result.Names) *S
 	return New(o)
 }
 
-// Close closes the shared connections to the server, after which none can be made. The sessions are ended before, by whoever opened them.
+// Close closes the shared connections to the server, after which none can be made. Sessions have to be closed before, by whoever opened them.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -181,8 +181,8 @@ func (s *Server) Close() error {
 
 var errServerClosed = errors.New("the gateway is going down")
 
-// through returns the connection that sessions with the remote server itself share; after Close it is one that fails.
-func (s *Server) through() transport.Peer {
+// directPeer returns the connection for sessions with the remote server itself, which all of them share; after Close it is one that fails.
+func (s *Server) directPeer() transport.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -194,8 +194,8 @@ func (s *Server) through() transport.Peer {
 	return s.direct
 }
 
-// remoteVersions returns the versions of a remote server, which it asks again after versionAge. They are the zero value if that fails,
-// which is not remembered: the answer to the client's own request will show them.
+// remoteVersions returns the versions of a remote server, and asks it again after versionAge. If that fails they are the zero value, which is not
+// kept: the answer to the client's own request will show them. A server that answers 401 or 403 is noted as one that wants credentials.
 func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versions {
 	s.mu.Lock()
 	v, fresh := s.versions, time.Since(s.learnedAt) < versionAge
@@ -203,15 +203,15 @@ func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versio
 	if !o.Begins && !o.Modern { // it goes on with a session of the server's
 		return v
 	}
-	first := transport.Message{Principal: o.Principal, Header: probing(o.Header)}
+	first := transport.Message{Principal: o.Principal, Header: probeHeader(o.Header)}
 	var err error
 	if v.unknown() || !fresh {
 		s.setVersions(versions{}) // it may be another server by now
-		v, err = s.detect(ctx, noCloser{s.through()}, first)
+		v, err = s.detect(ctx, noCloser{s.directPeer()}, first)
 	}
 	// For an older client: a discovery need not name older versions that the server speaks too (that of the Python SDK 2.x does not).
 	if err == nil && !o.Modern && v.sessionless && !v.sessions && !v.refused {
-		v.sessions = initializes(ctx, noCloser{s.through()}, first)
+		v.sessions = answersInitialize(ctx, noCloser{s.directPeer()}, first)
 		v.refused = !v.sessions
 		s.setVersions(v)
 	}
@@ -239,7 +239,8 @@ func (s *Server) guarded(h http.Header) bool {
 	return s.guards || h.Get("Authorization") != ""
 }
 
-func probing(h http.Header) http.Header {
+// probeHeader returns the header for a server/discover, with the client's credentials.
+func probeHeader(h http.Header) http.Header {
 	out := http.Header{
 		"Accept": {"application/json, text/event-stream"}, "Content-Type": {"application/json"},
 		"Mcp-Protocol-Version": {bridge.ModernVersion}, "Mcp-Method": {"server/discover"},

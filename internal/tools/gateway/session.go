@@ -148,16 +148,16 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 		return
 	}
 	if m.Head.Kind != jsonrpc.Request {
-		s.tell(ctx, m, to)
+		s.forwardOther(ctx, m, to)
 		return
 	}
 	x := &exchange{s: s, id: m.Head.ID, to: to}
 	defer x.recover()
-	p := paramsOf(m)
+	p := parseParams(m)
 	// Ids are one client's: of a server over HTTP that gives no sessions all clients use this.
 	x.tracked = !s.o.Many && (m.Header == nil || !p.modern() && m.Header.Get("Mcp-Session-Id") != "")
 	if x.tracked {
-		if code, text := s.begin(m.Head.ID); code != 0 {
+		if code, text := s.trackRequest(m.Head.ID); code != 0 {
 			s.event(journal.ToolRefused{Server: s.o.Name, Tool: clip(p.name), Why: "busy"})
 			transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
 			return
@@ -170,10 +170,10 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 	case "initialize", "server/discover":
 		s.handleInitialize(ctx, m, p, x)
 	case "logging/setLevel":
-		s.wantsLog(m)
+		s.setLogLevel(m)
 		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
 	case "tools/list":
-		s.list(ctx, m, p, x)
+		s.handleList(ctx, m, p, x)
 	case "tools/call":
 		s.callTool(ctx, m, p, x)
 	case "resources/read":
@@ -192,9 +192,9 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 	}
 }
 
-// begin notes that a request is open. If it must be refused, because its id is in use or MaxOpen are open, it returns an error's code and
-// text; else code is 0.
-func (s *Session) begin(id jsonrpc.ID) (code int, text string) {
+// trackRequest records that a request is open. If its id is in use, or MaxOpen requests are open, it returns the code and text of an error
+// instead; else code is 0.
+func (s *Session) trackRequest(id jsonrpc.ID) (code int, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.open[id]; ok {
@@ -207,9 +207,9 @@ func (s *Session) begin(id jsonrpc.ID) (code int, text string) {
 	return 0, ""
 }
 
-// tell forwards a notification or response. A cancellation of a request that the gateway itself works on ends that work and is not
+// forwardOther forwards a notification or response. A cancellation of a request that the gateway itself works on ends that work, and is not
 // forwarded.
-func (s *Session) tell(ctx context.Context, m transport.Message, to transport.Receiver) {
+func (s *Session) forwardOther(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "notifications/cancelled" {
 		id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
 		s.mu.Lock()
@@ -224,8 +224,8 @@ func (s *Session) tell(ctx context.Context, m transport.Message, to transport.Re
 	s.o.Next.Send(ctx, m, to)
 }
 
-// cancellable returns a context for work that the gateway itself does for a request. It ends when the request is cancelled by a
-// notification, when ctx ends and when the session does. The caller calls the CancelFunc.
+// cancellable returns a context for work that the gateway itself does for a request. It ends when the client cancels the request, when ctx ends,
+// or when the session does. The caller calls the CancelFunc.
 func (s *Session) cancellable(ctx context.Context, id jsonrpc.ID) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ctx, cancel)

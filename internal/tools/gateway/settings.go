@@ -91,18 +91,19 @@ func (s *Settings) allows(tool string) bool {
 // restrictsTools reports whether the settings may forbid a tool.
 func (s *Settings) restrictsTools() bool { return s.ReadOnly || len(s.Allow) > 0 || len(s.Deny) > 0 }
 
+// matchesAny reports whether name matches one of the patterns.
 func matchesAny(patterns []string, name string) bool {
 	for _, p := range patterns {
-		if glob(p, name) {
+		if matchGlob(p, name) {
 			return true
 		}
 	}
 	return false
 }
 
-// glob reports whether name matches pattern, in which * stands for any text, / included, and every other byte for itself (also brackets and
-// question marks, which tools may have in their names).
-func glob(pattern, name string) bool {
+// matchGlob reports whether name matches pattern. * stands for any text, including /, and every other byte for itself, including brackets and
+// question marks, which tools may have in their names.
+func matchGlob(pattern, name string) bool {
 	star, from := -1, 0
 	p, n := 0, 0
 	for n < len(name) {

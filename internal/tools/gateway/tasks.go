@@ -24,6 +24,7 @@ type recall struct {
 	order []string
 }
 
+// put stores a word by its key. The oldest of more than maxRecalled is dropped; a pair that is too long is not stored.
 func (r *recall) put(key, word string) {
 	if len(key) > maxRecalledText || len(word) > maxRecalledText {
 		return
@@ -51,7 +52,8 @@ func (r *recall) get(key string) string {
 // taskTool returns the tool that a task belongs to, whose contract and limits the task's result gets; "" if it is not remembered.
 func (s *Session) taskTool(principal, id string) string { return s.tasks.get(principal + "\x00" + id) }
 
-// noteTask remembers the call's tool if the answer is a task: in 2026-07-28 the result is the task itself, in 2025-11-25 it contains one.
+// noteTask stores the call's tool by the id of the task, if the answer is a task: in 2026-07-28 the result is the task itself, in 2025-11-25 it
+// contains one.
 func (c *call) noteTask(message []byte) {
 	if c.task || c.tool == "" {
 		return
@@ -93,8 +95,8 @@ func (s *Session) isStale(f *transport.Frame) bool {
 
 var taskStatus = []byte(result.TaskStatus)
 
-// boundStatus bounds the result in a notification about a task, sends it to the receiver and reports true. For any other message, and where
-// Next already has the policy, it does nothing and reports false.
+// boundStatus bounds the result in a notification about a task, passes it to the receiver, and returns true. For any other message, and if the
+// session's Next bounds results already, it does nothing and returns false.
 func (s *Session) boundStatus(ctx context.Context, f *transport.Frame, who string, to transport.Receiver) bool {
 	if s.o.through != nil || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], taskStatus) || f.Start().Head.Method != result.TaskStatus {
 		return false

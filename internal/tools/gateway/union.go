@@ -54,13 +54,13 @@ func (u *union) Send(ctx context.Context, m transport.Message, to transport.Rece
 	case "initialize", "server/discover":
 		go u.initializeAll(ctx, m, to)
 	case "tools/list":
-		go u.list(ctx, m, to, "tools", true)
+		go u.handleList(ctx, m, to, "tools", true)
 	case "prompts/list":
-		go u.list(ctx, m, to, "prompts", true)
+		go u.handleList(ctx, m, to, "prompts", true)
 	case "resources/list":
-		go u.list(ctx, m, to, "resources", false)
+		go u.handleList(ctx, m, to, "resources", false)
 	case "resources/templates/list":
-		go u.list(ctx, m, to, "resourceTemplates", false)
+		go u.handleList(ctx, m, to, "resourceTemplates", false)
 	case "tools/call", "prompts/get":
 		u.sendByPrefix(ctx, withoutTasks(m), to, "name")
 	case "completion/complete":
@@ -82,14 +82,14 @@ func (u *union) refuse(m transport.Message, to transport.Receiver, code int, tex
 	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
 }
 
-// sendByPrefix sends a request to the server whose prefix the name in it has, with that server's own name in its place. path leads to the
-// name in params.
+// sendByPrefix sends a request to the server whose prefix is in the name in its params, and replaces the name by that server's own. path leads to
+// the name.
 func (u *union) sendByPrefix(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
 	keys := append([]string{"params"}, path...)
 	name, _ := rawjson.Text(m.Raw, keys...)
 	if len(name) == MaxName { // perhaps shortened; the server's list tells
 		go func() {
-			c, own := u.route(name, func(c *part) *toolList { return c.session.learn(ctx, m, paramsOf(m)) })
+			c, own := u.route(name, func(c *part) *toolList { return c.session.knownTools(ctx, m, parseParams(m)) })
 			u.sendNamed(ctx, m, to, c, name, own, keys)
 		}()
 		return
@@ -98,12 +98,13 @@ func (u *union) sendByPrefix(ctx context.Context, m transport.Message, to transp
 	u.sendNamed(ctx, m, to, c, name, own, keys)
 }
 
+// sendNamed sends a request to c with the name replaced by own; if c is nil it refuses the request. keys lead to the name.
 func (u *union) sendNamed(ctx context.Context, m transport.Message, to transport.Receiver, c *part, name, own string, keys []string) {
 	if c == nil {
 		u.refuse(m, to, jsonrpc.CodeParams, fmt.Sprintf("Unknown name: %s. Names here are SERVER%sNAME; the lists show them.", quoted(name), Separator))
 		return
 	}
-	out, err := replaced(m, rawjson.Get(m.Raw, keys...), rawjson.Quote(nil, own))
+	out, err := replaceSpan(m, rawjson.Get(m.Raw, keys...), rawjson.Quote(nil, own))
 	if err != nil {
 		u.refuse(m, to, jsonrpc.CodeParams, err.Error())
 		return
@@ -122,7 +123,7 @@ func withoutTasks(m transport.Message) transport.Message {
 	if err != nil {
 		return m
 	}
-	if out, err := replaced(m, at, extensions); err == nil {
+	if out, err := replaceSpan(m, at, extensions); err == nil {
 		return out
 	}
 	return m
@@ -137,7 +138,8 @@ func (u *union) complete(ctx context.Context, m transport.Message, to transport.
 	u.sendByPrefix(ctx, m, to, "ref", "name")
 }
 
-func replaced(m transport.Message, at rawjson.Span, with []byte) (transport.Message, error) {
+// replaceSpan returns a message with other bytes at a span, parsed again.
+func replaceSpan(m transport.Message, at rawjson.Span, with []byte) (transport.Message, error) {
 	raw, err := rawjson.Splice(m.Raw, []rawjson.Edit{{Span: at, With: with}})
 	if err != nil {
 		return m, err
@@ -173,7 +175,7 @@ func (u *union) forEach(work func(*part)) {
 	wg.Wait()
 }
 
-// notify passes a cancellation to the server that has the request, and any other notification to all servers that are not down.
+// notify passes a cancellation to the server that has the request, and any other notification to all servers that are not marked as lost.
 func (u *union) notify(ctx context.Context, m transport.Message, to transport.Receiver) {
 	var only *part
 	switch m.Head.Method {
@@ -207,6 +209,8 @@ func marking(c *part, id jsonrpc.ID) []byte {
 	return rawjson.Quote(nil, mark+strconv.Itoa(c.index)+":"+string(id))
 }
 
+// respond passes a client's response to the server whose request it answers, with the id that this server used. A response to nothing that a
+// server has asked is dropped.
 func (u *union) respond(ctx context.Context, m transport.Message, to transport.Receiver) {
 	text := string(rawjson.Unquote(nil, []byte(m.Head.ID)))
 	serverIndex, id, ok := strings.Cut(strings.TrimPrefix(text, mark), ":")
@@ -215,7 +219,7 @@ func (u *union) respond(ctx context.Context, m transport.Message, to transport.R
 		to.Done(nil) // a response to nothing that a server has asked
 		return
 	}
-	out, err := replaced(m, m.Head.IDAt, []byte(id))
+	out, err := replaceSpan(m, m.Head.IDAt, []byte(id))
 	// The client could have written anything behind the mark: it must be an id and nothing more.
 	if err != nil || out.Head.Kind != jsonrpc.Response || out.Head.ID != jsonrpc.ID(id) {
 		to.Done(err)
@@ -234,6 +238,7 @@ type requestMarker struct {
 	ctx context.Context
 }
 
+// Receive marks the id of a request with its server, so that the client's response finds the way back.
 func (r *requestMarker) Receive(f *transport.Frame) {
 	if h := f.Start().Head; h.Kind == jsonrpc.Request {
 		if head, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: h.IDAt, With: marking(r.c, h.ID)}}); err == nil {
@@ -243,6 +248,7 @@ func (r *requestMarker) Receive(f *transport.Frame) {
 	r.Receiver.Receive(f)
 }
 
+// Done forgets the request. If it failed, and not because the client gave up, the server is marked as lost.
 func (r *requestMarker) Done(err error) {
 	if r.id != "" {
 		r.u.mu.Lock()

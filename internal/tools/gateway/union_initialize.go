@@ -34,9 +34,9 @@ var features = []struct{ name, value string }{
 	{"logging", "{}"},
 }
 
-// initializeAll answers initialize or server/discover with the combined capabilities and instructions of all servers. A server that does
-// not answer is left out and tried again later; if none answers it is an error. If one refuses the sessionless version the client is told
-// to begin with initialize.
+// initializeAll answers initialize or server/discover with the combined capabilities and instructions of all servers. A server that does not
+// answer is left out and tried again later; if none answers it is an error. If one refuses the sessionless version, the client is told to begin
+// with initialize.
 func (u *union) initializeAll(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "initialize" {
 		u.mu.Lock()
@@ -132,8 +132,8 @@ const ownInfo = `{"name":"plimsoll","version":"1"}`
 
 func cutMark(n int) string { return fmt.Sprintf(" … [%d bytes cut] … ", n) }
 
-// initializeOne returns a server's answer, nil if there was none, and whether it is a result.
-func (u *union) initializeOne(ctx context.Context, c *part, m transport.Message) ([]byte, bool) {
+// initializeOne sends m to one server and returns its answer, nil if there was none. ok is false unless the answer is a result.
+func (u *union) initializeOne(ctx context.Context, c *part, m transport.Message) (answer []byte, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, initializeTimeout)
 	defer cancel()
 	answer, err := transport.Ask(ctx, c.session, m, maxInitialize)
@@ -146,8 +146,8 @@ func (u *union) initializeOne(ctx context.Context, c *part, m transport.Message)
 	return answer, true
 }
 
-// reconnect reports whether a server can be reached again. To a server that never answered initialize it sends the client's initialize;
-// without sessions it reports true, and the next request shows it.
+// reconnect reports whether a server can be reached again, by a ping. A server that has never answered initialize gets the client's initialize
+// instead. Without sessions it returns true, and the next request will show it.
 func (u *union) reconnect(c *part) bool {
 	u.mu.Lock()
 	greeting, ready, begun := u.greeting, u.ready, c.begun
@@ -171,12 +171,12 @@ func (u *union) reconnect(c *part) bool {
 		}
 		return true
 	}
-	_, ok := u.elements(u.ctx, c, transport.Message{}, "ping", "none")
+	_, ok := u.listEntries(u.ctx, c, transport.Message{}, "ping", "none")
 	return ok
 }
 
-// subscribe opens a stream of notifications with every server and merges them into one: first an acknowledgement of everything that the
-// servers agreed to within ackTimeout, then their notifications, until ctx ends.
+// subscribe opens a stream of notifications with every server and merges them into one: first an acknowledgement of everything that the servers
+// agreed to within ackTimeout, then their notifications, until ctx ends.
 func (u *union) subscribe(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s := &subscription{u: u, to: to, waiting: len(u.parts), acked: make(chan struct{})}
 	for _, c := range u.parts {
@@ -221,6 +221,8 @@ type subscribed struct {
 
 func (r *subscribed) Open(transport.Answer) {}
 
+// Receive takes the server's acknowledgement, and passes its other notifications on. Those that come before the client's acknowledgement was sent
+// are held, up to maxHeldNotifications.
 func (r *subscribed) Receive(f *transport.Frame) {
 	h := f.Start().Head
 	if h.Kind != jsonrpc.Notification {
@@ -231,9 +233,9 @@ func (r *subscribed) Receive(f *transport.Frame) {
 	defer s.mu.Unlock()
 	if h.Method == "notifications/subscriptions/acknowledged" {
 		if f.Whole() {
-			s.agree(f.Head)
+			s.addAgreed(f.Head)
 		}
-		r.notify()
+		r.countAck()
 		return
 	}
 	if s.over {
@@ -251,10 +253,11 @@ func (r *subscribed) Receive(f *transport.Frame) {
 func (r *subscribed) Done(error) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	r.notify()
+	r.countAck()
 }
 
-func (r *subscribed) notify() {
+// countAck counts this server, once, as one that has acknowledged; the last closes s.acked. The caller holds s.mu.
+func (r *subscribed) countAck() {
 	if !r.notified {
 		r.notified = true
 		if r.s.waiting--; r.s.waiting == 0 {
@@ -263,7 +266,8 @@ func (r *subscribed) notify() {
 	}
 }
 
-func (s *subscription) agree(ack []byte) {
+// addAgreed adds what a server has agreed to, according to its acknowledgement. The caller holds s.mu.
+func (s *subscription) addAgreed(ack []byte) {
 	at := rawjson.Get(ack, "params", "notifications")
 	if at.IsZero() {
 		return
@@ -292,6 +296,7 @@ func appendNew(list []string, text string) []string {
 	return append(list, text)
 }
 
+// begin sends the client the acknowledgement and then the notifications that were held.
 func (s *subscription) begin(m transport.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,19 +21,19 @@ const (
 	lastRetry  = 5 * time.Minute
 )
 
-// elements requests all pages of a list from one server and returns its raw entries, within the bounds of a list of tools. ok is false if a
-// request failed; a server that answers without the list, as with an error, has no entries and ok is true.
-func (u *union) elements(ctx context.Context, c *part, m transport.Message, method, member string) (entries [][]byte, ok bool) {
+// listEntries requests all pages of a list from one server and returns its raw entries, within the bounds of a list of tools. ok is false if a
+// request failed. A server that answers without the list, such as with an error, has no entries, and ok is true.
+func (u *union) listEntries(ctx context.Context, c *part, m transport.Message, method, member string) (entries [][]byte, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	p := paramsOf(m)
+	p := parseParams(m)
 	cursor, size := "", 0
 	for range MaxListPages {
 		var members []byte
 		if cursor != "" {
 			members = append([]byte(`"cursor":`), rawjson.Quote(nil, cursor)...)
 		}
-		question, err := ask(m, p, c.session.newID(), method, members)
+		question, err := newRequest(m, p, c.session.newID(), method, members)
 		if err != nil {
 			return entries, false
 		}
@@ -61,14 +61,14 @@ func (u *union) elements(ctx context.Context, c *part, m transport.Message, meth
 	return entries, true
 }
 
-// list answers with the entries of all servers, with merged names if prefixed. A server that fails is left out and marked as lost.
-func (u *union) list(ctx context.Context, m transport.Message, to transport.Receiver, member string, prefixed bool) {
+// handleList answers with the entries of all servers, with merged names if prefixed is set. A server that fails is left out and marked as lost.
+func (u *union) handleList(ctx context.Context, m transport.Message, to transport.Receiver, member string, prefixed bool) {
 	lists := make([][][]byte, len(u.parts))
 	u.forEach(func(c *part) {
 		if !u.alive(c) && !u.modern {
 			return
 		}
-		entries, ok := u.elements(ctx, c, m, m.Head.Method, member)
+		entries, ok := u.listEntries(ctx, c, m, m.Head.Method, member)
 		if !ok && ctx.Err() == nil {
 			u.markLost(c)
 			return
@@ -85,9 +85,9 @@ func (u *union) list(ctx context.Context, m transport.Message, to transport.Rece
 		c := u.parts[i]
 		for _, raw := range entries {
 			if prefixed {
-				raw = renamed(raw, c)
+				raw = withMergedName(raw, c)
 			} else {
-				u.m.paths.learn(raw, i)
+				u.m.paths.addEntry(raw, i)
 			}
 			if b[len(b)-1] != '[' {
 				b = append(b, ',')
@@ -102,8 +102,8 @@ func (u *union) list(ctx context.Context, m transport.Message, to transport.Rece
 	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, append(b, '}')))
 }
 
-// renamed returns an entry of c's list with its name in the merged form; unchanged if it has no name.
-func renamed(raw []byte, c *part) []byte {
+// withMergedName returns an entry of c's list with its name in the merged form; unchanged if it has no name.
+func withMergedName(raw []byte, c *part) []byte {
 	at := rawjson.Get(raw, "name")
 	if at.IsZero() || raw[at.Start] != '"' {
 		return raw
@@ -116,8 +116,9 @@ func renamed(raw []byte, c *part) []byte {
 	return out
 }
 
-// sendByResource sends a request to the server that listed the resource or whose template fits it; path leads to the URI in params. If no
-// server has, all are asked for their lists; then the only server with any resources gets it, else it is refused.
+// sendByResource sends a request to the server that has listed the resource, or has a template that fits it; path leads to the URI in params. If
+// there is none, all servers are asked for their lists. Then, if there is still none, the only server that has any resources gets the request;
+// otherwise it is refused.
 func (u *union) sendByResource(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
 	uri, _ := rawjson.Text(m.Raw, append([]string{"params"}, path...)...)
 	if i, ok := u.m.paths.find(uri); ok && i < len(u.parts) {
@@ -130,9 +131,9 @@ func (u *union) sendByResource(ctx context.Context, m transport.Message, to tran
 		u.forEach(func(c *part) {
 			n := 0
 			for method, member := range map[string]string{"resources/list": "resources", "resources/templates/list": "resourceTemplates"} {
-				entries, _ := u.elements(ctx, c, m, method, member)
+				entries, _ := u.listEntries(ctx, c, m, method, member)
 				for _, raw := range entries {
-					u.m.paths.learn(raw, c.index)
+					u.m.paths.addEntry(raw, c.index)
 				}
 				n += len(entries)
 			}
@@ -178,7 +179,9 @@ type template struct {
 	serverIndex int
 }
 
-func (r *resourceMap) learn(raw []byte, serverIndex int) {
+// addEntry records which server has listed a resource or a template. The oldest of more than maxPaths resources is dropped; templates beyond
+// maxTemplates are not recorded.
+func (r *resourceMap) addEntry(raw []byte, serverIndex int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if uri, ok := rawjson.Text(raw, "uri"); ok && len(uri) <= 4<<10 {
@@ -203,6 +206,7 @@ func (r *resourceMap) learn(raw []byte, serverIndex int) {
 	}
 }
 
+// literalsOf returns the literal texts of a URI template, around its {expressions}.
 func literalsOf(t string) []string {
 	var out []string
 	for {
@@ -215,6 +219,7 @@ func literalsOf(t string) []string {
 	}
 }
 
+// fits reports whether a URI has the template's literal texts, in their order, at its beginning and end.
 func (t template) fits(uri string) bool {
 	if len(t.literals) == 1 {
 		return uri == t.literals[0]
@@ -233,8 +238,8 @@ func (t template) fits(uri string) bool {
 	return strings.HasSuffix(uri, t.literals[len(t.literals)-1])
 }
 
-// find returns the index of the server that listed the resource, or else of the one whose fitting template has the most literal text; ok is
-// false if there is none.
+// find returns the index of the server that has listed the resource, or else of the one with the fitting template that has the most literal text;
+// ok is false if there is none.
 func (r *resourceMap) find(uri string) (serverIndex int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -256,8 +261,8 @@ func (u *union) alive(c *part) bool {
 	return !c.down
 }
 
-// markLost notes that a server cannot be reached: its lists are left out until it is back, the client is told that they changed, and
-// attempts to reach it begin.
+// markLost marks a server as one that cannot be reached: its lists are left out, the client is told that they have changed, and attempts to
+// reach it begin.
 func (u *union) markLost(c *part) {
 	u.mu.Lock()
 	was := c.down
@@ -269,10 +274,11 @@ func (u *union) markLost(c *part) {
 		u.changed()
 	}
 	if start {
-		go u.retry()
+		go u.retryLost()
 	}
 }
 
+// markFound marks a server as reachable; if it was not, the client is told that the lists have changed.
 func (u *union) markFound(c *part) {
 	u.mu.Lock()
 	was := c.down
@@ -283,8 +289,8 @@ func (u *union) markFound(c *part) {
 	}
 }
 
-// retry tries to reach the servers that are down, with growing pauses, until all are back or the union is closed.
-func (u *union) retry() {
+// retryLost tries to reach the servers that are marked as lost, with growing pauses, until all are back or the union is closed.
+func (u *union) retryLost() {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		t := time.NewTimer(pause)
 		select {
@@ -313,6 +319,6 @@ func (u *union) retry() {
 // changed tells every client that listens that the lists of tools, prompts and resources have changed.
 func (u *union) changed() {
 	for _, what := range []string{"tools", "prompts", "resources"} {
-		u.say(jsonrpc.NewRequest("", "notifications/"+what+"/list_changed", nil))
+		u.notifyAll(jsonrpc.NewRequest("", "notifications/"+what+"/list_changed", nil))
 	}
 }

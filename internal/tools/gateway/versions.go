@@ -31,8 +31,8 @@ func (v versions) merge(more versions) versions {
 	return versions{v.sessions || more.sessions, v.sessionless || more.sessionless, v.asked || more.asked, v.refused || more.refused}
 }
 
-// detect asks a server for its versions by server/discover, and returns and records them together with what was known before. HTTP statuses
-// that mean "unknown request" show a server with sessions; any other failure is an error.
+// detect asks a server for its versions by server/discover. It adds them to those known before, and returns both. HTTP statuses that mean "unknown
+// request" are those of a server with sessions; any other failure is an error.
 func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (versions, error) {
 	v, err := bridge.Detect(ctx, next, first, s.bridging())
 	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && lacksVersion(said.Status) {
@@ -69,8 +69,8 @@ func (s *Server) speaks() versions {
 	return s.versions
 }
 
-// initializes reports whether a remote server answers initialize with a result; it ends the session that this began.
-func initializes(ctx context.Context, next transport.Peer, first transport.Message) bool {
+// answersInitialize sends initialize to a remote server and reports whether the answer is a result; it ends the session that this began.
+func answersInitialize(ctx context.Context, next transport.Peer, first transport.Message) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	header := authorization(first.Header)
@@ -119,8 +119,8 @@ func (r *openingReceiver) Open(a transport.Answer) {
 // maxInitialize bounds, in bytes, an answer to initialize or server/discover that is read; a larger one is passed on unread.
 const maxInitialize = 1 << 20
 
-// handleInitialize forwards initialize or server/discover, and remembers who the client is and what the server can do. If a server has
-// resources but no tools, the capability tools is added to its answer, so that the client finds the tools that read large resources.
+// handleInitialize forwards initialize or server/discover, and records who the client is and what the server can do. If the server has resources
+// but no tools, the capability tools is added to its answer, so that the client finds the tools that read large resources.
 func (s *Session) handleInitialize(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if m.Head.Method == "initialize" {
 		client, _ := rawjson.Text(m.Raw, "params", "clientInfo", "name")
@@ -133,18 +133,18 @@ func (s *Session) handleInitialize(ctx context.Context, m transport.Message, p p
 		OnReceive: func(f *transport.Frame) {
 			defer x.recover()
 			if f.Bare() || f.Start().Head.Kind != jsonrpc.Response || f.ReadAll(maxInitialize) != nil {
-				s.pass(ctx, f, m.Head, m.Principal, x)
+				s.passBounded(ctx, f, m.Head, m.Principal, x)
 				return
 			}
-			x.Receive(&transport.Frame{Head: s.withToolsCapability(f.Head), Event: f.Event})
+			x.Receive(&transport.Frame{Head: s.adjustCapabilities(f.Head), Event: f.Event})
 		},
 		OnDone: x.Done,
 	})
 }
 
-// withToolsCapability records the protocol version and the capabilities in the server's answer, and returns the answer, with the capability
-// tools added where only resources are declared.
-func (s *Session) withToolsCapability(message []byte) []byte {
+// adjustCapabilities records the protocol version and whether there are no tools, from the server's answer to initialize. It returns the answer,
+// with the capability tools added if only resources are declared.
+func (s *Session) adjustCapabilities(message []byte) []byte {
 	head, err := jsonrpc.Scan(message)
 	if err != nil || head.Result.IsZero() || message[head.Result.Start] != '{' {
 		return message

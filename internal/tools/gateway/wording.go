@@ -15,20 +15,21 @@ const (
 	maxArguments = 32
 )
 
-// searchText returns the text by which a tool is found: its name, which counts most, title and description, and the names of its arguments.
+// searchText returns the text that a tool is found by: its name three times, as it counts most, its title and description, and the names of its
+// arguments.
 func searchText(t listed) string {
 	var b strings.Builder
-	name := normalized(t.name)
+	name := normalize(t.name)
 	for range 3 {
 		b.WriteString(name)
 	}
 	if title, ok := rawjson.Text(t.raw, "title"); ok {
-		b.WriteString(normalized(limit.Clip(title, maxDescribed)))
+		b.WriteString(normalize(limit.Clip(title, maxDescribed)))
 	}
 	if text, ok := rawjson.Text(t.raw, "description"); ok {
 		text = limit.Clip(text, maxDescribed)
 		first, _, _ := strings.Cut(strings.ReplaceAll(text, "\n", ". "), ". ")
-		b.WriteString(normalized(first) + normalized(text))
+		b.WriteString(normalize(first) + normalize(text))
 	}
 	if at := rawjson.Get(t.raw, "inputSchema", "properties"); !at.IsZero() && t.raw[at.Start] == '{' {
 		n := 0
@@ -36,23 +37,23 @@ func searchText(t listed) string {
 			if n++; err != nil || n > maxArguments {
 				break
 			}
-			b.WriteString(normalized(limit.Clip(string(m.Key), MaxName)))
+			b.WriteString(normalize(limit.Clip(string(m.Key), MaxName)))
 		}
 	}
 	return b.String()
 }
 
 // queryText returns the text of a query in the form of [searchText].
-func queryText(query string) string { return normalized(query) }
+func queryText(query string) string { return normalize(query) }
 
-// normalized returns a text as lower-case words, each followed by a space, with the mark of its synonyms behind each word that has some.
-func normalized(text string) string {
+// normalize returns a text as lower-case words, each followed by a space. A word that has synonyms is followed by a mark that they share.
+func normalize(text string) string {
 	var b strings.Builder
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n,.;:!?()[]{}<>\"`'*|=+&%$#@~^\\", r) }) {
 		for _, w := range wordsOf(w) {
 			b.WriteString(w)
 			b.WriteByte(' ')
-			if mark := meaning(w); mark != "" {
+			if mark := synonymMark(w); mark != "" {
 				b.WriteString(mark)
 				b.WriteByte(' ')
 			}
@@ -84,8 +85,8 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// meaning returns the mark of the synonyms that a word, in any of its usual forms, belongs to; "" if it has none.
-func meaning(word string) string {
+// synonymMark returns the mark of the synonyms that a word, in one of its usual forms, belongs to; "" if it has none.
+func synonymMark(word string) string {
 	for _, ending := range []string{"", "s", "es", "ed", "d", "ing"} {
 		stem, ok := strings.CutSuffix(word, ending)
 		if !ok || len(stem) < 2 {

@@ -60,6 +60,7 @@ func (b *block) closeObject() {
 	b.commas = b.commas[:len(b.commas)-1]
 }
 
+// key writes a comma if needed, and the raw key of a member with its colon. At the top it writes nothing.
 func (b *block) key(key []byte) {
 	if len(b.commas) == 0 {
 		return

@@ -119,6 +119,7 @@ func Bound(ctx context.Context, f *transport.Frame, o Options) Outcome {
 	return r.out
 }
 
+// close removes the temporary files and gives the lexer back.
 func (r *reading) close() {
 	r.raw.close()
 	if r.spoolWriter != nil {
@@ -195,6 +196,7 @@ func (r *reading) take(p []byte, held bool) error {
 	return nil
 }
 
+// takeSpill parses a piece of a result that goes to the spool, and reports progress now and then.
 func (r *reading) takeSpill(p []byte) error {
 	if err := r.lexer.Feed(p); err != nil {
 		return brokenOff(err)

@@ -19,6 +19,7 @@ type spooledBuffer struct {
 	named bool // the file still has its name: the system could not remove that of an open file
 }
 
+// write appends p: to memory up to HoldBytes, and then to a temporary file.
 func (h *spooledBuffer) write(p []byte) error {
 	if n := min(len(p), HoldBytes-len(h.mem)); n > 0 && h.file == nil {
 		h.mem = append(h.mem, p[:n]...)
@@ -61,6 +62,7 @@ func (h *spooledBuffer) reader(from, to int64) io.Reader {
 	return io.MultiReader(first, rest)
 }
 
+// close removes the temporary file, if there is one.
 func (h *spooledBuffer) close() {
 	if h.file == nil {
 		return
@@ -79,6 +81,7 @@ type headAndTail struct {
 	n          int64
 }
 
+// write appends p, of which only the first and the last e.max bytes of all are kept.
 func (e *headAndTail) write(p []byte) {
 	e.n += int64(len(p))
 	if n := min(e.max-len(e.head), len(p)); n > 0 {
@@ -110,6 +113,7 @@ func unquoted(raw []byte) string { return string(rawjson.Unquote(nil, raw)) }
 
 // The bounds with defaults filled in, and a very large number for "no bound".
 
+// maxText returns the bound of text in bytes; a negative MaxText means no bound, 0 the default.
 func (o *Options) maxText() int64 {
 	switch {
 	case o.MaxText < 0:

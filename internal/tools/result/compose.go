@@ -21,6 +21,7 @@ type composer struct {
 
 func (c *composer) raw(text string) { c.buf = append(c.buf, text...) }
 
+// splice appends segments: those of the file as they are, those in memory to the buffer.
 func (c *composer) splice(segs ...seg) {
 	for _, g := range segs {
 		if g.to > g.from {

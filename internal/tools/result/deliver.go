@@ -39,6 +39,7 @@ func (r *reading) deliver(segs []seg, held *spooledBuffer) {
 	r.deliverFrame(f, segsLen(segs))
 }
 
+// deliverFrame delivers the frame, once. A notification about a task whose result broke off is dropped: the client asks for the task itself.
 func (r *reading) deliverFrame(f *transport.Frame, size int64) {
 	if r.delivered {
 		return
@@ -146,6 +147,8 @@ func (e *early) stop() {
 	}
 }
 
+// deliverEarly waits for the items of page 1, and delivers them as the answer before the rest has come. If that cannot be done, the answer is
+// delivered at the end.
 func (r *reading) deliverEarly(ctx context.Context) {
 	v, err := r.view(ctx) // waits for the items of page 1
 	if err != nil {

@@ -126,6 +126,7 @@ func (l *lexer) enteredPlace(in place, name string, c byte) (place, bool) {
 	return 0, false
 }
 
+// fieldOf returns the kind of a member, by the place that it is in, its name, and the first byte c of its value.
 func fieldOf(in place, name string, c byte) field {
 	text := c == '"'
 	switch {

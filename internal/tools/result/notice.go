@@ -21,6 +21,7 @@ type View struct {
 	Names  Names
 }
 
+// names returns the names of the tools, with the defaults for those that are missing.
 func (v *View) names() Names {
 	n := v.Names
 	if n.Page == "" {
@@ -155,6 +156,7 @@ func example(t spool.Totals) string {
 	return "."
 }
 
+// plainKey reports whether a key can be written after a dot in a jq program.
 func plainKey(key string) bool {
 	for i, c := range []byte(key) {
 		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {

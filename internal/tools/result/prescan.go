@@ -32,6 +32,7 @@ type prescan struct {
 // metadataMembers are the members of a block that describe it to the client and that a model does not read.
 var metadataMembers = map[string]bool{`"type"`: true, `"mimeType"`: true, `"annotations"`: true, `"_meta"`: true}
 
+// open is called at the beginning of an object or array at a place.
 func (s *prescan) open(p place, _ []byte) {
 	if p == inError {
 		s.failed = true
@@ -64,6 +65,7 @@ func (s *prescan) knownKind() bool {
 // of an escape for each byte of text and the members around a few blocks: such as a name or white space of megabytes.
 func (s *prescan) overhead(size int64) bool { return size > 6*s.text+s.media+s.meta+s.passed+MaxMeta }
 
+// begin is called at the beginning of a member's value; key is its raw name.
 func (s *prescan) begin(f field, in place, key []byte) {
 	s.field, s.in = f, in
 	s.counts, s.typed = false, in == inBlock && string(key) == `"type"`
@@ -87,6 +89,7 @@ func (s *prescan) begin(f field, in place, key []byte) {
 	}
 }
 
+// piece counts the next bytes of the value by their kind: text, media, or metadata.
 func (s *prescan) piece(p []byte) {
 	n := int64(len(p))
 	switch s.field {
@@ -123,6 +126,7 @@ func (s *prescan) piece(p []byte) {
 	}
 }
 
+// end is called at the end of a member's value.
 func (s *prescan) end() {
 	switch {
 	case s.field == fieldIsError:

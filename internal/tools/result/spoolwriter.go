@@ -54,6 +54,7 @@ type spoolWriter struct {
 // maxHead bounds the beginning of the text that is delivered if the spool fails, in bytes.
 const maxHead = 4 << 10
 
+// open begins a block, or notes what else begins at this place.
 func (s *spoolWriter) open(p place, key []byte) {
 	s.prescan.open(p, key)
 	switch p {
@@ -69,6 +70,7 @@ func (s *spoolWriter) open(p place, key []byte) {
 	}
 }
 
+// close ends what began at this place. A block whose kind is not known and that does not fit into memory goes to the spool as media.
 func (s *spoolWriter) close(p place) {
 	defer s.prescan.close(p)
 	switch p {
@@ -120,6 +122,7 @@ func (s *spoolWriter) keep(b *block) {
 	s.blocks = append(s.blocks, b)
 }
 
+// begin prepares for a member's value; a text or structured content begins a part in the spool.
 func (s *spoolWriter) begin(f field, in place, key []byte) {
 	s.prescan.begin(f, in, key)
 	s.key, s.hasKey = append(s.key[:0], key...), key != nil
@@ -145,6 +148,7 @@ func (s *spoolWriter) begin(f field, in place, key []byte) {
 	}
 }
 
+// piece takes the next bytes of the value: to the spool, and as far as they are needed for the answer to memory.
 func (s *spoolWriter) piece(p []byte) {
 	s.prescan.piece(p)
 	switch s.field {
@@ -242,6 +246,8 @@ func (s *spoolWriter) taskPiece(p []byte) {
 	}
 }
 
+// smallPiece collects a value that is small as a rule. One that is larger than MaxMember is dropped from the answer; if it is a part of the text it
+// goes to the spool.
 func (s *spoolWriter) smallPiece(p []byte) {
 	if !s.tooLarge && len(s.small)+len(p) <= MaxMember {
 		s.small = append(s.small, p...)
@@ -264,6 +270,7 @@ func (s *spoolWriter) smallPiece(p []byte) {
 	}
 }
 
+// end takes the value that has ended into its block, or wherever it belongs; an invalid member is dropped and counted.
 func (s *spoolWriter) end() {
 	s.prescan.end()
 	switch s.field {

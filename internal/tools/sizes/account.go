@@ -193,6 +193,7 @@ func (a *Account) Flush() error {
 	return failed
 }
 
+// giveBack puts counts that could not be written back among those that wait.
 func (a *Account) giveBack(server string, tools map[string]*tally) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -255,6 +256,7 @@ func document(path string) store.Document[book] {
 // errFull means that no server more has a file.
 var errFull = errors.New("there are too many servers")
 
+// add adds the counts of a server to its file. If there are too many files, they are added to a common one.
 func add(dir, server string, tools map[string]*tally) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errLockWait)
 	defer cancel()
@@ -294,6 +296,7 @@ func (b *book) add(tools map[string]*tally) {
 	}
 }
 
+// check returns an error if the file is not of this version, or its numbers are impossible.
 func (b *book) check() error {
 	if b.Schema != 1 || b.Server == "" || len(b.Tools) > maxTools+1 {
 		return errors.New("not sizes of this version")
@@ -351,6 +354,7 @@ func Read(dir string) ([]Row, error) {
 	return rows, errors.Join(failed...)
 }
 
+// row returns the counts of a tool as a row.
 func (t *tally) row(server, tool string) Row {
 	r := Row{
 		Server: server, Tool: tool, Calls: t.Calls, Spilled: t.Spilled, Failed: t.Failed,

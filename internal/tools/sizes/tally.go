@@ -38,6 +38,7 @@ func step(size int64) int {
 	return int(math.Ceil(math.Log2(float64(size))*stepsPerDoubling - 1e-9))
 }
 
+// add counts one call that ended at now.
 func (t *tally) add(e journal.ToolCalled, now time.Time) {
 	t.Calls++
 	t.Upstream += e.UpstreamBytes
@@ -59,6 +60,7 @@ func (t *tally) add(e journal.ToolCalled, now time.Time) {
 	t.Steps[step(e.UpstreamBytes)]++
 }
 
+// merge adds the counts of o; the definition is that of the later one.
 func (t *tally) merge(o *tally) {
 	t.Calls += o.Calls
 	t.Spilled += o.Spilled

@@ -41,7 +41,7 @@ type entry interface {
 	command() (command string, ok bool)
 	arguments() []string
 	// wrapped reports whether the entry is wrapped already.
-	wrapped() bool
+	isWrapped() bool
 	// wrap returns the edits that wrap it; nil and the reason if it must be left.
 	wrap(o Options) (edits []rawjson.Edit, why string)
 	// unwrap returns the edits that undo wrap; nil and the reason if it must be left. was is the entry's
@@ -70,12 +70,13 @@ func parse(path string, data []byte, agents bool) (*document, error) {
 	return parseJSON(path, data, agents)
 }
 
-// wrap adds the edits that wrap one entry, and its server with the action.
-func (d *document) wrap(e entry, o Options) error {
+// planWrap decides about one entry and records the result in d.servers. An entry that can be wrapped adds its edits to d; one that cannot be
+// wrapped is recorded as Left with the reason, and one that is wrapped already as Already.
+func (d *document) planWrap(e entry, o Options) {
 	s := e.server()
 	command, ok := e.command()
 	switch {
-	case e.wrapped():
+	case e.isWrapped():
 		s.Action = Already
 	case ok && isPlimsoll(command):
 		if s.Action, s.Why = Left, whyOwn; d.agents {
@@ -92,17 +93,16 @@ func (d *document) wrap(e entry, o Options) error {
 		d.changed = append(d.changed, e.place())
 	}
 	d.servers = append(d.servers, s)
-	return nil
 }
 
-// unwrap adds to d the edits that unwrap the entry e, and its server with the action: Undone, or Left with the reason. was has the
-// original texts of entries by the key of their place.
-func (d *document) unwrap(e entry, was map[string][]byte) error {
+// planUnwrap decides about one entry and records the result in d.servers: Undone, with the edits added to d, or Left with the reason. was has
+// the original texts of entries, by the key of their place.
+func (d *document) planUnwrap(e entry, was map[string][]byte) {
 	s := e.server()
-	if !e.wrapped() {
+	if !e.isWrapped() {
 		s.Action, s.Why = Left, "it is not wrapped"
 		d.servers = append(d.servers, s)
-		return nil
+		return
 	}
 	edits, why := e.unwrap(was[key(e.place())])
 	s.Action, s.Why = Undone, why
@@ -113,13 +113,12 @@ func (d *document) unwrap(e entry, was map[string][]byte) error {
 		d.changed = append(d.changed, e.place())
 	}
 	d.servers = append(d.servers, s)
-	return nil
 }
 
 func key(place []string) string { return strings.Join(place, "\x00") }
 
-// originals returns the original texts, by place, of the entries that are in this file exactly as wrapping the backup's would make them;
-// none if backup is nil.
+// originals returns the original texts of the wrapped entries that can be restored exactly, by the key of their place. Those are the entries
+// whose text equals that which wrapping the backup gives. The map is empty if backup is nil or invalid.
 func (d *document) originals(backup []byte) map[string][]byte {
 	was := map[string][]byte{}
 	if backup == nil {
@@ -127,7 +126,7 @@ func (d *document) originals(backup []byte) map[string][]byte {
 	}
 	now := map[string][]byte{}
 	for _, e := range d.entries {
-		if e.wrapped() && e.text() != nil {
+		if e.isWrapped() && e.text() != nil {
 			now[key(e.place())] = e.text()
 		}
 	}
@@ -135,7 +134,7 @@ func (d *document) originals(backup []byte) map[string][]byte {
 	if err != nil {
 		return was
 	}
-	for _, o := range variants(d.path, d.data, d.agents) {
+	for _, o := range guessOptions(d.path, d.data, d.agents) {
 		change, err := Plan(d.path, backup, o)
 		if err != nil {
 			continue
@@ -163,8 +162,8 @@ func (d *document) splice() ([]byte, error) {
 	return rawjson.Splice(d.data, d.edits)
 }
 
-// check returns an error if after, the edited file, is invalid or differs from the file in more than the edited entries.
-func (d *document) check(after []byte) error {
+// checkOnlyEntriesChanged returns an error if after, the edited file, is invalid or differs from the file in more than the edited entries.
+func (d *document) checkOnlyEntriesChanged(after []byte) error {
 	if len(d.changed) == 0 {
 		return nil
 	}
@@ -178,8 +177,8 @@ func (d *document) check(after []byte) error {
 		return broken
 	}
 	for _, place := range d.changed {
-		cut(before, place)
-		cut(now, place)
+		blankOut(before, place)
+		blankOut(now, place)
 	}
 	if !equalValues(before, now) {
 		return broken
@@ -187,8 +186,8 @@ func (d *document) check(after []byte) error {
 	return nil
 }
 
-// cut replaces the value at a place by a mark, if it is there.
-func cut(in map[string]any, place []string) {
+// blankOut replaces the value at a place by a constant, so that two files can be compared without it. If there is no value, it does nothing.
+func blankOut(in map[string]any, place []string) {
 	for i, k := range place {
 		if i == len(place)-1 {
 			if _, ok := in[k]; ok {
@@ -207,8 +206,8 @@ func cut(in map[string]any, place []string) {
 // lineOf returns the number of the line, from 1, that contains an offset.
 func lineOf(data []byte, at int) int { return bytes.Count(data[:min(at, len(data))], []byte{'\n'}) + 1 }
 
-// insertFront returns the edit that inserts strings at the beginning of an array, in the array's style: on lines of their own if its
-// elements are. open is the offset behind the array's bracket, n the number of its elements.
+// insertFront returns the edit that inserts strings at the beginning of an array, in the array's style: on lines of their own if its elements
+// are. open is the offset just after the opening bracket, n the number of elements that the array has.
 func insertFront(data []byte, open, n int, values []string, quote func(string) []byte) rawjson.Edit {
 	space := open
 	for space < len(data) && bytes.IndexByte([]byte(" \t\r\n"), data[space]) >= 0 {

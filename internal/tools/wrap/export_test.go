@@ -4,5 +4,5 @@ package wrap
 // since, After is the backup. Otherwise each wrapped entry is restored on its own: from the backup if it is exactly what wrapping made of
 // the backup's entry, else from its arguments.
 func Unplan(path string, data, backup []byte) (Change, error) {
-	return unplan(path, data, backup, false)
+	return planUnwrapAll(path, data, backup, false)
 }

@@ -26,7 +26,9 @@ type file struct {
 	agents bool // an editor's agents are wrapped in it, not MCP servers
 }
 
-func open(path string) (file, error) {
+// openFile reads a configuration file of at most MaxFile bytes, with its mode. Links are followed, so that the target is rewritten later and
+// not the link. Anything but a regular file is an error.
+func openFile(path string) (file, error) {
 	f := file{path: path}
 	var err error
 	if f.target, err = config.Destination(path); err != nil {
@@ -40,15 +42,15 @@ func open(path string) (file, error) {
 		return f, &Error{Path: path, Text: "this is not a file: name the configuration file itself"}
 	}
 	f.mode = info.Mode().Perm()
-	f.data, err = limited(f.target)
+	f.data, err = readLimited(f.target)
 	if err != nil {
 		return f, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
 }
 
-// limited reads a file of at most MaxFile bytes; a larger one is an error.
-func limited(path string) ([]byte, error) {
+// readLimited reads a file of at most MaxFile bytes; a larger one is an error.
+func readLimited(path string) ([]byte, error) {
 	data, err := statefile.ReadLinked(path, MaxFile)
 	if errors.Is(err, statefile.ErrTooLarge) {
 		err = errors.New("the file is larger than 16 MiB: is it a configuration file?")
@@ -58,18 +60,19 @@ func limited(path string) ([]byte, error) {
 
 // replace writes other bytes to the file, unless the file has changed since it was read.
 func (f file) replace(after []byte) error {
-	now, err := limited(f.target)
+	now, err := readLimited(f.target)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(now, f.data) {
 		return &Error{Path: f.path, Text: "the file was changed while it was being rewritten, so it was left alone: close the client that uses it and try again"}
 	}
-	return f.put(f.target, after, f.mode)
+	return f.write(f.target, after, f.mode)
 }
 
-// put writes a file in the folder of the configuration file, which may be a project's: see [config.OpenFolder].
-func (f file) put(path string, body []byte, mode fs.FileMode) error {
+// write writes a file next to the configuration file, or that file itself, durably and with exactly this mode. The folder may be a project's,
+// so no link in it is followed: see [config.OpenFolder].
+func (f file) write(path string, body []byte, mode fs.FileMode) error {
 	folder, name, err := config.OpenFolder(path)
 	if err != nil {
 		return err
@@ -98,7 +101,7 @@ func Backup(path string, agents bool) string {
 
 // Preview returns the file's bytes and the change that Apply would make.
 func Preview(path string, o Options) (before []byte, c Change, err error) {
-	f, err := open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, Change{}, err
 	}
@@ -109,7 +112,7 @@ func Preview(path string, o Options) (before []byte, c Change, err error) {
 // Apply wraps the servers of a file in place. Before that it copies the file to its backup, beside it and readable by its owner only. If
 // the file already has wrapped servers, an existing backup has the original and is kept.
 func Apply(path string, o Options) (Change, error) {
-	f, err := open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return Change{}, err
 	}
@@ -120,7 +123,7 @@ func Apply(path string, o Options) (Change, error) {
 	}
 	already := slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Action == Already })
 	if _, err := os.Stat(f.backup()); err != nil || !already {
-		if err := f.put(f.backup(), f.data, 0o600); err != nil {
+		if err := f.write(f.backup(), f.data, 0o600); err != nil {
 			return c, fmt.Errorf("no backup could be written, so nothing was done: %w", err)
 		}
 	}
@@ -129,17 +132,18 @@ func Apply(path string, o Options) (Change, error) {
 
 // PreviewUndo returns the file's bytes and the change that Undo would make.
 func PreviewUndo(path string, agents bool) (before []byte, c Change, err error) {
-	f, err := open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, Change{}, err
 	}
 	f.agents = agents
-	c, _, err = f.undo()
+	c, _, err = f.planUndo()
 	return f.data, c, err
 }
 
-func (f file) undo() (c Change, backup []byte, err error) {
-	backup, err = limited(f.backup())
+// planUndo returns the change that unwraps the file, and the content of its backup: nil if there is no backup. It writes nothing.
+func (f file) planUndo() (c Change, backup []byte, err error) {
+	backup, err = readLimited(f.backup())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, nil, fmt.Errorf("the backup cannot be read: %w", err)
 	}
@@ -148,19 +152,19 @@ func (f file) undo() (c Change, backup []byte, err error) {
 	} else if backup == nil {
 		backup = []byte{}
 	}
-	c, err = unplan(f.path, f.data, backup, f.agents)
+	c, err = planUnwrapAll(f.path, f.data, backup, f.agents)
 	return c, backup, err
 }
 
 // Undo unwraps the MCP servers of a file or, with agents, an editor's agents; see [Unplan]. It removes the backup, unless an entry had to
 // be left because its form is not known.
 func Undo(path string, agents bool) (Change, error) {
-	f, err := open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return Change{}, err
 	}
 	f.agents = agents
-	c, backup, err := f.undo()
+	c, backup, err := f.planUndo()
 	if err != nil {
 		return c, err
 	}

@@ -20,6 +20,7 @@ var mark = []byte("\xef\xbb\xbf")
 // jsonFormat is JSON, with the comments and trailing commas that most of these clients accept.
 type jsonFormat struct{}
 
+// read accepts comments and trailing commas, and keeps numbers as they are written.
 func (jsonFormat) read(data []byte) (map[string]any, error) {
 	tree, err := treeOf(bytes.TrimPrefix(data, mark))
 	if err != nil {
@@ -65,6 +66,8 @@ func treeOf(data []byte) (hujson.Value, error) {
 // where matches the position in an error of the parser.
 var where = lazy.Regexp(`line (\d+), column (\d+)`)
 
+// parseJSON finds the entries in a file of JSON, which may have comments and trailing commas. With agents it looks only for the agents of an
+// editor, and finding none is no error.
 func parseJSON(path string, data []byte, agents bool) (*document, error) {
 	d := &document{path: path, data: data, format: jsonFormat{}, agents: agents}
 	base := 0
@@ -94,12 +97,12 @@ func parseJSON(path string, data []byte, agents bool) (*document, error) {
 		return nil, &Error{Path: path, Line: 1, Text: "the file holds no JSON object, so no servers: which file does the client read?"}
 	}
 	if agents {
-		d.section(root, "an editor", plainEntry, "agent_servers") // Zed, JetBrains
-		d.section(root, "VS Code", plainEntry, "acp.agents")
+		d.addSection(root, "an editor", plainEntry, "agent_servers") // Zed, JetBrains
+		d.addSection(root, "VS Code", plainEntry, "acp.agents")
 		return d, nil
 	}
-	d.find(root)
-	if len(d.entries) == 0 && !d.known(root) {
+	d.findServers(root)
+	if len(d.entries) == 0 && !d.hasServerSection(root) {
 		return nil, &Error{Path: path, Text: "there are no MCP servers in this file: looked for mcpServers, projects.*.mcpServers, servers, mcp, mcp.servers and context_servers"}
 	}
 	return d, nil
@@ -151,6 +154,8 @@ type object struct {
 	base    int
 }
 
+// objectOf returns the members of a JSON object with their places in the file; ok is false if v is not an object. base is the length of the
+// byte order mark that was cut off before parsing.
 func objectOf(v *hujson.Value, base int) (object, bool) {
 	o, ok := v.Value.(*hujson.Object)
 	if !ok {
@@ -223,8 +228,8 @@ func clientOf(path string) string {
 	return ""
 }
 
-// find adds the servers in all places where clients keep them.
-func (d *document) find(root object) {
+// findServers adds the servers in all places of a JSON file where clients keep them.
+func (d *document) findServers(root object) {
 	name := clientOf(d.path)
 	named := func(fallback string) string {
 		if name != "" {
@@ -233,22 +238,22 @@ func (d *document) find(root object) {
 		return fallback
 	}
 	for _, key := range []string{"mcpServers", "amp.mcpServers"} {
-		d.section(root, named("an MCP client"), plainEntry, key)
+		d.addSection(root, named("an MCP client"), plainEntry, key)
 	}
-	d.section(root, named("Zed"), plainEntry, "context_servers")
+	d.addSection(root, named("Zed"), plainEntry, "context_servers")
 	for _, project := range root.keysIn("projects") {
-		d.section(root, named("Claude Code"), plainEntry, "projects", project, "mcpServers")
+		d.addSection(root, named("Claude Code"), plainEntry, "projects", project, "mcpServers")
 	}
-	d.section(root, named("VS Code"), plainEntry, "servers")
-	d.section(root, named("VS Code"), plainEntry, "mcp.servers")
+	d.addSection(root, named("VS Code"), plainEntry, "servers")
+	d.addSection(root, named("VS Code"), plainEntry, "mcp.servers")
 	// `mcp` is opencode's and Crush's; VS Code's settings have `mcp.servers`, opencode 2 as well.
 	mcp, ok := root.object("mcp")
 	if !ok {
 		return
 	}
-	d.section(root, named("opencode"), argvEntry, "mcp")
+	d.addSection(root, named("opencode"), argvEntry, "mcp")
 	if _, ok := mcp.object("servers"); ok {
-		d.section(root, named("VS Code"), anyEntry, "mcp", "servers")
+		d.addSection(root, named("VS Code"), anyEntry, "mcp", "servers")
 	}
 }
 
@@ -261,8 +266,8 @@ func (o object) keysIn(key string) (keys []string) {
 	return keys
 }
 
-// known reports whether the file has a place for servers, even without one in it.
-func (d *document) known(root object) bool {
+// hasServerSection reports whether the file has one of the keys below which clients keep servers, even if no server is there.
+func (d *document) hasServerSection(root object) bool {
 	for _, key := range []string{"mcpServers", "amp.mcpServers", "context_servers", "projects", "servers", "mcp.servers", "mcp"} {
 		if m, _ := root.get(key); m != nil {
 			return true
@@ -280,8 +285,9 @@ const (
 	anyEntry               // either, as the entry shows
 )
 
-// section adds the servers in the object at a place; none if there is no such object or a key on the way is there twice.
-func (d *document) section(root object, client string, k kind, place ...string) {
+// addSection adds an entry for each server in the object at place. It adds nothing if there is no such object, or if a key on the way to it
+// occurs twice. Members that occur twice, or are not servers, are passed over.
+func (d *document) addSection(root object, client string, k kind, place ...string) {
 	at := root
 	for _, key := range place {
 		m, times := at.get(key)
@@ -311,9 +317,9 @@ func (d *document) section(root object, client string, k kind, place ...string) 
 		}
 		switch command, _ := o.get("command"); {
 		case k == plainEntry:
-		case command != nil && isArray(command.node), typeOf(o) == "local", typeOf(o) == "remote":
+		case command != nil && isArray(command.node), typeField(o) == "local", typeField(o) == "remote":
 			e.argv, e.client = true, "opencode"
-		case k == argvEntry && (command != nil && isString(command.node) || slices.Contains([]string{"stdio", "http", "sse"}, typeOf(o))):
+		case k == argvEntry && (command != nil && isString(command.node) || slices.Contains([]string{"stdio", "http", "sse"}, typeField(o))):
 			e.client = crush
 		case k == argvEntry:
 			continue // a setting that is not a server
@@ -322,7 +328,8 @@ func (d *document) section(root object, client string, k kind, place ...string) 
 	}
 }
 
-func typeOf(o object) string {
+// typeField returns the string in the member "type"; "" if there is none.
+func typeField(o object) string {
 	m, _ := o.get("type")
 	if m == nil {
 		return ""

@@ -27,8 +27,8 @@ func (e *jsonEntry) place() []string { return e.path }
 
 func (e *jsonEntry) text() []byte { return e.object.span.Of(e.d.data) }
 
-// list returns the strings of an array and their places, and its member, nil if there is none; ok is false if it is not an array of
-// strings.
+// list returns the strings of an array, their places, and the array's member. If the key is missing, ok is true and the member nil; ok is
+// false if the value is not an array of strings, or the key occurs twice.
 func (e *jsonEntry) list(key string) (at *member, values []string, places []span, ok bool) {
 	m, times := e.object.get(key)
 	if m == nil {
@@ -50,6 +50,7 @@ func (e *jsonEntry) list(key string) (at *member, values []string, places []span
 	return m, values, places, true
 }
 
+// command returns the first element of an array, or the string, under "command".
 func (e *jsonEntry) command() (string, bool) {
 	if e.argv {
 		_, values, _, ok := e.list("command")
@@ -65,6 +66,7 @@ func (e *jsonEntry) command() (string, bool) {
 	return stringOf(m.node)
 }
 
+// arguments returns the elements after the command in its array, or those of "args"; nil if they are not all strings.
 func (e *jsonEntry) arguments() []string {
 	if e.argv {
 		_, values, _, ok := e.list("command")
@@ -77,23 +79,23 @@ func (e *jsonEntry) arguments() []string {
 	return values
 }
 
-func (e *jsonEntry) wrapped() bool {
+func (e *jsonEntry) isWrapped() bool {
 	_, ok := e.command()
 	if !ok {
 		return false
 	}
-	_, ok = e.wrapping()
+	_, ok = e.wrappedFrom()
 	return ok
 }
 
-// wrapping reports whether the arguments are those of a wrapped entry, and where the original's begin: -1 for a remote one.
-func (e *jsonEntry) wrapping() (from int, ok bool) {
+// wrappedFrom reports whether the entry is wrapped, and the index in its arguments at which the original command begins: -1 for a remote server.
+func (e *jsonEntry) wrappedFrom() (from int, ok bool) {
 	if e.d.agents {
 		command, _ := e.command()
 		from, ok = agentCommand(e.arguments())
 		return from, ok && isPlimsoll(command)
 	}
-	return wrapping(e.arguments())
+	return wrappedFrom(e.arguments())
 }
 
 // variables returns the key of a server's environment variables.
@@ -104,6 +106,7 @@ func (e *jsonEntry) variables() string {
 	return "env"
 }
 
+// wrap leaves an entry with a key that occurs twice, and one without command and address.
 func (e *jsonEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	for _, key := range []string{"command", "args", "type", "url", "httpUrl", "serverUrl", "headers", e.variables()} {
 		if _, times := e.object.get(key); times > 1 {
@@ -124,6 +127,7 @@ func (e *jsonEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	return nil, whyNo
 }
 
+// wrapCommand returns the edits that put Plimsoll and its arguments before the command of the entry; nil and the reason if it must be left.
 func (e *jsonEntry) wrapCommand(o Options) ([]rawjson.Edit, string) {
 	command, ok := e.command()
 	if !ok {
@@ -132,7 +136,7 @@ func (e *jsonEntry) wrapCommand(o Options) ([]rawjson.Edit, string) {
 	if command == "" {
 		return nil, whyNo
 	}
-	front := append(o.front(e.name), "--")
+	front := append(o.argsBefore(e.name), "--")
 	if e.argv {
 		m, _, _, _ := e.list("command")
 		return []rawjson.Edit{e.insert(m, append([]string{o.command()}, front...))}, ""
@@ -148,7 +152,7 @@ func (e *jsonEntry) wrapCommand(o Options) ([]rawjson.Edit, string) {
 		return append(edits, e.insert(args, front)), ""
 	}
 	edits[0].With = append(edits[0].With, ',')
-	edits[0].With = append(append(edits[0].With, e.gap(m)...), `"args": `...)
+	edits[0].With = append(append(edits[0].With, e.spaceBefore(m)...), `"args": `...)
 	edits[0].With = appendArray(edits[0].With, front)
 	return edits, ""
 }
@@ -158,8 +162,8 @@ func (e *jsonEntry) insert(m *member, values []string) rawjson.Edit {
 	return insertFront(e.d.data, m.value.Start+1, len(m.node.Value.(*hujson.Array).Elements), values, quote)
 }
 
-// gap returns the white space before a member: the line end and the indentation, or a space.
-func (e *jsonEntry) gap(m *member) []byte {
+// spaceBefore returns the white space that separates a member from the one before it: the line end and the indentation, or one space.
+func (e *jsonEntry) spaceBefore(m *member) []byte {
 	i := m.name.Start
 	for i > 0 && (e.d.data[i-1] == ' ' || e.d.data[i-1] == '\t') {
 		i--
@@ -198,9 +202,9 @@ func appendObject(b []byte, values []header) []byte {
 	return append(b, " }"...)
 }
 
-// remote returns the address and headers of an entry, and the headers' member (nil if there is none); why is the reason if the entry must
-// be left.
-func (e *jsonEntry) remote(o Options, url *member) (r remote, headers *member, why string) {
+// remoteServer returns the address and headers of a remote server, and the member "headers" (nil if there is none). why is the reason if the
+// entry must be left, such as a login that only the client can do; it is "" otherwise.
+func (e *jsonEntry) remoteServer(o Options, url *member) (r remote, headers *member, why string) {
 	var ok bool
 	if r.url, ok = stringOf(url.node); !ok || r.url == "" {
 		return r, nil, whyNoText
@@ -211,7 +215,7 @@ func (e *jsonEntry) remote(o Options, url *member) (r remote, headers *member, w
 			return r, nil, whyOAuth
 		}
 	}
-	switch typeOf(e.object) {
+	switch typeField(e.object) {
 	case "", "http", "remote", "streamable-http", "streamableHttp", "streamable_http", "sse":
 	default:
 		return r, nil, whyForm
@@ -237,8 +241,10 @@ func (e *jsonEntry) remote(o Options, url *member) (r remote, headers *member, w
 	return r, headers, ""
 }
 
+// wrapRemote returns the edits that replace an address and its headers by a command that starts Plimsoll with them; nil and the reason if the
+// entry must be left. url is the member with the address.
 func (e *jsonEntry) wrapRemote(o Options, url *member) ([]rawjson.Edit, string) {
-	r, headers, why := e.remote(o, url)
+	r, headers, why := e.remoteServer(o, url)
 	if why != "" {
 		return nil, why
 	}
@@ -254,11 +260,11 @@ func (e *jsonEntry) wrapRemote(o Options, url *member) ([]rawjson.Edit, string) 
 		with = appendArray(with, append([]string{o.command()}, args...))
 	} else {
 		with = append(append(with, `"command": `...), quote(o.command())...)
-		with = append(append(append(with, ','), e.gap(url)...), `"args": `...)
+		with = append(append(append(with, ','), e.spaceBefore(url)...), `"args": `...)
 		with = appendArray(with, args)
 	}
 	if headers == nil && len(env) > 0 {
-		with = append(append(append(with, ','), e.gap(url)...), append(quote(e.variables()), ": "...)...)
+		with = append(append(append(with, ','), e.spaceBefore(url)...), append(quote(e.variables()), ": "...)...)
 		with = appendObject(with, env)
 	}
 	edits := []rawjson.Edit{{Span: span{Start: url.name.Start, End: url.value.End}, With: with}}
@@ -285,11 +291,12 @@ func (e *jsonEntry) wrapRemote(o Options, url *member) ([]rawjson.Edit, string) 
 	return edits, ""
 }
 
+// unwrap restores the original text if was has it. Otherwise it removes what wrapping inserts.
 func (e *jsonEntry) unwrap(was []byte) ([]rawjson.Edit, string) {
 	if was != nil {
 		return []rawjson.Edit{{Span: e.object.span, With: was}}, ""
 	}
-	from, _ := e.wrapping()
+	from, _ := e.wrappedFrom()
 	if from < 0 {
 		return e.unwrapRemote()
 	}
@@ -315,7 +322,7 @@ func (e *jsonEntry) unwrapRemote() ([]rawjson.Edit, string) {
 			env[m.key], _ = stringOf(m.node)
 		}
 	}
-	r, ok := address(e.arguments(), env)
+	r, ok := parseRemote(e.arguments(), env)
 	if !ok {
 		return nil, whyForm
 	}

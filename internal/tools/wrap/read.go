@@ -58,7 +58,7 @@ func Read(path string, data []byte, from Environment) ([]Startable, error) {
 		fields, ok := objectAt(root, place)
 		if !ok {
 			s.Why = whyForm
-		} else if err := s.fill(fields, e.wrapped(), from); err != nil {
+		} else if err := s.setFields(fields, e.isWrapped(), from); err != nil {
 			s.Why = err.Error()
 		}
 		if s.Why != "" {
@@ -82,8 +82,9 @@ func objectAt(v map[string]any, keys []string) (map[string]any, bool) {
 	return v, true
 }
 
-// fill sets the fields from a server's entry v. The error is the reason why the server cannot be used.
-func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error {
+// setFields sets the fields from v, the entry of a server in a client's file, with placeholders replaced. The error is the reason why the
+// server cannot be started. wrapped says that v is an entry that Plimsoll has wrapped; its original is taken then.
+func (s *Startable) setFields(v map[string]any, wrapped bool, from Environment) error {
 	if v["disabled"] == true || v["enabled"] == false {
 		return errors.New("it is switched off in the file")
 	}
@@ -98,10 +99,10 @@ func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error
 	}
 	s.Dir = f.text("cwd")
 	if argv, isList := v["command"].([]any); isList {
-		s.Command = f.list("command", argv)
+		s.Command = f.texts("command", argv)
 	} else if command := f.text("command") + f.text("cmd"); command != "" {
 		args, _ := v["args"].([]any)
-		s.Command = append([]string{command}, f.list("args", args)...)
+		s.Command = append([]string{command}, f.texts("args", args)...)
 	}
 	for _, key := range []string{"url", "httpUrl", "serverUrl", "uri"} {
 		if s.URL == "" {
@@ -134,16 +135,16 @@ func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error
 	if s.URL != "" && v["type"] == "sse" {
 		return errors.New(whySSE)
 	}
-	return s.takeHeaders(headers)
+	return s.setHeaders(headers)
 }
 
-// unwrap replaces Plimsoll's command by that of the wrapped server.
+// unwrap replaces Plimsoll's command by the command, or by the address and headers, of the server that was wrapped.
 func (s *Startable) unwrap() error {
 	if len(s.Command) == 0 {
 		return errors.New(whyNo)
 	}
 	args := s.Command[1:]
-	from, ok := wrapping(args)
+	from, ok := wrappedFrom(args)
 	if !ok {
 		return errors.New(whyForm)
 	}
@@ -159,15 +160,16 @@ func (s *Startable) unwrap() error {
 		name, value, _ := strings.Cut(kv, "=")
 		env[name] = value
 	}
-	r, ok := address(args, env)
+	r, ok := parseRemote(args, env)
 	if !ok || len(r.fromEnv) > 0 || r.bearer != "" {
 		return errors.New("it was wrapped with variables of its client: start it by `plimsoll mcp` as that does")
 	}
 	s.Command, s.Env, s.URL = nil, nil, r.url
-	return s.takeHeaders(r.headers)
+	return s.setHeaders(r.headers)
 }
 
-func (s *Startable) takeHeaders(all []header) error {
+// setHeaders sets the headers. More than maxHeaders of them, or one without a name or with a line break, is an error.
+func (s *Startable) setHeaders(all []header) error {
 	if len(all) > maxHeaders {
 		return fmt.Errorf("it has %d headers, and %d is the most", len(all), maxHeaders)
 	}
@@ -196,7 +198,7 @@ func (f *fields) fail(err error) {
 	}
 }
 
-// text returns a string with placeholders replaced; "" if it is missing.
+// text returns a string with its placeholders replaced; "" if it is missing. If the value is not a string, it returns "" and sets f.err.
 func (f *fields) text(key string) string {
 	v, there := f.v[key]
 	if !there || v == nil {
@@ -211,14 +213,15 @@ func (f *fields) text(key string) string {
 }
 
 func (f *fields) filled(key, text string) string {
-	out, err := f.from.fill(text)
+	out, err := f.from.replacePlaceholders(text)
 	if err != nil {
 		f.fail(fmt.Errorf("its %s: %w", key, err))
 	}
 	return out
 }
 
-func (f *fields) list(key string, values []any) (out []string) {
+// texts returns the strings in values, with their placeholders replaced. If one is not a string, it returns nil and sets f.err.
+func (f *fields) texts(key string, values []any) (out []string) {
 	for _, v := range values {
 		s, ok := v.(string)
 		if !ok {
@@ -230,7 +233,8 @@ func (f *fields) list(key string, values []any) (out []string) {
 	return out
 }
 
-// pairs returns the members of an object, sorted by name; nil if it is missing. Numbers and booleans become text, as clients do it.
+// pairs returns the members of an object, sorted by name; nil if it is missing. Numbers and booleans become text, as clients do it. Any other
+// value sets f.err.
 func (f *fields) pairs(key string) (out []header) {
 	v, there := f.v[key]
 	if !there || v == nil {
@@ -262,8 +266,9 @@ var placeholder = lazy.Regexp(`\$\{([^}]*)\}|\{env:([^}]*)\}`)
 // shellName matches $NAME (Crush).
 var shellName = lazy.Regexp(`\$([A-Za-z_][A-Za-z0-9_]*)`)
 
-// fill returns the text with its placeholders replaced; an error if one is not known or its variable is not set.
-func (e Environment) fill(text string) (string, error) {
+// replacePlaceholders returns text with its placeholders replaced, such as ${HOME} and {env:HOME}. It is an error if one is not known, or a
+// variable is not set and has no default. For Crush, it is an error if a shell would run something in text.
+func (e Environment) replacePlaceholders(text string) (string, error) {
 	if e.shell {
 		if strings.ContainsAny(text, "`\\") || strings.Contains(text, "$(") {
 			return "", errors.New("only its client can fill in what a shell would run")
@@ -315,7 +320,7 @@ func (e Environment) variable(name string) (string, error) {
 
 // ReadFile is [Read] for a file, with this process's environment, working directory and home.
 func ReadFile(path string) ([]Startable, error) {
-	f, err := open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}

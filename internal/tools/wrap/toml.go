@@ -23,6 +23,7 @@ func (tomlFormat) read(data []byte) (map[string]any, error) {
 // table is the key of Codex's table of servers, and of Vibe's array of servers.
 const table = "mcp_servers"
 
+// parseTOML finds the servers of Codex and of Vibe in a file.
 func parseTOML(path string, data []byte) (*document, error) {
 	d := &document{path: path, data: data, format: tomlFormat{}}
 	if _, err := d.format.read(data); err != nil {
@@ -37,7 +38,7 @@ func parseTOML(path string, data []byte) (*document, error) {
 	if bytes.HasPrefix(data, mark) {
 		s.i = len(mark)
 	}
-	if !s.document() {
+	if !s.scanFile() {
 		return nil, &Error{Path: path, Line: lineOf(data, s.i), Text: "this form of TOML is not understood: write the servers as [mcp_servers.NAME] tables, or for Vibe as [[mcp_servers]]"}
 	}
 	for _, e := range s.entries {
@@ -75,7 +76,9 @@ type tomlScan struct {
 	servers int // elements of the array of servers so far
 }
 
-func (s *tomlScan) entry(path []string, at int) *tomlEntry {
+// entryFor returns the entry that a path of keys belongs to, and adds a new one if it is not known; nil if the path is not that of a server.
+// at is the offset of the path in the file.
+func (s *tomlScan) entryFor(path []string, at int) *tomlEntry {
 	if len(path) < 2 || path[0] != table {
 		return nil
 	}
@@ -88,7 +91,8 @@ func (s *tomlScan) entry(path []string, at int) *tomlEntry {
 	return e
 }
 
-func (s *tomlScan) document() bool {
+// scanFile collects the entries of the whole file; it returns false at a form that is not understood, and s.i is its place.
+func (s *tomlScan) scanFile() bool {
 	var prefix []string
 	for {
 		s.skip()
@@ -96,7 +100,7 @@ func (s *tomlScan) document() bool {
 			return true
 		}
 		if s.b[s.i] != '[' {
-			if !s.assign(prefix, false) {
+			if !s.scanAssignment(prefix, false) {
 				return false
 			}
 			continue
@@ -128,7 +132,7 @@ func (s *tomlScan) document() bool {
 			path = append(s.element(), path[1:]...)
 		}
 		prefix = path
-		if e := s.entry(path, start); e != nil {
+		if e := s.entryFor(path, start); e != nil {
 			e.headings = append(e.headings, heading{path, keys})
 		}
 	}
@@ -137,7 +141,7 @@ func (s *tomlScan) document() bool {
 // element returns the path of the newest server in the array.
 func (s *tomlScan) element() []string { return []string{table, strconv.Itoa(s.servers - 1)} }
 
-// skip skips white space, line ends and comments; blank skips white space only.
+// skip skips white space, line ends and comments; blank skips only spaces and tabs.
 func (s *tomlScan) skip() {
 	for s.i < len(s.b) {
 		switch s.b[s.i] {
@@ -181,7 +185,7 @@ func (s *tomlScan) key() (spans []span, path []string, ok bool) {
 		at := span{Start: start, End: s.i}
 		name := string(at.Of(s.b))
 		if name[0] == '"' || name[0] == '\'' {
-			if name, ok = textOf(at.Of(s.b)); !ok {
+			if name, ok = unquoteTOML(at.Of(s.b)); !ok {
 				return nil, nil, false
 			}
 		}
@@ -197,8 +201,8 @@ func bareKey(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// textOf returns the text of a TOML string; ok is false if it is not a string.
-func textOf(raw []byte) (string, bool) {
+// unquoteTOML returns the text of a TOML string; ok is false if raw is not a string.
+func unquoteTOML(raw []byte) (string, bool) {
 	var v struct{ V any }
 	if toml.Unmarshal(append([]byte("V = "), raw...), &v) != nil {
 		return "", false
@@ -207,8 +211,9 @@ func textOf(raw []byte) (string, bool) {
 	return s, ok
 }
 
-// assign reads `key = value`; it reports false for a form that is not understood, as do value, array and str.
-func (s *tomlScan) assign(prefix []string, inline bool) bool {
+// scanAssignment reads `key = value` and records it, if it belongs to a server. Like value, array and str, it returns false for a form that is
+// not understood. inline says that it is in an inline table.
+func (s *tomlScan) scanAssignment(prefix []string, inline bool) bool {
 	keys, path, ok := s.key()
 	if !ok || !s.at('=') {
 		return false
@@ -221,7 +226,7 @@ func (s *tomlScan) assign(prefix []string, inline bool) bool {
 		return false
 	}
 	a.value = span{Start: start, End: s.i}
-	if e := s.entry(a.path, keys[0].Start); e != nil {
+	if e := s.entryFor(a.path, keys[0].Start); e != nil {
 		e.assignments = append(e.assignments, a)
 	}
 	return true
@@ -252,7 +257,7 @@ func (s *tomlScan) value(path []string) bool {
 				s.i++
 				continue
 			}
-			if !s.assign(path, true) {
+			if !s.scanAssignment(path, true) {
 				return false
 			}
 		}

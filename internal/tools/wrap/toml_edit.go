@@ -63,8 +63,8 @@ func tomlKey(name string) []byte {
 	return []byte(name)
 }
 
-// retitle returns the edits that rename a table of the entry, wherever its name is written.
-func (e *tomlEntry) retitle(from, to string) (edits []rawjson.Edit) {
+// renameTable returns the edits that rename a table of the entry, wherever its name is written: in headings and in dotted keys.
+func (e *tomlEntry) renameTable(from, to string) (edits []rawjson.Edit) {
 	name := func(path []string, keys []span) {
 		if path[len(path)-1] == URLVariable {
 			return // this assignment is removed as a whole
@@ -82,25 +82,25 @@ func (e *tomlEntry) retitle(from, to string) (edits []rawjson.Edit) {
 	return edits
 }
 
-// drop returns the edits that remove assignments and tables of the entry by these names.
-func (e *tomlEntry) drop(names ...string) (edits []rawjson.Edit) {
+// removeKeys returns the edits that remove the assignments and tables of the entry with these names.
+func (e *tomlEntry) removeKeys(names ...string) (edits []rawjson.Edit) {
 	for _, a := range e.assignments {
 		if len(a.path) > 2 && slices.Contains(names, a.path[2]) && 2 >= len(a.path)-len(a.keys) {
-			edits = append(edits, e.cut(a))
+			edits = append(edits, e.removeAssignment(a))
 		} else if len(a.path) > 3 && slices.Contains(names, a.path[2]) && !a.inline {
-			edits = append(edits, e.cut(a)) // its heading is removed below
+			edits = append(edits, e.removeAssignment(a)) // its heading is removed below
 		}
 	}
 	for _, h := range e.headings {
 		if len(h.path) > 2 && slices.Contains(names, h.path[2]) {
-			edits = append(edits, e.line(span{Start: h.keys[0].Start - 1, End: h.keys[len(h.keys)-1].End + 1}))
+			edits = append(edits, e.removeSpan(span{Start: h.keys[0].Start - 1, End: h.keys[len(h.keys)-1].End + 1}))
 		}
 	}
 	return edits
 }
 
-// line returns the edit that removes a span, with its whole line if nothing else is on it.
-func (e *tomlEntry) line(at span) rawjson.Edit {
+// removeSpan returns the edit that removes a span, with its whole line if nothing else is on it.
+func (e *tomlEntry) removeSpan(at span) rawjson.Edit {
 	data := e.d.data
 	start, end := at.Start, at.End
 	for start > 0 && (data[start-1] == ' ' || data[start-1] == '\t') {
@@ -115,10 +115,10 @@ func (e *tomlEntry) line(at span) rawjson.Edit {
 	return rawjson.Edit{Span: at}
 }
 
-// cut returns the edit that removes an assignment, in an inline table with one comma.
-func (e *tomlEntry) cut(a assignment) rawjson.Edit {
+// removeAssignment returns the edit that removes an assignment; in an inline table, one comma goes with it.
+func (e *tomlEntry) removeAssignment(a assignment) rawjson.Edit {
 	if !a.inline {
-		return e.line(a.whole())
+		return e.removeSpan(a.whole())
 	}
 	data, at := e.d.data, a.whole()
 	for i := at.Start - 1; i >= 0; i-- {

@@ -22,6 +22,7 @@ type tomlEntry struct {
 	headings    []heading
 }
 
+// server names an entry of Vibe's list by its key "name", and one of Codex by its table.
 func (e *tomlEntry) server() Server {
 	s := Server{Name: e.key, Client: "Codex", Line: lineOf(e.d.data, e.start)}
 	if e.listed {
@@ -70,7 +71,7 @@ func (e *tomlEntry) tableStrings(key string) (all []header, at []assignment, ok 
 		if len(a.path) < 3 || a.path[2] != key || len(a.path) == 3 && a.table {
 			continue
 		}
-		value, isText := textOf(a.value.Of(e.d.data))
+		value, isText := unquoteTOML(a.value.Of(e.d.data))
 		if len(a.path) != 4 || !isText {
 			return nil, nil, false
 		}
@@ -87,12 +88,12 @@ func (e *tomlEntry) word(key string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return textOf(a.value.Of(e.d.data))
+	return unquoteTOML(a.value.Of(e.d.data))
 }
 
-// list returns the strings of args and their places; ok is false if args is not an array of strings. Without args, the assignment has no
-// keys and ok is true.
-func (e *tomlEntry) list() (a assignment, values []string, places []span, ok bool) {
+// argsList returns the strings of "args" and their places. If there is no args, ok is true and the assignment has no keys; ok is false if args
+// is not an array of strings.
+func (e *tomlEntry) argsList() (a assignment, values []string, places []span, ok bool) {
 	a, found := e.get("args")
 	if !found || e.d.data[a.value.Start] != '[' {
 		return a, nil, nil, !found
@@ -100,26 +101,26 @@ func (e *tomlEntry) list() (a assignment, values []string, places []span, ok boo
 	s := tomlScan{b: e.d.data, i: a.value.Start}
 	ok = s.array(nil, func(at span) { places = append(places, at) })
 	for _, at := range places {
-		value, isText := textOf(at.Of(e.d.data))
+		value, isText := unquoteTOML(at.Of(e.d.data))
 		values, ok = append(values, value), ok && isText
 	}
 	return a, values, places, ok
 }
 
 func (e *tomlEntry) arguments() []string {
-	_, values, _, ok := e.list()
+	_, values, _, ok := e.argsList()
 	if !ok {
 		return nil
 	}
 	return values
 }
 
-func (e *tomlEntry) wrapped() bool {
+func (e *tomlEntry) isWrapped() bool {
 	_, ok := e.command()
 	if !ok {
 		return false
 	}
-	_, ok = wrapping(e.arguments())
+	_, ok = wrappedFrom(e.arguments())
 	return ok
 }
 
@@ -143,6 +144,8 @@ func (e *tomlEntry) headers() string {
 
 const whyVibeKey = "Vibe hands the key of its api_key_env to no server that it starts: write it as a header, or put `plimsoll mcp --name NAME --url URL --bearer-env VARIABLE` with the variable in env in its place by hand"
 
+// wrapCommand returns the edits that put Plimsoll and its arguments before the command, whose assignment is at; nil and the reason if the entry
+// must be left.
 func (e *tomlEntry) wrapCommand(o Options, at assignment) ([]rawjson.Edit, string) {
 	command, ok := e.command()
 	if !ok {
@@ -151,8 +154,8 @@ func (e *tomlEntry) wrapCommand(o Options, at assignment) ([]rawjson.Edit, strin
 	if command == "" {
 		return nil, whyNo
 	}
-	front := append(o.front(e.server().Name), "--", command)
-	a, _, places, ok := e.list()
+	front := append(o.argsBefore(e.server().Name), "--", command)
+	a, _, places, ok := e.argsList()
 	if !ok {
 		return nil, whyForm
 	}
@@ -167,10 +170,12 @@ func (e *tomlEntry) wrapCommand(o Options, at assignment) ([]rawjson.Edit, strin
 	}, ""
 }
 
+// wrapRemote returns the edits that replace an address and its headers by a command that starts Plimsoll with them; nil and the reason if the
+// entry must be left. The names of variables that Codex reads headers from are passed on as arguments.
 func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, string) {
 	var r remote
 	var ok bool
-	if r.url, ok = textOf(url.value.Of(e.d.data)); !ok || r.url == "" {
+	if r.url, ok = unquoteTOML(url.value.Of(e.d.data)); !ok || r.url == "" {
 		return nil, whyNoText
 	}
 	if e.has("oauth") || e.has("oauth_resource") || e.has("scopes") {
@@ -199,7 +204,7 @@ func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, strin
 	r.headers, r.fromEnv = headers, fromEnv
 	var inherited []string
 	if a, has := e.get("bearer_token_env_var"); has {
-		if r.bearer, ok = textOf(a.value.Of(e.d.data)); !ok {
+		if r.bearer, ok = unquoteTOML(a.value.Of(e.d.data)); !ok {
 			return nil, whyNoText
 		}
 		inherited = append(inherited, r.bearer)
@@ -231,20 +236,21 @@ func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, strin
 	if e.listed {
 		edits = append(edits, rawjson.Edit{Span: transport.value, With: quoteTOML("stdio")})
 	}
-	edits = append(edits, e.retitle(e.headers(), "env")...)
+	edits = append(edits, e.renameTable(e.headers(), "env")...)
 	for i, a := range leaves {
 		edits = append(edits,
 			e.rename(a.keys[len(a.keys)-1], fmt.Sprintf("%s%d", HeaderVariable, i+1)),
 			rawjson.Edit{Span: a.value, With: append(quoteTOML(headers[i].name+": "+headers[i].value), beside...)})
 		beside = nil
 	}
-	return append(edits, e.drop("bearer_token_env_var", "env_http_headers")...), ""
+	return append(edits, e.removeKeys("bearer_token_env_var", "env_http_headers")...), ""
 }
 
+// unwrap ignores the original text, as the keys of an entry may be spread over the file. It removes what wrapping inserts.
 func (e *tomlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
 	at, _ := e.get("command")
-	a, values, places, _ := e.list()
-	from, _ := wrapping(values)
+	a, values, places, _ := e.argsList()
+	from, _ := wrappedFrom(values)
 	if from < 0 {
 		return e.unwrapRemote(at, a, values)
 	}
@@ -265,6 +271,8 @@ func (e *tomlEntry) isAdjacent(a, b assignment) bool {
 	return strings.Trim(between, " \t\r\n,") == "" && strings.Count(between, "\n") <= 1
 }
 
+// unwrapRemote returns the edits that undo wrapRemote; nil and the reason if the entry does not look as wrapRemote leaves it. at is the
+// assignment of command; args and values are those of its arguments.
 func (e *tomlEntry) unwrapRemote(at, args assignment, values []string) ([]rawjson.Edit, string) {
 	env, leaves, ok := e.tableStrings("env")
 	if !ok {
@@ -274,7 +282,7 @@ func (e *tomlEntry) unwrapRemote(at, args assignment, values []string) ([]rawjso
 	for _, v := range env {
 		variables[v.name] = v.value
 	}
-	r, ok := address(values, variables)
+	r, ok := parseRemote(values, variables)
 	if !ok {
 		return nil, whyForm
 	}
@@ -298,21 +306,21 @@ func (e *tomlEntry) unwrapRemote(at, args assignment, values []string) ([]rawjso
 		if vars, ok := e.get("env_vars"); ok && e.isAdjacent(args, vars) {
 			end = vars
 		} else {
-			edits = append(edits, e.drop("env_vars")...)
+			edits = append(edits, e.removeKeys("env_vars")...)
 		}
 		edits[1].Span.End = end.value.End
 	} else {
-		edits = append(edits, e.drop("args", "env_vars")...)
+		edits = append(edits, e.removeKeys("args", "env_vars")...)
 	}
 	if len(r.headers) == 0 {
-		return append(edits, e.drop("env")...), ""
+		return append(edits, e.removeKeys("env")...), ""
 	}
-	edits = append(edits, e.retitle("env", e.headers())...)
+	edits = append(edits, e.renameTable("env", e.headers())...)
 	for i, a := range leaves {
 		name, value, ok := strings.Cut(env[i].value, ": ")
 		switch {
 		case env[i].name == URLVariable:
-			edits = append(edits, e.cut(a))
+			edits = append(edits, e.removeAssignment(a))
 		case !ok || !strings.HasPrefix(env[i].name, HeaderVariable):
 			return nil, whyForm
 		default:

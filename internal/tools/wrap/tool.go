@@ -55,7 +55,7 @@ type Setup struct {
 func ForTool(s Start) Setup {
 	w := &starter{start: s, out: Setup{Argv: slices.Clone(s.Argv)}, servers: map[string]found{}}
 	if w.start.ReadFile == nil {
-		w.start.ReadFile = limited
+		w.start.ReadFile = readLimited
 	}
 	if s.Agent.Servers == nil {
 		w.out.Why = "there is no flag or variable of " + s.Agent.Name + " known that takes servers for one run: use `plimsoll mcp wrap FILE`"
@@ -86,14 +86,15 @@ type found struct {
 }
 
 func (w *starter) Home() profile.Home {
-	return profile.Home{Dir: w.start.Home, Work: w.start.Project, Get: w.get}
+	return profile.Home{Dir: w.start.Home, Work: w.start.Project, Get: w.envValue}
 }
 
 func (w *starter) Project() (folder string, trusted bool) {
 	return w.start.Project, !w.start.Untrusted
 }
 
-func (w *starter) get(name string) string {
+// envValue returns the value of a variable in the agent's environment; "" if it is not set. Of several, the last counts.
+func (w *starter) envValue(name string) string {
 	for _, kv := range slices.Backward(w.start.Env) {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {
 			return value
@@ -117,6 +118,7 @@ func (w *starter) File(name string, body []byte) string {
 	return path
 }
 
+// Given reports whether the agent's command has this flag, as "flag" or "flag=value", before any "--".
 func (w *starter) Given(flag string) bool {
 	for _, arg := range w.start.Argv[min(w.start.Word+1, len(w.start.Argv)):] {
 		if arg == "--" {
@@ -129,6 +131,7 @@ func (w *starter) Given(flag string) bool {
 	return false
 }
 
+// Around records that a server cannot be wrapped for this run: it notes the reason, and marks the server as Left.
 func (w *starter) Around(name, why string) {
 	w.Note("the server " + name + " goes around Plimsoll: " + why + "; `plimsoll mcp wrap` can rewrite its file")
 	for i := range w.out.Servers {
@@ -152,6 +155,8 @@ func (w *starter) Load(file string, take func(place []string, name string) bool)
 	}
 }
 
+// Take reads the servers in a file's bytes and keeps those for which take returns true, in place of a server of the same name that was taken
+// before. It returns the bytes as plain JSON; nil if they are not valid.
 func (w *starter) Take(path string, data []byte, take func(place []string, name string) bool) []byte {
 	change, err := Plan(path, data, w.start.Options)
 	if err != nil {
@@ -197,7 +202,7 @@ func (w *starter) Wrapped(yield func(profile.Server)) {
 		s := profile.Server{Name: name, Command: w.start.Options.command(), Entry: func(keys ...string) []byte { return w.entry(f, keys) }}
 		if f.toml != nil {
 			s.Args = f.toml.arguments()
-			from, _ := wrapping(s.Args)
+			from, _ := wrappedFrom(s.Args)
 			s.Remote = from < 0
 		} else {
 			variables, _ := f.object.object("environment")
@@ -212,7 +217,7 @@ func (w *starter) Wrapped(yield func(profile.Server)) {
 	}
 }
 
-// Offered calls yield for each server on offer that has a command and a usable name that is free; it notes the others.
+// Offered calls yield for each server on offer that has a command and a usable name that no other server has. For the others it notes the reason.
 func (w *starter) Offered(yield func(profile.Offered)) {
 	for _, o := range w.start.Offer {
 		taken := slices.ContainsFunc(w.out.Servers, func(s Server) bool { return s.Name == o.Name })
@@ -237,6 +242,7 @@ func isBareName(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool { return r > 127 || !bareKey(byte(r)) }) < 0
 }
 
+// Plain returns JSON without comments and trailing commas; nil if data is not valid.
 func (w *starter) Plain(data []byte) []byte {
 	data = bytes.TrimPrefix(data, mark)
 	if tooDeep(data) > 0 {

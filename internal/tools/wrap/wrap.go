@@ -108,30 +108,26 @@ func (e *Error) Error() string {
 // Plan returns the change that wraps the servers in a file with these bytes. The path shows the client; nothing is read or executed. A file
 // that cannot be understood is an *Error.
 func Plan(path string, data []byte, o Options) (Change, error) {
-	return edit(path, data, o.Agents, func(d *document) error {
+	return planEdit(path, data, o.Agents, func(d *document) {
 		for _, e := range d.entries {
-			if err := d.wrap(e, o); err != nil {
-				return err
-			}
+			d.planWrap(e, o)
 		}
-		return nil
 	})
 }
 
-func unplan(path string, data, backup []byte, agents bool) (Change, error) {
-	change, err := edit(path, data, agents, func(d *document) error {
+// planUnwrapAll returns the change that unwraps the servers in a file. If wrapping the backup gives exactly this file, the result is the backup
+// and Exact is set. backup is nil if there is none.
+func planUnwrapAll(path string, data, backup []byte, agents bool) (Change, error) {
+	change, err := planEdit(path, data, agents, func(d *document) {
 		was := d.originals(backup)
 		for _, e := range d.entries {
-			if err := d.unwrap(e, was); err != nil {
-				return err
-			}
+			d.planUnwrap(e, was)
 		}
-		return nil
 	})
 	if err != nil || backup == nil {
 		return change, err
 	}
-	for _, o := range variants(path, data, agents) {
+	for _, o := range guessOptions(path, data, agents) {
 		if again, err := Plan(path, backup, o); err == nil && bytes.Equal(again.After, data) {
 			change.After, change.Exact = bytes.Clone(backup), true
 			break
@@ -140,8 +136,8 @@ func unplan(path string, data, backup []byte, agents bool) (Change, error) {
 	return change, nil
 }
 
-// variants returns the options with which the wrapped entries of a file may have been made.
-func variants(path string, data []byte, agents bool) []Options {
+// guessOptions returns the options with which the wrapped entries of a file may have been made, at most 17, from the commands that they name.
+func guessOptions(path string, data []byte, agents bool) []Options {
 	d, err := parse(path, data, agents)
 	if err != nil {
 		return nil
@@ -150,7 +146,7 @@ func variants(path string, data []byte, agents bool) []Options {
 	seen := map[string]bool{}
 	for _, e := range d.entries {
 		command, _ := e.command()
-		if !e.wrapped() || seen[command] || len(all) >= 16 {
+		if !e.isWrapped() || seen[command] || len(all) >= 16 {
 			continue
 		}
 		seen[command] = true
@@ -162,20 +158,18 @@ func variants(path string, data []byte, agents bool) []Options {
 	return all
 }
 
-// edit parses a file, lets change add its edits, applies them and checks that nothing else has changed.
-func edit(path string, data []byte, agents bool, change func(*document) error) (Change, error) {
+// planEdit parses a file, lets collect add its edits, applies them to a copy, and checks that nothing but the edited entries has changed.
+func planEdit(path string, data []byte, agents bool, collect func(*document)) (Change, error) {
 	d, err := parse(path, data, agents)
 	if err != nil {
 		return Change{}, err
 	}
-	if err := change(d); err != nil {
-		return Change{}, err
-	}
+	collect(d)
 	after, err := d.splice()
 	if err != nil {
 		return Change{}, err
 	}
-	if err := d.check(after); err != nil {
+	if err := d.checkOnlyEntriesChanged(after); err != nil {
 		return Change{}, err
 	}
 	return Change{Servers: d.servers, After: after}, nil
@@ -192,9 +186,9 @@ func isPlimsoll(command string) bool {
 	return strings.TrimSuffix(strings.ToLower(base), ".exe") == "plimsoll"
 }
 
-// wrapping reports whether arguments are those of a wrapped server, and the index at which the server's own command begins, behind "--"; -1
-// for a remote one.
-func wrapping(args []string) (from int, ok bool) {
+// wrappedFrom reports whether args are Plimsoll's arguments for a wrapped server, and the index after "--" at which the server's own command
+// begins: -1 for a remote server.
+func wrappedFrom(args []string) (from int, ok bool) {
 	if len(args) < 4 || args[0] != "mcp" || args[1] != "--name" {
 		return 0, false
 	}
@@ -219,8 +213,8 @@ func agentCommand(args []string) (from int, ok bool) {
 // inRun is the flag for Options.InRun.
 const inRun = "--in-run"
 
-// front returns the beginning of Plimsoll's arguments for a server.
-func (o Options) front(name string) []string {
+// argsBefore returns the arguments of Plimsoll that come before those of the server with this name.
+func (o Options) argsBefore(name string) []string {
 	if o.Agents {
 		return []string{"run"}
 	}
@@ -234,10 +228,10 @@ func (o Options) front(name string) []string {
 // Before returns Plimsoll's command and the words to put in front of the server's own command in its arguments, for a server from another
 // protocol. gateway is "" if the server is wrapped already or is Plimsoll itself.
 func (o Options) Before(name, command string, args []string) (gateway string, front []string) {
-	if _, ok := wrapping(args); ok || isPlimsoll(command) {
+	if _, ok := wrappedFrom(args); ok || isPlimsoll(command) {
 		return "", nil
 	}
-	return o.command(), append(o.front(name), "--")
+	return o.command(), append(o.argsBefore(name), "--")
 }
 
 // header is one header of a remote server.
@@ -254,7 +248,7 @@ type remote struct {
 
 // arguments returns Plimsoll's arguments for a remote server, and the variables with what other users must not see.
 func (r remote) arguments(o Options, name string) (args []string, env []header) {
-	args = o.front(name)
+	args = o.argsBefore(name)
 	if isDisplayable(r.url) {
 		args = append(args, "--url", r.url)
 	} else {
@@ -287,9 +281,9 @@ func flagValues(args []string, key string) (values []string) {
 	return values
 }
 
-// address is the inverse of remote.arguments: it returns the server that arguments and variables describe; ok is false if they are not of
+// parseRemote is the inverse of remote.arguments: it returns the server that arguments and variables describe; ok is false if they are not of
 // that form.
-func address(args []string, env map[string]string) (remote, bool) {
+func parseRemote(args []string, env map[string]string) (remote, bool) {
 	var r remote
 	if urls := flagValues(args, "--url"); len(urls) > 0 {
 		r.url = urls[0]

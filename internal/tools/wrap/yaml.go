@@ -20,6 +20,7 @@ const maxYAML = 1 << 20
 // yamlFormat is YAML, for Goose, Continue and Hermes.
 type yamlFormat struct{}
 
+// read returns lists below the top level as objects, with their indices as keys: see numbered.
 func (yamlFormat) read(data []byte) (map[string]any, error) {
 	root, err := yamlRoot(data)
 	if err != nil {
@@ -181,6 +182,7 @@ var yamlSections = []struct{ key, client, command string }{
 	{"mcpServers", "Continue", "command"},
 }
 
+// parseYAML finds the servers of Goose, Hermes and Continue in a file. Those that are built into Goose are passed over.
 func parseYAML(path string, data []byte) (*document, error) {
 	d := &document{path: path, data: data, format: yamlFormat{}}
 	refused := func(err error) (*document, error) {
@@ -238,6 +240,7 @@ func builtIn(n *yaml.Node) bool {
 // pair is a key of a mapping and its value; both nil if there is none.
 type pair struct{ key, value *yaml.Node }
 
+// yamlGet returns the member with this key, as its two nodes; both are nil if n is not a mapping or has no such key.
 func yamlGet(n *yaml.Node, key string) pair {
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {

@@ -41,6 +41,7 @@ func (e *yamlEntry) command() (string, bool) {
 	return n.Value, true
 }
 
+// arguments returns nil if args is not a list of scalars.
 func (e *yamlEntry) arguments() (out []string) {
 	args := yamlGet(e.node, "args").value
 	if args == nil || args.Kind != yaml.SequenceNode {
@@ -55,15 +56,15 @@ func (e *yamlEntry) arguments() (out []string) {
 	return out
 }
 
-func (e *yamlEntry) wrapped() bool {
+func (e *yamlEntry) isWrapped() bool {
 	if _, ok := e.command(); !ok {
 		return false
 	}
-	_, ok := wrapping(e.arguments())
+	_, ok := wrappedFrom(e.arguments())
 	return ok
 }
 
-// offset returns the offset of a node in the file, in bytes; the parser counts characters.
+// offset returns the offset of a node in the file, in bytes. It has to be found, as the parser counts lines and characters.
 func (e *yamlEntry) offset(n *yaml.Node) int {
 	at := 0
 	if bytes.HasPrefix(e.d.data, mark) {
@@ -137,6 +138,7 @@ func (e *yamlEntry) separator(at int) (string, bool) {
 	return e.newline() + indent, ok
 }
 
+// wrap leaves an entry whose command or arguments are in a form that it cannot edit on the spot.
 func (e *yamlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	at := yamlGet(e.node, e.key)
 	if at.value == nil {
@@ -161,7 +163,7 @@ func (e *yamlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 		return nil, whyForm
 	}
 	edit := rawjson.Edit{Span: value, With: quoteYAML(o.command())}
-	front := append(o.front(e.server().Name), "--", command)
+	front := append(o.argsBefore(e.server().Name), "--", command)
 	args := yamlGet(e.node, "args").value
 	if args == nil {
 		between, ok := e.separator(key.Start)
@@ -198,7 +200,8 @@ func yamlArray(values []string) []byte {
 	return append(b, ']')
 }
 
-// places returns where the elements of a list begin: in a list with dashes, where the dashes are. why is the reason if that is not known.
+// places returns the offsets at which the elements of a list begin: in a list with dashes, those of the dashes. why is the reason if they
+// cannot be found; it is "" otherwise.
 func (e *yamlEntry) places(args *yaml.Node) (places []int, why string) {
 	if args.Kind != yaml.SequenceNode || args.Style&yaml.FlowStyle == 0 && len(args.Content) == 0 {
 		return nil, "its args are no list"
@@ -225,10 +228,11 @@ func (e *yamlEntry) places(args *yaml.Node) (places []int, why string) {
 	return places, ""
 }
 
+// unwrap ignores the original text, and removes what wrapping inserts.
 func (e *yamlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
 	at, list := yamlGet(e.node, e.key), yamlGet(e.node, "args")
 	values := e.arguments()
-	from, _ := wrapping(values)
+	from, _ := wrappedFrom(values)
 	if from < 0 {
 		return e.unwrapRemote()
 	}

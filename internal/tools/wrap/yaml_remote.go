@@ -46,6 +46,7 @@ func (e *yamlEntry) leaves(n *yaml.Node) (all []leaf, ok bool) {
 	return all, true
 }
 
+// leaf returns a member whose key and value are strings on one line, with their places; ok is false for any other member.
 func (e *yamlEntry) leaf(p pair) (l leaf, ok bool) {
 	if p.value == nil || p.value.Kind != yaml.ScalarNode || p.value.ShortTag() != "!!str" {
 		return l, false
@@ -68,6 +69,8 @@ func (e *yamlEntry) set(keys ...string) bool {
 	})
 }
 
+// wrapRemote returns the edits that replace an address and its headers by a command that starts Plimsoll with them; nil and the reason if the
+// entry must be left. at is the member with the address.
 func (e *yamlEntry) wrapRemote(o Options, at pair) ([]rawjson.Edit, string) {
 	switch {
 	case e.set("auth", "oauth"):
@@ -120,7 +123,7 @@ func (e *yamlEntry) wrapRemote(o Options, at pair) ([]rawjson.Edit, string) {
 		return nil, whyLogin
 	}
 	if p := yamlGet(e.node, e.variables()); p.value != nil && len(headers) > 0 || e.set(e.variables()) {
-		empty, ok := e.emptyLine(p)
+		empty, ok := e.removeEmptyMapping(p)
 		if !ok {
 			return nil, whyForm
 		}
@@ -158,8 +161,8 @@ func (e *yamlEntry) wrapRemote(o Options, at pair) ([]rawjson.Edit, string) {
 	return edits, ""
 }
 
-// emptyLine returns the edit that removes an empty mapping with its line; ok is false if it has another form.
-func (e *yamlEntry) emptyLine(p pair) (edit rawjson.Edit, ok bool) {
+// removeEmptyMapping returns the edit that removes `key: {}` with its line; ok is false if the member has another form.
+func (e *yamlEntry) removeEmptyMapping(p pair) (edit rawjson.Edit, ok bool) {
 	key, ok := e.span(p.key)
 	if !ok || p.value.Kind != yaml.MappingNode || len(p.value.Content) > 0 || e.node.Style&yaml.FlowStyle != 0 {
 		return edit, false
@@ -193,7 +196,7 @@ func (e *yamlEntry) unwrapRemote() ([]rawjson.Edit, string) {
 	for _, v := range set {
 		values[v.name] = v.value
 	}
-	r, ok := address(e.arguments(), values)
+	r, ok := parseRemote(e.arguments(), values)
 	if !ok || r.bearer != "" || len(r.fromEnv) > 0 {
 		return nil, whyForm
 	}

@@ -126,6 +126,7 @@ func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 	return append(dst, '}')
 }
 
+// find returns the field with this name; nil if there is none.
 func find(known []field, name string) *field {
 	for i := range known {
 		if known[i].name == name {

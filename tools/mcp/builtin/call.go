@@ -139,6 +139,7 @@ func (c *call) reply(isError bool, text []byte) {
 	c.respond(&transport.Frame{Head: append(appendEscaped(c.begin(isError), text), ending...)})
 }
 
+// respond sends the answer and ends the call, unless it has ended. Its slot is free before the client learns of the end.
 func (c *call) respond(message *transport.Frame) {
 	c.freeSlot() // before the client learns of the end and calls again
 	c.mu.Lock()

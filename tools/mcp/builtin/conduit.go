@@ -130,6 +130,7 @@ func (c *conduit) Read(p []byte) (int, error) {
 	}
 }
 
+// take copies bytes that were written into p. It returns 0, nil if there are none yet, and the end or the cause of the context as an error.
 func (c *conduit) take(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

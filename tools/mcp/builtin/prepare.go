@@ -90,6 +90,7 @@ func (s *Server) prepare() error {
 	return nil
 }
 
+// check returns an error if the tool cannot be offered: a bad name, a description that is too long, no Run, or an invalid schema.
 func (t *Tool) check() error {
 	switch {
 	case t.fault != nil:

@@ -158,6 +158,7 @@ func (s *Server) agree(wanted []byte) (string, error) {
 	return legacyVersions[0], nil
 }
 
+// list answers tools/list, in a new goroutine; the list is one page, so any cursor is refused.
 func (s *Server) list(p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
 	if !p.cursor.IsZero() && string(p.cursor.Of(m.Raw)) != "null" {
 		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid cursor: %s; the list has one page, ask for it without a cursor", limit.Short(string(p.cursor.Of(m.Raw)), maxShown)), nil)

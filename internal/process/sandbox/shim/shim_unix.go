@@ -39,6 +39,7 @@ func init() {
 	os.Exit(127)
 }
 
+// limitSelf sets the three limits of this process, given as "DATA,AS,NPROC"; 0 leaves one as it is.
 func limitSelf(limits string) syscall.Errno {
 	var numbers [3]uint64
 	i := 0
@@ -51,13 +52,14 @@ func limitSelf(limits string) syscall.Errno {
 		}
 	}
 	for i, resource := range []int{syscall.RLIMIT_DATA, syscall.RLIMIT_AS, rlimitNproc} {
-		if errno := lower(resource, numbers[i]); errno != 0 {
+		if errno := lowerLimit(resource, numbers[i]); errno != 0 {
 			return errno
 		}
 	}
 	return 0
 }
 
+// become replaces this process by a command, and returns only if that fails.
 func become(path string, args []string) syscall.Errno {
 	err := syscall.Exec(path, args, os.Environ())
 	if err == syscall.ENOEXEC { // a script without an interpreter line, as execvp(3) does it
@@ -69,8 +71,8 @@ func become(path string, args []string) syscall.Errno {
 	return syscall.EINVAL
 }
 
-// lower sets the soft and the hard limit, never above the present hard limit.
-func lower(resource int, to uint64) syscall.Errno {
+// lowerLimit sets the soft and the hard limit to a value, but never above the present hard limit; 0 leaves both as they are.
+func lowerLimit(resource int, to uint64) syscall.Errno {
 	if to == 0 {
 		return 0
 	}
@@ -106,7 +108,7 @@ func init() {
 		witness()
 	case Guard:
 		supervisor := os.Getppid()
-		if !saidGoodbye() && len(os.Args) > 3 {
+		if !waitInputEnd() && len(os.Args) > 3 {
 			waitForEnd(supervisor)
 			_ = syscall.Exec(os.Args[2], os.Args[3:], os.Environ())
 		}
@@ -131,7 +133,7 @@ func witness() {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	go func() {
-		saidGoodbye()
+		waitInputEnd()
 		os.Exit(0)
 	}()
 	_, _ = os.Stdout.Write([]byte{0}) // it is ready
@@ -140,8 +142,8 @@ func witness() {
 	}
 }
 
-// saidGoodbye waits for the end of standard input, and reports whether a byte came before.
-func saidGoodbye() bool {
+// waitInputEnd waits for the end of standard input, and reports whether a byte came before it.
+func waitInputEnd() bool {
 	said := false
 	for {
 		n, err := os.Stdin.Read(make([]byte, 1))

@@ -66,8 +66,8 @@ func isClientRequest(method string) bool {
 	return method == "roots/list" || method == "sampling/createMessage" || method == "elicitation/create"
 }
 
-// modernCapabilities returns the capabilities of a legacy client as a modern server gets them: roots without listChanged, for which there
-// is no notification, and no tasks.
+// modernCapabilities returns the capabilities of a legacy client as a modern server gets them: without tasks, and without the listChanged of
+// roots, for which there is no notification.
 func modernCapabilities(capabilities []byte) ([]byte, error) {
 	if !isObject(capabilities) {
 		return []byte("{}"), nil
@@ -95,6 +95,7 @@ func legacyCapabilities(capabilities []byte) ([]byte, error) {
 	return withoutTasks(capabilities)
 }
 
+// withoutTasks returns capabilities without tasks, in either place where they are declared.
 func withoutTasks(capabilities []byte) ([]byte, error) {
 	out, err := rawjson.Remove(capabilities, "tasks")
 	if err != nil {
@@ -119,6 +120,7 @@ type serverCapabilities struct {
 	tools, prompts, resources, subscribe bool
 }
 
+// readServerCapabilities reads which notifications a server offers; none if the capabilities are invalid.
 func readServerCapabilities(capabilities []byte) serverCapabilities {
 	var c struct {
 		Tools, Prompts, Resources *struct {

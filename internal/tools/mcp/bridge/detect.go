@@ -84,7 +84,7 @@ type reply struct {
 	err error
 }
 
-// askInBackground sends a request made here; the channel gets its outcome.
+// askInBackground sends a request of the bridge itself in a new goroutine; the channel gets its outcome.
 func askInBackground(ctx context.Context, next transport.Peer, first transport.Message, method string, params []byte) <-chan reply {
 	id := jsonrpc.ID(rawjson.Quote(nil, "plimsoll-probe-"+token()[:8]))
 	got := make(chan reply, 1)
@@ -171,6 +171,7 @@ func modernCode(code int64) bool {
 	return code == jsonrpc.CodeHeader || code == jsonrpc.CodeCapability || code == jsonrpc.CodeVersion
 }
 
+// errorCode returns the code of an error response; ok is false if there is none.
 func errorCode(message []byte) (int64, bool) {
 	v := rawjson.Get(message, "error", "code")
 	if v.IsZero() {
@@ -187,8 +188,8 @@ type response struct {
 	http    transport.Answer
 }
 
-// ask sends a request made here and waits for its response. A response in the body of an HTTP error counts too, which the transport does
-// not pass on as a message. Without a response it returns an error, or none if the HTTP status says what is wrong.
+// ask sends a request of the bridge itself and waits for its response. A response in the body of an HTTP error counts too, although the transport
+// does not pass it on as a message. If there is no response, it returns an error, or nil if the HTTP status says what is wrong.
 func ask(ctx context.Context, p transport.Peer, m transport.Message) (response, error) {
 	head, err := jsonrpc.Scan(m.Raw)
 	if err != nil {

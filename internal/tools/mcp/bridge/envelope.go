@@ -35,7 +35,7 @@ func (e *envelope) settled() bool {
 	return e.sawID && e.sawResult && !e.drop
 }
 
-// feed appends src to dst with the edits.
+// feed appends src, the next part of the message, to dst with the edits made.
 func (e *envelope) feed(dst, src []byte) []byte {
 	for i := range src {
 		c := src[i]
@@ -43,7 +43,7 @@ func (e *envelope) feed(dst, src []byte) []byte {
 			if !e.drop {
 				dst = append(dst, c)
 			}
-			e.inText(c)
+			e.takeTextByte(c)
 			continue
 		}
 		switch c {
@@ -55,7 +55,7 @@ func (e *envelope) feed(dst, src []byte) []byte {
 			if !e.drop {
 				dst = append(dst, c)
 			}
-			if e.open(c) {
+			if e.openValue(c) {
 				e.resultAt = i
 			}
 		case '}', ']':
@@ -75,7 +75,7 @@ func (e *envelope) feed(dst, src []byte) []byte {
 				continue
 			}
 			dst = append(dst, c)
-			if e.keyEnds() {
+			if e.endKey() {
 				dst = e.beginValue(dst)
 			}
 		default:
@@ -87,7 +87,8 @@ func (e *envelope) feed(dst, src []byte) []byte {
 	return dst
 }
 
-func (e *envelope) inText(c byte) {
+// takeTextByte processes a byte inside a string, and keeps it if the string is a key.
+func (e *envelope) takeTextByte(c byte) {
 	if e.keyText && len(e.key) < maxKey {
 		e.key = append(e.key, c)
 	}
@@ -101,6 +102,7 @@ func (e *envelope) inText(c byte) {
 	}
 }
 
+// beginText processes the opening quote of a string, and appends it to dst unless the value is replaced.
 func (e *envelope) beginText(dst []byte) []byte {
 	e.text = true
 	if e.expects {
@@ -113,8 +115,8 @@ func (e *envelope) beginText(dst []byte) []byte {
 	return append(dst, '"')
 }
 
-// open processes the opening bracket of an object or array, and reports whether that is the result.
-func (e *envelope) open(c byte) bool {
+// openValue processes the opening bracket of an object or array, and reports whether it is that of the result.
+func (e *envelope) openValue(c byte) bool {
 	e.depth++
 	switch {
 	case e.depth == 1 && c == '{':
@@ -126,8 +128,8 @@ func (e *envelope) open(c byte) bool {
 	return false
 }
 
-// keyEnds reports whether the colon ends a key of the message itself; it removes escapes from the key.
-func (e *envelope) keyEnds() bool {
+// endKey reports whether the colon just read ends a key of the message itself; it replaces escapes in the key.
+func (e *envelope) endKey() bool {
 	if len(e.key) < 2 || !e.object || e.depth != 1 {
 		return false
 	}
@@ -137,6 +139,7 @@ func (e *envelope) keyEnds() bool {
 	return true
 }
 
+// beginValue records which member begins, and appends the new id to dst if that is to be replaced.
 func (e *envelope) beginValue(dst []byte) []byte {
 	switch string(e.key) {
 	case `"id"`:
@@ -207,8 +210,8 @@ func (r *editedRest) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// kindOf returns the kind of a message. Of a large one only the beginning is known: if that does not show it, it counts as a response,
-// because only responses get large.
+// kindOf returns the kind of a message. Only the beginning of a large one is known: if that does not show the kind, the message counts as a
+// response, because only responses get large.
 func kindOf(f *transport.Frame) jsonrpc.Kind {
 	if f.Whole() {
 		head, err := jsonrpc.Scan(f.Head)

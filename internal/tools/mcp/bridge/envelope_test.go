@@ -145,7 +145,7 @@ func FuzzParams(f *testing.F) {
 			return
 		}
 		l := Legacy(nil, Options{}).(*legacy)
-		up, err := l.meta(head.Params.Of(raw))
+		up, err := l.withMeta(head.Params.Of(raw))
 		if err != nil || !json.Valid(up) {
 			t.Fatalf("%q became %q: %v", params, up, err)
 		}

@@ -45,12 +45,12 @@ type inputRequest struct {
 	method string
 }
 
-// begin sends a client's request to the server.
-func (l *legacy) begin(ctx context.Context, m transport.Message, to transport.Receiver) {
+// beginExchange sends a client's request to the server. A request whose id is in use is refused.
+func (l *legacy) beginExchange(ctx context.Context, m transport.Message, to transport.Receiver) {
 	x := &exchange{l: l, to: to, m: m, id: m.Head.ID}
 	params, err := rawjson.Remove(orEmpty(m.Head.Params.Of(m.Raw)), "task", "inputResponses", "requestState")
 	if err == nil {
-		x.params, err = l.meta(params)
+		x.params, err = l.withMeta(params)
 	}
 	if err != nil {
 		transport.Reply(to, fail(jsonrpc.CodeParams, "params cannot be read: %v", err).response(m.Head.ID))
@@ -81,6 +81,7 @@ func orEmpty(params []byte) []byte {
 	return params
 }
 
+// send sends the client's request with other params, for one round. If that cannot be done, the client gets an error.
 func (x *exchange) send(params []byte) {
 	message, err := replaceParams(x.m.Raw, x.m.Head, params)
 	x.mu.Lock()
@@ -105,7 +106,7 @@ func (x *exchange) send(params []byte) {
 			x.mu.Unlock()
 		},
 		OnReceive: func(f *transport.Frame) { x.receive(id, f) },
-		OnDone:    func(err error) { x.done(id, err) },
+		OnDone:    func(err error) { x.roundDone(id, err) },
 	})
 }
 
@@ -121,7 +122,7 @@ func (x *exchange) deliver(f *transport.Frame) {
 	}
 }
 
-// finish ends the exchange, unless it is over: with the frame f if there is one, and Done(err). Requests for input that are still open are
+// finish ends the exchange, unless it is over: the client gets the frame f, if not nil, and Done(err). Requests for input that are still open are
 // cancelled at the client.
 func (x *exchange) finish(f *transport.Frame, err error) {
 	x.mu.Lock()
@@ -176,12 +177,12 @@ func (x *exchange) receive(id jsonrpc.ID, f *transport.Frame) {
 		x.deliver(f)
 	case jsonrpc.Request, jsonrpc.Invalid: // servers of this protocol version send no requests
 	default:
-		x.responded(f)
+		x.handleResponse(f)
 	}
 }
 
-// responded processes a response: it ends the exchange, or asks the client for input.
-func (x *exchange) responded(f *transport.Frame) {
+// handleResponse ends the exchange with a response, or asks the client for input if that is what the server wants.
+func (x *exchange) handleResponse(f *transport.Frame) {
 	if !needsInput(f) {
 		x.finishWith(f)
 		return
@@ -190,10 +191,10 @@ func (x *exchange) responded(f *transport.Frame) {
 		x.refuse(fail(jsonrpc.CodeInternal, "the server asks for input in a message that is cut off or larger than %d bytes", maxControl))
 		return
 	}
-	x.require(rawjson.Get(f.Head, "result").Of(f.Head))
+	x.askForInput(rawjson.Get(f.Head, "result").Of(f.Head))
 }
 
-// needsInput reports whether a response is an input_required result. Of a large one only the beginning is searched for that.
+// needsInput reports whether a response is an input_required result. Of a large response, only the beginning is searched.
 func needsInput(f *transport.Frame) bool {
 	if !bytes.Contains(f.Head, []byte("input_required")) {
 		return false
@@ -253,8 +254,9 @@ func (x *exchange) current() jsonrpc.ID {
 	return x.id
 }
 
-// done ends the exchange if the server's round ended without an answer; err is the reason or nil.
-func (x *exchange) done(id jsonrpc.ID, err error) {
+// roundDone ends the exchange if the round with this id ended without an answer, and the client is not being asked for input. err is the reason
+// or nil.
+func (x *exchange) roundDone(id jsonrpc.ID, err error) {
 	x.mu.Lock()
 	waits := x.id != id || x.wanted != nil || x.timer != nil
 	status := x.http.Status

@@ -64,7 +64,7 @@ func (l *legacy) Send(ctx context.Context, m transport.Message, to transport.Rec
 		return
 	case jsonrpc.Notification:
 		if m.Head.Method == "notifications/cancelled" {
-			l.cancelled(jsonrpc.ID(rawjson.Get(params, "requestId").Of(params)))
+			l.cancelRequest(jsonrpc.ID(rawjson.Get(params, "requestId").Of(params)))
 		}
 		to.Done(nil) // 2026-07-28 has no other notification of clients
 		return
@@ -90,13 +90,13 @@ func (l *legacy) Send(ctx context.Context, m transport.Message, to transport.Rec
 	case "tasks/get", "tasks/list", "tasks/result", "tasks/cancel", "server/discover", "subscriptions/listen":
 		transport.Reply(to, fail(jsonrpc.CodeMethod, "Method not found: %s is not offered in this session", m.Head.Method).response(m.Head.ID))
 	default:
-		l.begin(ctx, m, to)
+		l.beginExchange(ctx, m, to)
 	}
 }
 
-// reply answers with the result that make returns, or with its error.
-func (l *legacy) reply(to transport.Receiver, id jsonrpc.ID, make func() ([]byte, error)) {
-	result, err := make()
+// reply answers with the result that compute returns, or with its error.
+func (l *legacy) reply(to transport.Receiver, id jsonrpc.ID, compute func() ([]byte, error)) {
+	result, err := compute()
 	var f *failure
 	var refused *refusedByServer
 	switch {
@@ -112,7 +112,7 @@ func (l *legacy) reply(to transport.Receiver, id jsonrpc.ID, make func() ([]byte
 	}
 }
 
-// initialize returns the result of initialize, made from the server's answer to server/discover.
+// initialize returns the result of initialize, made from the server's answer to server/discover. It records what the client has declared.
 func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, error) {
 	params := m.Head.Params.Of(m.Raw)
 	version, _ := rawjson.Text(params, "protocolVersion")
@@ -136,7 +136,7 @@ func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, e
 	l.mu.Unlock()
 	bounded, stop := context.WithTimeout(ctx, l.o.Handshake)
 	defer stop()
-	asked, err := l.meta(nil)
+	asked, err := l.withMeta(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -158,10 +158,11 @@ func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, e
 		return nil, fail(jsonrpc.CodeInternal, "%s does not support %s: %s", l.o.Server, ModernVersion,
 			clipped(string(rawjson.Get(a.message, "result", "supportedVersions").Of(a.message))))
 	}
-	return l.initialized(result.Of(a.message), version)
+	return l.initializeResult(result.Of(a.message), version)
 }
 
-func (l *legacy) initialized(discovered []byte, version string) ([]byte, error) {
+// initializeResult makes the result of initialize from that of server/discover, records what the server offers, and starts the subscription.
+func (l *legacy) initializeResult(discovered []byte, version string) ([]byte, error) {
 	offered, err := legacyCapabilities(rawjson.Get(discovered, "capabilities").Of(discovered))
 	if err != nil {
 		return nil, fail(jsonrpc.CodeInternal, "%s: capabilities that cannot be read: %v", l.o.Server, err)
@@ -181,8 +182,8 @@ func (l *legacy) initialized(discovered []byte, version string) ([]byte, error) 
 	return append(b, '}'), nil
 }
 
-// meta returns params with the members of _meta that every request of 2026-07-28 has. params may be nil.
-func (l *legacy) meta(params []byte) ([]byte, error) {
+// withMeta returns params with the members of _meta that each request of 2026-07-28 has. params may be nil.
+func (l *legacy) withMeta(params []byte) ([]byte, error) {
 	l.mu.Lock()
 	client, capabilities, level := l.client, l.capabilities, l.level
 	l.mu.Unlock()
@@ -196,6 +197,7 @@ func (l *legacy) meta(params []byte) ([]byte, error) {
 	return setMeta(params, pairs...)
 }
 
+// setLevel records the level of log messages, for later requests, and returns the empty result.
 func (l *legacy) setLevel(params []byte) ([]byte, error) {
 	level, _ := rawjson.Text(params, "level")
 	if levelOf(level) < 0 {
@@ -207,8 +209,8 @@ func (l *legacy) setLevel(params []byte) ([]byte, error) {
 	return []byte("{}"), nil
 }
 
-// cancelled ends a request that the client cancels. The server learns it by the end of the request's context.
-func (l *legacy) cancelled(id jsonrpc.ID) {
+// cancelRequest ends a request that the client cancels. The server learns of it by the end of the request's context.
+func (l *legacy) cancelRequest(id jsonrpc.ID) {
 	l.mu.Lock()
 	x := l.calls[id]
 	l.mu.Unlock()
@@ -229,9 +231,9 @@ func (l *legacy) Listen(ctx context.Context, _ http.Header, to transport.Receive
 	})
 }
 
-// unsolicited processes a message that a server on standard streams sent outside of any request: a log message goes to the newest request,
+// passUnsolicited passes on a message that a server on standard streams has sent outside of any request. A log message goes to the newest request,
 // or else to the client's listener; anything else is dropped.
-func (l *legacy) unsolicited(f *transport.Frame) {
+func (l *legacy) passUnsolicited(f *transport.Frame) {
 	if f.ReadAll(maxControl) != nil {
 		return
 	}
@@ -251,7 +253,7 @@ func (l *legacy) unsolicited(f *transport.Frame) {
 		newest.deliver(f)
 		return
 	}
-	l.subscriptionRelay.tell(f)
+	l.subscriptionRelay.notifyClient(f)
 }
 
 // Close implements transport.Peer.

@@ -52,13 +52,14 @@ const (
 	maxPause   = 30 * time.Second
 )
 
+// start begins to listen and opens the first subscription. Later calls do nothing.
 func (n *subscriptionRelay) start() {
 	n.mu.Lock()
 	retry := n.started
 	n.started = true
 	n.mu.Unlock()
 	if !retry {
-		n.l.next.Listen(n.l.ctx, nil, transport.Funcs{OnReceive: n.l.unsolicited})
+		n.l.next.Listen(n.l.ctx, nil, transport.Funcs{OnReceive: n.l.passUnsolicited})
 		go func() { _, _ = n.renew(n.l.ctx) }()
 	}
 }
@@ -66,6 +67,7 @@ func (n *subscriptionRelay) start() {
 // listener is a client's stream for messages that belong to no request.
 type listener struct{ to transport.Receiver }
 
+// attach makes to the client's newest listener, until detach is called, which waits for a call of to that is running.
 func (n *subscriptionRelay) attach(to transport.Receiver) (detach func()) {
 	at := &listener{to}
 	n.mu.Lock()
@@ -82,8 +84,8 @@ func (n *subscriptionRelay) attach(to transport.Receiver) (detach func()) {
 	}
 }
 
-// subscribe returns the result of resources/subscribe (on) or resources/unsubscribe: once the server has acknowledged the change, at once
-// if there is nothing to change. It is an error if the server does not grant the subscription.
+// subscribe answers resources/subscribe (on) or resources/unsubscribe, once the server has acknowledged the change; at once if there is nothing to
+// change. It is an error if the server does not grant the subscription.
 func (n *subscriptionRelay) subscribe(ctx context.Context, params []byte, on bool) ([]byte, error) {
 	uri, ok := rawjson.Text(params, "uri")
 	if !ok {
@@ -131,8 +133,8 @@ func (n *subscriptionRelay) subscribe(ctx context.Context, params []byte, on boo
 	return []byte("{}"), nil
 }
 
-// renew opens a subscription to everything that is wanted now, ends the one before once it is acknowledged, and returns what the server
-// agreed to.
+// renew opens a subscription to everything that is wanted now, ends the previous one when the new one is acknowledged, and returns what the
+// server agreed to. If nothing is wanted, it only ends the previous one.
 func (n *subscriptionRelay) renew(ctx context.Context) (filter, error) {
 	n.change.Lock()
 	defer n.change.Unlock()
@@ -168,6 +170,7 @@ func (n *subscriptionRelay) renew(ctx context.Context) (filter, error) {
 	}
 }
 
+// replace makes now the current subscription and ends before; either may be nil.
 func (n *subscriptionRelay) replace(before, now *stream) {
 	n.mu.Lock()
 	n.current, n.pause = now, 0
@@ -177,13 +180,14 @@ func (n *subscriptionRelay) replace(before, now *stream) {
 	}
 }
 
+// open requests a subscription; the server's acknowledgement comes on the stream's channel granted.
 func (n *subscriptionRelay) open(want filter) (*stream, error) {
 	l := n.l
 	b, err := json.Marshal(want)
 	if err != nil {
 		return nil, err
 	}
-	params, err := l.meta(fmt.Appendf(nil, `{"notifications":%s}`, b))
+	params, err := l.withMeta(fmt.Appendf(nil, `{"notifications":%s}`, b))
 	if err != nil {
 		return nil, err
 	}
@@ -197,12 +201,12 @@ func (n *subscriptionRelay) open(want filter) (*stream, error) {
 	}
 	l.next.Send(ctx, transport.Message{Raw: raw, Head: head}, transport.Funcs{
 		OnReceive: func(f *transport.Frame) { n.receive(s, f) },
-		OnDone:    func(error) { n.ended(s, ctx) },
+		OnDone:    func(error) { n.reopenIfBroken(s, ctx) },
 	})
 	return s, nil
 }
 
-// receive processes a message of a subscription.
+// receive takes the acknowledgement of a subscription, and passes its notifications to the client, without the subscription's id.
 func (n *subscriptionRelay) receive(s *stream, f *transport.Frame) {
 	if f.ReadAll(maxControl) != nil {
 		return
@@ -227,11 +231,11 @@ func (n *subscriptionRelay) receive(s *stream, f *transport.Frame) {
 			return
 		}
 	}
-	n.tell(&transport.Frame{Head: out})
+	n.notifyClient(&transport.Frame{Head: out})
 }
 
-// tell passes a message to the client's newest listener; without one it is dropped.
-func (n *subscriptionRelay) tell(f *transport.Frame) {
+// notifyClient passes a message to the client's newest listener; without one it is dropped.
+func (n *subscriptionRelay) notifyClient(f *transport.Frame) {
 	n.out.Lock()
 	defer n.out.Unlock()
 	n.mu.Lock()
@@ -245,8 +249,9 @@ func (n *subscriptionRelay) tell(f *transport.Frame) {
 	}
 }
 
-// ended opens a subscription again, after a pause, if the server ended the current one: after a restart a server has none.
-func (n *subscriptionRelay) ended(s *stream, ctx context.Context) {
+// reopenIfBroken is called when a subscription has ended. If the server ended the current one, it is opened again after a pause: after a restart
+// the server has none.
+func (n *subscriptionRelay) reopenIfBroken(s *stream, ctx context.Context) {
 	s.once.Do(func() { close(s.granted) })
 	n.mu.Lock()
 	broke := n.current == s && ctx.Err() == nil
@@ -262,6 +267,7 @@ func (n *subscriptionRelay) ended(s *stream, ctx context.Context) {
 	}
 }
 
+// retryAfter opens the subscription again after a pause, and tries again with growing pauses if that fails.
 func (n *subscriptionRelay) retryAfter(pause time.Duration) {
 	time.AfterFunc(pause, func() {
 		if n.l.ctx.Err() != nil {

@@ -10,8 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
-// require asks the client for the input that an input_required result names.
-func (x *exchange) require(result []byte) {
+// askForInput asks the client for the input that an input_required result names, and sends the request again when all of it has come. If the
+// result names none, the request is sent again after a pause. Too many rounds, or input that the client did not declare, end the exchange with
+// an error.
+func (x *exchange) askForInput(result []byte) {
 	l := x.l
 	l.mu.Lock()
 	can := l.can
@@ -46,7 +48,7 @@ func (x *exchange) require(result []byte) {
 				return
 			}
 			id := l.newID()
-			requests = append(requests, jsonrpc.NewRequest(id, method, x.page(method, params)))
+			requests = append(requests, jsonrpc.NewRequest(id, method, x.clientParams(method, params)))
 			asked[id] = &inputRequest{key: bytes.Clone(m.Name.Of(result)), method: method}
 		}
 	}
@@ -56,7 +58,7 @@ func (x *exchange) require(result []byte) {
 		return
 	}
 	if len(asked) == 0 { // the server only wants the request again later
-		x.timer = time.AfterFunc(min(50*time.Millisecond<<min(rounds, 6), 2*time.Second), x.retry)
+		x.timer = time.AfterFunc(min(50*time.Millisecond<<min(rounds, 6), 2*time.Second), x.sendAgain)
 		x.mu.Unlock()
 		return
 	}
@@ -75,9 +77,9 @@ func (x *exchange) require(result []byte) {
 	}
 }
 
-// page returns the params of a request of the server as the client gets it: a request to visit a page gets the elicitationId that
-// 2025-11-25 requires.
-func (x *exchange) page(method string, params []byte) []byte {
+// clientParams returns the params of a server's request as the client gets them: a request to visit a page gets the elicitationId that 2025-11-25
+// requires, which is recorded.
+func (x *exchange) clientParams(method string, params []byte) []byte {
 	if !isObject(params) {
 		return nil
 	}
@@ -95,7 +97,7 @@ func (x *exchange) page(method string, params []byte) []byte {
 	return out
 }
 
-// takeAnswer processes a client's response to a request made here. With the last of a round the request is sent again.
+// takeAnswer takes a client's response to a request for input. After the last one of a round, the original request is sent again.
 func (l *legacy) takeAnswer(m transport.Message) {
 	l.mu.Lock()
 	x := l.asked[m.Head.ID]
@@ -128,12 +130,12 @@ func (l *legacy) takeAnswer(m transport.Message) {
 	}
 	x.mu.Unlock()
 	if ready {
-		go x.retry() // not here: the client may be answering from within its Receive
+		go x.sendAgain() // not here: the client may be answering from within its Receive
 	}
 }
 
-// retry sends the request again with the input from the client.
-func (x *exchange) retry() {
+// sendAgain sends the request again, with the input from the client.
+func (x *exchange) sendAgain() {
 	id := x.l.newID()
 	x.mu.Lock()
 	if x.over {

@@ -342,7 +342,7 @@ var upTests = map[string]func(*testing.T){
 		n.mu.Lock()
 		s := n.current
 		n.mu.Unlock()
-		n.ended(s, context.Background())
+		n.reopenIfBroken(s, context.Background())
 		wait.Until(t, "the server is listened to again", func() bool { return strings.Count(p.transcript(), "subscriptions/listen") == 2 })
 	},
 	"end of a session": func(t *testing.T) {

@@ -33,8 +33,8 @@ type call struct {
 	timer      *time.Timer
 }
 
-// receive passes a frame to the receiver, and then Done if it is the last one. It returns false if the last frame could not be read whole:
-// then Done was not called.
+// receive passes a frame to the receiver, and calls Done if it is the last one. If the last frame could not be read whole, it returns false and
+// Done was not called.
 func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	c.deliveryMu.Lock()
 	defer c.deliveryMu.Unlock()
@@ -56,7 +56,7 @@ func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	return true
 }
 
-// finish calls the receiver's Done with err, unless it was called before; an answer that is being read breaks off.
+// finish calls the receiver's Done with err, unless it was called before. An answer that is being read breaks off with an error.
 func (c *call) finish(err error) {
 	c.ended.CompareAndSwap(nil, &err)
 	c.deliveryMu.Lock()
@@ -94,6 +94,7 @@ type cancellableRest struct {
 	err  error
 }
 
+// Read fails when the call has ended, and remembers an error, so that the call's last frame counts as broken.
 func (g *cancellableRest) Read(p []byte) (int, error) {
 	if err := g.call.ended.Load(); err != nil {
 		g.err = *err
@@ -109,18 +110,18 @@ func (g *cancellableRest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watch cancels the request when its context ends or its timeout passes.
-func (s *Server) watch(ctx context.Context, c *call) {
+// watchCall cancels the request, also at the server, when its context ends or its timeout passes.
+func (s *Server) watchCall(ctx context.Context, c *call) {
 	take := func(err error) {
 		// A cancellation that comes behind the answer is no harm: the server ignores it.
-		if !s.drop(c) {
+		if !s.removeOpen(c) {
 			return
 		}
 		s.mu.Lock()
 		s.recent.add(c.id, late)
 		s.mu.Unlock()
 		if c.method != "initialize" {
-			s.tellCancelled(c, err)
+			s.sendCancelled(c, err)
 		}
 		c.finish(err)
 	}
@@ -137,8 +138,8 @@ func (s *Server) watch(ctx context.Context, c *call) {
 	c.stop = context.AfterFunc(ctx, func() { take(context.Cause(ctx)) })
 }
 
-// tellCancelled sends the server a cancellation of a request, unless that was never written or its run of the server has ended.
-func (s *Server) tellCancelled(c *call, why error) {
+// sendCancelled sends the server a cancellation of a request, unless the request was never written or its run of the server has ended.
+func (s *Server) sendCancelled(c *call, why error) {
 	reason := "the client took the request back"
 	if t, ok := why.(*TimeoutError); ok {
 		reason = fmt.Sprintf("no answer within %v", t.After)
@@ -150,7 +151,7 @@ func (s *Server) tellCancelled(c *call, why error) {
 		return
 	}
 	// Past the bound of the queue: there are at most as many as open requests.
-	s.push(&entry{raw: jsonrpc.NewRequest("", "notifications/cancelled", params)})
+	s.pushLocked(&entry{raw: jsonrpc.NewRequest("", "notifications/cancelled", params)})
 }
 
 type recentState uint8
@@ -172,6 +173,7 @@ type recent struct {
 
 func newRecent() recent { return recent{states: map[jsonrpc.ID]recentState{}} }
 
+// add records how a request ended; only the last maxRecent are kept.
 func (r *recent) add(id jsonrpc.ID, f recentState) {
 	if _, known := r.states[id]; !known {
 		if len(r.ring) < maxRecent {

@@ -59,6 +59,7 @@ func (l *listener) receive(f *transport.Frame) {
 	}
 }
 
+// finish calls the receiver's Done, once.
 func (l *listener) finish(err error) {
 	l.deliveryMu.Lock()
 	defer l.deliveryMu.Unlock()
@@ -88,9 +89,9 @@ func (c *client) Send(ctx context.Context, m transport.Message, to transport.Rec
 		if s.o.Shared && m.Head.Method == "initialize" && s.shareHandshake(ctx, c, m, to) {
 			return
 		}
-		c.request(ctx, m, to)
+		c.sendRequest(ctx, m, to)
 	default:
-		raw, pass := c.note(m)
+		raw, pass := c.prepare(m)
 		if !pass {
 			to.Done(nil)
 			return
@@ -100,7 +101,9 @@ func (c *client) Send(ctx context.Context, m transport.Message, to transport.Rec
 	}
 }
 
-func (c *client) request(ctx context.Context, m transport.Message, to transport.Receiver) {
+// sendRequest queues a request for the server and watches it. In a shared process the server gets an id and a progress token that are unique
+// among all clients. Too many open requests, or an id that is in use, are answered with an error.
+func (c *client) sendRequest(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s := c.s
 	r := &call{client: c, id: m.Head.ID, original: m.Head.ID, method: m.Head.Method, to: to}
 	if r.method == "initialize" && len(m.Raw) <= maxHandshake {
@@ -140,16 +143,17 @@ func (c *client) request(ctx context.Context, m transport.Message, to transport.
 		raw = rename(m, token, r)
 	}
 	if err := s.enqueue(ctx, &entry{raw: raw, call: r}); err != nil {
-		s.drop(r)
+		s.removeOpen(r)
 		r.finish(err)
 		return
 	}
-	s.watch(ctx, r)
+	s.watchCall(ctx, r)
 }
 
-// note prepares a notification or response, and returns the message to send. pass is false if the server must not get it: a response to an
-// earlier run of the server, a second notifications/initialized of a shared one, a cancellation of nothing.
-func (c *client) note(m transport.Message) (raw []byte, pass bool) {
+// prepare returns a notification or response as it is to be sent. pass is false if the server must not get it: a response to a request of an
+// earlier run of the server, a second notifications/initialized of a shared one, or a cancellation of nothing. It records the client's
+// notifications/initialized.
+func (c *client) prepare(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
 	if m.Head.Kind == jsonrpc.Response {
 		s.mu.Lock()
@@ -168,14 +172,14 @@ func (c *client) note(m transport.Message) (raw []byte, pass bool) {
 		}
 		return m.Raw, !s.o.Shared || !again
 	case "notifications/cancelled":
-		return c.cancelled(m)
+		return c.cancelNamed(m)
 	}
 	return m.Raw, true
 }
 
-// cancelled ends the request that a cancellation names, and returns the cancellation for the server; pass is false if the server need
-// not get it: it never got that request, it does not run, or it is shared and the request is not open.
-func (c *client) cancelled(m transport.Message) (raw []byte, pass bool) {
+// cancelNamed ends the request that a cancellation names, and returns the cancellation for the server. pass is false if the server need not get
+// it: it never got the request, it does not run, or it is shared and the request is not open.
+func (c *client) cancelNamed(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
 	which := rawjson.Get(m.Raw, "params", "requestId")
 	id := jsonrpc.ID(which.Of(m.Raw))
@@ -187,7 +191,7 @@ func (c *client) cancelled(m transport.Message) (raw []byte, pass bool) {
 		}
 	}
 	s.mu.Unlock()
-	if found == nil || found.method == "initialize" || !s.drop(found) {
+	if found == nil || found.method == "initialize" || !s.removeOpen(found) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return m.Raw, !s.o.Shared && s.health.generation != nil
@@ -224,12 +228,12 @@ func (c *client) Listen(ctx context.Context, _ http.Header, to transport.Receive
 	}
 	l.deliveryMu.Unlock()
 	context.AfterFunc(ctx, func() {
-		c.leave(l)
+		c.removeListener(l)
 		l.finish(nil)
 	})
 }
 
-func (c *client) leave(l *listener) {
+func (c *client) removeListener(l *listener) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, have := range c.listeners {
@@ -240,8 +244,8 @@ func (c *client) leave(l *listener) {
 	}
 }
 
-// listener returns the newest listener, or nil: of two streams of one client the older may be one whose end was not noticed yet.
-func (c *client) listener() *listener {
+// newestListener returns the newest listener, or nil. Of two streams of one client, the older one may be broken without that having been noticed.
+func (c *client) newestListener() *listener {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.listeners) == 0 {
@@ -250,9 +254,9 @@ func (c *client) listener() *listener {
 	return c.listeners[len(c.listeners)-1]
 }
 
-// keep stores a message for the next listener and reports whether it did; not if there is no room or the client is closed. If there is a
-// listener by now, it is returned instead.
-func (c *client) keep(message []byte) (l *listener, kept bool) {
+// keepForListener stores a message for the next listener and reports whether it did. It does not if there is no room or the client is closed. If
+// there is a listener by now, it is returned and nothing is stored.
+func (c *client) keepForListener(message []byte) (l *listener, kept bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.listeners) > 0 {
@@ -266,6 +270,7 @@ func (c *client) keep(message []byte) (l *listener, kept bool) {
 	return nil, true
 }
 
+// stopListening closes the client for listeners: those there are get Done(err), and messages that wait for one are dropped.
 func (c *client) stopListening(err error) {
 	c.mu.Lock()
 	listeners := c.listeners
@@ -276,7 +281,7 @@ func (c *client) stopListening(err error) {
 	}
 }
 
-// Close implements [transport.Peer] for a client that joined: its open requests are cancelled, the server keeps running.
+// Close implements [transport.Peer] for a client that joined: it cancels the client's open requests. The server keeps running.
 func (c *client) Close() error {
 	s := c.s
 	c.stopListening(ErrClosed)
@@ -295,11 +300,11 @@ func (c *client) Close() error {
 	}
 	s.mu.Unlock()
 	for _, r := range mine {
-		if s.drop(r) {
+		if s.removeOpen(r) {
 			s.mu.Lock()
 			s.recent.add(r.id, late)
 			s.mu.Unlock()
-			s.tellCancelled(r, ErrClosed)
+			s.sendCancelled(r, ErrClosed)
 			r.finish(ErrClosed)
 		}
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// read reads the messages of one run of the server, and dispatches them in their order, until the output ends or a message does not.
-func (s *Server) read(g *generation) {
+// readMessages reads the messages of one run of the server and dispatches them in their order, until the output ends, or a message is longer than
+// any may be.
+func (s *Server) readMessages(g *generation) {
 	lines := jsonrpc.NewLineReader(g.out, 0)
 	for {
 		head, rest, err := lines.Next()
@@ -24,11 +25,11 @@ func (s *Server) read(g *generation) {
 			return
 		}
 		if rest == nil {
-			s.handWhole(g, head)
+			s.dispatchWhole(g, head)
 			continue
 		}
 		bounded := &boundedRest{r: rest, bound: endlessFactor * s.o.MaxFrame}
-		s.handLarge(g, head, bounded)
+		s.dispatchLarge(g, head, bounded)
 		if !bounded.finish() {
 			g.reason = "it sent a message that does not end"
 			return
@@ -36,13 +37,14 @@ func (s *Server) read(g *generation) {
 	}
 }
 
-// handWhole dispatches a message that is in memory. A batch, which servers of 2025-03-26 may send, is dispatched message by message.
-func (s *Server) handWhole(g *generation, line []byte) {
+// dispatchWhole dispatches a message that is in memory. A batch, which servers of 2025-03-26 may send, is dispatched message by message. Anything
+// that is not a message counts as noise.
+func (s *Server) dispatchWhole(g *generation, line []byte) {
 	if trimmed := bytes.TrimLeft(line, " \t"); len(trimmed) > 0 && trimmed[0] == '[' {
 		if _, err := rawjson.Only(line); err == nil {
 			for v, err := range rawjson.Elements(line, 0) {
 				if one := v.Of(line); err == nil && one[0] == '{' {
-					s.handWhole(g, one)
+					s.dispatchWhole(g, one)
 				} else {
 					s.noise.add("text", int64(v.Len()))
 				}
@@ -52,41 +54,42 @@ func (s *Server) handWhole(g *generation, line []byte) {
 	}
 	h, err := jsonrpc.Scan(line)
 	if err != nil {
-		s.tellUnread(g, line)
+		s.explainUnread(g, line)
 		s.noise.add("text", int64(len(line)))
 		return
 	}
 	s.dispatch(g, &transport.Frame{Head: line}, h)
 }
 
-// handLarge dispatches a message of which only the beginning is in memory.
-func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
+// dispatchLarge dispatches a message of which only the beginning is in memory. If that does not show whom the message is for, it goes to a file
+// first.
+func (s *Server) dispatchLarge(g *generation, head []byte, rest io.Reader) {
 	f := &transport.Frame{Head: head, Rest: rest}
 	start := f.Start()
 	kind := start.Head.Kind
 	switch {
 	case kind == jsonrpc.Response && start.Head.ID == "":
-		switch alone, n := s.onlyRequest(); {
+		switch alone, n := s.anyOpenRequest(); {
 		case n == 0:
 			s.discard("unknown_id", f)
 		case n == 1 && !s.o.Shared:
 			start.Head.ID = alone
 			s.dispatch(g, f, start.Head)
 		default:
-			s.locate(g, f)
+			s.dispatchFromFile(g, f)
 		}
 	case kind != jsonrpc.Invalid:
 		s.dispatch(g, f, start.Head)
 	case start.Head.Method != "" || start.Open == "id":
-		s.locate(g, f)
+		s.dispatchFromFile(g, f)
 	default:
-		s.tellUnread(g, head)
+		s.explainUnread(g, head)
 		s.discard("text", f)
 	}
 }
 
-// onlyRequest returns the number of open requests, and the id of one of them ("" if there is none).
-func (s *Server) onlyRequest() (jsonrpc.ID, int) {
+// anyOpenRequest returns the id of one of the open requests ("" if there is none), and their number.
+func (s *Server) anyOpenRequest() (jsonrpc.ID, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.open {
@@ -95,6 +98,7 @@ func (s *Server) onlyRequest() (jsonrpc.ID, int) {
 	return "", 0
 }
 
+// discard reads a message to its end and drops it. If what is not "", its bytes count as noise of that kind.
 func (s *Server) discard(what string, f *transport.Frame) {
 	n := int64(len(f.Head))
 	if f.Rest != nil {
@@ -106,23 +110,24 @@ func (s *Server) discard(what string, f *transport.Frame) {
 	}
 }
 
-// dispatch passes a message to its receiver. h.IDAt is behind f.Head if the id of a response need not be replaced.
+// dispatch passes a message to its receiver. If h.IDAt lies beyond f.Head, the id of a response is not replaced.
 func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head) {
 	switch h.Kind {
 	case jsonrpc.Response:
-		s.answer(g, f, h)
+		s.deliverResponse(g, f, h)
 	case jsonrpc.Request:
 		s.mu.Lock()
 		g.serverRequests.add(h.ID)
 		s.mu.Unlock()
 		s.toListener(s.receiverOf(), f)
 	default:
-		s.notification(f, h)
+		s.deliverNotification(f, h)
 	}
 }
 
-// answer passes a response to the request that it answers; one for no open request is dropped.
-func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head) {
+// deliverResponse passes a response to the request that it answers; a response to no open request is dropped. The answer to initialize is also
+// stored.
+func (s *Server) deliverResponse(g *generation, f *transport.Frame, h jsonrpc.Head) {
 	s.mu.Lock()
 	c := s.open[h.ID]
 	ended := s.recent.states[h.ID]
@@ -159,8 +164,9 @@ func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head) {
 	}
 }
 
-// notification passes a notification to the request it belongs to, else to the clients that listen.
-func (s *Server) notification(f *transport.Frame, h jsonrpc.Head) {
+// deliverNotification passes a notification to the request that it belongs to, or else to the clients that listen. Progress restarts the timeout
+// of its request.
+func (s *Server) deliverNotification(f *transport.Frame, h jsonrpc.Head) {
 	if !f.Whole() {
 		s.toListener(s.receiverOf(), f)
 		return
@@ -207,17 +213,17 @@ func (s *Server) receiverOf() *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.clients {
-		if c.listener() != nil {
+		if c.newestListener() != nil {
 			return c
 		}
 	}
 	return s.main
 }
 
-// toListener passes a message to the listener of c. If there is none it goes to the newest open request, of whichever client; else it is
-// kept for the next listener if there is room, or dropped.
+// toListener passes a message to the listener of c. Without one it goes to the newest open request of any client. If there is none either, it is
+// kept for the next listener of c if there is room, and dropped otherwise.
 func (s *Server) toListener(c *client, f *transport.Frame) {
-	if l := c.listener(); l != nil {
+	if l := c.newestListener(); l != nil {
 		l.receive(f)
 		return
 	}
@@ -234,7 +240,7 @@ func (s *Server) toListener(c *client, f *transport.Frame) {
 		return
 	}
 	if f.Whole() {
-		if l, kept := c.keep(f.Head); l != nil {
+		if l, kept := c.keepForListener(f.Head); l != nil {
 			l.receive(f) // a listener has come just now
 			return
 		} else if kept {
@@ -251,7 +257,7 @@ func (s *Server) toAll(f *transport.Frame) {
 	s.mu.Unlock()
 	told := false
 	for _, c := range clients {
-		if l := c.listener(); l != nil {
+		if l := c.newestListener(); l != nil {
 			l.receive(f)
 			told = true
 		}
@@ -261,9 +267,9 @@ func (s *Server) toAll(f *transport.Frame) {
 	}
 }
 
-// locate writes a message to a file to find out whom it is for: its id comes behind a part that is too large for memory. Then it dispatches
-// the message; one that is too large or invalid is dropped.
-func (s *Server) locate(g *generation, f *transport.Frame) {
+// dispatchFromFile writes a message to a temporary file to find out whom it is for, because its id comes after a part that is too large for
+// memory. Then it dispatches the message. One that is too large or invalid is dropped.
+func (s *Server) dispatchFromFile(g *generation, f *transport.Frame) {
 	file, err := os.CreateTemp(s.o.TempDir, "plimsoll-frame-*")
 	if err != nil {
 		s.discard("too_large", f)
@@ -364,7 +370,7 @@ func rename(m transport.Message, token rawjson.Span, c *call) []byte {
 	return splice(m.Raw, edits...)
 }
 
-// splice returns raw with the edits, whose spans are from raw, in any order.
+// splice returns raw with the edits, which may be in any order; their spans must not overlap.
 func splice(raw []byte, edits ...rawjson.Edit) []byte {
 	sorting.By(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
 	out, err := rawjson.Splice(raw, edits)

@@ -25,9 +25,9 @@ type state struct {
 	got      int // number of whole events
 }
 
-// limit returns a context that ends when no message has come for the timeout, and a function that ends that watch; for anything but a
-// request, and without a timeout, ctx itself.
-func (x *exchange) limit(ctx context.Context) (context.Context, func()) {
+// withTimeout returns a context that ends when no message has come for the timeout, and a function that ends that watch. If the message is not a
+// request, or there is no timeout, it returns ctx itself.
+func (x *exchange) withTimeout(ctx context.Context) (context.Context, func()) {
 	if x.r.o.Timeout <= 0 || x.m.Head.Kind != jsonrpc.Request {
 		return ctx, func() {}
 	}
@@ -40,21 +40,21 @@ func (x *exchange) limit(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// receive passes a frame to the receiver, and returns the error that broke the frame off. The timeout does not run meanwhile and starts
+// receive passes a frame to the receiver, and returns the error with which the frame broke off. The timeout is stopped meanwhile, and starts
 // again afterwards.
 func (x *exchange) receive(f *transport.Frame) (broken error) {
 	if x.timer != nil {
 		x.timer.Stop()
 		defer x.timer.Reset(x.r.o.Timeout)
 	}
-	watch := follow(f)
+	watch := watchRest(f)
 	x.to.Receive(f)
 	return watch.err()
 }
 
-// events passes on the messages of a stream; with all, for a client of HTTP, also events without data. It returns nil when the response has
-// come, io.EOF when the stream ended before that, and else the error that broke it off.
-func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) error {
+// readEvents passes on the messages of a stream; with all, for a client of HTTP, also events without data. It returns nil after the response,
+// io.EOF if the stream ended before it, and otherwise the error with which the stream broke off. After the response it reads on for lingerTime.
+func (x *exchange) readEvents(ctx context.Context, body io.ReadCloser, all bool) error {
 	events := sse.NewReader(body, 0)
 	for {
 		e, head, rest, err := events.Next()
@@ -72,7 +72,7 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 		if !f.Bare() && x.m.Head.Kind == jsonrpc.Request && !x.answered {
 			last = x.isResponse(f)
 		}
-		if all || !f.Bare() && x.forClient(f) { // the fields of an event without data are for us
+		if all || !f.Bare() && x.isForClient(f) { // the fields of an event without data are for us
 			if err := x.receive(f); err != nil {
 				x.answered = true // the rest is lost, so the stream is not resumed
 				return err
@@ -98,9 +98,9 @@ func (x *exchange) isResponse(f *transport.Frame) bool {
 	return h.Kind == jsonrpc.Response && (h.ID == x.m.Head.ID || h.ID == "")
 }
 
-// forClient reports whether a client without HTTP gets the frame. A frame that is not a message or answers another request is read, counted
-// as noise and dropped.
-func (x *exchange) forClient(f *transport.Frame) bool {
+// isForClient reports whether a client without HTTP gets the frame. A frame that is not a message, or answers another request, is read to its
+// end, counted as noise and dropped.
+func (x *exchange) isForClient(f *transport.Frame) bool {
 	h := f.Start().Head
 	what := ""
 	switch {

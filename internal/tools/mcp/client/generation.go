@@ -52,6 +52,7 @@ type serverRequests struct {
 // maxAsked bounds the ids of the server's requests that are remembered; beyond it every response passes.
 const maxAsked = 1024
 
+// add records the id of a request of the server. If there are more than maxAsked, none is known any more, and all responses are passed on.
 func (a *serverRequests) add(id jsonrpc.ID) {
 	if a.lost = a.lost || len(a.ids) >= maxAsked; a.lost {
 		return
@@ -90,8 +91,9 @@ func (h *restartHistory) unavailable(name string) error {
 	return &Unavailable{Server: name, Reason: h.reason, Words: h.words, Tries: h.failures, Again: h.notBefore}
 }
 
-// ended records the end of a run and returns the pause before the next start.
-func (h *restartHistory) ended(life time.Duration, answered bool, reason, words string) time.Duration {
+// recordEnd records the end of a run and returns the pause before the next start. It grows from run to run, until one has lived for longLife; the
+// count of failures begins anew after a run that has answered.
+func (h *restartHistory) recordEnd(life time.Duration, answered bool, reason, words string) time.Duration {
 	h.generation, h.reason, h.words = nil, reason, words
 	if life >= longLife {
 		h.pauses = 0
@@ -109,7 +111,7 @@ func (h *restartHistory) ended(life time.Duration, answered bool, reason, words 
 	return pause
 }
 
-// run starts the server whenever a message waits and it does not run, and writes the messages, until Close.
+// run starts the server whenever a message waits and the server does not run, and writes the messages, until Close.
 func (s *Server) run() {
 	defer close(s.over)
 	for {
@@ -132,12 +134,12 @@ func (s *Server) run() {
 			s.failQueue(err)
 			continue
 		}
-		s.serve(g)
+		s.writeQueue(g)
 	}
 }
 
-// start starts the server once the pause after its last end is over, and repeats the client's handshake. The error is Unavailable, or that
-// of the closed context.
+// start starts the server, after the pause since its last end, and repeats the client's handshake. The error is an [*Unavailable], or that of the
+// closed context.
 func (s *Server) start() (*generation, error) {
 	s.mu.Lock()
 	pause := time.Until(s.health.notBefore)
@@ -153,13 +155,13 @@ func (s *Server) start() (*generation, error) {
 	}
 	p, err := s.o.Launch(s.ctx)
 	if err != nil {
-		return nil, s.failed(err)
+		return nil, s.startFailed(err)
 	}
 	if p.Terminate == nil {
 		p.Terminate = p.Kill
 	}
 	g := &generation{p: p, born: time.Now(), out: &timedReader{src: p.Stdout}, gone: make(chan struct{})}
-	g.words = newStderr(s, p.Stderr)
+	g.words = copyStderr(s, p.Stderr)
 	s.mu.Lock()
 	s.health.generation = g
 	s.mu.Unlock()
@@ -171,7 +173,7 @@ func (s *Server) start() (*generation, error) {
 		<-g.gone
 		unwatch()
 	}()
-	if err := s.replay(g); err != nil {
+	if err := s.replayHandshake(g); err != nil {
 		s.stop(g)
 		if lost, ok := errors.AsType[*Lost](err); ok {
 			err = errors.New(lost.Reason)
@@ -187,10 +189,10 @@ func (s *Server) start() (*generation, error) {
 	return g, nil
 }
 
-// failed records that the server could not be started, and returns the error for the waiting messages.
-func (s *Server) failed(err error) error {
+// startFailed records that the server could not be started, and returns the error for the waiting messages.
+func (s *Server) startFailed(err error) error {
 	s.mu.Lock()
-	s.health.ended(0, false, "it could not be started: "+err.Error(), "")
+	s.health.recordEnd(0, false, "it could not be started: "+err.Error(), "")
 	refused, given := s.health.unavailable(s.o.Name), s.health.failures == giveUpAfter
 	s.mu.Unlock()
 	s.note(journal.ToolServer{Server: s.o.Name, State: "lost", Reason: "could not be started"})
@@ -200,10 +202,10 @@ func (s *Server) failed(err error) error {
 	return refused
 }
 
-// serve writes the waiting messages until this run of the server has ended, or the server reads no more.
-func (s *Server) serve(g *generation) {
+// writeQueue writes the waiting messages until this run of the server has ended, or the server reads no more.
+func (s *Server) writeQueue(g *generation) {
 	for {
-		e := s.pop(g)
+		e := s.nextQueued(g)
 		if e == nil {
 			select {
 			case <-s.wake:
@@ -247,7 +249,8 @@ func (s *Server) stop(g *generation) {
 	<-g.gone
 }
 
-// attend waits for the end of one run of the server, records it, and ends the requests that are open in it.
+// attend reads the server's output and waits for the end of this run. Then it records the end, ends the requests that are open in it, and closes
+// g.gone.
 func (s *Server) attend(g *generation) {
 	exited, drained := make(chan struct{}), make(chan struct{})
 	var failed error
@@ -257,7 +260,7 @@ func (s *Server) attend(g *generation) {
 	}()
 	go func() {
 		defer close(drained)
-		s.read(g)
+		s.readMessages(g)
 	}()
 	unended := time.AfterFunc(unendedAfter, func() { s.tellUnended(g) })
 	defer unended.Stop()
@@ -269,9 +272,9 @@ func (s *Server) attend(g *generation) {
 		go g.out.drain(drained)
 	}
 	<-exited
-	whole := s.settle(drained)
+	whole := s.waitDrained(drained)
 	closeReader(g.p.Stdout)
-	words := g.words.end()
+	words := g.words.lastWords()
 
 	reason := g.exit.String()
 	switch {
@@ -282,7 +285,7 @@ func (s *Server) attend(g *generation) {
 	}
 	s.mu.Lock()
 	g.dead = true
-	pause := s.health.ended(time.Since(g.born), g.answered.Load(), reason, words)
+	pause := s.health.recordEnd(time.Since(g.born), g.answered.Load(), reason, words)
 	given, again := s.health.failures >= giveUpAfter, s.health.failures > giveUpAfter
 	refused := s.health.unavailable(s.o.Name)
 	closed := s.closed
@@ -313,9 +316,9 @@ func (s *Server) attend(g *generation) {
 	close(g.gone)
 }
 
-// settle waits until everything the server wrote was read, and reports whether it was. After Close it waits no longer than Grace: a
-// receiver that does not return, as for a client that reads nothing, would keep the connection open for ever.
-func (s *Server) settle(drained <-chan struct{}) bool {
+// waitDrained waits until everything that the server wrote was read, and reports whether it was. After Close it waits at most for Grace: a
+// receiver that does not return, such as that of a client that reads nothing, would keep the connection open for ever.
+func (s *Server) waitDrained(drained <-chan struct{}) bool {
 	select {
 	case <-drained:
 		return true
@@ -360,6 +363,7 @@ type timedReader struct {
 	unended atomic.Bool  // the last byte that came was not a newline
 }
 
+// Read records since when it waits, whether the last byte ended a line, and whether the output has ended.
 func (w *timedReader) Read(p []byte) (int, error) {
 	w.since.Store(time.Now().UnixNano())
 	defer w.since.Store(0)
@@ -373,7 +377,7 @@ func (w *timedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain waits until everything was read, however slow the receiver is. If a read waits for stuckReadTime, only another process still holds
+// drain waits until everything was read, no matter how slow the receiver is. If one read takes stuckReadTime, only another process still holds
 // the pipe, and drain closes it.
 func (w *timedReader) drain(drained <-chan struct{}) {
 	tick := time.NewTicker(stuckReadTime / 4)

@@ -28,7 +28,8 @@ type handshake struct {
 	asking      chan struct{} // if Shared: closed when the initialize under way was answered; nil if there is none
 }
 
-// keepHandshake remembers an initialize and its answer if that is a result, before the client gets it.
+// keepHandshake stores an initialize and its answer, if that is a result, for restarts and for later clients; it is called before the client gets
+// the answer. It wakes the clients that wait for it.
 func (s *Server) keepHandshake(c *call, answer []byte) {
 	result := rawjson.Get(answer, "result")
 	s.mu.Lock()
@@ -53,7 +54,7 @@ func (s *Server) shareHandshake(ctx context.Context, c *client, m transport.Mess
 		if result == nil && asking == nil {
 			s.handshake.asking = make(chan struct{})
 			s.mu.Unlock()
-			c.request(ctx, m, &firstHandshake{Receiver: to, s: s})
+			c.sendRequest(ctx, m, &firstHandshake{Receiver: to, s: s})
 			return true
 		}
 		s.mu.Unlock()
@@ -79,6 +80,7 @@ type firstHandshake struct {
 	s *Server
 }
 
+// Done wakes the clients that wait for the answer to initialize, also if there was none.
 func (f *firstHandshake) Done(err error) {
 	f.s.mu.Lock()
 	if f.s.handshake.asking != nil {
@@ -89,9 +91,9 @@ func (f *firstHandshake) Done(err error) {
 	f.Receiver.Done(err)
 }
 
-// replay repeats the handshake to a restarted server, and returns nil when the server is ready for the waiting messages, also if there is
-// no handshake to repeat.
-func (s *Server) replay(g *generation) error {
+// replayHandshake repeats the client's handshake with a restarted server. It returns nil when the server is ready for the waiting messages, and
+// also if there is no handshake to repeat.
+func (s *Server) replayHandshake(g *generation) error {
 	s.mu.Lock()
 	if len(s.queue) > 0 && s.queue[0].call != nil && s.queue[0].call.method == "initialize" {
 		s.handshake.initialize, s.handshake.initialized = nil, nil // the client begins anew
@@ -118,7 +120,7 @@ func (s *Server) replay(g *generation) error {
 		return nil
 	}
 	if err := g.write(withID(first, id)); err != nil {
-		s.drop(c)
+		s.removeOpen(c)
 		return fmt.Errorf("it does not read its standard input: %w", err)
 	}
 	timer := time.NewTimer(replayWait)
@@ -128,7 +130,7 @@ func (s *Server) replay(g *generation) error {
 	case err = <-done:
 	case <-timer.C:
 		err = fmt.Errorf("after its restart it did not answer initialize within %v", replayWait)
-		s.drop(c)
+		s.removeOpen(c)
 	}
 	switch {
 	case err != nil:

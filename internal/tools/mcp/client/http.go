@@ -93,8 +93,8 @@ func HTTP(o HTTPOptions) (*Remote, error) {
 	return r, nil
 }
 
-// begin returns a context that also ends with Close, and the function that cancels it. It reports whether the Remote is open; then the
-// caller must call that function and r.wg.Done when its work is done.
+// begin returns a context that also ends with Close, and the function that cancels it; open is false if the Remote is closed. The caller must
+// call that function and r.wg.Done when its work is done.
 func (r *Remote) begin(ctx context.Context) (context.Context, context.CancelCauseFunc, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Rec
 		if m.Header != nil {
 			x.passMessage(ctx)
 		} else {
-			x.sendOwn(ctx)
+			x.sendForClient(ctx)
 		}
 	}()
 	<-x.sent
@@ -265,7 +265,8 @@ func (e *StatusError) Error() string {
 // HTTPStatus returns Status, for callers that do not know this package: the detection of a server's protocol version is one.
 func (e *StatusError) HTTPStatus() int { return e.Status }
 
-func (r *Remote) refused(m transport.Message, status int, body []byte) *StatusError {
+// statusError returns the error for a status that refuses a message, with what the user can do next.
+func (r *Remote) statusError(m transport.Message, status int, body []byte) *StatusError {
 	method := m.Head.Method
 	if m.Head.Kind == jsonrpc.Response {
 		method = "a response"

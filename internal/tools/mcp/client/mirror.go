@@ -26,8 +26,8 @@ type binding struct {
 	path   []string
 }
 
-// mirror sets the headers that repeat parts of a message of 2026-07-28, so that intermediaries can route it without reading it.
-func (r *Remote) mirror(h http.Header, m *transport.Message) {
+// setMirrorHeaders sets the headers that repeat parts of a message of 2026-07-28, so that intermediaries can route it without reading it.
+func (r *Remote) setMirrorHeaders(h http.Header, m *transport.Message) {
 	h.Set(headerMethod, m.Head.Method)
 	params := m.Head.Params.Of(m.Raw)
 	switch m.Head.Method {
@@ -80,8 +80,8 @@ func headerValue(text string) string {
 	return open + base64.StdEncoding.EncodeToString([]byte(text)) + closing
 }
 
-// learn remembers which headers the tools in an answer to tools/list ask for.
-func (r *Remote) learn(answer []byte) {
+// learnMirrors records which headers the tools in an answer to tools/list ask for, in place of those recorded for these tools before.
+func (r *Remote) learnMirrors(answer []byte) {
 	tools := rawjson.Get(answer, "result", "tools")
 	if tools.IsZero() || answer[tools.Start] != '[' {
 		return
@@ -96,7 +96,7 @@ func (r *Remote) learn(answer []byte) {
 			continue
 		}
 		schema := rawjson.Get(tool, "inputSchema")
-		bindings := collect(schema.Of(tool), nil, nil)
+		bindings := collectBindings(schema.Of(tool), nil, nil)
 		r.mu.Lock()
 		if r.mirrors == nil {
 			r.mirrors = mirrors{}
@@ -108,8 +108,8 @@ func (r *Remote) learn(answer []byte) {
 	}
 }
 
-// collect appends the bindings of a schema to found, at most maxBindings. It only follows properties; path leads to this schema.
-func collect(schema []byte, path []string, found []binding) []binding {
+// collectBindings appends the bindings in a schema to found, at most maxBindings. It only follows properties; path leads to this schema.
+func collectBindings(schema []byte, path []string, found []binding) []binding {
 	properties := rawjson.Get(schema, "properties")
 	if len(path) >= maxNesting || properties.IsZero() || schema[properties.Start] != '{' {
 		return found
@@ -126,7 +126,7 @@ func collect(schema []byte, path []string, found []binding) []binding {
 		if name, ok := rawjson.Text(property, "x-mcp-header"); ok && isToken(name) {
 			found = append(found, binding{name, here})
 		}
-		found = collect(property, here, found)
+		found = collectBindings(property, here, found)
 	}
 	return found
 }
@@ -151,7 +151,7 @@ type toolListReader struct {
 func (l *toolListReader) Receive(f *transport.Frame) {
 	// The tools of a list that is too large only lose their mirrored headers.
 	if f.ReadAll(maxListed) == nil {
-		l.r.learn(f.Head)
+		l.r.learnMirrors(f.Head)
 	}
 	l.Receiver.Receive(f)
 }

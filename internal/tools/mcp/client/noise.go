@@ -25,6 +25,7 @@ func newNoise(server string, j *journal.Journal) *noiseCounter {
 	return &noiseCounter{server: server, journal: j, bytes: map[string]int64{}, last: map[string]time.Time{}}
 }
 
+// add counts bytes of one kind of noise, and reports them at most once a second; flush reports the rest.
 func (n *noiseCounter) add(what string, bytes int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -55,9 +56,9 @@ func (n *noiseCounter) flush() {
 // unendedAfter is the age of a run without an answer at which a line that has no end yet is reported.
 const unendedAfter = 5 * time.Second
 
-// tellUnread writes to Stderr why the server's first line cannot be read, if it is known: a client only sees a request without an answer.
-// It says nothing about text on lines of its own, which does no harm.
-func (s *Server) tellUnread(g *generation, line []byte) {
+// explainUnread writes to Stderr why the server's first line cannot be read, if that is known: a client only sees a request without an answer.
+// Text on lines of its own does no harm, so nothing is written about it.
+func (s *Server) explainUnread(g *generation, line []byte) {
 	if g.answered.Load() {
 		return
 	}

@@ -23,7 +23,7 @@ const (
 	cancelWait = 5 * time.Second
 )
 
-// deliverJSON passes on an answer that is one JSON text; the error is why it broke off or is not the response.
+// deliverJSON passes on an answer that is one JSON text. The error says why it broke off, or that it is not the response.
 func (x *exchange) deliverJSON(answer *http.Response) error {
 	head, rest, err := readHead(answer.Body)
 	if err != nil {
@@ -36,15 +36,16 @@ func (x *exchange) deliverJSON(answer *http.Response) error {
 		}
 	}
 	f := &transport.Frame{Head: head, Rest: rest}
-	if !x.forClient(f) {
+	if !x.isForClient(f) {
 		return fmt.Errorf("its body is not the response")
 	}
 	return x.receive(f)
 }
 
-// stream passes on an answer that is a stream of events, and resumes it if the server allows that. It returns the error for Done.
-func (x *exchange) stream(ctx context.Context, answer *http.Response) error {
-	err := x.events(ctx, answer.Body, false)
+// deliverStream passes on an answer that is a stream of events, and resumes a broken one if the server allows that. It returns the error for
+// Done.
+func (x *exchange) deliverStream(ctx context.Context, answer *http.Response) error {
+	err := x.readEvents(ctx, answer.Body, false)
 	_, modern := rawjson.Text(x.m.Raw, "params", "_meta", metaVersion)
 	last, retry := x.lastID, x.retry
 	for tries := 0; !x.answered && !modern && last != "" && ctx.Err() == nil && tries < maxResumes; tries++ {
@@ -66,7 +67,7 @@ func (x *exchange) stream(ctx context.Context, answer *http.Response) error {
 			continue
 		}
 		before := x.got
-		err = x.events(ctx, again.Body, false)
+		err = x.readEvents(ctx, again.Body, false)
 		_ = again.Body.Close()
 		if x.got > before {
 			tries = -1
@@ -81,13 +82,13 @@ func (x *exchange) stream(ctx context.Context, answer *http.Response) error {
 	if err == nil {
 		return nil
 	}
-	x.cancelled(ctx)
-	return x.cut(ctx, err)
+	x.cancelIfEnded(ctx)
+	return x.cutError(ctx, err)
 }
 
-// cancelled sends a server of an older version a cancellation if ctx has ended before the answer. Newer servers notice the end of the
-// connection.
-func (x *exchange) cancelled(ctx context.Context) {
+// cancelIfEnded sends the server a cancellation if ctx has ended before the answer and the server is of an older version. Newer servers notice
+// the end of the connection.
+func (x *exchange) cancelIfEnded(ctx context.Context) {
 	_, modern := rawjson.Text(x.m.Raw, "params", "_meta", metaVersion)
 	if ctx.Err() == nil || modern || x.answered || x.m.Head.Kind != jsonrpc.Request || x.m.Head.Method == "initialize" || x.r.ctx.Err() != nil {
 		return
@@ -142,7 +143,7 @@ func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 		if tries > 0 && !sleep(ctx, reconnectPause(retry, tries-1)) {
 			break
 		}
-		r.settled(ctx)
+		r.waitRenewed(ctx)
 		header := r.ownHeader(nil)
 		header.Set("Accept", eventStream)
 		if last != "" {
@@ -156,14 +157,14 @@ func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 		case answer.StatusCode == http.StatusOK && mediaType(answer.Header) == eventStream:
 			before := x.got
 			x.lastID, x.retry = last, retry
-			_ = x.events(ctx, answer.Body, false) // however it ended, it is opened again
+			_ = x.readEvents(ctx, answer.Body, false) // however it ended, it is opened again
 			if x.got > before {
 				tries = 0
 			}
 			last, retry = x.lastID, max(x.retry, 0)
 		case answer.StatusCode == http.StatusNotFound && id != "" && tries < maxResumes:
 			last = ""
-			_ = r.renew(ctx, id) // if that fails, the next message gets the error
+			_ = r.renewSession(ctx, id) // if that fails, the next message gets the error
 		case answer.StatusCode < 500:
 			// The server does not offer such a stream (405), or not to us.
 			_ = answer.Body.Close()
@@ -182,6 +183,7 @@ func (r *Remote) endError(ctx context.Context) error {
 	return nil
 }
 
+// reconnectPause returns the pause that the server has asked for, or else one that grows with the number of tries.
 func reconnectPause(asked time.Duration, tries int) time.Duration {
 	if asked > 0 {
 		return min(asked, 10*time.Minute)
@@ -193,7 +195,7 @@ func reconnectPause(asked time.Duration, tries int) time.Duration {
 	return min(pause, maxPause)
 }
 
-// sleep waits for d and reports true; if ctx ends before, it reports false at once.
+// sleep waits for d and returns true; if ctx ends before, it returns false at once.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -106,18 +106,20 @@ func (e *TimeoutError) Error() string {
 // Timeout implements net.Error's method.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// Exec returns a launcher of a program, without limits. template is copied for each start; only its Path, Args, Env, Dir and Err are used.
+// Exec returns a function that starts a program, without limits. template is copied for each start; only its Path, Args, Env, Dir and Err are
+// used.
 func Exec(template *exec.Cmd) func(context.Context) (*Process, error) {
 	return func(ctx context.Context) (*Process, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		cmd := &exec.Cmd{Path: template.Path, Args: template.Args, Env: template.Env, Dir: template.Dir, Err: template.Err}
-		return start(cmd)
+		return startProcess(cmd)
 	}
 }
 
-func start(cmd *exec.Cmd) (*Process, error) {
+// startProcess starts cmd with three pipes. They are not those of os/exec, whose Wait closes them with what is still in them.
+func startProcess(cmd *exec.Cmd) (*Process, error) {
 	// Pipes of our own: those of os/exec are closed by Wait, with what is still in them.
 	var ours, theirs []*os.File
 	closeAll := func(files []*os.File) {

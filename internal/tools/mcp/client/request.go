@@ -48,6 +48,8 @@ func (r *Remote) do(ctx context.Context, method string, header http.Header, body
 	return r.doAt(ctx, r.url, method, header, body, written)
 }
 
+// doAt makes an HTTP request to an address and returns the answer, decompressed. written, if not nil, is called when the request was written. The
+// caller closes the body.
 func (r *Remote) doAt(ctx context.Context, at *url.URL, method string, header http.Header, body []byte, written func()) (*http.Response, error) {
 	if written != nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { written() }})
@@ -144,13 +146,13 @@ func (x *exchange) onWritten() {
 // passMessage sends a message of a client of HTTP as it is.
 func (x *exchange) passMessage(ctx context.Context) { x.passBody(ctx, http.MethodPost) }
 
-// passBody makes the request of a client of HTTP and passes the answer on as it comes; then it calls Done.
+// passBody makes the request of a client of HTTP, passes the answer on as it comes, and calls Done.
 func (x *exchange) passBody(ctx context.Context, method string) {
 	var body []byte
 	if method == http.MethodPost {
 		body = x.m.Raw
 	}
-	ctx, stop := x.limit(ctx)
+	ctx, stop := x.withTimeout(ctx)
 	defer stop()
 	answer, err := x.r.do(ctx, method, passHeader(x.m.Header), body, x.onWritten)
 	if err != nil {
@@ -163,24 +165,24 @@ func (x *exchange) passBody(ctx context.Context, method string) {
 	switch media := mediaType(answer.Header); {
 	case media == eventStream && answer.StatusCode == http.StatusOK:
 		x.to.Open(a)
-		err = x.events(ctx, answer.Body, true)
+		err = x.readEvents(ctx, answer.Body, true)
 		if method == http.MethodGet && err == io.EOF {
 			err = nil
 		}
 	case media == jsonType && answer.StatusCode != http.StatusAccepted && method == http.MethodPost:
-		err = x.document(a, answer.Body)
+		err = x.passJSON(a, answer.Body)
 	default:
 		a.Body, _ = io.ReadAll(io.LimitReader(answer.Body, maxBody)) // what came is told
 		x.to.Open(a)
 	}
 	if err != nil {
-		err = x.cut(ctx, err)
+		err = x.cutError(ctx, err)
 	}
 	x.to.Done(err)
 }
 
-// cut returns the error for an answer that ended with err before its response.
-func (x *exchange) cut(ctx context.Context, err error) error {
+// cutError returns the error for an answer that ended with err before its response: the cause of ctx if that has ended, else a [*CutError].
+func (x *exchange) cutError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -190,9 +192,9 @@ func (x *exchange) cut(ctx context.Context, err error) error {
 	return &CutError{Server: x.r.o.Name, URL: x.r.displayURL(), Err: err}
 }
 
-// document passes on a body that is one JSON text. If the status is an error and the body is not a JSON-RPC message, the body is passed on
-// as Answer.Body.
-func (x *exchange) document(a transport.Answer, body io.Reader) error {
+// passJSON passes on a body that is one JSON text. If the status is an error and the body is not a JSON-RPC message, it is passed on as
+// Answer.Body.
+func (x *exchange) passJSON(a transport.Answer, body io.Reader) error {
 	head, rest, err := readHead(body)
 	if err != nil && len(head) == 0 {
 		if err == io.EOF { // empty
@@ -222,8 +224,8 @@ func refusalOf(body []byte) (jsonrpc.Head, bool) {
 	return h, err == nil && !rawjson.Get(body, "jsonrpc").IsZero()
 }
 
-// readHead reads the beginning of a body that is one JSON text. rest is nil if head is all of it, else the reader of what follows. err is
-// only set if nothing could be read.
+// readHead reads the beginning of a body that is one JSON text. rest is nil if head is all of it, else a reader of the remaining part. err is set
+// only if nothing could be read.
 func readHead(body io.Reader) (head []byte, rest io.Reader, err error) {
 	head = make([]byte, 4<<10)
 	n := 0
@@ -277,7 +279,8 @@ func (f *restWatcher) err() error {
 	return f.failed
 }
 
-func follow(f *transport.Frame) *restWatcher {
+// watchRest replaces the rest of a frame by a reader that records its error; nil if there is no rest.
+func watchRest(f *transport.Frame) *restWatcher {
 	if f.Rest == nil {
 		return nil
 	}

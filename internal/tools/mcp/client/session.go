@@ -49,7 +49,7 @@ func (r *Remote) ownHeader(m *transport.Message) http.Header {
 		}
 		if modern, ok := rawjson.Text(m.Raw, "params", "_meta", metaVersion); ok {
 			version = modern
-			r.mirror(h, m)
+			r.setMirrorHeaders(h, m)
 		}
 	}
 	if id != "" {
@@ -61,11 +61,12 @@ func (r *Remote) ownHeader(m *transport.Message) http.Header {
 	return h
 }
 
-// sendOwn sends a message of a client without HTTP, passes the answer on and calls Done.
-func (x *exchange) sendOwn(ctx context.Context) {
+// sendForClient sends a message of a client that does not use HTTP, passes the answer on, and calls Done. If the server turns out to speak the
+// older HTTP+SSE transport, or the session had to be renewed, the message is sent again.
+func (x *exchange) sendForClient(ctx context.Context) {
 	r := x.r
-	r.settled(ctx)
-	ctx, stop := x.limit(ctx)
+	r.waitRenewed(ctx)
+	ctx, stop := x.withTimeout(ctx)
 	defer stop()
 	// Send may return once the message was written. Only after notifications/initialized later messages must
 	// wait until the server has accepted it.
@@ -76,7 +77,7 @@ func (x *exchange) sendOwn(ctx context.Context) {
 	header := r.ownHeader(&x.m)
 	answer, err := r.do(ctx, http.MethodPost, header, x.m.Raw, written)
 	if err != nil {
-		x.cancelled(ctx)
+		x.cancelIfEnded(ctx)
 		x.finish(err)
 		return
 	}
@@ -92,13 +93,13 @@ func (x *exchange) sendOwn(ctx context.Context) {
 	switch {
 	case media == eventStream && answer.StatusCode == http.StatusOK:
 		r.takeSession(x, answer.Header)
-		x.finish(x.stream(ctx, answer))
+		x.finish(x.deliverStream(ctx, answer))
 	case media == jsonType && answer.StatusCode < 300:
 		r.takeSession(x, answer.Header)
 		err := x.deliverJSON(answer)
 		if err != nil {
-			x.cancelled(ctx)
-			err = x.cut(ctx, err)
+			x.cancelIfEnded(ctx)
+			err = x.cutError(ctx, err)
 		}
 		x.finish(err)
 	default:
@@ -111,10 +112,10 @@ func (x *exchange) sendOwn(ctx context.Context) {
 				return
 			}
 		}
-		err := x.refusal(ctx, header, answer)
+		err := x.handleRefusal(ctx, header, answer)
 		if err == errSessionRenewed {
 			x.repeated = true
-			x.sendOwn(ctx)
+			x.sendForClient(ctx)
 			return
 		}
 		x.finish(err)
@@ -135,10 +136,10 @@ func (f *followedDone) Done(err error) {
 	close(f.over)
 }
 
-// finishAccepted ends the exchange of a message that has no response.
+// finishAccepted ends the exchange of a message that has no response. A notifications/initialized that was accepted makes the session ready.
 func (x *exchange) finishAccepted(ctx context.Context, sent http.Header, answer *http.Response) {
 	if answer.StatusCode >= 300 {
-		x.finish(x.refusal(ctx, sent, answer))
+		x.finish(x.handleRefusal(ctx, sent, answer))
 		return
 	}
 	if x.m.Head.Method == "notifications/initialized" {
@@ -156,7 +157,8 @@ func (x *exchange) finishAccepted(ctx context.Context, sent http.Header, answer 
 	x.finish(nil)
 }
 
-// takeSession stores the session that the answer to initialize begins; the answer to any other message is ignored.
+// takeSession stores the session that the answer to initialize begins, and has its version read from the answer. For any other message it does
+// nothing.
 func (r *Remote) takeSession(x *exchange, h http.Header) {
 	if x.m.Head.Method != "initialize" {
 		return
@@ -190,10 +192,9 @@ func (v *versionReader) Receive(f *transport.Frame) {
 	v.Receiver.Receive(f)
 }
 
-// refusal returns the client's error for an answer that refuses its message: nil if the server sent an error as a JSON-RPC message, which
-// is passed on, else a StatusError. If the session has ended it begins a new one, and returns errSessionRenewed if the message may be sent
-// again.
-func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.Response) error {
+// handleRefusal returns the client's error for an answer that refuses its message; nil if the server has sent the error as a JSON-RPC message,
+// which is passed on. If the session has ended it begins a new one, and returns errSessionRenewed if the message may be sent again.
+func (x *exchange) handleRefusal(ctx context.Context, sent http.Header, answer *http.Response) error {
 	head, rest, _ := readHead(answer.Body)
 	if rest != nil {
 		head = head[:min(len(head), maxBody)]
@@ -202,7 +203,7 @@ func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.R
 	// By the protocol 404 to a request with a session says that there is none of that name, whatever the body: the Python SDK 1.x sends an
 	// error with the request's id.
 	if id := sent.Get(headerSession); answer.StatusCode == http.StatusNotFound && id != "" && !x.repeated {
-		if err := x.r.renew(ctx, id); err != nil {
+		if err := x.r.renewSession(ctx, id); err != nil {
 			return fmt.Errorf("the session with the MCP server %s ended, and a new one could not begin: %w", x.r.o.Name, err)
 		}
 		// A call may change something. It is sent again where the server itself said that it did not take it, not a proxy before it.
@@ -223,11 +224,11 @@ func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.R
 		x.to.Receive(&transport.Frame{Head: head})
 		return nil
 	}
-	return x.r.refused(x.m, answer.StatusCode, head)
+	return x.r.statusError(x.m, answer.StatusCode, head)
 }
 
-// settled waits until a new session has begun, if one is beginning, or ctx ends: a message sent meanwhile would go to the old session.
-func (r *Remote) settled(ctx context.Context) {
+// waitRenewed waits until a new session has begun, if one is beginning, or ctx ends: a message sent meanwhile would go to the old session.
+func (r *Remote) waitRenewed(ctx context.Context) {
 	r.mu.Lock()
 	renewing := r.session.renewing
 	r.mu.Unlock()
@@ -239,14 +240,14 @@ func (r *Remote) settled(ctx context.Context) {
 	}
 }
 
-// renew begins a session in the place of the one with the id old, by the client's stored handshake. If another call does so already, it
-// waits for that; it returns nil also if the session was replaced before.
-func (r *Remote) renew(ctx context.Context, old string) error {
+// renewSession begins a session in place of the one with the id old, with the client's stored handshake. If another call does so already, it only
+// waits for that. It returns nil also if the session was replaced before.
+func (r *Remote) renewSession(ctx context.Context, old string) error {
 	r.mu.Lock()
 	s := &r.session
 	if s.renewing != nil || s.id != old {
 		r.mu.Unlock()
-		r.settled(ctx)
+		r.waitRenewed(ctx)
 		return nil
 	}
 	first, second := s.initialize, s.initialized
@@ -282,7 +283,7 @@ func (r *Remote) renew(ctx context.Context, old string) error {
 		return err
 	}
 	if mediaType(answer.Header) == eventStream {
-		err = x.events(asking, answer.Body, false)
+		err = x.readEvents(asking, answer.Body, false)
 	} else {
 		err = x.deliverJSON(answer)
 	}

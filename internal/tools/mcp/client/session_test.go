@@ -304,14 +304,14 @@ func FuzzLearn(f *testing.F) {
 	f.Add([]byte(`{"result":{"tools":[{"name":"a","inputSchema":{"properties":{"x":{"x-mcp-header":"X","properties":{}}}}}]}}`), []byte(`{"name":"a","arguments":{"x":"\u00e9"}}`))
 	f.Fuzz(func(t *testing.T, list, params []byte) {
 		r := &Remote{}
-		r.learn(list)
+		r.learnMirrors(list)
 		raw := append(append([]byte(`{"id":1,"method":"tools/call","params":`), params...), '}')
 		h, err := jsonrpc.Scan(raw)
 		if err != nil {
 			return
 		}
 		header := http.Header{}
-		r.mirror(header, &transport.Message{Raw: raw, Head: h})
+		r.setMirrorHeaders(header, &transport.Message{Raw: raw, Head: h})
 		for name, values := range header {
 			if !isToken(name) || strings.ContainsAny(values[0], "\r\n\x00") {
 				t.Fatalf("%q: %q", name, values)

@@ -26,10 +26,10 @@ func mayBeSSETransport(x *exchange, status int) bool {
 		(status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed)
 }
 
-// connectSSE returns a connection by the HTTP+SSE transport, or nil if the server does not speak it. That transport has one stream for
-// everything, as a process has: the stream is the standard output of a [Server], and a POST of each message its standard input.
+// connectSSE returns a connection by the HTTP+SSE transport; nil if the server does not speak it. That transport has one stream for everything,
+// like a process: the stream becomes the standard output of a [Server], and a POST for each message its standard input.
 func (r *Remote) connectSSE(ctx context.Context) *Server {
-	first, err := r.openOld(ctx)
+	first, err := r.openSSE(ctx)
 	if err != nil {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (r *Remote) connectSSE(ctx context.Context) *Server {
 				first = nil
 				return p, nil
 			}
-			return r.openOld(ctx)
+			return r.openSSE(ctx)
 		},
 	})
 	r.mu.Lock()
@@ -67,7 +67,8 @@ type sseStream struct {
 	gone   chan struct{}
 }
 
-func (r *Remote) openOld(ctx context.Context) (*Process, error) {
+// openSSE opens the stream of the HTTP+SSE transport, which has to begin with an endpoint of the same origin.
+func (r *Remote) openSSE(ctx context.Context) (*Process, error) {
 	o := &sseStream{r: r, gone: make(chan struct{})}
 	o.ctx, o.cancel = context.WithCancel(r.ctx)
 	stop := context.AfterFunc(ctx, o.cancel)
@@ -99,7 +100,7 @@ func (r *Remote) openOld(ctx context.Context) (*Process, error) {
 		return fail("it was too slow")
 	}
 	out, in := io.Pipe()
-	go o.copy(events, answer.Body, in)
+	go o.copyEvents(events, answer.Body, in)
 	return &Process{
 		Stdin: o, Stdout: out, Kill: o.cancel,
 		Wait: func() (Exit, error) {
@@ -118,8 +119,8 @@ func (o *sseStream) endReason() string {
 	return "its stream ended: " + o.ended.Error()
 }
 
-// copy writes the data of each event as a line, until the stream ends.
-func (o *sseStream) copy(events *sse.Reader, body io.Closer, in *io.PipeWriter) {
+// copyEvents writes the data of each event as a line, until the stream ends.
+func (o *sseStream) copyEvents(events *sse.Reader, body io.Closer, in *io.PipeWriter) {
 	defer close(o.gone)
 	defer o.cancel()
 	var err error
@@ -167,7 +168,7 @@ func (o *sseStream) post(message []byte) error {
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode >= 300 {
 		h, _ := jsonrpc.Scan(message)
-		return o.r.refused(transport.Message{Raw: message, Head: h}, answer.StatusCode, nil)
+		return o.r.statusError(transport.Message{Raw: message, Head: h}, answer.StatusCode, nil)
 	}
 	return nil
 }

@@ -27,7 +27,8 @@ type stderr struct {
 	done chan struct{}
 }
 
-func newStderr(s *Server, src io.Reader) *stderr {
+// copyStderr copies a server's standard error in a goroutine, until it ends; src may be nil.
+func copyStderr(s *Server, src io.Reader) *stderr {
 	e := &stderr{src: src, done: make(chan struct{})}
 	if src == nil {
 		close(e.done)
@@ -37,6 +38,7 @@ func newStderr(s *Server, src io.Reader) *stderr {
 	return e
 }
 
+// copy passes at most StderrRate bytes a second to Options.Stderr and counts the others as noise; it keeps the last lines of all.
 func (e *stderr) copy(s *Server) {
 	defer close(e.done)
 	var (
@@ -75,8 +77,8 @@ func (e *stderr) keep(b []byte) {
 	}
 }
 
-// end waits for the end of the stream, but only shortly since another process may hold it open, and returns its last lines.
-func (e *stderr) end() string {
+// lastWords returns the last lines. It waits for the end of the stream, but only for a short time, since another process may hold it open.
+func (e *stderr) lastWords() string {
 	if e.src == nil {
 		return ""
 	}
@@ -111,8 +113,8 @@ func lastLines(text []byte) string {
 	return strings.Join(lines, " | ")
 }
 
-// lastLine returns the last line that is not empty, with control characters as spaces, and with its middle cut out if it is longer than
-// maxWords bytes.
+// lastLine returns the last line that is not empty, with control characters replaced by spaces. If it is longer than maxWords bytes, its middle is
+// cut out.
 func lastLine(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if n := bytes.LastIndexByte(text, '\n'); n >= 0 {

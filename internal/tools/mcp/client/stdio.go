@@ -191,12 +191,12 @@ func (s *Server) enqueue(ctx context.Context, e *entry) error {
 	if err := s.health.refuse(s.o.Name); err != nil {
 		return err
 	}
-	s.push(e)
+	s.pushLocked(e)
 	return nil
 }
 
-// push adds a message to the queue and makes sure that run runs. The caller holds s.mu.
-func (s *Server) push(e *entry) {
+// pushLocked adds a message to the queue, and starts the goroutine run if it does not run. The caller holds s.mu.
+func (s *Server) pushLocked(e *entry) {
 	s.queue = append(s.queue, e)
 	s.queued += len(e.raw)
 	select {
@@ -209,8 +209,9 @@ func (s *Server) push(e *entry) {
 	}
 }
 
-// pop removes the next message from the queue, for writing it to g; nil if there is none or g can no longer answer.
-func (s *Server) pop(g *generation) *entry {
+// nextQueued removes the next message from the queue, to be written to g; nil if there is none or g can no longer answer. Requests that were
+// cancelled while they waited are skipped.
+func (s *Server) nextQueued(g *generation) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// A server whose output has ended cannot answer: the messages wait for the next run.
@@ -243,7 +244,7 @@ func (s *Server) failQueue(err error) {
 	for _, e := range queue {
 		switch {
 		case e.call != nil:
-			s.drop(e.call)
+			s.removeOpen(e.call)
 			e.call.finish(err)
 		case e.done != nil:
 			e.done(err)
@@ -268,8 +269,8 @@ func (s *Server) finishAll(which func(*call) bool, err error) {
 	}
 }
 
-// drop removes a request from the open ones. It reports whether it was still among them.
-func (s *Server) drop(c *call) bool {
+// removeOpen removes a request from the open ones, and reports whether it was still among them.
+func (s *Server) removeOpen(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open[c.id] != c {

@@ -108,7 +108,7 @@ func appendData(b, data []byte, cr *bool) []byte {
 	return b
 }
 
-// eachChunk calls f with head and what rest gives, in pieces that f may change.
+// eachChunk calls f with head and then with the bytes of rest, which may be nil, in pieces that f may change. An error of rest is a [ReadError].
 func eachChunk(head []byte, rest io.Reader, f func([]byte) error) error {
 	if len(head) == 0 && rest == nil {
 		return nil

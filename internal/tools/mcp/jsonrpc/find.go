@@ -31,9 +31,8 @@ func (f *Finder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Head returns the head and the place of the id once the message was written: as [Scan]
-// returns it, but for the spans, of which only those that are zero mean something. Input that
-// is no message has the kind Invalid.
+// Head returns the head of a message that was written, and the place of its id. The head is like that of [Scan], except that a span only says
+// whether the member is there (not zero). Input that is not a message has the kind Invalid.
 func (f *Finder) Head() (Head, Place) {
 	h := f.head
 	switch {

@@ -59,16 +59,17 @@ func (l *LineReader) Next() (head []byte, rest io.Reader, err error) {
 		}
 		l.rest = nil
 	}
-	l.settle()
+	l.shrinkBuffers()
 	for {
-		head, rest, err = l.line()
+		head, rest, err = l.nextLine()
 		if err != nil || rest != nil || len(bytes.TrimLeft(head, " \t\r")) > 0 {
 			return head, rest, err
 		}
 	}
 }
 
-func (l *LineReader) line() ([]byte, io.Reader, error) {
+// nextLine returns the next line, also a blank one, as Next does.
+func (l *LineReader) nextLine() ([]byte, io.Reader, error) {
 	seen := 0
 	for {
 		if n := bytes.IndexByte(l.buf[l.r+seen:l.w], '\n'); n >= 0 {
@@ -80,23 +81,23 @@ func (l *LineReader) line() ([]byte, io.Reader, error) {
 		}
 		seen = l.w - l.r
 		if seen >= l.maxHead+2 {
-			return l.open(l.maxHead)
+			return l.openLine(l.maxHead)
 		}
 		if l.err != nil {
-			return l.last()
+			return l.lastLine()
 		}
 		l.fill()
 	}
 }
 
-// last returns the line behind the last newline.
-func (l *LineReader) last() ([]byte, io.Reader, error) {
+// lastLine returns the line after the last newline. If it is not a whole JSON value, it is returned with a rest that fails.
+func (l *LineReader) lastLine() ([]byte, io.Reader, error) {
 	line := l.buf[l.r:l.w]
 	if len(line) == 0 {
 		return nil, nil, l.err
 	}
 	if len(line) > l.maxHead {
-		return l.open(l.maxHead)
+		return l.openLine(l.maxHead)
 	}
 	if l.err == io.EOF {
 		_, err := rawjson.Only(line)
@@ -105,12 +106,11 @@ func (l *LineReader) last() ([]byte, io.Reader, error) {
 			return bytes.TrimSuffix(line, []byte{'\r'}), nil, nil
 		}
 	}
-	return l.open(len(line))
+	return l.openLine(len(line))
 }
 
-// open gives n bytes as the head of a line that goes on, in a buffer that its rest is not
-// read through.
-func (l *LineReader) open(n int) ([]byte, io.Reader, error) {
+// openLine returns the first n bytes of a line as its head, and a reader for the rest, which does not overwrite the head.
+func (l *LineReader) openLine(n int) ([]byte, io.Reader, error) {
 	head, more := l.buf[l.r:l.r+n], l.buf[l.r+n:l.w]
 	next := l.restBuf
 	if cap(next) < max(restBuffer, len(more)) {
@@ -123,7 +123,7 @@ func (l *LineReader) open(n int) ([]byte, io.Reader, error) {
 	return head, l.rest, nil
 }
 
-// fill reads more behind what there is, with room made for it.
+// fill reads more bytes into the buffer, and makes room for them first.
 func (l *LineReader) fill() {
 	if l.r > 0 {
 		l.w = copy(l.buf, l.buf[l.r:l.w])
@@ -139,8 +139,8 @@ func (l *LineReader) fill() {
 	l.err = err
 }
 
-// settle gives grown buffers back when only small lines have come for a while.
-func (l *LineReader) settle() {
+// shrinkBuffers replaces grown buffers by small ones, when only small lines have come for a while.
+func (l *LineReader) shrinkBuffers() {
 	if len(l.buf) <= firstBuffer {
 		return
 	}
@@ -157,6 +157,7 @@ type lineRest struct {
 	done error
 }
 
+// Read returns what follows in the line, without its line break. If the stream ends before the line does, it is io.ErrUnexpectedEOF.
 func (s *lineRest) Read(p []byte) (int, error) {
 	if len(p) == 0 || s.done != nil {
 		return 0, s.done
@@ -191,8 +192,7 @@ func (s *lineRest) Read(p []byte) (int, error) {
 	}
 }
 
-// readSome reads once, or until something came. A reader that never gives anything ends
-// with io.ErrNoProgress.
+// readSome reads until something has come. A reader that gives nothing a hundred times is io.ErrNoProgress.
 func readSome(src io.Reader, p []byte) (int, error) {
 	for range 100 {
 		if n, err := src.Read(p); n > 0 || err != nil {

@@ -206,8 +206,8 @@ func ScanStart(begin []byte) Start {
 	return s
 }
 
-// openMember returns the key of the member that begins at or behind byte at, if its value has
-// begun too; opening is the byte that must stand before it.
+// openMember returns the key of the member that begins at byte at or later, if its value has begun too; "" otherwise. opening is the byte that
+// must come before the member.
 func openMember(begin []byte, at int, opening byte) string {
 	at = space(begin, at)
 	if at >= len(begin) || begin[at] != opening {

@@ -33,7 +33,7 @@ func (c *conn) extendDeadline() { _ = c.rc.SetWriteDeadline(time.Now().Add(c.h.o
 func (c *conn) Write(p []byte) (int, error) {
 	c.extendDeadline()
 	n, err := c.w.Write(p)
-	return n, c.note(err)
+	return n, c.noteError(err)
 }
 
 func (c *conn) flush() error {
@@ -42,10 +42,11 @@ func (c *conn) flush() error {
 	if errors.Is(err, http.ErrNotSupported) {
 		err = nil
 	}
-	return c.note(err)
+	return c.noteError(err)
 }
 
-func (c *conn) note(err error) error {
+// noteError records a failed write and returns its error: the answer is broken then, and one that was too slow is counted.
+func (c *conn) noteError(err error) error {
 	if err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) && !c.broken {
 			c.h.slow.Add(1)
@@ -68,8 +69,8 @@ func (c *conn) begin(status int, contentType string, size int64) {
 	c.w.WriteHeader(status)
 }
 
-// stream begins an answer of server-sent events: it sends status and the headers, and sets c.sse for the events.
-func (c *conn) stream(status int) error {
+// beginStream begins an answer of server-sent events: it sends status and headers, and sets c.sse for the events.
+func (c *conn) beginStream(status int) error {
 	header := c.w.Header()
 	if header.Get("Cache-Control") == "" {
 		header.Set("Cache-Control", "no-cache, no-transform")

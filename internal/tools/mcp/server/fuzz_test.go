@@ -153,7 +153,7 @@ func FuzzChallenge(f *testing.F) {
 	h := New(Options{Resource: func(*http.Request) string { return "http://here/" }})
 	r := httptest.NewRequest(http.MethodPost, "/", nil)
 	f.Fuzz(func(t *testing.T, value string) {
-		got := h.challenge(r, value)
+		got := h.rewriteChallenge(r, value)
 		has := strings.Contains(value, "resource_metadata=")
 		if ours := strings.Contains(got, `resource_metadata="http://here/"`); has && !ours || !ours && got != value {
 			t.Errorf("%q became %q", value, got)

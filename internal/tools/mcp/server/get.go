@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
-// get serves a GET: the stream of the server's own requests and notifications, or the rest of an answer whose connection was lost.
-func (h *Handler) get(c *conn, principal string) *Refusal {
-	s, known, bad := h.existing(c, principal)
+// serveGet serves a GET: the stream of the server's own requests and notifications, or the rest of an answer whose connection was lost.
+func (h *Handler) serveGet(c *conn, principal string) *Refusal {
+	s, known, bad := h.sessionFor(c, principal)
 	if bad != nil {
 		return bad
 	}
@@ -33,21 +33,21 @@ func (h *Handler) get(c *conn, principal string) *Refusal {
 		}
 		after, resumes = seq, true
 	}
-	if !st.attach(rd, after, resumes) {
+	if !st.attachReader(rd, after, resumes) {
 		return badRequest(jsonrpc.CodeInvalidRequest, "Last-Event-ID names a stream that is not kept any more; call again")
 	}
-	if err := st.stream(c); err != nil {
+	if err := st.beginEvents(c); err != nil {
 		c.broken = true
-		st.leave(rd)
+		st.detachReader(rd)
 		return nil
 	}
 	st.serve(c, rd)
 	return nil
 }
 
-// attach makes rd the reader of the stream: from behind the event after if resumes is set, else from where the reader before stopped. It
-// reports false if the stream was discarded.
-func (st *stream) attach(rd *reader, after uint64, resumes bool) bool {
+// attachReader makes rd the reader of the stream, in place of any other. With resumes, it begins after the event with the number after, otherwise
+// where the last reader stopped. It returns false if the stream was discarded.
+func (st *stream) attachReader(rd *reader, after uint64, resumes bool) bool {
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,14 +74,14 @@ func (st *stream) attach(rd *reader, after uint64, resumes bool) bool {
 		s.h.stored.kept.Add(-n)
 	}
 	for st.next < len(st.events) && st.events[st.next].seq <= after {
-		st.wrote(true)
+		st.markWritten(true)
 	}
 	return true
 }
 
-// delete ends a session for its client.
-func (h *Handler) delete(c *conn, principal string) *Refusal {
-	s, known, bad := h.existing(c, principal)
+// serveDelete serves a DELETE, by which a client ends its session; one that the server keeps itself is ended there.
+func (h *Handler) serveDelete(c *conn, principal string) *Refusal {
+	s, known, bad := h.sessionFor(c, principal)
 	if bad != nil {
 		return bad
 	}
@@ -105,9 +105,8 @@ func (h *Handler) delete(c *conn, principal string) *Refusal {
 	return bad
 }
 
-// existing returns the session that a GET or DELETE names, which the caller must release. known is false for a session that only the server
-// knows.
-func (h *Handler) existing(c *conn, principal string) (s *session, known bool, bad *Refusal) {
+// sessionFor returns the session that a GET or DELETE names; the caller must release it. known is false for a session that only the server knows.
+func (h *Handler) sessionFor(c *conn, principal string) (s *session, known bool, bad *Refusal) {
 	id := c.r.Header.Get(headerSession)
 	if s = h.find(principal, id, false); s != nil {
 		return s, true, nil
@@ -124,8 +123,8 @@ func (h *Handler) existing(c *conn, principal string) (s *session, known bool, b
 	return s, false, bad
 }
 
-// passStream passes a GET or DELETE to the server by ask, and the server's answer to the client. known is false if the session
-// was not known before the request. The refusal is that of newStream; nil if the stream was served.
+// passStream passes a GET or DELETE to the server by calling ask, and serves the server's answer to the client. known is false if the session was
+// not known before the request. The refusal is that of newStream; nil if the stream was served.
 func (s *session) passStream(c *conn, known bool, ask func(context.Context, *stream)) *Refusal {
 	st, bad := s.newStream("")
 	if bad != nil {

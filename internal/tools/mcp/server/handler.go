@@ -152,8 +152,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.extendDeadline()
 }
 
+// route checks where a request comes from and who sends it, and serves it by its method.
 func (h *Handler) route(c *conn) *Refusal {
-	if bad := h.protect(c.r); bad != nil {
+	if bad := h.checkOrigin(c.r); bad != nil {
 		return bad
 	}
 	principal := ""
@@ -165,11 +166,11 @@ func (h *Handler) route(c *conn) *Refusal {
 	}
 	switch c.r.Method {
 	case http.MethodPost:
-		return h.post(c, principal)
+		return h.servePost(c, principal)
 	case http.MethodGet:
-		return h.get(c, principal)
+		return h.serveGet(c, principal)
 	case http.MethodDelete:
-		return h.delete(c, principal)
+		return h.serveDelete(c, principal)
 	case http.MethodOptions:
 		c.w.Header().Set("Allow", allowed)
 		c.begun = true
@@ -188,6 +189,7 @@ func notAllowed(allow string) *Refusal {
 	}
 }
 
+// asRefusal returns the refusal that err is, or one with this status and the text of err.
 func asRefusal(err error, status int) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r
@@ -213,7 +215,7 @@ func (h *Handler) refused(why string) {
 	}
 }
 
-// safely calls f and counts a panic in it; so a panic outside of a request does not end the process.
+// safely calls f. If f panics, the panic is counted and does not end the process.
 func (h *Handler) safely(f func()) {
 	defer func() {
 		if recover() != nil {

@@ -10,8 +10,8 @@ const (
 	maxUnread = 64
 )
 
-// reserve counts n more bytes against the bounds, for which it drops events that were already written, and reports whether there is room. A
-// stream that has no reader gets a quarter of its session's share.
+// reserve reports whether there is room for n more bytes, and counts them. To make room it drops events that were already written. A stream
+// without a reader gets a quarter of its session's share.
 func (st *stream) reserve(n int64) bool {
 	s := st.s
 	share := s.h.o.MaxStoredSession
@@ -22,13 +22,13 @@ func (st *stream) reserve(n int64) bool {
 		share /= 4
 	}
 	for s.stored+n > share {
-		if !s.forgetOne(st) {
+		if !s.dropOldest(st) {
 			return false
 		}
 	}
 	for s.h.stored.used.Add(n) > s.h.stored.max {
 		s.h.stored.used.Add(-n)
-		if !s.forgetOne(st) {
+		if !s.dropOldest(st) {
 			return false
 		}
 	}
@@ -36,8 +36,8 @@ func (st *stream) reserve(n int64) bool {
 	return true
 }
 
-// forgetOne drops the session's oldest ended stream, or else the oldest event that was written on st, and reports whether there was one.
-func (s *session) forgetOne(st *stream) bool {
+// dropOldest drops the session's oldest ended stream, or else the oldest event that was written on st. It returns false if there is neither.
+func (s *session) dropOldest(st *stream) bool {
 	if len(s.ended) > 0 {
 		s.ended[0].discard()
 		s.ended = s.ended[1:]
@@ -64,9 +64,9 @@ func (st *stream) dropFirst() {
 	st.events = st.events[1:]
 }
 
-// wrote records that the event at next was written to the client. With keep it is kept in case the client asks for it again; such events
-// take at most half of the bounds.
-func (st *stream) wrote(keep bool) {
+// markWritten records that the next event was written to the client. With keep, it is kept in case the client asks for it again; such events take
+// at most half of the bounds.
+func (st *stream) markWritten(keep bool) {
 	s := st.s
 	n := int64(len(st.events[st.next].data))
 	st.next++
@@ -79,15 +79,15 @@ func (st *stream) wrote(keep bool) {
 		return
 	}
 	for st.next > 0 && (s.kept > s.h.o.MaxStoredSession/2 || s.h.stored.kept.Load() > s.h.stored.max/2) {
-		if !s.forgetOne(st) {
+		if !s.dropOldest(st) {
 			return
 		}
 	}
 }
 
-// settle drops a stream that has ended and is of no more use: it is only kept for a client that left before it had everything and knows an
+// dropIfDone drops a stream that has ended and is of no more use. It is kept for a client that left before it had everything, if that knows an
 // event id to resume with.
-func (st *stream) settle() {
+func (st *stream) dropIfDone() {
 	s := st.s
 	if st.done && st.abandoned {
 		delete(s.streams, st.n)
@@ -106,7 +106,7 @@ func (st *stream) settle() {
 	}
 }
 
-// discard drops all events; the stream has no reader any more.
+// discard drops all events and wakes the reader, which then ends. The stream cannot be resumed any more.
 func (st *stream) discard() {
 	if st.abandoned {
 		return

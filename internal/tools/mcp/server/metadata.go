@@ -61,8 +61,8 @@ func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func
 	})
 }
 
-// describesServer reports whether the document is for the server at upstream, as clients check that: its resource has the same origin, and
-// a path that the server's begins with.
+// describesServer reports whether the document is for the server at upstream, by the same rules as clients: its resource has the same origin, and
+// its path is a prefix of the server's.
 func describesServer(document []byte, upstream *url.URL) bool {
 	text, ok := rawjson.Text(document, "resource")
 	if !ok {
@@ -153,6 +153,7 @@ func checkMirrored(header http.Header, params, schema []byte) *Refusal {
 	return checkProperties(header, arguments, schema, 0)
 }
 
+// checkProperties compares the headers that a schema asks for with the arguments, at all depths up to maxNested, and returns the refusal or nil.
 func checkProperties(header http.Header, arguments, schema []byte, depth int) *Refusal {
 	properties := rawjson.Get(schema, "properties")
 	if properties.IsZero() || depth == maxNested {
@@ -181,8 +182,7 @@ func checkProperties(header http.Header, arguments, schema []byte, depth int) *R
 	return nil
 }
 
-// checkArgument returns the refusal if the header of an argument has another value than the argument, which is nil if there is none; else
-// nil.
+// checkArgument compares the header of an argument with the argument, which is nil if it is missing, and returns the refusal or nil.
 func checkArgument(values []string, name string, argument []byte) *Refusal {
 	if string(argument) == "null" {
 		argument = nil
@@ -195,7 +195,7 @@ func checkArgument(values []string, name string, argument []byte) *Refusal {
 	case len(values) == 0:
 		return mismatch("%s is missing", name)
 	}
-	value, ok := decodeName(values[0])
+	value, ok := decodeHeaderValue(values[0])
 	switch {
 	case !ok:
 		return mismatch("%s is neither plain ASCII nor valid Base64 between =?base64? and ?=", name)

@@ -24,6 +24,7 @@ func isModernVersion(version string) bool {
 	return isDate(version) && version >= firstModern
 }
 
+// isDate reports whether s has the form of a date such as 2006-01-02.
 func isDate(s string) bool {
 	if len(s) != len("2006-01-02") {
 		return false
@@ -107,7 +108,7 @@ func checkModern(header http.Header, message []byte, head jsonrpc.Head, strict b
 	}
 	want, found := rawjson.Text(params, source)
 	value := header.Get(headerName)
-	switch name, ok := decodeName(value); {
+	switch name, ok := decodeHeaderValue(value); {
 	case !ok:
 		return mismatch("%s is neither plain ASCII nor valid Base64 between =?base64? and ?=", headerName)
 	case value == "" && found && want != "":
@@ -124,9 +125,9 @@ func isObject(text []byte, span rawjson.Span) bool {
 	return !span.IsZero() && text[span.Start] == '{'
 }
 
-// decodeName returns the value of a header, decoded if it is in the base64 form; ok is false if that is invalid or the value is not plain
-// ASCII. It is strict, so that no two readers see different names.
-func decodeName(value string) (string, bool) {
+// decodeHeaderValue returns the value of a header, decoded if it is in the base64 form; ok is false if that is invalid or the value is not plain
+// ASCII. It is strict, so that no two readers see different values.
+func decodeHeaderValue(value string) (string, bool) {
 	if inner, found := strings.CutPrefix(value, "=?base64?"); found {
 		if inner, found = strings.CutSuffix(inner, "?="); found {
 			b, err := base64.StdEncoding.Strict().DecodeString(inner)

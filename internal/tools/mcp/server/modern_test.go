@@ -105,7 +105,7 @@ func TestModernHeaders(t *testing.T) {
 			t.Errorf("%s: %d %s", test.what, status, answer)
 		}
 	}
-	if name, ok := decodeName("=?base64?ZWNobw=="); !ok || name != "=?base64?ZWNobw==" {
+	if name, ok := decodeHeaderValue("=?base64?ZWNobw=="); !ok || name != "=?base64?ZWNobw==" {
 		t.Errorf("half a mark: %q %v", name, ok)
 	}
 }

@@ -32,8 +32,9 @@ var ours = map[string]bool{
 	"Transfer-Encoding": true, "Upgrade": true, "Content-Length": true, "Content-Encoding": true, "Content-Type": true, "Date": true,
 }
 
-// headers sets the headers of the answer and returns its status: those of the server if the session is passed.
-func (st *stream) headers(c *conn) int {
+// setHeaders sets the headers of the answer and returns its status: those of the server if the session is passed through, else the session's id
+// and 200.
+func (st *stream) setHeaders(c *conn) int {
 	s := st.s
 	header := c.w.Header()
 	if !s.Passed {
@@ -63,7 +64,7 @@ func (st *stream) headers(c *conn) int {
 		if name == "Www-Authenticate" {
 			changed := make([]string, len(values))
 			for i, value := range values {
-				changed[i] = s.h.challenge(c.r, value)
+				changed[i] = s.h.rewriteChallenge(c.r, value)
 			}
 			header[name] = changed
 		}
@@ -74,8 +75,8 @@ func (st *stream) headers(c *conn) int {
 	return a.Status
 }
 
-// takeAnswer begins, ends or forgets a passed session as a server's answer shows it.
-func (s *session) takeAnswer(st *stream, a transport.Answer) {
+// trackPassed adds or forgets a session that is passed through, according to the server's answer.
+func (s *session) trackPassed(st *stream, a transport.Answer) {
 	if !s.Passed || s.modern {
 		return
 	}
@@ -101,9 +102,10 @@ func (s *session) forgetPassed() {
 	s.h.mu.Unlock()
 }
 
-// challenge returns a WWW-Authenticate header with the URL of our own metadata in the place of the server's: the server's names a resource
-// that the client did not ask for, which it must refuse (RFC 9728, 3.3). Without Options.Resource or such a URL the value is unchanged.
-func (h *Handler) challenge(r *http.Request, value string) string {
+// rewriteChallenge returns a WWW-Authenticate header in which the URL of the server's metadata is replaced by that of ours: the server's names a
+// resource that the client did not ask for, which it must refuse (RFC 9728, 3.3). The server's URL is remembered. Without Options.Resource, or
+// such a URL, the value is unchanged.
+func (h *Handler) rewriteChallenge(r *http.Request, value string) string {
 	if h.o.Resource == nil {
 		return value
 	}

@@ -236,11 +236,11 @@ func TestMetadata(t *testing.T) {
 		t.Errorf("at its path: %s", body)
 	}
 	found["/elsewhere"] = of("elsewhere")
-	h.challenge(httptest.NewRequest(http.MethodPost, "/", nil), `Bearer resource_metadata=`+up.URL+`/elsewhere`)
+	h.rewriteChallenge(httptest.NewRequest(http.MethodPost, "/", nil), `Bearer resource_metadata=`+up.URL+`/elsewhere`)
 	if _, body := get(); body != ours("elsewhere") {
 		t.Errorf("where the 401 said: %s", body)
 	}
-	h.challenge(httptest.NewRequest(http.MethodPost, "/", nil), `Bearer resource_metadata="http://127.0.0.2:1/elsewhere"`)
+	h.rewriteChallenge(httptest.NewRequest(http.MethodPost, "/", nil), `Bearer resource_metadata="http://127.0.0.2:1/elsewhere"`)
 	if _, body := get(); body != ours("path") {
 		t.Errorf("another host is not asked: %s", body)
 	}

@@ -22,17 +22,17 @@ const cancelGrace = 2 * time.Second
 // errFailed is the answer to a request whose peer panicked.
 var errFailed = errors.New("the gateway failed at this request; try it again")
 
-// post serves a POST, which carries a message of a client. A refusal that it returns has no id; others it sends itself.
-func (h *Handler) post(c *conn, principal string) *Refusal {
+// servePost serves a POST, which has a message of a client. A refusal that it returns has no id; those with an id it sends itself.
+func (h *Handler) servePost(c *conn, principal string) *Refusal {
 	if !isJSON(c.r.Header.Get("Content-Type")) {
 		return &Refusal{Status: http.StatusUnsupportedMediaType, Code: jsonrpc.CodeInvalidRequest, Text: "the Content-Type of a message is application/json"}
 	}
-	raw, free, bad := c.body()
+	raw, free, bad := c.readBody()
 	defer free()
 	if bad != nil {
 		return bad
 	}
-	head, bad := parse(raw)
+	head, bad := parseMessage(raw)
 	if bad != nil {
 		return bad
 	}
@@ -89,7 +89,7 @@ func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc
 		c.answerAccepted()
 		return nil
 	}
-	return s.pass(c, raw, head, &stream{})
+	return s.sendAndServe(c, raw, head, &stream{})
 }
 
 // postLegacy passes on a message of a client with a session.
@@ -130,18 +130,18 @@ func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc
 		}
 	}
 	if head.Method == "notifications/cancelled" && !s.Passed {
-		s.cancelled(raw, head)
+		s.cancelStream(raw, head)
 	}
-	bad := s.pass(c, raw, head, &stream{begins: begins, known: known, sessionID: id})
+	bad := s.sendAndServe(c, raw, head, &stream{begins: begins, known: known, sessionID: id})
 	if begins && !s.Passed && (bad != nil || c.broken || c.w.Header().Get(headerSession) == "") {
 		s.remove() // the client does not know its id
 	}
 	return bad
 }
 
-// pass sends a message on and serves the answer to the client. like has the fields begins, known and sessionID for the stream of the
-// answer.
-func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Refusal {
+// sendAndServe sends a message to the server and serves the answer to the client. The stream of the answer gets the fields begins, known and
+// sessionID of like. A message that is not a request is answered with 202 once it was sent.
+func (s *session) sendAndServe(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Refusal {
 	takesJSON, takesEvents := accepts(c.r.Header)
 	ask := jsonrpc.ID("")
 	if head.Kind == jsonrpc.Request {
@@ -170,7 +170,7 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 	m := s.message(c, raw, head)
 	if ask == "" && !s.Passed {
 		// Sent before the client gets 202, so that the client's next message comes after it.
-		defer st.leave(rd)
+		defer st.detachReader(rd)
 		sent := false
 		defer func() {
 			if !sent { // a panic, which costs this message only
@@ -195,9 +195,9 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 	return nil
 }
 
-// cancelled ends the stream of a request that its client cancels, after cancelGrace. The server learns it by the client's own message and
+// cancelStream ends the stream of a request that its client cancels, after cancelGrace. The server learns of it by the client's own message and
 // sends nothing more.
-func (s *session) cancelled(raw []byte, head jsonrpc.Head) {
+func (s *session) cancelStream(raw []byte, head jsonrpc.Head) {
 	if head.Params.IsZero() {
 		return
 	}

@@ -60,8 +60,8 @@ func isJSON(contentType string) bool {
 	return err == nil && name == applicationJSON && (charset == "" || charset == "utf-8" || charset == "utf8")
 }
 
-// body reads the message of a POST. Its bytes count as held until free is called, which the caller must do in any case.
-func (c *conn) body() (message []byte, free func(), bad *Refusal) {
+// readBody reads the message of a POST. Its bytes count against MaxBodies until free is called, which the caller must do in any case.
+func (c *conn) readBody() (message []byte, free func(), bad *Refusal) {
 	h, r := c.h, c.r
 	max := h.o.MaxMessage
 	tooLarge := func() *Refusal {
@@ -132,8 +132,8 @@ func (c *conn) body() (message []byte, free func(), bad *Refusal) {
 	}
 }
 
-// parse returns the head of a message of a client, or the refusal if it is not one.
-func parse(message []byte) (jsonrpc.Head, *Refusal) {
+// parseMessage returns the head of a client's message, or a refusal that says why it is not one.
+func parseMessage(message []byte) (jsonrpc.Head, *Refusal) {
 	head, err := jsonrpc.Scan(message)
 	if err == nil {
 		return head, nil
@@ -156,8 +156,8 @@ func parse(message []byte) (jsonrpc.Head, *Refusal) {
 // one batch could ask for any number of large results at once.
 const textBatch = "batches of messages are not taken here (MCP dropped them in 2025-06-18); send each message alone"
 
-// protect checks Host and Origin, against DNS rebinding, and returns the refusal or nil.
-func (h *Handler) protect(r *http.Request) *Refusal {
+// checkOrigin checks Host and Origin, against DNS rebinding, and returns the refusal or nil.
+func (h *Handler) checkOrigin(r *http.Request) *Refusal {
 	forbidden := func(name string) *Refusal {
 		return &Refusal{Status: http.StatusForbidden, Code: jsonrpc.CodeInvalidRequest, Text: "the " + name + " header names a host that is not let in"}
 	}

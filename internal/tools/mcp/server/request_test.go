@@ -57,7 +57,7 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s: no Allow header", test.what)
 		}
 	}
-	if _, bad := parse([]byte(deep)); bad == nil || bad.Status != 400 {
+	if _, bad := parseMessage([]byte(deep)); bad == nil || bad.Status != 400 {
 		t.Errorf("nested deep: %v", bad)
 	}
 	if len(p.servers) != 0 {

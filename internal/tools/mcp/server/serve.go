@@ -11,13 +11,13 @@ import (
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 )
 
-// serve writes the stream to the client until the stream ends, the client leaves, another request replaces this one or the session ends.
-// Only this goroutine writes to c.
+// serve writes the stream to the client until the stream ends, the client leaves, another request replaces this one, or the session ends. Only
+// this goroutine writes to c.
 //
-// The answer is JSON if its first message is the response and the client accepts JSON, and a stream of events otherwise. A client that
-// waits long also gets a stream: its connection would be cut if it stayed silent.
+// The answer is JSON if its first message is the response and the client accepts JSON, and a stream of events otherwise. A client that has to
+// wait also gets a stream, as its connection might be cut if it stayed silent.
 func (st *stream) serve(c *conn, rd *reader) {
-	defer st.leave(rd)
+	defer st.detachReader(rd)
 	takesJSON, takesEvents := accepts(c.r.Header)
 	pause := time.NewTimer(c.h.o.KeepAlive)
 	defer pause.Stop()
@@ -30,10 +30,10 @@ func (st *stream) serve(c *conn, rd *reader) {
 			return
 		case w.big != nil:
 			err = st.write(c, &w.big.event, w.big, takesJSON)
-			st.handBack(w.big, rd, err)
+			st.releaseBig(w.big, rd, err)
 		case w.event != nil:
 			err = st.write(c, w.event, nil, takesJSON)
-			st.read(rd, c, err)
+			st.markRead(rd, c, err)
 			if err == nil && w.event.response && st.ask != "" && !st.s.Passed {
 				return // the response is the last message of an answer
 			}
@@ -41,7 +41,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 			st.finish(c)
 			return
 		case w.begin && !c.begun:
-			err = st.stream(c) // the server has begun its stream
+			err = st.beginEvents(c) // the server has begun its stream
 		default:
 			select {
 			case <-st.wake:
@@ -55,7 +55,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 			case <-rd.replaced:
 				return
 			case <-pause.C:
-				err = st.idle(c, takesEvents)
+				err = st.keepAlive(c, takesEvents)
 			}
 		}
 		if err != nil {
@@ -76,6 +76,7 @@ type step struct {
 	begin, end, stop bool
 }
 
+// nextStep returns what the goroutine that serves rd has to do next: write an event or a large message, begin or end the answer, stop, or wait.
 func (st *stream) nextStep(rd *reader) step {
 	s := st.s
 	s.mu.Lock()
@@ -95,19 +96,19 @@ func (st *stream) nextStep(rd *reader) step {
 	return step{begin: s.Passed && st.answer != nil && isEvents(st.answer.Header)}
 }
 
-// read records that the event at next was written to rd; not if err is set or rd was replaced.
-func (st *stream) read(rd *reader, c *conn, err error) {
+// markRead records that the next event was written to rd. It does nothing if err is set or rd was replaced.
+func (st *stream) markRead(rd *reader, c *conn, err error) {
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil && st.reader == rd && !st.abandoned && st.next < len(st.events) {
 		st.primed = st.primed || c.sse != nil && st.resumable
-		st.wrote(c.sse != nil)
+		st.markWritten(c.sse != nil)
 	}
 }
 
-// handBack lets the goroutine that brought the message big continue, with the error of writing it.
-func (st *stream) handBack(big *handoff, rd *reader, err error) {
+// releaseBig lets the goroutine that brought the message big go on, with the error of writing it.
+func (st *stream) releaseBig(big *handoff, rd *reader, err error) {
 	s := st.s
 	s.mu.Lock()
 	if st.big == big {
@@ -122,9 +123,9 @@ func (st *stream) handBack(big *handoff, rd *reader, err error) {
 	s.mu.Unlock()
 }
 
-// leave detaches a reader. What it has not read is only kept if it can be asked for again. In the protocol version without sessions, and in
-// passed sessions, leaving cancels the request.
-func (st *stream) leave(rd *reader) {
+// detachReader detaches a reader. What it has not read is kept only if it can be asked for again. In the protocol version without sessions, and
+// in sessions that are passed through, this cancels the request.
+func (st *stream) detachReader(rd *reader) {
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,10 +145,11 @@ func (st *stream) leave(rd *reader) {
 	if !st.resumable && st.cancel != nil {
 		st.cancel()
 	}
-	st.settle()
+	st.dropIfDone()
 }
 
-// write writes one message. big is nil if ev has all of it.
+// write writes one message, as JSON or as an event. big is nil if ev has all of it. An answer that breaks off at its beginning becomes an error
+// message.
 func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error {
 	if big != nil && big.rest != nil && ev.response && st.ask != "" {
 		// Read before anything is sent: so an answer that breaks off early can still become an error.
@@ -161,7 +163,7 @@ func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error 
 		return st.writeJSON(c, ev, big)
 	}
 	if !c.begun {
-		if err := st.stream(c); err != nil {
+		if err := st.beginEvents(c); err != nil {
 			return err
 		}
 	}
@@ -189,7 +191,7 @@ func (st *stream) demandsEvents() bool {
 	return st.answer != nil && st.s.Passed && isEvents(st.answer.Header)
 }
 
-// readHead reads the beginning of the rest into memory; an error means that the message breaks off there.
+// readHead reads the first 32 KiB of the rest into memory, to find out before anything is sent whether the message breaks off there.
 func (b *handoff) readHead() error {
 	buffer, n := make([]byte, 32<<10), 0
 	for empty := 0; n < len(buffer); {
@@ -213,8 +215,9 @@ func (b *handoff) readHead() error {
 	return nil
 }
 
+// writeJSON writes a response as the whole answer, in JSON.
 func (st *stream) writeJSON(c *conn, ev *event, big *handoff) error {
-	status := st.headers(c)
+	status := st.setHeaders(c)
 	if st.s.modern && !st.s.Passed {
 		status = modernStatus(ev.code)
 	}
@@ -244,10 +247,10 @@ func (st *stream) writeJSON(c *conn, ev *event, big *handoff) error {
 	}
 }
 
-// stream begins an answer of server-sent events on c. If the stream can be resumed and the client can read it, an event without data comes
-// first, whose id lets the client resume before any other event.
-func (st *stream) stream(c *conn) error {
-	if err := c.stream(st.headers(c)); err != nil {
+// beginEvents begins an answer of server-sent events on c. If the stream can be resumed and the client understands it, an event without data
+// comes first, whose id lets the client resume before any other event.
+func (st *stream) beginEvents(c *conn) error {
+	if err := c.beginStream(st.setHeaders(c)); err != nil {
 		return err
 	}
 	s := st.s
@@ -264,18 +267,18 @@ func (st *stream) stream(c *conn) error {
 	return c.sse.Write(sse.Event{ID: id, Retry: "1000"}, nil, nil)
 }
 
-// idle keeps a silent connection alive: with a comment, or by beginning a stream of events if nothing was sent yet.
-func (st *stream) idle(c *conn, takesEvents bool) error {
+// keepAlive sends something on a silent connection: a comment, or the beginning of a stream of events if nothing was sent yet.
+func (st *stream) keepAlive(c *conn, takesEvents bool) error {
 	if c.sse != nil {
 		return c.sse.Comment("")
 	}
 	if st.s.Passed || !takesEvents {
 		return nil
 	}
-	return st.stream(c)
+	return st.beginEvents(c)
 }
 
-// finish ends the client's answer after the stream has ended; a request without a response gets an error.
+// finish ends the client's answer after the stream has ended. A request that has got no response gets an error.
 func (st *stream) finish(c *conn) {
 	s := st.s
 	s.mu.Lock()
@@ -297,10 +300,10 @@ func (st *stream) finish(c *conn) {
 		}
 	case c.begun:
 	case a != nil && s.Passed:
-		status := st.headers(c)
+		status := st.setHeaders(c)
 		contentType := a.Header.Get("Content-Type")
 		if len(a.Body) == 0 && isEvents(a.Header) {
-			_ = st.stream(c)
+			_ = st.beginEvents(c)
 			return
 		}
 		c.begin(status, contentType, int64(len(a.Body)))
@@ -308,7 +311,7 @@ func (st *stream) finish(c *conn) {
 	case a != nil && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden):
 		// The server refuses the client's credential: the client must see the challenge to get another one.
 		for _, value := range a.Header.Values("WWW-Authenticate") {
-			c.w.Header().Add("WWW-Authenticate", st.s.h.challenge(c.r, value))
+			c.w.Header().Add("WWW-Authenticate", st.s.h.rewriteChallenge(c.r, value))
 		}
 		c.message(a.Status, failed())
 	case s.Passed && err != nil:

@@ -50,7 +50,7 @@ func key(principal, id string, modern bool) string {
 	return "session\x00" + principal + "\x00" + id
 }
 
-// newSession returns a session over the connection from Open; it is not in the map yet.
+// newSession returns a session over the connection from Options.Open. It is not in the map of sessions yet.
 func (h *Handler) newSession(way Session, principal string, modern bool) *session {
 	s := &session{
 		h: h, principal: principal, modern: modern, Session: way, last: time.Now(),
@@ -95,8 +95,8 @@ func (h *Handler) open(c *conn, o Opening) (*session, *Refusal) {
 	return s.add(s.id)
 }
 
-// add puts a session into the map under id. If another request has put one there meanwhile that one is returned, and s closed. The refusal
-// is for too many sessions or a closed handler.
+// add puts a session into the map under id, unless it is there. If another request has put one there meanwhile, that one is returned and s is
+// closed; of sessions that are passed through the newer one counts. The refusal is for too many sessions or a closed handler.
 func (s *session) add(id string) (*session, *Refusal) {
 	h := s.h
 	k := key(s.principal, id, s.modern)
@@ -125,7 +125,7 @@ func (s *session) add(id string) (*session, *Refusal) {
 			defer other.close()
 		}
 	}
-	victim, bad := h.room()
+	victim, bad := h.makeRoom()
 	if bad != nil {
 		h.mu.Unlock()
 		if !s.Passed { // one that is passed goes on, unknown to later requests
@@ -149,9 +149,9 @@ func closing() *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: "the gateway is going down"}
 }
 
-// room ensures that there is room for one more session. If there are too many, the least recently used one that serves no request is
-// removed from the map and returned; if there is none the result is a refusal. The caller holds h.mu.
-func (h *Handler) room() (victim *session, bad *Refusal) {
+// makeRoom ensures that there is room for one more session. If there are too many, it removes from the map the least recently used one that
+// serves no request, and returns it to be closed. If there is none, it returns a refusal. The caller holds h.mu.
+func (h *Handler) makeRoom() (victim *session, bad *Refusal) {
 	if len(h.sessions) < h.o.MaxSessions {
 		return nil, nil
 	}
@@ -176,7 +176,7 @@ func (h *Handler) forget(s *session) {
 	}
 }
 
-// release records that a request no longer uses the session. If it is not in the map any more it is closed after its last request.
+// release records that a request no longer uses the session. A session that is not in the map any more is closed after its last request.
 func (s *session) release() {
 	s.h.mu.Lock()
 	s.busy--
@@ -196,7 +196,7 @@ func (s *session) remove() {
 	s.close()
 }
 
-// close ends everything that the session is doing, and closes its peer.
+// close ends everything that the session is doing, and closes its peer in the background. A second call does nothing.
 func (s *session) close() {
 	s.once.Do(func() {
 		s.end()
@@ -210,7 +210,7 @@ func (s *session) close() {
 	})
 }
 
-// background calls f in a new goroutine, for which Close waits; in this goroutine if Close already waits.
+// background calls f in a new goroutine, which Handler.Close waits for. If Close is waiting already, it calls f at once and returns after it.
 func (h *Handler) background(f func()) {
 	h.mu.Lock()
 	if h.waited {
@@ -229,11 +229,12 @@ func (h *Handler) background(f func()) {
 // watch starts the timer that ends idle sessions, unless it runs already or there are no sessions. The caller holds h.mu.
 func (h *Handler) watch() {
 	if h.sweeper == nil && !h.closed && len(h.sessions) > 0 {
-		h.sweeper = time.AfterFunc(max(h.o.Idle/4, time.Millisecond), func() { h.safely(h.sweep) })
+		h.sweeper = time.AfterFunc(max(h.o.Idle/4, time.Millisecond), func() { h.safely(h.closeIdle) })
 	}
 }
 
-func (h *Handler) sweep() {
+// closeIdle closes the sessions that serve no request and were not used for Idle, and sets the timer for the next time.
+func (h *Handler) closeIdle() {
 	var idle []*session
 	h.mu.Lock()
 	h.sweeper = nil
@@ -263,7 +264,7 @@ func (s *session) message(c *conn, raw []byte, head jsonrpc.Head) transport.Mess
 	return m
 }
 
-// newStream returns a stream with a first reader, for the request of a client. ask is the id of the request that it answers, "" for none.
+// newStream returns a stream with a first reader, for the answer to a client's request. ask is the id of that request, "" if the message has none.
 // The refusal is for too many open requests or an id that is in use.
 func (s *session) newStream(ask jsonrpc.ID) (*stream, *Refusal) {
 	s.mu.Lock()

@@ -67,13 +67,13 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, p transport.Peer, o
 	go func() {
 		err := errFailed
 		defer func() { _ = recover(); read <- err }()
-		err = s.read(in)
+		err = s.readMessages(in)
 	}()
 	var err error
 	select {
 	case err = <-read:
 		if err == nil {
-			s.drain()
+			s.waitAnswered()
 			if ctx.Err() == nil {
 				err = context.Cause(s.ctx) // an answer that could not be written
 			}
@@ -105,8 +105,8 @@ func safely(f func()) {
 	f()
 }
 
-// drain waits until the open requests are answered, at most Grace.
-func (s *stdio) drain() {
+// waitAnswered waits until the open requests are answered, at most for Grace.
+func (s *stdio) waitAnswered() {
 	s.mu.Lock()
 	s.left = true
 	waits := len(s.open) > 0
@@ -123,8 +123,8 @@ func (s *stdio) drain() {
 	}
 }
 
-// read passes on the client's messages until it closes its end; the error is one of reading.
-func (s *stdio) read(in io.Reader) error {
+// readMessages passes on the client's messages until the client closes its end. The error is that of reading.
+func (s *stdio) readMessages(in io.Reader) error {
 	lines := jsonrpc.NewLineReader(in, jsonrpc.Hold)
 	first := true
 	for s.ctx.Err() == nil {
@@ -152,14 +152,14 @@ func (s *stdio) read(in io.Reader) error {
 				fmt.Sprintf("the message is larger than the %d bytes that are taken; send less in one message", s.o.MaxMessage))
 			continue
 		}
-		s.take(message)
+		s.passMessage(message)
 	}
 	return nil
 }
 
-// take passes one message on, or refuses it.
-func (s *stdio) take(raw []byte) {
-	head, bad := parse(raw)
+// passMessage passes one message on, or answers it with an error.
+func (s *stdio) passMessage(raw []byte) {
+	head, bad := parseMessage(raw)
 	if bad != nil {
 		s.refuse("protocol", jsonrpc.ScanStart(raw).Head.ID, bad.Code, bad.Text)
 		return
@@ -188,7 +188,7 @@ func (s *stdio) take(raw []byte) {
 	}
 	if head.Method == "notifications/cancelled" && !head.Params.IsZero() {
 		// Before it is sent: a peer may end the request at once, which then needs no error.
-		s.cancelled(head.Params.Of(raw))
+		s.cancelLater(head.Params.Of(raw))
 	}
 	func() {
 		defer func() {
@@ -201,9 +201,9 @@ func (s *stdio) take(raw []byte) {
 	}()
 }
 
-// cancelled cancels a request that the client cancelled once cancelGrace has passed: the server need not answer it, and the client may use
-// its id again.
-func (s *stdio) cancelled(params []byte) {
+// cancelLater ends a request that the client has cancelled, after cancelGrace: the server need not answer it, and the client may use its id
+// again.
+func (s *stdio) cancelLater(params []byte) {
 	span := rawjson.Get(params, "requestId")
 	if span.IsZero() {
 		return
@@ -225,12 +225,12 @@ func (s *stdio) note(why string) {
 
 func (s *stdio) refuse(why string, id jsonrpc.ID, code int, text string) {
 	s.note(why)
-	_ = s.write(jsonrpc.ErrorResponse(id, code, text, nil), nil)
+	_ = s.writeMessage(jsonrpc.ErrorResponse(id, code, text, nil), nil)
 }
 
-// write writes one message as a line. If the rest of it breaks off the line is ended there: the client gets one line that it cannot read,
-// and continues.
-func (s *stdio) write(head []byte, rest io.Reader) error {
+// writeMessage writes one message as a line. If its rest breaks off, the line ends there: the client gets one line that it cannot read, and goes
+// on. If the line cannot be written, everything ends.
+func (s *stdio) writeMessage(head []byte, rest io.Reader) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	err := jsonrpc.WriteLine(s.out, head, rest)
@@ -260,7 +260,7 @@ func (c *call) Receive(f *transport.Frame) {
 		if response && c.id == "" || c.answered {
 			return // it answers no open request
 		}
-		if err := c.s.write(f.Head, f.Rest); err == nil && response {
+		if err := c.s.writeMessage(f.Head, f.Rest); err == nil && response {
 			c.answered = true
 		}
 	})
@@ -287,7 +287,7 @@ func (c *call) Done(err error) {
 		if err == nil {
 			err = errors.New("the server ended without an answer")
 		}
-		_ = s.write(jsonrpc.ErrorResponse(c.id, jsonrpc.CodeInternal, err.Error(), nil), nil)
+		_ = s.writeMessage(jsonrpc.ErrorResponse(c.id, jsonrpc.CodeInternal, err.Error(), nil), nil)
 	}
 	if empty {
 		close(s.idle)

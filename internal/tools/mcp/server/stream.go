@@ -96,7 +96,7 @@ func parseEventID(id string) (n, seq uint64, ok bool) {
 	return n, seq, found && err1 == nil && err2 == nil
 }
 
-// headOf returns the head of a frame. Of a large one only the beginning is known: if that has no method it counts as a response.
+// headOf returns the head of a frame. Only the beginning of a large one is known: if that has no method, it counts as a response.
 func headOf(f *transport.Frame) jsonrpc.Head {
 	if f.Whole() {
 		head, _ := jsonrpc.Scan(f.Head)
@@ -113,7 +113,7 @@ func headOf(f *transport.Frame) jsonrpc.Head {
 func (st *stream) Open(a transport.Answer) {
 	st.s.h.safely(func() {
 		a.Header = a.Header.Clone()
-		st.s.takeAnswer(st, a)
+		st.s.trackPassed(st, a)
 		st.s.mu.Lock()
 		if st.answer == nil {
 			st.answer = &a
@@ -126,7 +126,7 @@ func (st *stream) Open(a transport.Answer) {
 // Receive implements transport.Receiver.
 func (st *stream) Receive(f *transport.Frame) {
 	st.s.h.safely(func() {
-		if !st.push(f, headOf(f)) {
+		if !st.pushMessage(f, headOf(f)) {
 			st.s.h.dropped.Add(1)
 		}
 	})
@@ -143,7 +143,7 @@ func (st *stream) Done(err error) {
 		}
 		if err != nil && st.ask != "" && !st.answered && !st.taken && !s.Passed {
 			st.answered = true
-			st.force(event{data: jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal, err.Error(), nil), response: true, code: jsonrpc.CodeInternal})
+			st.appendForced(event{data: jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal, err.Error(), nil), response: true, code: jsonrpc.CodeInternal})
 		}
 		st.err, st.done = err, true
 		if st.ask != "" {
@@ -155,14 +155,14 @@ func (st *stream) Done(err error) {
 		if st.cancel != nil {
 			st.cancel()
 		}
-		st.settle()
+		st.dropIfDone()
 		st.signal()
 	})
 }
 
-// push passes a message to the client, or keeps it for one that resumes. It reports false if the message was dropped and the server may
-// have to know.
-func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
+// pushMessage passes a message to the client, or keeps it for one that resumes. A large one waits until it was written. It returns false if the
+// message was dropped and the server may have to know.
+func (st *stream) pushMessage(f *transport.Frame, head jsonrpc.Head) bool {
 	s := st.s
 	ev := event{fields: f.Event, response: head.Kind == jsonrpc.Response}
 	if ev.response && !head.Error.IsZero() {
@@ -199,7 +199,7 @@ func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 			if ev.response && st.resumable && st.ask != "" {
 				ev.data = jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal,
 					"the client was away when the answer came, and the answer was too large to be kept; call again", nil)
-				st.force(ev)
+				st.appendForced(ev)
 			}
 			return false
 		case st.big != nil:
@@ -233,6 +233,7 @@ func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 // peerHold bounds a large message that is read into memory for a client that is away, in bytes.
 const peerHold = 64 << 10
 
+// errorCode returns the code of an error response; 0 if there is none.
 func errorCode(message []byte, head jsonrpc.Head) int64 {
 	span := rawjson.Get(head.Error.Of(message), "code")
 	if span.IsZero() {
@@ -249,8 +250,8 @@ func (st *stream) learn(f *transport.Frame, head jsonrpc.Head) {
 	}
 }
 
-// force adds a small event that must not be lost, regardless of the bounds. The caller holds s.mu.
-func (st *stream) force(ev event) {
+// appendForced adds a small event that must not be lost, regardless of the bounds. The caller holds s.mu.
+func (st *stream) appendForced(ev event) {
 	if st.abandoned {
 		return
 	}
@@ -294,7 +295,7 @@ func (r router) Receive(f *transport.Frame) {
 			r.s.h.dropped.Add(1) // it answers a request that was not sent here
 			return
 		}
-		if st := r.s.pick(head); st != nil && st.push(f, head) {
+		if st := r.s.streamFor(head); st != nil && st.pushMessage(f, head) {
 			return
 		}
 		r.s.h.dropped.Add(1)
@@ -304,11 +305,11 @@ func (r router) Receive(f *transport.Frame) {
 	})
 }
 
-// pick returns the stream for a message of the server. On standard streams the server does not say to which request of the client a request
-// or log message belongs: if only one is open it is that one. Otherwise it is the stream for GET or, if the client has that not open, the
-// newest answer that takes events. A message that belongs to no request (list_changed, resources/updated) goes to the stream for GET first.
-// In a modern session without a single open request it is nil.
-func (s *session) pick(head jsonrpc.Head) *stream {
+// streamFor returns the stream for a message of the server. A server on standard streams does not say to which request of the client its own
+// request or log message belongs: if only one is open, it is that one. Otherwise it is the stream for GET or, if that is not open, the newest
+// answer that takes events. A message that belongs to no request (list_changed, resources/updated) goes to the stream for GET first. It is nil
+// in a modern session in which not exactly one request is open.
+func (s *session) streamFor(head jsonrpc.Head) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var newest *stream

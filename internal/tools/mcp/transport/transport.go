@@ -90,8 +90,8 @@ func (f *Frame) Reader() io.Reader {
 // ErrTooLarge reports that a message that must be held whole is larger than that may be.
 var ErrTooLarge = errors.New("the message is too large to be held in memory")
 
-// ReadAll makes the frame whole, up to max bytes in all; beyond it returns ErrTooLarge and
-// the frame can still be read to its end through Reader.
+// ReadAll reads the rest of the frame into memory, if it has at most max bytes in all. Otherwise it returns ErrTooLarge, and the frame can still
+// be read to its end through Reader.
 func (f *Frame) ReadAll(max int64) error {
 	if f.Rest == nil {
 		return nil
@@ -189,9 +189,8 @@ func Reply(to Receiver, message []byte) {
 	to.Done(nil)
 }
 
-// Ask sends a request made here and returns its response, at most max bytes of it.
-// Notifications that come with it are dropped; a request of the server within it is
-// answered by nobody, so Ask is only for methods that cause none.
+// Ask sends a request of the caller's own and returns its response, at most max bytes of it. Notifications that come with it are dropped. A
+// request of the server within it is not answered, so Ask is only for methods that cause none.
 func Ask(ctx context.Context, p Peer, m Message, max int64) ([]byte, error) {
 	var (
 		response []byte

@@ -58,6 +58,7 @@ func Main() int {
 	return 0
 }
 
+// readOrder reads the order of the parent process, one line of JSON. Anything else means that the program was started by hand.
 func readOrder(in *bufio.Reader) (order, error) {
 	var line []byte
 	for {

@@ -28,6 +28,8 @@ const itemsFunction = "plimsoll_items"
 // read the document whole.
 const byItems = 1 << 20
 
+// prepare compiles a query. For a large document it is rewritten, if possible, to see one item of the main array at a time; if that is not possible,
+// and the document is too large to be held whole, it is an error.
 func prepare(o order) (prepared, error) {
 	p := prepared{stream: &stream{path: o.Path, shape: o.Shape, broken: o.Broken, limit: ItemBytes}}
 	if o.Size <= WholeBytes {
@@ -101,6 +103,7 @@ type values struct {
 	cut     bool
 }
 
+// run writes the values that the query gives for input, one a line, until there is no room for more.
 func (w *values) run(ctx context.Context, p prepared, input any) error {
 	iter := p.code.RunWithContext(ctx, input)
 	for !w.cut {
@@ -125,6 +128,7 @@ func (w *values) run(ctx context.Context, p prepared, input any) error {
 	return nil
 }
 
+// write writes one value as a line. The first value that has no room is cut if it is the first of all, and left out otherwise; w.cut is set then.
 func (w *values) write(line []byte) error {
 	if len(line) > w.room {
 		w.cut = true

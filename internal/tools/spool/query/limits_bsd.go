@@ -23,4 +23,5 @@ func assign[T int64 | uint64](field *T, value uint64) { *field = T(value) }
 
 func expendable() {}
 
+// addressSpace returns the size of this process's address space in bytes; 0 if it cannot be read.
 func addressSpace() int64 { return 0 }

@@ -14,6 +14,7 @@ func set(which int, value uint64) { _ = unix.Setrlimit(which, &unix.Rlimit{Cur: 
 // started it.
 func expendable() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) }
 
+// addressSpace returns the size of this process's address space in bytes; 0 if it cannot be read.
 func addressSpace() int64 {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -36,6 +36,7 @@ var generators = map[string]struct {
 	"nth":     {2, 1, []int{0}},
 }
 
+// query changes q to take the items of the main array one by one, and reports whether it could. If not, q may have been changed in part.
 func (r rewriter) query(q *gojq.Query) bool {
 	if q == nil {
 		return false
@@ -114,6 +115,7 @@ func key(i *gojq.Index) (string, bool) {
 	return "", false
 }
 
+// term works like rewriteQuery, for a term.
 func (r rewriter) term(t *gojq.Term) bool {
 	switch t.Type {
 	case gojq.TermTypeIdentity, gojq.TermTypeIndex:
@@ -148,6 +150,7 @@ func (r rewriter) term(t *gojq.Term) bool {
 	return false
 }
 
+// call works like rewriteQuery, for the call of a function: map, or one that only passes items on.
 func (r rewriter) call(t *gojq.Term) bool {
 	f := t.Func
 	if f.Name == "map" && len(f.Args) == 1 && len(r.path) == 0 {

@@ -93,6 +93,7 @@ func (s *stream) next() (whole bool, err error) {
 	return s.capture(s.limit)
 }
 
+// line reads the next line into s.item; the result is false if the line is too long, and it is skipped then.
 func (s *stream) line() (bool, error) {
 	s.item = s.item[:0]
 	whole := true

@@ -61,6 +61,7 @@ func (b *builder) peek() byte {
 	}
 }
 
+// value builds the value at the present position; numbers that are not an int stay as they are written.
 func (b *builder) value() any {
 	switch c := b.peek(); c {
 	case '{':
@@ -144,6 +145,7 @@ func (b *builder) literal() []byte {
 	return b.text[start:b.at]
 }
 
+// str builds a string; its memory may be that of the document.
 func (b *builder) str() string {
 	literal := b.literal()
 	inside := literal[1 : len(literal)-1]
@@ -153,6 +155,7 @@ func (b *builder) str() string {
 	return text(rawjson.Unquote(nil, literal))
 }
 
+// name builds the name of a member; equal names share their memory, up to maxNames of them.
 func (b *builder) name() string {
 	literal := b.literal()
 	if name, ok := b.names[string(literal)]; ok {
