@@ -97,8 +97,9 @@ type namedTool struct {
 	at   [2]int // position: of the server, and of the tool in its list
 }
 
-// nameTool gives a tool of a server the name that models see, and enters it. A name that is taken gets a number or is left out. With exact
-// only tools that keep their own name are entered, and of the tools for kept results those of the first server.
+// nameTool gives a tool of a server the name that models see, and enters it. It is called for all tools twice: with exact for those whose
+// name needs no change, so that no other tool takes it, then for the rest. A name that is taken gets a digest; if that is taken too, the
+// tool is left out. Of the tools for kept results only the first server's are shown.
 func (m *catalogueBuilder) nameTool(l *serverSession, t *tool, exact bool, at [2]int) {
 	if t.role != noRole {
 		if !exact {
