@@ -121,7 +121,7 @@ func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	m := &mending{r: r, o: o, rules: rulesOf(r.Dialect, o), from: min(max(o.From, 0), len(r.Messages))}
 	if m.raw() {
 		m.system()
-		m.images()
+		m.countImages()
 		for i := m.from; i < len(r.Messages); i++ {
 			m.message(i)
 		}

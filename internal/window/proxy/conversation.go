@@ -111,9 +111,7 @@ func (t *conversation) prepare() error {
 			return err
 		}
 	}
-	if err := t.pack(); err != nil {
-		return err
-	}
+	t.pack()
 	t.p.event(journal.WindowRequest{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Conversation: t.name,
 		Messages: len(t.request.Messages), Tokens: int64(t.In.Best), Low: int64(t.In.Low), High: int64(t.In.High), Counted: string(t.How),
@@ -256,16 +254,16 @@ func (t *conversation) nearest() int {
 	return t.TriggerTokens()
 }
 
-// pack sets content, the bytes to send. After an edit they are validated against what came: if the edit broke a rule, what came is sent and
-// the journal says so. A replay that broke none before is not validated again. The error is always nil.
-func (t *conversation) pack() error {
+// pack sets content, the bytes to send. After an edit they are validated against what the client sent: if the edit broke a rule, the
+// client's bytes are sent and the journal says so. A replay that was valid before is not validated again.
+func (t *conversation) pack() {
 	t.mendParameters()
 	switch {
 	case !t.edited:
 		t.content = t.body.bytes
-		return nil
+		return
 	case t.packed == t.request:
-		return nil
+		return
 	}
 	body := t.request.Alternating()
 	if summedUp(t.request) {
@@ -287,7 +285,7 @@ func (t *conversation) pack() error {
 				rule = invalid.Rule
 			}
 			t.takeBack(fmt.Sprintf("an edit broke the rule %s and was taken back", rule))
-			return nil
+			return
 		}
 		t.p.approved.Put(replay, struct{}{})
 	}
@@ -295,10 +293,9 @@ func (t *conversation) pack() error {
 	packed, err := wire.Encode(wire.EditedEncoding(t.r.Header.Get("Content-Encoding")), body)
 	if err != nil {
 		t.takeBack("the edited body could not be packed")
-		return nil
+		return
 	}
 	t.content, t.packed = packed, t.request
-	return nil
 }
 
 // takeBack makes what the client sent the request to send, and journals why the edits were not used.

@@ -53,7 +53,8 @@ func (t *exchange) recut(next *wire.Request, rung string) bool {
 	t.result = &res
 	t.setRequest(view, next)
 	t.recount()
-	if t.pack() != nil || t.result == nil {
+	t.pack()
+	if t.result == nil {
 		return false
 	}
 	t.result.After = t.In.Best

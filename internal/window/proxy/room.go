@@ -142,16 +142,12 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	t.result = &res
 	c := compact.Checkpoint(t.View, &res, t.chain)
 	t.setRequest(t.View, res.Request)
-	if err := t.pack(); err != nil {
-		return err
-	}
+	t.pack()
 	if t.result == nil { // taken back: what breaks a rule must not come again with every turn
 		return errNoGain
 	}
 	if c != nil && reason != "overflow" && t.storeResult(c, false) {
-		if err := t.pack(); err != nil {
-			return err
-		}
+		t.pack()
 	}
 	t.keepLost(&res)
 	t.recount()
@@ -226,7 +222,8 @@ func (t *conversation) lowerOutput(n int) error {
 	t.request = next
 	t.body.pooled = false
 	t.actions = append(t.actions, "output-lowered")
-	return t.pack()
+	t.pack()
+	return nil
 }
 
 // minOutput is the least output worth asking for, in tokens: less cuts a tool call in two.
