@@ -24,7 +24,7 @@ type validityEnd struct {
 
 // resolveFact compares a new fact with those in have that have the same subject and attribute. known means that one of them has the same
 // value and is still valid. Otherwise, for an attribute with one value at a time, ends are the facts that the new one ends, and until,
-// unless zero, is when the new fact itself ended, because a later one is known already. A fact that was drawn from words never ends one
+// unless zero, is the time at which the new fact itself ended, because a later one is known already. A fact that was drawn from words never ends one
 // that the user typed or confirmed.
 func resolveFact(fresh memory.Record, have []memory.Record) (known bool, ends []validityEnd, until time.Time) {
 	single := SingleValued(fresh.Fact.Attribute)
