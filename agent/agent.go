@@ -174,7 +174,8 @@ func (a *Agent) admit(r *Run) error {
 	return nil
 }
 
-// dismiss unregisters a query and counts its outcome, "" for a query that was never begun and is not counted.
+// dismiss takes a query out of its session's queue, so that the next one runs, and counts its outcome. The outcome "" is not counted: the
+// query was never begun. The last query of a closing agent wakes Close.
 func (a *Agent) dismiss(r *Run, outcome Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

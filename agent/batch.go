@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// batch is the calls of one step. All its methods but [batch.work] run on the goroutine of the query. Calls begin in their order and have
+// batch is the calls of one step. All its methods but [batch.callTool] run on the goroutine of the query. Calls begin in their order and have
 // the same time limit, so an earlier call times out first.
 type batch struct {
 	r         *Run
@@ -61,7 +61,8 @@ type outcome struct {
 	digest       string // of what the tool said; "" is that of text
 }
 
-func (r *Run) batch(calls []Call) *batch {
+// newBatch returns the batch for the calls of one step, each with an equal share of the room that the last request left for results.
+func (r *Run) newBatch(calls []Call) *batch {
 	b := &batch{r: r, done: make(chan returned, len(calls))}
 	for _, c := range calls {
 		b.calls = append(b.calls, &pending{call: c, goroutine: goroutineState{tool: c.Name}})
@@ -71,8 +72,8 @@ func (r *Run) batch(calls []Call) *batch {
 	return b
 }
 
-// check validates the first MaxCalls calls before one of them runs, and refuses those beyond. If one is malformed, none runs, because the
-// others may build on it: all get a result that says so.
+// check validates the first MaxCalls calls before any of them runs, and refuses the others. If one is malformed, none runs, because the
+// others may depend on it: every call gets a result that says so. stop is why the model's message ended.
 func (b *batch) check(stop Stop) {
 	maxCalls := b.r.a.o.Limits.MaxCalls
 	var wrong []string
@@ -129,7 +130,8 @@ func (b *batch) refuse(p *pending, why, text string) {
 	b.finish(p, outcome{text: text, stored: stored, truncated: truncated, size: int64(len(text)), failed: true, why: why})
 }
 
-// finish stores the result of a call, unless it has one. From here on output of its tool is dropped.
+// finish stores the result of a call, counts it and emits an event. It does nothing if the call has a result. Later output of the tool is
+// dropped.
 func (b *batch) finish(p *pending, o outcome) {
 	if p.stored != nil {
 		return
@@ -144,7 +146,7 @@ func (b *batch) finish(p *pending, o outcome) {
 		b.running--
 	}
 	b.r.state.store(p.stored)
-	b.r.noteCall(p)
+	b.r.journalCall(p)
 	shown := *p.stored
 	b.r.events.emit(Event{Kind: EventResult, Step: b.r.steps, Call: &p.call, Result: &shown})
 }
@@ -163,7 +165,7 @@ func (b *batch) run() error {
 			return nil
 		}
 		b.begin()
-		late := b.deadline()
+		late := b.nextDeadline()
 		select {
 		case p := <-b.done:
 			b.finish(p.pending, p.outcome)
@@ -205,12 +207,12 @@ func (b *batch) begin() {
 		var ctx context.Context
 		ctx, p.cancel = context.WithCancelCause(context.WithValue(context.WithoutCancel(b.r.ctx), roomKey{}, b.room))
 		b.r.events.emit(Event{Kind: EventCall, Step: b.r.steps, Call: &p.call})
-		go b.work(ctx, p)
+		go b.callTool(ctx, p)
 	}
 }
 
-// deadline returns a timer that fires when the earliest running call has used up its time, or at once if no call runs.
-func (b *batch) deadline() *time.Timer {
+// nextDeadline returns a timer that fires when the oldest running call has used up its time; it fires at once if no call runs.
+func (b *batch) nextDeadline() *time.Timer {
 	for _, p := range b.calls[:b.begun] {
 		if p.stored == nil {
 			return time.NewTimer(time.Until(p.started.Add(b.r.a.o.Limits.ToolTimeout)))
@@ -231,7 +233,8 @@ func (b *batch) drain() {
 	}
 }
 
-// abandonLate stores a failed result for calls that have used up their time. The results are stored before the contexts of the tools end.
+// abandonLate gives calls that have used up their time a failed result, and gives up their tools. The results are stored before the
+// contexts of the tools end, so that a late answer cannot replace them.
 func (b *batch) abandonLate() error {
 	b.drain()
 	timeout := b.r.a.o.Limits.ToolTimeout
@@ -252,7 +255,8 @@ func (b *batch) abandonLate() error {
 	return nil
 }
 
-// stop gives all unfinished calls a failed result because the query ends, ends the contexts of their tools, and returns the cause.
+// stop ends the batch because the query ends: calls without a result get a failed one, and the contexts of their tools end. It returns the
+// cause, or the error of storing the results.
 func (b *batch) stop() error {
 	b.drain()
 	cause := b.r.endCause()
@@ -317,14 +321,14 @@ func (b *batch) storeResults() error {
 	return nil
 }
 
-// detectLoop looks for repetition once all calls have ended. A loop is described to the model at the end of the last result, where every
-// provider accepts text, if mayNudge is set.
+// detectLoop looks for repetition once all calls have ended, and notes a loop in found and in the journal. If mayNudge is set, it also
+// tells the model, at the end of the last result, where every provider accepts text.
 func (b *batch) detectLoop(last *Message) {
 	step := make([]loops.Call, len(b.calls))
 	for i, p := range b.calls {
 		step[i] = loops.Call{Name: p.call.Name, Arguments: p.call.Arguments, Failed: p.stored.Failed, Result: p.digest}
 	}
-	found, loop := b.r.state.observe(step)
+	found, loop := b.r.state.observeCalls(step)
 	if !loop {
 		return
 	}

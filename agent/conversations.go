@@ -91,8 +91,9 @@ type Keeper interface {
 	Keep(session string, place int, at time.Time, ms []Message)
 }
 
-// keep passes appended messages to the Keeper, if there is one. The system prompt is not a message and is never passed.
-func (r *Run) keep(ms []Message) {
+// passToKeeper passes appended messages to Options.Keeper, if there is one, with their place in the conversation. The system prompt is
+// never passed.
+func (r *Run) passToKeeper(ms []Message) {
 	k := r.a.o.Keeper
 	if k == nil || len(ms) == 0 {
 		return
@@ -107,7 +108,7 @@ type Recaller interface {
 	Recall(ctx context.Context, session, question string, earlier []Message) string
 }
 
-// question returns the query's question, with what is recalled for it.
+// question returns the query's question, followed by what Options.Recaller knows about it. It may wait for the Recaller.
 func (r *Run) question() string {
 	if r.a.o.Recaller == nil {
 		return r.q.Text

@@ -59,8 +59,8 @@ type emitter struct {
 // emit passes on one event.
 func (e *emitter) emit(ev Event) { e.withUnsilenced(nil, func(emit func(Event)) { emit(ev) }) }
 
-// withUnsilenced calls f with a function that passes events on, unless *silenced is true, under the lock that guards silenced. So no event
-// of a tool or a model comes after its call was abandoned. silenced may be nil.
+// withUnsilenced calls f with a function that emits events, but not if *silenced is true. It holds the lock that guards silenced, so no
+// event of a tool or a model comes after its call was given up. silenced may be nil.
 func (e *emitter) withUnsilenced(silenced *bool, f func(emit func(Event))) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,6 +77,7 @@ func (e *emitter) silence(silenced *bool) {
 	*silenced = true
 }
 
+// deliver calls the query's function for events. If that panics, the panic is reported and no further event is delivered.
 func (e *emitter) deliver(ev Event) {
 	if e.to == nil {
 		return

@@ -91,7 +91,8 @@ type notKept struct{ err error }
 func (e *notKept) Error() string { return e.err.Error() }
 func (e *notKept) Unwrap() error { return e.err }
 
-// modelError returns an error of a model as a *ModelError, with the number of tries; an unknown one has the failure Internal.
+// modelError returns an error of a model as a *ModelError with the number of tries. Any other error becomes one with the failure Internal.
+// It does not change err.
 func modelError(info ModelInfo, err error, tries int) *ModelError {
 	var known *ModelError
 	if errors.As(err, &known) {
@@ -146,6 +147,7 @@ func (e *TooLargeError) Error() string {
 		e.Limit, e.Model, e.Total, e.largestPart(), e.Tokens, e.advice())
 }
 
+// largestPart returns words for the largest part of the request: a message by its number and author, or the system prompt or tools.
 func (e *TooLargeError) largestPart() string {
 	if e.Place == 0 {
 		return "the part \"" + e.Part + "\""
@@ -165,6 +167,7 @@ func (e *TooLargeError) largestPart() string {
 	return fmt.Sprintf("message %d of %d (%s)", e.Place, e.Of, who)
 }
 
+// advice returns what a person can do about the largest part.
 func (e *TooLargeError) advice() string {
 	switch {
 	case e.Place == 0 && e.Part == partTools:

@@ -104,7 +104,7 @@ func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []T
 		return nil, fitResult{}, err
 	}
 	p.Recount(p.Counter.Tally(p.now, p.Family))
-	p.limits(maxOutput)
+	p.setLimits(maxOutput)
 	p.result.Before = p.In.Best
 	if err := p.shrink(); err != nil {
 		p.finish(maxOutput)
@@ -113,13 +113,14 @@ func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []T
 	p.finish(maxOutput)
 	f.last, f.refused = p.Pass, false
 	f.last.View = nil // of the request only the counts are wanted
-	out, err := p.messages()
+	out, err := p.sentMessages()
 	return out, p.result, err
 }
 
-// learnLimit lowers the room for input after the provider refused the last request as too long. limit is the window that the refusal named,
-// in tokens; 0 if it named none.
-func (f *fitter) learnLimit(limit int) {
+// shrinkAfterRefusal lowers the room for input to a fraction of the last request, which the provider refused as too long. So the same
+// request is not sent again, whatever the limit is. If the refusal named a limit in tokens, it is recorded for later queries too; 0 means
+// that it named none.
+func (f *fitter) shrinkAfterRefusal(limit int) {
 	if limit > 0 {
 		f.Refused(limit)
 	}
@@ -160,9 +161,10 @@ func (p *compactionPass) did(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
-// pair makes every call have its result and every result its call, removes other flaws of the history, and encodes it.
+// pair repairs the history and encodes it. Each call gets its result and each result has its call; empty messages and unusable names and
+// arguments are replaced. A new repair is added to the notes.
 func (p *compactionPass) pair() error {
-	ms, done := tidy(p.given)
+	ms, done := dropUnsendable(p.given)
 	if !isPaired(ms, p.maxID) {
 		mended, n, err := p.mend(ms)
 		if err != nil {
@@ -171,7 +173,7 @@ func (p *compactionPass) pair() error {
 		ms, done = mended, done+n
 	}
 	ms, added := completeCalls(ms, p.strictIDs)
-	ms, named := dropUncallable(ms, p.knows)
+	ms, named := fixCalls(ms, p.knows)
 	done += added + named
 	if done > 0 {
 		p.result.Changed = true
@@ -205,8 +207,8 @@ func (f *fitter) knows(name string) bool {
 	return slices.ContainsFunc(f.specs, func(s ToolSpec) bool { return s.Name == name })
 }
 
-// replay applies an earlier compaction of this conversation again, if there is one. So the provider's cache stays valid, and no summary is
-// written twice.
+// replay applies the stored compaction of this conversation, if there is one, so that the beginning of the request stays what the provider
+// has in its cache and no summary is written twice.
 func (p *compactionPass) replay() error {
 	p.chain = p.Counter.Tally(p.now, p.Family).Chain
 	c := checkpoint.Lookup(p.checkpoints, checkpoint.Scope{}, p.chain)
@@ -221,8 +223,9 @@ func (p *compactionPass) replay() error {
 	return nil
 }
 
-// limits sets the window in force and the tokens that the input may have beside the output.
-func (p *compactionPass) limits(maxOutput int) {
+// setLimits sets the window in force and the room for input, which leaves maxOutput tokens or a reserve for the answer. Changes of the
+// breaker are journalled.
+func (p *compactionPass) setLimits(maxOutput int) {
 	for _, m := range p.Limit() {
 		p.note(journal.WindowBreaker{
 			Upstream: p.info.Provider, Model: p.info.Name, State: m.State, LimitTokens: int64(m.Factor * float64(p.Whole.Context)), Reason: m.Reason,
@@ -280,8 +283,8 @@ func (p *compactionPass) shrink() error {
 	return nil
 }
 
-// dueGoal returns the target of a compaction that is due. Where the request begins a new question, all that belongs to it stays whole, and
-// between is true.
+// dueGoal returns the target of a compaction that is due. If the request begins a new question, all that belongs to it stays whole, and
+// between is true. After a refusal no model is asked for a summary.
 func (p *compactionPass) dueGoal() (goal compact.Goal, between bool) {
 	goal = p.Goal()
 	goal.NoModel = p.refused
@@ -330,20 +333,20 @@ func (p *compactionPass) compact(goal compact.Goal) error {
 	return nil
 }
 
-// finish fills in the result. maxOutput is as in fit.
+// finish fills in p.result from the request that is to be sent. maxOutput is as in fit.
 func (p *compactionPass) finish(maxOutput int) {
 	p.result.Tokens, p.result.Limit = p.In.Best, p.Room
 	p.result.Free = max(0, p.TriggerTokens()-p.In.High)
 	p.result.Actions = strings.Join(p.notes, "; ")
-	p.result.MaxOutput = p.output(maxOutput)
+	p.result.MaxOutput = p.outputToAsk(maxOutput)
 	if p.encoder != nil {
 		p.result.Encoded = p.now
 	}
 }
 
-// output returns the tokens of output to ask for: as many as were asked for, as far as they fit beside the input. If asked is 0 it returns
-// 0, which leaves the number to the adapter, unless so little is free that the adapter's default might not fit.
-func (p *compactionPass) output(asked int) int {
+// outputToAsk returns the tokens of output to ask for: asked, but at most what is free beside the input. If asked is 0 it returns 0, which
+// leaves the number to the adapter, unless so little is free that the adapter's default might not fit.
+func (p *compactionPass) outputToAsk(asked int) int {
 	floor := cmp.Or(p.allowed(asked), p.allowed(fit.DefaultReserve)) // nothing asked for: an answer of a few tokens is of no use
 	floor = fit.Reserve(floor, fit.DefaultReserve, p.Window)
 	free := max(p.Window.Context-p.In.High, floor, 1)

@@ -82,7 +82,8 @@ func newCore(info ModelInfo, l Limits, room Room) *core {
 	return c
 }
 
-// upstreamOf returns a name of the service for package models: provider and address, as far as they are known.
+// upstreamOf returns the name under which package models keeps what it learns about the service: "provider+address", or only the part that
+// is known.
 func upstreamOf(info ModelInfo) string {
 	if !strings.Contains(info.URL, "://") {
 		return info.Provider
@@ -148,7 +149,8 @@ func (w modelSummarizer) Summarize(ctx context.Context, a compact.Assignment) (c
 	return out, nil
 }
 
-// ask makes a request and waits for its answer or the end of ctx, even if the model ignores ctx. Errors hold no text of the conversation.
+// ask makes the request for a summary and waits for the answer or the end of ctx, even if the model ignores ctx. A panic of the model
+// becomes an error. Errors hold no text of the conversation.
 func (f *fitter) ask(ctx context.Context, r *Request) (*Reply, error) {
 	type answer struct {
 		reply *Reply

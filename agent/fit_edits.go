@@ -161,8 +161,9 @@ func (e *encoding) findResult(id string) (resultAt, bool) {
 	return at, ok
 }
 
-// messages returns the messages of the history that correspond to the request to send.
-func (p *compactionPass) messages() ([]Message, error) {
+// sentMessages returns the history as the request has it: the messages of the caller unchanged, if nothing was done; else with repairs and
+// compactions.
+func (p *compactionPass) sentMessages() ([]Message, error) {
 	switch {
 	case !p.result.Changed:
 		return p.given, nil

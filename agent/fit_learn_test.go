@@ -23,7 +23,7 @@ func TestFitLearnsFromARefusal(t *testing.T) {
 		if _, did := mustFit(t, f, "", ms); did.Changed {
 			t.Fatalf("128,000 tokens are enough for this: %+v", did)
 		}
-		f.learnLimit(8192)
+		f.shrinkAfterRefusal(8192)
 		if _, did := mustFit(t, f, "", ms); did.Limit > 8192 || !did.Changed {
 			t.Errorf("after 8,192 were named: %+v", did)
 		}
@@ -44,7 +44,7 @@ func TestFitLearnsFromARefusal(t *testing.T) {
 					t.Fatalf("%d tokens after %d were refused", did.Tokens, last)
 				}
 				last = did.Tokens
-				f.learnLimit(limit)
+				f.shrinkAfterRefusal(limit)
 			}
 		})
 	}
@@ -56,7 +56,7 @@ func TestFitLearnsFromARefusal(t *testing.T) {
 			if _, ok := errors.AsType[*TooLargeError](err); ok {
 				return
 			}
-			f.learnLimit(0)
+			f.shrinkAfterRefusal(0)
 		}
 		t.Error("a request that is refused again and again never is too large")
 	})

@@ -60,7 +60,7 @@ func (f *fitter) mend(ms []Message) ([]Message, int, error) {
 		return nil, 0, fmt.Errorf("agent: %w; begin a new session", err)
 	}
 	if next != r {
-		ms, err = k.messages(next)
+		ms, err = k.repaired(next)
 	}
 	return ms, len(actions), err
 }
@@ -82,6 +82,7 @@ type keyedMessages struct {
 	byKey map[string]int
 }
 
+// newKeyedMessages encodes messages as JSON, each with a key made of its hash, by which find recognises it after a repair.
 func newKeyedMessages(seed maphash.Seed, ms []Message) *keyedMessages {
 	c := &keyedMessages{ms: ms, raw: make([][]byte, len(ms)), byKey: make(map[string]int, len(ms))}
 	for i := range ms {
@@ -105,8 +106,9 @@ func newKeyedMessages(seed maphash.Seed, ms []Message) *keyedMessages {
 	return c
 }
 
-// messages returns the history after a repair. Messages that were not edited are returned as they were.
-func (c *keyedMessages) messages(r *wire.Request) ([]Message, error) {
+// repaired returns the history after a repair of r. Messages that were not edited are returned as they were in the history, and a result
+// that the repair has added is marked as failed.
+func (c *keyedMessages) repaired(r *wire.Request) ([]Message, error) {
 	out := make([]Message, 0, len(r.Messages))
 	for i := range r.Messages {
 		raw := r.Raw(r.Messages[i].Span)
@@ -123,14 +125,14 @@ func (c *keyedMessages) messages(r *wire.Request) ([]Message, error) {
 			m = c.merge(at, m)
 		} else if m.Role == RoleTool {
 			m.Failed = m.Text == repair.Note
-			m.Name = nameOf(out, m.CallID)
+			m.Name = toolOfCall(out, m.CallID)
 		}
 		out = append(out, m)
 	}
 	return out, nil
 }
 
-// find returns the index of the message that raw was made from; false if it has no known key.
+// find returns the index of the message that raw was made from, by its key; false for a message without a known key.
 func (c *keyedMessages) find(raw []byte) (int, bool) {
 	rest, ok := bytes.CutPrefix(raw, []byte(keyName))
 	if !ok || len(rest) < keyDigits {
@@ -140,7 +142,8 @@ func (c *keyedMessages) find(raw []byte) (int, bool) {
 	return at, ok
 }
 
-// merge returns a copy of a message of the history with the fields that a repair has changed.
+// merge returns a copy of a message of the history with the text, id and calls of the edited one. If the number of calls has changed,
+// Opaque is dropped.
 func (c *keyedMessages) merge(at int, edited Message) Message {
 	m := c.ms[at]
 	was, err := decodeMessage(c.raw[at])
@@ -160,8 +163,8 @@ func (c *keyedMessages) merge(at int, edited Message) Message {
 	return m
 }
 
-// nameOf returns the name of the tool in the newest call with an id, "" if there is none.
-func nameOf(ms []Message, id string) string {
+// toolOfCall returns the name of the tool in the newest call with an id, "" if there is none.
+func toolOfCall(ms []Message, id string) string {
 	for _, m := range slices.Backward(ms) {
 		for _, call := range slices.Backward(m.Calls) {
 			if call.ID == id {
@@ -172,6 +175,7 @@ func nameOf(ms []Message, id string) string {
 	return ""
 }
 
+// decodeMessage reads a message in the JSON of Chat Completions, in which newKeyedMessages writes it.
 func decodeMessage(raw []byte) (Message, error) {
 	var in struct {
 		Role    Role   `json:"role"`
@@ -202,12 +206,12 @@ const (
 	silence = "[The user sent no text.]"
 )
 
-// tidy drops messages that no provider accepts: those of unknown roles, and empty ones of the model. Empty ones of the user get the text
-// silence. It returns ms itself if there are none, and the number of such messages.
-func tidy(ms []Message) ([]Message, int) {
+// dropUnsendable drops messages that no provider accepts: those of unknown roles, and empty ones of the model. An empty message of the user
+// gets a text instead. It returns the number of such messages, and ms itself if there are none.
+func dropUnsendable(ms []Message) ([]Message, int) {
 	n := 0
 	for i := range ms {
-		if hasFlaws(&ms[i]) {
+		if isUnsendable(&ms[i]) {
 			n++
 		}
 	}
@@ -217,7 +221,7 @@ func tidy(ms []Message) ([]Message, int) {
 	out := make([]Message, 0, len(ms))
 	for i := range ms {
 		m := ms[i]
-		if hasFlaws(&m) {
+		if isUnsendable(&m) {
 			if m.Role != RoleUser {
 				continue
 			}
@@ -228,7 +232,8 @@ func tidy(ms []Message) ([]Message, int) {
 	return out, n
 }
 
-func hasFlaws(m *Message) bool {
+// isUnsendable reports whether a message is empty or has an unknown role. A result may be empty.
+func isUnsendable(m *Message) bool {
 	switch m.Role {
 	case RoleUser:
 		return isBlank(m.Text)
@@ -257,7 +262,7 @@ func completeCalls(ms []Message, strict bool) (out []Message, n int) {
 			n++
 		}
 	}
-	if renames(out, strict) {
+	if mustRename(out, strict) {
 		out, n = rename(out, strict), n+1
 	}
 	return out, n
@@ -266,10 +271,10 @@ func completeCalls(ms []Message, strict bool) (out []Message, n int) {
 // nameBytes is the length of the longest name of a tool that all providers take, in bytes.
 const nameBytes = 64
 
-// dropUncallable replaces names and arguments in calls that providers do not accept, and returns the number of such calls: a model may have
-// called a tool that does not exist, by a name that is not allowed, or its answer may have ended within the arguments, and every later
-// request would be refused for it. Names of known tools are left to the adapter.
-func dropUncallable(ms []Message, known func(string) bool) (out []Message, n int) {
+// fixCalls replaces the names and arguments of calls that providers would refuse with every later request: a model may have called a tool
+// by a name that is not allowed, or its answer may have been cut within the arguments. Names that known accepts are left to the adapter. It
+// returns the number of such calls, and ms itself if there are none.
+func fixCalls(ms []Message, known func(string) bool) (out []Message, n int) {
 	out = ms
 	for i := range ms {
 		for k, call := range ms[i].Calls {
@@ -295,8 +300,9 @@ func dropUncallable(ms []Message, known func(string) bool) (out []Message, n int
 	return out, n
 }
 
-// renames reports whether an id has to be replaced: it is empty, used twice or, with strict, has other characters.
-func renames(ms []Message, strict bool) bool {
+// mustRename reports whether the id of any call has to be replaced: one is empty, used twice or, with strict, has a character other than
+// letters, digits, - and _.
+func mustRename(ms []Message, strict bool) bool {
 	seen := map[string]bool{}
 	for i := range ms {
 		for _, call := range ms[i].Calls {

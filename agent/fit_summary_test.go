@@ -136,7 +136,7 @@ func TestWhileARefusedRequestWaitsNoSummaryIsAskedFor(t *testing.T) {
 		return nil, errNoAnswer
 	})
 	mustFit(t, f, "", oldTurns())
-	f.learnLimit(8192)
+	f.shrinkAfterRefusal(8192)
 	mustFit(t, f, "", oldTurns())
 }
 

@@ -383,7 +383,7 @@ func TestFitLeavesAnAnswerOfSomeLength(t *testing.T) {
 	} {
 		p := compactionPass{Pass: fit.Pass{Window: models.Window{Context: tt.window, Source: models.SourceCatalogue}}}
 		p.In.High = tt.high
-		if got := p.output(tt.asked); got != tt.want {
+		if got := p.outputToAsk(tt.asked); got != tt.want {
 			t.Errorf("of %d, with up to %d of input and %d asked for: %d, want %d", tt.window, tt.high, tt.asked, got, tt.want)
 		}
 	}

@@ -174,7 +174,7 @@ func (r *Run) appendMessages(ms ...Message) error {
 	err := r.conv.Append(ms...)
 	if err == nil {
 		r.state.append(ms...)
-		r.keep(ms)
+		r.passToKeeper(ms)
 		return nil
 	}
 	if !errors.Is(err, ErrSessionFull) {
@@ -186,7 +186,7 @@ func (r *Run) appendMessages(ms ...Message) error {
 		kept := cutHistory(all, r.a.o.Limits.MaxHistoryMessages, bytes)
 		if err = r.conv.Replace(kept); err == nil {
 			r.leftOutMessages(len(all)-len(kept), kept)
-			r.keep(ms)
+			r.passToKeeper(ms)
 			return nil
 		}
 		if !errors.Is(err, ErrSessionFull) || bytes == 0 {
@@ -195,8 +195,8 @@ func (r *Run) appendMessages(ms ...Message) error {
 	}
 }
 
-// trim drops old messages if the conversation is over its bounds.
-func (r *Run) trim() {
+// trimHistory drops old messages, here and in the store, if the conversation is over its bounds, and emits a warning about it.
+func (r *Run) trimHistory() {
 	list := r.state.list()
 	kept := shortened(list, r.a.o.Limits.MaxHistoryMessages)
 	if len(kept) == len(list) {
@@ -231,8 +231,8 @@ func (r *Run) answerOpenCalls(why string) error {
 	return r.appendMessages(noResults(open, why)...)
 }
 
-// adopt makes the messages that fit returned the conversation, here and in the store: the model has seen them, and they need not be made to
-// fit again. The last extra messages belong to this request only.
+// adopt makes out, the messages that fit returned, the conversation, here and in the store, so that later requests need not be made to fit
+// again. The last extra messages of out belong to this request only and are not adopted; if fit has changed them, nothing is.
 func (r *Run) adopt(out []Message, extra int) {
 	if extra > 0 {
 		n := len(out) - extra

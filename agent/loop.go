@@ -112,13 +112,13 @@ func (r *Run) brokenResult(err error) Result {
 	return result
 }
 
-// makeCalls makes the calls of a message, and returns when their results are in the conversation. found describes a loop that these calls
-// complete, "" if there is none. With tell the last result describes the loop to the model.
+// makeCalls appends a message of the model, makes its calls, and returns when their results are in the conversation. found describes a loop
+// that these calls complete, "" if there is none. With tell the last result tells the model about the loop.
 func (r *Run) makeCalls(message Message, tell bool, stop Stop) (found string, err error) {
 	if err := r.appendMessages(message); err != nil {
 		return "", err
 	}
-	b := r.batch(message.Calls)
+	b := r.newBatch(message.Calls)
 	b.mayNudge = tell
 	b.check(stop)
 	if err := b.run(); err != nil {
@@ -135,7 +135,8 @@ func (r *Run) endCause() error {
 	return errors.New("the query has ended")
 }
 
-func (r *Run) noteCall(p *pending) {
+// journalCall journals a call and where its result was cut.
+func (r *Run) journalCall(p *pending) {
 	s := p.stored
 	r.a.note(journal.AgentCalled{
 		Agent: clip(r.a.o.Name), Tool: clip(s.Name), Bytes: s.Size, Failed: s.Failed, Why: p.why, Duration: s.Took,

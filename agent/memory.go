@@ -102,6 +102,8 @@ func (s *memoryConversation) Replace(ms []Message) error {
 	return s.set(append([]Message(nil), ms...), sizeOf(ms))
 }
 
+// set replaces the messages and counts their size. Other sessions may be evicted to make room. Messages over the bound of a session are an
+// [ErrSessionFull].
 func (s *memoryConversation) set(ms []Message, bytes int64) error {
 	if bytes > int64(memorySession) {
 		return fmt.Errorf("%w: %d bytes, and %d is the most", ErrSessionFull, bytes, memorySession)

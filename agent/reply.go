@@ -33,9 +33,9 @@ func (r *Run) summarize(ctx context.Context, req *Request) (reply *Reply, err er
 	return reply, err
 }
 
-// tidy returns a reply as an answer that can be stored: within the bounds of a message, as valid UTF-8, and with usable calls. It emits
-// warnings about what it leaves out.
-func (r *Run) tidy(reply *Reply) answer {
+// tidyReply returns a reply in a form that can be stored: within the bounds of a message, as valid UTF-8, and with usable calls. It emits
+// text that was not streamed, and a warning about what it leaves out.
+func (r *Run) tidyReply(reply *Reply) answer {
 	l := r.a.o.Limits
 	out := answer{Reply: &Reply{Message: reply.Message, Stop: reply.Stop, Reason: limit.Clip(strings.ToValidUTF8(reply.Reason, "\uFFFD"), 64), Usage: reply.Usage}}
 	m := &out.Message

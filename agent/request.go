@@ -50,8 +50,9 @@ type answer struct {
 	full bool
 }
 
-// ask makes the request of a step, again after failures that may pass. last withholds the tools. An error is a *tooLong, a *ModelError, that
-// of a history that cannot be encoded, or any other if the query has ended.
+// ask makes the request of a step and returns the answer. After a failure that may pass, it waits and tries again; after a refusal for
+// length it sends less. last sends it without tools. An error is a *tooLong, a *ModelError, that of a history that cannot be encoded, or
+// any other if the query has ended.
 func (r *Run) ask(last bool) (answer, error) {
 	refits, empties, forgot := 0, 0, false
 	req, err := r.fit(last, "window")
@@ -103,21 +104,21 @@ func (r *Run) ask(last bool) (answer, error) {
 			continue
 		}
 		if long {
-			r.fitter.learnLimit(e.Limit)
+			r.fitter.shrinkAfterRefusal(e.Limit)
 			if req, err = r.fit(last, "overflow"); err != nil {
 				return answer{}, err
 			}
 			continue
 		}
-		if err := r.wait(e); err != nil {
+		if err := r.waitForRetry(e); err != nil {
 			return answer{}, err
 		}
 	}
 }
 
-// forgetReasoning takes what the model wants back with its messages out of the conversation if the provider refused the request for that; the
-// store follows once that has helped. Such reasoning was made by another model or account, or behind other messages, and would be refused with every request from now on. The result
-// is false if the refusal is another, or there was nothing.
+// forgetReasoning drops the Opaque of all messages if the provider refused the request because of reasoning in it: another model or account
+// made it, or it stood after other messages, and every later request would be refused too. The store follows once that has helped. It returns
+// false, and does nothing, if the refusal has another cause or no message has any.
 func (r *Run) forgetReasoning(e *ModelError) bool {
 	if e.Failure != Refused {
 		return false
@@ -139,8 +140,8 @@ func (r *Run) forgetReasoning(e *ModelError) bool {
 
 var errEmpty = errors.New("the answer was empty")
 
-// emptyAnswerError returns a *ModelError for an answer without text and calls. It returns nil for any other, for a refusal, and for the rest
-// of an answer of which a part has come.
+// emptyAnswerError returns a *ModelError for an answer that has neither text nor calls. It returns nil for a refusal, and for the
+// continuation of an answer of which a part has come.
 func (r *Run) emptyAnswerError(got answer) error {
 	if strings.TrimSpace(got.Message.Text) != "" || len(got.Message.Calls) > 0 || got.Stop == StopRefused || r.state.partial != "" {
 		return nil
@@ -156,8 +157,8 @@ func (r *Run) emptyAnswerError(got answer) error {
 	}
 }
 
-// wait reports a failed try and waits until the next one. It returns an error if the query ends meanwhile.
-func (r *Run) wait(e *ModelError) error {
+// waitForRetry journals a failed try, emits an event and waits until the next try is due. It returns the cause if the query ends first.
+func (r *Run) waitForRetry(e *ModelError) error {
 	wait := backoff(e.Tries, e.After)
 	r.a.note(journal.AgentRetry{
 		Agent: clip(r.a.o.Name), Model: clip(e.Model.Name), Failure: string(e.Failure), Status: e.Status, Tries: e.Tries, Wait: wait,
@@ -176,7 +177,7 @@ func (r *Run) wait(e *ModelError) error {
 // fit returns the next request, within the window of the model. last withholds the tools; why is the reason for the journal. The error for a
 // request that cannot be made to fit is a *tooLong.
 func (r *Run) fit(last bool, why string) (*Request, error) {
-	r.trim()
+	r.trimHistory()
 	list := r.state.list()
 	ms := list
 	if part := r.state.partial; part != "" {
@@ -293,5 +294,5 @@ func (r *Run) generate(req *Request) (answer, error) {
 	case out.Reply == nil:
 		return answer{}, &ModelError{Model: r.a.o.Model.Info(), Failure: Broken, Text: "the adapter returned nothing", Err: errEmpty}
 	}
-	return r.tidy(out.Reply), nil
+	return r.tidyReply(out.Reply), nil
 }

@@ -69,7 +69,7 @@ func (r *Run) MemoryUsage() MemoryUsage {
 
 // StepResult returns a stored result by the id of its call, until the query ends; false if it is not stored. The newest 4 MiB of results
 // are kept.
-func (r *Run) StepResult(callID string) (StepResult, bool) { return r.state.result(callID) }
+func (r *Run) StepResult(callID string) (StepResult, bool) { return r.state.findResult(callID) }
 
 // open opens the query's conversation; one without a session is not stored.
 func (r *Run) open() (err error) {
@@ -203,7 +203,7 @@ func (r *Run) listTools() (err error) {
 	return nil
 }
 
-// end closes the conversation, frees the memory of the query and publishes the result.
+// end closes the conversation, frees the memory of the query, journals and publishes the result. Failed storage makes the outcome Failed.
 func (r *Run) end(result Result) {
 	defer func() {
 		// Also when the store panicked the query is over.
@@ -235,7 +235,7 @@ func (r *Run) end(result Result) {
 	}
 }
 
-// close brings the conversation into order and closes it: each call gets a result, and the messages are cut to their bounds.
+// close gives each call without a result a failed one, cuts the messages to their bounds and closes the conversation.
 func (r *Run) close() (err error) {
 	defer func() {
 		if p := recover(); p != nil {

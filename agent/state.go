@@ -66,6 +66,7 @@ type queryState struct {
 	maxBytes int64 // of results
 }
 
+// newQueryState returns the state of a query that has no messages yet, with bounds from l.
 func newQueryState(l Limits) *queryState {
 	h := &queryState{
 		results:  map[string]*StepResult{},
@@ -186,7 +187,8 @@ func (h *queryState) store(s *StepResult) {
 	}
 }
 
-func (h *queryState) result(id string) (StepResult, bool) {
+// findResult returns a copy of the result that is kept for a call; false if it was dropped or never stored.
+func (h *queryState) findResult(id string) (StepResult, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if s, ok := h.results[id]; ok {
@@ -195,8 +197,8 @@ func (h *queryState) result(id string) (StepResult, bool) {
 	return StepResult{}, false
 }
 
-// observe adds the calls of a step to the history and reports whether they complete a loop.
-func (h *queryState) observe(step []loops.Call) (loops.Finding, bool) {
+// observeCalls adds the calls of a step to the history of calls. It returns the loop that they complete; false if there is none.
+func (h *queryState) observeCalls(step []loops.Call) (loops.Finding, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	was := h.calls.Bytes()

@@ -69,9 +69,9 @@ func withSession(ctx context.Context, a *Agent, name string) context.Context {
 // session of one agent, and for all calls of one query without a session. It returns nil outside of a query.
 func SessionOf(ctx context.Context) any { return ctx.Value(sessionKey{}) }
 
-// work calls the tool, in a goroutine of its own, and sends the outcome on done exactly once, whatever the tool does, unless the call was
-// abandoned before.
-func (b *batch) work(ctx context.Context, p *pending) {
+// callTool calls the tool and sends the outcome on done exactly once, also if the tool panics or exits its goroutine. It sends nothing if
+// the call was given up before. It runs in a goroutine of its own.
+func (b *batch) callTool(ctx context.Context, p *pending) {
 	// This stands when the tool calls runtime.Goexit: then there is no value to recover.
 	came := outcome{text: "The tool broke off without a result.", failed: true, why: "panic"}
 	came.size = int64(len(came.text))
@@ -106,7 +106,7 @@ func (b *batch) outcome(out Output, err error) outcome {
 	}
 	o := outcome{digest: out.Digest, size: max(out.Size, int64(len(text))), failed: out.Failed || err != nil}
 	text = legible(text)
-	o.text = forModel(text, b.r.a.o.Room.resultBytes(b.maxResult, &out))
+	o.text = cutForModel(text, b.r.a.o.Room.resultBytes(b.maxResult, &out))
 	o.cut = len(o.text) < len(text)
 	o.stored, o.truncated = capText(text, int(b.r.a.o.Limits.MaxStepResult))
 	return o
@@ -167,9 +167,9 @@ func pieces(text string, yield func(string)) {
 // clip returns a name shortened to 64 bytes, for an event.
 func clip(name string) string { return limit.Clip(name, 64) }
 
-// forModel returns a result for the model: at most maxBytes with its head and tail, and a note about what is left out between; noOutput for
-// "".
-func forModel(text string, maxBytes int) string {
+// cutForModel returns at most maxBytes of a result for the model: its beginning and end, and between them a note with the number of bytes
+// left out. "" becomes noOutput.
+func cutForModel(text string, maxBytes int) string {
 	if text == "" {
 		return noOutput
 	}
@@ -233,7 +233,8 @@ func (g *abandonedCalls) abandon(f *goroutineState) {
 	})
 }
 
-// returned records that a tool has returned, and reports whether that was before its call was abandoned.
+// returned records that a tool has returned. It returns false if its call was given up before: then the outcome is not wanted, and the call
+// no longer counts as running.
 func (g *abandonedCalls) returned(f *goroutineState) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -42,6 +42,8 @@ func (o *answerStream) emit(e sdk.Event) {
 	}
 }
 
+// write adds a piece of the answer and sends the text so far when enough of it waits, a line ends or the last piece is old. A piece beyond
+// maxAnswer is dropped here: the result of the query has the whole answer.
 func (o *answerStream) write(piece string) {
 	if o.called {
 		o.restart()

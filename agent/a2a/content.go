@@ -53,13 +53,15 @@ func sizeOf(v any) int64 {
 func (c *content) apply(event sdk.Event, size int64) {
 	switch e := event.(type) {
 	case *sdk.TaskStatusUpdateEvent:
-		c.status(e, size)
+		c.applyStatus(e, size)
 	case *sdk.TaskArtifactUpdateEvent:
-		c.artifact(e, size)
+		c.applyArtifact(e, size)
 	}
 }
 
-func (c *content) status(e *sdk.TaskStatusUpdateEvent, size int64) {
+// applyStatus sets the status of the task. The message of the old status moves into the history. The metadata of a last status is merged
+// into that of the task. An event that changes neither state nor message is ignored.
+func (c *content) applyStatus(e *sdk.TaskStatusUpdateEvent, size int64) {
 	if e.Status.State == c.task.Status.State && e.Status.Message == nil {
 		return // progress: the state is as old as it was
 	}
@@ -87,7 +89,9 @@ func (c *content) addMessage(m *sdk.Message, size int64) {
 	c.bytes += size
 }
 
-func (c *content) artifact(e *sdk.TaskArtifactUpdateEvent, size int64) {
+// applyArtifact appends the parts to the artifact with the event's id if the event says so, else it adds the artifact or replaces the one
+// with that id.
+func (c *content) applyArtifact(e *sdk.TaskArtifactUpdateEvent, size int64) {
 	i := slices.IndexFunc(c.artifacts, func(a *artifact) bool { return a.about.ID == e.Artifact.ID })
 	if i >= 0 && e.Append {
 		a := c.artifacts[i]
@@ -108,8 +112,8 @@ func (c *content) artifact(e *sdk.TaskArtifactUpdateEvent, size int64) {
 	c.artifacts[i] = made
 }
 
-// growth returns by how many bytes an event of the given size would change the size of the task; it may be negative where an artifact is
-// replaced.
+// growth returns by how many bytes an event of the given size would change the size of the task: negative where a smaller artifact replaces
+// a larger one, 0 for an event that is not stored.
 func (c *content) growth(event sdk.Event, size int64) int64 {
 	switch e := event.(type) {
 	case *sdk.TaskArtifactUpdateEvent:

@@ -126,12 +126,13 @@ func checkParams(method string, body []byte) error {
 	case "ListTasks":
 		return checkListParams(body)
 	case "SendMessage", "SendStreamingMessage":
-		return decodes[sdk.SendMessageRequest](body)
+		return checkDecodes[sdk.SendMessageRequest](body)
 	}
 	return nil // nothing in the others reads its JSON by itself, so the SDK names them right
 }
 
-func decodes[T any](body []byte) error {
+// checkDecodes returns an error if the parameters of a call do not decode as a T.
+func checkDecodes[T any](body []byte) error {
 	var call struct {
 		Params *T `json:"params"`
 	}
@@ -141,6 +142,7 @@ func decodes[T any](body []byte) error {
 	return nil
 }
 
+// checkListParams returns an error if the parameters of tasks/list do not decode, or for a page size or a timestamp that is invalid.
 func checkListParams(body []byte) error {
 	var call struct {
 		Params struct {
@@ -176,7 +178,7 @@ func camelCase(body []byte) []byte {
 		return body
 	}
 	var edits []rawjson.Edit
-	rename(body, 0, camelDepth, &edits)
+	collectRenames(body, 0, camelDepth, &edits)
 	if len(edits) == 0 {
 		return body
 	}
@@ -187,7 +189,9 @@ func camelCase(body []byte) []byte {
 	return out
 }
 
-func rename(body []byte, at, depth int, edits *[]rawjson.Edit) {
+// collectRenames appends an edit for each field below offset at whose name has an underscore, down to depth levels. Invalid JSON ends it
+// without an error: the SDK then reports the reason.
+func collectRenames(body []byte, at, depth int, edits *[]rawjson.Edit) {
 	if depth == 0 {
 		return
 	}
@@ -204,14 +208,14 @@ func rename(body []byte, at, depth int, edits *[]rawjson.Edit) {
 		}
 		switch body[m.Value.Start] {
 		case '{':
-			rename(body, m.Value.Start, depth-1, edits)
+			collectRenames(body, m.Value.Start, depth-1, edits)
 		case '[':
 			for span, err := range rawjson.Elements(body, m.Value.Start) {
 				if err != nil {
 					return
 				}
 				if body[span.Start] == '{' {
-					rename(body, span.Start, depth-2, edits)
+					collectRenames(body, span.Start, depth-2, edits)
 				}
 			}
 		}

@@ -186,16 +186,16 @@ func (o *answerStream) event(e agent.Event) {
 	case agent.EventCall:
 		o.flush(false)
 		o.called = true
-		about[metadataCall] = callOf(e.Call)
+		about[metadataCall] = callMetadata(e.Call)
 	case agent.EventChunk:
-		text, ok := o.chunk(e)
+		text, ok := o.clipChunk(e)
 		if !ok {
 			return
 		}
-		about[metadataCall], about[metadataText] = callOf(&agent.Call{ID: e.Call.ID, Name: e.Call.Name}), text
+		about[metadataCall], about[metadataText] = callMetadata(&agent.Call{ID: e.Call.ID, Name: e.Call.Name}), text
 	case agent.EventResult:
 		delete(o.shown, e.Call.ID)
-		about[metadataCall] = callOf(&agent.Call{ID: e.Call.ID, Name: e.Call.Name})
+		about[metadataCall] = callMetadata(&agent.Call{ID: e.Call.ID, Name: e.Call.Name})
 		if r := e.Result; r != nil {
 			about[metadataResult] = map[string]any{"size": r.Size, "failed": r.Failed, "took_ms": r.Took.Milliseconds()}
 		}
@@ -208,9 +208,9 @@ func (o *answerStream) event(e agent.Event) {
 	o.emit(statusEvent(o.x, sdk.TaskStateWorking, "", about))
 }
 
-// chunk returns the part of a piece of a call's output that clients get: at most maxChunk bytes of it, and maxOutput of the call. It
-// returns false when clients get nothing of it.
-func (o *answerStream) chunk(e agent.Event) (string, bool) {
+// clipChunk returns the part of a piece of a call's output that clients get: at most maxChunk bytes of it, and maxOutput of all pieces of
+// the call together. It counts what it returns. false means that clients get nothing.
+func (o *answerStream) clipChunk(e agent.Event) (string, bool) {
 	if e.Call == nil {
 		return "", false
 	}
@@ -229,7 +229,8 @@ func (o *answerStream) chunk(e agent.Event) (string, bool) {
 	return text, true
 }
 
-func callOf(c *agent.Call) map[string]any {
+// callMetadata returns id, name and arguments of a call, each cut to its bound, as metadata of a status; nil for nil.
+func callMetadata(c *agent.Call) map[string]any {
 	if c == nil {
 		return nil
 	}

@@ -29,6 +29,8 @@ func (h handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskRe
 	return func(yield func(sdk.Event, error) bool) { h.follow(ctx, req.ID, yield) }
 }
 
+// follow yields the task and its events to a client that subscribes, until the task ends or the client goes. A client that names the event
+// it had last gets only the later ones. An error is yielded like an event.
 func (h handler) follow(ctx context.Context, id sdk.TaskID, yield func(sdk.Event, error) bool) {
 	leave, err := h.s.acquireStream()
 	if err != nil {
@@ -43,7 +45,7 @@ func (h handler) follow(ctx context.Context, id sdk.TaskID, yield func(sdk.Event
 	}
 	defer h.s.release(t)
 	out := streamOf(ctx)
-	reader, first, err := t.read(out)
+	reader, first, err := t.openReader(out)
 	if err != nil {
 		yield(nil, err)
 		return
@@ -55,9 +57,10 @@ func (h handler) follow(ctx context.Context, id sdk.TaskID, yield func(sdk.Event
 	}
 }
 
-// read returns a reader of the task's log. The position is nil when the reader goes on behind the event that the client had last, else it
-// has the task, which the client gets first. A task that has ended is an error.
-func (t *task) read(out *stream) (*tasklog.Reader, *logPosition, error) {
+// openReader opens a reader of the task's log for a client. If the log still has the event that the client had last, the reader goes on
+// after that event and the position is nil. Otherwise the position has the whole task, which the caller sends first. A task that has ended
+// is an error.
+func (t *task) openReader(out *stream) (*tasklog.Reader, *logPosition, error) {
 	state := t.state()
 	ended := func() error {
 		return sdk.NewError(sdk.ErrUnsupportedOperation, fmt.Sprintf(

@@ -74,6 +74,8 @@ func (s *Server) trimBase(path string) (string, bool) {
 	return rest, rest[0] == '/'
 }
 
+// serveCall answers a request other than one for the agent card: it checks the origin, reads the body, and passes the request on by its
+// path to JSON-RPC ("/") or REST.
 func (s *Server) serveCall(out *stream, r *http.Request, path string) {
 	if err := s.guard.Check(r); err != nil {
 		s.refuse(out, http.StatusForbidden, nil, sdk.NewError(sdk.ErrUnauthorized,
@@ -160,6 +162,8 @@ func (s *Server) checkVersion(version string) error {
 	return nil
 }
 
+// serveRPC answers a JSON-RPC request, in A2A 1.0 or 0.3 by the version that the request names. A body that is no valid call is answered
+// with an error.
 func (s *Server) serveRPC(out *stream, r *http.Request, body []byte) {
 	if r.Method != http.MethodPost {
 		out.Header().Set("Allow", "POST")
@@ -210,6 +214,7 @@ func (s *Server) serveRPC(out *stream, r *http.Request, body []byte) {
 	s.rpc10.ServeHTTP(out, r)
 }
 
+// serveREST answers a REST request of A2A 1.0. Any other version, and a path that the SDK does not know, is answered with an error.
 func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byte) {
 	version, err := versionOf(r)
 	if err != nil {
@@ -223,7 +228,7 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 			"over REST only A2A 1.0 is spoken: say so in the header "+versionHeader+", or use JSON-RPC, which the agent card offers to 0.3"))
 		return
 	}
-	if !s.routed(r.Method, path) {
+	if !s.isRoute(r.Method, path) {
 		s.refuse(out, http.StatusNotFound, nil, sdk.NewError(sdk.ErrMethodNotFound,
 			fmt.Sprintf("%s %s is no operation of A2A", r.Method, clipText(path, 128))))
 		return
@@ -240,8 +245,9 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 	s.rest10.ServeHTTP(out, r)
 }
 
-// routed reports whether the SDK has a handler for a method and path of REST: it would answer others in plain text.
-func (s *Server) routed(method, path string) bool {
+// isRoute reports whether the SDK serves a method and path over REST. Others are answered here, because the SDK would answer them in plain
+// text.
+func (s *Server) isRoute(method, path string) bool {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	switch {
 	case path == "/message:send" || path == "/message:stream":

@@ -62,8 +62,8 @@ func (g *pushGuard) isAllowedName(host string) bool {
 	return slices.Contains(g.hosts, strings.ToLower(strings.TrimSuffix(host, ".")))
 }
 
-// address returns an error for an address that is neither public nor in an allowed network.
-func (g *pushGuard) address(a netip.Addr) error {
+// checkAddress returns an error for an address that is neither public nor in an allowed network.
+func (g *pushGuard) checkAddress(a netip.Addr) error {
 	a = a.Unmap().WithZone("")
 	for _, p := range g.allow {
 		if p.Contains(a) {
@@ -99,7 +99,7 @@ func (g *pushGuard) check(ctx context.Context, text string) error {
 	}
 	host := strings.TrimSuffix(u.Hostname(), ".")
 	if a, err := netip.ParseAddr(host); err == nil {
-		return g.address(a)
+		return g.checkAddress(a)
 	}
 	if g.isAllowedName(host) {
 		return nil
@@ -109,12 +109,12 @@ func (g *pushGuard) check(ctx context.Context, text string) error {
 	found, err := g.resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
 		if strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost") {
-			return g.address(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+			return g.checkAddress(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 		}
 		return nil
 	}
 	for _, a := range found {
-		if g.address(a) != nil {
+		if g.checkAddress(a) != nil {
 			return errNotPublic // without the address: names of an inner network are nobody's business
 		}
 	}
@@ -150,7 +150,7 @@ func (g *pushGuard) transport(timeout time.Duration) *http.Transport {
 			if err != nil {
 				return fmt.Errorf("%s: %w", address, errNotPublic)
 			}
-			return g.address(at.Addr())
+			return g.checkAddress(at.Addr())
 		},
 	}
 	named := &net.Dialer{Timeout: timeout}

@@ -81,7 +81,7 @@ type Limits struct {
 	CancelWait     time.Duration // for an executor to end after a cancel (10 s)
 }
 
-func (l *Limits) defaults() {
+func (l *Limits) setDefaults() {
 	bytes := func(at *limit.Bytes, standard limit.Bytes) {
 		if *at <= 0 {
 			*at = standard

@@ -196,7 +196,7 @@ func TestPushStaysOutside(t *testing.T) {
 		"2002:7f00:1::": false, "224.0.0.1": false, "255.255.255.255": false, "fe80::1%eth0": false, "192.0.0.192": false,
 		"168.63.129.16": false, "::ffff:168.63.129.16": false, "::ffff:0:7f00:1": false, "::ffff:0:a9fe:a9fe": false, "168.63.129.17": true,
 	} {
-		if err := g.address(netip.MustParseAddr(address)); (err == nil) != public {
+		if err := g.checkAddress(netip.MustParseAddr(address)); (err == nil) != public {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -117,7 +117,7 @@ func (p *pusher) dequeue(n notification) {
 	p.bytes -= int64(len(n.body))
 }
 
-// forget drops the waiting notifications of a key.
+// forget drops the notifications of a key that wait. One that is being sent is not stopped.
 func (p *pusher) forget(key deliveryKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,8 +153,8 @@ func (p *pusher) deliverQueue(key deliveryKey) {
 	}
 }
 
-// deliver tries to send a notification until it succeeds, all tries are used up, or the error cannot pass. Once the server closes it does
-// not try again.
+// deliver sends a notification. It tries again, after growing pauses, until it succeeds, all tries are used up, the error is one that
+// another try cannot change, or the server closes.
 func (p *pusher) deliver(n notification) error {
 	wait := p.backoff
 	for try := 1; ; try++ {

@@ -63,6 +63,8 @@ func (r *run) decide() error {
 	return r.decideLocked()
 }
 
+// decideLocked creates the task of the run, if it is still open whether the answer is a message or a task, and wakes those who wait for
+// that decision. It returns the error of the creation, also when called again. The caller holds mu.
 func (r *run) decideLocked() error {
 	if !r.isOpen {
 		return r.err
@@ -101,6 +103,8 @@ func (r *run) taskEnded() {
 	r.settleLocked()
 }
 
+// emit publishes an event of the executor. The first event decides what the client gets: a message is the whole answer, anything else
+// creates the task. A later message completes the task. After the end the error is ErrEnded.
 func (r *run) emit(event sdk.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock() // keeps the events of an executor in the order of its calls
@@ -140,7 +144,7 @@ func (r *run) execute(ctx context.Context) {
 	defer r.s.endRun(r)
 	silent := time.AfterFunc(decideAfter, func() { _ = r.decide() }) // an error waits in the run
 	defer silent.Stop()
-	err := r.call(ctx)
+	err := r.callExecutor(ctx)
 	cause := context.Cause(ctx)
 	r.cancel(nil)
 	r.mu.Lock()
@@ -151,7 +155,8 @@ func (r *run) execute(ctx context.Context) {
 	r.settleLocked()
 }
 
-func (r *run) call(ctx context.Context) (err error) {
+// callExecutor runs the executor and returns its error. A panic is logged and counted, and returned as errPanic.
+func (r *run) callExecutor(ctx context.Context) (err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			r.s.counts.panics.Add(1)
@@ -223,7 +228,7 @@ func (s *Server) create(r *run) (*task, *tasklog.Reader, error) {
 	return t, reader, nil
 }
 
-// endRun removes a run that has ended from its task and from the server's list.
+// endRun removes a run that has ended from its task and from the server's list, wakes those who wait for its end, and releases the task.
 func (s *Server) endRun(r *run) {
 	if r.task != nil {
 		r.task.mu.Lock()

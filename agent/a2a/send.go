@@ -29,18 +29,20 @@ func (h handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) (
 			if err := r.decide(); err != nil {
 				return nil, err
 			}
-			return h.answer(r, history)
+			return h.answerOf(r, history)
 		}
 	}
 	select {
 	case <-r.settled:
-		return h.answer(r, history)
+		return h.answerOf(r, history)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (h handler) answer(r *run, history *int) (sdk.SendMessageResult, error) {
+// answerOf returns the message or the task that answers a run, or the error of its creation. The history of a task is cut to its last
+// *history messages; nil leaves all.
+func (h handler) answerOf(r *run, history *int) (sdk.SendMessageResult, error) {
 	r.mu.Lock()
 	task, message, err := r.task, r.message, r.err
 	r.mu.Unlock()
@@ -167,7 +169,7 @@ func (s *Server) resume(ctx context.Context, r *run, m *sdk.Message, push []push
 			return sdk.NewError(sdk.ErrUnsupportedOperation, fmt.Sprintf(
 				"task %s is being worked on: wait for it, or cancel it", t.id))
 		}
-		if err := s.join(t, r, m, push); err != nil {
+		if err := s.continueTask(t, r, m, push); err != nil {
 			t.mu.Lock()
 			t.run = nil
 			t.mu.Unlock()
@@ -181,7 +183,9 @@ func (s *Server) resume(ctx context.Context, r *run, m *sdk.Message, push []push
 	return err
 }
 
-func (s *Server) join(t *task, r *run, m *sdk.Message, push []pushConfig) error {
+// continueTask makes r a run of a task that waits for its client: it adds the push configurations and the message m, which is stored, and
+// opens a reader of the events if the client streams.
+func (s *Server) continueTask(t *task, r *run, m *sdk.Message, push []pushConfig) error {
 	m.ContextID = t.contextID
 	for _, c := range push {
 		if err := t.addPush(c); err != nil {
@@ -255,7 +259,7 @@ func (s *Server) checkMessage(req *sdk.SendMessageRequest) error {
 		if p == nil || p.Content == nil {
 			return bad("message.parts[%d]: it has no content", i)
 		}
-		if p.MediaType != "" && !s.accepts(p.MediaType) {
+		if p.MediaType != "" && !s.acceptsMedia(p.MediaType) {
 			return sdk.NewError(sdk.ErrUnsupportedContentType, fmt.Sprintf(
 				"message.parts[%d]: %q is not taken; these are: %s", i, clipText(p.MediaType, 64), strings.Join(s.o.Card.InputModes, ", ")))
 		}
@@ -270,7 +274,8 @@ func (s *Server) checkMessage(req *sdk.SendMessageRequest) error {
 	return nil
 }
 
-func (s *Server) accepts(media string) bool {
+// acceptsMedia reports whether a media type is one of the card's input modes, which may end in "/*".
+func (s *Server) acceptsMedia(media string) bool {
 	name, _, err := mime.ParseMediaType(media)
 	if err != nil {
 		return false

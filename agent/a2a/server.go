@@ -62,8 +62,8 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	o.Path = "/" + strings.Trim(o.Path, "/")
-	o.Limits.defaults()
-	o.Card.defaults()
+	o.Limits.setDefaults()
+	o.Card.setDefaults()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -104,7 +104,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-func (c *Card) defaults() {
+func (c *Card) setDefaults() {
 	if c.Version == "" {
 		c.Version = "0"
 	}
@@ -205,7 +205,8 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.store.Close()
 }
 
-// endStreams ends the streams of tasks that wait for their client. Streams of ended tasks end by themselves.
+// endStreams ends the streams of tasks that wait for their client, by removing their logs. Streams of ended tasks end by themselves.
+// Without any open stream it closes all logs.
 func (s *Server) endStreams() {
 	s.mu.Lock()
 	held := make([]*task, 0, len(s.tasks))

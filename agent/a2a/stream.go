@@ -54,7 +54,8 @@ func (s *stream) mark(position uint64) {
 	s.mu.Unlock()
 }
 
-func (s *stream) next() (position uint64, ok bool) {
+// nextMark removes and returns the log position of the next event that the SDK writes; false if none is marked.
+func (s *stream) nextMark() (position uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.marks) == 0 {
@@ -70,6 +71,8 @@ func (s *stream) Header() http.Header { return s.w.Header() }
 // Unwrap returns the original writer, for http.ResponseController.
 func (s *stream) Unwrap() http.ResponseWriter { return s.w }
 
+// WriteHeader implements [http.ResponseWriter]. The head of an event stream is held back until the first event, because that may be an
+// error with a status of its own.
 func (s *stream) WriteHeader(status int) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -98,6 +101,7 @@ func (s *stream) deadline() {
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.timeout))
 }
 
+// Write implements [http.ResponseWriter]. Bytes of an event stream are collected and sent event by event.
 func (s *stream) Write(p []byte) (int, error) {
 	if !s.events {
 		s.writing.Lock()
@@ -114,7 +118,7 @@ func (s *stream) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		frame := s.pending[:end+2]
-		if err := s.frame(frame); err != nil {
+		if err := s.sendFrame(frame); err != nil {
 			s.counts.slow.Add(1)
 			return 0, err
 		}
@@ -125,8 +129,8 @@ func (s *stream) Write(p []byte) (int, error) {
 	}
 }
 
-// open sends the header of an event stream, on which nothing may happen for a while. It may be called while the SDK waits for the first
-// event.
+// open sends the header of an event stream now, without waiting for the first event: on such a stream nothing may happen for a while. It
+// may be called while the SDK waits for the first event.
 func (s *stream) open() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -136,7 +140,9 @@ func (s *stream) open() {
 	}
 }
 
-func (s *stream) frame(frame []byte) error {
+// sendFrame sends one event of the SDK, with its position in the log as its id. An error that comes before the first event, where the
+// binding has a form for it, is sent as a plain answer instead.
+func (s *stream) sendFrame(frame []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if bytes.HasPrefix(frame, []byte("id:")) {
@@ -144,12 +150,12 @@ func (s *stream) frame(frame []byte) error {
 	}
 	head := []byte(nil)
 	if frame[0] != ':' {
-		position, marked := s.next()
+		position, marked := s.nextMark()
 		// An error of the SDK or the handler. REST has a status for it. With JSON-RPC the status is 200, or the SDKs for
 		// Go and Python lose its code. It is an event, because the one for Go reads nothing else on a stream; that for
 		// JavaScript knows the kind of an error from an answer alone.
 		if !marked && !s.begun && (s.rest || s.fetch && !s.old) {
-			return s.refuse(frame)
+			return s.answerError(frame)
 		}
 		if position > 0 {
 			head = append(strconv.AppendUint([]byte("id: "), position, 10), '\n')
@@ -163,8 +169,9 @@ func (s *stream) frame(frame []byte) error {
 	return s.control.Flush()
 }
 
-// refuse answers with an error, in the form of the binding, that came before the first event. frame is the SDK's event with the error.
-func (s *stream) refuse(frame []byte) error {
+// answerError answers with an error that came before the first event, as JSON with the status that the binding wants. frame is the SDK's
+// event with the error.
+func (s *stream) answerError(frame []byte) error {
 	body := bytes.TrimSpace(bytes.TrimPrefix(frame, []byte("data:")))
 	var e struct {
 		Error struct {

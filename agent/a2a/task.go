@@ -119,7 +119,8 @@ func (s *Server) readStored(ctx context.Context, id sdk.TaskID) (tasklog.Task, s
 	return kept, rec, nil
 }
 
-// release ends an acquire. A task without users leaves the memory.
+// release ends an acquire. A task without users leaves the memory; if it waits for its client and more than half of MaxTasks have logs, its
+// log is removed too.
 func (s *Server) release(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +216,7 @@ func (t *task) publish(event sdk.Event) error {
 	return nil
 }
 
-// save stores the artifacts that have been streamed since the last write, if there are any.
+// save stores the artifacts that have been streamed since the last write. It does nothing if a change of state has stored them.
 func (t *task) save() {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -297,6 +298,7 @@ func (t *task) TaskInfo() sdk.TaskInfo {
 	return sdk.TaskInfo{TaskID: t.id, ContextID: t.contextID}
 }
 
+// statusEvent returns a status of now. text, unless "", becomes a message of the agent.
 func statusEvent(of sdk.TaskInfoProvider, state sdk.TaskState, text string, metadata map[string]any) *sdk.TaskStatusUpdateEvent {
 	var m *sdk.Message
 	if text != "" {

@@ -74,6 +74,7 @@ type part struct {
 	input     json.RawMessage // arguments that came whole
 }
 
+// Stream reads an answer that comes as events. An answer without its last event is an error.
 func (a *answer) Stream(body *modelapi.Answer) error {
 	for e, err := range body.Events() {
 		if err != nil {
@@ -89,7 +90,7 @@ func (a *answer) Stream(body *modelapi.Answer) error {
 		if err := modelapi.Decode(e.Data, &v); err != nil {
 			return a.x.Broken("an event of the answer is no part of one", err)
 		}
-		if err := a.event(&v); err != nil {
+		if err := a.handleEvent(&v); err != nil {
 			return err
 		}
 		if a.x.Ended() {
@@ -102,15 +103,16 @@ func (a *answer) Stream(body *modelapi.Answer) error {
 	return nil
 }
 
-func (a *answer) event(v *event) error {
+// handleEvent adds one event to the answer. Events of unknown types are ignored.
+func (a *answer) handleEvent(v *event) error {
 	switch v.Type {
 	case "message_start":
 		a.begun = true
 		a.count(v.Message.Usage)
 	case "content_block_start":
-		return a.start(v)
+		return a.startBlock(v)
 	case "content_block_delta":
-		return a.delta(v)
+		return a.addDelta(v)
 	case "message_delta":
 		if v.Delta.StopReason != "" {
 			a.finish = v.Delta.StopReason
@@ -131,9 +133,10 @@ func (a *answer) count(u usage) {
 	a.output = max(a.output, int64(u.Output))
 }
 
-func (a *answer) start(v *event) error {
+// startBlock begins the block of a content_block_start, with what the event already has of it. A block of an unknown type is ignored.
+func (a *answer) startBlock(v *event) error {
 	b := &v.Block
-	p, err := a.add(v.Index, b.Type)
+	p, err := a.addPart(v.Index, b.Type)
 	if err != nil || p == nil {
 		return err
 	}
@@ -148,13 +151,15 @@ func (a *answer) start(v *event) error {
 			return err
 		}
 	}
-	if err := a.grow(p, b.Text+b.Thinking); err != nil {
+	if err := a.growPart(p, b.Text+b.Thinking); err != nil {
 		return err
 	}
 	return a.sign(p, b.Signature)
 }
 
-func (a *answer) add(index modelapi.Count, kind string) (*part, error) {
+// addPart adds an empty part of a kind for the block at index. It returns nil, without an error, for an unknown kind, and an error for too
+// many parts.
+func (a *answer) addPart(index modelapi.Count, kind string) (*part, error) {
 	switch kind {
 	case "text", "thinking", "redacted_thinking":
 	case "tool_use":
@@ -174,7 +179,8 @@ func (a *answer) add(index modelapi.Count, kind string) (*part, error) {
 	return p, nil
 }
 
-func (a *answer) delta(v *event) error {
+// addDelta appends the text, arguments, reasoning or signature of a content_block_delta to its block. A block that is not known is ignored.
+func (a *answer) addDelta(v *event) error {
 	d := v.Delta
 	p := a.places[v.Index]
 	if p == nil {
@@ -182,18 +188,19 @@ func (a *answer) delta(v *event) error {
 	}
 	switch d.Type {
 	case "text_delta":
-		return a.grow(p, d.Text)
+		return a.growPart(p, d.Text)
 	case "input_json_delta":
-		return a.grow(p, d.JSON)
+		return a.growPart(p, d.JSON)
 	case "thinking_delta":
-		return a.grow(p, d.Thinking)
+		return a.growPart(p, d.Thinking)
 	case "signature_delta":
 		return a.sign(p, d.Signature)
 	}
 	return nil
 }
 
-func (a *answer) grow(p *part, s string) error {
+// growPart appends s to a part, and passes it to the caller if the part is text. It is an error if the answer becomes too large.
+func (a *answer) growPart(p *part, s string) error {
 	if s == "" {
 		return nil
 	}
@@ -233,7 +240,7 @@ func (a *answer) Whole(body *modelapi.Answer) error {
 	}
 	for i := range message.Content {
 		b := &message.Content[i]
-		p, err := a.add(modelapi.Count(i), b.Type)
+		p, err := a.addPart(modelapi.Count(i), b.Type)
 		if err != nil {
 			return err
 		}
@@ -247,7 +254,7 @@ func (a *answer) Whole(body *modelapi.Answer) error {
 		if err := a.x.Take(len(b.ID) + len(b.Name) + len(b.Data) + len(p.input)); err != nil {
 			return err
 		}
-		if err := a.grow(p, b.Text+b.Thinking); err != nil {
+		if err := a.growPart(p, b.Text+b.Thinking); err != nil {
 			return err
 		}
 		if err := a.sign(p, b.Signature); err != nil {
@@ -333,6 +340,7 @@ func (p *part) thought(strict bool) json.RawMessage {
 	return raw
 }
 
+// stopReason returns why the answer ended. Without a reason of its own, an answer with calls asks for their results.
 func (a *answer) stopReason() agent.Stop {
 	switch a.finish {
 	case "max_tokens":

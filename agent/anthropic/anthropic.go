@@ -64,7 +64,7 @@ func New(o Options) (*Model, error) {
 		return nil, err
 	}
 	o.Provider = e.Info().Provider
-	return &Model{o: o, output: output(o), endpoint: e}, nil
+	return &Model{o: o, output: maxOutput(o), endpoint: e}, nil
 }
 
 // version is the protocol version that each request names.
@@ -77,7 +77,9 @@ const (
 	unknownOutput = 8_192
 )
 
-func output(o Options) int {
+// maxOutput returns the tokens of output to ask for where the request says nothing: what the options or the catalogue name for the model,
+// but at most defaultOutput.
+func maxOutput(o Options) int {
 	if o.MaxOutput > 0 {
 		return min(o.MaxOutput, defaultOutput)
 	}

@@ -50,7 +50,7 @@ type tool struct {
 var encodedMembers = []string{"model", "system", "tools", "tool_choice"}
 
 // Encode writes model, system prompt, tools and messages of a request, see agent.Encoder. The cache mark in the messages is set later, by
-// marked, when the messages are known to fit.
+// markLastBlock, when the messages are known to fit.
 func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
 	var names modelapi.Names
 	list := []modelapi.Member{{Name: "model", Value: m.o.Model}}
@@ -98,11 +98,12 @@ func (m *Model) request(r *agent.Request) ([]byte, error) {
 		list = append(list, modelapi.Member{Name: "thinking", Value: thinking})
 	}
 	_, extra := modelapi.Split(m.o.Extra, encodedMembers...)
-	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra, marked(encoded)...)
+	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra, markLastBlock(encoded)...)
 }
 
-// marked returns the body, in pieces, with a cache mark on the last block that can have one; thinking blocks cannot.
-func marked(r *wire.Request) [][]byte {
+// markLastBlock returns the body, in pieces, with a cache mark on the last block that can have one. Thinking blocks cannot. Without such a
+// block the body stays as it is.
+func markLastBlock(r *wire.Request) [][]byte {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		parts := r.Messages[i].Parts
 		for k := len(parts) - 1; k >= 0; k-- {
@@ -143,8 +144,8 @@ type thinking struct {
 	Budget int    `json:"budget_tokens,omitempty"`
 }
 
-// thinking turns thinking on. A turn that runs must have begun with a thought then: where room
-// was made and the thought is gone, this request goes without.
+// thinking returns the thinking setting of a request, zero for none. A budget is only set if the running turn began with thinking: the
+// service refuses it for a turn that lost its thinking when old messages were cut.
 func (m *Model) thinking(r *agent.Request) thinking {
 	switch {
 	case m.o.Thinking < 0:
@@ -155,6 +156,7 @@ func (m *Model) thinking(r *agent.Request) thinking {
 	return thinking{}
 }
 
+// hasBegunThinking reports whether all calls of the running turn come with thinking. It is true if the turn has no calls yet.
 func (m *Model) hasBegunThinking(list []agent.Message) bool {
 	for i := len(list) - 1; i >= 0; i-- {
 		switch list[i].Role {
@@ -164,7 +166,7 @@ func (m *Model) hasBegunThinking(list []agent.Message) bool {
 				return true
 			}
 		case agent.RoleAssistant:
-			if len(list[i].Calls) > 0 && !m.kept(list[i]).thinks() {
+			if len(list[i].Calls) > 0 && !m.keptBlocks(list[i]).thinks() {
 				return false
 			}
 		}
@@ -236,7 +238,7 @@ func (m *Model) assistant(one agent.Message, names *modelapi.Names) []any {
 		out = append(out, &content{Type: "tool_use", ID: modelapi.ID(c.ID, maxID), Name: names.Out(c.Name), Input: modelapi.Object(c.Arguments)})
 	}
 	rest := one.Text
-	if o := m.kept(one); o != nil {
+	if o := m.keptBlocks(one); o != nil {
 		for _, b := range o.Blocks {
 			switch {
 			case len(b.Raw) > 0:
@@ -279,8 +281,9 @@ type block struct {
 	Call string          `json:"call,omitempty"`
 }
 
-// kept reads what this model left in a message; nil when there is nothing.
-func (m *Model) kept(one agent.Message) *opaque {
+// keptBlocks returns the blocks that this model left in the Opaque of its message; nil if there are none, or if another model or adapter
+// wrote them.
+func (m *Model) keptBlocks(one agent.Message) *opaque {
 	if one.Role != agent.RoleAssistant || len(one.Opaque) == 0 {
 		return nil
 	}

@@ -46,8 +46,9 @@ func (s *Store) names(each func(name string) error) error {
 	}
 }
 
-// split returns the key and the extension in the name of a file. ok is false for a file that is not the store's.
-func split(name string) (key, ext string, ok bool) {
+// splitName returns the key and the kind of extension in the name of a file; the random end of a temporary or damaged one is left out. ok
+// is false for a file that is not the store's.
+func splitName(name string) (key, ext string, ok bool) {
 	const digits = 32 // of a key
 	if len(name) <= digits || strings.Trim(name[:digits], "0123456789abcdef") != "" {
 		return "", "", false
@@ -69,7 +70,7 @@ func split(name string) (key, ext string, ok bool) {
 func (s *Store) survey() ([]storedFile, error) {
 	var out []storedFile
 	err := s.names(func(name string) error {
-		key, ext, ok := split(name)
+		key, ext, ok := splitName(name)
 		if !ok || ext != fileExt && ext != damagedExt {
 			return nil
 		}
@@ -176,7 +177,8 @@ func (s *Store) enforceBounds(key string, grow int64, more int) error {
 	return nil
 }
 
-// evict removes a file, and reports whether it did: not if it is in use or was written since it was listed.
+// evict removes a file and reports whether it did. It does not if the file is in use, was written since it was listed, or cannot be
+// removed.
 func (s *Store) evict(it storedFile) bool {
 	if it.damaged {
 		return s.root.Remove(it.name) == nil
@@ -198,7 +200,7 @@ func (s *Store) evict(it storedFile) bool {
 func (s *Store) sweep() error {
 	var left []string
 	err := s.names(func(name string) error {
-		if _, ext, ok := split(name); ok && (ext == tempExt || ext == lockExt) && len(left) < 4*s.o.MaxSessions+64 {
+		if _, ext, ok := splitName(name); ok && (ext == tempExt || ext == lockExt) && len(left) < 4*s.o.MaxSessions+64 {
 			left = append(left, name)
 		}
 		return nil
@@ -207,7 +209,7 @@ func (s *Store) sweep() error {
 		return err
 	}
 	for _, name := range left {
-		key, ext, _ := split(name)
+		key, ext, _ := splitName(name)
 		if ext == lockExt {
 			if _, err := s.root.Lstat(key + fileExt); err == nil {
 				continue

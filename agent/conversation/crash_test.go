@@ -128,7 +128,7 @@ func TestOneWrongByteCostsLittle(t *testing.T) {
 			}
 			bad := bytes.Clone(data)
 			bad[i] = wrong
-			f, err := read(bytes.NewReader(bad), 1<<20)
+			f, err := readFile(bytes.NewReader(bad), 1<<20)
 			must(t, err)
 			if len(f.entries) < len(talk)-2 || f.damage == nil && f.torn == 0 {
 				t.Errorf("byte %d is %q: %d of %d messages, damage %v, torn %d", i, wrong, len(f.entries), len(talk), f.damage, f.torn)

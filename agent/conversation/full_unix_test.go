@@ -116,7 +116,7 @@ func TestALockThatWasRemovedCountsForNobody(t *testing.T) {
 	if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	if line, err := bufio.NewReader(strings.NewReader(r.holder(keyOf("s")))).ReadString('\n'); line != "" || err == nil {
+	if line, err := bufio.NewReader(strings.NewReader(r.holderText(keyOf("s")))).ReadString('\n'); line != "" || err == nil {
 		t.Errorf("nobody has it, but %q", line)
 	}
 }

@@ -43,7 +43,7 @@ func FuzzRead(f *testing.F) {
 			data = sound
 		}
 		most = max(most, 0) % (1 << 20)
-		got, err := read(bytes.NewReader(data), most)
+		got, err := readFile(bytes.NewReader(data), most)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -147,7 +147,7 @@ func TestAGiantFileIsReadInLittleMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	in.left = 32 << 20 / ((64 << 10) / len(data) * len(data)) * ((64 << 10) / len(data) * len(data))
-	f, err := read(in, 1<<20)
+	f, err := readFile(in, 1<<20)
 	must(t, err)
 	var kept int
 	for _, e := range f.entries {

@@ -24,7 +24,8 @@ import (
 // removed with the conversation, by whoever holds it; so a lock counts only while the file
 // that it is on is the one under that name.
 
-// tryLock takes the lock of a key. It returns nil without an error when another process or query has it.
+// tryLock locks the lock file of a key and returns it; closing the file unlocks it. It returns nil without an error when another process or
+// query has the lock.
 func (s *Store) tryLock(key string) (*os.File, error) {
 	for range 16 { // each round another process has removed the file in between
 		f, err := s.openLock(key)
@@ -36,7 +37,7 @@ func (s *Store) tryLock(key string) (*os.File, error) {
 			_ = f.Close()
 			return nil, err
 		}
-		if s.sign(f, key) {
+		if s.signLock(f, key) {
 			return f, nil
 		}
 	}
@@ -64,7 +65,7 @@ func (s *Store) await(ctx context.Context, key string) (*os.File, error) {
 		if err := filelock.Lock(ctx, f, filelock.Readable); err != nil {
 			return nil, err
 		}
-		if s.sign(f, key) {
+		if s.signLock(f, key) {
 			return f, nil
 		}
 	}
@@ -85,9 +86,9 @@ func (s *Store) openLock(key string) (*os.File, error) {
 	return nil, s.failed("open", err)
 }
 
-// sign writes the id of this process into a lock file that was locked, for error messages of others. If the file was removed in between, it
-// closes it and returns false.
-func (s *Store) sign(f *os.File, key string) bool {
+// signLock writes the id of this process into a locked lock file, for error messages of others. If the file was removed meanwhile, it
+// closes it and returns false: the lock is worth nothing then.
+func (s *Store) signLock(f *os.File, key string) bool {
 	there, err := s.root.Lstat(key + lockExt)
 	if !filelock.Named(f, there, err) {
 		_ = f.Close()
@@ -129,7 +130,7 @@ func (s *Store) lock(ctx context.Context, key, session string) (*os.File, error)
 		select {
 		case <-free:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("session %q: %w%s; go on with it when that is done, or begin another: %w", session, ErrLocked, s.holder(key), context.Cause(ctx))
+			return nil, fmt.Errorf("session %q: %w%s; go on with it when that is done, or begin another: %w", session, ErrLocked, s.holderText(key), context.Cause(ctx))
 		}
 	}
 }
@@ -149,6 +150,7 @@ func (s *Store) reserve(key string) (<-chan struct{}, error) {
 	return nil, nil
 }
 
+// release ends what reserve began and wakes those who wait. The last release of a closed store closes its directory.
 func (s *Store) release(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +161,8 @@ func (s *Store) release(key string) {
 	}
 }
 
-// holder returns words about the holder of a lock, such as " by process 12", for an error; "" if it is not known.
-func (s *Store) holder(key string) string {
+// holderText returns words about the holder of a lock for an error, such as " by process 12"; "" if it is not known.
+func (s *Store) holderText(key string) string {
 	f, err := statefile.OpenIn(s.root, key+lockExt, os.O_RDONLY, 0)
 	if err != nil {
 		return ""
@@ -221,13 +223,14 @@ func (c *conversation) setAside(f *fileContents, size int64) error {
 	return nil
 }
 
+// copyFile writes a copy of the file from, which replaces to in one step.
 func (s *Store) copyFile(from, to string) error {
 	in, err := statefile.OpenIn(s.root, from, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	err = s.replace(to, func(w io.Writer) error {
+	err = s.replaceFile(to, func(w io.Writer) error {
 		_, err := io.Copy(w, in)
 		return err
 	}, nil)

@@ -31,9 +31,9 @@ type fileContents struct {
 	cut      int             // messages left out because of the bound
 }
 
-// read reads the file of a conversation. It skips invalid lines, and keeps only the newest whole turns that have at most maxBytes together,
-// so that a file of any size can be read.
-func read(r io.Reader, maxBytes int64) (*fileContents, error) {
+// readFile reads the file of a conversation. It skips invalid lines and keeps only the newest whole turns, at most maxBytes together, so
+// that a file of any size can be read. The error is that of r; damage is told in the result.
+func readFile(r io.Reader, maxBytes int64) (*fileContents, error) {
 	f := &fileContents{headErr: errors.New("it has no head")}
 	in := bufio.NewReaderSize(r, 64<<10)
 	var line []byte

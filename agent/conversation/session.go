@@ -71,7 +71,7 @@ func (c *conversation) load() error {
 		return c.s.failed("read", err)
 	}
 	all, _ := c.s.bounds()
-	f, err := read(file, all)
+	f, err := readFile(file, all)
 	switch {
 	case err != nil:
 		_ = file.Close()
@@ -127,8 +127,9 @@ func (c *conversation) Messages() []agent.Message {
 	return out
 }
 
+// reread reads one message from the file again: its text is not held in memory.
 func (c *conversation) reread(e entry) (agent.Message, error) {
-	if err := c.open(); err != nil {
+	if err := c.openFile(); err != nil {
 		return agent.Message{}, err
 	}
 	line := make([]byte, e.size)
@@ -230,8 +231,8 @@ func (c *conversation) encode(ms []agent.Message) (entries []entry, parts int) {
 	return entries, parts
 }
 
-// open opens the file if it is not open, as after a rewrite that could not open it again.
-func (c *conversation) open() error {
+// openFile opens the file if it is not open, which is so after a rewrite that could not open it again.
+func (c *conversation) openFile() error {
 	if c.file != nil {
 		return nil
 	}
@@ -251,7 +252,7 @@ func (c *conversation) extend(added []entry, grow int64) error {
 	for _, e := range added {
 		data = append(data, e.data...)
 	}
-	err := c.open()
+	err := c.openFile()
 	if err == nil && c.tornTail {
 		err = c.file.Truncate(c.size)
 	}
@@ -328,11 +329,11 @@ func (c *conversation) rewrite(entries []entry, target int64) error {
 func (c *conversation) writeFile(first []byte, kept []entry) (err error) {
 	name := c.key + fileExt
 	if c.size > 0 {
-		if err := c.open(); err != nil {
+		if err := c.openFile(); err != nil {
 			return err
 		}
 	}
-	err = c.s.replace(name, func(w io.Writer) error {
+	err = c.s.replaceFile(name, func(w io.Writer) error {
 		if _, err := w.Write(first); err != nil {
 			return err
 		}
@@ -355,12 +356,13 @@ func (c *conversation) writeFile(first []byte, kept []entry) (err error) {
 			c.file = nil
 		}
 	})
-	_ = c.open() // if it cannot be now, the next one who needs it tries and tells
+	_ = c.openFile() // if it cannot be now, the next one who needs it tries and tells
 	return err
 }
 
-// replace replaces the file with a name by what write writes. before is called just before the renaming.
-func (s *Store) replace(name string, write func(io.Writer) error, before func()) error {
+// replaceFile writes a new file by calling write, and renames it to name, durably and in one step. before, unless nil, is called just
+// before the renaming.
+func (s *Store) replaceFile(name string, write func(io.Writer) error, before func()) error {
 	return atomicfile.Replacement{
 		Root: s.root, Name: name, Perm: 0o600, Kept: atomicfile.Durable, Before: before,
 		Temporary: strings.TrimSuffix(name, fileExt) + tempExt + rand.Text(),

@@ -68,7 +68,7 @@ type Stats struct {
 // Open opens the store in a directory and makes it when it is missing. It removes files that dead processes have left, and sessions that
 // are too old.
 func Open(o Options) (*Store, error) {
-	if err := o.fill(); err != nil {
+	if err := o.setDefaults(); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
@@ -236,7 +236,8 @@ var ErrClosed = errors.New("the store of conversations is closed")
 // ErrSession means that a text cannot be the id of a session.
 var ErrSession = errors.New("not the id of a session")
 
-func (o *Options) fill() error {
+// setDefaults fills in the defaults, and returns an error for a missing directory or bounds that contradict each other.
+func (o *Options) setDefaults() error {
 	if o.Dir == "" {
 		return errors.New("a store of conversations needs a directory; set Options.Dir")
 	}

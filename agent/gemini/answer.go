@@ -62,12 +62,13 @@ type answer struct {
 	output  int64
 }
 
+// Stream reads an answer that comes as events. The end of the stream is the end of the answer: no event marks it.
 func (a *answer) Stream(body *modelapi.Answer) error {
 	for e, err := range body.Events() {
 		if err != nil {
 			return err
 		}
-		if err := a.event(e); err != nil {
+		if err := a.handleEvent(e); err != nil {
 			return err
 		}
 	}
@@ -76,7 +77,8 @@ func (a *answer) Stream(body *modelapi.Answer) error {
 	return a.check()
 }
 
-func (a *answer) event(e modelapi.Event) error {
+// handleEvent decodes one event and adds it to the answer. An event that is an error is returned as one.
+func (a *answer) handleEvent(e modelapi.Event) error {
 	if err := a.x.EventError(e); err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (a *answer) event(e modelapi.Event) error {
 	if err := modelapi.Decode(e.Data, &v); err != nil {
 		return a.x.Broken("an event of the answer is no part of one", err)
 	}
-	return a.add(&v)
+	return a.addChunk(&v)
 }
 
 // Whole reads an answer that is not a stream of events: one object, or an array of what would be the events.
@@ -104,14 +106,15 @@ func (a *answer) Whole(body *modelapi.Answer) error {
 		list = []json.RawMessage{raw}
 	}
 	for _, one := range list {
-		if err := a.event(modelapi.Event{Data: one}); err != nil {
+		if err := a.handleEvent(modelapi.Event{Data: one}); err != nil {
 			return err
 		}
 	}
 	return a.check()
 }
 
-// check reports what keeps an answer from being one.
+// check returns an error if the answer is not complete: it has no candidate or no reason for its end, or it ended because of a call or text
+// that the service could not read. A blocked prompt is no error here.
 func (a *answer) check() error {
 	switch {
 	case a.blocked != "":
@@ -133,7 +136,8 @@ func (a *answer) check() error {
 	return nil
 }
 
-func (a *answer) add(v *chunk) error {
+// addChunk adds a chunk of the answer: its usage, its reason for the end, and the parts of the first candidate.
+func (a *answer) addChunk(v *chunk) error {
 	if v.Feedback.BlockReason != "" {
 		a.blocked = limit.Clip(v.Feedback.BlockReason, 64)
 	}
@@ -153,14 +157,15 @@ func (a *answer) add(v *chunk) error {
 		a.finish, a.message = limit.Clip(c.FinishReason, 64), limit.Clip(c.FinishMessage, 256)
 	}
 	for i := range c.Content.Parts {
-		if err := a.part(&c.Content.Parts[i]); err != nil {
+		if err := a.addPart(&c.Content.Parts[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *answer) part(p *receivedPart) error {
+// addPart adds a received part, which is a call, a thought or text. It is an error if the answer becomes too large.
+func (a *answer) addPart(p *receivedPart) error {
 	if err := a.x.Take(len(p.Text) + len(p.Signature)); err != nil {
 		return err
 	}
@@ -192,13 +197,14 @@ func (a *answer) part(p *receivedPart) error {
 			a.x.Begun()
 		}
 	case p.Text != "" || p.Signature != "":
-		a.grow(p)
+		a.addText(p)
 	}
 	return nil
 }
 
-// grow adds words. Those of one kind are kept as one: a signature goes back where it was.
-func (a *answer) grow(p *receivedPart) {
+// addText adds text to the answer and passes it to the caller. It joins the text before it, unless one of the two has a signature: each
+// signature has to be sent back with its own part.
+func (a *answer) addText(p *receivedPart) {
 	if p.Text != "" {
 		a.x.Begun()
 		a.words.WriteString(p.Text)

@@ -94,6 +94,8 @@ func (m *Model) request(r *agent.Request) ([]byte, error) {
 	return modelapi.Body(list, extra, encoded.Body)
 }
 
+// generationConfig returns the member of that name. The smaller of the two bounds of the output counts, and it is raised where the thinking
+// budget would use all of it.
 func (m *Model) generationConfig(r *agent.Request) map[string]any {
 	config := map[string]any{}
 	for name, value := range m.config {
@@ -130,7 +132,7 @@ func (m *Model) contents(list []agent.Message, names *modelapi.Names) []content 
 				}
 				parts = append(parts, m.assistant(one, names)...)
 			case agent.RoleTool:
-				parts = append(parts, result(one, calls[one.CallID], names))
+				parts = append(parts, resultPart(one, calls[one.CallID], names))
 			default:
 				if strings.TrimSpace(one.Text) != "" {
 					texts = append(texts, sentPart{Text: &one.Text})
@@ -150,8 +152,8 @@ func (m *Model) contents(list []agent.Message, names *modelapi.Names) []content 
 	return out
 }
 
-// result returns the response to a call. "output" and "error" are the members that the API's reference names.
-func result(one *agent.Message, name string, names *modelapi.Names) sentPart {
+// resultPart returns the part with the response to a call. "output" and "error" are the members that the API's reference names.
+func resultPart(one *agent.Message, name string, names *modelapi.Names) sentPart {
 	if name == "" {
 		name = one.Name
 	}
@@ -183,7 +185,7 @@ func (m *Model) assistant(one *agent.Message, names *modelapi.Names) []sentPart 
 		})
 	}
 	rest := one.Text
-	if o := m.kept(one); o != nil {
+	if o := m.keptParts(one); o != nil {
 		for _, p := range o.Parts {
 			if p.Call > 0 {
 				add(p.Call-1, p.Signature)
@@ -226,8 +228,9 @@ type keptPart struct {
 	Signature string `json:"signature,omitempty"`
 }
 
-// kept reads what this model left in a message; nil when there is nothing.
-func (m *Model) kept(one *agent.Message) *opaque {
+// keptParts returns the order of texts, calls and signatures that this model left in the Opaque of its message. It is nil if another model
+// or adapter wrote it, or if the text or the calls were changed since: the signatures belong to the original.
+func (m *Model) keptParts(one *agent.Message) *opaque {
 	if one.Role != agent.RoleAssistant || len(one.Opaque) == 0 {
 		return nil
 	}

@@ -87,6 +87,8 @@ type call struct {
 	extra     json.RawMessage
 }
 
+// Stream reads an answer that comes as events. An answer without a finish_reason is an error, unless the stream ended with "[DONE]" after
+// at least one choice.
 func (a *answer) Stream(body *modelapi.Answer) error {
 	for e, err := range body.Events() {
 		if err != nil {
@@ -102,7 +104,7 @@ func (a *answer) Stream(body *modelapi.Answer) error {
 		if err := modelapi.Decode(e.Data, &c); err != nil {
 			return a.x.Broken("an event of the answer is no part of one", err)
 		}
-		if err := a.chunk(&c); err != nil {
+		if err := a.addChunk(&c); err != nil {
 			return err
 		}
 	}
@@ -112,7 +114,8 @@ func (a *answer) Stream(body *modelapi.Answer) error {
 	return nil
 }
 
-func (a *answer) chunk(c *chunk) error {
+// addChunk adds a chunk of the answer: its usage, and the delta and finish_reason of the first choice.
+func (a *answer) addChunk(c *chunk) error {
 	a.count(c.Usage)
 	for i := range c.Choices {
 		one := &c.Choices[i]
@@ -120,7 +123,7 @@ func (a *answer) chunk(c *chunk) error {
 			continue // one was asked for
 		}
 		a.any = true
-		if err := a.take(&one.Delta); err != nil {
+		if err := a.addDelta(&one.Delta); err != nil {
 			return err
 		}
 		if one.FinishReason != "" {
@@ -155,11 +158,11 @@ func (a *answer) Whole(body *modelapi.Answer) error {
 			*t.Index = modelapi.Count(k)
 		}
 	}
-	return a.take(&one.Message)
+	return a.addDelta(&one.Message)
 }
 
-// take adds text, reasoning and calls.
-func (a *answer) take(w *delta) error {
+// addDelta adds the text, the reasoning and the calls of a delta.
+func (a *answer) addDelta(w *delta) error {
 	if err := a.addText(contentOf(w.Content), w.Refusal); err != nil {
 		return err
 	}
@@ -167,7 +170,7 @@ func (a *answer) take(w *delta) error {
 		return err
 	}
 	for k := range w.ToolCalls {
-		if err := a.piece(&w.ToolCalls[k], k); err != nil {
+		if err := a.addCallPiece(&w.ToolCalls[k], k); err != nil {
 			return err
 		}
 	}
@@ -213,7 +216,8 @@ func contentOf(raw json.RawMessage) string {
 	return b.String()
 }
 
-// addThought keeps reasoning that has to be sent back.
+// addThought keeps reasoning that has to be sent back to the provider with later requests. Reasoning is a sign of life in any case, but is
+// only kept for models that want it back.
 func (a *answer) addThought(w *delta) error {
 	for _, t := range [...]struct {
 		member string
@@ -248,8 +252,8 @@ func (a *answer) addThought(w *delta) error {
 	return nil
 }
 
-// piece adds a part of a call.
-func (a *answer) piece(t *callDelta, place int) error {
+// addCallPiece adds a part of a call.
+func (a *answer) addCallPiece(t *callDelta, place int) error {
 	c := a.callFor(t, place)
 	if c == nil {
 		if len(a.calls) >= modelapi.MaxCalls {
@@ -355,6 +359,7 @@ func (a *answer) Reply(model string) (*agent.Reply, error) {
 	return out, err
 }
 
+// stopReason returns why the answer ended. It is an error if the provider says that it broke the answer off.
 func (a *answer) stopReason() (agent.Stop, error) {
 	switch a.finish {
 	case "length", "max_tokens":

@@ -67,6 +67,7 @@ func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
 	return wire.Parse(wire.Chat, body)
 }
 
+// encode returns the body of a request as far as it is known before the request is made to fit: model, messages and tools.
 func (m *Model) encode(r *agent.Request) ([]byte, error) {
 	var names modelapi.Names
 	list := []modelapi.Member{{Name: "model", Value: m.o.Model}, {Name: "messages", Value: m.messages(r, &names)}}
@@ -102,12 +103,14 @@ func (m *Model) request(r *agent.Request) (body []byte, err error) {
 	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra, body)
 }
 
+// messages returns the system prompt and the messages of a request in the form of Chat Completions. Empty messages of the user and the
+// model are left out.
 func (m *Model) messages(r *agent.Request, names *modelapi.Names) []message {
 	list := make([]message, 0, len(r.Messages)+1)
 	if strings.TrimSpace(r.System) != "" {
 		list = append(list, message{Role: "system", Content: r.System})
 	}
-	kept := m.opaques(r.Messages)
+	kept := m.keptReasoning(r.Messages)
 	for i, one := range r.Messages {
 		switch one.Role {
 		case agent.RoleUser:
@@ -119,22 +122,24 @@ func (m *Model) messages(r *agent.Request, names *modelapi.Names) []message {
 			if text == "" {
 				text = "(no output)"
 			}
-			list = append(list, message{Role: "tool", Content: text, ToolCallID: m.id(one.CallID)})
+			list = append(list, message{Role: "tool", Content: text, ToolCallID: m.callID(one.CallID)})
 		case agent.RoleAssistant:
 			if one.Text == "" && len(one.Calls) == 0 {
 				continue
 			}
-			list = append(list, m.assistant(one, kept[i], names))
+			list = append(list, m.assistantMessage(one, kept[i], names))
 		}
 	}
 	return list
 }
 
-func (m *Model) assistant(one agent.Message, kept *opaque, names *modelapi.Names) message {
+// assistantMessage returns a message of the model with its calls. If it has calls, the reasoning in kept goes back in the member that it
+// came in; kept may be nil.
+func (m *Model) assistantMessage(one agent.Message, kept *opaque, names *modelapi.Names) message {
 	a := message{Role: "assistant", Content: one.Text}
 	for _, c := range one.Calls {
 		a.ToolCalls = append(a.ToolCalls, requestCall{
-			ID: m.id(c.ID), Type: "function", Extra: kept.call(c.ID),
+			ID: m.callID(c.ID), Type: "function", Extra: kept.call(c.ID),
 			Function: requestFunction{Name: names.Out(c.Name), Arguments: string(modelapi.Object(c.Arguments))},
 		})
 	}
@@ -152,8 +157,9 @@ func (m *Model) assistant(one agent.Message, kept *opaque, names *modelapi.Names
 	return a
 }
 
-// id returns an id in a form that the provider accepts. A call and its result get the same.
-func (m *Model) id(id string) string {
+// callID returns the id of a call in a form that the provider accepts; others than OpenAI, Azure and Mistral get it unchanged. The same id
+// always gives the same result, so a call and its result still match.
+func (m *Model) callID(id string) string {
 	switch m.o.Provider {
 	case "openai", "azure":
 		return modelapi.ID(id, maxOpenAIID)
@@ -202,9 +208,9 @@ func (m *Model) thoughts() bool {
 	return false
 }
 
-// opaques reads the reasoning that was kept in the messages of this model with calls. Where a provider refuses calls without reasoning,
-// calls that have none get an empty one, once the model is known to reason.
-func (m *Model) opaques(list []agent.Message) map[int]*opaque {
+// keptReasoning returns, by the index of the message, the reasoning that this model left in its messages with calls. Where a provider
+// refuses calls without reasoning (DeepSeek, Kimi), calls that have none get an empty one, if another message shows that the model reasons.
+func (m *Model) keptReasoning(list []agent.Message) map[int]*opaque {
 	kept := map[int]*opaque{}
 	thinks := false
 	for i, one := range list {

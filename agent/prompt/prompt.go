@@ -53,6 +53,8 @@ type limits struct {
 	page      int // of tools; 0 is their own default
 }
 
+// limits returns how many rows the model is told to show and to ask for. A short answer lowers the rows; a narrow window, or SearchForced,
+// lowers the page too, which otherwise is 0 (as the tool has it).
 func (o *Options) limits() limits {
 	l := limits{rows: DefaultRows, all: DefaultAll}
 	if o.MaxTokens > 0 {
@@ -74,17 +76,17 @@ func (o *Options) limits() limits {
 // may be called from any goroutine.
 func Compose(o Options) func([]agent.ToolSpec) string {
 	return func(specs []agent.ToolSpec) string {
-		w := &writer{o: &o, k: sorted(specs), l: o.limits()}
-		w.intro()
+		w := &writer{o: &o, k: sortTools(specs), l: o.limits()}
+		w.writeIntro()
 		if len(specs) == 0 {
 			w.section("Tools")
 			w.say("No tools are connected. Answer from what you know, and say so.")
 		} else {
-			w.finding()
-			w.pages()
-			w.answers()
-			w.kept()
-			w.changes()
+			w.writeFinding()
+			w.writePages()
+			w.writeAnswers()
+			w.writeKept()
+			w.writeChanges()
 			w.results()
 		}
 		if extra := strings.TrimSpace(o.Extra); extra != "" {
@@ -108,11 +110,11 @@ func (w *writer) say(format string, args ...any) {
 	w.b.WriteString("- " + fmt.Sprintf(format, args...) + "\n")
 }
 
-// SearchFirst makes the gate of a query with these tools (see [agent.Options]): while forced says so, the first call of a tool that
-// lists all is answered with the search to make in its place, once, unless the query has searched before. It is nil where there is
-// nothing to search with, or nothing that lists.
+// SearchFirst returns the gate of a query with these tools (see [agent.Options]). While forced returns true, the gate refuses the first
+// call of a tool that lists everything, and names the search to make instead. It does so once, and not if the query has searched already.
+// The result is nil if there is no tool to search with or none that lists.
 func SearchFirst(specs []agent.ToolSpec, forced func() bool) func(agent.Call) string {
-	k := sorted(specs)
+	k := sortTools(specs)
 	if len(k.search) == 0 || len(k.list) == 0 {
 		return nil
 	}
@@ -135,12 +137,13 @@ func SearchFirst(specs []agent.ToolSpec, forced func() bool) func(agent.Call) st
 		}
 		i := slices.IndexFunc(specs, func(s agent.ToolSpec) bool { return s.Name == search })
 		return fmt.Sprintf("Search first: this agent ran out of memory a moment ago, and lists take the most of it. Call %s with %s, with the narrowest words that fit. "+
-			"Where nothing but the whole list will do, call %s once more.", search, exampleOf(specs[i].Schema), c.Name)
+			"Where nothing but the whole list will do, call %s once more.", search, exampleArguments(specs[i].Schema), c.Name)
 	}
 }
 
-// exampleOf returns arguments for a search: what is required, or what takes the words.
-func exampleOf(schema json.RawMessage) string {
+// exampleArguments returns an example of the arguments of a search, as JSON: the required ones, or if there are none the one that takes the
+// words.
+func exampleArguments(schema json.RawMessage) string {
 	var s struct {
 		Properties map[string]struct {
 			Type any `json:"type"`

@@ -11,7 +11,8 @@ const (
 		"application sets, clusters and repositories, and explain what is wrong with them, by asking Argo CD through tools."
 )
 
-func (w *writer) intro() {
+// writeIntro writes Options.Intro, or the default one for the kind of agent.
+func (w *writer) writeIntro() {
 	intro := strings.TrimSpace(w.o.Intro)
 	if intro == "" {
 		intro = defaultIntro
@@ -22,8 +23,8 @@ func (w *writer) intro() {
 	w.b.WriteString(intro + "\n")
 }
 
-// finding writes which tool to use for which question.
-func (w *writer) finding() {
+// writeFinding writes which tool to use for which question.
+func (w *writer) writeFinding() {
 	k := &w.k
 	if len(k.search)+len(k.list) == 0 {
 		return
@@ -60,8 +61,8 @@ func (w *writer) argocd() {
 	w.say("Names, health and sync status are given as Argo CD writes them.")
 }
 
-// pages writes how to page tools.
-func (w *writer) pages() {
+// writePages writes how to use the tools that give their answers by page, if there are any.
+func (w *writer) writePages() {
 	k := &w.k
 	if len(k.paged) == 0 {
 		return
@@ -74,8 +75,8 @@ func (w *writer) pages() {
 	w.say("Take the next page only when the question needs it. For a number page 1 is enough.")
 }
 
-// answers writes how to show lists.
-func (w *writer) answers() {
+// writeAnswers writes how to show lists.
+func (w *writer) writeAnswers() {
 	w.section("Answers with lists")
 	w.say("%d items or fewer in all: show all of them, in a table. Read further pages of the tool where it does not give all of them at once.", w.l.all)
 	w.say("More than %d items in all: the first line is \"PAGE 1 of X items (N pages)\", where X is the number of items in all, and N that divided by %d, rounded up. "+
@@ -89,8 +90,8 @@ func (w *writer) answers() {
 	}
 }
 
-// kept writes how to read large results.
-func (w *writer) kept() {
+// writeKept writes how to read results that were too large and are kept, if there are tools for that.
+func (w *writer) writeKept() {
 	k := &w.k
 	if k.resultPage == "" && k.resultSearch == "" && k.resultQuery == "" {
 		return
@@ -108,8 +109,8 @@ func (w *writer) kept() {
 	}
 }
 
-// changes writes when something may be changed.
-func (w *writer) changes() {
+// writeChanges writes which tools change something and when to call them, or that none does.
+func (w *writer) writeChanges() {
 	k := &w.k
 	w.section("Changes")
 	if len(k.change) == 0 {

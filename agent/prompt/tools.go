@@ -22,7 +22,9 @@ type kinds struct {
 	instances                             bool // tools have an argument that says of which installation
 }
 
-func sorted(specs []agent.ToolSpec) kinds {
+// sortTools sorts tools by what they are for, judged by their names, their arguments and whether they only read. It keeps the names in
+// alphabetic order.
+func sortTools(specs []agent.ToolSpec) kinds {
 	specs = slices.Clone(specs)
 	sorting.By(specs, func(a, b agent.ToolSpec) int { return strings.Compare(a.Name, b.Name) })
 	var k kinds
@@ -70,7 +72,7 @@ func sorted(specs []agent.ToolSpec) kinds {
 	return k
 }
 
-// argumentsOf returns the names of a schema's properties; needs is true when some are required.
+// argumentsOf returns the names of a schema's properties as a set, nil for an invalid schema; needs is true when some are required.
 func argumentsOf(schema json.RawMessage) (takes map[string]bool, needs bool) {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -21,12 +21,12 @@ const (
 	maxText  = 2 << 10
 )
 
-// describe answers a question by the results that are there.
-func (p *planner) describe(t *turn, planned plan) string {
+// describeResults writes the answer to a question from the results of its calls: one section for each call, at most maxSections.
+func (p *planner) describeResults(t *turn, planned plan) string {
 	var sections []string
-	shown := t.shown()
+	shown := t.callsToShow()
 	for _, m := range shown[:min(len(shown), maxSections)] {
-		text := p.section(m, planned)
+		text := p.describeCall(m, planned)
 		if len(shown) > 1 {
 			text = "**" + m.name + "**\n\n" + text
 		}
@@ -38,9 +38,9 @@ func (p *planner) describe(t *turn, planned plan) string {
 	return strings.Join(sections, "\n\n") + signature
 }
 
-// shown returns the calls whose results the answer is made of: of calls that are the same but
-// for the size of their page, and of those that were made again, the last.
-func (t *turn) shown() []madeCall {
+// callsToShow returns the calls whose results go into the answer. Of calls that are equal, or that differ in page_size alone, only the last
+// counts.
+func (t *turn) callsToShow() []madeCall {
 	var all []madeCall
 	for i, m := range t.made {
 		var a arguments
@@ -74,10 +74,10 @@ func failed(text string) bool {
 	return troubles().MatchString(text[:min(len(text), 600)]) && strings.Count(text[:min(len(text), 4<<10)], "\n") < 12
 }
 
-// section describes one call.
-func (p *planner) section(m madeCall, planned plan) string {
+// describeCall describes the result of one call: an error, a JSON value, a page of a large result, or text.
+func (p *planner) describeCall(m madeCall, planned plan) string {
 	v, rest, _ := readValue(m.result)
-	k, paged := keptIn(m.result)
+	k, paged := parsePageNotice(m.result)
 	switch {
 	case !m.done:
 		return "The call of " + m.name + " has no result."
@@ -88,9 +88,9 @@ func (p *planner) section(m madeCall, planned plan) string {
 		}
 		return "This did not work. " + m.name + " says: " + clip(clean(text), maxError) + breakdown(v)
 	case v != nil:
-		return p.structured(m, v, rest, planned)
+		return p.describeJSON(m, v, rest, planned)
 	case paged:
-		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoted(pageNotice().ReplaceAllString(m.result, "")), nextPageOffer(k.page, k.pages))
+		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoteStart(pageNotice().ReplaceAllString(m.result, "")), nextPageOffer(k.page, k.pages))
 	case strings.TrimSpace(m.result) == "" || m.result == "(no output)":
 		return m.name + " answered, and said nothing."
 	}
@@ -98,14 +98,15 @@ func (p *planner) section(m madeCall, planned plan) string {
 	if lines == 1 && len(m.result) <= maxError {
 		return m.name + " says: " + clean(m.result)
 	}
-	return fmt.Sprintf("%s answered %d lines, %s. They begin:\n\n%s", m.name, lines, limit.Bytes(len(m.result)).Human(), quoted(m.result))
+	return fmt.Sprintf("%s answered %d lines, %s. They begin:\n\n%s", m.name, lines, limit.Bytes(len(m.result)).Human(), quoteStart(m.result))
 }
 
-// breakdown describes the matches of a refused search, and what to do.
+// breakdown returns the counts by kind of a search that was refused for too many matches, and the suggestion that came with them; "" if the
+// value has none.
 func breakdown(v *value) string {
 	text := ""
 	if v.get("breakdown") != nil {
-		text = counts(v)
+		text = countsText(v)
 	}
 	if next := v.str("suggestion"); next != "" {
 		text += "\n- to go on: " + clean(clip(next, maxError))
@@ -113,8 +114,8 @@ func breakdown(v *value) string {
 	return text
 }
 
-// quoted returns the beginning of a text, as it stands.
-func quoted(text string) string {
+// quoteStart returns the first lines of a text in a Markdown code block, without control characters.
+func quoteStart(text string) string {
 	var b strings.Builder
 	b.WriteString("```\n")
 	n := 0
@@ -130,18 +131,18 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// structured describes a result that is JSON.
-func (p *planner) structured(m madeCall, v *value, rest string, planned plan) string {
+// describeJSON describes a result that is JSON: how many items and which page, then tables of its lists or the members of an object.
+func (p *planner) describeJSON(m madeCall, v *value, rest string, planned plan) string {
 	var b strings.Builder
-	one := p.tool(m.name)
+	one := p.findTool(m.name)
 	total, isList := v.number("pagination", "total_items")
 	page, _ := v.number("pagination", "page")
 	pages, _ := v.number("pagination", "total_pages")
-	if k, ok := keptIn(rest); ok && k.pages > 1 {
+	if k, ok := parsePageNotice(rest); ok && k.pages > 1 {
 		page, pages, isList = k.page, k.pages, isList || v.kind == '['
 		fmt.Fprintf(&b, "PAGE %d of %d: %s (%s).", k.page, k.pages, k.what, k.size)
 	} else if isList {
-		what := fmt.Sprintf("%d %s%s", total, nounOf(one, m.name, total), conditions(m.arguments))
+		what := fmt.Sprintf("%d %s%s", total, nounOf(one, m.name, total), describeConditions(m.arguments))
 		from, _ := v.number("pagination", "showing_from")
 		to, _ := v.number("pagination", "showing_to")
 		switch {
@@ -154,15 +155,15 @@ func (p *planner) structured(m madeCall, v *value, rest string, planned plan) st
 		}
 	}
 	if isList {
-		b.WriteString(counts(v))
+		b.WriteString(countsText(v))
 	} else {
-		b.WriteString(lines(v))
+		b.WriteString(membersText(v))
 	}
 	if note := v.str("note"); note != "" && isList {
 		b.WriteString("\n\n" + clean(clip(note, maxError)))
 	}
 	if !planned.count || pages <= 1 {
-		b.WriteString(tables(v))
+		b.WriteString(tablesText(v))
 		b.WriteString(nextPageOffer(page, pages))
 	}
 	text := strings.TrimSpace(b.String())
@@ -179,7 +180,8 @@ func nextPageOffer(page, pages int) string {
 	return fmt.Sprintf("\n\nTo go on: \"next page\", or \"page %d\" and so on to \"page %d\".", page+1, pages)
 }
 
-// nounOf returns the noun for n items of a tool.
+// nounOf returns the noun for n items of a tool, singular for 1. t may be nil for a tool that is not offered; the noun then comes from the
+// name.
 func nounOf(t *tool, name string, n int) string {
 	noun := "matches"
 	if t != nil {
@@ -198,8 +200,8 @@ func nounOf(t *tool, name string, n int) string {
 	return strings.TrimSuffix(noun, "s")
 }
 
-// conditions returns the arguments that narrowed a list.
-func conditions(arguments string) string {
+// describeConditions returns the arguments that narrowed a list in words, with a blank before them; "" if there are none.
+func describeConditions(arguments string) string {
 	v, _, _ := readValue(arguments)
 	if v == nil {
 		return ""
@@ -223,7 +225,7 @@ func conditions(arguments string) string {
 	return " " + strings.Join(all, ", ")
 }
 
-// clean takes out what a terminal would act on, and makes one line of it.
+// clean returns a text on one line, without control and direction characters, on which a terminal would act.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -32,15 +32,16 @@ var (
 	leading = lazy.Regexp(`(?i)^(?:(?:with|saying|message|text|the|that|says|of|tool)\b *)+`)
 )
 
-// ordered plans the calls of the tool that a text begins with, by its name with or without that of its server.
-func (p *planner) ordered(_ part, found []string) plan {
+// planNamedTool plans the calls of a tool that the text names. The name may lack the server's. found[1] is the name and found[2] the rest
+// of the text. The plan is empty if no tool has that name.
+func (p *planner) planNamedTool(_ part, found []string) plan {
 	for i := range p.tools {
 		t := &p.tools[i]
-		if t.pager || !t.isCalled(strings.ToLower(found[1])) {
+		if t.pager || !t.matchesName(strings.ToLower(found[1])) {
 			continue
 		}
 		var made plan
-		for _, a := range t.order(found[2]) {
+		for _, a := range t.parseOrder(found[2]) {
 			made.calls = append(made.calls, call{name: t.name, arguments: a.json()})
 		}
 		return made
@@ -48,8 +49,9 @@ func (p *planner) ordered(_ part, found []string) plan {
 	return plan{}
 }
 
-// isCalled reports whether a word is the name of a tool, with or without its server's.
-func (t *tool) isCalled(word string) bool {
+// matchesName reports whether a word is the name of the tool, with or without the server's name in front. Case, and "-" for "_", do not
+// matter.
+func (t *tool) matchesName(word string) bool {
 	word = strings.ReplaceAll(word, "-", "_")
 	for name := strings.ReplaceAll(strings.ToLower(t.name), "-", "_"); ; {
 		if name == word {
@@ -63,8 +65,9 @@ func (t *tool) isCalled(word string) bool {
 	}
 }
 
-// order finds the arguments of a tool in what stands behind its name: an object, or numbers and a text.
-func (t *tool) order(text string) []arguments {
+// parseOrder returns the arguments that the text after a tool's name gives: one JSON object, or numbers and a text. If the text says so ("3
+// times"), there are several copies for as many calls.
+func (t *tool) parseOrder(text string) []arguments {
 	text = strings.ReplaceAll(text, "\n", " ")
 	if at := strings.IndexByte(text, '{'); at >= 0 {
 		var given arguments
@@ -83,7 +86,7 @@ func (t *tool) order(text string) []arguments {
 		p := &t.props[i]
 		switch {
 		case p.takes("integer"):
-			if n, found := amount(p, text); found || p.required {
+			if n, found := parseAmount(p, text); found || p.required {
 				a[p.name] = n
 			}
 		case p.kind == "string" && (p.required || p.bareName() == "message" || p.bareName() == "text"):
@@ -100,14 +103,15 @@ func (t *tool) order(text string) []arguments {
 	for i := range all {
 		all[i] = maps.Clone(a)
 		if copies > 1 {
-			t.vary(all[i], i)
+			t.numberText(all[i], i)
 		}
 	}
 	return all
 }
 
-// vary makes a call another one, where it has a text.
-func (t *tool) vary(a arguments, i int) {
+// numberText appends "#" and i+1 to the first argument that is a text, so that the call differs from the others. Without such an argument
+// it does nothing.
+func (t *tool) numberText(a arguments, i int) {
 	for _, p := range t.props {
 		if text, ok := a[p.name].(string); ok {
 			a[p.name] = strings.TrimSpace(fmt.Sprintf("%s #%d", text, i+1))
@@ -116,8 +120,9 @@ func (t *tool) vary(a arguments, i int) {
 	}
 }
 
-// amount returns the number that is said for an argument, in its unit.
-func amount(p *prop, text string) (n int64, found bool) {
+// parseAmount returns the number in the text that is meant for an argument, converted to the unit that the argument's name tells (bytes,
+// MiB, seconds). If the text has none, n is a default and found is false.
+func parseAmount(p *prop, text string) (n int64, found bool) {
 	name := p.bareName()
 	size := sized().FindStringSubmatch(text)
 	value, unit := 0.0, int64(1)

@@ -28,8 +28,9 @@ type keptResult struct {
 	more        arguments // of the call for the next page
 }
 
-// keptIn reads what stands about a page behind a result.
-func keptIn(text string) (keptResult, bool) {
+// parsePageNotice reads the last notice about a page of a large result in a text: page, pages, handle and the tool for the next page. It
+// returns false without a handle.
+func parsePageNotice(text string) (keptResult, bool) {
 	all := pageNotice().FindAllStringSubmatchIndex(text, -1)
 	if len(all) == 0 {
 		return keptResult{}, false
@@ -58,10 +59,11 @@ type listing struct {
 	page, pages int    // pages is 0 where it is not known
 }
 
-// listOf returns the list that a call showed.
+// listOf returns the list that the result of a call shows, with what is needed to ask for another page of it; false if the call showed
+// none.
 func (p *planner) listOf(m madeCall) (listing, bool) {
-	if k, ok := keptIn(m.result); ok {
-		pager := p.tool(k.pager)
+	if k, ok := parsePageNotice(m.result); ok {
+		pager := p.findTool(k.pager)
 		for i := range p.tools {
 			if pager == nil && p.tools[i].pager {
 				pager = &p.tools[i]
@@ -75,7 +77,7 @@ func (p *planner) listOf(m madeCall) (listing, bool) {
 			return l, true
 		}
 	}
-	one := p.tool(m.name)
+	one := p.findTool(m.name)
 	if one == nil || one.pager || one.prop("page") == nil || failed(m.result) {
 		return listing{}, false
 	}
@@ -99,11 +101,12 @@ func (p *planner) listOf(m madeCall) (listing, bool) {
 	return l, true
 }
 
-// page plans the question for a page of what was listed before.
-func (p *planner) page(which string, t *turn) plan {
+// planPage plans the call for a page of the list that was shown last. which is a number, or first, last, next or previous. Without such a
+// list or page the plan is a text that says so.
+func (p *planner) planPage(which string, t *turn) plan {
 	l, ok := p.lastList(t.before)
 	if !ok {
-		return plan{text: "No list was shown that has pages. Ask for one first, such as: " + p.example() + "."}
+		return plan{text: "No list was shown that has pages. Ask for one first, such as: " + p.exampleQuestion() + "."}
 	}
 	want := 0
 	switch which = strings.ToLower(which); which {
@@ -132,8 +135,8 @@ func (p *planner) page(which string, t *turn) plan {
 	return plan{calls: []call{{name: l.tool, arguments: l.with.json()}}, whole: true}
 }
 
-// lastList finds the list that was shown last: by its result, or where that is gone from the
-// conversation by the question.
+// lastList returns the list that was shown last. If its result is no longer in the conversation, the call and the "PAGE n of m" in the
+// answer are enough.
 func (p *planner) lastList(ms []message) (listing, bool) {
 	results := map[string]string{}
 	page, pages := 1, 0
@@ -169,8 +172,8 @@ func (p *planner) lastList(ms []message) (listing, bool) {
 	return listing{}, false
 }
 
-// example returns a question that leads to a call.
-func (p *planner) example() string {
+// exampleQuestion returns a question that leads to the call of a tool that is offered.
+func (p *planner) exampleQuestion() string {
 	for i := range p.tools {
 		if p.tools[i].lister && len(p.tools[i].stems) > 0 && p.tools[i].prop("page") != nil {
 			return `"list all ` + p.tools[i].noun() + `"`

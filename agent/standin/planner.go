@@ -42,21 +42,22 @@ type planner struct {
 	loop   bool
 }
 
-// reply answers a request.
+// reply answers a request. While Options.Malformed lasts, it breaks the arguments of the last call.
 func (s *Standin) reply(a *request) reply {
 	p := planner{tools: a.tools, rules: rules(), single: a.single, loop: s.o.Loop}
 	r := p.answer(a.messages)
-	if n := len(r.calls); n > 0 && take(&s.malformedLeft) {
+	if n := len(r.calls); n > 0 && takeOne(&s.malformedLeft) {
 		r.calls[n-1].arguments = strings.TrimSuffix(r.calls[n-1].arguments, "}") + `,"broken`
 	}
 	return r
 }
 
+// answer returns the next message of the model: the rest of a cut answer, calls of tools, a description of their results, or the help text.
 func (p *planner) answer(ms []message) reply {
-	if rest, ok := p.continued(ms); ok {
+	if rest, ok := p.continueAnswer(ms); ok {
 		return reply{text: rest}
 	}
-	t, ok := turnOf(ms)
+	t, ok := newestTurn(ms)
 	if !ok {
 		return reply{text: p.help()}
 	}
@@ -65,12 +66,12 @@ func (p *planner) answer(ms []message) reply {
 	}
 	planned := p.plan(&t)
 	if len(planned.calls) == 0 && planned.text == "" && notice(t.question) { // a note to the model, not a question
-		if earlier, ok := turnOf(ms[:len(t.before)]); ok && len(earlier.made) > 0 {
+		if earlier, ok := newestTurn(ms[:len(t.before)]); ok && len(earlier.made) > 0 {
 			t, planned = earlier, p.plan(&earlier)
 		}
 	}
 	if len(p.tools) > 0 {
-		if next := p.next(&t, planned); len(next) > 0 {
+		if next := p.remainingCalls(&t, planned); len(next) > 0 {
 			if p.single {
 				next = next[:1]
 			}
@@ -79,7 +80,7 @@ func (p *planner) answer(ms []message) reply {
 	}
 	switch {
 	case len(t.made) > 0:
-		return reply{text: p.describe(&t, planned)}
+		return reply{text: p.describeResults(&t, planned)}
 	case planned.text != "":
 		return reply{text: planned.text + signature}
 	default:
@@ -87,8 +88,8 @@ func (p *planner) answer(ms []message) reply {
 	}
 }
 
-// turnOf finds the newest question, and what was done about it.
-func turnOf(ms []message) (turn, bool) {
+// newestTurn returns the newest question of the user with the calls made since and their results; false if there is no question.
+func newestTurn(ms []message) (turn, bool) {
 	at := -1
 	for i := range ms {
 		if ms[i].role == wire.RoleUser {
@@ -134,8 +135,9 @@ func asksForSummary(ms []message) bool {
 	return strings.Contains(strings.ToLower(ms[0].text[:min(len(ms[0].text), 200)]), "summar")
 }
 
-// continued returns the rest of an answer that the limit of output cut, where that is asked for.
-func (p *planner) continued(ms []message) (string, bool) {
+// continueAnswer returns the rest of an answer that was cut at the output limit, if the newest message of the user asks to go on. It writes
+// the whole answer again and removes the part that was sent.
+func (p *planner) continueAnswer(ms []message) (string, bool) {
 	end, part := len(ms), ""
 	for end > 0 {
 		m := ms[end-1]
@@ -156,14 +158,14 @@ func (p *planner) continued(ms []message) (string, bool) {
 	if part == "" || end == 0 {
 		return "", false
 	}
-	t, ok := turnOf(ms[:end])
+	t, ok := newestTurn(ms[:end])
 	if !ok {
 		return "", false
 	}
 	planned := p.plan(&t)
 	whole := planned.text + signature
 	if len(t.made) > 0 {
-		whole = p.describe(&t, planned)
+		whole = p.describeResults(&t, planned)
 	} else if planned.text == "" {
 		whole = p.help()
 	}
@@ -189,8 +191,9 @@ type plan struct {
 	search bool
 }
 
-// next returns the calls that are still to be made.
-func (p *planner) next(t *turn, planned plan) []call {
+// remainingCalls returns the calls to make now: those of the plan that have not been made yet, or else those that follow from the results.
+// In a demonstration of a loop it repeats calls.
+func (p *planner) remainingCalls(t *turn, planned plan) []call {
 	if p.loop && slices.Contains(stemsOf(t.question[:min(len(t.question), maxQuestion)]), "loop") {
 		return p.loopCalls(t, planned)
 	}
@@ -212,8 +215,8 @@ func (p *planner) next(t *turn, planned plan) []call {
 	return p.followUps(t, planned)
 }
 
-// loopCalls repeats: one call each step where there are several, so that they alternate, and
-// another argument each time where that is asked for.
+// loopCalls returns the next call of a loop that the user asked for: the calls of the plan in turn, one at each step. If the question asks
+// for variety, the text among the arguments is another one each time.
 func (p *planner) loopCalls(t *turn, planned plan) []call {
 	calls := planned.calls
 	if len(calls) == 0 {
@@ -230,16 +233,16 @@ func (p *planner) loopCalls(t *turn, planned plan) []call {
 	c := calls[len(t.made)%len(calls)]
 	if lower := strings.ToLower(t.question); strings.Contains(lower, "differen") || strings.Contains(lower, "chang") || strings.Contains(lower, "vary") {
 		var a arguments
-		if one := p.tool(c.name); one != nil && json.Unmarshal([]byte(c.arguments), &a) == nil {
-			one.vary(a, len(t.made))
+		if one := p.findTool(c.name); one != nil && json.Unmarshal([]byte(c.arguments), &a) == nil {
+			one.numberText(a, len(t.made))
 			c.arguments = a.json()
 		}
 	}
 	return []call{c}
 }
 
-// followUps returns the calls that follow from the results: the next step of a job, all of a short list, a
-// search for what was not found by its name.
+// followUps returns the calls that follow from the results: the same call again while a job is not done, the whole of a short list, or a
+// search for a name that a tool did not find.
 func (p *planner) followUps(t *turn, planned plan) []call {
 	if len(t.made) == 0 {
 		return nil
@@ -251,7 +254,7 @@ func (p *planner) followUps(t *turn, planned plan) []call {
 	}
 	var more []call
 	for _, m := range t.made[:min(len(t.made), len(planned.calls))] {
-		one := p.tool(m.name)
+		one := p.findTool(m.name)
 		if one == nil || planned.count || planned.whole {
 			continue
 		}
@@ -273,16 +276,17 @@ func (p *planner) followUps(t *turn, planned plan) []call {
 	return more
 }
 
-// searchInstead searches for a name that a tool did not know.
+// searchInstead returns a search for the name that a tool did not know, nil if there is nothing to search with or that search was made
+// already.
 func (p *planner) searchInstead(t *turn, c call) []call {
-	one, f := p.tool(c.name), p.finder()
+	one, f := p.findTool(c.name), p.finder()
 	var a arguments
 	if one == nil || f == nil || one.lister || one.finder || one.pager || json.Unmarshal([]byte(c.arguments), &a) != nil {
 		return nil
 	}
 	for _, prop := range one.props {
 		if name, is := a[prop.name].(string); is && prop.required {
-			if found := f.search(regexp.QuoteMeta(name), ""); !t.contains(found) {
+			if found := f.searchCall(regexp.QuoteMeta(name), ""); !t.contains(found) {
 				return []call{found}
 			}
 		}
@@ -303,8 +307,8 @@ func key(c call) [2]string {
 	return [2]string{c.name, c.arguments}
 }
 
-// tool finds a tool by its name, with or without that of its server.
-func (p *planner) tool(name string) *tool {
+// findTool returns the tool with a name, which may lack the server's name in front; nil if there is none.
+func (p *planner) findTool(name string) *tool {
 	for i := range p.tools {
 		if t := &p.tools[i]; t.name == name || strings.HasSuffix(t.name, "__"+name) {
 			return t

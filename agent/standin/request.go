@@ -73,8 +73,9 @@ type declared struct {
 
 var toolName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// read holds a request to the rules of the protocol and to the window.
-func (s *Standin) read(body []byte) (*request, *refusal) {
+// parseRequest parses a request. It refuses one that breaks a rule of the protocol, counts calls without results, and refuses one that does
+// not fit the window.
+func (s *Standin) parseRequest(body []byte) (*request, *refusal) {
 	if err := wire.Validate(wire.Chat, body); err != nil {
 		invalid, ok := errors.AsType[*wire.Invalid](err)
 		if !ok {
@@ -99,7 +100,7 @@ func (s *Standin) read(body []byte) (*request, *refusal) {
 	}
 	sum := sha256.Sum256(body)
 	a := &request{digest: hex.EncodeToString(sum[:12]), stream: f.Stream, usage: f.StreamOptions != nil && f.StreamOptions.IncludeUsage, single: f.ParallelCalls != nil && !*f.ParallelCalls}
-	if r := a.take(&f); r != nil {
+	if r := a.checkFields(&f); r != nil {
 		return nil, r
 	}
 	a.messages = messagesOf(view)
@@ -121,8 +122,9 @@ func (s *Standin) read(body []byte) (*request, *refusal) {
 	return a, nil
 }
 
-// take reads what a request has beside its messages.
-func (a *request) take(f *fields) *refusal {
+// checkFields checks the members of a request other than its messages, and stores those that count: the tools that may be called, the
+// bounds of the output, and whether to stream. The refusal is nil if all are valid.
+func (a *request) checkFields(f *fields) *refusal {
 	switch {
 	case f.Model == nil || *f.Model == "":
 		return badRequest("model", "you must provide a model parameter")
@@ -142,7 +144,7 @@ func (a *request) take(f *fields) *refusal {
 			return badRequest(param, "Invalid '%s': integer of at least 1 expected, but got %v instead.", param, *most)
 		}
 	}
-	only, none, r := choice(f.ToolChoice)
+	only, none, r := parseToolChoice(f.ToolChoice)
 	if r != nil {
 		return r
 	}
@@ -172,9 +174,9 @@ func (a *request) take(f *fields) *refusal {
 	return nil
 }
 
-// choice reads tool_choice. "required" is taken as "auto": the stand-in has no call to make
-// where no word leads to one.
-func choice(raw json.RawMessage) (only string, none bool, r *refusal) {
+// parseToolChoice reads tool_choice: only is the one function that may be called, "" for any; none means that no tool may be called.
+// "required" is read as "auto", because a question may name nothing that a tool is for.
+func parseToolChoice(raw json.RawMessage) (only string, none bool, r *refusal) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", false, nil
 	}
@@ -194,7 +196,7 @@ func choice(raw json.RawMessage) (only string, none bool, r *refusal) {
 	return "", false, badRequest("tool_choice", "Invalid value for 'tool_choice': %.80s. Supported are 'none', 'auto', 'required' and a function.", raw)
 }
 
-// messagesOf reads the messages out of the view of a request.
+// messagesOf returns the messages of a parsed request as plain texts and calls.
 func messagesOf(view *wire.Request) []message {
 	all := make([]message, 0, len(view.Messages))
 	for i := range view.Messages {
@@ -229,7 +231,8 @@ type reply struct {
 	calls   []call
 }
 
-// answer returns a reply in the words of the server, as far as the answer may be long.
+// answer returns a reply as the server writes it, cut to the output tokens that the request allows. A call is left out if it does not fit
+// whole.
 func (a *request) answer(r reply) *modelserver.Answer {
 	out := &modelserver.Answer{
 		Model: Model, Fingerprint: Owner, Created: created, Stream: a.stream, IncludeUsage: a.usage, Refusal: r.refusal,
@@ -240,7 +243,7 @@ func (a *request) answer(r reply) *modelserver.Answer {
 		out.Calls = append(out.Calls, modelserver.Call{ID: fmt.Sprintf("call_%s%02d", a.digest[:20], i), Name: c.name, Arguments: c.arguments})
 		spent += 4 + tokens.O200K().Count([]byte(c.name+c.arguments))
 	}
-	text, n := shortened(r.text, a.output-spent)
+	text, n := cutToTokens(r.text, a.output-spent)
 	if len(text) < len(r.text) || spent > a.output {
 		out.Stop = "length"
 	}
@@ -251,9 +254,8 @@ func (a *request) answer(r reply) *modelserver.Answer {
 	return out
 }
 
-// shortened returns as much of a text as so many tokens are, on the boundary of a rune, and how
-// many tokens that is.
-func shortened(text string, most int) (string, int) {
+// cutToTokens returns at most most tokens of a text, cut between characters, and the number of its tokens.
+func cutToTokens(text string, most int) (string, int) {
 	all := tokens.O200K().Append(nil, []byte(text))
 	if len(all) <= max(most, 0) {
 		return text, len(all)
@@ -265,10 +267,11 @@ func shortened(text string, most int) (string, int) {
 	return text[:limit.Boundary(text, min(size, len(text)))], max(most, 0)
 }
 
-// write writes an answer, and reports whether it went out whole.
+// write writes an answer and reports whether all of it was sent. While Options.Cut lasts, it breaks a stream off in the middle by a panic
+// with http.ErrAbortHandler.
 func (s *Standin) write(w http.ResponseWriter, r *http.Request, a *modelserver.Answer) bool {
 	out := &modelserver.Stream{W: w, Context: r.Context(), Delay: s.o.Delay, Timeout: writeTimeout}
-	if a.Stream && take(&s.cutLeft) {
+	if a.Stream && takeOne(&s.cutLeft) {
 		out.Each = func(event string) bool {
 			if out.Events == 2 { // the head and a piece are out
 				out.Raw(event[:len(event)/2])
@@ -315,7 +318,7 @@ func tooLong(window, input int) *refusal {
 	return r
 }
 
-// refuse writes an error.
+// refuse answers with an error and counts it.
 func (s *Standin) refuse(w http.ResponseWriter, r *refusal) {
 	switch {
 	case r.status == http.StatusTooManyRequests:

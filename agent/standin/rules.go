@@ -29,16 +29,16 @@ type part struct {
 // namePattern matches the name of an object.
 const namePattern = `["'“]?(?P<name>[\w@*^$.:/-]*[\w*$])["'”]?`
 
-// asks returns a rule of whole questions that calls a tool; the groups of the pattern are arguments, by their names. In it NAME is the name
-// of something and SHOW how one asks for it.
-func asks(pattern, tool string) rule {
+// toolRule returns a rule that calls the tool for questions that match the pattern as a whole. The pattern's named groups become arguments.
+// In the pattern NAME and CLUSTER stand for a name, and SHOW for the words before it such as "show me the status of".
+func toolRule(pattern, tool string) rule {
 	pattern = strings.NewReplacer(
 		"NAME", namePattern, "CLUSTER", strings.Replace(namePattern, "<name>", "<cluster>", 1),
 		"SHOW", `(?:(?:show|get|describe|inspect|tell me about)(?: me)? )?(?:(?:details?|info|status) of )?(?:the )?`,
 	).Replace(pattern)
 	compiled := lazy.Regexp(`(?is)^` + pattern + `$`)
 	return rule{compiled, func(p *planner, _ part, found []string) plan {
-		one := p.tool(tool)
+		one := p.findTool(tool)
 		if one == nil {
 			return plan{}
 		}
@@ -55,24 +55,24 @@ func asks(pattern, tool string) rule {
 // rules are tried in this order: the name of a tool, pages, questions about Argo CD, searches, lists, and a name alone.
 var rules = sync.OnceValue(func() []rule {
 	return []rule{
-		{called, (*planner).ordered},
+		{called, (*planner).planNamedTool},
 		{pageOf, func(p *planner, q part, found []string) plan {
-			return p.page(cmp.Or(found[1], found[2], "next"), q.turn)
+			return p.planPage(cmp.Or(found[1], found[2], "next"), q.turn)
 		}},
-		asks(`SHOW(?:resources?|resource tree|tree|children) of NAME`, "get_application_resource_tree"),
-		asks(`SHOWlogs? (?:of|from) NAME`, "application_service__pod_logs"),
-		asks(`SHOWevents? (?:of|from) NAME`, "application_service__list_resource_events"),
-		asks(`SHOW(?:history|deployments) of NAME`, "get_application_history"),
-		asks(`SHOWsync windows? of NAME`, "get_application_sync_windows"),
-		asks(`(?:what differs|SHOW(?:diffs?|drift|differences)) (?:in|of) NAME`, "get_application_managed_resources"),
-		asks(`SHOWproject NAME`, "project_get"),
-		asks(`SHOWapp(?:lication)? ?set NAME`, "applicationset_service__get"),
-		asks(`SHOWcluster CLUSTER`, "cluster_service__get"),
-		asks(`SHOWaccount NAME`, "account_service__get_account"),
-		asks(`(?:what is |show )?(?:the )?version(?: of argo ?cd)?`, "version_service__version"),
-		asks(`(?:why is|what is wrong with) NAME.*`, "get_application_details"),
-		asks(`(?:show )?(?:the )?(?:details?|info|status) of (?:app(?:lication)? )?NAME`, "get_application_details"),
-		asks(`(?:describe|inspect|tell me about) (?:app(?:lication)? )?NAME`, "get_application_details"),
+		toolRule(`SHOW(?:resources?|resource tree|tree|children) of NAME`, "get_application_resource_tree"),
+		toolRule(`SHOWlogs? (?:of|from) NAME`, "application_service__pod_logs"),
+		toolRule(`SHOWevents? (?:of|from) NAME`, "application_service__list_resource_events"),
+		toolRule(`SHOW(?:history|deployments) of NAME`, "get_application_history"),
+		toolRule(`SHOWsync windows? of NAME`, "get_application_sync_windows"),
+		toolRule(`(?:what differs|SHOW(?:diffs?|drift|differences)) (?:in|of) NAME`, "get_application_managed_resources"),
+		toolRule(`SHOWproject NAME`, "project_get"),
+		toolRule(`SHOWapp(?:lication)? ?set NAME`, "applicationset_service__get"),
+		toolRule(`SHOWcluster CLUSTER`, "cluster_service__get"),
+		toolRule(`SHOWaccount NAME`, "account_service__get_account"),
+		toolRule(`(?:what is |show )?(?:the )?version(?: of argo ?cd)?`, "version_service__version"),
+		toolRule(`(?:why is|what is wrong with) NAME.*`, "get_application_details"),
+		toolRule(`(?:show )?(?:the )?(?:details?|info|status) of (?:app(?:lication)? )?NAME`, "get_application_details"),
+		toolRule(`(?:describe|inspect|tell me about) (?:app(?:lication)? )?NAME`, "get_application_details"),
 		{searches, func(p *planner, _ part, found []string) plan {
 			return p.search(strings.Trim(found[2], `"'“”`), found[1]+" "+found[3])
 		}},
@@ -80,7 +80,7 @@ var rules = sync.OnceValue(func() []rule {
 			if !lists().MatchString(q.text) && !q.behind && len(strings.Fields(q.text)) < 2 {
 				return plan{}
 			}
-			return p.list(q.text)
+			return p.planList(q.text)
 		}},
 		{oneName, func(p *planner, _ part, found []string) plan {
 			if strings.EqualFold(found[1], "hello") {
@@ -114,7 +114,8 @@ var (
 	})
 )
 
-// plan reads a question part by part, and as a whole where a part alone means nothing.
+// plan plans the calls for a question. It splits the question at its conjunctions and plans each part; if a part means nothing alone, it
+// plans the question as a whole.
 func (p *planner) plan(t *turn) plan {
 	question := outOfSync().ReplaceAllString(limit.Clip(t.question, maxQuestion), "OutOfSync")
 	question = strings.TrimRight(strings.TrimSpace(polite().ReplaceAllString(strings.TrimSpace(question), "")), ".?!, ")
@@ -122,7 +123,7 @@ func (p *planner) plan(t *turn) plan {
 	if !strings.Contains(question, "{") {
 		parts := joints().Split(question, maxParts)
 		for i, text := range parts {
-			one := p.part(part{strings.TrimSpace(text), t, i > 0})
+			one := p.planPart(part{strings.TrimSpace(text), t, i > 0})
 			if len(one.calls) == 0 || one.search && len(parts) > 1 {
 				all = plan{}
 				break
@@ -133,14 +134,14 @@ func (p *planner) plan(t *turn) plan {
 		}
 	}
 	if len(all.calls) == 0 {
-		all = p.part(part{question, t, false})
+		all = p.planPart(part{question, t, false})
 	}
 	all.calls = all.calls[:min(len(all.calls), maxCalls)]
 	return all
 }
 
-// part plans what asks for one thing.
-func (p *planner) part(q part) plan {
+// planPart returns the plan of the first rule that matches and leads to a call or a text, else an empty plan.
+func (p *planner) planPart(q part) plan {
 	for _, r := range p.rules {
 		if found := r.pattern().FindStringSubmatch(q.text); found != nil {
 			if made := r.plan(p, q, found); len(made.calls) > 0 || made.text != "" {
@@ -151,9 +152,9 @@ func (p *planner) part(q part) plan {
 	return plan{}
 }
 
-// lister returns the tool that lists what a text names first.
+// lister returns the tool that lists the kind of items a text names, of several the one named first; nil if there is none.
 func (p *planner) lister(text string) *tool {
-	stems := joined(stemsOf(text))
+	stems := joinCompounds(stemsOf(text))
 	for _, stem := range stems {
 		for i := range p.tools {
 			if t := &p.tools[i]; t.lister && slices.Contains(t.stems, stem) && !slices.ContainsFunc(t.stems, func(s string) bool { return !slices.Contains(stems, s) }) {
@@ -164,8 +165,9 @@ func (p *planner) lister(text string) *tool {
 	return nil
 }
 
-// list plans the call of a lister: with the conditions that a text names, or a search where it has a word that is none of them.
-func (p *planner) list(text string) plan {
+// planList plans the call of a lister, with the conditions in the text as arguments. If the text has other words too, it plans a search for
+// them instead, where there is a finder.
+func (p *planner) planList(text string) plan {
 	one := p.lister(text)
 	if one == nil {
 		return plan{}
@@ -173,7 +175,7 @@ func (p *planner) list(text string) plan {
 	a, left := one.conditions(text)
 	count := totals().MatchString(text)
 	if f := p.finder(); f != nil && len(left) > 0 {
-		return plan{calls: []call{f.search(strings.Join(left, " "), strings.Join(one.stems, " "))}, count: count}
+		return plan{calls: []call{f.searchCall(strings.Join(left, " "), strings.Join(one.stems, " "))}, count: count}
 	}
 	size := one.prop("page_size")
 	if found := firstN().FindStringSubmatch(text); found != nil && size != nil {
@@ -186,25 +188,25 @@ func (p *planner) list(text string) plan {
 	return plan{calls: []call{{name: one.name, arguments: a.json()}}, count: count}
 }
 
-// conditions returns the arguments that the words of a text are: a value that only one takes, the name of one that is yes or no, and a value
-// behind its name. Words that are none of them, nor of a list, are left.
+// conditions finds arguments for the tool in a text: a word that is a value of one argument only, the name of a boolean, and a name
+// followed by its value. left are the words that are neither that nor usual in such a question.
 func (t *tool) conditions(text string) (a arguments, left []string) {
 	a = arguments{}
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;?!"'`, r) })
 	for i := 0; i < len(words); i++ {
 		word := words[i]
 		taken := slices.ContainsFunc(t.props, func(p prop) bool {
-			at := slices.IndexFunc(p.values, func(v string) bool { return v != "none" && normalized(v) == normalized(word) })
+			at := slices.IndexFunc(p.values, func(v string) bool { return v != "none" && normalize(v) == normalize(word) })
 			switch {
 			case at >= 0:
-				p.put(a, p.values[at])
+				p.setValue(a, p.values[at])
 			case p.kind == "boolean" && strings.EqualFold(p.bareName(), word):
 				a[p.name] = true
-			case i+1 < len(words) && stem(strings.ToLower(word)) == p.bareName() && !slices.Contains(t.stems, p.bareName()) && len(p.values) == 0:
+			case i+1 < len(words) && singular(strings.ToLower(word)) == p.bareName() && !slices.Contains(t.stems, p.bareName()) && len(p.values) == 0:
 				if n, err := strconv.Atoi(words[i+1]); err == nil && p.takes("integer") {
 					a[p.name] = n
 				} else if p.takes("string") {
-					p.put(a, words[i+1])
+					p.setValue(a, words[i+1])
 				} else {
 					return false
 				}
@@ -216,16 +218,16 @@ func (t *tool) conditions(text string) (a arguments, left []string) {
 		})
 		lower := strings.ToLower(word)
 		_, err := strconv.Atoi(word)
-		if !taken && err != nil && !slices.Contains(filler(), lower) && !slices.Contains(t.stems, stem(lower)) && !slices.Contains(generic, stem(lower)) &&
-			!(stem(lower) == "set" && slices.Contains(t.stems, "applicationset")) && !slices.Contains(t.title, stem(lower)) {
+		if !taken && err != nil && !slices.Contains(filler(), lower) && !slices.Contains(t.stems, singular(lower)) && !slices.Contains(generic, singular(lower)) &&
+			!(singular(lower) == "set" && slices.Contains(t.stems, "applicationset")) && !slices.Contains(t.title, singular(lower)) {
 			left = append(left, word)
 		}
 	}
 	return a, left
 }
 
-// put adds a value.
-func (p *prop) put(a arguments, v string) {
+// setValue sets the argument to v, or appends v if the argument is a list.
+func (p *prop) setValue(a arguments, v string) {
 	if p.kind != "array" {
 		a[p.name] = v
 		return
@@ -234,8 +236,8 @@ func (p *prop) put(a arguments, v string) {
 	a[p.name] = append(list, v)
 }
 
-// normalized returns a value without case and punctuation.
-func normalized(text string) string {
+// normalize returns the letters and digits of a text in lower case, for comparison.
+func normalize(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)
@@ -244,7 +246,7 @@ func normalized(text string) string {
 	}, text)
 }
 
-// finder returns the tool to look for something with.
+// finder returns the first tool that searches, nil if there is none.
 func (p *planner) finder() *tool {
 	for i := range p.tools {
 		if p.tools[i].finder {
@@ -260,12 +262,13 @@ func (p *planner) search(text, about string) plan {
 	if f == nil {
 		return plan{}
 	}
-	return plan{calls: []call{f.search(text, about)}, search: true}
+	return plan{calls: []call{f.searchCall(text, about)}, search: true}
 }
 
-// search returns the call of a finder for a text, in the kinds of objects that the words of about name.
-func (t *tool) search(text, about string) call {
-	query := t.query()
+// searchCall returns a call that searches for text. If the tool filters by kind, it searches the kinds that the words of about name. Text
+// becomes a regular expression where the tool takes one.
+func (t *tool) searchCall(text, about string) call {
+	query := t.queryProp()
 	said := strings.ToLower(query.about + " " + t.about)
 	if strings.Contains(said, "regular expression") || strings.Contains(said, "regex") || strings.Contains(said, "re2") {
 		if text = strings.ReplaceAll(text, " ", ".*"); !compiles(text) {
@@ -273,14 +276,14 @@ func (t *tool) search(text, about string) call {
 		}
 	}
 	a := arguments{query.name: clip(text, 500)}
-	stems := joined(stemsOf(about))
+	stems := joinCompounds(stemsOf(about))
 	for _, p := range t.props {
 		if p.kind != "array" || !strings.Contains(p.bareName(), "type") && !strings.Contains(p.bareName(), "kind") {
 			continue
 		}
 		for word := range strings.FieldsFuncSeq(p.about, func(r rune) bool { return !unicode.IsLetter(r) }) {
-			if kinds, _ := a[p.name].([]string); slices.Contains(stems, stem(strings.ToLower(word))) && !slices.Contains(kinds, word) {
-				p.put(a, word)
+			if kinds, _ := a[p.name].([]string); slices.Contains(stems, singular(strings.ToLower(word))) && !slices.Contains(kinds, word) {
+				p.setValue(a, word)
 			}
 		}
 	}

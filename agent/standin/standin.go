@@ -114,8 +114,8 @@ func (s *Standin) Stats() Stats {
 	}
 }
 
-// take counts one down, and reports whether there was one.
-func take(n *atomic.Int64) bool {
+// takeOne lowers n by one and returns true; at 0 it returns false.
+func takeOne(n *atomic.Int64) bool {
 	for {
 		left := n.Load()
 		if left <= 0 {
@@ -127,8 +127,8 @@ func take(n *atomic.Int64) bool {
 	}
 }
 
-// authorised compares in a time that does not depend on what was sent.
-func (s *Standin) authorised(r *http.Request) bool {
+// isAuthorised reports whether a request has the token, in constant time. Without Options.Token every request passes.
+func (s *Standin) isAuthorised(r *http.Request) bool {
 	if s.o.Token == "" {
 		return true
 	}
@@ -142,14 +142,14 @@ func (s *Standin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	id, one := strings.CutPrefix(path, "/v1/models/")
 	switch {
-	case !s.authorised(r):
+	case !s.isAuthorised(r):
 		s.refuse(w, &refusal{status: http.StatusUnauthorized, kind: "invalid_request_error", code: "invalid_api_key", text: "Incorrect API key provided. The key of this stand-in is the token that was made when it began to listen."})
 	case path == "/v1/chat/completions" && r.Method == http.MethodPost:
-		s.chat(w, r)
+		s.serveChat(w, r)
 	case path == "/v1/models" && r.Method == http.MethodGet:
-		s.models(w, "")
+		s.serveModels(w, "")
 	case one && r.Method == http.MethodGet:
-		s.models(w, id)
+		s.serveModels(w, id)
 	case path == "/v1/chat/completions" || path == "/v1/models" || one:
 		s.refuse(w, &refusal{status: http.StatusMethodNotAllowed, kind: "invalid_request_error", text: fmt.Sprintf("Not allowed to %.16s on %s.", r.Method, path)})
 	default:
@@ -157,7 +157,8 @@ func (s *Standin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Standin) models(w http.ResponseWriter, id string) {
+// serveModels answers with the list of models for "", else with the model of that id or an error.
+func (s *Standin) serveModels(w http.ResponseWriter, id string) {
 	out := &modelserver.Stream{W: w, Timeout: writeTimeout}
 	one := map[string]any{"id": Model, "object": "model", "created": created, "owned_by": Owner}
 	switch id {
@@ -170,8 +171,9 @@ func (s *Standin) models(w http.ResponseWriter, id string) {
 	}
 }
 
-// chat answers one request to the model.
-func (s *Standin) chat(w http.ResponseWriter, r *http.Request) {
+// serveChat answers a request for a chat completion. It refuses it if too many requests run or hold too much memory, or while Options.Busy
+// lasts.
+func (s *Standin) serveChat(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
 	defer s.running.Add(-1)
 	if s.running.Add(1) > MaxConcurrent {
@@ -187,7 +189,7 @@ func (s *Standin) chat(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, overloaded("the requests at this moment are "+MaxHeld.Human()+" already", time.Second))
 		return
 	}
-	if take(&s.busyLeft) {
+	if takeOne(&s.busyLeft) {
 		s.refuse(w, overloaded("it was told to be busy", s.o.After))
 		return
 	}
@@ -196,7 +198,7 @@ func (s *Standin) chat(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, refused)
 		return
 	}
-	a, refused := s.read(body)
+	a, refused := s.parseRequest(body)
 	if refused != nil {
 		s.refuse(w, refused)
 		return
@@ -209,7 +211,7 @@ func (s *Standin) chat(w http.ResponseWriter, r *http.Request) {
 	s.calls.Add(int64(len(out.Calls)))
 }
 
-// readBody reads a request within its bounds.
+// readBody reads the body of a request within MaxBody and bodyTimeout.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder has none
@@ -240,8 +242,7 @@ type Server struct {
 	err     error
 }
 
-// Listen starts a stand-in on a free port of 127.0.0.1. It ends with ctx, or with Close.
-// Without Options.Token it makes one that is as good as a key.
+// Listen starts a stand-in on a free port of 127.0.0.1. It ends with ctx, or with Close. Without Options.Token it makes a random token.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -276,7 +277,7 @@ func (s *Server) URL() string { return "http://" + s.address + "/v1" }
 // Token returns the key that clients have to send.
 func (s *Server) Token() string { return s.o.Token }
 
-// Close ends it. Answers that take longer than two seconds are broken off.
+// Close closes the listener and waits two seconds for answers under way, then cuts them off.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

@@ -19,8 +19,8 @@ const (
 // meta are members that are about the answer and not of it.
 var meta = []string{"pagination", "next", "link", "argocd_base_url", "summary_only", "how_to_see_it", "left_out", "progress", "resources_searched", "searched_resource_types", "managedFields"}
 
-// counts returns the totals that an answer has, the largest first.
-func counts(v *value) string {
+// countsText returns the counts in an answer (by status, by kind) as lines of Markdown, the largest of each first; "" if there are none.
+func countsText(v *value) string {
 	var b strings.Builder
 	say := func(name string, of *value) {
 		type count struct {
@@ -66,8 +66,9 @@ func counts(v *value) string {
 	return "\n" + b.String()
 }
 
-// lines returns the members of an object that have a value of their own, by their paths.
-func lines(v *value) string {
+// membersText returns the members of an object that are plain values as lines of Markdown, each with its path, at most maxLines; "" if v is
+// no object.
+func membersText(v *value) string {
 	for inner := v.get("object"); inner != nil && inner.kind == '{'; { // a whole object, in a wrapper or two
 		if v = inner; len(v.members) != 1 {
 			break
@@ -98,8 +99,8 @@ func lines(v *value) string {
 	return strings.Join(all, "\n")
 }
 
-// tables returns the lists of objects in an answer.
-func tables(v *value) string {
+// tablesText returns the lists of objects in an answer as tables of Markdown, at most maxTables.
+func tablesText(v *value) string {
 	var b strings.Builder
 	n := 0
 	add := func(name string, list *value) {
@@ -113,7 +114,7 @@ func tables(v *value) string {
 		if name != "" {
 			b.WriteString(clean(name) + ":\n\n")
 		}
-		b.WriteString(table(list))
+		b.WriteString(tableText(list))
 	}
 	add("", v)
 	for _, m := range v.members {
@@ -135,8 +136,9 @@ func tables(v *value) string {
 	return b.String()
 }
 
-// table returns a list of objects, as Markdown. All of up to fifty are shown, and of more twenty.
-func table(list *value) string {
+// tableText returns a list of objects as a table of Markdown. A list of up to shownWhole items is shown whole, of a longer one the first
+// shownRows.
+func tableText(list *value) string {
 	rows := list.items
 	if list.total > shownWhole {
 		rows = rows[:min(len(rows), shownRows)]
@@ -159,8 +161,7 @@ func table(list *value) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// columnsOf returns the members that tell rows apart: those that half of them have, and that
-// are not the same in all.
+// columnsOf returns the members to show as columns: those that at least half of the rows have and whose values differ between rows.
 func columnsOf(rows []*value) []string {
 	type column struct {
 		name  string
@@ -203,7 +204,7 @@ func columnsOf(rows []*value) []string {
 	return names
 }
 
-// scalar returns a value in a word or a line; "" is none, or an object, or a list of them.
+// scalar returns a plain value, or a list of plain values joined by commas, as text; "" for nil, an object, or a list with objects in it.
 func scalar(v *value) string {
 	if v == nil {
 		return ""

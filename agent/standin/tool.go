@@ -45,6 +45,8 @@ var (
 	generic = []string{"get", "list", "search", "find", "query", "service", "argocd", "all", "the", "a", "of", "show", "fetch", "read", "tool"}
 )
 
+// newTool reads a declared tool: its arguments, the words in its name, and by these what it is for (to list, to search, to page). The error
+// is about the schema.
 func newTool(name, description string, parameters json.RawMessage) (tool, error) {
 	t := tool{name: name}
 	t.about = description
@@ -52,13 +54,13 @@ func newTool(name, description string, parameters json.RawMessage) (tool, error)
 		t.about = description[:end[0]]
 	}
 	t.about = t.about[:min(len(t.about), 300)]
-	stems := joined(stemsOf(name))
+	stems := joinCompounds(stemsOf(name))
 	for _, stem := range stems {
 		if !slices.Contains(generic, stem) && !slices.Contains(t.stems, stem) {
 			t.stems = append(t.stems, stem)
 		}
 	}
-	t.title = joined(stemsOf(t.about))
+	t.title = joinCompounds(stemsOf(t.about))
 	if err := t.readSchema(parameters); err != nil {
 		return t, err
 	}
@@ -74,11 +76,12 @@ func newTool(name, description string, parameters json.RawMessage) (tool, error)
 			required++
 		}
 	}
-	t.finder = !kept && !t.pager && said("search", "find", "query", "lookup") && t.query() != nil && required <= 1
+	t.finder = !kept && !t.pager && said("search", "find", "query", "lookup") && t.queryProp() != nil && required <= 1
 	t.lister = !kept && !t.pager && required == 0 && (said("list", "all") || t.prop("page") != nil) && !t.finder
 	return t, nil
 }
 
+// readSchema sets the arguments of the tool from its JSON schema. No schema means no arguments.
 func (t *tool) readSchema(parameters json.RawMessage) error {
 	if len(parameters) == 0 || string(parameters) == "null" {
 		return nil
@@ -118,7 +121,7 @@ func (t *tool) readSchema(parameters json.RawMessage) error {
 	return nil
 }
 
-// prop finds an argument by its name, with or without what stands in front of it.
+// prop returns the argument with a name, nil if there is none. A prefix such as "param_" does not count.
 func (t *tool) prop(name string) *prop {
 	for i := range t.props {
 		if t.props[i].bareName() == name {
@@ -128,8 +131,8 @@ func (t *tool) prop(name string) *prop {
 	return nil
 }
 
-// query returns the argument of a finder that takes the text to look for.
-func (t *tool) query() *prop {
+// queryProp returns the argument that takes the text to search for, nil if there is none.
+func (t *tool) queryProp() *prop {
 	for _, name := range []string{"query", "q", "pattern", "search", "text", "term", "keyword", "keywords"} {
 		if p := t.prop(name); p != nil && p.takes("string") {
 			return p
@@ -138,7 +141,7 @@ func (t *tool) query() *prop {
 	return nil
 }
 
-// noun returns the plural noun for a tool's items.
+// noun returns a plural noun for the items that the tool returns, made from its name.
 func (t *tool) noun() string {
 	if t.finder {
 		return "matches"
@@ -162,13 +165,13 @@ func (t *tool) noun() string {
 	return noun + "s"
 }
 
-// stemsOf takes a text apart into words without their endings.
+// stemsOf returns the words of a text in lower case and singular.
 func stemsOf(text string) []string {
 	var all []string
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r < 0x80
 	}) {
-		all = append(all, stem(word))
+		all = append(all, singular(word))
 	}
 	return all
 }
@@ -181,8 +184,8 @@ var irregular = map[string]string{
 	"describe": "detail", "proj": "project", "versions": "version", "children": "tree", "gnupg": "gpg",
 }
 
-// stem takes the plural off a word.
-func stem(word string) string {
+// singular returns the singular of an English word in lower case.
+func singular(word string) string {
 	if is, ok := irregular[word]; ok {
 		return is
 	}
@@ -196,8 +199,8 @@ func stem(word string) string {
 	}
 }
 
-// joined makes one of the words that mean one thing.
-func joined(stems []string) []string {
+// joinCompounds returns the words with "application set" and "app set" as the one word applicationset.
+func joinCompounds(stems []string) []string {
 	out := stems[:0:0]
 	for _, s := range stems {
 		if n := len(out); s == "set" && n > 0 && (out[n-1] == "application" || out[n-1] == "app") {

@@ -28,9 +28,8 @@ type pair struct {
 	*value
 }
 
-// readValue reads the JSON that a text begins with, and returns what stands behind it.
-// whole is false where it breaks off: what came of it is in the value. nil is no JSON object
-// or array.
+// readValue reads the JSON object or array that a text begins with, and returns the text after it. v is nil if there is none. If the JSON
+// is cut off, whole is false and v has the part before the cut.
 func readValue(text string) (v *value, rest string, whole bool) {
 	start := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
 	if start == len(text) || text[start] != '{' && text[start] != '[' {
@@ -39,7 +38,7 @@ func readValue(text string) (v *value, rest string, whole bool) {
 	in := text[start:min(len(text), start+maxJSON)]
 	r := reader{d: json.NewDecoder(strings.NewReader(in)), left: maxNodes}
 	r.d.UseNumber()
-	v = r.value(0)
+	v = r.readValue(0)
 	if v == nil || v.kind == '{' && len(v.members) == 0 && r.broken || v.kind == '[' && v.total == 0 && r.broken {
 		return nil, text, false
 	}
@@ -55,8 +54,8 @@ type reader struct {
 	broken bool
 }
 
-// value reads the next one; nil at a bracket that closes, and where it breaks off.
-func (r *reader) value(depth int) *value {
+// readValue reads the next value. It returns nil at a closing bracket, and sets broken where the JSON is cut off or nested too deep.
+func (r *reader) readValue(depth int) *value {
 	t, err := r.d.Token()
 	if err != nil || depth > maxDepth {
 		r.broken = true
@@ -67,9 +66,9 @@ func (r *reader) value(depth int) *value {
 	case json.Delim:
 		switch t {
 		case '{':
-			return r.object(depth)
+			return r.readObject(depth)
 		case '[':
-			return r.array(depth)
+			return r.readArray(depth)
 		}
 		return nil
 	case string:
@@ -83,7 +82,8 @@ func (r *reader) value(depth int) *value {
 	}
 }
 
-func (r *reader) object(depth int) *value {
+// readObject reads the members of an object after its opening brace. Beyond maxNodes values it reads on and keeps nothing.
+func (r *reader) readObject(depth int) *value {
 	v := &value{kind: '{'}
 	for {
 		t, err := r.d.Token()
@@ -95,7 +95,7 @@ func (r *reader) object(depth int) *value {
 		if !ok {
 			return v // it closes
 		}
-		one := r.value(depth + 1)
+		one := r.readValue(depth + 1)
 		if one != nil && r.left > 0 {
 			v.members = append(v.members, pair{name, one})
 		}
@@ -105,10 +105,11 @@ func (r *reader) object(depth int) *value {
 	}
 }
 
-func (r *reader) array(depth int) *value {
+// readArray reads the elements of an array after its opening bracket. It counts all of them and keeps the first maxKept.
+func (r *reader) readArray(depth int) *value {
 	v := &value{kind: '['}
 	for r.d.More() {
-		one := r.value(depth + 1)
+		one := r.readValue(depth + 1)
 		if one == nil {
 			return v
 		}
@@ -125,7 +126,7 @@ func (r *reader) array(depth int) *value {
 	return v
 }
 
-// get finds a member by its path; nil when there is none.
+// get returns the value at a path of member names; nil if there is none. Of members with the same name the last counts.
 func (v *value) get(path ...string) *value {
 	for _, name := range path {
 		if v == nil || v.kind != '{' {

@@ -62,9 +62,9 @@ func decode(r io.Reader, maxBytes int) (*answer, error) {
 			if !s.Is('{') {
 				return s.Skip()
 			}
-			return s.Object(func(key string) error { return a.member(s, key) })
+			return s.Object(func(key string) error { return a.readMember(s, key) })
 		case "error":
-			return a.refuse(s)
+			return a.readError(s)
 		}
 		return s.Skip()
 	})
@@ -77,8 +77,8 @@ func decode(r io.Reader, maxBytes int) (*answer, error) {
 	return a, nil
 }
 
-// member reads one member of the result. It skips those that are not for the model.
-func (a *answer) member(s *jsonstream.Reader, key string) error {
+// readMember reads one member of the result and skips members that are not for the model.
+func (a *answer) readMember(s *jsonstream.Reader, key string) error {
 	switch key {
 	case "content":
 		if !s.Is('[') {
@@ -117,8 +117,8 @@ func (a *answer) member(s *jsonstream.Reader, key string) error {
 	return s.Skip()
 }
 
-// refuse reads the error of the response.
-func (a *answer) refuse(s *jsonstream.Reader) error {
+// readError reads the error of the response: its message, code and data, each cut to a bound.
+func (a *answer) readError(s *jsonstream.Reader) error {
 	a.refusal = &jsonstream.Clip{Max: maxError}
 	if !s.Is('{') {
 		return s.Copy(a.refusal)
@@ -139,8 +139,8 @@ func (a *answer) refuse(s *jsonstream.Reader) error {
 	})
 }
 
-// add appends a text as a block of its own.
-func (a *answer) add(t *jsonstream.Clip) {
+// appendBlock appends a text as a block of its own.
+func (a *answer) appendBlock(t *jsonstream.Clip) {
 	a.separate()
 	before := a.text.Size
 	for _, c := range t.Text {

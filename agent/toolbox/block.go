@@ -83,7 +83,7 @@ func (b *block) render(a *answer) {
 	const hidden = ": it cannot be shown here"
 	switch {
 	case kind == "text":
-		a.add(&b.text)
+		a.appendBlock(&b.text)
 	case kind == "resource_link":
 		remark := joinFacts("resource", firstText(b.title, b.name), string(b.uri.Text), string(b.mime.Text), b.size)
 		if about := string(b.description.Text); about != "" {
@@ -94,7 +94,7 @@ func (b *block) render(a *answer) {
 		if uri := string(b.uri.Text); uri != "" {
 			a.addRemark("resource, " + uri)
 		}
-		a.add(&b.text)
+		a.appendBlock(&b.text)
 	case kind == "image", kind == "audio":
 		a.addRemark(joinFacts(kind, string(b.mime.Text), size) + hidden)
 	case b.hasData:
@@ -104,6 +104,7 @@ func (b *block) render(a *answer) {
 	}
 }
 
+// firstText returns the first text that is not empty, else "".
 func firstText(all ...jsonstream.Clip) string {
 	for _, c := range all {
 		if len(c.Text) > 0 {

@@ -45,7 +45,7 @@ func (b *Toolbox) find(c agent.Call) (*entry, error) {
 	if err != nil {
 		return nil, &callFault{fmt.Sprintf("the arguments of %s cannot be read: %v. Nothing was done. Send the call again with a JSON object.", c.Name, err)}
 	}
-	if problems := check(e.rules(), arguments); len(problems) > 0 {
+	if problems := check(e.argumentSchema(), arguments); len(problems) > 0 {
 		return nil, &callFault{fmt.Sprintf("the arguments of %s do not fit: %s. Nothing was done. Send the call again with that mended.", c.Name, strings.Join(problems, "; "))}
 	}
 	return e, nil
@@ -92,8 +92,8 @@ func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (a
 	return out, nil
 }
 
-// findKeeper returns the server that a kept result came from, so that the result can be refreshed, and the name there of the tool that e
-// is. If that is not known it returns e's own server and name.
+// findKeeper returns the server whose gateway keeps the result that the arguments name by its handle, so that it can be refreshed there,
+// and the name of tool e on that server. If that server is not known it returns e's own server and name.
 func (b *Toolbox) findKeeper(e *entry, arguments string) (*serverSession, string) {
 	handle, _ := rawjson.Text([]byte(arguments), "handle")
 	kept, err := b.spool.Read(b.principal, handle)
@@ -185,7 +185,7 @@ func (w *pendingCall) Receive(f *transport.Frame) {
 	case h.Method == "notifications/tools/list_changed":
 		w.l.changed()
 	case h.Method == "notifications/progress" && f.Whole():
-		w.progress(f.Head)
+		w.queueProgress(f.Head)
 	case h.Method != "":
 	case w.answer == nil && w.err == nil:
 		if w.answer, w.err = decode(f.Reader(), int(MaxText)); w.err != nil {
@@ -194,8 +194,9 @@ func (w *pendingCall) Receive(f *transport.Frame) {
 	}
 }
 
-// progress queues the message of a progress notification for the caller's chunk function. If the queue is full it is dropped.
-func (w *pendingCall) progress(message []byte) {
+// queueProgress queues the message of a progress notification for the caller's chunk function. If the queue is full, the message is dropped
+// and counted.
+func (w *pendingCall) queueProgress(message []byte) {
 	text, _ := rawjson.Text(message, "params", "message")
 	if text == "" {
 		return

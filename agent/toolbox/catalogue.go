@@ -30,8 +30,8 @@ type entry struct {
 	parsed any
 }
 
-// rules returns the schema to check arguments against, parsed at the first call; nil if nothing can be checked.
-func (e *entry) rules() any {
+// argumentSchema returns the schema to check arguments against, parsed at the first call; nil if there is none or it cannot be used.
+func (e *entry) argumentSchema() any {
 	e.once.Do(func() {
 		if e.schema != nil {
 			e.parsed = parseSchema(e.schema)
@@ -63,19 +63,19 @@ func (b *Toolbox) build() {
 	for _, exact := range []bool{true, false} {
 		for i, p := range parts {
 			for j := range p.tools {
-				m.name(p.link, &p.tools[j], exact, [2]int{i, j})
+				m.nameTool(p.link, &p.tools[j], exact, [2]int{i, j})
 			}
 		}
 	}
 	sorting.By(m.made, func(x, y namedTool) int { return slices.Compare(x.at[:], y.at[:]) })
 	for _, x := range m.made {
 		if x.t.role == noRole {
-			m.add(x)
+			m.addSpec(x)
 		}
 	}
 	for _, x := range m.made {
 		if x.t.role != noRole {
-			m.add(x)
+			m.addSpec(x)
 		}
 	}
 	b.catalogue.Store(c)
@@ -97,7 +97,10 @@ type namedTool struct {
 	at   [2]int // position: of the server, and of the tool in its list
 }
 
-func (m *catalogueBuilder) name(l *serverSession, t *tool, exact bool, at [2]int) {
+// nameTool gives a tool of a server the name that models see, and enters it. It is called for all tools twice: with exact for those whose
+// name needs no change, so that no other tool takes it, then for the rest. A name that is taken gets a digest; if that is taken too, the
+// tool is left out. Of the tools for kept results only the first server's are shown.
+func (m *catalogueBuilder) nameTool(l *serverSession, t *tool, exact bool, at [2]int) {
 	if t.role != noRole {
 		if !exact {
 			return
@@ -133,7 +136,9 @@ func (m *catalogueBuilder) name(l *serverSession, t *tool, exact bool, at [2]int
 	m.made = append(m.made, namedTool{t, e, name, at})
 }
 
-func (m *catalogueBuilder) add(x namedTool) {
+// addSpec adds a tool to the list for models. If MaxTools or MaxToolBytes would be exceeded, it leaves the tool out, counts it and removes
+// its name.
+func (m *catalogueBuilder) addSpec(x namedTool) {
 	m.size += x.t.size()
 	if len(m.c.specs) >= MaxTools || m.size > MaxToolBytes {
 		m.size -= x.t.size()

@@ -51,7 +51,7 @@ func objectOf(arguments string) (map[string]any, error) {
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("they are %s, not an object", described(v))
+		return nil, fmt.Errorf("they are %s, not an object", describe(v))
 	}
 	return object, nil
 }
@@ -84,11 +84,12 @@ type checker struct {
 // check returns the faults of arguments by a parsed schema, in words; nil if there are none.
 func check(schema any, arguments map[string]any) []string {
 	c := &checker{root: schema, budget: checkBudget}
-	c.value("", schema, arguments, 0)
+	c.checkValue("", schema, arguments, 0)
 	return c.problems
 }
 
-func (c *checker) problem(path, format string, args ...any) {
+// addProblem adds a sentence about the value at path, unless there are maxProblems already. The path "" is that of all arguments.
+func (c *checker) addProblem(path, format string, args ...any) {
 	if len(c.problems) < maxProblems {
 		if path == "" {
 			path = "the arguments"
@@ -102,41 +103,41 @@ func (c *checker) spendBudget(depth int) bool {
 	return c.budget < 0 || depth > maxNesting || len(c.problems) >= maxProblems
 }
 
-// value checks v against a schema. path is the place of v in the arguments, and depth how deep the check is nested.
-func (c *checker) value(path string, schema, v any, depth int) {
+// checkValue checks v against a schema. path is the place of v in the arguments, and depth how deep the check is nested.
+func (c *checker) checkValue(path string, schema, v any, depth int) {
 	if c.spendBudget(depth) {
 		return
 	}
 	s, ok := schema.(map[string]any)
 	if !ok {
 		if schema == false {
-			c.problem(path, "is not allowed")
+			c.addProblem(path, "is not allowed")
 		}
 		return
 	}
 	if ref, ok := s["$ref"].(string); ok {
 		if target, ok := c.resolvePointer(ref); ok {
-			c.value(path, target, v, depth+1)
+			c.checkValue(path, target, v, depth+1)
 		}
 	}
 	wanted := typesOf(s["type"])
 	v, ok = convertible(v, wanted)
 	if !ok {
-		c.problem(path, "is %s; it must be %s", described(v), anyOfTypes(wanted))
+		c.addProblem(path, "is %s; it must be %s", describe(v), anyOfTypes(wanted))
 		return
 	}
 	c.checkEnum(path, s, v)
 	switch x := v.(type) {
 	case map[string]any:
-		c.object(path, s, x, depth)
+		c.checkObject(path, s, x, depth)
 	case []any:
-		c.array(path, s, x, depth)
+		c.checkArray(path, s, x, depth)
 	case string:
-		c.length(path, s, "character", len([]rune(x)), "minLength", "maxLength")
+		c.checkLength(path, s, "character", len([]rune(x)), "minLength", "maxLength")
 	case json.Number:
-		c.number(path, s, x)
+		c.checkNumber(path, s, x)
 	}
-	c.combined(path, s, v, depth)
+	c.checkCombined(path, s, v, depth)
 }
 
 // checkEnum checks v against the schema's enum or const.
@@ -162,10 +163,12 @@ func (c *checker) checkEnum(path string, s map[string]any, v any) {
 	if len(values) > len(shown) {
 		more = fmt.Sprintf(" and %d more", len(values)-len(shown))
 	}
-	c.problem(path, "is %s; it must be one of: %s%s", text, strings.Join(shown, ", "), more)
+	c.addProblem(path, "is %s; it must be one of: %s%s", text, strings.Join(shown, ", "), more)
 }
 
-func (c *checker) object(path string, s, v map[string]any, depth int) {
+// checkObject checks an object: that required members are there, and each member against its schema. It stops when the budget of checks is
+// used up.
+func (c *checker) checkObject(path string, s, v map[string]any, depth int) {
 	properties, _ := s["properties"].(map[string]any)
 	required, _ := s["required"].([]any)
 	needed := map[string]bool{}
@@ -176,7 +179,7 @@ func (c *checker) object(path string, s, v map[string]any, depth int) {
 		}
 		needed[name] = true
 		if _, there := v[name]; !there {
-			c.problem(join(path, name), "is missing%s", wantedOf(properties[name]))
+			c.addProblem(join(path, name), "is missing%s", typeHint(properties[name]))
 		}
 	}
 	_, patterns := s["patternProperties"]
@@ -190,18 +193,19 @@ func (c *checker) object(path string, s, v map[string]any, depth int) {
 		switch {
 		case known && v[name] == nil && !needed[name]: // none
 		case known:
-			c.value(join(path, name), p, v[name], depth+1)
+			c.checkValue(join(path, name), p, v[name], depth+1)
 		case !bounded || patterns:
 		case others == false:
-			c.problem(join(path, name), "is not known%s%s", suggestion(name, sortedKeys(properties)), knownOnes(properties))
+			c.addProblem(join(path, name), "is not known%s%s", suggestion(name, sortedKeys(properties)), knownOnes(properties))
 		default:
-			c.value(join(path, name), others, v[name], depth+1)
+			c.checkValue(join(path, name), others, v[name], depth+1)
 		}
 	}
 }
 
-func (c *checker) array(path string, s map[string]any, v []any, depth int) {
-	c.length(path, s, "element", len(v), "minItems", "maxItems")
+// checkArray checks the length of an array and each element against items. Tuples are checked for their length only.
+func (c *checker) checkArray(path string, s map[string]any, v []any, depth int) {
+	c.checkLength(path, s, "element", len(v), "minItems", "maxItems")
 	if _, tuple := s["prefixItems"]; tuple {
 		return
 	}
@@ -213,43 +217,43 @@ func (c *checker) array(path string, s map[string]any, v []any, depth int) {
 		if c.budget < 0 {
 			return
 		}
-		c.value(fmt.Sprintf("%s[%d]", path, i), items, e, depth+1)
+		c.checkValue(fmt.Sprintf("%s[%d]", path, i), items, e, depth+1)
 	}
 }
 
-func (c *checker) length(path string, s map[string]any, noun string, n int, minKeyword, maxKeyword string) {
+func (c *checker) checkLength(path string, s map[string]any, noun string, n int, minKeyword, maxKeyword string) {
 	if m, ok := numberOf(s[minKeyword]); ok && float64(n) < m {
-		c.problem(path, "has %s; it must have at least %g", plural(n, noun), m)
+		c.addProblem(path, "has %s; it must have at least %g", plural(n, noun), m)
 	}
 	if m, ok := numberOf(s[maxKeyword]); ok && float64(n) > m {
-		c.problem(path, "has %s; it may have at most %g", plural(n, noun), m)
+		c.addProblem(path, "has %s; it may have at most %g", plural(n, noun), m)
 	}
 }
 
-func (c *checker) number(path string, s map[string]any, v json.Number) {
+func (c *checker) checkNumber(path string, s map[string]any, v json.Number) {
 	n, ok := numberOf(v)
 	if !ok {
 		return
 	}
 	if m, ok := numberOf(s["minimum"]); ok && n < m {
-		c.problem(path, "is %s; it must be at least %g", compact(v), m)
+		c.addProblem(path, "is %s; it must be at least %g", compact(v), m)
 	}
 	if m, ok := numberOf(s["maximum"]); ok && n > m {
-		c.problem(path, "is %s; it may be at most %g", compact(v), m)
+		c.addProblem(path, "is %s; it may be at most %g", compact(v), m)
 	}
 	if m, ok := numberOf(s["exclusiveMinimum"]); ok && n <= m {
-		c.problem(path, "is %s; it must be more than %g", compact(v), m)
+		c.addProblem(path, "is %s; it must be more than %g", compact(v), m)
 	}
 	if m, ok := numberOf(s["exclusiveMaximum"]); ok && n >= m {
-		c.problem(path, "is %s; it must be less than %g", compact(v), m)
+		c.addProblem(path, "is %s; it must be less than %g", compact(v), m)
 	}
 }
 
-// combined checks v against allOf, anyOf and oneOf. Of anyOf and of oneOf it is enough that one alternative fits.
-func (c *checker) combined(path string, s map[string]any, v any, depth int) {
+// checkCombined checks v against allOf, anyOf and oneOf. Of anyOf and of oneOf it is enough that one alternative fits.
+func (c *checker) checkCombined(path string, s map[string]any, v any, depth int) {
 	if all, ok := s["allOf"].([]any); ok {
 		for _, one := range all {
-			c.value(path, one, v, depth+1)
+			c.checkValue(path, one, v, depth+1)
 		}
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
@@ -264,7 +268,7 @@ func (c *checker) combined(path string, s map[string]any, v any, depth int) {
 				return
 			}
 			try := &checker{root: c.root, budget: c.budget}
-			try.value(path, one, v, depth+1)
+			try.checkValue(path, one, v, depth+1)
 			c.budget = try.budget
 			if fits = len(try.problems) == 0; fits {
 				break

@@ -58,6 +58,7 @@ func (s *Server) name() string {
 	return "server"
 }
 
+// check returns an error unless the server is given in exactly one way. spool says that Options.Spool is set, which a Gateway needs.
 func (s *Server) check(spool bool) error {
 	given := 0
 	for _, is := range []bool{len(s.Command) > 0, s.URL != "", s.Peer != nil, s.Gateway != nil} {
@@ -118,6 +119,7 @@ func (b *Toolbox) linkTo(s *Server) (*serverSession, error) {
 	return l, nil
 }
 
+// gatewayOptions returns the options of the gateway before a server. A Cap or MaxMedia of 0 gets the toolbox's own default.
 func (b *Toolbox) gatewayOptions(name string, settings gateway.Settings) gateway.ServerOptions {
 	if settings.Cap == 0 {
 		settings.Cap = b.o.MaxResult

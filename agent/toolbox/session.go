@@ -161,8 +161,8 @@ func (l *serverSession) attempt(t *listAttempt) {
 	close(t.done)
 }
 
-// setTools sets a new list of tools. A list without tools of the server's own means that it is down behind its gateway: then its tools
-// stay, and calls of them fail. The caller holds mu.
+// setTools sets a new list of tools. If the list has only the tools that the gateway adds, the server behind it is down: then its old tools
+// stay in the list, and calls of them fail. The caller holds mu.
 func (l *serverSession) setTools(tools []tool, hidden int) {
 	names := make([]string, len(tools))
 	for i := range tools {
@@ -268,7 +268,8 @@ func errorOf(answer []byte) string {
 	return clip(text, 300)
 }
 
-// failure returns the reason why there is no connection; nil if there is one.
+// failure returns the error of the last attempt to connect, or one that says that the server has not answered yet; nil if there is a
+// connection.
 func (l *serverSession) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -295,6 +296,7 @@ func (l *serverSession) changed() {
 	l.mu.Unlock()
 }
 
+// close ends the session: it waits for a listing that is under way, and closes the connection and the gateway if that was made here.
 func (l *serverSession) close() error {
 	l.mu.Lock()
 	p, t := l.peer, l.listing
@@ -347,6 +349,7 @@ type notificationReceiver struct {
 
 func (r *notificationReceiver) Open(transport.Answer) {}
 
+// Receive implements [transport.Receiver]. It answers requests of the server and notes that the server's list of tools has changed.
 func (r *notificationReceiver) Receive(f *transport.Frame) {
 	h := jsonrpc.ScanStart(f.Head).Head
 	switch {

@@ -132,7 +132,7 @@ func (b *Toolbox) open() error {
 		names[name] = true
 	}
 	if b.spool == nil && len(o.Servers)+len(o.Functions) > 0 {
-		if err := b.ownSpool(); err != nil {
+		if err := b.makeSpool(); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,8 @@ func (b *Toolbox) open() error {
 	return nil
 }
 
-func (b *Toolbox) ownSpool() error {
+// makeSpool makes a spool in a temporary directory. [Toolbox.Close] closes the spool and removes the directory.
+func (b *Toolbox) makeSpool() error {
 	dir, err := os.MkdirTemp("", "plimsoll-results-")
 	if err != nil {
 		return fmt.Errorf("toolbox: large results need a directory: %w; set TMPDIR to one that is yours to write to, or give Options.Spool", err)

@@ -13,6 +13,7 @@ import (
 // maxShown bounds the part of a value that an error shows, in bytes.
 const maxShown = 80
 
+// typesOf returns the types in the member "type" of a schema, which is one name or a list; nil for anything else.
 func typesOf(v any) []string {
 	switch x := v.(type) {
 	case string:
@@ -65,6 +66,8 @@ func parsed(text string) (any, error) {
 	return v, err
 }
 
+// isType reports whether a decoded JSON value has a type of JSON Schema. A number without a fraction is an integer, and so is one that is
+// too large for float64 to tell.
 func isType(v any, t string) bool {
 	switch x := v.(type) {
 	case map[string]any:
@@ -87,6 +90,7 @@ func isType(v any, t string) bool {
 	return false
 }
 
+// numberOf returns a [json.Number] as float64; false for any other value.
 func numberOf(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -106,8 +110,8 @@ func sameText(text string, v, w any) bool {
 	return strings.Trim(text, `"`) == strings.Trim(compact(w), `"`)
 }
 
-// described returns a value in words for an error: its type and its text.
-func described(v any) string {
+// describe returns a value in words for an error. Of strings and numbers it has the text too.
+func describe(v any) string {
 	switch x := v.(type) {
 	case map[string]any:
 		return "an object"
@@ -140,8 +144,8 @@ func anyOfTypes(types []string) string {
 	return strings.Join(out, " or ")
 }
 
-// wantedOf returns words in parentheses about the type that a schema requires, "" if it requires none.
-func wantedOf(schema any) string {
+// typeHint returns the types that a schema allows in parentheses, such as " (a string or a number)"; "" if it names none.
+func typeHint(schema any) string {
 	s, ok := schema.(map[string]any)
 	if !ok {
 		return ""

@@ -35,6 +35,7 @@ type namespace struct {
 	grown    usage // what was added since the last check
 }
 
+// namespace returns the state of a namespace, new if there is none. It touches no file.
 func (s *Store) namespace(name string) (*namespace, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +93,7 @@ func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 		}
 		byNamespace[r.Namespace] = append(byNamespace[r.Namespace], i)
 	}
-	release, err := s.adding(ctx, filelock.Shared)
+	release, err := s.lockAdding(ctx, filelock.Shared)
 	if err != nil {
 		return Added{}, err
 	}
@@ -248,7 +249,7 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	release, err := s.adding(ctx, filelock.Shared)
+	release, err := s.lockAdding(ctx, filelock.Shared)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,8 @@ func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
 	return s.enforceAll(ctx, n.name)
 }
 
-// measure returns the size of a namespace. It counts lines only where its bytes allow for too many of them; otherwise Records is 0.
+// measure returns the bytes and the lines of a namespace. It counts lines, for which it reads all segments, only if there are enough bytes
+// for too many lines; otherwise Records is 0.
 func (s *Store) measure(name string) (usage, error) {
 	var u usage
 	segments, err := s.archive.Segments(name)
@@ -93,7 +94,8 @@ func (s *Store) measure(name string) (usage, error) {
 // consolidatedFile returns the name of the file that holds a namespace's usage after its last consolidation.
 func consolidatedFile(name string) string { return "consolidated-" + archive.FolderName(name) }
 
-// consolidate compacts a namespace and returns its usage afterwards. It does nothing, and returns now, when it has hardly grown since.
+// consolidate compacts a namespace, notes its size in a file, and returns its usage afterwards. If the namespace has hardly grown since the
+// last time, it does nothing and returns now.
 func (s *Store) consolidate(ctx context.Context, name string, now usage) (usage, error) {
 	var last usage
 	if f, err := statefile.OpenIn(s.archive.Root(), consolidatedFile(name), os.O_RDONLY, 0); err == nil {
@@ -303,8 +305,8 @@ func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]b
 	return edit, removed, nil
 }
 
-// evict removes records from a namespace, by class and the oldest first, until at most goal or only pins are left. What is the user's own goes
-// only as far as it is more than most by itself. why is for the journal.
+// evict removes records from a namespace, by class and the oldest first, until at most goal is left. Pins stay. Records of the user's own
+// go only as far as they are more than most by themselves. why is the reason for the journal.
 func (s *Store) evict(ctx context.Context, name string, goal, most usage, why string) error {
 	v, err := s.survey(ctx, name)
 	if err != nil {

@@ -49,7 +49,7 @@ type entryShared struct {
 	Scope        string `json:"scope,omitempty"`
 }
 
-// letter returns the letter of a kind, "" for what was said in a conversation.
+// letter returns the letter that stands for a kind on disk, "" for an episode.
 func (k Kind) letter() string {
 	switch k {
 	case KindFact:
@@ -62,7 +62,7 @@ func (k Kind) letter() string {
 	return ""
 }
 
-// letter returns the letter of an origin, "" for a tool.
+// letter returns the letter that stands for an origin on disk, "" for a tool.
 func (o Origin) letter() string {
 	switch o {
 	case OriginUser:
@@ -73,6 +73,7 @@ func (o Origin) letter() string {
 	return ""
 }
 
+// kindOf returns the kind that a letter on disk stands for. An unknown letter is an error.
 func kindOf(letter string) (Kind, error) {
 	switch letter {
 	case "":
@@ -87,6 +88,7 @@ func kindOf(letter string) (Kind, error) {
 	return "", fmt.Errorf("a record of an unknown kind %q", letter)
 }
 
+// originOf returns the origin that a letter on disk stands for; a tool, the least trusted, for an unknown one.
 func originOf(letter string) Origin {
 	switch letter {
 	case "u":
@@ -148,12 +150,13 @@ func decodeBody(text []byte) (entryBody, error) {
 // only the fields that an index needs are set.
 func readBody(text []byte) (entryBody, error) {
 	var b entryBody
-	if fastBody(text, &b) {
+	if parseFast(text, &b) {
 		return b, nil
 	}
 	return decodeBody(text)
 }
 
+// decodeShared decodes the shared fields of a record; nil gives none.
 func decodeShared(text []byte) (entryShared, error) {
 	var s entryShared
 	if text == nil {
@@ -203,6 +206,7 @@ func (s *Store) forgottenKey(text string) archive.Key {
 	return s.digest("forgotten", strings.Join(strings.Fields(text), " "))
 }
 
+// digest returns the HMAC of the parts under the store's key. Other parts with the same bytes together have another digest.
 func (s *Store) digest(parts ...string) archive.Key {
 	h := hmac.New(sha256.New, s.key)
 	for _, p := range parts {
@@ -212,9 +216,9 @@ func (s *Store) digest(parts ...string) archive.Key {
 	return archive.Key(h.Sum(nil)[:len(archive.Key{})])
 }
 
-// fastBody parses the body of an episode's line as [Store.encode] writes it, and sets the fields of b that an index needs. It returns false
-// for any other body, which encoding/json has to parse. Strings of b without escapes lie in text and are valid as long as text is.
-func fastBody(text []byte, b *entryBody) bool {
+// parseFast parses the body of an episode's line as [Store.encode] writes it, and sets the fields of b that an index needs. It returns
+// false for any other body, which encoding/json has to parse. Strings of b without escapes point into text.
+func parseFast(text []byte, b *entryBody) bool {
 	rest, ok := bytes.CutPrefix(text, []byte(`{"id":"`))
 	if !ok || len(rest) < idLen+2 || rest[idLen] != '"' {
 		return false

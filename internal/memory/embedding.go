@@ -80,7 +80,8 @@ func (e *embedding) wake() {
 	}
 }
 
-// noteService counts an error of the service for the purpose what, and logs it if the one before succeeded. nil ends the failure.
+// noteService records the outcome of asking the embedding service for the purpose what. An error is counted; the first after a success is
+// journalled and logged. nil is a success.
 func (s *Store) noteService(what string, err error) {
 	e := s.embedding
 	e.mu.Lock()

@@ -20,8 +20,8 @@ type Foreseen struct {
 	Stay int
 }
 
-// Foresee looks at records, the oldest first, that are to be added together, and leaves out those that the bounds would take away again: of more
-// than fits into a namespace beside the user's own, the newest stay. It changes nothing.
+// Foresee returns which of some records, the oldest first, would stay if they were added together. It leaves out those that the bounds
+// would remove again; of too many for a namespace, the newest stay. It changes nothing.
 func (s *Store) Foresee(ctx context.Context, records []Record) (Foreseen, error) {
 	if err := s.readForgotten(); err != nil {
 		return Foreseen{}, err
@@ -54,7 +54,7 @@ func (s *Store) Foresee(ctx context.Context, records []Record) (Foreseen, error)
 			kept[i] = true
 			continue
 		case known && (!room.scarce || r.Origin == OriginUser): // it has its place already
-		case !rooms.take(room, r):
+		case !rooms.reserve(room, r):
 			out.LeftOut++
 			seen[r.Namespace][key] = false
 			continue
@@ -90,8 +90,8 @@ type room struct {
 	known  map[archive.Key]struct{} // the passages that are there
 }
 
-// take takes the room of a record, and reports whether there was enough.
-func (rs *rooms) take(of *room, r *Record) bool {
+// reserve takes the room for a record and returns true; if there is too little, it takes none.
+func (rs *rooms) reserve(of *room, r *Record) bool {
 	size := int64(len(r.Text)) + aboutLine
 	if of.left.Records < 1 || of.left.Bytes < size || rs.bytes < size {
 		return false
@@ -102,7 +102,8 @@ func (rs *rooms) take(of *room, r *Record) bool {
 	return true
 }
 
-// roomsFor returns the rooms for records. Where they fit beside all that is there it is up to the bound, else up to what an eviction leaves.
+// roomsFor returns the room of each namespace for records. If they all fit, it goes up to the bound, else up to the size that an eviction
+// leaves.
 func (s *Store) roomsFor(ctx context.Context, records []Record) (*rooms, error) {
 	out := &rooms{of: map[string]*room{}}
 	wanted := map[string]usage{} // of what is not there yet
@@ -110,7 +111,7 @@ func (s *Store) roomsFor(ctx context.Context, records []Record) (*rooms, error) 
 	for i := range records {
 		r := &records[i]
 		if out.of[r.Namespace] == nil {
-			known, err := s.passages(r.Namespace)
+			known, err := s.knownPassages(r.Namespace)
 			if err != nil {
 				return nil, err
 			}
@@ -160,8 +161,8 @@ func (s *Store) roomsFor(ctx context.Context, records []Record) (*rooms, error) 
 	return out, nil
 }
 
-// passages returns the keys of the passages that a namespace has.
-func (s *Store) passages(name string) (map[archive.Key]struct{}, error) {
+// knownPassages returns the keys of the passages that a namespace has, in a map of the caller's own.
+func (s *Store) knownPassages(name string) (map[archive.Key]struct{}, error) {
 	if err := checkNamespace(name); err != nil {
 		return nil, err
 	}

@@ -121,7 +121,8 @@ func (s *Store) writeTombstones(ctx context.Context, gone []Record) error {
 // maxRounds bounds the passes of finish over the lines. Each later pass finds only records derived meanwhile from the last.
 const maxRounds = 8
 
-// finish takes all records with a tombstone off the disk, here and in other stores. gone were just buried by the caller; they come first.
+// finish removes the lines of all records with a tombstone from the disk, here and in other stores. gone are those that the caller has just
+// buried. It waits for processes that are adding records, so that none of their lines is missed.
 func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	var out Forgotten
 	meant := map[string]bool{}
@@ -130,14 +131,14 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 		out.Records = append(out.Records, r.ID)
 	}
 	// Who read the tombstones before these were written has written its lines when this returns: they are among the remains.
-	release, err := s.adding(ctx, filelock.Exclusive)
+	release, err := s.lockAdding(ctx, filelock.Exclusive)
 	if err != nil {
 		return out, fmt.Errorf("somebody who adds to the memory does not end; plimsoll memory gc takes the words off the disk: %w", err)
 	}
 	release()
 	var rest remains
 	for range maxRounds {
-		if rest, err = s.remains(ctx); err != nil {
+		if rest, err = s.findRemains(ctx); err != nil {
 			return out, err
 		}
 		if len(rest.late) == 0 {
@@ -154,11 +155,11 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 		}
 	}
 	if len(rest.match.Texts) == 0 && len(gone) == 0 {
-		return out, s.boundForgotten(ctx)
+		return out, s.pruneTombstones(ctx)
 	}
 	places, err := s.forgetElsewhere(ctx, rest.match, false)
 	out.Elsewhere, out.Places = len(places), places[:min(len(places), MaxPlaces)]
-	errs := []error{err, s.boundForgotten(ctx), s.pruneWithheld(ctx)}
+	errs := []error{err, s.pruneTombstones(ctx), s.pruneWithheld(ctx)}
 	if err == nil { // what could not be reached is known by the lines that stay until then
 		for _, name := range rest.names { // all, for what is damaged elsewhere may hold the words too
 			freed, err := s.purge(ctx, name, rest.match.Finder())
@@ -215,6 +216,7 @@ func (s *Store) WouldForgetElsewhere(ctx context.Context, records []Record) ([]P
 	return places[:min(len(places), MaxPlaces)], err
 }
 
+// add adds an id, a text and a conversation, each unless it is "" or there already.
 func (m *Match) add(id, text, conversation string) {
 	for _, one := range []struct {
 		value string
@@ -258,8 +260,9 @@ type remains struct {
 	names []string // all namespaces
 }
 
-// remains reads all namespaces for lines of records that were forgotten.
-func (s *Store) remains(ctx context.Context) (remains, error) {
+// findRemains reads all namespaces for lines of forgotten records that are still on the disk, and for records that were added while they
+// were forgotten.
+func (s *Store) findRemains(ctx context.Context) (remains, error) {
 	out := remains{}
 	var err error
 	if out.names, err = s.Namespaces(); err != nil {
@@ -273,7 +276,7 @@ func (s *Store) remains(ctx context.Context) (remains, error) {
 				return context.Cause(ctx)
 			}
 			b, err := decodeBody(l.Body)
-			if err != nil || b.ID == "" || !s.buried(&b) {
+			if err != nil || b.ID == "" || !s.isBuried(&b) {
 				return nil
 			}
 			if s.isLate(&b) {
@@ -303,18 +306,18 @@ func (s *Store) remains(ctx context.Context) (remains, error) {
 	return out, nil
 }
 
-// purge rewrites a namespace without the lines of forgotten records, to whom they were given, and damaged lines, which may hold their words. It
-// returns the bytes that became free.
+// purge rewrites a namespace without the lines of forgotten records and without notes of whom they were given to. Damaged lines go too,
+// because they may hold their words. It returns the number of bytes freed.
 func (s *Store) purge(ctx context.Context, name string, words *Finder) (freed int64, err error) {
 	done, err := s.archive.Rewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
 		b, err := decodeBody(l.Body)
 		if err != nil {
 			return l.Body, false
 		}
-		if b.ID != "" && s.buried(&b) {
+		if b.ID != "" && s.isBuried(&b) {
 			return nil, true
 		}
-		changed, keep := s.withoutForgotten(&b, words)
+		changed, keep := s.removeForgotten(&b, words)
 		if !keep {
 			return nil, true
 		}

@@ -24,7 +24,7 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var fast entryBody
-		ok := fastBody(bytes.Clone(text), &fast)
+		ok := parseFast(bytes.Clone(text), &fast)
 		if !ok || !json.Valid(text) || !utf8.Valid(text) { // what is read has a right checksum, and was written by encoding/json
 			return
 		}
@@ -83,7 +83,7 @@ func FuzzRecord(f *testing.F) {
 			t.Fatalf("%+v became %+v, %v", r, got, err)
 		}
 		var fast entryBody
-		switch ok := fastBody(line.Body, &fast); {
+		switch ok := parseFast(line.Body, &fast); {
 		case ok && note, !ok && !note && !strings.ContainsAny(string(rawjson.Quote(nil, file)), `\`):
 			t.Fatalf("the quick reader reads it: %v", ok)
 		case ok && (fast.Text != text || fast.Turn != turn):

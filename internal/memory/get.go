@@ -33,7 +33,7 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 		}
 		if around <= 0 || one.Source.Conversation == "" {
 			alone := []Record{one}
-			return alone, s.mark(alone)
+			return alone, s.markRecords(alone)
 		}
 		talk, err := s.load(ctx, name, func(r *Record) bool {
 			return r.Source.Conversation == one.Source.Conversation && r.Scope == one.Scope
@@ -47,9 +47,9 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 			talk, i = []Record{one}, 0
 		}
 		talk = talk[max(0, i-around):min(len(talk), i+around+1)]
-		return talk, s.mark(talk)
+		return talk, s.markRecords(talk)
 	}
-	return nil, s.notFound(id)
+	return nil, s.notFoundError(id)
 }
 
 // find reads one record of a namespace and its uses, the oldest first. ok is false when there is none. Only its lines are parsed.

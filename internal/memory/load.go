@@ -164,5 +164,5 @@ func (s *Store) List(ctx context.Context, f Filter) (Page, error) {
 		slices.Reverse(all)
 	}
 	from, to := page(len(all), f.Limit, f.Offset)
-	return Page{Records: all[from:to], Total: len(all), Offset: from}, s.mark(all[from:to])
+	return Page{Records: all[from:to], Total: len(all), Offset: from}, s.markRecords(all[from:to])
 }

@@ -45,6 +45,8 @@ func (s *Store) MakeVectors(ctx context.Context, namespaces ...string) (VectorsM
 	return out, nil
 }
 
+// makeVectors makes the missing vectors of one namespace and counts them in out. It does nothing if none is missing or another process is
+// making them.
 func (s *Store) makeVectors(ctx context.Context, h *shelf, out *VectorsMade) error {
 	f := s.vectorsOf(h.name)
 	h.mu.Lock()
@@ -180,7 +182,7 @@ func (h *shelf) missingVectors() (n int) {
 // vectorsOfBatch makes and stores the vectors of the next batch of records. It returns how many it made and how many texts the service
 // rejected; both are 0 when there is nothing left to do.
 func (s *Store) vectorsOfBatch(ctx context.Context, h *shelf, f embed.File, b *vectorsThere) (made, refused int, err error) {
-	keys, texts, err := s.batch(h, b)
+	keys, texts, err := s.nextBatch(h, b)
 	if err != nil || len(keys) == 0 {
 		return 0, 0, err
 	}
@@ -240,9 +242,9 @@ func (s *Store) vectorsOfBatch(ctx context.Context, h *shelf, f embed.File, b *v
 	return made, refused, nil
 }
 
-// batch returns the keys and texts of the newest records without a vector, at most embed.MaxBatch. When there is little room, records older
-// than all those with a vector are marked as not to get one.
-func (s *Store) batch(h *shelf, b *vectorsThere) (keys []embed.Key, texts []string, err error) {
+// nextBatch returns the keys and texts of the newest records without a vector, at most embed.MaxBatch. If there is little room, records
+// older than all those with a vector are marked to get none.
+func (s *Store) nextBatch(h *shelf, b *vectorsThere) (keys []embed.Key, texts []string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	from, err := s.archive.Fetcher(h.name)

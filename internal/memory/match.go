@@ -65,7 +65,7 @@ type branch struct {
 	next map[uint64]*branch
 }
 
-// add inserts form i, whose first at bytes have led to this node.
+// add inserts form i into the tree, eight bytes a level; its first at bytes lead to this node.
 func (b *branch) add(forms []form, i, at int) {
 	rest := forms[i].bytes[at:]
 	if len(rest) < 8 {
@@ -109,6 +109,7 @@ type form struct {
 // fewForms is the number of forms up to which each is searched for by itself, which package bytes does at the speed of memory.
 const fewForms = 4
 
+// newFinder returns a Finder for texts, in all forms that they may have in files. A short text counts only where it stands alone.
 func newFinder(texts []string) *Finder {
 	f := &Finder{}
 	have := map[string]bool{}

@@ -67,6 +67,7 @@ var (
 	ErrPins = errors.New("no room for another pin")
 )
 
+// setDefaults fills in the defaults, and returns an error for a missing directory or bounds that contradict each other.
 func (o *Options) setDefaults() error {
 	if o.Dir == "" {
 		return errors.New("a memory needs a directory; set Options.Dir")

@@ -38,7 +38,7 @@ func (s *Store) Pin(ctx context.Context, id string) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	if err := s.roomForPin(pins, r.Text); err != nil {
+	if err := s.checkPinRoom(pins, r.Text); err != nil {
 		return Record{}, err
 	}
 	pin := Record{
@@ -58,7 +58,9 @@ func (s *Store) Pin(ctx context.Context, id string) (Record, error) {
 	return found[0], nil
 }
 
-func (s *Store) roomForPin(pins []Record, text string) error {
+// checkPinRoom returns an [ErrPins] that lists the pins if one more with this text would exceed Options.MaxPins. A text that is pinned
+// already needs no room.
+func (s *Store) checkPinRoom(pins []Record, text string) error {
 	total := len(text)
 	var names []string
 	for _, p := range pins {
@@ -100,7 +102,7 @@ func (s *Store) Unpin(ctx context.Context, id string) error {
 	return nil
 }
 
-// drop appends a line that removes a record. Its bytes leave the disk when the segment is rewritten.
+// drop appends a line that removes a record from now on. Its bytes leave the disk when the segment is rewritten.
 func (s *Store) drop(ctx context.Context, r *Record) error {
 	body, err := marshal(entryBody{Drop: []string{r.ID}})
 	if err != nil {
@@ -136,7 +138,7 @@ func (s *Store) Standing(ctx context.Context, q Query) ([]Record, error) {
 		}
 		all = append(all, some...)
 	}
-	if err := s.mark(all); err != nil {
+	if err := s.markRecords(all); err != nil {
 		return nil, err
 	}
 	sorting.StableBy(all, func(a, b Record) int { return b.Said.Compare(a.Said) })
@@ -148,6 +150,8 @@ func (s *Store) Standing(ctx context.Context, q Query) ([]Record, error) {
 	}), nil
 }
 
+// standingIn returns the standing instructions of one namespace. If other processes keep rewriting it, it gives up after three tries and
+// returns none.
 func (s *Store) standingIn(ctx context.Context, name string, q Query) ([]Record, error) {
 	h, err := s.shelf(name)
 	if err != nil {
@@ -166,7 +170,7 @@ func (s *Store) standingIn(ctx context.Context, name string, q Query) ([]Record,
 		if err != nil {
 			return nil, err
 		}
-		all, whole, err := h.standingNow(s, from, q)
+		all, whole, err := h.readStanding(s, from, q)
 		from.Close()
 		if err != nil || whole {
 			return all, err
@@ -175,12 +179,13 @@ func (s *Store) standingIn(ctx context.Context, name string, q Query) ([]Record,
 	return nil, nil
 }
 
-// standingNow reads the standing instructions of the shelf; whole is false when one was not where it had been.
-func (h *shelf) standingNow(s *Store, from *archive.Fetcher, q Query) (all []Record, whole bool, err error) {
-	f := h.filter(&Query{Scope: q.Scope, AllScopes: q.AllScopes}, s.o.Clock(), s.o.MaxAge)
+// readStanding reads the standing instructions of the shelf from the disk; whole is false if one is no longer where the index has it. The
+// caller holds h.mu.
+func (h *shelf) readStanding(s *Store, from *archive.Fetcher, q Query) (all []Record, whole bool, err error) {
+	f := h.newFilter(&Query{Scope: q.Scope, AllScopes: q.AllScopes}, s.o.Clock(), s.o.MaxAge)
 	whole = true
 	for _, n := range h.standing {
-		if !f.keeps(int(n)) {
+		if !f.passes(int(n)) {
 			continue
 		}
 		r, ok, err := h.fetch(from, int(n))

@@ -268,6 +268,8 @@ type idSource struct {
 	seq  uint16
 }
 
+// next returns a new id: the time in milliseconds, a count within that, and random bytes. Ids of one process only grow, also when the clock
+// is set back.
 func (s *idSource) next(now time.Time) recordID {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -106,8 +106,8 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 			return out, false, err
 		}
 		query := index.Query{Text: text, Favoured: h.saidIn(times), Favour: timeWeight, Limit: depth, Alone: q.Alone || q.Loose, Loose: q.Loose}
-		f := h.filter(q, now, s.o.MaxAge)
-		f.put(&query)
+		f := h.newFilter(q, now, s.o.MaxAge)
+		f.apply(&query)
 		hits, total := h.x.Search(query)
 		out.Total += total
 		if q.Loose {
@@ -121,7 +121,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 			found = append(found, place{h, hit.Doc, hit.Score})
 		}
 		if m != nil {
-			some, err := h.nearest(ctx, s, m, q, f.keeps, depth)
+			some, err := h.nearest(ctx, s, m, q, f.passes, depth)
 			if err != nil && ctx.Err() != nil {
 				return out, false, err
 			}
@@ -178,8 +178,8 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 	return out, stale, nil
 }
 
-// note counts, logs and journals the damaged lines that a pass over a namespace has found. A line counts each time that it is read.
-func (s *Store) note(found archive.Seen) {
+// noteDamage counts, logs and journals the damaged lines that a pass over a namespace has found. A line counts each time that it is read.
+func (s *Store) noteDamage(found archive.Seen) {
 	if found.Damaged == 0 {
 		return
 	}
@@ -193,8 +193,9 @@ func (s *Store) note(found archive.Seen) {
 // newestWindow is the number of records, the best ones of a search, that are compared with each other, whatever page is asked for.
 const newestWindow = 40
 
-// newestFirst puts each record that was said later of the same thing before the one whose place it takes, and has both say so. A record takes no other's
-// place whose words are trusted more, nor that of one in another namespace or scope. Talk among several people is left as it is: nobody speaks for another.
+// newestFirst moves each record that was said later of the same thing before the older one that it replaces, and sets Replaced and
+// ReplacedBy of both. A record never replaces one of a more trusted origin or of another namespace or scope, nor what different people said
+// in one talk.
 func newestFirst(items []Item) []Item {
 	n := min(len(items), newestWindow)
 	read := make([]newest.Text, n)

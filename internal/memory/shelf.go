@@ -83,6 +83,7 @@ func newShelf(name string) *shelf {
 	return s
 }
 
+// reset empties the index, so that the next catchUp reads the namespace from its beginning.
 func (h *shelf) reset() {
 	h.at = archive.Cursor{}
 	h.x = index.New(index.Defaults())
@@ -106,7 +107,7 @@ func (h *shelf) catchUp(ctx context.Context, s *Store) error {
 		h.addLine(s, p, l)
 		return nil
 	})
-	s.note(found)
+	s.noteDamage(found)
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 		return
 	}
 	one := slot{
-		id: id, key: l.Key, offset: uint32(p.Offset), size: uint32(p.Size), segment: h.number(p.Segment), version: uint16(b.Version),
+		id: id, key: l.Key, offset: uint32(p.Offset), size: uint32(p.Size), segment: h.segmentNumber(p.Segment), version: uint16(b.Version),
 		said: id.time().UnixMilli() - b.Age, count: uint32(max(b.Count, 1)), recalled: uint32(b.Recalled / 1000),
 	}
 	if old, ok := h.byID.findID(h, id); ok {
@@ -247,7 +248,8 @@ func (h *shelf) remove(n int) {
 	delete(h.facts, uint32(n))
 }
 
-func (h *shelf) number(segment string) uint16 {
+// segmentNumber returns the number that stands for a segment in the slots, a new one for a new segment.
+func (h *shelf) segmentNumber(segment string) uint16 {
 	n, ok := h.segment[segment]
 	if !ok {
 		n = uint16(len(h.segments))
@@ -259,6 +261,8 @@ func (h *shelf) number(segment string) uint16 {
 
 var conversationSeed = maphash.MakeSeed()
 
+// sharedNumber returns the number that stands for shared fields in the slots, a new one for new fields; 0, which has no fields, if the text
+// cannot be read.
 func (h *shelf) sharedNumber(text []byte) uint32 {
 	if n, ok := h.sharedOf[string(text)]; ok {
 		return n
@@ -288,8 +292,9 @@ type filter struct {
 	asOf, now    time.Time
 }
 
-// filter returns the conditions of a query for this shelf. Episodes older than maxAge do not pass. The caller holds h.mu.
-func (h *shelf) filter(q *Query, now time.Time, maxAge time.Duration) *filter {
+// newFilter returns the conditions of a query for this shelf. Episodes older than maxAge do not pass; 0 means any age. The caller holds
+// h.mu.
+func (h *shelf) newFilter(q *Query, now time.Time, maxAge time.Duration) *filter {
 	f := &filter{h: h, until: math.MaxInt64, since: math.MinInt64, asOf: q.AsOf, now: now, facts: len(h.facts) > 0}
 	for i, k := range kinds {
 		f.kinds[i] = len(q.Kinds) == 0 || slices.Contains(q.Kinds, k)
@@ -314,8 +319,8 @@ func (h *shelf) filter(q *Query, now time.Time, maxAge time.Duration) *filter {
 	return f
 }
 
-// put sets Skip and Keep of a query of the index. Keep stays nil when the lanes alone decide.
-func (f *filter) put(q *index.Query) {
+// apply sets Skip and Keep of a query of the index. Keep stays nil if kind and origin alone decide.
+func (f *filter) apply(q *index.Query) {
 	h := f.h
 	for lane := range origins {
 		q.Skip[lane] = !f.kinds[0] || !f.origins[lane] // of episodes: see [shelf.addLine]
@@ -323,12 +328,12 @@ func (f *filter) put(q *index.Query) {
 	alike := h.others == 0 && h.waiting == 0 && f.since == math.MinInt64 && f.until == math.MaxInt64 && bytes.Compare(h.oldest[:6], f.oldest[:]) >= 0 &&
 		!slices.Contains(f.scopes, false)
 	if !alike {
-		q.Keep = f.keeps
+		q.Keep = f.passes
 	}
 }
 
-// keeps reports whether the record of slot n fulfils the conditions.
-func (f *filter) keeps(n int) bool {
+// passes reports whether the record of slot n fulfils the conditions.
+func (f *filter) passes(n int) bool {
 	one := &f.h.slots[n]
 	if one.flags&(quarantined|removed) != 0 || !f.kinds[one.kind] || !f.origins[one.origin] || !f.scopes[one.shared] || one.said < f.since || one.said >= f.until {
 		return false
@@ -344,7 +349,7 @@ func (f *filter) keeps(n int) bool {
 	return true
 }
 
-// fetch reads the record of slot n from the disk. ok is false when it is no longer where it was.
+// fetch reads the record of slot n from the disk. ok is false if it is no longer where the index has it, or cannot be read.
 func (h *shelf) fetch(from *archive.Fetcher, n int) (r Record, ok bool, err error) {
 	one := &h.slots[n]
 	l, ok, err := from.Fetch(archive.Place{Segment: h.segments[one.segment], Offset: int64(one.offset), Size: int(one.size)})
@@ -388,6 +393,7 @@ func (t *table) findID(h *shelf, id recordID) (int, bool) {
 	return t.probe(h, hashID(id), func(s *slot) bool { return s.id == id })
 }
 
+// probe returns the first slot with a hash for which is returns true; false if there is none. Removed records are skipped.
 func (t *table) probe(h *shelf, hash uint64, is func(*slot) bool) (int, bool) {
 	if len(t.slots) == 0 {
 		return 0, false
@@ -418,6 +424,7 @@ func (t *table) add(h *shelf, n int, hash uint64) {
 	t.put(uint32(n+1), hash)
 }
 
+// put enters a number into the first free place from its hash on. There must be one.
 func (t *table) put(n uint32, hash uint64) {
 	mask := uint64(len(t.slots) - 1)
 	i := hash & mask

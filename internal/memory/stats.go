@@ -111,7 +111,7 @@ func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
 	if err := s.readForgotten(); err != nil {
 		return out, err
 	}
-	rest, err := s.remains(ctx)
+	rest, err := s.findRemains(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -129,7 +129,7 @@ func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
 		}
 		done, err := s.archive.WouldRewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
 			if len(rest.match.IDs) > 0 {
-				if b, err := decodeBody(l.Body); err == nil && b.ID != "" && s.buried(&b) {
+				if b, err := decodeBody(l.Body); err == nil && b.ID != "" && s.isBuried(&b) {
 					return nil, true
 				}
 			}
@@ -155,7 +155,7 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 	if err := s.readForgotten(); err != nil {
 		return out, err
 	}
-	rest, err := s.remains(ctx)
+	rest, err := s.findRemains(ctx)
 	if err != nil {
 		return out, err
 	}

@@ -61,11 +61,11 @@ func (s *Store) isForgotten(r *Record) bool {
 	if _, ok := s.forgotten.keys[s.forgottenKey(r.Text)]; ok {
 		return true
 	}
-	return s.forgotten.derived(r.From, r.Fact)
+	return s.forgotten.isDerived(r.From, r.Fact)
 }
 
-// derived reports whether one of the records in from, or the episode of fact, was forgotten. The caller holds f.mu.
-func (f *forgotten) derived(from []string, fact *Fact) bool {
+// isDerived reports whether one of the records in from, or the episode of fact, was forgotten. The caller holds f.mu.
+func (f *forgotten) isDerived(from []string, fact *Fact) bool {
 	for _, id := range from {
 		if _, ok := f.ids[id]; ok {
 			return true
@@ -78,14 +78,14 @@ func (f *forgotten) derived(from []string, fact *Fact) bool {
 	return ok
 }
 
-// buried reports whether a stored record was forgotten: by its id, by its words, or because of what it is drawn from.
-func (s *Store) buried(b *entryBody) bool {
+// isBuried reports whether a stored record was forgotten: by its id, by its words, or because a record that it is derived from was.
+func (s *Store) isBuried(b *entryBody) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()
 	if len(s.forgotten.ids) == 0 {
 		return false
 	}
-	if _, ok := s.forgotten.ids[b.ID]; ok || s.forgotten.derived(b.From, b.Fact) {
+	if _, ok := s.forgotten.ids[b.ID]; ok || s.forgotten.isDerived(b.From, b.Fact) {
 		return true
 	}
 	_, ok := s.forgotten.keys[s.forgottenKey(b.Text)]
@@ -106,7 +106,9 @@ func (s *Store) isLate(b *entryBody) bool {
 // the disk.
 const addingLock = "adding.lock"
 
-func (s *Store) adding(ctx context.Context, mode filelock.Mode) (release func(), err error) {
+// lockAdding takes the lock that those who add records share, and that a Forget takes exclusively to wait for them. The caller calls
+// release.
+func (s *Store) lockAdding(ctx context.Context, mode filelock.Mode) (release func(), err error) {
 	s.mu.Lock()
 	err = s.isOpen()
 	s.mu.Unlock()
@@ -130,7 +132,8 @@ func (s *Store) wasForgotten(id string) bool {
 	return ok
 }
 
-func (s *Store) notFound(id string) error {
+// notFoundError returns the [ErrNotFound] for an id, which is also an [ErrForgotten] if the record was forgotten.
+func (s *Store) notFoundError(id string) error {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()
 	if at, ok := s.forgotten.ids[id]; ok {
@@ -142,7 +145,8 @@ func (s *Store) notFound(id string) error {
 // maxForgotten bounds the tombstones. Beyond it the oldest half is removed, and the words of those may be remembered again.
 const maxForgotten = 100_000
 
-func (s *Store) boundForgotten(ctx context.Context) error {
+// pruneTombstones removes the older half of the tombstones from the disk if there are more than maxForgotten.
+func (s *Store) pruneTombstones(ctx context.Context) error {
 	f := &s.forgotten
 	f.mu.Lock()
 	var times []time.Time

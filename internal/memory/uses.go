@@ -57,7 +57,8 @@ func (u *storedUse) use() Use {
 	return Use{At: timeOf(u.At), How: u.How, Client: u.Client, Run: u.Run, Conversation: u.Conversation, Words: u.Words, Score: u.Score}
 }
 
-// addUse returns uses, sorted by time and at most MaxUses, with u among them: of those of one reader the latest stays.
+// addUse returns uses with u among them, the oldest first and at most MaxUses. Of several by one reader only the latest stays. It does not
+// change uses.
 func addUse(uses []storedUse, u storedUse) []storedUse {
 	uses = slices.DeleteFunc(slices.Clone(uses), func(other storedUse) bool {
 		if !u.sameReader(&other) {
@@ -201,9 +202,9 @@ func (s *Store) Given(ctx context.Context, to GivenTo) ([]Given, error) {
 	return out, nil
 }
 
-// withoutForgotten takes out of a line the forgotten records that it says were given to somebody, and the words of a prompt that were forgotten. keep is
-// false when nothing is left of it.
-func (s *Store) withoutForgotten(b *entryBody, words *Finder) (changed, keep bool) {
+// removeForgotten removes from a line what speaks of forgotten records: their ids, and the words of a prompt. changed says that it did;
+// keep is false if nothing is left of the line.
+func (s *Store) removeForgotten(b *entryBody, words *Finder) (changed, keep bool) {
 	if len(b.Recall) > 0 {
 		n := len(b.Recall)
 		if b.Recall = slices.DeleteFunc(b.Recall, s.wasForgotten); len(b.Recall) == 0 {

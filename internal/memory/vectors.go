@@ -37,8 +37,8 @@ type meaning struct {
 	model  string
 }
 
-// nearest returns up to limit records that pass keeps, with scores by the similarity of their vectors and their neighbours' to m. They are
-// in no order: the list is a heap whose first is the worst. The caller holds h.mu. It takes eight bytes of memory a record.
+// nearest returns up to limit records that pass keeps, with the similarity of their vectors and their neighbours' to m as scores. They form
+// a heap, the worst first. The caller holds h.mu. It takes eight bytes of memory a record.
 func (h *shelf) nearest(ctx context.Context, s *Store, m *meaning, q *Query, keeps func(int) bool, limit int) ([]place, error) {
 	scores := make([]float32, len(h.slots))
 	_, err := s.vectorsOf(h.name).Scan(ctx, m.model, func(e embed.Entry) {
@@ -77,8 +77,8 @@ func (p *places) Pop() any {
 	return last
 }
 
-// fuse joins two lists, each the best first, into one by the ranks that records have in them, the best first. Of the passages of one turn
-// only the one that comes first counts, as in a search by words.
+// fuse joins two lists, each the best first, into one, the best first. The score of a record comes from its ranks in both. Of the passages
+// of one turn only the best counts.
 func fuse(words, near []place) []place {
 	type spot struct { // a turn of a conversation, or a record that stands in none
 		h          *shelf

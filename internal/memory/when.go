@@ -166,7 +166,7 @@ func dayOf(word string) int {
 			word = word[:n-2]
 		}
 	}
-	if n := number(word); len(word) <= 2 && n <= 31 {
+	if n := parseDigits(word); len(word) <= 2 && n <= 31 {
 		return n
 	}
 	return 0
@@ -174,14 +174,14 @@ func dayOf(word string) int {
 
 // yearOf returns the year from 1970 to 2199 that a word of four digits means, 0 for any other word.
 func yearOf(word string) int {
-	if n := number(word); len(word) == 4 && 1970 <= n && n < 2200 {
+	if n := parseDigits(word); len(word) == 4 && 1970 <= n && n < 2200 {
 		return n
 	}
 	return 0
 }
 
-// number returns a word of at most four digits as a number, 0 for any other.
-func number(word string) (n int) {
+// parseDigits returns a word of at most four digits as a number, 0 for any other word.
+func parseDigits(word string) (n int) {
 	if len(word) > 4 {
 		return 0
 	}

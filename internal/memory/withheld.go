@@ -98,6 +98,7 @@ func (s *Store) GiveAgain(ctx context.Context, id string) error {
 	return s.appendWithheld(ctx, withheldBody{ID: id, At: max(s.o.Clock().UnixMilli(), mark.at), Again: true})
 }
 
+// appendWithheld writes an entry about a record that was taken back or given again, and reads it back. It is on the disk when this returns.
 func (s *Store) appendWithheld(ctx context.Context, b withheldBody) error {
 	body, err := marshal(b)
 	if err != nil {
@@ -233,7 +234,7 @@ var calendar = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
-// subjectOf returns what a record is about: its words without numbers and dates, and a fact's subject and attribute.
+// subjectOf returns what a record is about, as keyed digests: its terms without numbers and dates, and a fact's subject and attribute.
 func (s *Store) subjectOf(r *Record) subject {
 	var out subject
 	var words index.Words
@@ -286,8 +287,8 @@ func (s *Store) markItems(items []Item) error {
 	return nil
 }
 
-// mark sets Withheld of records.
-func (s *Store) mark(records []Record) error {
+// markRecords sets Withheld of records that were taken back or are about the same as one that was.
+func (s *Store) markRecords(records []Record) error {
 	if err := s.readWithheld(); err != nil {
 		return err
 	}

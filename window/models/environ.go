@@ -130,14 +130,15 @@ func (o Overrides) row(upstream string) int {
 		}
 		// The named one may be behind an upstream of its protocol, or behind one that tells
 		// nothing; a known upstream of somebody else stays what it is.
-		if provider == "" || e.provider == provider || found >= 0 && contains(e.protocols, environment[found].provider) {
+		if provider == "" || e.provider == provider || found >= 0 && containsWord(e.protocols, environment[found].provider) {
 			return i
 		}
 	}
 	return found
 }
 
-func contains(words, word string) bool {
+// containsWord reports whether a list of words separated by blanks has a word.
+func containsWord(words, word string) bool {
 	for one := range strings.FieldsSeq(words) {
 		if one == word {
 			return true

@@ -85,11 +85,12 @@ func (x *Resolver) reload(name string) {
 			return
 		}
 	}
-	x.refresh(name, u)
+	x.readLearned(name, u)
 }
 
-// refresh reads the file of an upstream, if it has changed, and merges it into u.
-func (x *Resolver) refresh(name string, u *upstream) {
+// readLearned reads the file of an upstream and merges it into u, if the file has changed since it was read last. A file that cannot be
+// used is warned about and otherwise ignored.
+func (x *Resolver) readLearned(name string, u *upstream) {
 	path := x.path(name)
 	info, err := os.Stat(path)
 	var d *document
@@ -116,7 +117,7 @@ func (x *Resolver) refresh(name string, u *upstream) {
 
 func stampOf(info fs.FileInfo) stamp { return stamp{info.Size(), info.ModTime()} }
 
-// merge takes over limits from the file that are newer than ours.
+// merge takes over limits from the file that were learned later than ours. Limits that are out of range or from the future are ignored.
 func (u *upstream) merge(d *document) {
 	for key, theirs := range d.Models {
 		if theirs == nil || len(key) > maxKey+len("[1m]") || theirs.Limit != 0 && (theirs.Limit < MinContext || theirs.Limit > MaxContext) ||
@@ -146,19 +147,19 @@ func (d *document) check() error {
 }
 
 func (x *Resolver) warnAside(path, aside string, why error) {
-	x.warn(path, "the learned limits in %s are damaged: %v; the file is set aside as %s and learning begins anew", path, why, filepath.Base(aside))
+	x.warnOnce(path, "the learned limits in %s are damaged: %v; the file is set aside as %s and learning begins anew", path, why, filepath.Base(aside))
 }
 
 // unreadable warns about a file that cannot be used, and renames a damaged one.
 func (x *Resolver) unreadable(path string, err error) {
 	d, ok := errors.AsType[*store.Damage](err)
 	if !ok {
-		x.warn(path, "the learned limits in %s are not used: %v; what is learned now is forgotten at the end", path, err)
+		x.warnOnce(path, "the learned limits in %s are not used: %v; what is learned now is forgotten at the end", path, err)
 		return
 	}
 	aside, err := store.SetAsidePath(path)
 	if err != nil {
-		x.warn(path, "the learned limits in %s are damaged (%v) and can't be set aside: %v; remove the file", path, d.Err, err)
+		x.warnOnce(path, "the learned limits in %s are damaged (%v) and can't be set aside: %v; remove the file", path, d.Err, err)
 		return
 	}
 	x.warnAside(path, aside, d.Err)
@@ -184,10 +185,11 @@ func (x *Resolver) save(name string) {
 		x.mu.Lock()
 		u.unsaved, u.failed = true, time.Now()
 		x.mu.Unlock()
-		x.warn("write "+path, "the learned limits can't be written to %s: %v; they count in this process, which tries again", path, err)
+		x.warnOnce("write "+path, "the learned limits can't be written to %s: %v; they count in this process, which tries again", path, err)
 	}
 }
 
+// write merges the file of an upstream with u under the file's lock, and writes both there and into u. Guesses are not written.
 func (x *Resolver) write(u *upstream, name, path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()

@@ -182,7 +182,7 @@ func TestTable(t *testing.T) {
 	for _, line := range lines {
 		key, limits, _ := strings.Cut(line, " ")
 		w, ok := new(Catalogue).find(key)
-		if want := (table{source: SourceCatalogue}).limits(limits); !ok || w != want || w.Context < MinContext || w.Context > MaxContext || w.Input > w.Context || w.Output < 0 {
+		if want := (table{source: SourceCatalogue}).parseLimits(limits); !ok || w != want || w.Context < MinContext || w.Context > MaxContext || w.Input > w.Context || w.Output < 0 {
 			t.Errorf("%s: found %+v, %v; the line says %s", key, w, ok, limits)
 		}
 	}

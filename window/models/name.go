@@ -29,6 +29,7 @@ var (
 // maxKept is the longest name, in bytes, whose parse result is remembered.
 const maxKept = 128
 
+// parseName returns takeApart(model). It remembers the results for short names.
 func parseName(model string) name {
 	if n, ok := names.Get(model); ok {
 		return n
@@ -42,6 +43,8 @@ func parseName(model string) name {
 	return n
 }
 
+// takeApart splits a model's name as any platform spells it: it folds it, removes paths, methods, versions and vendors, and lists the
+// spellings to look up, the most specific first.
 func takeApart(model string) name {
 	var n name
 	model = strings.TrimSpace(model)
@@ -124,6 +127,7 @@ var dated = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`-(20\d\d-[01]\d-[0-3]\d|[01]\d-20\d\d|20\d{6}|[01]\d-[0-3]\d|[01]\d[0-3]\d|v\d{1,2}(-\d{1,2})?|00\d)$`)
 })
 
+// cutSuffix removes one suffix that does not change the window, such as a date or "-latest"; false if there is none.
 func cutSuffix(spelled string) (string, bool) {
 	for _, suffix := range suffixes {
 		if head, ok := strings.CutSuffix(spelled, suffix); ok {

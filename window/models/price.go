@@ -54,7 +54,7 @@ func LookupPrice(upstream, model string) (Price, bool) {
 	t := table{text: prices}
 	for _, spelled := range parseName(model).spellings {
 		key := provider + "/" + spelled
-		line, _, _ := strings.Cut(t.tail(key), "\n")
+		line, _, _ := strings.Cut(t.from(key), "\n")
 		if text, ok := strings.CutPrefix(line, key+" "); ok {
 			return parsePrice(text), true
 		}
@@ -62,7 +62,7 @@ func LookupPrice(upstream, model string) (Price, bool) {
 	return Price{}, false
 }
 
-// parsePrice returns the price in a line of the table behind its key. A test reads all lines.
+// parsePrice returns the price in a line of the table, without the key. It must be a valid line: a test reads all of them.
 func parsePrice(text string) Price {
 	p := Price{Source: SourceCatalogue}
 	fields := strings.Fields(text)

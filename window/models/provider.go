@@ -21,14 +21,16 @@ type server struct {
 	private  bool
 }
 
+// serverOf returns the provider behind an upstream, which is a name, an address or both, and whether the address is private. It remembers
+// the results.
 func serverOf(upstream string) server {
 	if s, ok := upstreams.Get(upstream); ok {
 		return s
 	}
 	protocol, address := split(upstream)
-	s := server{at: provider(address), private: isPrivate(address)}
+	s := server{at: providerOf(address), private: isPrivate(address)}
 	if s.provider = s.at; s.provider == "" {
-		s.provider = provider(protocol)
+		s.provider = providerOf(protocol)
 	}
 	if len(upstream) <= maxKept {
 		upstreams.Put(strings.Clone(upstream), s)
@@ -85,6 +87,8 @@ var sharedNetwork = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10
 // closed are the beginnings of the names of models that only their makers serve.
 var closed = []string{"claude-", "gemini-", "gpt-", "chatgpt-", "codex-", "o1", "o3", "o4", "grok-"}
 
+// isClosed reports whether a folded name is a model that its maker alone serves, and not an open model that others serve with other
+// windows.
 func isClosed(spelled string) bool {
 	if strings.HasPrefix(spelled, "gpt-oss") {
 		return false
@@ -95,7 +99,8 @@ func isClosed(spelled string) bool {
 	})
 }
 
-func provider(upstream string) string {
+// providerOf returns the catalogue's provider for a name or an address, "" for an unknown one.
+func providerOf(upstream string) string {
 	upstream = strings.ToLower(strings.TrimSpace(upstream))
 	for _, pair := range aliases {
 		if pair[0] == upstream {

@@ -61,7 +61,7 @@ func Refresh(dir, origin string, data []byte) (Refreshed, error) {
 	var old Catalogue
 	lines := slices.DeleteFunc(sources.Lines(list.Providers), func(line string) bool {
 		key, limits, _ := strings.Cut(line, " ")
-		now := table{}.limits(limits)
+		now := table{}.parseLimits(limits)
 		was, known := old.find(key)
 		// Where the input has a room of its own, some catalogues know only that.
 		return known && (was.Context == now.Context && was.Input == now.Input || now.Input == 0 && was.Input == now.Context)
@@ -170,7 +170,7 @@ func readRefreshed(text []byte) (r Refreshed, lines string, err error) {
 			lines = "" // nothing differs
 			break
 		}
-		w := table{}.limits(limits)
+		w := table{}.parseLimits(limits)
 		if !ended || key <= last || key != spelling.Fold(key) || !strings.Contains(key, "/") || w.Context < MinContext || w.Context > MaxContext ||
 			limits != fmt.Sprintf("%d %d %d", w.Context, w.Input, w.Output) || w.Input > w.Context || w.Input < 0 || w.Output < 0 {
 			return Refreshed{}, "", fmt.Errorf("line %d is not one that this version writes", number)

@@ -176,11 +176,12 @@ func (x *Resolver) catalogue() *Catalogue {
 	return is
 }
 
+// openCatalogue opens the catalogue. A refreshed one that cannot be used is warned about; the built-in one is returned then.
 func (x *Resolver) openCatalogue() *Catalogue {
 	c, err := Open(x.o.Dir)
 	if err != nil {
 		path := filepath.Join(x.o.Dir, refreshedFile)
-		x.warn(path, "the refreshed catalogue %s is not used: %v; plimsoll models --refresh writes it anew, --reset removes it", path, err)
+		x.warnOnce(path, "the refreshed catalogue %s is not used: %v; plimsoll models --refresh writes it anew, --reset removes it", path, err)
 	}
 	return c
 }
@@ -273,6 +274,7 @@ func (x *Resolver) upstream(name string) *upstream {
 	return u
 }
 
+// limitOf returns the learned limit of a model, an empty one if there is none. A new one may remove an old one. The caller holds mu.
 func (u *upstream) limitOf(key string) *learnedLimit {
 	l := u.models[key]
 	if l == nil {
@@ -309,7 +311,8 @@ func modelKey(model string, betas []string) string {
 	return key
 }
 
-func (x *Resolver) warn(about, format string, args ...any) {
+// warnOnce calls Options.Warn, but once only for each value of about.
+func (x *Resolver) warnOnce(about, format string, args ...any) {
 	x.warnings.Lock()
 	said := x.o.Warn == nil || x.warned[about] || len(x.warned) >= 4*MaxUpstreams
 	if !said {

@@ -23,17 +23,17 @@ func lineage(spelled string) (words []string, v version) {
 			break
 		}
 		if strings.HasPrefix(spelled[len(shorter):], "-v") {
-			if _, rest := numbers(shorter); len(rest) == 0 {
+			if _, rest := splitNumbers(shorter); len(rest) == 0 {
 				break // the only number is no version of the service: "deepseek-v4"
 			}
 		}
 		spelled = shorter
 	}
-	return numbers(spelled)
+	return splitNumbers(spelled)
 }
 
-// numbers returns the words and the version numbers of a folded name.
-func numbers(spelled string) (words []string, v version) {
+// splitNumbers returns the words and the version numbers of a folded name.
+func splitNumbers(spelled string) (words []string, v version) {
 	for part := range strings.SplitSeq(spelled, "-") {
 		letters := strings.TrimRight(part, "0123456789")
 		if number, err := strconv.Atoi(part[len(letters):]); err == nil && (number < 1000 || isMonth(part)) && len(v) < 4 {
@@ -66,6 +66,7 @@ func (c *Catalogue) siblings(n name, provider string) (Window, bool) {
 	return w, w.Context > 0
 }
 
+// guess does the work of siblings. It returns the zero Window if there is no member, or the name has no version.
 func (c *Catalogue) guess(n name, provider string) Window {
 	for _, spelled := range n.spellings {
 		words, v := lineage(spelled)
@@ -154,6 +155,7 @@ func (c *guessCache) get(key string) (Window, bool) {
 	return w, ok
 }
 
+// put stores a guess. A full cache is emptied first.
 func (c *guessCache) put(key string, w Window) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -49,7 +49,7 @@ func (c *Catalogue) find(key string) (Window, bool) {
 	return Window{}, false
 }
 
-// linesOf yields the keys and windows of a provider's models, each model once.
+// linesOf yields the keys and windows of a provider's models. A refreshed entry hides the built-in one with the same key.
 func (c *Catalogue) linesOf(provider string) iter.Seq2[string, Window] {
 	return func(yield func(string, Window) bool) {
 		for i, t := range c.tables() {
@@ -69,18 +69,18 @@ func (c *Catalogue) linesOf(provider string) iter.Seq2[string, Window] {
 
 // find returns the window of a folded key by bisection; false if it is not there.
 func (t table) find(key string) (Window, bool) {
-	rest := t.tail(key)
+	rest := t.from(key)
 	if line, _, _ := strings.Cut(rest, "\n"); strings.HasPrefix(line, key) {
 		if limits, ok := strings.CutPrefix(line[len(key):], " "); ok {
-			return t.limits(limits), true
+			return t.parseLimits(limits), true
 		}
 	}
 	return Window{}, false
 }
 
-// limits returns the window in a text "context input output". The text is not checked: whoever wrote it has done so, and a test reads all
+// parseLimits returns the window in a text "context input output". The text is not checked: whoever wrote it has done so, and a test reads all
 // lines.
-func (t table) limits(text string) Window {
+func (t table) parseLimits(text string) Window {
 	context, rest, _ := strings.Cut(text, " ")
 	input, output, _ := strings.Cut(rest, " ")
 	w := Window{Source: t.source}
@@ -94,10 +94,10 @@ func (t table) limits(text string) Window {
 func (t table) linesOf(provider string) iter.Seq2[string, Window] {
 	return func(yield func(string, Window) bool) {
 		prefix := provider + "/"
-		for rest := t.tail(prefix); strings.HasPrefix(rest, prefix); {
+		for rest := t.from(prefix); strings.HasPrefix(rest, prefix); {
 			line, after, _ := strings.Cut(rest, "\n")
 			key, limits, _ := strings.Cut(line, " ")
-			if !yield(key, t.limits(limits)) {
+			if !yield(key, t.parseLimits(limits)) {
 				return
 			}
 			rest = after
@@ -105,8 +105,8 @@ func (t table) linesOf(provider string) iter.Seq2[string, Window] {
 	}
 }
 
-// tail returns the part of the table that begins with the first line whose key is not less than key.
-func (t table) tail(key string) string {
+// from returns the part of the table that begins with the first line whose key is not less than key.
+func (t table) from(key string) string {
 	lo, hi := 0, len(t.text) // both at the beginning of a line
 	for lo < hi {
 		mid := lo + (hi-lo)/2

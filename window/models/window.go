@@ -115,6 +115,7 @@ func (c *Catalogue) widenAlias(spelled string, w Window) Window {
 	return w
 }
 
+// asksForLong reports whether one of the anthropic-beta headers asks for a window of a million tokens.
 func asksForLong(betas []string) bool {
 	for _, header := range betas {
 		for one := range strings.SplitSeq(header, ",") {
@@ -159,6 +160,7 @@ var retired = [...]ruled{
 	{"claude-instant-1-2", 100_000, 0, 4_096},
 }
 
+// legacy returns the window of a retired model that is not in the catalogue any more; false for any other.
 func legacy(spelled string) (Window, bool) {
 	for _, r := range retired {
 		if spelled == r.prefix {

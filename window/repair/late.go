@@ -22,7 +22,7 @@ func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
 			d = r.Draft()
 		}
 		part := p.resultPart(res)
-		putAsText(d, r, p.rules, res.msg, res.part, part)
+		replaceByText(d, r, p.rules, res.msg, res.part, part)
 		p.did(Late, res.msg, part.CallID, 0)
 	}
 	if d == nil {
@@ -32,7 +32,8 @@ func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
 	return next, p.actions, err
 }
 
-// isLate reports whether the call of a result was sent before without this result: another result, or something else, was sent behind it.
+// isLate reports whether the call of a result was sent before without this result: something else was sent after the call instead. frozen
+// is the number of messages that were sent before.
 func (p *pairing) isLate(res *result, frozen int) bool {
 	k := res.call
 	if k == none {
@@ -48,15 +49,15 @@ func (p *pairing) isLate(res *result, frozen int) bool {
 	// Its result comes in time where nothing but its own turn was sent behind it.
 	for i := p.calls[k].msg + 1; i < frozen; i++ {
 		if !p.rules.Items || p.r.Messages[i].Role != wire.RoleAssistant {
-			return !p.answers(i)
+			return !p.hasOnlyResults(i)
 		}
 	}
 	return false
 }
 
-// answers reports whether a message holds nothing but results, in dialects where each may have its own: then other calls of the same turn
-// were answered first.
-func (p *pairing) answers(message int) bool {
+// hasOnlyResults reports whether a message has results and nothing else, in a dialect where each result may have a message of its own. Then
+// other calls of the same turn were answered first.
+func (p *pairing) hasOnlyResults(message int) bool {
 	m := &p.r.Messages[message]
 	if p.rules.Results.Together() {
 		return false
@@ -69,8 +70,9 @@ func (p *pairing) answers(message int) bool {
 	return len(m.Parts) > 0
 }
 
-// putAsText replaces a result in its place by the user's words, with what it says. Blocks that a user's message may hold stay as they are.
-func putAsText(d *wire.Draft, r *wire.Request, rules *wire.Rules, msg, part int, p *wire.Part) {
+// replaceByText replaces a result, where it stands, by words of the user that say that it came late and what it was. Blocks that a user's
+// message may have stay as they are.
+func replaceByText(d *wire.Draft, r *wire.Request, rules *wire.Rules, msg, part int, p *wire.Part) {
 	head := "[The result of the call " + p.CallID + " came late"
 	if p.Name != "" {
 		head += ", of " + p.Name

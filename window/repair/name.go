@@ -20,8 +20,8 @@ const (
 	digestLen  = 16
 )
 
-// name sets newID of the calls that need another id, and drop of those that are copies.
-func (p *pairing) name(o Options) {
+// chooseIDs sets newID of the calls that need another id, and drop of those that are copies of another call in the same message.
+func (p *pairing) chooseIDs(o Options) {
 	used := map[string]bool{}
 	for k := range p.calls {
 		used[p.calls[k].id] = true
@@ -39,9 +39,9 @@ func (p *pairing) name(o Options) {
 				p.did(Duplicate, c.msg, c.id, p.partOf(c).Span.Len())
 				continue
 			}
-			c.newID = numbered(c.id, numbers, used, o)
+			c.newID = unusedID(c.id, numbers, used, o)
 			used[c.newID] = true
-		} else if !ok || !p.rules.Items || p.end(&p.calls[old]) < p.end(c) {
+		} else if !ok || !p.rules.Items || p.answeredBefore(&p.calls[old]) < p.answeredBefore(c) {
 			taken[c.id] = k
 		}
 		if name := cmp.Or(c.newID, c.id); badID(p.rules, name, o) {
@@ -59,25 +59,25 @@ func (p *pairing) mustDiffer(old, c *call) bool {
 	case p.rules.UniqueIDs:
 		return true
 	case p.rules.Items:
-		return p.end(old) > c.msg // an id is free when its call is answered
+		return p.answeredBefore(old) > c.msg // an id is free when its call is answered
 	}
 	return old.group == c.group
 }
 
-// end returns the index of the message before which a call of Responses is answered once everything is in its place.
-func (p *pairing) end(c *call) int {
+// answeredBefore returns the index of the message before which a call of Responses has its output, once the repair is done.
+func (p *pairing) answeredBefore(c *call) int {
 	if c.result != none && p.results[c.result].msg > c.msg {
 		return p.results[c.result].msg
 	}
 	if c.group == p.open {
 		return len(p.r.Messages)
 	}
-	return p.behind(c.msg)
+	return p.endOfCalls(c.msg)
 }
 
-// behind returns the index of the message behind all calls that were made together with the one in message msg, and behind the outputs that
-// follow those.
-func (p *pairing) behind(msg int) int {
+// endOfCalls returns the index of the message after all calls that were made together with the one in message msg, and after the outputs
+// that follow them.
+func (p *pairing) endOfCalls(msg int) int {
 	if msg >= p.run[0] && msg < p.run[1] {
 		return p.run[1]
 	}
@@ -98,8 +98,8 @@ func (p *pairing) same(a, b *call) bool {
 	return bytes.Equal(p.r.Raw(p.partOf(a).Span), p.r.Raw(p.partOf(b).Span))
 }
 
-// numbered returns id with the first number behind it that makes it unused. The same history gives the same id.
-func numbered(id string, numbers map[string]int, used map[string]bool, o Options) string {
+// unusedID returns id with the first number after it that makes it unused. The same history gives the same id.
+func unusedID(id string, numbers map[string]int, used map[string]bool, o Options) string {
 	longest := maxPlainID
 	if o.MaxID > 0 {
 		longest = o.MaxID
@@ -109,7 +109,7 @@ func numbered(id string, numbers map[string]int, used map[string]bool, o Options
 		suffix := "_" + strconv.Itoa(numbers[id])
 		name := id + suffix
 		if utf8.RuneCountInString(name) > longest {
-			name = digested(id+suffix, longest)
+			name = idDigest(id+suffix, longest)
 		}
 		if !used[name] {
 			return name
@@ -155,14 +155,14 @@ func shortened(id string, o Options) string {
 		return hex.EncodeToString(sum[:])[:9]
 	}
 	if o.MaxID > 0 {
-		return digested(id, o.MaxID)
+		return idDigest(id, o.MaxID)
 	}
-	return digested(id, maxPlainID)
+	return idDigest(id, maxPlainID)
 }
 
-// digested returns the beginning of an id, in characters that every provider takes, and a digest of all of it: equal ids stay equal,
-// different ones different. It has at most longest characters.
-func digested(id string, longest int) string {
+// idDigest returns the beginning of an id, in characters that every provider takes, and a digest of the whole id, in at most longest
+// characters. Equal ids stay equal, and different ones different.
+func idDigest(id string, longest int) string {
 	sum := sha256.Sum256([]byte(id))
 	head := make([]byte, 0, longest)
 	for i := 0; i < len(id) && len(head) < longest-digestLen-1; i++ {

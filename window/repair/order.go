@@ -26,9 +26,9 @@ var scratches = sync.Pool{New: func() any { return &scratch{ids: map[string]stat
 // decides.
 const manyCalls = 64
 
-// inOrder reports whether nothing needs repair. It may return false for a request in order; the
-// walk then finds nothing to do.
-func inOrder(r *wire.Request, o Options) bool {
+// needsNoRepair reports whether calls and results are in order. It is a quick check: it may return false for a request in order, and then
+// the walk finds nothing to do.
+func needsNoRepair(r *wire.Request, o Options) bool {
 	s := scratches.Get().(*scratch)
 	defer func() {
 		if len(s.ids) <= maxScratch {
@@ -44,7 +44,7 @@ func inOrder(r *wire.Request, o Options) bool {
 	}
 	rules := r.Dialect.Rules()
 	if rules.Items {
-		return s.items(r, o)
+		return s.itemsInOrder(r, o)
 	}
 	covered := none // the last message whose results were judged from their calls
 	for i := range r.Messages {
@@ -64,7 +64,7 @@ func inOrder(r *wire.Request, o Options) bool {
 			}
 			continue
 		}
-		if calls > manyCalls || !inTurn(r, i, calls) {
+		if calls > manyCalls || !isAnswered(r, i, calls) {
 			return false
 		}
 		if covered = i + 1; rules.Results == wire.ResultsBehind {
@@ -93,24 +93,25 @@ func (s *scratch) claimID(rules *wire.Rules, part *wire.Part, o Options) bool {
 	return true
 }
 
-// inTurn reports whether the calls of a message have their results where the dialect wants them.
-func inTurn(r *wire.Request, i, calls int) bool {
+// isAnswered reports whether the calls of message i have their results where the dialect wants them. Calls of the last message need none.
+func isAnswered(r *wire.Request, i, calls int) bool {
 	m, rules := &r.Messages[i], r.Dialect.Rules()
 	if hasResult(m) || rules.CallsBehindUser && callTurn(r, i) {
 		return false
 	}
 	if i == len(r.Messages)-1 {
-		return distinct(m) // the open last turn
+		return hasDistinctIDs(m) // the open last turn
 	}
 	switch rules.Results {
 	case wire.ResultsBehind:
-		return toolMessages(r, i, calls)
+		return followedByTools(r, i, calls)
 	case wire.ResultsFirst:
-		return resultBlocks(m, &r.Messages[i+1], calls)
+		return beginsWithResults(m, &r.Messages[i+1], calls)
 	}
-	return responseParts(m, &r.Messages[i+1], calls)
+	return hasResponses(m, &r.Messages[i+1], calls)
 }
 
+// hasResult reports whether a message has a result.
 func hasResult(m *wire.Message) bool {
 	for j := range m.Parts {
 		if m.Parts[j].Kind == wire.Result {
@@ -120,8 +121,8 @@ func hasResult(m *wire.Message) bool {
 	return false
 }
 
-// distinct reports whether the calls of a message have different ids, as far as they have any.
-func distinct(m *wire.Message) bool {
+// hasDistinctIDs reports whether no two calls of a message have the same id. Calls without an id do not count.
+func hasDistinctIDs(m *wire.Message) bool {
 	for j := range m.Parts {
 		id := m.Parts[j].CallID
 		if m.Parts[j].Kind != wire.Call || id == "" {
@@ -145,8 +146,8 @@ func findCall(m *wire.Message, id string) (name string, ok bool) {
 	return name, n == 1
 }
 
-// toolMessages reports whether exactly the tool messages of the calls follow, each once.
-func toolMessages(r *wire.Request, i, calls int) bool {
+// followedByTools reports whether message i is followed by exactly one tool message for each of its calls, and no others.
+func followedByTools(r *wire.Request, i, calls int) bool {
 	n := 0
 	for ; i+1+n < len(r.Messages) && r.Messages[i+1+n].Role == wire.RoleTool; n++ {
 		parts := r.Messages[i+1+n].Parts
@@ -165,8 +166,8 @@ func toolMessages(r *wire.Request, i, calls int) bool {
 	return n == calls
 }
 
-// resultBlocks reports whether the next message begins with exactly the results of the calls.
-func resultBlocks(m, next *wire.Message, calls int) bool {
+// beginsWithResults reports whether the next message begins with exactly one result for each of the calls of m.
+func beginsWithResults(m, next *wire.Message, calls int) bool {
 	if next.Role != wire.RoleUser || len(next.Parts) < calls {
 		return false
 	}
@@ -190,10 +191,9 @@ func resultBlocks(m, next *wire.Message, calls int) bool {
 	return true
 }
 
-// responseParts reports whether the next content has a response for each call: by id, or by order
-// and name.
-func responseParts(m, next *wire.Message, calls int) bool {
-	if next.Role == wire.RoleAssistant || !distinct(m) {
+// hasResponses reports whether the next content has exactly one response for each call of m: by id, or by order and name.
+func hasResponses(m, next *wire.Message, calls int) bool {
+	if next.Role == wire.RoleAssistant || !hasDistinctIDs(m) {
 		return false
 	}
 	n, byID, byName, at := 0, true, true, 0
@@ -227,9 +227,9 @@ func repeatsEarlier(m *wire.Message, j int) bool {
 	return false
 }
 
-// items reports whether the calls of a Responses input are answered, and its reasoning followed by what it led to. It returns false for
-// rare kinds of calls: the walk then decides.
-func (s *scratch) items(r *wire.Request, o Options) bool {
+// itemsInOrder reports whether the calls of a Responses input have outputs and its reasoning is followed by what it led to. For rare kinds
+// of calls it returns false, and the walk decides.
+func (s *scratch) itemsInOrder(r *wire.Request, o Options) bool {
 	owing, thinking := 0, false
 	tail := len(r.Messages) // the open last turn begins here
 	for tail > 0 && r.Messages[tail-1].Role == wire.RoleAssistant {
@@ -253,7 +253,7 @@ func (s *scratch) items(r *wire.Request, o Options) bool {
 					owing++
 				}
 			case part.Kind == wire.Result:
-				if s.ids[part.CallID] != called || part.Type != "function_call_output" && part.Type != "custom_tool_call_output" || !s.answer(r, i, part) {
+				if s.ids[part.CallID] != called || part.Type != "function_call_output" && part.Type != "custom_tool_call_output" || !s.fitsCall(r, i, part) {
 					return false
 				}
 				s.ids[part.CallID] = answered
@@ -264,22 +264,22 @@ func (s *scratch) items(r *wire.Request, o Options) bool {
 	return owing == 0
 }
 
-// answer reports whether an output is of the type of its call. It searches backwards from the output, over manyCalls messages; if the call
-// is further away, it returns false and the walk decides.
-func (s *scratch) answer(r *wire.Request, i int, part *wire.Part) bool {
+// fitsCall reports whether the output in message i is of the type of its call. It looks back over manyCalls messages only; if the call is
+// further away, it returns false, and the walk decides.
+func (s *scratch) fitsCall(r *wire.Request, i int, part *wire.Part) bool {
 	for k := i - 1; k >= max(0, i-manyCalls); k-- {
 		for j := range r.Messages[k].Parts {
 			if c := &r.Messages[k].Parts[j]; c.Kind == wire.Call && c.CallID == part.CallID {
-				return fits(part.Type, c.Type)
+				return fitsType(part.Type, c.Type)
 			}
 		}
 	}
 	return false
 }
 
-// inOrder puts results into the content right behind their calls: as many as there are calls, in their order, because without ids the order
-// is all there is.
-func (p *pairing) inOrder() {
+// placeInOrder puts results into the content right after their calls (Gemini): as many as there are calls and in the same order, because
+// without ids the order alone pairs them.
+func (p *pairing) placeInOrder() {
 	p.rename()
 	kept := make([]bool, len(p.results))
 	for calls := range p.groups {
@@ -295,24 +295,24 @@ func (p *pairing) inOrder() {
 		if len(present) == 0 {
 			var put [][]byte
 			for _, c := range calls {
-				put = append(put, p.brought(c))
+				put = append(put, p.resultFor(c))
 			}
 			p.draft.InsertMessages(host, joinElements(`{"role":"user","parts":[`, put))
 			continue
 		}
-		if p.sameOrder(present) || len(present) == len(calls) && p.allNamed(calls) {
+		if p.isSameOrder(present) || len(present) == len(calls) && p.allNamed(calls) {
 			for _, s := range present {
 				kept[s] = true
 			}
 		}
-		p.fill(host, calls, kept)
+		p.insertMissing(host, calls, kept)
 	}
-	p.serve()
-	p.settle(kept)
+	p.repairServed()
+	p.keepOrDrop(kept)
 }
 
-// sameOrder reports whether results stand in the order of their calls.
-func (p *pairing) sameOrder(results []int) bool {
+// isSameOrder reports whether results stand in the order of their calls.
+func (p *pairing) isSameOrder(results []int) bool {
 	for i := 1; i < len(results); i++ {
 		if p.results[results[i]].part < p.results[results[i-1]].part {
 			return false
@@ -331,9 +331,9 @@ func (p *pairing) allNamed(calls []*call) bool {
 	return true
 }
 
-// fill inserts the results that are missing in the content host: each before the next result that stays, else behind the last, so that it
-// does not matter which others leave.
-func (p *pairing) fill(host int, calls []*call, kept []bool) {
+// insertMissing inserts the results that the content host lacks, each before the next result that stays, else after the last. So the order
+// is right whatever other results are dropped.
+func (p *pairing) insertMissing(host int, calls []*call, kept []bool) {
 	end := p.firstResult(host)
 	places := make([]int, len(calls))
 	next := none
@@ -351,10 +351,11 @@ func (p *pairing) fill(host int, calls []*call, kept []bool) {
 		if places[i] == none {
 			places[i] = end
 		}
-		p.draft.InsertPart(host, places[i], p.brought(c))
+		p.draft.InsertPart(host, places[i], p.resultFor(c))
 	}
 }
 
+// firstResult returns the index of the first result in a message, or the number of its parts.
 func (p *pairing) firstResult(msg int) int {
 	parts := p.r.Messages[msg].Parts
 	for j := range parts {

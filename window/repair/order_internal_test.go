@@ -16,19 +16,19 @@ func TestCheckAndWalkAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next, actions, err := walk(r, Options{})
+		next, actions, err := repair(r, Options{})
 		if err != nil {
 			t.Fatalf("%s, seed %d: %v", d, seed, err)
 		}
-		sound := inOrder(r, Options{})
+		sound := needsNoRepair(r, Options{})
 		if (valid || sound) && (next != r || actions != nil) {
 			t.Errorf("%s, seed %d: valid %v, in order %v, and the walk did %+v\n%s", d, seed, valid, sound, actions, text)
 		}
-		if again, more, err := walk(next, Options{}); err != nil || again != next || more != nil {
+		if again, more, err := repair(next, Options{}); err != nil || again != next || more != nil {
 			t.Errorf("%s, seed %d: a second walk did %+v, %v", d, seed, more, err)
 		}
 		all++
-		if inOrder(next, Options{}) {
+		if needsNoRepair(next, Options{}) {
 			quick++
 		}
 	}

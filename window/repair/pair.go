@@ -58,7 +58,7 @@ func pair(r *wire.Request) *pairing {
 	byID, byName := index{}, index{}
 	seen, newest := map[string]int{}, map[string]int{} // calls by id so far, and the last
 	if p.rules.ByName {
-		p.census()
+		p.collectIDs()
 	}
 	group, fresh := none, true
 	p.edge, p.edgePart = r.Edge()
@@ -71,9 +71,9 @@ func pair(r *wire.Request) *pairing {
 			part := &m.Parts[j]
 			switch {
 			case p.compacted(i, j):
-				p.cover(part)
+				p.noteCovered(part)
 			case part.Kind == wire.Result:
-				res := result{msg: i, part: j, call: p.match(part, byID, byName), second: none}
+				res := result{msg: i, part: j, call: p.findCall(part, byID, byName), second: none}
 				if res.call != none {
 					p.calls[res.call].result = len(p.results)
 				} else if k, ok := newest[part.CallID]; ok && part.CallID != "" {
@@ -98,7 +98,7 @@ func pair(r *wire.Request) *pairing {
 		}
 	}
 	p.findOpen()
-	p.early(seen)
+	p.matchEarly(seen)
 	p.count = seen
 	for s := range p.results {
 		res := &p.results[s]
@@ -112,8 +112,8 @@ func (p *pairing) compacted(msg, part int) bool {
 	return msg < p.edge || msg == p.edge && part < p.edgePart
 }
 
-// cover records the id of a call that stands before the edge.
-func (p *pairing) cover(part *wire.Part) {
+// noteCovered notes the id of a call that stands before the provider's compaction.
+func (p *pairing) noteCovered(part *wire.Part) {
 	if part.Kind != wire.Call || part.CallID == "" {
 		return
 	}
@@ -123,9 +123,9 @@ func (p *pairing) cover(part *wire.Part) {
 	p.covered[part.CallID] = true
 }
 
-// keptElsewhere reports whether the provider may hold the missing call of a result. Behind a compaction of Responses that holds for results
-// that follow at once, since later ones could not be waiting for a call any more, and for the result of a call that stands before it. A
-// compaction of Messages is a text, which holds no call, and what stands before it is not read.
+// keptElsewhere reports whether the provider may have the missing call of a result, so that the result must stay: in a stored or cached
+// part of the conversation, or before a compaction of Responses, where that holds for results that follow the compaction at once.
+// Compactions of Messages are texts and hold no calls.
 func (p *pairing) keptElsewhere(res *result) bool {
 	switch p.rules.Results {
 	case wire.ResultsInOrder: // they stand right behind their calls, so only the first can have them in a cache
@@ -148,9 +148,9 @@ func (p *pairing) keptElsewhere(res *result) bool {
 func (p *pairing) partOf(c *call) *wire.Part       { return &p.r.Messages[c.msg].Parts[c.part] }
 func (p *pairing) resultPart(s *result) *wire.Part { return &p.r.Messages[s.msg].Parts[s.part] }
 
-// census records all ids of calls and results, for dialects in which ids may be absent: an id that both a call and a result have pairs
-// these two and no others, wherever they stand.
-func (p *pairing) census() {
+// collectIDs notes all ids of calls and of results, for dialects in which ids may be absent. An id that both a call and a result have pairs
+// these two, wherever they stand.
+func (p *pairing) collectIDs() {
 	p.asked, p.told = map[string]bool{}, map[string]bool{}
 	for i := range p.r.Messages {
 		for j := range p.r.Messages[i].Parts {
@@ -165,30 +165,31 @@ func (p *pairing) census() {
 	}
 }
 
-// match returns the index of the call before it that a result answers, or none.
-func (p *pairing) match(part *wire.Part, byID, byName index) int {
+// findCall returns the index of the earlier call that a result answers, or none.
+func (p *pairing) findCall(part *wire.Part, byID, byName index) int {
 	answered := func(k int) bool { return p.calls[k].result != none }
 	if p.rules.ByName && !p.asked[part.CallID] {
 		return byName.top(part.Name, func(k int) bool { return answered(k) || p.told[p.calls[k].id] })
 	}
-	if k := byID.top(part.CallID, answered); k != none && p.fits(part, &p.calls[k]) {
+	if k := byID.top(part.CallID, answered); k != none && p.mayAnswer(part, &p.calls[k]) {
 		return k
 	}
 	return none
 }
 
-// fits reports whether a result may answer a call with its id, by type or name.
-func (p *pairing) fits(part *wire.Part, c *call) bool {
+// mayAnswer reports whether a result with the id of a call may answer it, by its type or name.
+func (p *pairing) mayAnswer(part *wire.Part, c *call) bool {
 	switch {
 	case p.rules.Items:
-		return fits(part.Type, p.partOf(c).Type)
+		return fitsType(part.Type, p.partOf(c).Type)
 	case p.rules.ByName:
 		return part.Name == p.partOf(c).Name
 	}
 	return true
 }
 
-// findOpen sets open if the last message is the model's and none of the calls of the last turn has a result.
+// findOpen sets open, the group of calls that the client is about to answer: the calls of the last message, if none of their turn has a
+// result yet.
 func (p *pairing) findOpen() {
 	if len(p.calls) == 0 {
 		return
@@ -207,8 +208,8 @@ func (p *pairing) findOpen() {
 	p.open = last.group
 }
 
-// early matches results with calls behind them, if the call is the only one with their id.
-func (p *pairing) early(seen map[string]int) {
+// matchEarly matches results that stand before their calls, if only one call has the id.
+func (p *pairing) matchEarly(seen map[string]int) {
 	only := map[string]int{}
 	for k := range p.calls {
 		if c := &p.calls[k]; c.result == none && c.group != p.open && c.id != "" && seen[c.id] == 1 {
@@ -223,7 +224,7 @@ func (p *pairing) early(seen map[string]int) {
 			switch {
 			case c.result != none:
 				res.second = k
-			case p.fits(part, c):
+			case p.mayAnswer(part, c):
 				c.result, res.call = s, k
 			}
 		}
@@ -238,6 +239,7 @@ type queue struct {
 	calls []int
 }
 
+// push adds call k, of a group of calls made together, to the calls with a key.
 func (x index) push(key string, k, group int) {
 	stack := x[key]
 	if stack == nil {
@@ -251,8 +253,8 @@ func (x index) push(key string, k, group int) {
 	*stack = append(*stack, queue{group: group, calls: []int{k}})
 }
 
-// top returns the index of the call that a result with that key answers, or none. Calls that are answered are removed on the way, so that
-// each is looked at once in all.
+// top returns the call that a result with a key answers, or none: the first open one of the newest group. Answered calls are removed on the
+// way, so that each is looked at only once in all.
 func (x index) top(key string, answered func(int) bool) int {
 	stack := x[key]
 	if stack == nil {
@@ -271,8 +273,8 @@ func (x index) top(key string, answered func(int) bool) int {
 	return none
 }
 
-// fits reports whether an output item of Responses may answer a call of that type.
-func fits(output, kind string) bool {
+// fitsType reports whether an output item of Responses may answer a call of type kind.
+func fitsType(output, kind string) bool {
 	switch output {
 	case "function_call_output":
 		return kind == "function_call" || kind == "local_shell_call"
@@ -296,13 +298,12 @@ func owesOutput(r *wire.Request, part *wire.Part) bool {
 	return false
 }
 
-// anywhere gives every call of Responses an output behind it. The provider does not mind where it stands, so an output behind its call
-// stays.
-func (p *pairing) anywhere() {
+// placeAnywhere gives every call of Responses an output somewhere after it. An output that is after its call stays where it is.
+func (p *pairing) placeAnywhere() {
 	p.rename()
 	kept := make([]bool, len(p.results))
 	gone := map[int]bool{} // items that leave
-	for _, i := range p.serve() {
+	for _, i := range p.repairServed() {
 		gone[i] = true
 	}
 	for k := range p.calls {
@@ -313,11 +314,11 @@ func (p *pairing) anywhere() {
 		case c.result != none && p.results[c.result].msg > c.msg:
 			kept[c.result] = true
 		case c.result != none:
-			p.draft.InsertMessages(p.behind(c.msg), p.brought(c))
+			p.draft.InsertMessages(p.endOfCalls(c.msg), p.resultFor(c))
 		case c.group == p.open || !owesOutput(p.r, p.partOf(c)):
 		default:
-			if raw := p.note(c); raw != nil {
-				p.draft.InsertMessages(p.behind(c.msg), raw)
+			if raw := p.noteFor(c); raw != nil {
+				p.draft.InsertMessages(p.endOfCalls(c.msg), raw)
 				continue
 			}
 			gone[c.msg] = true
@@ -328,13 +329,13 @@ func (p *pairing) anywhere() {
 	for s := range p.results {
 		gone[p.results[s].msg] = gone[p.results[s].msg] || !kept[s] && !p.results[s].elsewhere
 	}
-	p.settle(kept)
-	p.thoughts(gone)
+	p.keepOrDrop(kept)
+	p.dropReasoning(gone)
 }
 
-// thoughts drops reasoning items whose next item the model did not make. gone are the messages that are dropped. At the very end reasoning
-// is left alone: the turn is open. What is inserted stands behind calls, so it follows no reasoning.
-func (p *pairing) thoughts(gone map[int]bool) {
+// dropReasoning drops reasoning items that are not followed by an item of the model. gone are the messages that are dropped. Reasoning at
+// the very end stays, because the turn is open.
+func (p *pairing) dropReasoning(gone map[int]bool) {
 	follows := true // what comes next is the model's, or the end
 	for i := len(p.r.Messages) - 1; i >= p.edge; i-- {
 		if gone[i] {
@@ -374,11 +375,10 @@ func mayFollowReasoning(m *wire.Message) bool {
 	return true
 }
 
-// join finds second results that say something else than the first, and appends their words to the first: a client may have noted "running"
-// first and the outcome later, and a provider takes one result. Both must be words alone: a result with media is not joined, nor is
-// anything appended to a list of blocks or an object. Where several calls have one id, nobody knows whose second result it is, and none is
-// joined.
-func (p *pairing) join() {
+// joinSecond appends the words of a second result to those of the first, if they differ: a client may have noted "running" first and the
+// outcome later, and a provider takes one result only. Results with media, or as lists or objects, are not joined, nor is anything if
+// several calls have the id.
+func (p *pairing) joinSecond() {
 	said := map[int]map[string]bool{} // by result: the texts that are in it
 	for s := range p.results {
 		double := &p.results[s]

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// raw returns a result to be put elsewhere: with the id of its call and the words that were joined to it.
-func (p *pairing) raw(s *result) []byte {
+// movedResult returns the JSON of a result for another place, with the new id of its call and the words that were joined to it.
+func (p *pairing) movedResult(s *result) []byte {
 	part := p.resultPart(s)
 	var edits []wire.Edit
 	edit := func(at wire.Span, text string) {
@@ -29,8 +29,8 @@ func (p *pairing) raw(s *result) []byte {
 	return moved
 }
 
-// note returns a result with a [Note] for a call that has none; nil for a call whose result cannot be a text.
-func (p *pairing) note(c *call) []byte {
+// noteFor returns a result with the text [Note] for a call that has none, and records that; nil for a call whose result cannot be a text.
+func (p *pairing) noteFor(c *call) []byte {
 	part := *p.partOf(c)
 	if c.newID != "" {
 		part.CallID = c.newID
@@ -42,18 +42,19 @@ func (p *pairing) note(c *call) []byte {
 	return raw
 }
 
-// brought returns the result that has to be put in for a call: the one that is moved there, or a note; nil where there is no form for one.
-func (p *pairing) brought(c *call) []byte {
+// resultFor returns the result to insert for a call, and records that: the one that is moved there, or a note; nil where there is no form
+// for a note.
+func (p *pairing) resultFor(c *call) []byte {
 	if c.result == none {
-		return p.note(c)
+		return p.noteFor(c)
 	}
 	s := &p.results[c.result]
 	p.did(Moved, s.msg, c.id, 0)
-	return p.raw(s)
+	return p.movedResult(s)
 }
 
-// stays keeps a result where it is, with the id of its call and the words that were joined to it.
-func (p *pairing) stays(s *result) {
+// keepResult keeps a result where it is, and gives it the new id of its call and the words that were joined to it.
+func (p *pairing) keepResult(s *result) {
 	if text, ok := p.joined[p.calls[s.call].result]; ok {
 		p.draft.ReplaceText(s.msg, s.part, 0, text)
 	}
@@ -62,8 +63,8 @@ func (p *pairing) stays(s *result) {
 	}
 }
 
-// leaves drops a result from its place. The action of a result that moves to its call is recorded by brought.
-func (p *pairing) leaves(s *result) {
+// dropResult drops a result from its place. If it moves to its call, resultFor records that; otherwise the reason is recorded here.
+func (p *pairing) dropResult(s *result) {
 	p.draft.DropPart(s.msg, s.part)
 	if s.call != none {
 		return
@@ -91,7 +92,7 @@ func (p *pairing) rename() {
 	}
 }
 
-// groups yields the calls of each group that has to be answered, without copies.
+// groups yields the calls that were made together, group by group, without copies and without the open group.
 func (p *pairing) groups(yield func([]*call) bool) {
 	var list []*call
 	for k := range p.calls {
@@ -112,9 +113,9 @@ func (p *pairing) groups(yield func([]*call) bool) {
 	}
 }
 
-// behindCalls gives each call its result in a message right behind the message with the calls, and drops results of no call and second
-// ones.
-func (p *pairing) behindCalls() {
+// placeBehindCalls gives each call its result in a message right after the message with the calls (Chat), and drops results without a call
+// and second ones.
+func (p *pairing) placeBehindCalls() {
 	p.rename()
 	for i := range p.r.Messages {
 		if p.r.Messages[i].EmptyCalls() && p.draft.DropEmptyCalls(i) {
@@ -134,30 +135,30 @@ func (p *pairing) behindCalls() {
 				kept[c.result] = true
 				continue
 			}
-			if raw := p.brought(c); raw != nil {
+			if raw := p.resultFor(c); raw != nil {
 				put = append(put, raw)
 			}
 		}
 		p.draft.InsertMessages(behind, put...)
 	}
-	p.settle(kept)
+	p.keepOrDrop(kept)
 }
 
-// settle keeps the results for which kept is true where they are, and drops the others.
-func (p *pairing) settle(kept []bool) {
+// keepOrDrop keeps the results for which kept is true, and drops the others, unless the provider may have their calls.
+func (p *pairing) keepOrDrop(kept []bool) {
 	for s := range p.results {
 		switch {
 		case kept[s]:
-			p.stays(&p.results[s])
+			p.keepResult(&p.results[s])
 		case !p.results[s].elsewhere:
-			p.leaves(&p.results[s])
+			p.dropResult(&p.results[s])
 		}
 	}
 }
 
-// first puts results at the front of the user's message behind their calls; if that has none of them, in a message of their own, so that
-// the user's words stay as they are.
-func (p *pairing) first() {
+// placeFirst puts results at the beginning of the user's message after their calls (Messages). If that message has none of them, they get a
+// message of their own, so that the user's words stay as they are.
+func (p *pairing) placeFirst() {
 	p.rename()
 	kept := make([]bool, len(p.results))
 	for calls := range p.groups {
@@ -173,7 +174,7 @@ func (p *pairing) first() {
 		var put [][]byte
 		for _, c := range calls {
 			if c.result == none || !kept[c.result] {
-				if raw := p.brought(c); raw != nil {
+				if raw := p.resultFor(c); raw != nil {
 					put = append(put, raw)
 				}
 			}
@@ -188,8 +189,8 @@ func (p *pairing) first() {
 			p.draft.InsertMessages(host, joinElements(`{"role":"user","content":[`, put))
 		}
 	}
-	p.serve()
-	p.settle(kept)
+	p.repairServed()
+	p.keepOrDrop(kept)
 }
 
 // leadingResults returns the number of results at the beginning of a message.

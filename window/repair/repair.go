@@ -64,16 +64,16 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if o.MaxID > 0 {
 		o.MaxID = max(o.MaxID, minMaxID)
 	}
-	if inOrder(r, o) {
+	if needsNoRepair(r, o) {
 		return r, nil, nil
 	}
 	if o.Frozen == 0 {
-		return walk(r, o)
+		return repair(r, o)
 	}
 	next, actions, err := tellLate(r, o.Frozen)
-	if err == nil && !inOrder(next, o) {
+	if err == nil && !needsNoRepair(next, o) {
 		var more []Action
-		next, more, err = walk(next, o)
+		next, more, err = repair(next, o)
 		actions = append(actions, more...)
 	}
 	if err == nil && !sameBeginning(r, next, o.Frozen) {
@@ -88,35 +88,35 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 // ErrFrozen means that calls and results can only be paired by changing a message that was sent before.
 var ErrFrozen = errors.New("repair: a message that was sent before would have to be changed")
 
-// walk repairs a request without the quick check.
-func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
+// repair pairs calls and results without the quick check, by the rules of the dialect. It checks that frozen messages stay as they were.
+func repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	p := pair(r)
 	p.frozen = o.Frozen
-	p.name(o)
-	p.join()
+	p.chooseIDs(o)
+	p.joinSecond()
 	d := r.Draft()
 	p.draft = d
 	switch p.rules.Results {
 	case wire.ResultsBehind:
-		p.behindCalls()
+		p.placeBehindCalls()
 	case wire.ResultsAnywhere:
-		p.anywhere()
+		p.placeAnywhere()
 	case wire.ResultsFirst:
-		p.first()
+		p.placeFirst()
 	case wire.ResultsInOrder:
-		p.inOrder()
+		p.placeInOrder()
 	}
 	paired, err := d.Build()
 	if err != nil {
 		return r, nil, fmt.Errorf("repairing %d calls and %d results of a %s request: %w", len(p.calls), len(p.results), r.Dialect, err)
 	}
-	next, err := p.complete(paired)
+	next, err := p.insertUsers(paired)
 	if err != nil {
 		return r, nil, fmt.Errorf("completing a repaired %s request: %w", r.Dialect, err)
 	}
 	if next != paired && !served(next) { // what was put in ends a turn in which something was asked
 		var more []Action
-		if next, more, err = walk(next, o); err != nil {
+		if next, more, err = repair(next, o); err != nil {
 			return r, nil, err
 		}
 		p.actions = append(p.actions, more...)
@@ -125,8 +125,9 @@ func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return next, p.actions, nil
 }
 
-// complete inserts messages of the user where the dialect requires one and there is none: that shows only once the rest is in its place.
-func (p *pairing) complete(r *wire.Request) (*wire.Request, error) {
+// insertUsers inserts messages of the user where the dialect requires one: at the beginning, or before calls. It is called last, because
+// only then is it clear where one is missing.
+func (p *pairing) insertUsers(r *wire.Request) (*wire.Request, error) {
 	if len(r.Messages) == 0 {
 		if len(p.r.Messages) == 0 {
 			return r, nil
@@ -179,6 +180,7 @@ func callTurn(r *wire.Request, i int) bool {
 	return m.Role == wire.RoleAssistant && (i == 0 || r.Messages[i-1].Role == wire.RoleAssistant) && hasCall(m)
 }
 
+// hasCall reports whether a message has a call.
 func hasCall(m *wire.Message) bool {
 	for j := range m.Parts {
 		if m.Parts[j].Kind == wire.Call {

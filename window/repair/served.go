@@ -119,7 +119,8 @@ const approvalRequest = "mcp_approval_request"
 // unansweredText is the reason given when an approval is refused that nobody answered.
 const unansweredText = "[Nobody answered this request.]"
 
-// endTurn appends the requests of a turn that are without a result to ended. end is the index of the message that ends the turn.
+// endTurn appends to ended the requests of a turn that have no result. end is the index of the message that ends the turn. Of a request
+// that was made again only the last one waits for a result.
 func endTurn(end int, ended, turn []request, seen map[string]idState) []request {
 	for n, a := range turn {
 		switch {
@@ -155,11 +156,11 @@ func served(r *wire.Request) bool {
 	return len(ended)+len(strays) == 0
 }
 
-// serve repairs the pairs that no client answers. A request gets its result, where that came too late, or an error as the provider writes
-// it; it is dropped where the form of that is not known. A result without a request is dropped. Messages that were sent before stay as they
-// were sent: their requests are answered in a message of the model's own, before the one that ends the turn. It returns the indices of the
-// messages in which parts were dropped.
-func (p *pairing) serve() (gone []int) {
+// repairServed repairs the pairs that no client answers. A request gets its result that came too late, or an error as the provider writes
+// it; without a known form for that, it is dropped. A result without a request is dropped. Messages that were sent before stay: their
+// requests are answered in a message of the model's own, before the one that ends the turn. It returns the indices of the messages in which
+// parts were dropped.
+func (p *pairing) repairServed() (gone []int) {
 	ended, strays := unserved(p.r)
 	drops := map[int][]int{}
 	drop := func(at spot, kind string) {
@@ -171,7 +172,7 @@ func (p *pairing) serve() (gone []int) {
 	for i := range ended {
 		a := &ended[i]
 		part := &p.r.Messages[a.msg].Parts[a.part]
-		raw := unavailable(part)
+		raw := errorResult(part)
 		switch {
 		case a.again && raw != nil:
 			continue
@@ -222,7 +223,7 @@ func (p *pairing) serve() (gone []int) {
 	return gone
 }
 
-// dropServed drops parts of a message, and the reasoning that would then end it, which led to these parts.
+// dropServed drops parts of a message, and reasoning that would then be at its end, because it led to these parts.
 func (p *pairing) dropServed(msg int, parts []int) {
 	leaves := map[int]bool{}
 	for _, part := range parts {
@@ -237,10 +238,10 @@ func (p *pairing) dropServed(msg int, parts []int) {
 	}
 }
 
-// unavailable returns a result for a call of a tool at the provider that says that there was none, or a refusal of an approval; nil where
-// the form of such a result is not known. The provider's own tools write their errors in one way, under the tool's name (Anthropic's schema
-// of the Messages API, beta, 2026-11); a search for tools has one name for its two ways to search.
-func unavailable(call *wire.Part) []byte {
+// errorResult returns a result that says that a tool at the provider gave none, or the refusal of an approval; nil where the form of such a
+// result is not known. The provider's own tools write their errors in one way, under the tool's name (Anthropic's schema of the Messages
+// API, beta, 2026-11); a search for tools has one name for its two ways to search.
+func errorResult(call *wire.Part) []byte {
 	var kind string
 	switch call.Type {
 	case "mcp_tool_use":

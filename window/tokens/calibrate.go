@@ -31,8 +31,9 @@ func (c *calibration) note(expected Estimate, input int) {
 	c.noted++
 }
 
-// learn records the ratio of a tail, the messages from through on: of the growth of the reported input to what we had counted for them. Two
-// thirds of the tail must be of one class. before is the known input of everything before it, give or take slack.
+// learn records how much more the provider counted than we did, for the messages from through on. input is the provider's count of the
+// whole request, and before that of everything before those messages, give or take slack. It learns nothing unless two thirds of the text
+// is of one class, and reasoning is less than a fifth.
 func (c *calibration) learn(t *Tally, through, before, input, slack int) {
 	var of [classes]int
 	all, thought := 0, 0
@@ -97,7 +98,7 @@ func (c *calibration) adjust(f Family, e Estimate, k class, thought int32) Estim
 	}
 }
 
-// widen returns e with the family's band, and High not below the highest ratio seen of the class.
+// widen returns e with High raised to the highest ratio that was seen of the class.
 func (c *calibration) widen(f Family, e Estimate, k class) Estimate {
 	margin := 1.1
 	if f.Exact() {

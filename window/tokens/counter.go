@@ -178,8 +178,8 @@ func count(r *wire.Request, f Family, w keySpace, list []item, less []int) []int
 	return less
 }
 
-// countBelow returns a finder that takes samples of the texts, and counts all of them if the sum of list by these samples is over line. If
-// there is little text it counts at once.
+// countBelow returns a finder that first counts samples of the texts. If the sum of all items by these samples is over line, or there is
+// little text, it counts the texts as a whole.
 func countBelow(line int) finder {
 	return func(r *wire.Request, f Family, w keySpace, list []item, less []int) (found []int) {
 		text, high := 0, 0
@@ -248,8 +248,8 @@ func (c *Counter) items(r *wire.Request, f Family, w keySpace, n int, l *lookup,
 	return c.countMissing(r, f, w, l, less, find)
 }
 
-// recall fills l with n items of a request, from the memo or with their digests alone. The first same messages are those of the tally
-// before, from which they are taken without a look. It returns the indices of the items that were not counted.
+// recall fills l with n items of a request, from the memo where it has them, else with their digests alone. The first same items are copied
+// from the tally before. It returns the indices of the items that are still to be counted.
 func (c *Counter) recall(r *wire.Request, f Family, w keySpace, n int, l *lookup, before *Tally, same int) (less []int) {
 	v := l.views
 	l.same = same
@@ -355,6 +355,7 @@ func newViews() *views {
 	return v
 }
 
+// fill sets the list to the bytes of item i, in pieces and without cache marks.
 func (v *views) fill(r *wire.Request, w keySpace, i int) {
 	v.list = v.list[:0]
 	switch w {
@@ -369,6 +370,7 @@ func (v *views) fill(r *wire.Request, w keySpace, i int) {
 	}
 }
 
+// key returns the key of item i in the memo, which differs by family, dialect and kind of item.
 func (c *Counter) key(r *wire.Request, f Family, w keySpace, i int, v *views) (k wire.Key) {
 	if w == aMessage {
 		k = r.Messages[i].Key
@@ -380,6 +382,7 @@ func (c *Counter) key(r *wire.Request, f Family, w keySpace, i int, v *views) (k
 	return k
 }
 
+// digest returns the beginning of the SHA-256 of item i without its cache marks.
 func digest(r *wire.Request, w keySpace, i int, v *views) Digest {
 	v.fill(r, w, i)
 	if len(v.list) == 1 {

@@ -44,7 +44,7 @@ func (e *Encoding) Count(text []byte) int {
 	return e.countText(s, text, nil)
 }
 
-// countText counts text that need not be UTF-8, and adds the kinds of its tokens to m unless it is nil.
+// countText returns the number of tokens in text, which need not be UTF-8, and adds them by kind to m unless m is nil.
 func (e *Encoding) countText(s *scratch, text []byte, m *mix) int {
 	if utf8.Valid(text) {
 		return e.count(s, text, m)
@@ -91,7 +91,7 @@ func (e *Encoding) release(s *scratch) {
 	e.pool.Put(s)
 }
 
-// count counts valid UTF-8, and adds the kinds of its tokens to m unless it is nil.
+// count returns the number of tokens in valid UTF-8, and adds them by kind to m unless m is nil.
 func (e *Encoding) count(s *scratch, text []byte, m *mix) int {
 	total := 0
 	for i := 0; i < len(text); {
@@ -121,6 +121,7 @@ func (e *Encoding) count(s *scratch, text []byte, m *mix) int {
 	return total
 }
 
+// countLong counts one piece of more than 16 bytes. A piece over maxPiece is cut, which may cost a token or two.
 func (e *Encoding) countLong(s *scratch, p []byte) (n int) {
 	for ; len(p) > maxPiece; p = p[maxPiece:] {
 		n += len(s.encode(e.table, p[:maxPiece]))

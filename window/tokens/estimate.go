@@ -70,7 +70,7 @@ func sampled(r *wire.Request, f Family, i int) item {
 	}
 }
 
-// sample returns the estimate for a text by parts of it.
+// sample estimates the tokens of a text from parts of it at equal distances, with a wider band than a count has.
 func (p *price) sample(b []byte, literal bool) Estimate {
 	var m mix
 	n := 0
@@ -83,7 +83,7 @@ func (p *price) sample(b []byte, literal bool) Estimate {
 			p.enc.countText(p.s, part, &m)
 		}
 	}
-	m.settle()
+	m.moveDense()
 	m.scale(len(b), n)
 	p.most += len(b)
 	e := m.estimate(p.f)

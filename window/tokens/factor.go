@@ -63,7 +63,7 @@ var factors = [families][kinds]band{
 	},
 }
 
-// estimate returns the tokens that a family's models count for a text that was counted as m.
+// estimate returns the tokens that models of a family count for a text that o200k_base counts as m.
 func (m *mix) estimate(f Family) (e Estimate) {
 	if f.Exact() {
 		return Exactly(m.total())
@@ -92,6 +92,7 @@ const (
 	unread // of a message whose texts were not counted
 )
 
+// class returns the class of the text that has most of the tokens: packed data, foreign scripts, structure such as code, or prose.
 func (m *mix) class() class {
 	word, packs := m.tokens[words], m.tokens[dense]
 	signs := m.tokens[digits] + m.tokens[marks] + m.tokens[blanks]

@@ -42,7 +42,7 @@ func (f Family) Estimate(text []byte) Estimate {
 	defer e.release(s)
 	var m mix
 	e.countText(s, text, &m)
-	m.settle()
+	m.moveDense()
 	return m.estimate(f)
 }
 

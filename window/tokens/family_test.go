@@ -91,7 +91,7 @@ func TestEstimatesHoldWhatWasPublished(t *testing.T) {
 		var m mix
 		s := new(scratch)
 		n := O200K().countText(s, []byte(c.text), &m)
-		m.settle()
+		m.moveDense()
 		e, want := m.estimate(c.f), int(float64(n)*c.ratio)
 		if want < e.Low || want > e.High {
 			t.Errorf("%s, %s: %d tokens were measured (%d of o200k), the estimate is %+v", c.f, c.what, want, n, e)
@@ -117,7 +117,7 @@ func TestClasses(t *testing.T) {
 	for kind, want := range map[string]class{"english": prose, "json": structure, "base64": packed, "hexdump": packed, "mixed": foreign} {
 		var m mix
 		O200K().countText(new(scratch), []byte(texts(rng, kind, 4000)), &m)
-		m.settle()
+		m.moveDense()
 		if got := m.class(); got != want {
 			t.Errorf("%s is of class %d, want %d: %+v", kind, got, want, m)
 		}

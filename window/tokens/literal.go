@@ -20,6 +20,7 @@ func (e *Encoding) CountLiteral(literal []byte) int {
 	return e.countLiteral(s, literal, nil)
 }
 
+// countLiteral counts the text of a JSON string, whose escapes stand for characters. The quotes may be missing.
 func (e *Encoding) countLiteral(s *scratch, literal []byte, m *mix) int {
 	if n := len(literal); n >= 2 && literal[0] == '"' && literal[n-1] == '"' {
 		literal = literal[1 : n-1]
@@ -45,7 +46,7 @@ func (e *Encoding) countLiteral(s *scratch, literal []byte, m *mix) int {
 			s.text = utf8.AppendRune(s.text, r)
 		}
 		if len(s.text) >= chunkBytes {
-			st.settle()
+			st.countReady()
 		}
 		literal = literal[at+size:]
 		at = bytes.IndexByte(literal, '\\')
@@ -93,7 +94,7 @@ type stream struct {
 	tried int // number of bytes of s.text in which no such place was found
 }
 
-// writeText adds text that need not be UTF-8.
+// writeText adds text that need not be UTF-8. Invalid bytes become U+FFFD.
 func (w *stream) writeText(text []byte) {
 	for len(text) > 0 {
 		part := text[:min(len(text), chunkBytes)]
@@ -114,13 +115,13 @@ func (w *stream) writeText(text []byte) {
 				part = part[size:]
 			}
 		}
-		w.settle()
+		w.countReady()
 	}
 }
 
-// settle counts as much of s.text as it can once there is a chunk. Each search covers twice as much as the last one that failed, so that
-// all searches together are linear.
-func (w *stream) settle() {
+// countReady counts as much of s.text as is complete whatever follows, once there is enough of it. Each search covers twice as much as the
+// last one that failed, so that all searches together take linear time.
+func (w *stream) countReady() {
 	text := w.s.text
 	if len(text) < max(chunkBytes, 2*w.tried) {
 		return

@@ -67,7 +67,7 @@ func media(f Family, s *wire.MediaSource, head []byte) Estimate {
 		return Estimate{size / 8, size / 4, size}
 	}
 	w, h := imageSize(head)
-	return picture(f, w, h)
+	return estimateImage(f, w, h)
 }
 
 // thoughts returns the estimate for reasoning that only the provider can read.
@@ -82,7 +82,7 @@ func unknownMedia(f Family, size int) Estimate {
 	if size <= sealedMost {
 		return Estimate{0, size * 9 / 64, size / 4}
 	}
-	e := picture(f, 0, 0)
+	e := estimateImage(f, 0, 0)
 	return Estimate{0, e.Best, max(e.High, sealedMost/12)}
 }
 
@@ -116,14 +116,14 @@ func imageSize(head []byte) (w, h int) {
 	return c.Width, c.Height
 }
 
-// picture returns the estimate for an image of w by h pixels, which are 0 if unknown.
-func picture(f Family, w, h int) Estimate {
+// estimateImage returns the estimate for an image of w by h pixels, which are 0 if unknown.
+func estimateImage(f Family, w, h int) Estimate {
 	known := w > 0
 	switch f {
 	case FamilyClaude:
-		return patches(w, h, claudePatch, claudeEdge, claudeTokens)
+		return patchEstimate(w, h, claudePatch, claudeEdge, claudeTokens)
 	case FamilyClaude47:
-		return patches(w, h, claudePatch, claude47Edge, claude47Tokens)
+		return patchEstimate(w, h, claudePatch, claude47Edge, claude47Tokens)
 	case FamilyO200K, FamilyCL100K:
 		// Two schemes: 85 tokens and 170 for each tile of 512 after scaling the short
 		// side to 768 and the long one to 2,048 (GPT-4o; 70 and 140 in GPT-5), and
@@ -155,8 +155,9 @@ func picture(f Family, w, h int) Estimate {
 	return Estimate{min(n, 64), min(n, 1280) + 8, min(3*n, 16384) + 64}
 }
 
-// patches returns the number of squares of side pixels in an image after it is scaled down to a longest edge, at most limit.
-func patches(w, h, side, edge, limit int) Estimate {
+// patchEstimate estimates an image by the number of squares of side pixels in it after it is scaled down to a longest edge, at most limit.
+// A width of 0 stands for an unknown size.
+func patchEstimate(w, h, side, edge, limit int) Estimate {
 	if w == 0 {
 		return Estimate{0, min(limit, 1568), limit + 8}
 	}
@@ -168,6 +169,7 @@ func patches(w, h, side, edge, limit int) Estimate {
 	return Estimate{n * 9 / 10, n, min(n*106/100, limit) + 8}
 }
 
+// openAITiles returns the number of tiles of 512 pixels that OpenAI cuts an image into after it is scaled down.
 func openAITiles(w, h int) int {
 	if long := max(w, h); long > 2048 {
 		w, h = max(w*2048/long, 1), max(h*2048/long, 1)

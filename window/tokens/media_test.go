@@ -63,7 +63,7 @@ func TestPicturesCostWhatProvidersSay(t *testing.T) {
 		{FamilyGemini, 384, 384, 1120},
 		{FamilyGemini, 3072, 3072, 4128}, // sixteen tiles
 	} {
-		e := picture(c.f, c.w, c.h)
+		e := estimateImage(c.f, c.w, c.h)
 		if c.want < e.Low || c.want > e.High || e.Best != c.want {
 			t.Errorf("%s, %d by %d: %+v, want %d", c.f, c.w, c.h, e, c.want)
 		}
@@ -90,7 +90,7 @@ func FuzzImageSize(f *testing.F) {
 	f.Fuzz(func(t *testing.T, head []byte) {
 		w, h := imageSize(head)
 		for family := range families {
-			if e := picture(family, w, h); e.Low < 0 || e.Low > e.Best || e.Best > e.High || e.High > 1<<20 {
+			if e := estimateImage(family, w, h); e.Low < 0 || e.Low > e.Best || e.Best > e.High || e.High > 1<<20 {
 				t.Fatalf("%s, %d by %d: %+v", family, w, h, e)
 			}
 		}

@@ -106,8 +106,8 @@ func (s *scratch) stayApart(t *vocab.Table, p []byte, at int, a, b uint32) bool 
 	return apart
 }
 
-// shorten returns the longest token that is shorter than the token id of n bytes, which p
-// begins with.
+// shorten returns the longest token that p begins with and that is shorter than token id, which has n bytes; and its length. It has a
+// cache.
 func (s *scratch) shorten(t *vocab.Table, p []byte, id uint32, n int) (uint32, int) {
 	key := uint64(id) + 1
 	known := &s.shorter[key*0x9e3779b97f4a7c15>>(64-shorterBits)]

@@ -47,7 +47,7 @@ var kindOfByte = func() (k [256]kind) {
 	return k
 }()
 
-// add adds a piece of n tokens.
+// add adds a piece of n tokens to its kind, which is judged by one of its characters.
 func (m *mix) add(piece []byte, n int) {
 	last := piece[len(piece)-1]
 	k := kindOfByte[last]
@@ -70,9 +70,9 @@ func (m *mix) add(piece []byte, n int) {
 // denseFrom is the least number of bytes that can be called dense.
 const denseFrom = 48
 
-// settle moves letters and digits to dense if they are not words: o200k has 4 to 6 bytes of English or of code in a token, but 1.3 to 1.8
-// of base64, hexadecimal and random ids.
-func (m *mix) settle() {
+// moveDense moves the counts of letters and digits to dense if they are not words: o200k has 4 to 6 bytes of English or of code in a token,
+// but 1.3 to 1.8 of base64, hexadecimal and random ids.
+func (m *mix) moveDense() {
 	n, b := m.tokens[words]+m.tokens[digits], m.bytes[words]+m.bytes[digits]
 	if b < denseFrom || int64(n)*24 < int64(b)*10 {
 		return

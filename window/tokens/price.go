@@ -63,9 +63,9 @@ func countItem(r *wire.Request, f Family, w keySpace, i int) item {
 	case aMessage:
 		p.message(i)
 	case aSystem:
-		p.part(&r.System[i])
+		p.addPart(&r.System[i])
 	case aTool:
-		p.tool(r.Tools[i].Span)
+		p.addTool(r.Tools[i].Span)
 	case anExtra:
 		// A schema is rewritten, or only steers the sampling.
 		e := p.raw(r.Extra[i])
@@ -84,7 +84,7 @@ func (p *price) message(i int) {
 	p.sum = perMessage(p.r, p.f)
 	p.most = p.sum.High
 	for j := range p.r.Messages[i].Parts {
-		p.part(&p.r.Messages[i].Parts[j])
+		p.addPart(&p.r.Messages[i].Parts[j])
 	}
 }
 
@@ -103,7 +103,7 @@ func (p *price) text(b []byte, literal bool) Estimate {
 }
 
 func (p *price) settle(m *mix) Estimate {
-	m.settle()
+	m.moveDense()
 	p.mix.plus(m)
 	p.most += m.size()
 	return m.estimate(p.f)
@@ -128,7 +128,7 @@ func (p *price) raw(s wire.Span) Estimate {
 	return p.settle(&m)
 }
 
-// opaque returns the estimate for a part that is read as JSON, without the base64 in it, which is priced as media.
+// opaque returns the estimate for the JSON of a part without the base64 in it, which is counted as media elsewhere.
 func (p *price) opaque(part *wire.Part) (e Estimate) {
 	at := part.Raw.Start
 	for i := range part.Media {
@@ -154,7 +154,8 @@ func (p *price) texts(part *wire.Part) (e Estimate) {
 	return e
 }
 
-func (p *price) part(part *wire.Part) {
+// addPart adds the cost of a part: its texts and media, and the tokens around a call or result.
+func (p *price) addPart(part *wire.Part) {
 	e := p.texts(part)
 	texts := e.High
 	switch part.Kind {
@@ -193,9 +194,9 @@ func (p *price) part(part *wire.Part) {
 	p.most += e.High - texts
 }
 
-// tool adds the declaration of a tool. OpenAI rewrites it as a shorter type declaration; the others put the JSON before the model more or
-// less as it is.
-func (p *price) tool(s wire.Span) {
+// addTool adds the declaration of a tool. OpenAI rewrites it as a shorter type declaration; the others put the JSON before the model more
+// or less as it is.
+func (p *price) addTool(s wire.Span) {
 	before := p.most
 	e := p.raw(s)
 	price := &p.r.Dialect.Rules().Price

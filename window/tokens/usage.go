@@ -77,7 +77,8 @@ func NewUsage(o UsageOptions) *Usage {
 	return u
 }
 
-func (u *Usage) scope(scope string, t *Tally) uint64 {
+// scopeKey returns the key under which the reports for a scope and a tally's model and family are kept.
+func (u *Usage) scopeKey(scope string, t *Tally) uint64 {
 	var h maphash.Hash
 	h.SetSeed(u.seed)
 	h.WriteString(scope)
@@ -116,13 +117,13 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 		return false
 	}
 	u.stats.Reports++
-	id := u.scope(scope, &t)
+	id := u.scopeKey(scope, &t)
 	c, ok := u.scopes.Get(id)
 	if !ok {
 		c = &calibration{}
 		u.scopes.Put(id, c)
 	}
-	expected, through, from := u.input(id, &t)
+	expected, through, from := u.estimateInput(id, &t)
 	counted := !slices.ContainsFunc(t.counts[min(through, len(t.counts)):], func(r messageCounts) bool { return r.class == unread })
 	if plausible && counted {
 		c.note(expected, input)
@@ -153,10 +154,12 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 func (u *Usage) Known(scope string, t Tally) (through int, tokens Estimate, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	through, tokens, _, ok = u.lastReported(u.scope(scope, &t), &t)
+	through, tokens, _, ok = u.lastReported(u.scopeKey(scope, &t), &t)
 	return through, tokens, ok
 }
 
+// lastReported returns the provider's count for the longest prefix of a request that was reported: its number of messages, and the tokens,
+// corrected by what has changed outside the messages. ok is false without any.
 func (u *Usage) lastReported(id uint64, t *Tally) (through int, tokens Estimate, p prefix, ok bool) {
 	p, i := u.prefixes.Last(len(t.Chain), func(i int) prefixKey { return prefixKey{id, t.Chain[i]} })
 	if i < 0 {
@@ -164,18 +167,18 @@ func (u *Usage) lastReported(id uint64, t *Tally) (through int, tokens Estimate,
 	}
 	tokens = Exactly(p.input)
 	if p.head != t.HeadDigest {
-		tokens = tokens.Plus(change(p.headCost, t.Head))
+		tokens = tokens.Plus(difference(p.headCost, t.Head))
 	}
 	if p.extra != t.Extra {
-		tokens = tokens.Plus(change(p.extra, t.Extra))
+		tokens = tokens.Plus(difference(p.extra, t.Extra))
 	}
 	tokens.Low, tokens.Best = max(tokens.Low, 0), max(tokens.Best, 0)
 	return i + 1, tokens, p, true
 }
 
-// change returns the difference of two estimates of nearly the same content: what did not change cancels out, so its band does not count,
-// but a fiftieth of the whole may have moved without the sum showing it.
-func change(from, to Estimate) Estimate {
+// difference returns the difference of two estimates of nearly the same content. What is in both cancels out, so that only the difference
+// has a band; but a fiftieth of the whole may have changed without showing in the sums.
+func difference(from, to Estimate) Estimate {
 	best := to.Best - from.Best
 	slack := to.Best/50 + 32
 	low, high := best, best
@@ -192,7 +195,7 @@ func change(from, to Estimate) Estimate {
 func (u *Usage) Input(scope string, t Tally) Input {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	e, through, _ := u.input(u.scope(scope, &t), &t)
+	e, through, _ := u.estimateInput(u.scopeKey(scope, &t), &t)
 	in := Input{Estimate: e, Counted: CountedEstimate, Known: through}
 	switch {
 	case through > 0:
@@ -203,7 +206,8 @@ func (u *Usage) Input(scope string, t Tally) Input {
 	return in
 }
 
-func (u *Usage) input(id uint64, t *Tally) (Estimate, int, prefix) {
+// estimateInput returns the expected tokens of a request, the number of messages that the provider's own count covers, and that count.
+func (u *Usage) estimateInput(id uint64, t *Tally) (Estimate, int, prefix) {
 	through, sum, p, ok := u.lastReported(id, t)
 	if !ok {
 		sum = t.Head.Plus(t.Extra)
@@ -247,7 +251,7 @@ func (u *Usage) Stats() UsageStats {
 func (u *Usage) Error(scope, model string, f Family) (mean float64, reports int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	c, ok := u.scopes.Get(u.scope(scope, &Tally{Model: model, Family: f}))
+	c, ok := u.scopes.Get(u.scopeKey(scope, &Tally{Model: model, Family: f}))
 	if !ok {
 		return 0, 0
 	}

@@ -110,11 +110,11 @@ func (a *Answer) EndsTurn() bool {
 	return true
 }
 
-// framed reads a whole frame.
-func (a *Answer) framed(e *eventstream.Frame) {
+// readFrame reads a whole frame of Amazon's event stream. An exception ends the answer.
+func (a *Answer) readFrame(e *eventstream.Frame) {
 	if e.Kind != "event" {
 		if a.ErrorBody == nil {
-			a.ErrorBody = failureOf(e)
+			a.ErrorBody = frameError(e)
 		}
 		a.Done = true
 		return
@@ -122,7 +122,7 @@ func (a *Answer) framed(e *eventstream.Frame) {
 	if a.rules.event != nil && e.Name != "chunk" {
 		a.rules.event(a, []byte(e.Name))
 	}
-	a.payload(innerOf(e, &a.inner))
+	a.readJSON(frameOutput(e, &a.inner))
 	a.lex.reset()
 	a.clear()
 }
@@ -132,11 +132,11 @@ func (a *Answer) framed(e *eventstream.Frame) {
 func (a *Answer) Write(p []byte) (int, error) {
 	n := len(p)
 	if a.frames != nil {
-		a.frames.Feed(p, a.framed)
+		a.frames.Feed(p, a.readFrame)
 		return n, nil
 	}
 	if !a.stream {
-		a.payload(p)
+		a.readJSON(p)
 		return n, nil
 	}
 	for len(p) > 0 {
@@ -145,13 +145,13 @@ func (a *Answer) Write(p []byte) (int, error) {
 		if end >= 0 {
 			piece = p[:end]
 		}
-		a.piece(piece)
+		a.readPiece(piece)
 		if end < 0 {
 			break
 		}
 		p = p[end+1:]
 		if a.line == lineData {
-			a.payload(newline) // data lines of one event are joined by it
+			a.readJSON(newline) // data lines of one event are joined by it
 		}
 		if a.line == lineBegins && a.nfield == 0 {
 			a.lex.reset() // an empty line ends the event
@@ -167,8 +167,8 @@ var (
 	dataField = []byte("data:")
 )
 
-// piece reads bytes of one line.
-func (a *Answer) piece(p []byte) {
+// readPiece reads bytes of one line of an event stream, and passes those of a data line on as JSON.
+func (a *Answer) readPiece(p []byte) {
 	for a.line == lineBegins && len(p) > 0 {
 		a.field[a.nfield] = p[0]
 		a.nfield++
@@ -184,12 +184,12 @@ func (a *Answer) piece(p []byte) {
 		p = p[1:]
 	}
 	if a.line == lineData && len(p) > 0 {
-		a.payload(p)
+		a.readJSON(p)
 	}
 }
 
-// payload reads bytes of JSON.
-func (a *Answer) payload(p []byte) {
+// readJSON reads bytes of JSON. At the end of each value it updates the answer.
+func (a *Answer) readJSON(p []byte) {
 	for len(p) > 0 {
 		n := a.lex.feed(p, a)
 		if a.lex.from < n {
@@ -211,8 +211,8 @@ func (a *Answer) clear() {
 	a.change = Change{}
 }
 
-// changed adds the change being read to Changes.
-func (a *Answer) changed() {
+// addChange adds the change being read to Changes, or counts it there if it is known. Beyond maxChanges the last one counts the rest.
+func (a *Answer) addChange() {
 	if a.change.Count == 0 {
 		return
 	}
@@ -230,7 +230,7 @@ func (a *Answer) changed() {
 
 // finish sets Changes, ErrorBody and Done by a complete object.
 func (a *Answer) finish() {
-	a.changed()
+	a.addChange()
 	if a.failed && a.ErrorBody == nil {
 		a.ErrorBody = slices.Clone(a.record)
 	}

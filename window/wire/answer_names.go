@@ -177,7 +177,8 @@ const (
 	atFinalChanges = path(nameResponse)<<8 | atChanges
 )
 
-// opened is called at the beginning of an object or array.
+// opened is called at the beginning of an object or array. By its place it sets whether content has begun, a tool was called, or the answer
+// is an error.
 func (a *Answer) opened(at path) {
 	switch at {
 	case atError, atFailure:
@@ -194,7 +195,7 @@ func (a *Answer) opened(at path) {
 		a.Changes, a.change = a.Changes[:0], Change{}
 	default:
 		if name(at&0xff) == nameElement && (at >> 8).changes() {
-			a.changed()
+			a.addChange()
 			a.change.Count = 1
 		}
 	}
@@ -202,7 +203,8 @@ func (a *Answer) opened(at path) {
 
 func (p path) changes() bool { return p == atChanges || p == atStartChanges || p == atFinalChanges }
 
-// value is called with a string, without its quotes and as it is written, or with a number or literal (text is false).
+// value is called with each string, without its quotes and with its escapes, and each number or literal (text is false). It stores those
+// that have a known place.
 func (a *Answer) value(at path, v []byte, text bool) {
 	switch at {
 	case nowhere, 0:
@@ -277,7 +279,7 @@ type reported struct {
 	start                                                        bool // message_start had the count of the input
 }
 
-// count is called with a number of a usage.
+// count is called with a number in the usage, and updates Usage. A number that is not a plain count is ignored.
 func (a *Answer) count(at path, v []byte) {
 	n := 0
 	if len(v) == 0 || len(v) > 12 {
@@ -332,7 +334,7 @@ func (p path) usage() bool {
 	return p == atUsage || p == atStartUsage || p == atFinalUsage || p == atChoiceUsage
 }
 
-// setInput records one of the counts of the input.
+// setInput stores one of the parts of the input count.
 func (s *reported) setInput(key name, n int) {
 	switch key {
 	case nameInputTokens:

@@ -26,16 +26,16 @@ var isBase64 = func() (is [256]bool) {
 	return is
 }()
 
-// blob reports whether a string in an unknown value is a data URL or long base64, and gathers it as media then. It is never cut, and costs
-// what its kind costs, whatever block or member holds it.
-func (p *parser) blob(lit Span) bool {
+// gatherBlob gathers a string in an unknown value as media if it is a data URL or long base64, and reports whether it did. Such a string is
+// never cut, and costs what its kind costs.
+func (p *parser) gatherBlob(lit Span) bool {
 	if lit.Len() < blobFrom {
 		return false
 	}
 	text := p.Text[lit.Start+1 : lit.End-1]
 	if bytes.HasPrefix(text, []byte("data:")) {
 		n := len(p.media)
-		p.source(lit, "", false)
+		p.gatherMedia(lit, "", false)
 		if !p.media[n].URL {
 			return true
 		}
@@ -45,10 +45,11 @@ func (p *parser) blob(lit Span) bool {
 	if !allBase64(text) {
 		return false
 	}
-	p.source(lit, sniff(text), true)
+	p.gatherMedia(lit, sniffType(text), true)
 	return true
 }
 
+// allBase64 reports whether a JSON string without its quotes is base64, perhaps in lines of equal length and with escapes.
 func allBase64(text []byte) bool {
 	line := 0
 	for i := 0; i < len(text); i++ {
@@ -104,8 +105,8 @@ var magics = []struct {
 	{0, "\x1aE\xdf\xa3", "video/webm"},
 }
 
-// sniff returns the media type of a file in base64, by its first bytes; Bytes if they are unknown.
-func sniff(text []byte) string {
+// sniffType returns the media type of a file in base64 by its first bytes, Bytes if they are unknown.
+func sniffType(text []byte) string {
 	var head, raw [24]byte
 	copy(head[:], text)
 	for i, c := range head {
@@ -125,28 +126,28 @@ func sniff(text []byte) string {
 	return Bytes
 }
 
-// strings steps over an unknown value, and gathers every string in it: as a text that the model may read, or as media.
-func (p *parser) strings() {
+// gatherStrings skips an unknown value and gathers every string in it: as a text that the model may read, or as media.
+func (p *parser) gatherStrings() {
 	from := len(p.texts)
-	p.texts = p.literals(p.texts)
+	p.texts = p.appendStrings(p.texts)
 	at := p.At
 	kept := p.texts[:from]
 	for _, lit := range p.texts[from:] {
-		if !p.blob(lit) {
+		if !p.gatherBlob(lit) {
 			kept = append(kept, lit)
 		}
 	}
 	p.texts, p.At = kept, at
 }
 
-// blobs returns the media in an unknown value that was stepped over before.
-func (p *parser) blobs(value Span) (found []MediaSource) {
+// findBlobs returns the media in an unknown value that was skipped before. The parser's state stays as it is.
+func (p *parser) findBlobs(value Span) (found []MediaSource) {
 	if value.Len() < blobFrom || p.Err != nil {
 		return nil
 	}
 	at, texts, media := p.At, len(p.texts), len(p.media)
 	p.At = value.Start
-	p.strings()
+	p.gatherStrings()
 	found = p.media[media:]
 	p.At, p.texts, p.media = max(p.At, at), p.texts[:texts], p.media[:media]
 	return found

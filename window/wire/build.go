@@ -31,10 +31,10 @@ func (d *Draft) Build() (*Request, error) {
 	}
 	kept := func(i int) bool { return !drops[i] }
 	// The order in which edits are gathered decides among insertions at one place.
-	closing := b.list(d, kept)
+	closing := b.editList(d, kept)
 	for _, i := range slices.Sorted(maps.Keys(d.messages)) {
 		if kept(i) {
-			b.message(&d.r.Messages[i], d.messages[i])
+			b.editMessage(&d.r.Messages[i], d.messages[i])
 		}
 	}
 	b.edits = append(b.edits, closing...)
@@ -114,8 +114,9 @@ func (b *builder) insert(at int, raw []byte) {
 	b.edits = append(b.edits, Edit{Span: Span{Start: at, End: at}, With: raw})
 }
 
-// list drops and inserts messages. It returns edits that close brackets it opened, and which belong behind the edits of the messages.
-func (b *builder) list(d *Draft, kept func(int) bool) (closing []Edit) {
+// editList drops and inserts messages. An input that is one string or object becomes an array if something is inserted; it returns the
+// edits that close its brackets, which must come after the edits of the messages.
+func (b *builder) editList(d *Draft, kept func(int) bool) (closing []Edit) {
 	r := b.r
 	amended := false // a part goes into an input that is one string
 	opening, ending := "", ""
@@ -153,8 +154,8 @@ func (b *builder) list(d *Draft, kept func(int) bool) (closing []Edit) {
 
 var comma = []byte{','}
 
-// arrange drops the elements of an array or object for which kept is false, and inserts those of insert(i) before element i, so that one
-// comma stands between any two. Between two neighbours that both stay nothing changes.
+// arrange edits an array or object: it drops the elements for which kept is false, inserts those of insert(i) before element i, and keeps
+// the commas right. Neighbours that both stay are not touched.
 func (b *builder) arrange(list Span, elements []Span, kept func(int) bool, insert func(int) [][]byte) {
 	some := false // an element stands already
 	for i := range len(elements) + 1 {
@@ -197,8 +198,8 @@ func (b *builder) arrange(list Span, elements []Span, kept func(int) bool, inser
 	}
 }
 
-// message makes the edits of the parts of a message that stays.
-func (b *builder) message(m *Message, a *amendment) {
+// editMessage makes the edits of the parts of a message that stays.
+func (b *builder) editMessage(m *Message, a *amendment) {
 	var blocks, calls []insertion
 	isCall := b.r.Dialect.Rules().isCall
 	for _, in := range a.inserts {
@@ -215,7 +216,7 @@ func (b *builder) message(m *Message, a *amendment) {
 			gone = append(gone, p.Type)
 		}
 	}
-	switch n := b.elements(m, a, m.calls, placeCall, calls); {
+	switch n := b.editElements(m, a, m.calls, placeCall, calls); {
 	case m.calls.IsZero() && len(calls) > 0:
 		gone = append(gone, "tool_calls") // it is there and null
 		added = append(added, join(`"tool_calls":[`, bytes.Join(raws(calls), comma), "]"))
@@ -230,19 +231,19 @@ func (b *builder) message(m *Message, a *amendment) {
 			added = append(added, join(`"`+name+`":[`, bytes.Join(raws(blocks), comma), "]"))
 		}
 	case m.Plain, b.r.Body[m.Content.Start] == '{':
-		b.single(m, a, blocks)
+		b.editSingle(m, a, blocks)
 	default:
-		if n := b.elements(m, a, m.Content, placeBlock, blocks); n == 0 {
+		if n := b.editElements(m, a, m.Content, placeBlock, blocks); n == 0 {
 			b.edits = append(b.edits, Edit{Span: m.Content, With: []byte("null")})
 		}
 	}
 	if len(gone)+len(added) > 0 {
-		b.members(m.Span, gone, added)
+		b.editMembers(m.Span, gone, added)
 	}
 }
 
-// elements edits one of the arrays of a message, list with the parts at where, and returns how many elements it has then.
-func (b *builder) elements(m *Message, a *amendment, list Span, where place, in []insertion) (n int) {
+// editElements edits one of the arrays of a message: list, which has the parts at where. It returns how many elements it has afterwards.
+func (b *builder) editElements(m *Message, a *amendment, list Span, where place, in []insertion) (n int) {
 	if list.IsZero() {
 		return 0
 	}
@@ -274,8 +275,9 @@ func (b *builder) elements(m *Message, a *amendment, list Span, where place, in 
 	return n
 }
 
-// single makes the edits of a content that is one string or one object, which becomes an array if something is inserted.
-func (b *builder) single(m *Message, a *amendment, in []insertion) {
+// editSingle makes the edits of a content that is one string or one object. It becomes an array if something is inserted, and null if it is
+// dropped.
+func (b *builder) editSingle(m *Message, a *amendment, in []insertion) {
 	at := slices.IndexFunc(m.Parts, func(p Part) bool { return p.place == placePlain || p.place == placeOnly })
 	if a.drops[at] {
 		with := []byte("null")

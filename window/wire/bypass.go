@@ -59,7 +59,7 @@ const (
 	RoomNever                 // not before it has refused it
 )
 
-// Room returns when room may be made: the latest time of all reasons.
+// Room returns when room may be made in the request. Of several reasons the strictest counts.
 func (b Bypass) Room() Room {
 	switch {
 	case b&(Compacting|Summarising) != 0:

@@ -8,18 +8,18 @@ func (p *parser) chatMember(k []byte, seen *set) {
 		p.model()
 	case "messages":
 		p.noteKey(seen, 1)
-		p.list((*parser).chatMessage)
+		p.readList((*parser).chatMessage)
 	case "stream":
 		p.noteKey(seen, 2)
 		p.r.Stream = p.truth()
 	case "max_completion_tokens":
 		p.noteKey(seen, 3)
-		if n, at := p.number(); !at.IsZero() {
+		if n, at := p.readNumber(); !at.IsZero() {
 			p.r.MaxOutput, p.r.MaxOutputSpan = n, at
 		}
 	case "max_tokens":
 		p.noteKey(seen, 4)
-		if n, at := p.number(); p.r.MaxOutputSpan.IsZero() {
+		if n, at := p.readNumber(); p.r.MaxOutputSpan.IsZero() {
 			p.r.MaxOutput, p.r.MaxOutputSpan = n, at
 		}
 	case "tools":
@@ -107,11 +107,11 @@ func (p *parser) chatMessage() {
 	case "":
 		p.Fail(m.Span.Start, "a message without a role")
 	}
-	p.message(m)
+	p.addMessage(m)
 }
 
-// memberPart reads a member of a message that is a part of its own. A string is its text; anything else is opaque, but for a refusal an
-// error.
+// memberPart reads a member of a message as a part of its own. A string is its text, and null no part. Any other value is opaque, except
+// for a refusal, where it is an error.
 func (p *parser) memberPart(kind PartKind, name string) {
 	switch p.Peek() {
 	case 'n':
@@ -119,13 +119,13 @@ func (p *parser) memberPart(kind PartKind, name string) {
 	case '"':
 		lit := p.String()
 		p.addText(lit)
-		p.add(Part{Kind: kind, place: placeMember, Span: lit, Type: name})
+		p.addPart(Part{Kind: kind, place: placeMember, Span: lit, Type: name})
 	default:
 		v := p.Skip()
 		if kind == Text {
 			p.Fail(v.Start, "a refusal is no string")
 		}
-		p.add(Part{Kind: kind, place: placeMember, Span: v, Raw: v, Type: name})
+		p.addPart(Part{Kind: kind, place: placeMember, Span: v, Raw: v, Type: name})
 	}
 }
 
@@ -147,7 +147,7 @@ func (p *parser) toolCalls(m *Message) {
 		}
 		var seen set
 		for p.More('}') {
-			switch string(p.name()) {
+			switch string(p.readKey()) {
 			case "id":
 				p.noteKey(&seen, 0)
 				call.CallID, call.IDSpan = p.word("a call's id is no string")
@@ -156,10 +156,10 @@ func (p *parser) toolCalls(m *Message) {
 				call.Type, _ = p.word("a call's type is no string")
 			case "function":
 				p.noteKey(&seen, 2)
-				p.callee(&call)
+				p.callFunction(&call)
 			case "custom":
 				p.noteKey(&seen, 3)
-				p.callee(&call)
+				p.callFunction(&call)
 			default:
 				p.Skip()
 			}
@@ -168,19 +168,19 @@ func (p *parser) toolCalls(m *Message) {
 		if call.Type == "" {
 			call.Type = "function"
 		}
-		p.add(call)
+		p.addPart(call)
 	}
 	m.calls = Span{Start: at, End: p.At}
 }
 
-// callee reads the object with the name and the arguments of a call.
-func (p *parser) callee(call *Part) {
+// callFunction reads the object with the name and the arguments of a call.
+func (p *parser) callFunction(call *Part) {
 	if p.null() || !p.Begin('{', "a call's function is no object") {
 		return
 	}
 	var seen set
 	for p.More('}') {
-		switch string(p.name()) {
+		switch string(p.readKey()) {
 		case "name":
 			p.noteKey(&seen, 0)
 			call.Name, _ = p.word("a call's name is no string")
@@ -191,10 +191,10 @@ func (p *parser) callee(call *Part) {
 				call.Raw = p.Skip()
 				break
 			}
-			p.addText(p.text("a call's arguments are no string"))
+			p.addText(p.readText("a call's arguments are no string"))
 		case "input":
 			p.noteKey(&seen, 2)
-			p.addText(p.text("a call's input is no string"))
+			p.addText(p.readText("a call's input is no string"))
 		default:
 			p.Skip()
 		}
@@ -211,7 +211,7 @@ func (p *parser) openaiContent(m *Message) {
 		lit := p.String()
 		m.Content, m.Plain = lit, true
 		p.addText(lit)
-		p.add(Part{Kind: Text, place: placePlain, Span: lit})
+		p.addPart(Part{Kind: Text, place: placePlain, Span: lit})
 	case '[':
 		at := p.At
 		p.Begin('[', "")
@@ -242,12 +242,12 @@ func (p *parser) openaiBlock() (lone Span) {
 			part.Type, _ = p.word("a block's type is no string")
 		case "text":
 			p.noteKey(&seen, 1)
-			lone = p.text("a block's text is no string")
+			lone = p.readText("a block's text is no string")
 			p.addText(lone)
 		case "refusal":
 			p.noteKey(&seen, 7)
 			simple = false
-			p.addText(p.text("a refusal is no string"))
+			p.addText(p.readText("a refusal is no string"))
 		case "image_url":
 			p.noteKey(&seen, 2)
 			simple = false
@@ -267,7 +267,7 @@ func (p *parser) openaiBlock() (lone Span) {
 		case "file_url":
 			p.noteKey(&seen, 3)
 			simple = false
-			p.source(p.text("a file_url is no string"), "", false)
+			p.gatherMedia(p.readText("a file_url is no string"), "", false)
 		case "file_data":
 			p.noteKey(&seen, 4)
 			simple = false
@@ -294,7 +294,7 @@ func (p *parser) openaiBlock() (lone Span) {
 		p.texts, p.media = p.texts[:0], p.media[:0]
 		part.Raw = part.Span
 	}
-	p.add(part)
+	p.addPart(part)
 	if !simple || part.Type != "text" {
 		return Span{}
 	}
@@ -305,7 +305,7 @@ func (p *parser) openaiBlock() (lone Span) {
 func (p *parser) openaiSource() {
 	switch p.Peek() {
 	case '"':
-		p.source(p.String(), "", false)
+		p.gatherMedia(p.String(), "", false)
 		return
 	case 'n':
 		p.Skip()
@@ -318,13 +318,13 @@ func (p *parser) openaiSource() {
 	var data Span
 	var format string
 	for p.More('}') {
-		switch string(p.name()) {
+		switch string(p.readKey()) {
 		case "url":
 			p.noteKey(&seen, 0)
-			p.source(p.text("a url is no string"), "", false)
+			p.gatherMedia(p.readText("a url is no string"), "", false)
 		case "data":
 			p.noteKey(&seen, 1)
-			data = p.text("data is no string")
+			data = p.readText("data is no string")
 		case "format":
 			p.noteKey(&seen, 2)
 			format, _ = p.word("a format is no string")
@@ -338,21 +338,21 @@ func (p *parser) openaiSource() {
 			p.Skip()
 		}
 	}
-	p.source(data, format, true)
+	p.gatherMedia(data, format, true)
 }
 
-// fileData gathers a file given as a data URL or bare base64.
+// fileData gathers a file that is given as a data URL or as base64 alone.
 func (p *parser) fileData() {
-	lit := p.text("file_data is no string")
+	lit := p.readText("file_data is no string")
 	if lit.Len() > 6 && string(p.Text[lit.Start+1:lit.Start+6]) == "data:" {
-		p.source(lit, "", false)
+		p.gatherMedia(lit, "", false)
 		return
 	}
-	p.source(lit, "", true)
+	p.gatherMedia(lit, "", true)
 }
 
 func (p *parser) fileID() {
-	if !p.text("a file_id is no string").IsZero() {
+	if !p.readText("a file_id is no string").IsZero() {
 		p.media = append(p.media, MediaSource{FileID: true})
 	}
 }

@@ -34,7 +34,7 @@ func (c *checker) chat(top object) {
 		open = group{place: place}
 		switch role {
 		case "assistant":
-			c.chatAssistant(place, m, &open, seen)
+			c.checkAssistant(place, m, &open, seen)
 		case "system", "developer", "user", "function":
 			if !m.has("content") {
 				c.add(RuleContentNull, joinPath(place, "content"), "", role)
@@ -47,6 +47,7 @@ func (c *checker) chat(top object) {
 	c.orphans(open.place, open.unanswered(), "")
 }
 
+// chatContent reports an empty content, and parts without a type. A string, null or no content is fine here.
 func (c *checker) chatContent(place string, m object) {
 	if !m.has("content") {
 		return
@@ -69,6 +70,7 @@ func (c *checker) chatContent(place string, m object) {
 	}
 }
 
+// chatResult checks a tool message: it needs a content, and must answer an open call of the assistant message before it.
 func (c *checker) chatResult(place string, m object, open *group, seen map[string]bool) {
 	c.chatContent(place, m)
 	if !m.has("content") {
@@ -89,7 +91,9 @@ func (c *checker) chatResult(place string, m object, open *group, seen map[strin
 	}
 }
 
-func (c *checker) chatAssistant(place string, m object, open *group, seen map[string]bool) {
+// checkAssistant checks an assistant message: it needs a content or calls, and each call an id of its own. It opens its calls in open and
+// adds their ids to seen.
+func (c *checker) checkAssistant(place string, m object, open *group, seen map[string]bool) {
 	c.chatContent(place, m)
 	if !m.has("tool_calls") {
 		if !m.has("content") && !m.has("function_call") && !m.has("refusal") && !m.has("audio") {
@@ -118,12 +122,13 @@ func (c *checker) chatAssistant(place string, m object, open *group, seen map[st
 		if open.has(id) {
 			c.add(RuleDuplicateCall, here, id, "")
 		}
-		open.call(id)
+		open.openCall(id)
 		seen[id] = true
 		c.chatCall(here, id, call)
 	}
 }
 
+// chatCall checks the type, the name and the arguments of a call.
 func (c *checker) chatCall(place, id string, call object) {
 	kind, _ := call.text("type")
 	body, argument := "function", "arguments"
@@ -160,7 +165,7 @@ type group struct {
 
 func (g *group) has(id string) bool { return g.open[id] }
 
-func (g *group) call(id string) {
+func (g *group) openCall(id string) {
 	if g.open == nil {
 		g.open, g.answered = map[string]bool{}, map[string]bool{}
 	}
@@ -172,6 +177,7 @@ func (g *group) call(id string) {
 
 func (g *group) answer(id string) { g.answered[id] = true }
 
+// unanswered returns the ids of the calls that have no result, in the order of the calls.
 func (g *group) unanswered() []string {
 	var ids []string
 	for _, id := range g.calls {
@@ -244,6 +250,7 @@ func (m *Message) hasSealed() bool {
 	})
 }
 
+// chatText returns the finding in the words of OpenAI's Chat Completions.
 func (i *Invalid) chatText() string {
 	switch i.Rule {
 	case RuleOrphanCall:

@@ -33,7 +33,7 @@ func (e *TooLargeError) Error() string {
 // takes no more than about max bytes of memory (and 8 MB for zstd, for br those of [Window]), whatever the body claims. The error is a
 // [*TooLargeError] for a text over max bytes, ErrEncoding for another encoding, or that of a broken body.
 func Decode(encoding string, body []byte, max int64) ([]byte, error) {
-	switch codingOf(encoding) {
+	switch normalCoding(encoding) {
 	case "":
 		if int64(len(body)) > max {
 			return nil, &TooLargeError{max}
@@ -54,7 +54,7 @@ func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 // Window returns an upper bound of the memory in bytes that unpacking a body takes beside its text: brotli's window (RFC 7932, 9.1), whose
 // size is in the first byte, and half of it again while it grows. For the other encodings it is 0.
 func Window(encoding string, packed []byte) int64 {
-	if codingOf(encoding) != "br" || len(packed) == 0 {
+	if normalCoding(encoding) != "br" || len(packed) == 0 {
 		return 0
 	}
 	bits := 16
@@ -88,7 +88,7 @@ func NewBrotliReader(r io.Reader, maxWindow int64) (io.Reader, error) {
 // DecodedSize returns the decoded size in bytes that a compressed body declares; ok is false if it declares none. The declaration may be
 // false.
 func DecodedSize(encoding string, body []byte) (n int64, ok bool) {
-	switch codingOf(encoding) {
+	switch normalCoding(encoding) {
 	case "gzip": // RFC 1952: ISIZE
 		if end := len(body); end >= 18 {
 			return max(int64(binary.LittleEndian.Uint32(body[end-4:])), int64(end)), true
@@ -105,7 +105,7 @@ func DecodedSize(encoding string, body []byte) (n int64, ok bool) {
 // EditedEncoding returns the Content-Encoding to use for an edited body that the client had sent in encoding: the same, but "" for br,
 // which is only read (an encoder is larger than all other codecs together).
 func EditedEncoding(encoding string) string {
-	if codingOf(encoding) == "br" {
+	if normalCoding(encoding) == "br" {
 		return ""
 	}
 	return encoding
@@ -113,7 +113,7 @@ func EditedEncoding(encoding string) string {
 
 // Encode packs an edited body by a Content-Encoding that [EditedEncoding] returned. The error is ErrEncoding for any other.
 func Encode(encoding string, body []byte) ([]byte, error) {
-	switch codingOf(encoding) {
+	switch normalCoding(encoding) {
 	case "":
 		return body, nil
 	case "gzip":
@@ -157,7 +157,8 @@ const (
 	zstdLeast = 8 << 20
 )
 
-func codingOf(encoding string) string {
+// normalCoding returns a Content-Encoding in lower case, "" for identity and gzip for x-gzip.
+func normalCoding(encoding string) string {
 	switch encoding = strings.ToLower(strings.TrimSpace(encoding)); encoding {
 	case "identity":
 		return ""
@@ -169,6 +170,7 @@ func codingOf(encoding string) string {
 
 var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
+// gunzip unpacks gzip. A text over limit bytes is a [*TooLargeError].
 func gunzip(body []byte, limit int64) ([]byte, error) {
 	z := gzipReaders.Get().(*gzip.Reader)
 	defer gzipReaders.Put(z)
@@ -229,6 +231,7 @@ type zstdReader struct {
 
 var zstdReaders sync.Pool
 
+// unzstd unpacks zstd. A text or window over limit bytes is a [*TooLargeError].
 func unzstd(body []byte, limit int64) ([]byte, error) {
 	z, _ := zstdReaders.Get().(*zstdReader)
 	if z == nil || z.limit != limit {

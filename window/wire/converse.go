@@ -7,7 +7,7 @@ func (p *parser) converseMember(k []byte, seen *set) {
 	switch string(k) {
 	case "messages":
 		p.noteKey(seen, 0)
-		p.list((*parser).converseMessage)
+		p.readList((*parser).converseMessage)
 	case "system":
 		p.noteKey(seen, 1)
 		var m Message
@@ -60,7 +60,7 @@ func (p *parser) objectMembers(member func(name []byte, seen *set)) {
 	}
 	var seen set
 	for p.More('}') {
-		member(p.name(), &seen)
+		member(p.readKey(), &seen)
 	}
 }
 
@@ -86,6 +86,7 @@ func (p *parser) toolConfig() {
 	}
 }
 
+// converseTool reads one element of the tools. A cache point is no tool, and is noted as a mark.
 func (p *parser) converseTool() {
 	p.Peek()
 	from, comma := p.At, p.Comma
@@ -112,7 +113,7 @@ func (p *parser) converseTool() {
 // cachePoint records an element that is nothing but a cache mark, with the comma before it. It is not a part of its message.
 func (p *parser) cachePoint(comma, from int) {
 	if p.Err == nil {
-		p.r.Marks = append(p.r.Marks, p.mark(comma, from, p.At))
+		p.r.Marks = append(p.r.Marks, p.removable(comma, from, p.At))
 	}
 }
 
@@ -142,7 +143,7 @@ func (p *parser) converseMessage() {
 	case "":
 		p.Fail(m.Span.Start, "a message without a role")
 	}
-	p.message(m)
+	p.addMessage(m)
 }
 
 // converseContent reads a content, which is an array of blocks, or null.
@@ -172,7 +173,7 @@ func (p *parser) converseBlock() {
 		switch string(k) {
 		case "text":
 			part.Kind, part.Type = Text, "text"
-			p.addText(p.text("a text is no string"))
+			p.addText(p.readText("a text is no string"))
 		case "toolUse":
 			part.Kind, part.Type = Call, "toolUse"
 			p.toolUse(&part)
@@ -202,9 +203,10 @@ func (p *parser) converseBlock() {
 	if part.Kind == Other {
 		part.Raw = part.Span
 	}
-	p.add(part)
+	p.addPart(part)
 }
 
+// toolUse reads a call into part.
 func (p *parser) toolUse(part *Part) {
 	p.objectMembers(func(k []byte, seen *set) {
 		switch string(k) {
@@ -223,6 +225,7 @@ func (p *parser) toolUse(part *Part) {
 	})
 }
 
+// toolResult reads a result into part.
 func (p *parser) toolResult(part *Part) {
 	p.objectMembers(func(k []byte, seen *set) {
 		switch string(k) {
@@ -253,21 +256,22 @@ func (p *parser) toolResult(part *Part) {
 // resultBlock reads one block of a result. In JSON and in unknown blocks the model may read every string.
 func (p *parser) resultBlock() {
 	if p.Peek() != '{' {
-		p.strings()
+		p.gatherStrings()
 		return
 	}
 	p.objectMembers(func(k []byte, _ *set) {
 		switch string(k) {
 		case "text":
-			p.addText(p.text("a text is no string"))
+			p.addText(p.readText("a text is no string"))
 		case "image", "document", "video", "audio":
 			p.converseMedia(string(k))
 		default:
-			p.strings()
+			p.gatherStrings()
 		}
 	})
 }
 
+// reasoningContent reads reasoning into part: its text, and its signature or sealed content.
 func (p *parser) reasoningContent(part *Part) {
 	p.objectMembers(func(k []byte, seen *set) {
 		switch string(k) {
@@ -277,17 +281,17 @@ func (p *parser) reasoningContent(part *Part) {
 				switch string(k) {
 				case "text":
 					p.noteKey(seen, 0)
-					p.addText(p.text("a text is no string"))
+					p.addText(p.readText("a text is no string"))
 				case "signature":
 					p.noteKey(seen, 1)
-					part.Sealed = p.text("a signature is no string")
+					part.Sealed = p.readText("a signature is no string")
 				default:
 					p.Skip()
 				}
 			})
 		case "redactedContent":
 			p.noteKey(seen, 1)
-			part.Sealed = p.text("a redactedContent is no string")
+			part.Sealed = p.readText("a redactedContent is no string")
 		default:
 			p.Skip()
 		}
@@ -310,13 +314,13 @@ func (p *parser) converseMedia(kind string) {
 				switch string(k) {
 				case "bytes":
 					p.noteKey(seen, 0)
-					data = p.text("bytes are no string")
+					data = p.readText("bytes are no string")
 				case "s3Location":
 					p.noteKey(seen, 1)
 					p.Skip()
 					p.media = append(p.media, MediaSource{FileID: true})
 				default: // a document may be words
-					p.strings()
+					p.gatherStrings()
 				}
 			})
 		default: // its name, and what it is for
@@ -330,7 +334,7 @@ func (p *parser) converseMedia(kind string) {
 		kind += "/" + form
 	}
 	if !data.IsZero() {
-		p.source(data, kind, true)
+		p.gatherMedia(data, kind, true)
 	}
 	for i := at; i < len(p.media); i++ {
 		if p.media[i].Type == "" {

@@ -77,22 +77,22 @@ var converseRules = &Rules{
 func countConverse(r *Request, below, _ string) (string, []byte) {
 	body := append([]byte(`{"input":{"converse":{"messages":`), r.Raw(r.List)...)
 	body = r.counted(body, "system", r.SystemSpan)
-	return countTokens(below), append(r.counted(body, "toolConfig", r.ToolsSpan), "}}}"...)
+	return countTokensPath(below), append(r.counted(body, "toolConfig", r.ToolsSpan), "}}}"...)
 }
 
 // CountInvoked returns the path and the body of a request that has Amazon Bedrock count a body that goes by InvokeModel to the path below;
 // the path is "" if below names no model.
 func CountInvoked(r *Request, below string) (string, []byte) {
 	body := base64.StdEncoding.AppendEncode([]byte(`{"input":{"invokeModel":{"body":"`), r.Body)
-	return countTokens(below), append(body, `"}}}`...)
+	return countTokensPath(below), append(body, `"}}}`...)
 }
 
 // geographies are prefixes of the names of inference profiles over several regions. CountTokens refuses those and takes the model behind
 // them (pydantic-ai#3367, Portkey-AI/gateway#1437, 2026-11-27).
 var geographies = []string{"us.", "us-gov.", "eu.", "apac.", "jp.", "au.", "ca.", "global."}
 
-// countTokens returns the path of CountTokens for the model that another path names, "" if it names none.
-func countTokens(below string) string {
+// countTokensPath returns the path of CountTokens for the model that another path names, without the model's region; "" if it names none.
+func countTokensPath(below string) string {
 	i := strings.LastIndexByte(below, '/')
 	j := strings.LastIndexByte(below[:max(i, 0)], '/') + 1
 	if i < 0 || j > i {
@@ -118,6 +118,7 @@ func converseEvent(a *Answer, kind []byte) {
 	}
 }
 
+// bedrockKind returns the name of Bedrock's exception for a status.
 func bedrockKind(status int) string {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusMisdirectedRequest:
@@ -154,7 +155,7 @@ func (i *Invalid) BedrockText() string {
 	return i.messagesText()
 }
 
-// converseText returns the words for rules that only Converse has, and BedrockText for the others.
+// converseText returns the finding in the words of Converse, if the rule is its own, else BedrockText.
 func (i *Invalid) converseText() string {
 	switch i.Rule {
 	case RuleRoleFirst:

@@ -53,10 +53,10 @@ func (c *checker) converse(top object) {
 		}
 		blocks := w.converseBlocks(joinPath(place, "content"), role, raws)
 		if role == "user" {
-			w.user(place, blocks)
+			w.checkUser(place, blocks)
 		} else {
 			w.expect()
-			w.assistant(place, blocks, false)
+			w.checkAssistant(place, blocks, false)
 		}
 		for _, b := range blocks {
 			kind, _ := b.text("type")
@@ -97,7 +97,7 @@ func (w *blocks) converseBlocks(place, role string, raws []json.RawMessage) (lis
 		block := object{"type": json.RawMessage(`"other"`)}
 		for name, kind := range converseKinds {
 			if raw, ok := b[name]; ok {
-				block = w.typed(joinPath(here, name), kind, raw)
+				block = w.asMessagesBlock(joinPath(here, name), kind, raw)
 			}
 		}
 		switch kind, _ := block.text("type"); {
@@ -116,8 +116,9 @@ func (w *blocks) converseBlocks(place, role string, raws []json.RawMessage) (lis
 	return list
 }
 
-// typed returns a block of Converse as the block of Messages of that kind.
-func (w *blocks) typed(place, kind string, raw json.RawMessage) object {
+// asMessagesBlock returns a block of Converse as the block of Messages with the same meaning, so that the rules of Messages can be applied
+// to it.
+func (w *blocks) asMessagesBlock(place, kind string, raw json.RawMessage) object {
 	typed := object{"type": Quote(nil, kind)}
 	if kind == "text" {
 		typed["text"] = raw

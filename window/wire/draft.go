@@ -106,7 +106,8 @@ func (d *Draft) part(msg, part int) *Part {
 	return &d.r.Messages[msg].Parts[part]
 }
 
-func (d *Draft) amend(msg int) *amendment {
+// amendment returns the changes of a message's parts, none at first.
+func (d *Draft) amendment(msg int) *amendment {
 	if d.messages == nil {
 		d.messages = map[int]*amendment{}
 	}
@@ -127,7 +128,7 @@ func (d *Draft) DropPart(msg, part int) {
 	case p.place == placeWhole:
 		d.DropMessages(msg, msg+1)
 	default:
-		d.amend(msg).drops[part] = true
+		d.amendment(msg).drops[part] = true
 	}
 }
 
@@ -144,7 +145,7 @@ func (d *Draft) InsertPart(msg, at int, raw []byte) {
 		return
 	}
 	d.check(raw)
-	a := d.amend(msg)
+	a := d.amendment(msg)
 	a.inserts = append(a.inserts, insertion{at, raw})
 }
 
@@ -157,7 +158,7 @@ func (d *Draft) ReplacePart(msg, part int, raw []byte) {
 	}
 	d.check(raw)
 	if p.place == placePlain {
-		d.amend(msg).instead = raw
+		d.amendment(msg).instead = raw
 		return
 	}
 	d.set(p.Span, raw)
@@ -192,7 +193,7 @@ func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 	}
 	name, lit := d.r.Dialect.Rules().putResult(d, p, Quote(nil, with))
 	if p.Content.IsZero() {
-		d.setMember(d.holderOf(p), name, lit)
+		d.setMember(d.resultHolder(p), name, lit)
 		return true
 	}
 	d.set(p.Content, lit)
@@ -228,8 +229,8 @@ func join(before string, raw []byte, after string) []byte {
 	return append(append(append(out, before...), raw...), after...)
 }
 
-// holderOf returns the span of the object in a part that has the content of its result.
-func (d *Draft) holderOf(p *Part) Span {
+// resultHolder returns the span of the object that has the content of a result: the part itself, or in some dialects a member of it.
+func (d *Draft) resultHolder(p *Part) Span {
 	if name := d.r.Dialect.Rules().resultHolder; name != "" {
 		for _, m := range membersOf(d.r.Body, p.Span) {
 			if m.name == name {

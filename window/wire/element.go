@@ -97,6 +97,7 @@ func (f *Failure) kind(usual func(status int) string) string {
 	return usual(f.Status)
 }
 
+// openAIKind returns the type of OpenAI's error for a status.
 func openAIKind(status int) string {
 	switch {
 	case status == http.StatusUnauthorized:

@@ -13,7 +13,7 @@ import (
 // the cache mark moves. w is given slices of the body.
 func (r *Request) Fingerprint(msg int, w func([]byte)) {
 	m := &r.Messages[msg]
-	r.unmarked(m.Span, m.Content, m.lone, w)
+	r.writeUnmarked(m.Span, m.Content, m.lone, w)
 }
 
 // Key identifies a message by its content within this process: two hashes of its [Request.Fingerprint]. Nobody outside can make two
@@ -60,7 +60,7 @@ func (h *hasher) key(r *Request, m *Message) (k Key) {
 			}
 		}
 	}
-	r.unmarked(m.Span, m.Content, m.lone, h.write)
+	r.writeUnmarked(m.Span, m.Content, m.lone, h.write)
 	for i := range h.of {
 		k[i] = h.of[i].Sum64()
 		h.of[i].Reset()
@@ -73,12 +73,14 @@ var systemName, toolsName = []byte("system:"), []byte("tools:")
 // FingerprintHead is [Request.Fingerprint] for system and tools.
 func (r *Request) FingerprintHead(w func([]byte)) {
 	w(systemName)
-	r.unmarked(r.SystemSpan, r.SystemSpan, r.systemLone, w)
+	r.writeUnmarked(r.SystemSpan, r.SystemSpan, r.systemLone, w)
 	w(toolsName)
 	r.Unmarked(r.ToolsSpan, w)
 }
 
-func (r *Request) unmarked(s, content, lone Span, w func([]byte)) {
+// writeUnmarked calls w with the bytes of a message without its cache marks. If lone is set, a content of one text block is written as that
+// text alone, so that both forms of it are equal.
+func (r *Request) writeUnmarked(s, content, lone Span, w func([]byte)) {
 	if !lone.IsZero() {
 		r.Unmarked(Span{Start: s.Start, End: content.Start}, w)
 		w(r.Raw(lone))

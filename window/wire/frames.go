@@ -12,9 +12,9 @@ import (
 // frameHeld bounds the event frames that are looked into, in bytes: the events of a model are far smaller. A larger frame passes unread.
 const frameHeld = 256 << 10
 
-// innerOf returns the model output in a frame: its payload, or for InvokeModel the bytes in it, decoded into scratch, which is reused. It
-// is nil if they cannot be decoded.
-func innerOf(e *eventstream.Frame, scratch *[]byte) []byte {
+// frameOutput returns the model's output in a frame: its payload, or for InvokeModel the bytes in it, decoded into scratch, which is
+// reused. It is nil if they cannot be decoded.
+func frameOutput(e *eventstream.Frame, scratch *[]byte) []byte {
 	if e.Name != "chunk" {
 		return e.Payload
 	}
@@ -31,8 +31,8 @@ func innerOf(e *eventstream.Frame, scratch *[]byte) []byte {
 	return plain
 }
 
-// failureOf returns an exception frame as the JSON object of an error.
-func failureOf(e *eventstream.Frame) []byte {
+// frameError returns an exception frame as the JSON object of an error.
+func frameError(e *eventstream.Frame) []byte {
 	message := e.Message
 	if text, ok := rawjson.Text(e.Payload, "message"); ok {
 		message = text
@@ -58,8 +58,9 @@ const (
 	Closes     // brings what was asked for; its id is of the part that asked
 )
 
-// endOf returns the end of a pair that a block, item or part is by its name, in snake_case or camelCase; NoEnd for any other name.
-func endOf(kind string) End {
+// pairEnd returns whether a block, item or part opens or closes a pair by the last word of its type, such as server_tool_use or toolResult;
+// NoEnd for any other.
+func pairEnd(kind string) End {
 	at := strings.LastIndexFunc(kind, func(r rune) bool { return r == '_' || r >= 'A' && r <= 'Z' })
 	switch strings.ToLower(strings.TrimPrefix(kind[max(at, 0):], "_")) {
 	case "use", "call", "request", "program", "code":
@@ -95,7 +96,7 @@ func declaresTools(kind string, raw []byte) bool {
 	case "tool_addition", "tool_removal", "mid_conv_system":
 		return true
 	}
-	return endOf(kind) == Closes && bytes.Contains(raw, []byte(`tool_reference"`))
+	return pairEnd(kind) == Closes && bytes.Contains(raw, []byte(`tool_reference"`))
 }
 
 // requests are the words with which agents ask a model for a summary of their own
@@ -141,6 +142,7 @@ func summarising(r *Request) Bypass {
 	return 0
 }
 
+// asksForSummary reports whether one of some parts has, near its beginning, the words with which a known agent asks for a summary.
 func (r *Request) asksForSummary(parts []Part) bool {
 	for i := range parts {
 		if parts[i].Kind != Text || len(parts[i].Texts) != 1 {

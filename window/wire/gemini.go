@@ -16,7 +16,7 @@ func (p *parser) geminiMember(k []byte, seen *set) {
 			p.r.List = Span{Start: at, End: p.At}
 			return
 		}
-		p.list((*parser).geminiContent)
+		p.readList((*parser).geminiContent)
 	case "systemInstruction", "system_instruction":
 		p.noteKey(seen, 2)
 		p.geminiSystem()
@@ -36,6 +36,7 @@ func (p *parser) geminiMember(k []byte, seen *set) {
 	}
 }
 
+// geminiSystem reads the system instruction: a string, or an object with parts.
 func (p *parser) geminiSystem() {
 	c := p.Peek()
 	at := p.At
@@ -47,14 +48,14 @@ func (p *parser) geminiSystem() {
 	case '"':
 		lit := p.String()
 		p.addText(lit)
-		p.add(Part{Kind: Text, place: placePlain, Span: lit})
+		p.addPart(Part{Kind: Text, place: placePlain, Span: lit})
 	default:
 		if !p.Begin('{', "a system instruction is no object") {
 			return
 		}
 		var seen set
 		for p.More('}') {
-			if string(p.name()) != "parts" {
+			if string(p.readKey()) != "parts" {
 				p.Skip()
 				continue
 			}
@@ -65,6 +66,7 @@ func (p *parser) geminiSystem() {
 	p.r.System, p.r.SystemSpan = p.takeParts(), Span{Start: at, End: p.At}
 }
 
+// generationConfig reads the bound of the output, and counts schemas of the answer as extra input.
 func (p *parser) generationConfig() {
 	if p.Peek() == 'n' {
 		p.Skip()
@@ -75,7 +77,7 @@ func (p *parser) generationConfig() {
 	}
 	var seen set
 	for p.More('}') {
-		switch string(p.name()) {
+		switch string(p.readKey()) {
 		case "maxOutputTokens", "max_output_tokens":
 			p.noteKey(&seen, 0)
 			p.maxOutput()
@@ -108,13 +110,14 @@ func (p *parser) geminiTools() {
 	p.r.ToolsSpan = Span{Start: at, End: p.At}
 }
 
+// geminiTool reads one object of the tools: each declared function is a tool, and so is each other member.
 func (p *parser) geminiTool() {
 	if !p.Begin('{', "a tool is no object") {
 		return
 	}
 	var seen set
 	for p.More('}') {
-		switch k := p.name(); string(k) {
+		switch k := p.readKey(); string(k) {
 		case "functionDeclarations", "function_declarations":
 			if p.null() {
 				break
@@ -147,7 +150,7 @@ func (p *parser) geminiContent() {
 	var seen set
 	var role string
 	for p.More('}') {
-		switch string(p.name()) {
+		switch string(p.readKey()) {
 		case "role":
 			p.noteKey(&seen, 0)
 			role, _ = p.word("a role is no string")
@@ -169,7 +172,7 @@ func (p *parser) geminiContent() {
 	case "system":
 		m.Role = RoleSystem
 	}
-	p.message(m)
+	p.addMessage(m)
 }
 
 // geminiParts reads an array of parts, or one part in place of an array.
@@ -193,6 +196,7 @@ func (p *parser) geminiParts(m *Message) {
 	m.Content = Span{Start: at, End: p.At}
 }
 
+// geminiPart reads one part of a content; where is its place in the message.
 func (p *parser) geminiPart(where place) {
 	if !p.Begin('{', "a part is no object") {
 		return
@@ -201,7 +205,7 @@ func (p *parser) geminiPart(where place) {
 	var seen set
 	var thought, served bool
 	for p.More('}') {
-		k := p.name()
+		k := p.readKey()
 		if p.null() {
 			continue
 		}
@@ -209,13 +213,13 @@ func (p *parser) geminiPart(where place) {
 		case "text":
 			p.noteKey(&seen, 0)
 			part.Kind, part.Type = Text, "text"
-			p.addText(p.text("a text is no string"))
+			p.addText(p.readText("a text is no string"))
 		case "thought":
 			p.noteKey(&seen, 1)
 			thought = p.truth()
 		case "thoughtSignature", "thought_signature":
 			p.noteKey(&seen, 2)
-			part.Sealed = p.text("a thoughtSignature is no string")
+			part.Sealed = p.readText("a thoughtSignature is no string")
 		case "functionCall", "function_call":
 			p.noteKey(&seen, 3)
 			part.Kind, part.Type = Call, "functionCall"
@@ -233,7 +237,7 @@ func (p *parser) geminiPart(where place) {
 			part.Kind, part.Type = Media, "fileData"
 			p.geminiData()
 		default:
-			end := endOf(string(k))
+			end := pairEnd(string(k))
 			if end == NoEnd || p.Peek() != '{' {
 				p.Skip()
 				break
@@ -253,14 +257,14 @@ func (p *parser) geminiPart(where place) {
 		p.texts, p.media = p.texts[:0], p.media[:0]
 		part.Raw = part.Span
 	}
-	p.add(part)
+	p.addPart(part)
 }
 
 // geminiServed reads the id in a part of the provider's own, which is a call of a tool there or its result.
 func (p *parser) geminiServed(part *Part) {
 	p.Begin('{', "")
 	for p.More('}') {
-		if string(p.name()) == "id" && p.Peek() == '"' {
+		if string(p.readKey()) == "id" && p.Peek() == '"' {
 			part.CallID, part.IDSpan = p.word("")
 		} else {
 			p.Skip()
@@ -275,7 +279,7 @@ func (p *parser) geminiFunction(part *Part) {
 	}
 	var seen set
 	for p.More('}') {
-		switch string(p.name()) {
+		switch string(p.readKey()) {
 		case "id":
 			p.noteKey(&seen, 0)
 			part.CallID, part.IDSpan = p.word("an id is no string")
@@ -296,7 +300,7 @@ func (p *parser) geminiFunction(part *Part) {
 			}
 			p.Begin('[', "")
 			for p.More(']') {
-				p.responsePart()
+				p.responseMedia()
 			}
 		default:
 			p.Skip()
@@ -317,7 +321,7 @@ func (p *parser) geminiResponse(part *Part) {
 	}
 	p.Begin('{', "")
 	for p.More('}') {
-		failed := string(p.name()) == "error"
+		failed := string(p.readKey()) == "error"
 		if p.Peek() == '"' {
 			p.addText(p.String())
 		} else if v := p.Skip(); p.Err == nil {
@@ -329,14 +333,14 @@ func (p *parser) geminiResponse(part *Part) {
 	part.Content = part.Raw
 }
 
-// responsePart gathers one of the media that a function returned.
-func (p *parser) responsePart() {
+// responseMedia gathers one of the media that a function returned.
+func (p *parser) responseMedia() {
 	if !p.Begin('{', "a part is no object") {
 		return
 	}
 	var seen set
 	for p.More('}') {
-		switch string(p.name()) {
+		switch string(p.readKey()) {
 		case "inlineData", "inline_data", "fileData", "file_data":
 			p.noteKey(&seen, 0)
 			p.geminiData()
@@ -355,22 +359,22 @@ func (p *parser) geminiData() {
 	var kind string
 	var data, uri Span
 	for p.More('}') {
-		switch string(p.name()) {
+		switch string(p.readKey()) {
 		case "mimeType", "mime_type":
 			p.noteKey(&seen, 0)
 			kind, _ = p.word("a mimeType is no string")
 		case "data":
 			p.noteKey(&seen, 1)
-			data = p.text("data is no string")
+			data = p.readText("data is no string")
 		case "fileUri", "file_uri":
 			p.noteKey(&seen, 2)
-			uri = p.text("a fileUri is no string")
+			uri = p.readText("a fileUri is no string")
 		default:
 			p.Skip()
 		}
 	}
 	if !data.IsZero() {
-		p.source(data, kind, true)
+		p.gatherMedia(data, kind, true)
 	} else if !uri.IsZero() {
 		p.media = append(p.media, MediaSource{Type: kind, URL: true})
 	}

@@ -84,6 +84,7 @@ func functionResponse(out []byte, call Part, text string, failed bool) []byte {
 	return append(Quote(out, text), "}}}"...)
 }
 
+// countGemini returns the path and the body of a countTokens request for r; "" and nil if below names no method.
 func countGemini(r *Request, below, model string) (string, []byte) {
 	i := strings.LastIndexByte(below, ':')
 	if i < 0 {
@@ -95,6 +96,7 @@ func countGemini(r *Request, below, model string) (string, []byte) {
 	return below[:i] + ":countTokens", append(r.counted(body, "contents", r.List), "}}"...)
 }
 
+// googleStatus returns the name in google.rpc.Code for a status.
 func googleStatus(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -115,6 +117,7 @@ func googleStatus(status int) string {
 	return "INVALID_ARGUMENT"
 }
 
+// geminiText returns the finding in the words of the Gemini API.
 func (i *Invalid) geminiText() string {
 	if strings.Contains(i.Place, ".parts.") {
 		switch i.Rule { // in the manner of "contents[1].parts[0]: Tool type of tool_call part does not match with tool call context."

@@ -32,13 +32,13 @@ func (c *checker) gemini(top object) {
 			c.geminiPair(place, calls, turn.responses)
 		}
 		if turn.role == "user" && turn.speaks {
-			asked.end(c)
+			asked.endTurn(c)
 		}
 		for _, one := range turn.served {
-			if endOf(one.kind) == Opens {
+			if pairEnd(one.kind) == Opens {
 				asked.opens(one)
 			} else if !kept || asked.state[one.id] != 0 {
-				asked.closes(c, one)
+				asked.close(c, one)
 			}
 		}
 		calls, callPlace = nil, ""
@@ -64,6 +64,7 @@ type turn struct {
 	served           []callItem // calls and results of tools at the provider
 }
 
+// geminiTurn checks one content, and returns its role, calls and responses; false if it has no parts that can be read.
 func (c *checker) geminiTurn(place string, raw []byte) (turn, bool) {
 	var t turn
 	content, ok := c.object(place, raw)
@@ -127,7 +128,7 @@ func (c *checker) geminiServed(list []callItem, place string, p object) []callIt
 		case "functionCall", "function_call", "functionResponse", "function_response":
 			continue
 		}
-		if endOf(kind) == NoEnd || !isObject(raw) {
+		if pairEnd(kind) == NoEnd || !isObject(raw) {
 			continue
 		}
 		if o, ok := c.object(place, raw); ok {
@@ -165,6 +166,7 @@ func (c *checker) geminiPart(place string, p object, names ...string) (part, boo
 	return part{}, false
 }
 
+// geminiPair checks that the responses answer the calls right before them: by id and name, or by order and name.
 func (c *checker) geminiPair(place string, calls, responses []part) {
 	if len(calls) != len(responses) {
 		c.add(RuleResultCount, place, responses[0].id, "")

@@ -74,7 +74,8 @@ func (l *lexer) valuePath() path {
 	return l.containerPath().child(nameElement)
 }
 
-// feed reads p up to the end of the outermost object, and returns how many bytes that are. It reports what it meets to a.
+// feed reads p up to the end of the outermost value, and returns the number of bytes read. It calls opened and value of a for what it
+// meets. A value may come in any number of pieces.
 func (l *lexer) feed(p []byte, a *Answer) int {
 	l.from = len(p)
 	if l.depth > 0 {
@@ -85,7 +86,7 @@ func (l *lexer) feed(p []byte, a *Answer) int {
 			return len(p)
 		}
 		if l.quoted {
-			i = l.text(p, i, a)
+			i = l.readString(p, i, a)
 			continue
 		}
 		c := p[i]
@@ -123,7 +124,7 @@ func (l *lexer) feed(p []byte, a *Answer) int {
 			if l.depth == 0 {
 				l.from = i
 			}
-			l.push(c, a)
+			l.enter(c, a)
 		case '}', ']':
 			if l.depth == 0 {
 				l.array = false
@@ -145,8 +146,8 @@ func (l *lexer) feed(p []byte, a *Answer) int {
 	return len(p)
 }
 
-// push enters an object or array that begins with c.
-func (l *lexer) push(c byte, a *Answer) {
+// enter enters an object or array that begins with c. Nesting beyond lexerDepth ends all reading.
+func (l *lexer) enter(c byte, a *Answer) {
 	if l.depth == lexerDepth {
 		l.dead = true
 		return
@@ -168,8 +169,8 @@ func (l *lexer) push(c byte, a *Answer) {
 	}
 }
 
-// text reads the rest of a string in p[i:], and returns the index at which it stopped.
-func (l *lexer) text(p []byte, i int, a *Answer) int {
+// readString reads the rest of a string at p[i:] and returns the index at which it stopped. It passes a whole string to a.
+func (l *lexer) readString(p []byte, i int, a *Answer) int {
 	end := bytes.IndexByte(p[i:], '"')
 	piece := p[i:]
 	if end >= 0 {

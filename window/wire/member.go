@@ -23,7 +23,7 @@ func membersOf(body []byte, object Span) (all []member) {
 	for s.More('}') {
 		s.Peek()
 		at := s.At
-		name := string(s.name())
+		name := string(s.readKey())
 		value := s.Skip()
 		all = append(all, member{name, Span{Start: at, End: s.At}, value})
 	}
@@ -33,8 +33,8 @@ func membersOf(body []byte, object Span) (all []member) {
 	return all
 }
 
-// members removes the members named gone from an object, and adds others behind those that stay.
-func (b *builder) members(object Span, gone []string, added [][]byte) {
+// editMembers removes the members named gone from an object, and appends others.
+func (b *builder) editMembers(object Span, gone []string, added [][]byte) {
 	all := membersOf(b.r.Body, object)
 	spans := make([]Span, len(all))
 	for i, m := range all {
@@ -72,7 +72,7 @@ func (d *Draft) dropResponseParts(p *Part) {
 	}
 }
 
-// setMember sets a member of an object to a value, or adds it behind the others.
+// setMember sets a member of an object to a value, or appends it. A second call for a member replaces the value of the first.
 func (d *Draft) setMember(object Span, name string, value []byte) {
 	all := membersOf(d.r.Body, object)
 	for _, m := range all {

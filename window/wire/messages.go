@@ -10,7 +10,7 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 		p.model()
 	case "messages":
 		p.noteKey(seen, 1)
-		p.list((*parser).messagesMessage)
+		p.readList((*parser).messagesMessage)
 	case "stream":
 		p.noteKey(seen, 2)
 		p.r.Stream = p.truth()
@@ -50,7 +50,7 @@ func (p *parser) contextManagement() {
 	}
 	end := p.At
 	p.At = v.Start
-	for _, lit := range p.literals(nil) {
+	for _, lit := range p.appendStrings(nil) {
 		switch word := p.decoded(lit); {
 		case strings.HasPrefix(word, "compact"):
 			p.r.outer |= Compacting
@@ -98,10 +98,11 @@ func (p *parser) messagesMessage() {
 	case "":
 		p.Fail(m.Span.Start, "a message without a role")
 	}
-	p.message(m)
+	p.addMessage(m)
 }
 
-// blocks reads a content: a string, null or an array of blocks. For one block with nothing but type and text it returns the text's literal.
+// blocks reads a content: a string, null or an array of blocks. If it is one block of type and text alone, it returns the text's literal,
+// which means the same.
 func (p *parser) blocks(m *Message) (lone Span) {
 	switch p.Peek() {
 	case 'n':
@@ -110,7 +111,7 @@ func (p *parser) blocks(m *Message) (lone Span) {
 		lit := p.String()
 		m.Content, m.Plain = lit, true
 		p.addText(lit)
-		p.add(Part{Kind: Text, place: placePlain, Span: lit})
+		p.addPart(Part{Kind: Text, place: placePlain, Span: lit})
 	case '[':
 		at := p.At
 		p.Begin('[', "")
@@ -146,17 +147,17 @@ func (p *parser) block() (lone Span) {
 			part.Type, _ = p.word("a block's type is no string")
 		case "text":
 			p.noteKey(&seen, 1)
-			lone = p.text("a text is no string")
+			lone = p.readText("a text is no string")
 			p.addText(lone)
 		case "cache_control":
 			p.noteKey(&seen, 2)
 			p.cacheControl(key)
 		case "id":
 			p.noteKey(&seen, 3)
-			id = p.text("an id is no string")
+			id = p.readText("an id is no string")
 		case "tool_use_id":
 			p.noteKey(&seen, 4)
-			use = p.text("a tool_use_id is no string")
+			use = p.readText("a tool_use_id is no string")
 		case "name":
 			p.noteKey(&seen, 5)
 			part.Name, _ = p.word("a name is no string")
@@ -171,10 +172,10 @@ func (p *parser) block() (lone Span) {
 			part.Failed = p.truth()
 		case "thinking":
 			p.noteKey(&seen, 9)
-			p.addText(p.text("a thinking is no string"))
+			p.addText(p.readText("a thinking is no string"))
 		case "signature":
 			p.noteKey(&seen, 10)
-			part.Sealed = p.text("a signature is no string")
+			part.Sealed = p.readText("a signature is no string")
 		case "data":
 			p.noteKey(&seen, 11)
 			data = p.Skip()
@@ -183,7 +184,7 @@ func (p *parser) block() (lone Span) {
 			p.anthropicSource(2)
 		case "file_id":
 			p.noteKey(&seen, 13)
-			file = p.text("a file_id is no string")
+			file = p.readText("a file_id is no string")
 		case "title", "context":
 			seen |= 1 << 14
 			p.anyText()
@@ -225,18 +226,19 @@ func (p *parser) block() (lone Span) {
 		p.texts, p.media = p.texts[:0], p.media[:0]
 		part.Raw, part.Content = part.Span, Span{}
 		part.Declares = declaresTools(part.Type, p.Text[part.Span.Start:part.Span.End])
-		p.pairs(&part, id, use)
+		p.setEnd(&part, id, use)
 	}
-	p.add(part)
+	p.addPart(part)
 	if part.Kind != Text || seen&^7 != 0 {
 		return Span{}
 	}
 	return lone
 }
 
-// pairs sets which end of a pair an opaque part is, with its id: own is the part's id, of that of the part it answers.
-func (p *parser) pairs(part *Part, own, of Span) {
-	switch part.End = endOf(part.Type); {
+// setEnd sets whether an opaque part opens or closes a pair, and the id of the pair. own is the part's id, and of that of the part it
+// answers.
+func (p *parser) setEnd(part *Part, own, of Span) {
+	switch part.End = pairEnd(part.Type); {
 	case part.End == Opens && own.Len() > 2:
 		part.CallID, part.IDSpan = p.decoded(own), own
 	case part.End == Closes && of.Len() > 2:
@@ -246,8 +248,8 @@ func (p *parser) pairs(part *Part, own, of Span) {
 	}
 }
 
-// inner reads the content of a result or document: a string, or blocks of which texts and sources are gathered, levels deep. It returns its
-// span.
+// inner reads the content of a result or document: a string, or blocks, nested up to levels deep, whose texts and media are gathered. It
+// returns its span.
 func (p *parser) inner(levels int) Span {
 	c := p.Peek()
 	at := p.At
@@ -279,7 +281,7 @@ func (p *parser) innerBlock(levels int) {
 			kind, _ = p.word("a block's type is no string")
 		case "text":
 			p.noteKey(&seen, 1)
-			p.addText(p.text("a text is no string"))
+			p.addText(p.readText("a text is no string"))
 		case "cache_control":
 			p.noteKey(&seen, 2)
 			p.cacheControl(key)
@@ -300,7 +302,7 @@ func (p *parser) innerBlock(levels int) {
 		end := p.At
 		p.texts, p.media = p.texts[:texts], p.media[:media]
 		p.At = at
-		p.strings()
+		p.gatherStrings()
 		p.At = max(p.At, end)
 	}
 }
@@ -319,7 +321,7 @@ func (p *parser) anthropicSource(levels int) {
 		file       Span
 	)
 	for p.More('}') {
-		switch string(p.name()) {
+		switch string(p.readKey()) {
 		case "type":
 			p.noteKey(&seen, 0)
 			kind, _ = p.word("a source's type is no string")
@@ -328,13 +330,13 @@ func (p *parser) anthropicSource(levels int) {
 			form, _ = p.word("a media_type is no string")
 		case "data":
 			p.noteKey(&seen, 2)
-			data = p.text("data is no string")
+			data = p.readText("data is no string")
 		case "url":
 			p.noteKey(&seen, 3)
-			url = p.text("a url is no string")
+			url = p.readText("a url is no string")
 		case "file_id":
 			p.noteKey(&seen, 4)
-			file = p.text("a file_id is no string")
+			file = p.readText("a file_id is no string")
 		case "content":
 			p.noteKey(&seen, 5)
 			p.inner(levels)
@@ -346,7 +348,7 @@ func (p *parser) anthropicSource(levels int) {
 	case kind == "text":
 		p.addText(data)
 	case !data.IsZero():
-		p.source(data, form, true)
+		p.gatherMedia(data, form, true)
 	case !url.IsZero():
 		p.media = append(p.media, MediaSource{Type: form, URL: true})
 	case !file.IsZero():

@@ -87,6 +87,7 @@ func countMessages(r *Request, below, model string) (string, []byte) {
 	return below + "/count_tokens", append(r.counted(body, "context_management", r.Clears), '}') // what is counted is then what is left
 }
 
+// anthropicKind returns the type of Anthropic's error for a status.
 func anthropicKind(status int) string {
 	switch {
 	case status == http.StatusUnauthorized:
@@ -109,6 +110,7 @@ func anthropicKind(status int) string {
 	return "invalid_request_error"
 }
 
+// messagesText returns the finding in the words of Anthropic's Messages.
 func (i *Invalid) messagesText() string {
 	switch i.Rule {
 	case RuleOrphanCall:
@@ -195,8 +197,8 @@ const (
 	servedEnded           // its turn is over
 )
 
-// serve records a block of the model's that is a call of a tool at the provider, or its result.
-func (w *blocks) serve(place, kind string, b object) {
+// noteServed notes a block of the model that is a call of a tool at the provider, or its result.
+func (w *blocks) noteServed(place, kind string, b object) {
 	switch {
 	case kind == "tool_use", kind == "tool_result":
 	case strings.HasSuffix(kind, "_use"):
@@ -208,7 +210,7 @@ func (w *blocks) serve(place, kind string, b object) {
 		w.served.opens(callItem{name, place, id})
 	case strings.HasSuffix(kind, "_result"):
 		if id, ok := b.text("tool_use_id"); ok && id != "" { // else a kind that is no half of a pair
-			w.served.closes(w.checker, callItem{kind, place, id})
+			w.served.close(w.checker, callItem{kind, place, id})
 		}
 	}
 }
@@ -221,7 +223,8 @@ func (s *served) opens(call callItem) {
 	s.turn = append(s.turn, call)
 }
 
-func (s *served) closes(c *checker, result callItem) {
+// close marks a call as answered by a result, and reports a result whose call is missing or in an earlier turn.
+func (s *served) close(c *checker, result callItem) {
 	switch s.state[result.id] {
 	case servedOpen:
 		s.state[result.id] = servedDone
@@ -233,8 +236,8 @@ func (s *served) closes(c *checker, result callItem) {
 	}
 }
 
-// end reports the calls without a result at the end of their turn.
-func (s *served) end(c *checker) {
+// endTurn reports the calls of the turn that have no result.
+func (s *served) endTurn(c *checker) {
 	for _, call := range s.turn {
 		if s.state[call.id] == servedOpen {
 			c.add(RuleOrphanCall, call.place, call.id, call.kind)

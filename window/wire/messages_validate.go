@@ -27,15 +27,15 @@ func (c *checker) messages(top object) {
 	}
 	w := &blocks{checker: c, seen: map[string]bool{}, settled: map[string]bool{}}
 	if top.has("system") {
-		w.marks += w.system(top)
+		w.marks += w.checkSystem(top)
 	}
 	if top.has("tools") {
-		w.marks += w.tools(top)
+		w.marks += w.toolMarks(top)
 	}
 	for i, raw := range list {
 		place := joinPath("messages", i)
 		if m, ok := c.object(place, raw); ok {
-			w.message(place, m, i == len(list)-1)
+			w.checkMessage(place, m, i == len(list)-1)
 		}
 	}
 	w.expect()
@@ -67,7 +67,8 @@ type blocks struct {
 	served    served
 }
 
-func (w *blocks) system(top object) (marks int) {
+// checkSystem checks the blocks of the system prompt and returns the number of its cache marks.
+func (w *blocks) checkSystem(top object) (marks int) {
 	if top.isText("system") {
 		return 0
 	}
@@ -78,13 +79,14 @@ func (w *blocks) system(top object) (marks int) {
 	for k, raw := range list {
 		if b, ok := w.object(joinPath("system", k), raw); ok {
 			marks += cacheMarks(b)
-			w.text(joinPath("system", k), b)
+			w.checkText(joinPath("system", k), b)
 		}
 	}
 	return marks
 }
 
-func (w *blocks) tools(top object) (marks int) {
+// toolMarks returns the number of cache marks on the tools.
+func (w *blocks) toolMarks(top object) (marks int) {
 	list, _ := w.array("tools", top["tools"])
 	for k, raw := range list {
 		if b, ok := w.object(joinPath("tools", k), raw); ok {
@@ -117,7 +119,7 @@ func isCompaction(b object) bool {
 	return kind == "compaction" && b.isText("content")
 }
 
-// forget drops all state at a compaction: the provider does not read what stands before it.
+// forget drops all state and the findings about order at a compaction, because the provider does not read what stands before it.
 func (w *blocks) forget() {
 	w.forgive()
 	w.group = group{place: w.group.place}
@@ -127,9 +129,11 @@ func (w *blocks) forget() {
 	w.turnPlace = ""
 }
 
-func (w *blocks) message(place string, m object, last bool) {
+// checkMessage checks one message: its role and content, and that calls and results pair. last is true for the last one, which may end in
+// the middle.
+func (w *blocks) checkMessage(place string, m object, last bool) {
 	role, _ := m.text("role")
-	list, plain := w.content(place, role, m, last)
+	list, plain := w.checkContent(place, role, m, last)
 	switch role {
 	case "user", "assistant":
 		if !w.started && role != "user" && !comesFirst(list) {
@@ -149,17 +153,17 @@ func (w *blocks) message(place string, m object, last bool) {
 	case plain:
 		w.expect()
 		w.endTurn()
-		w.served.end(w.checker)
+		w.served.endTurn(w.checker)
 	default:
-		w.user(place, list)
+		w.checkUser(place, list)
 	}
 	if role == "assistant" {
-		w.assistant(place, list, plain)
+		w.checkAssistant(place, list, plain)
 	}
 }
 
-// content returns the blocks of a message; plain means that the content is one string.
-func (w *blocks) content(place, role string, m object, last bool) (list []object, plain bool) {
+// checkContent checks and returns the blocks of a message; plain means that the content is one string.
+func (w *blocks) checkContent(place, role string, m object, last bool) (list []object, plain bool) {
 	final := last && role == "assistant"
 	if m.isText("content") {
 		switch raw := m["content"]; {
@@ -195,7 +199,7 @@ func (w *blocks) content(place, role string, m object, last bool) (list []object
 				w.add(RuleShape, joinPath(here, "type"), "", "required")
 			}
 		case "text":
-			w.text(here, b)
+			w.checkText(here, b)
 			if final && k == len(raws)-1 && b.isText("text") && endsInSpace(b["text"]) {
 				w.add(RuleTrailingSpace, place, "", "")
 			}
@@ -216,7 +220,8 @@ func (w *blocks) content(place, role string, m object, last bool) (list []object
 	return list, false
 }
 
-func (w *blocks) text(place string, b object) {
+// checkText reports a text block without a text, or with white space alone.
+func (w *blocks) checkText(place string, b object) {
 	if kind, _ := b.text("type"); kind != "text" {
 		return
 	}
@@ -232,12 +237,12 @@ func (w *blocks) text(place string, b object) {
 
 // endsInSpace reports whether a text ends in white space.
 func endsInSpace(raw json.RawMessage) bool {
-	s, _ := text(raw)
+	s, _ := decodeText(raw)
 	return s != strings.TrimRight(s, " \t\r\n")
 }
 
-// user pairs the results of a user message with the calls right before it, and reports what does not pair.
-func (w *blocks) user(place string, list []object) {
+// checkUser pairs the results of a user message with the calls right before it, and reports those that do not pair.
+func (w *blocks) checkUser(place string, list []object) {
 	other, answers := false, false
 	for k, b := range list {
 		here := joinPath(place, "content", k)
@@ -251,7 +256,7 @@ func (w *blocks) user(place string, list []object) {
 			w.add(RuleShape, joinPath(here, "tool_use_id"), "", "required")
 			continue
 		}
-		w.id(joinPath(here, "tool_use_id"), id)
+		w.checkID(joinPath(here, "tool_use_id"), id)
 		w.silentError(here, id, b)
 		switch {
 		case w.settled[id]:
@@ -270,7 +275,7 @@ func (w *blocks) user(place string, list []object) {
 	}
 	w.expect()
 	if other {
-		w.served.end(w.checker)
+		w.served.endTurn(w.checker)
 	}
 	if answers {
 		w.answering = true
@@ -286,7 +291,8 @@ func (w *blocks) endTurn() {
 	}
 }
 
-func (w *blocks) assistant(place string, list []object, plain bool) {
+// checkAssistant checks the blocks of a message of the model, and opens its calls.
+func (w *blocks) checkAssistant(place string, list []object, plain bool) {
 	w.group, w.answering = group{place: place}, false
 	kind := ""
 	for k, b := range list {
@@ -295,7 +301,7 @@ func (w *blocks) assistant(place string, list []object, plain bool) {
 		id, _ := b.text("id")
 		switch {
 		case kind == "tool_use":
-			w.call(here, id, b)
+			w.checkCall(here, id, b)
 		case kind == "thinking":
 			if !b.isText("thinking") {
 				w.add(RuleShape, joinPath(here, "thinking.thinking"), "", "required")
@@ -304,7 +310,7 @@ func (w *blocks) assistant(place string, list []object, plain bool) {
 				w.add(RuleShape, joinPath(here, "thinking.signature"), "", "required")
 			}
 		}
-		w.serve(here, kind, b)
+		w.noteServed(here, kind, b)
 		if isCompaction(b) {
 			w.forget()
 		} else if w.turnPlace == "" {
@@ -320,13 +326,14 @@ func (w *blocks) assistant(place string, list []object, plain bool) {
 	w.turnCalls = w.turnCalls || len(w.group.calls) > 0
 }
 
-func (w *blocks) call(place, id string, b object) {
-	w.id(joinPath(place, "tool_use.id"), id)
+// checkCall checks the id, name and input of a call, and opens it.
+func (w *blocks) checkCall(place, id string, b object) {
+	w.checkID(joinPath(place, "tool_use.id"), id)
 	if w.seen[id] {
 		w.add(RuleDuplicateCall, place, id, "")
 	}
 	w.seen[id] = true
-	w.group.call(id)
+	w.group.openCall(id)
 	if name, ok := b.text("name"); !ok || name == "" {
 		w.add(RuleShape, joinPath(place, "tool_use.name"), id, "required")
 	}
@@ -335,7 +342,8 @@ func (w *blocks) call(place, id string, b object) {
 	}
 }
 
-func (w *blocks) id(place, id string) {
+// checkID reports an id that is empty, too long for Bedrock, or has characters that the provider refuses.
+func (w *blocks) checkID(place, id string) {
 	marks := cmp.Or(w.idMarks, messagesIDMarks)
 	for _, r := range id {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(marks, r) {

@@ -22,25 +22,25 @@ func Parse(d Dialect, body []byte) (*Request, error) {
 	p := &parser{r: &Request{Dialect: d, Body: body}}
 	p.Text = body
 	if p.Begin('{', "not a JSON object") {
-		p.members()
+		p.readMembers()
 	}
-	return p.end()
+	return p.finish()
 }
 
-// members reads the rest of the request's members.
-func (p *parser) members() {
+// readMembers reads the rest of the request's members.
+func (p *parser) readMembers() {
 	member := p.r.Dialect.Rules().member
 	for p.More('}') {
 		if member == nil {
 			p.Fail(p.At, "an unknown dialect")
 			break
 		}
-		member(p, p.name(), &p.seen)
+		member(p, p.readKey(), &p.seen)
 	}
 }
 
-// end returns the request, or the first error, after checking what can only be checked at the end of the body.
-func (p *parser) end() (*Request, error) {
+// finish checks what can only be checked at the end of the body, and returns the request or the first error.
+func (p *parser) finish() (*Request, error) {
 	if p.Peek(); p.Err == nil && p.At < len(p.Text) {
 		p.Fail(p.At, "bytes behind the end")
 	}
@@ -108,8 +108,8 @@ func carve[T any](slab *[]T, from []T) []T {
 	return (*slab)[at : at+n : at+n]
 }
 
-// add appends a part with the texts and media gathered for it, and returns it.
-func (p *parser) add(part Part) *Part {
+// addPart appends a part with the texts and media that were gathered for it, and returns it. Too many parts or texts are an error.
+func (p *parser) addPart(part Part) *Part {
 	if p.nparts++; p.nparts > MaxParts {
 		p.Fail(p.At, "too many parts")
 	}
@@ -118,7 +118,7 @@ func (p *parser) add(part Part) *Part {
 	}
 	part.Texts = carve(&p.textSlab, p.texts)
 	if len(p.media) == 0 && (part.Kind == Other || part.Kind == Reasoning) {
-		p.media = append(p.media, p.blobs(part.Raw)...)
+		p.media = append(p.media, p.findBlobs(part.Raw)...)
 	}
 	part.Media = carve(&p.mediaSlab, p.media)
 	p.texts, p.media = p.texts[:0], p.media[:0]
@@ -140,7 +140,7 @@ func (p *parser) addText(lit Span) {
 	}
 }
 
-// addWhole makes one part of the message being read out of all that was gathered for it: the texts and media of its parts in their order.
+// addWhole replaces the parts that were read of the message by one part, which has all their texts and media in order.
 func (p *parser) addWhole(part Part) {
 	// What was gathered last and belongs to no part yet comes last, as in the body.
 	texts, media := p.texts, p.media
@@ -150,7 +150,7 @@ func (p *parser) addWhole(part Part) {
 			// A block nobody knows.
 			at := p.At
 			p.At = raw.Start
-			p.strings()
+			p.gatherStrings()
 			p.At = max(p.At, at)
 			continue
 		}
@@ -160,11 +160,11 @@ func (p *parser) addWhole(part Part) {
 	p.texts, p.media = append(p.texts, texts...), append(p.media, media...)
 	p.parts = p.parts[:0]
 	part.place = placeWhole
-	p.add(part)
+	p.addPart(part)
 }
 
-// list reads the array of messages and calls element for each.
-func (p *parser) list(element func(*parser)) {
+// readList reads the array of messages and calls element for each.
+func (p *parser) readList(element func(*parser)) {
 	p.Peek()
 	p.r.List.Start = p.At
 	if p.Begin('[', "the messages are no array") {
@@ -173,13 +173,13 @@ func (p *parser) list(element func(*parser)) {
 		if p.start != nil {
 			*p.start = start{r: *p.r, seen: p.seen, nparts: p.nparts, ntexts: p.ntexts}
 		}
-		p.elements(element)
+		p.readElements(element)
 	}
 	p.r.List.End = p.At
 }
 
-// elements reads the rest of the messages.
-func (p *parser) elements(element func(*parser)) {
+// readElements reads the rest of the messages.
+func (p *parser) readElements(element func(*parser)) {
 	for p.More(']') {
 		if len(p.r.Messages) == MaxMessages {
 			p.Fail(p.At, "too many messages")
@@ -188,8 +188,8 @@ func (p *parser) elements(element func(*parser)) {
 	}
 }
 
-// message appends m to the messages, with the parts gathered for it.
-func (p *parser) message(m Message) {
+// addMessage appends m to the messages, with the parts gathered for it and its key.
+func (p *parser) addMessage(m Message) {
 	m.Parts = p.takeParts()
 	m.bypass, p.brings = p.brings, 0
 	if p.Err == nil {
@@ -220,7 +220,7 @@ func (p *parser) cacheControl(key int) {
 	comma := p.Comma
 	v := p.Skip()
 	if p.Err == nil {
-		p.r.Marks = append(p.r.Marks, p.mark(comma, key, v.End))
+		p.r.Marks = append(p.r.Marks, p.removable(comma, key, v.End))
 	}
 }
 
@@ -228,12 +228,11 @@ func (p *parser) cacheControl(key int) {
 func (p *parser) member() (int, []byte) {
 	p.Peek()
 	at := p.At
-	return at, p.name()
+	return at, p.readKey()
 }
 
-// source gathers the media of a literal that is a data URL, an address, or with base64 set base64 text. kind is the media type, "" if
-// unknown.
-func (p *parser) source(lit Span, kind string, base64 bool) {
+// gatherMedia gathers the media in a string: a data URL, an address, or if base64 is set, base64. kind is the media type, "" if unknown.
+func (p *parser) gatherMedia(lit Span, kind string, base64 bool) {
 	if lit.Len() <= 2 {
 		return
 	}
@@ -255,7 +254,7 @@ func (p *parser) source(lit Span, kind string, base64 bool) {
 	p.media = append(p.media, m)
 }
 
-// anyText reads a value that is one string, or any JSON of which the model may read all strings. It returns its span, zero for null.
+// anyText reads a value that is a string, or any other JSON of which the model may read all strings. It returns its span, zero for null.
 func (p *parser) anyText() Span {
 	c := p.Peek()
 	at := p.At
@@ -264,7 +263,7 @@ func (p *parser) anyText() Span {
 		p.addText(lit)
 		return lit
 	}
-	p.strings()
+	p.gatherStrings()
 	if c == 'n' {
 		return Span{}
 	}
@@ -317,7 +316,7 @@ func namedTool(p *parser) (name string) {
 			p.Begin('{', "")
 			var inner set
 			for p.More('}') {
-				if string(p.name()) != "name" {
+				if string(p.readKey()) != "name" {
 					p.Skip()
 					continue
 				}
@@ -338,7 +337,7 @@ func namedTool(p *parser) (name string) {
 func (p *parser) model() { p.r.Model, p.r.ModelSpan = p.word("the model is no string") }
 
 // maxOutput reads the most tokens that the answer may have.
-func (p *parser) maxOutput() { p.r.MaxOutput, p.r.MaxOutputSpan = p.number() }
+func (p *parser) maxOutput() { p.r.MaxOutput, p.r.MaxOutputSpan = p.readNumber() }
 
 // extra adds a value that counts as input and is not looked into to Extra; null is left out.
 func (p *parser) extra() {

@@ -51,10 +51,10 @@ func NewFramedPulse(d Dialect, thinks bool) *Pulse {
 	return p
 }
 
-// framed is Alive for bytes of event frames.
-func (p *Pulse) framed(b []byte) (alive bool) {
+// aliveFrames is Alive for bytes of Amazon's event frames.
+func (p *Pulse) aliveFrames(b []byte) (alive bool) {
 	p.frames.Feed(b, func(e *eventstream.Frame) {
-		event := innerOf(e, &p.inner)
+		event := frameOutput(e, &p.inner)
 		event = event[:min(len(event), pulseHeld)]
 		if len(event) == 0 || len(event) <= pulsePing && hasAny(event, pings) {
 			return
@@ -70,9 +70,9 @@ func (p *Pulse) framed(b []byte) (alive bool) {
 func (p *Pulse) Alive(b []byte) bool {
 	switch {
 	case p.frames != nil:
-		return p.framed(b)
+		return p.aliveFrames(b)
 	case !p.events:
-		return p.values(b)
+		return p.aliveArray(b)
 	}
 	alive := false
 	var newest []byte // of the events: it lies in b, or in held, which is not written again before it is sorted
@@ -92,7 +92,7 @@ func (p *Pulse) Alive(b []byte) bool {
 			p.keep(line)
 			line = p.held
 		}
-		of, phase := p.line(line[:min(len(line), pulseHeld)])
+		of, phase := p.readLine(line[:min(len(line), pulseHeld)])
 		alive = alive || of
 		if phase {
 			newest = line[:min(len(line), pulseHeld)]
@@ -114,8 +114,9 @@ func (p *Pulse) keep(b []byte) {
 	p.held = append(p.held, b[:min(len(b), room)]...)
 }
 
-// line reads a whole line of an event stream. alive means that it is part of the answer, phase that it may begin or end reasoning.
-func (p *Pulse) line(line []byte) (alive, phase bool) {
+// readLine reads a whole line of an event stream. alive means that it is part of the answer and no ping or comment; phase means that it may
+// begin or end reasoning.
+func (p *Pulse) readLine(line []byte) (alive, phase bool) {
 	line = bytes.TrimSuffix(line, carriage)
 	switch {
 	case len(line) == 0:
@@ -149,8 +150,8 @@ func saysReasoning(_ *Pulse, event []byte) bool {
 	return hasAny(event, reasoned) && !hasAny(event, unreasoned)
 }
 
-// values is Alive for bytes of an array.
-func (p *Pulse) values(b []byte) bool {
+// aliveArray is Alive for bytes of an array, which Gemini sends in place of a stream.
+func (p *Pulse) aliveArray(b []byte) bool {
 	alive := false
 	from := 0
 	for i, c := range b {
@@ -188,8 +189,8 @@ func (p *Pulse) values(b []byte) bool {
 	return alive
 }
 
-// Between reports whether an event has just ended and none begun, so that another one can be written. comma means that it must be separated
-// from one before it in an array.
+// Between reports whether an event has just ended and none begun, so that another one can be written here. comma means that the events are
+// elements of an array and a comma has to come first.
 func (p *Pulse) Between() (ok, comma bool) {
 	if p.frames != nil {
 		return p.frames.Between(), false

@@ -92,6 +92,7 @@ func (p *parser) movedMessage(m *Message, by int) Message {
 	return out
 }
 
+// movedParts returns copies of parts with all spans moved by so many bytes; parts itself for 0.
 func (p *parser) movedParts(parts []Part, by int) []Part {
 	if by == 0 {
 		return parts

@@ -18,7 +18,7 @@ func (p *parser) responsesMember(k []byte, seen *set) {
 			p.inputString()
 			return
 		}
-		p.list((*parser).responsesItem)
+		p.readList((*parser).responsesItem)
 	case "stream":
 		p.noteKey(seen, 2)
 		p.r.Stream = p.truth()
@@ -30,9 +30,9 @@ func (p *parser) responsesMember(k []byte, seen *set) {
 		p.tools(namedTool)
 	case "instructions":
 		p.noteKey(seen, 5)
-		if lit := p.text("the instructions are no string"); !lit.IsZero() {
+		if lit := p.readText("the instructions are no string"); !lit.IsZero() {
 			p.addText(lit)
-			p.add(Part{Kind: Text, place: placePlain, Span: lit})
+			p.addPart(Part{Kind: Text, place: placePlain, Span: lit})
 			p.r.System, p.r.SystemSpan = p.takeParts(), lit
 		}
 	case "previous_response_id", "conversation":
@@ -54,8 +54,8 @@ func (p *parser) inputString() {
 	lit := p.String()
 	p.r.List = lit
 	p.addText(lit)
-	p.add(Part{Kind: Text, place: placePlain, Span: lit})
-	p.message(Message{Span: lit, Role: RoleUser, Plain: true, Content: lit})
+	p.addPart(Part{Kind: Text, place: placePlain, Span: lit})
+	p.addMessage(Message{Span: lit, Role: RoleUser, Plain: true, Content: lit})
 }
 
 // item collects the members of a Responses item until its type is known.
@@ -79,7 +79,7 @@ func (p *parser) responsesItem() {
 		seen set
 	)
 	for p.More('}') {
-		p.responsesField(p.name(), &m, &it, &seen)
+		p.responsesField(p.readKey(), &m, &it, &seen)
 	}
 	m.Span.End = p.At
 	it.part.Span = m.Span
@@ -94,13 +94,13 @@ func (p *parser) responsesItem() {
 		case "":
 			p.Fail(m.Span.Start, "an item without type and role")
 		}
-		p.message(m)
+		p.addMessage(m)
 		return
 	}
 	m.Role = p.wholeItem(&it)
 	m.Content = it.part.Content
 	m.Plain = false
-	p.message(m)
+	p.addMessage(m)
 }
 
 // responsesField reads one member of an item whose type may not be known yet.
@@ -124,7 +124,7 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 		it.part.CallID, it.part.IDSpan = p.word("a call_id is no string")
 	case "id":
 		p.noteKey(seen, 4)
-		it.id = p.text("an item's id is no string")
+		it.id = p.readText("an item's id is no string")
 	case "name":
 		p.noteKey(seen, 5)
 		it.part.Name, _ = p.word("a name is no string")
@@ -154,10 +154,10 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 		}
 	case "encrypted_content":
 		p.noteKey(seen, 10)
-		it.part.Sealed = p.text("encrypted_content is no string")
+		it.part.Sealed = p.readText("encrypted_content is no string")
 	case "approval_request_id":
 		p.noteKey(seen, 12)
-		it.of = p.text("an approval_request_id is no string")
+		it.of = p.readText("an approval_request_id is no string")
 	case "tools":
 		p.noteKey(seen, 13)
 		v := p.Skip()
@@ -202,8 +202,8 @@ func (p *parser) itemOutput(it *item) {
 			if p.Peek() == '{' {
 				p.openaiBlock()
 			} else {
-				p.strings()
-				p.add(Part{Kind: Text})
+				p.gatherStrings()
+				p.addPart(Part{Kind: Text})
 			}
 		}
 	case '{':
@@ -246,7 +246,7 @@ func (p *parser) wholeItem(it *item) Role {
 		}
 	case kind == "additional_tools":
 		role = RoleSystem // Codex declares its tools in the input
-	case kind == "mcp_list_tools", endOf(kind) == Opens:
+	case kind == "mcp_list_tools", pairEnd(kind) == Opens:
 		role = RoleAssistant
 	case strings.HasSuffix(kind, "_update"):
 		part.Declares = true // a configuration_update holds until the next one
@@ -259,7 +259,7 @@ func (p *parser) wholeItem(it *item) Role {
 	switch {
 	case w.Kind == Other:
 		w.Texts, w.Raw = nil, w.Span
-		w.Media = slices.Clone(p.blobs(w.Span))
+		w.Media = slices.Clone(p.findBlobs(w.Span))
 	case w.Kind == Compaction && w.Sealed.IsZero() && len(w.Texts) == 0:
 		w.Raw = w.Span
 	case w.Kind == Call && len(w.Texts) == 0:
@@ -273,8 +273,8 @@ func (p *parser) wholeItem(it *item) Role {
 	return role
 }
 
-// itemPairs sets which end of a pair an item is that is neither a call of the client's tools nor its result. An item that needed an
-// approval has the id of the request for it, as the approval has.
+// itemPairs sets whether an item opens or closes a pair that no client answers, and the id of the pair. An item that needed an approval has
+// the id of the request for it, as the approval has.
 func (p *parser) itemPairs(it *item) {
 	part := &it.part
 	own := part.IDSpan
@@ -287,5 +287,5 @@ func (p *parser) itemPairs(it *item) {
 		part.End, part.CallID, part.IDSpan = Closes, p.decoded(it.of), it.of
 		return
 	}
-	p.pairs(part, own, of)
+	p.setEnd(part, own, of)
 }

@@ -149,6 +149,7 @@ func responsesEvent(a *Answer, kind []byte) {
 	}
 }
 
+// responsesText returns the finding in the words of OpenAI's Responses.
 func (i *Invalid) responsesText() string {
 	kind := strings.ReplaceAll(strings.TrimSuffix(i.Detail, "_output"), "_", " ")
 	switch i.Rule {

@@ -48,7 +48,7 @@ func (c *checker) responses(top object) {
 		if !ok {
 			continue
 		}
-		s.item(joinPath("input", i), item)
+		s.checkItem(joinPath("input", i), item)
 	}
 	s.settleReasoning("")
 	for _, id := range s.order {
@@ -94,8 +94,8 @@ type compacted struct {
 	fresh bool            // nothing but outputs stands behind it so far
 }
 
-// compact begins a new pairing behind a compaction item.
-func (s *items) compact() {
+// startAnew begins a new pairing after a compaction item: findings about order are dropped, and calls before it may still be answered.
+func (s *items) startAnew() {
 	s.forgive()
 	calls := s.compacted.calls
 	if calls == nil {
@@ -112,7 +112,8 @@ func (s *items) compact() {
 	s.compacted = compacted{calls: calls, fresh: true}
 }
 
-func (s *items) item(place string, item object) {
+// checkItem checks one item: its type, its id, and by its type what has to pair.
+func (s *items) checkItem(place string, item object) {
 	kind, _ := item.text("type")
 	role, hasRole := item.text("role")
 	if kind == "" && hasRole {
@@ -132,18 +133,18 @@ func (s *items) item(place string, item object) {
 	s.fresh = s.fresh && strings.HasSuffix(kind, "_output")
 	switch {
 	case strings.Contains(kind, "compaction") && !strings.HasSuffix(kind, "_trigger"):
-		s.compact()
+		s.startAnew()
 	case kind == "item_reference":
 		s.elsewhere = true
 	case kind == "message":
-		s.message(place, role, item)
+		s.checkMessage(place, role, item)
 	case kind == "reasoning":
 		s.reasoning = place
 		s.rsID, _ = item.text("id")
 	case strings.HasSuffix(kind, "_output"):
-		s.output(place, kind, item)
+		s.checkOutput(place, kind, item)
 	case strings.HasSuffix(kind, "_response"), strings.HasSuffix(kind, "_result"):
-		s.response(place, kind, item)
+		s.checkResponse(place, kind, item)
 	default:
 		if id, ok := item.text("id"); ok && strings.HasSuffix(kind, "_request") {
 			s.asked[id] = true
@@ -154,7 +155,7 @@ func (s *items) item(place string, item object) {
 		if id, ok := item.text("approval_request_id"); ok {
 			s.agreed[id] = true // a call that was allowed
 		}
-		s.call(place, kind, item)
+		s.checkCall(place, kind, item)
 	}
 }
 
@@ -173,6 +174,7 @@ func (s *items) settleReasoning(next string) {
 	s.reasoning = ""
 }
 
+// followKind returns the kind of an item as it counts for the reasoning before it: "" if the model did not make it.
 func followKind(kind, role string) string {
 	switch {
 	case kind == "message" && role != "assistant", isClientOutput(kind), kind == "mcp_approval_response":
@@ -182,7 +184,8 @@ func followKind(kind, role string) string {
 	}
 }
 
-func (s *items) message(place, role string, item object) {
+// checkMessage checks the role and the content of a message.
+func (s *items) checkMessage(place, role string, item object) {
 	switch role {
 	case "user":
 		s.passed, s.pending = append(s.passed, s.pending...), nil
@@ -202,7 +205,8 @@ func (s *items) message(place, role string, item object) {
 	}
 }
 
-func (s *items) call(place, kind string, item object) {
+// checkCall checks a call and opens it. A call that the provider answers itself need not have an output.
+func (s *items) checkCall(place, kind string, item object) {
 	if !answered[kind] {
 		// A search of the client's tools is owed an output when the client executes it.
 		if by, _ := item.text("execution"); kind != "tool_search_call" || by != "client" {
@@ -245,7 +249,8 @@ func (s *items) call(place, kind string, item object) {
 	}
 }
 
-func (s *items) output(place, kind string, item object) {
+// checkOutput checks an output and closes its call. It reports one without a call, of the wrong type, or a second one.
+func (s *items) checkOutput(place, kind string, item object) {
 	id, ok := item.text("call_id")
 	if !ok && kind == "local_shell_call_output" {
 		id, ok = item.text("id") // this one kind names its call by id
@@ -279,8 +284,8 @@ func (s *items) output(place, kind string, item object) {
 	}
 }
 
-// response reports an approval that answers no request by the request's id, or another answer without its call.
-func (s *items) response(place, kind string, item object) {
+// checkResponse reports an approval without the request that it answers, or another answer without its call.
+func (s *items) checkResponse(place, kind string, item object) {
 	id, ok := item.text("approval_request_id")
 	if !ok {
 		id, ok = item.text("call_id")

@@ -21,8 +21,8 @@ type scanner struct {
 	key []byte // scratch for a key with escapes
 }
 
-// name reads a member's key and colon. The key is decoded, so that "\u0072ole" is role.
-func (s *scanner) name() []byte {
+// readKey reads a member's key and colon, and returns the key decoded, so that "\u0072ole" is role. It is valid until the next call.
+func (s *scanner) readKey() []byte {
 	lit := s.Name()
 	if s.Err != nil {
 		return nil
@@ -36,8 +36,8 @@ func (s *scanner) name() []byte {
 	return k
 }
 
-// literals steps over any value and appends to dst the string literals in it that are not keys.
-func (s *scanner) literals(dst []Span) []Span {
+// appendStrings skips any value and appends to dst the string literals in it that are not keys.
+func (s *scanner) appendStrings(dst []Span) []Span {
 	v := s.Skip()
 	if s.Err != nil {
 		return dst
@@ -58,8 +58,8 @@ func (s *scanner) literals(dst []Span) []Span {
 	return dst
 }
 
-// text reads a string and returns its literal, or a null and returns zero; any other value is the error what.
-func (s *scanner) text(what string) Span {
+// readText reads a string and returns its literal; for null it returns the zero span. Any other value is the error what.
+func (s *scanner) readText(what string) Span {
 	switch s.Peek() {
 	case '"':
 		return s.String()
@@ -71,7 +71,7 @@ func (s *scanner) text(what string) Span {
 	return Span{}
 }
 
-// decoded returns the text of a literal; without escapes it shares the body's memory.
+// decoded returns the text of a literal. Without escapes it shares the body's memory.
 func (s *scanner) decoded(lit Span) string {
 	if lit.Len() <= 2 {
 		return ""
@@ -94,12 +94,13 @@ func (s *scanner) null() bool {
 
 // word is text that also returns the decoded string.
 func (s *scanner) word(what string) (string, Span) {
-	lit := s.text(what)
+	lit := s.readText(what)
 	return s.decoded(lit), lit
 }
 
-// number reads a plain decimal number below 10^9, and returns it with its span. For any other value it returns 0 and the zero span.
-func (s *scanner) number() (int, Span) {
+// readNumber reads a decimal number of at most nine digits, and returns it with its span. For any other value it returns 0 and the zero
+// span.
+func (s *scanner) readNumber() (int, Span) {
 	v := s.Skip()
 	n := 0
 	if v.Len() == 0 || v.Len() > 9 {
@@ -120,9 +121,9 @@ func (s *scanner) truth() bool {
 	return string(s.Text[v.Start:v.End]) == "true"
 }
 
-// mark returns the span of a member or element from key to end with one of its commas, so that removing it leaves valid JSON. comma is
-// s.Comma as it was at the key: the position of the comma before it, or negative.
-func (s *scanner) mark(comma, key, end int) Span {
+// removable returns the span of a member or element with one of its commas, so that removing the span leaves valid JSON. key and end are
+// its bounds. comma is s.Comma as it was at the key: the position of the comma before it, negative for none.
+func (s *scanner) removable(comma, key, end int) Span {
 	if comma >= 0 {
 		return Span{Start: comma, End: end}
 	}

@@ -60,6 +60,7 @@ type Invalid struct {
 	others []string // further ids of the same place (providers name them all)
 }
 
+// Error returns the place, the rule and the ids of the finding.
 func (i *Invalid) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", i.Place, i.Rule)
@@ -86,7 +87,7 @@ func Validate(d Dialect, body []byte) error {
 // characters out of [a-zA-Z0-9_-].
 func ValidateBedrock(body []byte) error {
 	c := &checker{limit: maxFindings, bedrock: true}
-	c.body(Messages, body)
+	c.checkBody(Messages, body)
 	return first(c.found)
 }
 
@@ -99,7 +100,7 @@ func ValidateEdit(d Dialect, before, after []byte) error {
 	}
 	known := map[string]bool{}
 	c := &checker{limit: maxKnown}
-	c.body(d, before)
+	c.checkBody(d, before)
 	for _, i := range c.found {
 		known[i.Rule+"\x00"+i.ID] = true
 	}
@@ -113,7 +114,7 @@ func ValidateEdit(d Dialect, before, after []byte) error {
 
 func inspect(d Dialect, body []byte) []*Invalid {
 	c := &checker{limit: maxFindings}
-	c.body(d, body)
+	c.checkBody(d, body)
 	return c.found
 }
 
@@ -140,7 +141,7 @@ func (c *checker) add(rule, place, id, detail string) *Invalid {
 	return i
 }
 
-// forgive drops findings about the order of messages: a compaction stands for those messages.
+// forgive drops the findings so far about the order of messages, because a compaction stands in the place of those messages.
 func (c *checker) forgive() {
 	c.found = slices.DeleteFunc(c.found, func(i *Invalid) bool {
 		switch i.Rule {
@@ -157,7 +158,8 @@ func (c *checker) orphans(place string, ids []string, detail string) {
 	}
 }
 
-func (c *checker) body(d Dialect, body []byte) {
+// checkBody checks a body that may not even be JSON, by the rules of a dialect.
+func (c *checker) checkBody(d Dialect, body []byte) {
 	// encoding/json judges the syntax, and refuses nesting beyond 10,000 levels without
 	// recursing. What follows relies on that.
 	if !json.Valid(body) {

@@ -42,7 +42,7 @@ func sameSplit(t *testing.T, raw []byte) {
 		}
 	} else {
 		var want *string
-		s, ok := text(bytes.TrimSpace(raw))
+		s, ok := decodeText(bytes.TrimSpace(raw))
 		if err := json.Unmarshal(raw, &want); (err == nil && want != nil) != ok || ok && s != *want {
 			t.Fatalf("%q is the text %q (%v)", raw, s, ok)
 		}

@@ -21,13 +21,14 @@ func (o object) has(name string) bool {
 	return ok && string(raw) != "null"
 }
 
-// text returns a string member; false when it is absent, null or not a string.
-func (o object) text(name string) (string, bool) { return text(o[name]) }
+// decodeText returns a string member; false when it is absent, null or not a string.
+func (o object) text(name string) (string, bool) { return decodeText(o[name]) }
 
 // isText reports whether a member is a string, without decoding it.
 func (o object) isText(name string) bool { return len(o[name]) > 0 && o[name][0] == '"' }
 
-func text(raw json.RawMessage) (string, bool) {
+// decodeText returns the text of a JSON string; false for any other value.
+func decodeText(raw json.RawMessage) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
@@ -46,7 +47,7 @@ func blank(raw json.RawMessage) bool {
 	if raw[1] > ' ' && raw[1] < utf8.RuneSelf && raw[1] != '\\' && raw[1] != '"' {
 		return false
 	}
-	s, _ := text(raw)
+	s, _ := decodeText(raw)
 	return strings.TrimSpace(s) == ""
 }
 
@@ -75,7 +76,7 @@ func splitObject(raw []byte) (object, bool) {
 		if err != nil {
 			return nil, false
 		}
-		name, _ := text(m.Name.Of(raw))
+		name, _ := decodeText(m.Name.Of(raw))
 		o[name] = m.Value.Of(raw)
 	}
 	return o, true
@@ -93,6 +94,7 @@ func splitArray(raw []byte) ([]json.RawMessage, bool) {
 	return list, true
 }
 
+// joinPath joins names and indices to a place, with dots between them.
 func joinPath(parts ...any) string {
 	var b strings.Builder
 	for i, p := range parts {
@@ -146,7 +148,7 @@ const (
 // arguments reports arguments that are not JSON: an answer that ended at its output limit leaves half of it. An empty text is fine: OpenAI
 // itself sends it for a function without parameters.
 func (c *checker) arguments(place, id string, raw json.RawMessage) {
-	s, ok := text(raw)
+	s, ok := decodeText(raw)
 	if ok && s != "" && !json.Valid([]byte(s)) {
 		c.add(RuleArguments, place, id, "not JSON")
 	}

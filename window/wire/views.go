@@ -79,8 +79,8 @@ type Look struct {
 	objects int
 }
 
-// Look finds the remembered body that has the most in common with this one. It hashes this one and counts its objects, but does not read
-// it.
+// Look finds the remembered body that has the most leading bytes in common with this one. It hashes this one and counts its objects, but
+// does not parse it.
 func (v *Views) Look(d Dialect, body []byte) *Look {
 	l := &Look{v: v, dialect: d, body: body}
 	if len(body) < viewsFrom || d.Rules().element == nil {
@@ -89,7 +89,7 @@ func (v *Views) Look(d Dialect, body []byte) *Look {
 	}
 	l.next = &view{hashes: v.hash(d, body), size: len(body)}
 	l.known = v.find(l.next.hashes)
-	l.objects = l.count()
+	l.objects = l.countObjects()
 	return l
 }
 
@@ -98,8 +98,9 @@ func (l *Look) Objects() int { return l.objects }
 
 var brace = []byte{'{'}
 
-// count returns the number of objects in the body, and sets next.objects. Blocks that are known are not counted again.
-func (l *Look) count() int {
+// countObjects returns the number of opening braces in the body, a bound for its objects, and sets next.objects. Blocks that are known are
+// not counted again.
+func (l *Look) countObjects() int {
 	n := 0
 	l.next.objects = make([]int32, len(l.next.hashes))
 	if l.known.view != nil {
@@ -116,8 +117,9 @@ func (l *Look) count() int {
 // Parse is [Views.Look] followed by [Look.Parse].
 func (v *Views) Parse(d Dialect, body []byte) (*Request, error) { return v.Look(d, body).Parse() }
 
-// Parse returns what the function [Parse] returns, but reads only the part of the body that is not known. The strings in the Request of a
-// body that is remembered do not share its memory.
+// Parse returns what the function [Parse] returns, but parses only the part of the body that is not known, and remembers the body for the
+// next look. A short body is parsed as a whole and not remembered; the strings of its Request share its memory, those of a remembered body
+// are copies.
 func (l *Look) Parse() (*Request, error) {
 	d, next, known := l.dialect, l.next, l.known
 	if next == nil {
@@ -131,13 +133,13 @@ func (l *Look) Parse() (*Request, error) {
 	}
 	if from > 0 {
 		next.start = known.view.start
-		p.elements(d.Rules().element)
+		p.readElements(d.Rules().element)
 		p.r.List.End = p.At
-		p.members()
+		p.readMembers()
 	} else if p.Begin('{', "not a JSON object") {
-		p.members()
+		p.readMembers()
 	}
-	r, err := p.end()
+	r, err := p.finish()
 	if err == nil && next.start.r.List.Start > 0 {
 		next.messages, next.marks = r.Messages, r.Marks
 		next.copyStrings(r, from)
@@ -195,7 +197,7 @@ func (p *parser) resume(v *view, same int) int {
 	return n
 }
 
-// hash returns hashes of the first block of a body, the first two, and so on.
+// hash returns for each block of a body the hash of all blocks up to it.
 func (v *Views) hash(d Dialect, body []byte) []uint64 {
 	out := make([]uint64, len(body)/viewBlock)
 	sum := uint64(d)
@@ -214,7 +216,8 @@ type known struct {
 	same    int // bytes
 }
 
-// find returns the view with which a body has the most blocks in common; the zero known if there is none.
+// find returns the view with which a body has the most leading blocks in common; the zero known if there is none. The view counts as used
+// now.
 func (v *Views) find(hashes []uint64) known {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -227,8 +230,8 @@ func (v *Views) find(hashes []uint64) known {
 	return known{}
 }
 
-// put remembers a view. before is the one it was read from, which is forgotten if the new one replaces it: from of its messages are in
-// both.
+// put remembers a view, and drops the oldest ones beyond the limit. before is the view that it was parsed from, with from messages in
+// common; it is dropped if nearly all of it is in the new one.
 func (v *Views) put(next *view, before known, from int) {
 	if next.bytes > v.limit/4 {
 		return
@@ -248,6 +251,7 @@ func (v *Views) put(next *view, before known, from int) {
 	}
 }
 
+// drop forgets a view and its blocks. It does nothing if another caller has done so already.
 func (v *Views) drop(e *lru.Element) {
 	if e.Value == nil { // by somebody else meanwhile
 		return
@@ -263,14 +267,14 @@ func (v *Views) drop(e *lru.Element) {
 	v.bytes -= old.bytes
 }
 
-// copyStrings copies the strings of all that is new in a view, from message from on, since the body's memory is used again; and sets
-// v.bytes.
+// copyStrings replaces the strings that are new in a view, those from message from on, by copies, because the body's memory will be used
+// again. It also sets v.bytes.
 func (v *view) copyStrings(r *Request, from int) {
 	each := func(do func(*string)) {
 		if from == 0 {
 			do(&v.start.r.Model)
 			for i := range v.start.r.System {
-				v.start.r.System[i].strings(do)
+				v.start.r.System[i].eachString(do)
 			}
 			for i := range v.start.r.Tools {
 				do(&v.start.r.Tools[i].Name)
@@ -278,7 +282,7 @@ func (v *view) copyStrings(r *Request, from int) {
 		}
 		for i := from; i < len(v.messages); i++ {
 			for j := range v.messages[i].Parts {
-				v.messages[i].Parts[j].strings(do)
+				v.messages[i].Parts[j].eachString(do)
 			}
 		}
 	}
@@ -303,8 +307,8 @@ func (v *view) copyStrings(r *Request, from int) {
 	}
 }
 
-// strings calls do with each string of a part.
-func (p *Part) strings(do func(*string)) {
+// eachString calls do with a pointer to each string of a part.
+func (p *Part) eachString(do func(*string)) {
 	do(&p.Type)
 	do(&p.CallID)
 	do(&p.Name)

@@ -50,7 +50,7 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, fmt.Errorf("bedrock: no path for %s", r.URL.EscapedPath())
 	}
-	model, operation, body, err := b.body(r)
+	model, operation, body, err := b.convertBody(r)
 	if err != nil {
 		return nil, err
 	}
@@ -81,13 +81,14 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// body returns the body to send, its model and the operation to send it to.
-func (b Bedrock) body(r *http.Request) (model, operation string, body []byte, err error) {
+// convertBody reads the body of a request of package anthropic and returns the body to send to Bedrock, the model, and the operation that
+// is the end of the path.
+func (b Bedrock) convertBody(r *http.Request) (model, operation string, body []byte, err error) {
 	if !b.Converse {
-		model, body, err = original(r, bedrockAnthropic)
+		model, body, err = convertAnthropic(r, bedrockAnthropic)
 		return model, "/invoke-with-response-stream", body, err
 	}
-	model, members, err := read(r)
+	model, members, err := readMembers(r)
 	if err == nil {
 		body, err = converse(members)
 	}
@@ -130,7 +131,7 @@ func (e *events) Read(p []byte) (int, error) {
 		n, err := e.from.Read(piece[:])
 		e.frames.Feed(piece[:n], func(f *eventstream.Frame) {
 			if e.err == nil {
-				e.err = e.event(f)
+				e.err = e.writeEvent(f)
 			}
 		})
 		switch {
@@ -151,8 +152,8 @@ func (e *events) Close() error { return e.from.Close() }
 
 var errFrame = errors.New("the stream of Bedrock has a broken frame")
 
-// event writes what a frame says.
-func (e *events) event(f *eventstream.Frame) error {
+// writeEvent writes the event of Anthropic's stream that a frame of Bedrock stands for. An exception becomes an error event.
+func (e *events) writeEvent(f *eventstream.Frame) error {
 	var said struct {
 		Bytes   []byte `json:"bytes"`
 		Message string `json:"message"`
@@ -163,7 +164,7 @@ func (e *events) event(f *eventstream.Frame) error {
 	switch {
 	case f.Kind != "event":
 		text, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]string{
-			"type": kindOf(f.Name), "message": fmt.Sprintf("%.*s: %s", maxName, f.Name, said.Message+f.Message),
+			"type": errorType(f.Name), "message": fmt.Sprintf("%.*s: %s", maxName, f.Name, said.Message+f.Message),
 		}})
 		fmt.Fprintf(&e.out, "event: error\ndata: %s\n\n", text)
 	case f.Name == "chunk":
@@ -176,7 +177,7 @@ func (e *events) event(f *eventstream.Frame) error {
 		name, _ := json.Marshal(inner.Type)
 		fmt.Fprintf(&e.out, "event: %s\ndata: %s\n\n", bytes.Trim(name, `"`), said.Bytes)
 	default:
-		list, err := e.talk.events(f.Name, f.Payload)
+		list, err := e.talk.convertEvent(f.Name, f.Payload)
 		if err != nil {
 			return err
 		}
@@ -191,8 +192,8 @@ func (e *events) event(f *eventstream.Frame) error {
 	return nil
 }
 
-// kindOf returns the error type of Anthropic's own service for an exception of Bedrock.
-func kindOf(exception string) string {
+// errorType returns the error type of Anthropic's own service for an exception of Bedrock, api_error for an unknown one.
+func errorType(exception string) string {
 	switch exception {
 	case "throttlingException", "serviceQuotaExceededException":
 		return "rate_limit_error"

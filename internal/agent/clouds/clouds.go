@@ -16,9 +16,10 @@ import (
 	"strings"
 )
 
-// original reads the body of a request of package anthropic: its model, and all else with version in the place of model and stream.
-func original(r *http.Request, version string) (model string, body []byte, err error) {
-	model, members, err := read(r)
+// convertAnthropic reads the body of a request of package anthropic. It returns its model, and the body with version as anthropic_version
+// in place of model and stream.
+func convertAnthropic(r *http.Request, version string) (model string, body []byte, err error) {
+	model, members, err := readMembers(r)
 	if err != nil {
 		return "", nil, err
 	}
@@ -32,8 +33,8 @@ func original(r *http.Request, version string) (model string, body []byte, err e
 	return model, bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
-// read reads the members of such a body, without model and stream.
-func read(r *http.Request) (model string, members map[string]json.RawMessage, err error) {
+// readMembers reads and closes the body of a request of package anthropic. It returns its model and its other members, without stream.
+func readMembers(r *http.Request) (model string, members map[string]json.RawMessage, err error) {
 	raw, err := io.ReadAll(r.Body)
 	_ = r.Body.Close()
 	if err != nil {
@@ -50,7 +51,8 @@ func read(r *http.Request) (model string, members map[string]json.RawMessage, er
 	return model, members, nil
 }
 
-// withBody returns the request with another body and the path behind base; both are as they are to be sent.
+// withBody returns a copy of the request for base and an escaped path below it, without the headers that package anthropic sends for its
+// own service. body replaces the body unless it is nil.
 func withBody(r *http.Request, base, path, query string, body []byte) *http.Request {
 	out := r.Clone(r.Context())
 	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Anthropic-Version"} {

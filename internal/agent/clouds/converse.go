@@ -133,6 +133,8 @@ func converse(members map[string]json.RawMessage) ([]byte, error) {
 	return modelapi.Body(list, nil)
 }
 
+// converseBlocks returns blocks of Anthropic in the form of Converse. Empty texts and unsigned thinking are left out, because Converse
+// refuses them.
 func converseBlocks(list []sentBlock) (out []toolBlock) {
 	for i := range list {
 		b := &list[i]
@@ -196,8 +198,8 @@ type conversation struct {
 	open int // the block that is being received, plus one; a block of text has no event at its start
 }
 
-// events returns those that one event of Converse stands for.
-func (c *conversation) events(name string, payload []byte) ([]map[string]any, error) {
+// convertEvent returns the events of Anthropic's stream that one event of Converse stands for; none for an event without meaning there.
+func (c *conversation) convertEvent(name string, payload []byte) ([]map[string]any, error) {
 	var e converseEvent
 	if err := json.Unmarshal(payload, &e); err != nil {
 		return nil, errFrame

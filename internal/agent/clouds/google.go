@@ -209,7 +209,7 @@ func (v Vertex) RoundTrip(r *http.Request) (*http.Response, error) {
 	place := fmt.Sprintf("/v1/projects/%s/locations/%s/publishers/", url.PathEscape(v.Project), url.PathEscape(v.Location))
 	var out *http.Request
 	if base, ok := strings.CutSuffix(r.URL.EscapedPath(), "/v1/messages"); ok {
-		model, body, err := original(r, vertexAnthropic)
+		model, body, err := convertAnthropic(r, vertexAnthropic)
 		if err != nil {
 			return nil, err
 		}

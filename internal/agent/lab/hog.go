@@ -97,7 +97,7 @@ func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("the build did not start: %w", err)
 	}
-	taken := follow(stdout, in.MiB, func(mib int) {
+	taken := followChild(stdout, in.MiB, func(mib int) {
 		c.Progress(float64(mib), float64(in.MiB), fmt.Sprintf("%d of %d MiB", mib, in.MiB))
 	})
 	if taken == in.MiB && hold > 0 {
@@ -131,8 +131,9 @@ func exitReason(err error) string {
 	return err.Error()
 }
 
-// follow reads how far a child is, until it has all of it or ends.
-func follow(r io.Reader, all int, tell func(mib int)) int {
+// followChild reads the numbers of MiB that a child reports and calls tell with each, until the child has all of them or ends. It returns
+// the last number.
+func followChild(r io.Reader, all int, tell func(mib int)) int {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 4<<10)
 	taken := 0

@@ -83,6 +83,7 @@ type failure struct {
 	Panic   bool   `json:"panic,omitempty" jsonschema:"Panic instead of answering"`
 }
 
+// fail is a tool that fails with the message it was called with, or panics if asked to.
 func fail(_ context.Context, _ *builtin.Call, in failure) (*builtin.Result, error) {
 	if in.Message == "" {
 		in.Message = "the laboratory was asked for an error"
@@ -134,6 +135,8 @@ type count struct {
 	last int64 // when it was asked for, by counts.asked
 }
 
+// next is a tool that counts one up at each call, by caller and job, and says when it has reached the number to. Polling it is the work of
+// a test.
 func (c *counts) next(_ context.Context, call *builtin.Call, in poll) (*builtin.Result, error) {
 	switch {
 	case in.To < 1 || in.To > maxTo:
@@ -141,12 +144,12 @@ func (c *counts) next(_ context.Context, call *builtin.Call, in poll) (*builtin.
 	case len(in.Job) > maxJob:
 		return nil, fmt.Errorf("job has %d bytes, more than %d: send a shorter name", len(in.Job), maxJob)
 	}
-	at := c.step([2]string{call.Principal, in.Job}, in.To)
+	at := c.increment([2]string{call.Principal, in.Job}, in.To)
 	return builtin.JSON(progress{Count: at, To: in.To, Done: at >= in.To})
 }
 
-// step goes one further. A count that is done is forgotten.
-func (c *counts) step(key [2]string, to int) int {
+// increment adds one to a count and returns it. A count that reaches to is forgotten.
+func (c *counts) increment(key [2]string, to int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.under == nil {
@@ -154,7 +157,7 @@ func (c *counts) step(key [2]string, to int) int {
 	}
 	one := c.under[key]
 	if one == nil {
-		c.room()
+		c.makeRoom()
 		one = &count{}
 		c.under[key] = one
 	}
@@ -166,7 +169,8 @@ func (c *counts) step(key [2]string, to int) int {
 	return one.at
 }
 
-func (c *counts) room() {
+// makeRoom forgets the counts that were used longest ago until one more fits within MaxCounts.
+func (c *counts) makeRoom() {
 	for len(c.under) >= MaxCounts {
 		var oldest [2]string
 		first := int64(-1)
@@ -190,6 +194,7 @@ type amount struct {
 	Bytes int64 `json:"bytes" jsonschema:"How many bytes"`
 }
 
+// flood is a tool that returns a number of bytes of numbered lines.
 func flood(_ context.Context, _ *builtin.Call, in amount) (*builtin.Result, error) {
 	if in.Bytes < 0 || in.Bytes > int64(MaxFlood) {
 		return nil, fmt.Errorf("bytes is %d: send a number from 0 to %d (%s)", in.Bytes, int64(MaxFlood), MaxFlood.Human())

@@ -42,7 +42,7 @@ func (x *Exchange) Answer(res *http.Response) (*Answer, error) {
 	if coding := res.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
 		return nil, x.fail(&agent.ModelError{Failure: agent.NotAnAPI, Status: res.StatusCode, Text: fmt.Sprintf("the answer is encoded as %q, which was not asked for", coding)})
 	}
-	first, err := a.firstByte()
+	first, err := a.peekByte()
 	switch {
 	case err == io.EOF:
 		return nil, x.Broken("the answer is empty", nil)
@@ -56,8 +56,8 @@ func (x *Exchange) Answer(res *http.Response) (*Answer, error) {
 	return a, nil
 }
 
-// firstByte finds the first byte that is neither white space nor a byte order mark.
-func (a *Answer) firstByte() (byte, error) {
+// peekByte skips white space and a byte order mark, and returns the next byte without reading it.
+func (a *Answer) peekByte() (byte, error) {
 	for {
 		b, err := a.r.ReadByte()
 		if err != nil {
@@ -169,8 +169,8 @@ const maxText = 300
 // hidden stands for a credential.
 const hidden = "[hidden]"
 
-// secretsOf returns a key and the values of headers that may be credentials: short ones are none,
-// and hiding them would hide common words.
+// secretsOf returns a key and the values of headers that may be credentials. Values of less than eight characters are left out: hiding them
+// would hide common words.
 func secretsOf(key string, header map[string]string) []string {
 	list := []string{key}
 	for _, value := range header {
@@ -181,8 +181,9 @@ func secretsOf(key string, header map[string]string) []string {
 	return list
 }
 
-// replacer hides secrets. Those of less than four characters are skipped, because hiding them would hide common words.
-func replacer(secrets []string) *strings.Replacer {
+// secretReplacer returns a replacer that puts a placeholder in the place of secrets. Those of less than four characters are skipped,
+// because hiding them would hide common words.
+func secretReplacer(secrets []string) *strings.Replacer {
 	var pairs []string
 	for _, s := range secrets {
 		if s = strings.TrimSpace(s); len(s) < 4 {
@@ -197,8 +198,8 @@ func replacer(secrets []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// clean makes a text one printable line of at most maxText bytes.
-func clean(s string) string {
+// cleanLine returns a text as one printable line of at most maxText bytes.
+func cleanLine(s string) string {
 	var b strings.Builder
 	space := false
 	for i, r := range s {
@@ -221,4 +222,4 @@ func clean(s string) string {
 }
 
 // sanitize makes a text of the endpoint's safe to show. Secrets are hidden before the text is cut, so that no part of one remains.
-func (e *Endpoint) sanitize(s string) string { return clean(e.secrets.Replace(s)) }
+func (e *Endpoint) sanitize(s string) string { return cleanLine(e.secrets.Replace(s)) }

@@ -45,7 +45,7 @@ func Arguments(written string) string {
 // Schema returns the schema of a tool's arguments in the form that providers accept: of type "object", with properties, and without the
 // members at its top that they refuse. The order of the members stays.
 func Schema(t agent.ToolSpec) json.RawMessage {
-	names, members := object(t.Schema)
+	names, members := orderedMembers(t.Schema)
 	if names == nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
@@ -78,8 +78,8 @@ func refused(name string) bool {
 	return name == "anyOf" || name == "oneOf" || name == "allOf" || name == "not" || name == "enum"
 }
 
-// object reads the members of an object in their order; nil when it is none.
-func object(raw json.RawMessage) ([]string, map[string]json.RawMessage) {
+// orderedMembers returns the names of an object's members in their order, each once, and their values; nil if raw is no object.
+func orderedMembers(raw json.RawMessage) ([]string, map[string]json.RawMessage) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
 		return nil, nil
@@ -116,7 +116,8 @@ type Names struct {
 	back map[string]string
 }
 
-// Out returns the name to send. It depends on the name alone, so that providers' caches stay valid.
+// Out returns the name to send for a tool, and remembers it for Back if it is another. It depends on the name alone, so that the same
+// request stays the same and providers' caches stay valid.
 func (n *Names) Out(name string) string {
 	led := name
 	if n.Letter && name != "" && (name[0] == '-' || name[0] >= '0' && name[0] <= '9') {
@@ -162,8 +163,8 @@ func NewID() string {
 	return "call_" + hex.EncodeToString(b[:])
 }
 
-// fitName returns s itself when it is allowed. Otherwise it replaces what is not, and adds a hash so that different names stay
-// different.
+// fitName returns s itself if it is not empty, not longer than size, and has only letters, digits, "_" and "-". Otherwise it replaces other
+// characters, cuts the name, and adds a hash so that different names stay different. empty is the beginning for a name without any.
 func fitName(s string, size int, empty string) string {
 	plain := func(c byte) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'

@@ -147,14 +147,14 @@ func New(o Options) (*Endpoint, error) {
 	if password, ok := u.User.Password(); ok {
 		secrets = append(secrets[:len(secrets):len(secrets)], password)
 	}
-	e.secrets = replacer(secrets)
+	e.secrets = secretReplacer(secrets)
 	e.info = o.Info
 	e.info.URL = e.sanitize(shown) // some gateways have keys in the path
 	client := http.Client{}
 	if o.Client != nil {
 		client = *o.Client
 	} else {
-		client.Transport = transport()
+		client.Transport = newTransport()
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	// A limit on the whole exchange would cut long answers; Patience and Silence end it.
@@ -163,8 +163,9 @@ func New(o Options) (*Endpoint, error) {
 	return e, nil
 }
 
-// transport gives up connections soon, and keeps few of them open.
-func transport() *http.Transport {
+// newTransport returns the transport to models. It gives up connecting after 15 seconds, keeps few idle connections, and uses the forward
+// proxy where one is set.
+func newTransport() *http.Transport {
 	dialer := net.Dialer{Timeout: 15 * time.Second, KeepAlive: 15 * time.Second}
 	t := &http.Transport{
 		DialContext:            dialer.DialContext,
@@ -220,5 +221,5 @@ func (e *Endpoint) Info() agent.ModelInfo { return e.info }
 // Shown returns an address without its secrets: without user, password, query and fragment.
 func Shown(u *url.URL) string {
 	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	return clean(plain.String())
+	return cleanLine(plain.String())
 }

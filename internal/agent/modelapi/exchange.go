@@ -88,7 +88,7 @@ func (x *Exchange) Close() {
 func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 	res, err := x.e.client.Do(req.WithContext(x.ctx))
 	if err != nil {
-		x.err = x.unanswered(err)
+		x.err = x.noAnswerError(err)
 		return nil, x.err
 	}
 	x.heard = true
@@ -167,6 +167,7 @@ func (x *Exchange) Failure(err error) error {
 	return x.fail(&agent.ModelError{Failure: agent.Refused, Text: "the request could not be made: " + withoutURL(err), Err: x.e.redact(err)})
 }
 
+// silenceError returns the error for an answer that did not begin in time, or that stopped coming.
 func (x *Exchange) silenceError() error {
 	switch {
 	case x.heard && x.pinged:
@@ -177,8 +178,9 @@ func (x *Exchange) silenceError() error {
 	return x.fail(&agent.ModelError{Failure: agent.Unreachable, Text: fmt.Sprintf("no answer within %s", x.wait), Err: errSilent})
 }
 
-// unanswered returns the failure of a request without an answer.
-func (x *Exchange) unanswered(err error) error {
+// noAnswerError returns the error for a request that got no answer: that of the caller's context, that of a silent service, or an
+// *agent.ModelError without address and credentials.
+func (x *Exchange) noAnswerError(err error) error {
 	switch {
 	case x.parent.Err() != nil:
 		return x.parent.Err()
@@ -206,7 +208,7 @@ func withoutURL(err error) string {
 	return err.Error()
 }
 
-// redact wraps an error so that errors.Is and As work, and its text holds no credential.
+// redact wraps an error so that its text holds no credential and no address, and errors.Is and As still work. nil stays nil.
 func (e *Endpoint) redact(err error) error {
 	if err == nil {
 		return nil
@@ -227,8 +229,8 @@ func (h *redactedError) Error() string { return h.text }
 // Is and As look below; Unwrap would let the text out.
 func (h *redactedError) Is(target error) bool { return errors.Is(h.err, target) }
 
-// resetTimer puts the end of the wait off when bytes have come. Pings and comments alone do it only for as long as a model may be
-// silent: people report an hour of them.
+// resetTimer restarts the time that the service may be silent, because the bytes b have come. Pings and comments alone restart it only
+// until the model has said nothing for the endpoint's patience: people report an hour of nothing but pings.
 func (x *Exchange) resetTimer(b []byte) {
 	now := time.Now()
 	x.pinged = x.pulse != nil && !x.pulse.Alive(b)
@@ -250,6 +252,7 @@ type countedBody struct {
 	rc io.ReadCloser
 }
 
+// Read reads from the body and restarts the time of silence. A stream longer than MaxStream is an error.
 func (w *countedBody) Read(p []byte) (int, error) {
 	n, err := w.rc.Read(p)
 	if n > 0 {

@@ -24,7 +24,7 @@ const noReason = "no reason is given"
 func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 	contentType := res.Header.Get("Content-Type")
 	html := isHTML(contentType, body)
-	said := read(body)
+	said := readError(body)
 	if html {
 		said = errorText{text: htmlWords(body)}
 	}
@@ -54,7 +54,8 @@ func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 	return out
 }
 
-// EventError returns the error that an event, or a whole answer, holds in place of an answer; nil when there is none.
+// EventError returns the error that an event, or a whole answer, has in place of an answer; nil if it is none. After an error the exchange
+// has ended.
 func (x *Exchange) EventError(v Event) error {
 	if v.Type != "error" && !bytes.Contains(v.Data, []byte(`"error"`)) {
 		return nil
@@ -70,7 +71,7 @@ func (x *Exchange) EventError(v Event) error {
 	if v.Type != "error" && top.Type != "error" && (len(top.Error) == 0 || string(top.Error) == "null") {
 		return nil
 	}
-	said := read(v.Data)
+	said := readError(v.Data)
 	out := &agent.ModelError{Failure: said.failure(said.status, x.e.info.Name), Status: said.status, Text: said.text}
 	if over, ok := overflow.Event(v.Data); ok {
 		out.Failure, out.Limit, out.Actual = agent.TooLong, over.Limit, over.Actual
@@ -92,7 +93,8 @@ type errorText struct {
 	status int    // of HTTP, when the body names one
 }
 
-func (w errorText) containsAny(any ...string) bool {
+// hasCode reports whether one of some texts is in the codes of the error.
+func (w errorText) hasCode(any ...string) bool {
 	for _, s := range any {
 		if strings.Contains(w.codes, s) {
 			return true
@@ -106,11 +108,11 @@ func (w errorText) failure(status int, model string) agent.Failure {
 	text := strings.ToLower(w.text)
 	about := strings.Contains(text, "model") || model != "" && strings.Contains(text, strings.ToLower(model))
 	switch {
-	case w.containsAny("insufficient_quota", "billing"):
+	case w.hasCode("insufficient_quota", "billing"):
 		return agent.Refused // waiting does not help
-	case w.containsAny("model_not_found", "deploymentnotfound"):
+	case w.hasCode("model_not_found", "deploymentnotfound"):
 		return agent.NoModel
-	case w.containsAny("invalid_api_key", "api_key_invalid") || status == 400 && strings.Contains(text, "api key not valid"):
+	case w.hasCode("invalid_api_key", "api_key_invalid") || status == 400 && strings.Contains(text, "api key not valid"):
 		return agent.Key
 	case status == 400 && (strings.Contains(text, "not a valid model") || strings.Contains(text, "model not exist") || strings.Contains(text, "model does not exist")):
 		return agent.NoModel // OpenRouter, DeepSeek
@@ -124,20 +126,21 @@ func (w errorText) failure(status int, model string) agent.Failure {
 		return agent.Busy
 	case status >= 400:
 		return agent.Refused
-	case w.containsAny("overloaded", "rate_limit", "server_error", "api_error", "internal", "timeout", "unavailable", "exhausted"):
+	case w.hasCode("overloaded", "rate_limit", "server_error", "api_error", "internal", "timeout", "unavailable", "exhausted"):
 		return agent.Busy
-	case w.containsAny("authentication", "permission"):
+	case w.hasCode("authentication", "permission"):
 		return agent.Key
-	case w.containsAny("not_found") && about:
+	case w.hasCode("not_found") && about:
 		return agent.NoModel
-	case w.containsAny("invalid_request", "badrequest", "bad_request", "invalid_argument"):
+	case w.hasCode("invalid_request", "badrequest", "bad_request", "invalid_argument"):
 		return agent.Refused
 	}
 	return agent.Broken
 }
 
-// read finds the text of an error in a body, in all the forms that providers use.
-func read(body []byte) errorText {
+// readError returns the text, the codes and the status that an error in a body has, in all the forms that providers use. Other bodies are
+// the text as they are.
+func readError(body []byte) errorText {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
 		return errorText{text: string(body)}
@@ -150,6 +153,8 @@ func read(body []byte) errorText {
 	return w
 }
 
+// collect takes the text, codes and status of an error from a JSON value and from what is nested in it, at most four levels deep. The
+// innermost text wins.
 func (w *errorText) collect(v any, depth int) {
 	if depth > 4 {
 		return
@@ -165,7 +170,7 @@ func (w *errorText) collect(v any, depth int) {
 		}
 	case map[string]any:
 		for _, name := range [...]string{"code", "type", "status", "status_code"} {
-			w.code(v[name])
+			w.addCode(v[name])
 		}
 		// The innermost words are the provider's own; a gateway's are around them.
 		if m, ok := v["metadata"].(map[string]any); ok {
@@ -189,7 +194,8 @@ func decoded(raw string) any {
 	return raw
 }
 
-func (w *errorText) code(v any) {
+// addCode adds a code of an error, a string or a number. The first number from 400 to 599 becomes the status.
+func (w *errorText) addCode(v any) {
 	var s string
 	switch v := v.(type) {
 	case string:
@@ -263,13 +269,13 @@ func isHTML(contentType string, body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<"))
 }
 
-// htmlWords returns the title of a page, which usually names the fault.
+// htmlWords returns words for a web page that came in place of an answer, with its title, which usually names the fault.
 func htmlWords(page []byte) string {
 	low := bytes.ToLower(page)
 	if from := bytes.Index(low, []byte("<title>")); from >= 0 && len(low) == len(page) {
 		from += len("<title>")
 		if to := bytes.Index(low[from:], []byte("</title>")); to >= 0 {
-			return fmt.Sprintf("a web page, %q", clean(string(page[from:from+to])))
+			return fmt.Sprintf("a web page, %q", cleanLine(string(page[from:from+to])))
 		}
 	}
 	return "a web page"

@@ -77,8 +77,8 @@ func Body(members []Member, extra map[string]json.RawMessage, head ...[]byte) ([
 	return b.Bytes(), nil
 }
 
-// Split divides the further members of a request, as the user set them, into those that replace the named ones and the others. It drops
-// messages, which are the agent's, and stream: an answer that is not a stream is read too, but not asked for.
+// Split divides the members that the user has set for requests into those with one of the names, which replace the adapter's own, and
+// others. It drops messages and stream, which users may not set.
 func Split(extra map[string]json.RawMessage, names ...string) (of, others map[string]json.RawMessage) {
 	of, others = map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for name, value := range extra {

@@ -37,7 +37,7 @@ func (a *Archive) Append(ctx context.Context, namespace string, durable bool, li
 		if err := contextCause(ctx); err != nil {
 			return err
 		}
-		w, err := a.writer(f)
+		w, err := a.openWriter(f)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,8 @@ func (a *Archive) Append(ctx context.Context, namespace string, durable bool, li
 	return nil
 }
 
-// syncVolatile syncs the segments that this process has written to since their last sync. The caller holds f.mu.
+// syncVolatile syncs the segments that this process has written to since their last sync. A segment that another process has rewritten is
+// skipped: that one has synced it. The caller holds f.mu.
 func (a *Archive) syncVolatile(f *folder) error {
 	for name := range f.volatile {
 		file, err := a.open(f.dir, name, os.O_RDWR)
@@ -82,8 +83,9 @@ type writer struct {
 	end  int64
 }
 
-// writer locks the segment that this process wrote to last, or another one that is free and has room, or a new one. The caller holds f.mu.
-func (a *Archive) writer(f *folder) (*writer, error) {
+// openWriter locks a segment with room for more: the one that this process wrote to last, else another free one, else a new one. The caller
+// holds f.mu and releases the writer's file.
+func (a *Archive) openWriter(f *folder) (*writer, error) {
 	segments, err := a.list(f.dir)
 	if err != nil {
 		return nil, err
@@ -156,12 +158,13 @@ func (a *Archive) isCurrent(dir, name string, file *os.File) bool {
 	if !filelock.Named(file, there, err) {
 		return false
 	}
-	base, generation, _ := split(name)
+	base, generation, _ := splitName(name)
 	_, err = a.root.Lstat(path.Join(dir, segmentName(base, generation+1)))
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// cutTorn truncates a segment behind its last line feed: the rest is a dead process's unfinished line. It returns the new size.
+// cutTorn truncates a segment after its last line feed, because the rest is the unfinished line of a process that died. It returns the
+// size, new or unchanged, and counts what it has cut.
 func (a *Archive) cutTorn(file *os.File) (int64, error) {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {

@@ -136,6 +136,7 @@ func FolderName(namespace string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// folder returns the state of a namespace's folder, new if there is none; the error is [ErrClosed]. It touches no file.
 func (a *Archive) folder(namespace string) (*folder, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -128,7 +128,8 @@ func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, eac
 	return !filelock.Named(file, there, err), nil
 }
 
-// findShared returns the shared text with a digest from the first end bytes of a segment, which the cursor has passed; else nil.
+// findShared reads the first end bytes of a segment again for the shared text with a digest, and returns it; nil if it is not there. Lines
+// after them refer to it by the digest alone.
 func (a *Archive) findShared(file *os.File, end int64, wanted ref) []byte {
 	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, end), 64<<10), shared: map[ref][]byte{}}
 	for {
@@ -152,8 +153,8 @@ type lineReader struct {
 	err    error // of reading the file; nothing can be read after it
 }
 
-// next returns the next line, valid until the next call; Body is nil for a head. It returns io.EOF after the last whole line. Any other
-// error, while r.err is nil, is about this line alone and reading may go on.
+// next returns the next line, valid until the next call; Body is nil for a head. It returns io.EOF after the last whole line. If r.err is
+// set, reading has failed; any other error is about this line alone, and the next call goes on after it.
 func (r *lineReader) next() (Place, parsed, error) {
 	line := r.rest
 	size := int64(len(line)) + 1
@@ -291,6 +292,7 @@ func (a *Archive) Lines(namespace string) (int64, error) {
 	return total, nil
 }
 
+// countLines counts the line feeds of a segment. buf is memory for it.
 func (a *Archive) countLines(dir, name string, buf []byte) (total int64, err error) {
 	file, err := a.open(dir, name, os.O_RDONLY)
 	if err != nil {

@@ -50,6 +50,8 @@ func (a *Archive) Rewrite(ctx context.Context, namespace string, clean bool, edi
 	return out, nil
 }
 
+// rewriteSegment rewrites one segment if edit changes a line of it or, with clean, if it has damage, and adds the outcome to out. It waits
+// for the segment's lock. A segment that was removed or replaced meanwhile is left alone.
 func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, clean bool, edit Edit, out *Rewritten) error {
 	file, err := a.open(f.dir, name, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +78,7 @@ func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, cl
 	if !c.changed {
 		return nil
 	}
-	base, generation, _ := split(name)
+	base, generation, _ := splitName(name)
 	var left int64
 	if c.kept > 0 {
 		if left, err = a.writeGeneration(f, a.newLineReader(file), segmentName(base, generation+1), edit); err != nil {
@@ -158,6 +160,7 @@ func (a *Archive) WouldRewrite(ctx context.Context, namespace string, clean bool
 	return out, nil
 }
 
+// wouldRewriteSegment adds to out what rewriteSegment would do. It writes nothing and takes no lock.
 func (a *Archive) wouldRewriteSegment(f *folder, name string, clean bool, edit Edit, out *Rewritten) error {
 	file, err := a.open(f.dir, name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -262,7 +265,7 @@ func (a *Archive) Sweep(namespace string) error {
 		}
 		// The lock of an old generation is held by whoever rewrites it; an unfinished new one belongs to the lock of its old one.
 		owner := file
-		if _, _, ok := split(name); !ok {
+		if _, _, ok := splitName(name); !ok {
 			if owner = a.ownerOf(f.dir, name); owner == nil {
 				owner = file
 			}
@@ -283,7 +286,7 @@ func (a *Archive) Sweep(namespace string) error {
 // ownerOf opens the segment that an unfinished new generation, with this temporary name, is made from; nil when there is none.
 func (a *Archive) ownerOf(dir, temporary string) *os.File {
 	name := temporary[:len(temporary)-len(path.Ext(temporary))] // BASE.N.seg of BASE.N.seg.tmp-RANDOM
-	base, generation, ok := split(name)
+	base, generation, ok := splitName(name)
 	if !ok || generation == 0 {
 		return nil
 	}

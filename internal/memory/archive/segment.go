@@ -47,8 +47,8 @@ func segmentName(base string, generation int) string {
 	return base + "." + strconv.Itoa(generation) + segmentExt
 }
 
-// split returns the base and the generation in the name of a segment; ok is false when the name has another form.
-func split(name string) (base string, generation int, ok bool) {
+// splitName returns the base and the generation in the name of a segment; ok is false for any other name.
+func splitName(name string) (base string, generation int, ok bool) {
 	rest, ok := strings.CutSuffix(name, segmentExt)
 	if !ok {
 		return "", 0, false
@@ -94,7 +94,7 @@ func (a *Archive) scan(dir string) (current []Segment, left []string, err error)
 	for {
 		names, err := d.Readdirnames(256)
 		for _, name := range names {
-			base, generation, ok := split(name)
+			base, generation, ok := splitName(name)
 			if !ok {
 				if strings.Contains(name, segmentExt+tempExt) {
 					left = append(left, name)
@@ -128,7 +128,7 @@ func (a *Archive) scan(dir string) (current []Segment, left []string, err error)
 			continue
 		}
 		if info.Size() > a.readable() {
-			a.tooLarge(path.Join(dir, name), info.Size())
+			a.reportTooLarge(path.Join(dir, name), info.Size())
 		}
 		current = append(current, Segment{Name: name, Size: info.Size(), Modified: info.ModTime()})
 	}
@@ -136,7 +136,8 @@ func (a *Archive) scan(dir string) (current []Segment, left []string, err error)
 	return current, left, nil
 }
 
-func (a *Archive) tooLarge(name string, size int64) {
+// reportTooLarge calls Options.TooLarge for a segment that is too large to be read, once for each segment.
+func (a *Archive) reportTooLarge(name string, size int64) {
 	a.mu.Lock()
 	told := a.large[name]
 	a.large[name] = true
@@ -159,6 +160,7 @@ func (a *Archive) open(dir, name string, flag int) (*os.File, error) {
 	return statefile.OpenIn(a.root, path.Join(dir, name), flag, 0o600)
 }
 
+// readHead reads the first line of a segment, which names the namespace. A damaged or missing one is an error.
 func (a *Archive) readHead(dir, name string) (head, error) {
 	file, err := a.open(dir, name, os.O_RDONLY)
 	if err != nil {

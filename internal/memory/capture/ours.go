@@ -53,6 +53,8 @@ func Unwrap(text string) (lines []string) {
 	}
 }
 
+// withoutRecalled returns a text without what Plimsoll has put into it: blocks of recalled memory, summaries, notices, and lines that are
+// in recalled.
 func withoutRecalled(text string, recalled map[string]bool) string {
 	text = withoutBlocks(text)
 	if len(recalled) == 0 && !strings.Contains(text, "[Plimsoll") && !strings.Contains(text, "[plimsoll]") {

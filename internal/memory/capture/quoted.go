@@ -49,6 +49,7 @@ func quotations(text string) []quotation {
 	return out
 }
 
+// fenceOf returns the run of at least three backquotes or tildes that a line begins with, "" if it has none.
 func fenceOf(bare string) string {
 	for _, c := range []string{"`", "~"} {
 		if n := len(bare) - len(strings.TrimLeft(bare, c)); n >= 3 {

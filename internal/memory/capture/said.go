@@ -75,6 +75,8 @@ type batch struct {
 	recalled map[string]bool
 }
 
+// add adds the passages of a text to the batch. It leaves out system prompts, results of the memory's own tools, recalled memory, and texts
+// without a word; secrets are replaced. Of what a person has typed, quoted parts count as a tool's.
 func (b *batch) add(s *Said) {
 	switch s.Role {
 	case "system", "developer":
@@ -95,16 +97,17 @@ func (b *batch) add(s *Said) {
 			if p.quoted {
 				origin = memory.OriginTool
 			}
-			b.passages(s, p.text, origin)
+			b.addPassages(s, p.text, origin)
 		}
 	case s.Origin == memory.OriginAgent && s.Kind != Result:
-		b.passages(s, text, memory.OriginAgent)
+		b.addPassages(s, text, memory.OriginAgent)
 	default:
-		b.passages(s, text, memory.OriginTool)
+		b.addPassages(s, text, memory.OriginTool)
 	}
 }
 
-func (b *batch) passages(s *Said, text string, origin memory.Origin) {
+// addPassages adds a record for each passage of a text. Of more than maxPassages those in the middle are left out.
+func (b *batch) addPassages(s *Said, text string, origin memory.Origin) {
 	all := Passages(text, memory.MaxEpisode)
 	if len(all) > maxPassages {
 		all = append(all[:maxPassages/2:maxPassages/2], all[len(all)-maxPassages/2:]...)

@@ -151,7 +151,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	case errors.Is(ctx.Err(), context.Canceled): // whoever asked has gone, which says nothing of the service
 		return nil, context.Cause(ctx)
 	default:
-		c.rest.failed(wait)
+		c.rest.countFailure(wait)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the service for embeddings at %s: %w", c.shown, err)
@@ -308,8 +308,9 @@ func (r *rest) succeeded() {
 	r.failures, r.last, r.until = 0, 0, time.Time{}
 }
 
-// failed counts a failure. wait is how long the service itself asked to be left alone; 0 if it did not.
-func (r *rest) failed(wait time.Duration) {
+// countFailure counts a failure. After maxFailures in a row the service is not asked for a time that doubles, and in any case not for wait,
+// which the service itself has named; 0 if it named none.
+func (r *rest) countFailure(wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failures++

@@ -33,7 +33,8 @@ func (f File) lock(ctx context.Context) (release func(), err error) {
 	return func() { _ = filelock.Release(file) }, nil
 }
 
-// Turn claims the making of vectors of a file for this process, until release is called. ok is false when another process has it.
+// Turn claims the making of vectors for this process, until release is called. If another process has the claim, ok is false, without an
+// error.
 func (f File) Turn() (release func(), ok bool, err error) {
 	file, err := statefile.OpenIn(f.Root, f.Name+turnExt, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -70,7 +71,7 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 	}
 	file, err := statefile.OpenIn(f.Root, f.Name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return f.create(h, b)
+		return f.writeNew(h, b)
 	}
 	if err != nil {
 		return fmt.Errorf("write vectors: %w", err)
@@ -82,7 +83,7 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 	}
 	if there, ok := parseHead(first); !ok || there != h {
 		_ = file.Close()
-		return f.create(h, b)
+		return f.writeNew(h, b)
 	}
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -112,8 +113,8 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 	return nil
 }
 
-// create replaces the file by one with a head and the given records. It does not sync: vectors lost in a power cut can be made again.
-func (f File) create(h Head, records []byte) error {
+// writeNew replaces the file by one with a head and the given records. It does not sync: vectors lost in a power cut can be made again.
+func (f File) writeNew(h Head, records []byte) error {
 	err := f.replacement().Stream(func(w io.Writer) error {
 		if _, err := w.Write(h.encode()); err != nil {
 			return err
@@ -193,7 +194,7 @@ func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err erro
 	return gone, nil
 }
 
-// remove truncates and closes the open file, and removes it.
+// remove truncates the file, so that its content is gone even if it stays, closes and removes it.
 func (f File) remove(file *os.File) error {
 	err := errors.Join(file.Truncate(0), file.Close()) // Windows removes no file that is open
 	if bad := f.Root.Remove(f.Name); !errors.Is(bad, fs.ErrNotExist) {

@@ -67,6 +67,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // modelName returns the name of a model as a head holds it.
 func modelName(model string) string { return limit.Clip(model, maxModel) }
 
+// encode returns the head as the first headSize bytes of a file, with a checksum at the end.
 func (h Head) encode() []byte {
 	b := make([]byte, headSize)
 	copy(b, magic)
@@ -91,6 +92,7 @@ func parseHead(b []byte) (Head, bool) {
 	return Head{}, false
 }
 
+// appendEntry appends the record of a vector to b: its key, scale and values, and a checksum.
 func appendEntry(b []byte, e Entry) []byte {
 	from := len(b)
 	b = append(b, e.ID[:]...)
@@ -151,7 +153,8 @@ func (f File) Scan(ctx context.Context, model string, each func(Entry)) (Seen, e
 	})
 }
 
-// scan implements [File.Scan]. each also gets the bytes of the record, and its error ends the scan.
+// scan implements [File.Scan] for an open file. each also gets the bytes of the record, and its error ends the scan. Damaged records are
+// skipped and counted.
 func scan(ctx context.Context, file io.Reader, model string, each func(Entry, []byte) error) (Seen, error) {
 	var seen Seen
 	first := make([]byte, headSize)

@@ -56,9 +56,9 @@ func (b *Budget) Settle(ctx context.Context, reservedAt time.Time, reserved, use
 
 // Spent returns how many tokens of the day of now are used or reserved.
 func (b *Budget) Spent(now time.Time) (int, error) {
-	s, err := b.file().Read()
+	s, err := b.document().Read()
 	if err != nil {
-		return 0, b.fault(err)
+		return 0, b.explain(err)
 	}
 	if s.Day != dayOf(now) {
 		return 0, nil
@@ -68,7 +68,8 @@ func (b *Budget) Spent(now time.Time) (int, error) {
 
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-func (b *Budget) file() store.Document[spent] {
+// document returns the file in which the tokens spent today are kept.
+func (b *Budget) document() store.Document[spent] {
 	return store.Document[spent]{
 		File: store.File{Path: filepath.Join(b.dir, budgetFile), Max: 4096, Kept: atomicfile.Durable},
 		Check: func(s *spent) error {
@@ -80,8 +81,10 @@ func (b *Budget) file() store.Document[spent] {
 	}
 }
 
+// change lets edit change today's count under the lock of the file. On a new day the count begins at 0. An [ErrBudget] of edit is returned
+// as it is.
 func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) error) error {
-	err := b.file().Change(ctx, func(s *spent) error {
+	err := b.document().Change(ctx, func(s *spent) error {
 		if s.Day != dayOf(now) {
 			*s = spent{Day: dayOf(now)}
 		}
@@ -90,11 +93,12 @@ func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) er
 	if errors.Is(err, ErrBudget) {
 		return err
 	}
-	return b.fault(err)
+	return b.explain(err)
 }
 
-// fault says what to do about an error. A damaged file stays: as an empty one it would be a new budget.
-func (b *Budget) fault(err error) error {
+// explain adds to an error of the file what a person can do about it; nil stays nil. A damaged file is not replaced: an empty one would be
+// a new budget.
+func (b *Budget) explain(err error) error {
 	if err == nil {
 		return nil
 	}

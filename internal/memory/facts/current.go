@@ -22,10 +22,10 @@ type validityEnd struct {
 	until time.Time // from when it is true no longer
 }
 
-// resolveFact decides what a new fact means for those in have that are about the same thing. known reports that one of them has the same
-// value and is still valid. ends are the facts that the new one ends, which happens only to attributes with one value at a time. until,
-// when not zero, is the time when the new fact itself ended, because a later one is known already. What is drawn from words has no say about what a
-// person typed or vouched for.
+// resolveFact compares a new fact with those in have that have the same subject and attribute. known means that one of them has the same
+// value and is still valid. Otherwise, for an attribute with one value at a time, ends are the facts that the new one ends, and until,
+// unless zero, is the time at which the new fact itself ended, because a later one is known already. A fact that was drawn from words never ends one
+// that the user typed or confirmed.
 func resolveFact(fresh memory.Record, have []memory.Record) (known bool, ends []validityEnd, until time.Time) {
 	single := SingleValued(fresh.Fact.Attribute)
 	for _, old := range have {

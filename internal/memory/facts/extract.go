@@ -202,12 +202,12 @@ func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 		return true, x.fail(ctx, of, used, !unspent, err)
 	}
 	x.failures.Store(0)
-	return true, x.keep(ctx, of, passages, proposals, odd, used)
+	return true, x.storeProposals(ctx, of, passages, proposals, odd, used)
 }
 
-// reserve returns the question about a batch and takes the tokens that it may need off the day's. When they do not suffice it tries half of
-// the passages, and so on; taken are those in the question, the others go back into the queue. It counts two bytes a token, which is more
-// tokens than text has.
+// reserve returns the question about a batch, and takes the tokens that it may need off the day's budget. If they do not suffice, it asks
+// about half of the passages, and so on; taken are those in the question, and the others go back into the queue. It counts a token for two
+// bytes, which is more than any text has.
 func (x *Extractor) reserve(ctx context.Context, now time.Time, batch []waiting) (question string, tokens int, taken []waiting, err error) {
 	for n := len(batch); n > 0; n /= 2 {
 		passages := make([]memory.Record, n)
@@ -239,8 +239,9 @@ type waiting struct {
 	record memory.Record
 }
 
-// batch looks up the episodes that were taken. The batch is those of the first one's conversation, so that nothing of one credential gets
-// into the request of another; rest are those of other conversations, and gone the ids that no longer are episodes.
+// batch looks up the episodes that were taken from the queue. The batch has those of the first one's conversation alone, so that words of
+// one credential never get into a request of another. rest are those of other conversations, and gone the ids that are no episodes any
+// more.
 func (x *Extractor) batch(ctx context.Context, taken []item) (batch []waiting, rest []item, gone []string, err error) {
 	for _, t := range taken {
 		r, ok, err := x.o.Store.Episode(ctx, t.ID)
@@ -258,8 +259,8 @@ func (x *Extractor) batch(ctx context.Context, taken []item) (batch []waiting, r
 	return batch, rest, gone, nil
 }
 
-// fail puts episodes back into the queue after a failure, to be tried again after a pause, or gives up those that have had MaxTries. With
-// tried false the failure was not the episodes' own and does not count as a try.
+// fail reports a failed request and puts its episodes back into the queue for a later try. If tried is set the failure counts as a try, and
+// episodes that have had MaxTries are given up; otherwise the cause was not theirs.
 func (x *Extractor) fail(ctx context.Context, of []item, used int, tried bool, cause error) error {
 	x.failed.Add(1)
 	x.failures.Add(1)
@@ -282,9 +283,9 @@ func (x *Extractor) fail(ctx context.Context, of []item, used int, tried bool, c
 	return errors.Join(x.seen.Add(ctx, gone...), x.queue.Forget(ctx, gone...), x.queue.release(ctx, again, until, tried))
 }
 
-// keep checks proposals against the passages, stores those that pass, and takes the episodes out of the queue. odd is the number of items
-// in the answer that were not proposals.
-func (x *Extractor) keep(ctx context.Context, of []item, passages []memory.Record, proposals []Proposal, odd, used int) error {
+// storeProposals checks proposals against their passages, stores those that pass as facts, reports the outcome, and marks the episodes as
+// done. odd is the number of items in the answer that were not proposals.
+func (x *Extractor) storeProposals(ctx context.Context, of []item, passages []memory.Record, proposals []Proposal, odd, used int) error {
 	e := Event{What: "proposed", Episodes: len(of), Tokens: used, Rejected: map[string]int{}}
 	if odd > 0 {
 		e.Rejected[RejectedForm] = odd
@@ -299,7 +300,7 @@ func (x *Extractor) keep(ctx context.Context, of []item, passages []memory.Recor
 			e.Rejected[why]++
 			continue
 		}
-		known, err := x.store(ctx, passage, p)
+		known, err := x.storeFact(ctx, passage, p)
 		if errors.Is(err, memory.ErrForgotten) {
 			x.forgotten.Add(1)
 			continue
@@ -326,9 +327,9 @@ func (x *Extractor) keep(ctx context.Context, of []item, passages []memory.Recor
 	return errors.Join(x.seen.Add(ctx, ids...), x.queue.Forget(ctx, ids...))
 }
 
-// store adds a proposal as a fact and ends the validity of the facts that it replaces. known reports that the same fact was there already;
-// then it adds nothing.
-func (x *Extractor) store(ctx context.Context, passage memory.Record, p Proposal) (known bool, err error) {
+// storeFact stores a proposal as a fact and ends the facts that it replaces. If the same fact is there already, known is true and nothing
+// is stored.
+func (x *Extractor) storeFact(ctx context.Context, passage memory.Record, p Proposal) (known bool, err error) {
 	fact := memory.Record{
 		Kind: memory.KindFact, Origin: memory.Lowest(passage.Origin, memory.OriginAgent), Namespace: passage.Namespace, Scope: passage.Scope,
 		Text: p.Text(), Source: passage.Source, Said: passage.Said, From: []string{passage.ID},

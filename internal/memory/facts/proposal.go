@@ -95,7 +95,7 @@ func (p Proposal) Check(passage string) string {
 	if len(p.Quote) > maxQuote || p.Confidence < 0 || p.Confidence > 1 {
 		return RejectedForm
 	}
-	if letters(p.Quote) < minQuote || !strings.Contains(passage, p.Quote) {
+	if countLetters(p.Quote) < minQuote || !strings.Contains(passage, p.Quote) {
 		return RejectedQuote
 	}
 	quote := strings.ToLower(p.Quote)
@@ -107,7 +107,8 @@ func (p Proposal) Check(passage string) string {
 	return RejectedUnsupported
 }
 
-func letters(s string) (n int) {
+// countLetters returns the number of letters and digits in a text.
+func countLetters(s string) (n int) {
 	for _, r := range s {
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {
 			n++

@@ -85,8 +85,8 @@ func (q *Queue) Forget(ctx context.Context, ids ...string) error {
 	})
 }
 
-// take returns up to n episodes that may be tried now, the oldest first. It counts a try for each, and hides them from all processes for
-// the time lease; if this process dies they are tried again after that.
+// take returns up to n episodes whose time has come, the oldest first. They stay in the queue, with one more try, but nobody gets them
+// again within lease. So they are not lost if this process dies.
 func (q *Queue) take(ctx context.Context, n int, now time.Time, lease time.Duration) (taken []item, err error) {
 	err = q.change(ctx, func(all []item) []item {
 		for i := range all {
@@ -101,7 +101,7 @@ func (q *Queue) take(ctx context.Context, n int, now time.Time, lease time.Durat
 	return taken, err
 }
 
-// release sets the time at which the taken episodes may be tried again. With tried false it takes back the try that take has counted.
+// release puts off the next try of taken episodes to the time at. With tried false the try that take has counted is taken back.
 func (q *Queue) release(ctx context.Context, taken []item, at time.Time, tried bool) error {
 	return q.change(ctx, func(all []item) []item {
 		for i := range all {
@@ -122,6 +122,7 @@ func (q *Queue) file() store.File {
 	return store.File{Path: filepath.Join(q.dir, queueFile), Max: int64(q.maxItems) * maxLine, Kept: atomicfile.Durable}
 }
 
+// change lets edit change the items of the queue under the lock of its file.
 func (q *Queue) change(ctx context.Context, edit func([]item) []item) error {
 	err := q.file().Change(ctx, func(old []byte) ([]byte, error) {
 		var fresh []byte

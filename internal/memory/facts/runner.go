@@ -36,8 +36,8 @@ const (
 	MaxBusy = 10 * time.Minute
 )
 
-// holds reports whether work waits because a conversation goes on.
-func (r *Runner) holds(now time.Time) bool {
+// mustWait reports whether work has to wait because a conversation goes on. It notes since when, and returns false once after MaxBusy.
+func (r *Runner) mustWait(now time.Time) bool {
 	if r.Busy == nil || !r.Busy() {
 		r.held = time.Time{}
 		return false
@@ -62,7 +62,7 @@ func (r *Runner) Run(ctx context.Context) {
 	var rests time.Time // no request is made before
 	for ctx.Err() == nil {
 		err := r.Feed(ctx)
-		held := err == nil && r.holds(time.Now())
+		held := err == nil && r.mustWait(time.Now())
 		if err == nil && !held && !time.Now().Before(rests) {
 			var pause time.Duration
 			pause, err = r.work(ctx)
@@ -71,7 +71,7 @@ func (r *Runner) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.report(err)
+		r.warnOnce(err)
 		wait := every
 		if held {
 			wait = min(wait, BusyEvery)
@@ -86,7 +86,8 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// work makes requests until there is nothing to do or one fails. It returns for how long no other request is to be made, 0 for no pause.
+// work makes requests until there is nothing to do or one fails. It returns how long to wait before the next request, 0 for no pause: until
+// tomorrow if the budget is spent.
 func (r *Runner) work(ctx context.Context) (time.Duration, error) {
 	for ctx.Err() == nil {
 		more, err := r.Extractor.Step(ctx)
@@ -111,7 +112,8 @@ func (x *Extractor) pause() time.Duration {
 	return min(x.o.FirstPause<<(n-1), MaxPause)
 }
 
-func (r *Runner) report(err error) {
+// warnOnce calls Warn with the first of several errors in a row; nil ends the row.
+func (r *Runner) warnOnce(err error) {
 	if err == nil {
 		r.warned = false
 		return

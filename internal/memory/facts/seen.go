@@ -58,6 +58,7 @@ func (s *Seen) Add(ctx context.Context, ids ...string) error {
 	return nil
 }
 
+// append appends marks to the file and syncs it. A file that would hold twice as many as allowed keeps only the newest.
 func (s *Seen) append(ids []string) error {
 	path := filepath.Join(s.dir, seenFile)
 	f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -91,7 +92,8 @@ func (s *Seen) append(ids []string) error {
 	return f.Sync()
 }
 
-// Load reads the file and returns a function that reports whether an episode was read, and how many were.
+// Load reads the file and returns a function that reports whether an episode is marked as read, and the number of marks. Without a file
+// none is.
 func (s *Seen) Load() (has func(id string) bool, n int, err error) {
 	f, err := statefile.Open(filepath.Join(s.dir, seenFile), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -53,10 +53,10 @@ func (c *counter) count(hashes []uint64) []occurrence {
 	return terms
 }
 
-// addAll adds the terms of a document, which may state something, to their lists. Documents come in the order of their numbers.
+// addAll adds a document to the lists of its terms; states says that it may state something. Documents come in the order of their numbers.
 //
-// The table and the lists are larger than the caches of a processor, so they are read in loops that wait for nothing: then several places
-// come from memory at the same time.
+// The table and the lists are larger than the caches of a processor, so they are read in loops whose steps do not depend on each other:
+// then several reads of memory run at the same time.
 func (t *terms) addAll(doc uint32, states bool, all []occurrence) {
 	for (t.list.count+len(all))*4 > len(t.slots)*3 {
 		t.grow()
@@ -74,9 +74,9 @@ func (t *terms) addAll(doc uint32, states bool, all []occurrence) {
 		o := &all[i]
 		n := o.slot - 1
 		if o.slot == 0 {
-			n = t.find(o.hash)
+			n = t.findOrAdd(o.hash)
 		}
-		t.add(t.list.term(n), doc, int(o.count))
+		t.addPosting(t.list.term(n), doc, int(o.count))
 		if states {
 			*t.list.stated(n)++
 		}
@@ -108,7 +108,7 @@ func (c *cachedWord) matches(word string) bool {
 	return int(c.length) == len(word) && c.letters[0] == word[0]|0x20 && string(c.letters[1:c.length]) == word[1:]
 }
 
-// setWord fills an entry with a word and the hash of its term.
+// setWord sets an entry of the cache to a word and the hash of its term. It must be called with a word that fits the entry.
 func (x *Index) setWord(c *cachedWord, word string) {
 	*c = cachedWord{length: uint8(len(word)), none: true}
 	copy(c.letters[:], word)

@@ -104,7 +104,7 @@ func (x *Index) Add(d Doc) int {
 	n := uint32(len(x.docs))
 	hashes := x.hashesOf(d.Text, x.hashes[:0])
 	length := len(hashes)
-	hashes = x.list(d, hashes)
+	hashes = x.listWords(d, hashes)
 	x.terms.addAll(n, d.States, x.counter.count(hashes))
 	if x.hashes = hashes; cap(hashes) > maxScratch {
 		x.hashes = nil
@@ -129,7 +129,8 @@ func (x *Index) Add(d Doc) int {
 	return int(n)
 }
 
-// link inserts document n into the list of its conversation, behind those of the same and earlier turns. length is its number of terms.
+// link inserts document n into the list of its conversation, after those of the same and earlier turns. length is its number of terms. An
+// unknown conversation gets a new list.
 func (x *Index) link(n uint32, conversation uint64, length int) {
 	number := x.talkOf[conversation]
 	if number == 0 {
@@ -159,7 +160,7 @@ func (x *Index) link(n uint32, conversation uint64, length int) {
 	}
 }
 
-// Remove takes a document out of all searches.
+// Remove removes a document from all searches and from its conversation. Its number is not used again. A second call does nothing.
 func (x *Index) Remove(n int) {
 	d := &x.docs[n]
 	if d.flags&dead != 0 {

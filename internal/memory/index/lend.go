@@ -16,7 +16,8 @@ type lender struct {
 	lanes         [lanes]float32
 }
 
-func (x *Index) lender() lender {
+// newLender returns a lender with the index's weights.
+func (x *Index) newLender() lender {
 	l := lender{
 		x: x, docs: x.scratch.docs, most: float32(x.p.Peak), sum: float32(1 - x.p.Peak),
 		one: float32(x.p.Near[0]), two: float32(x.p.Near[1]), ahead: float32(x.p.Ahead), answer: float32(1 + x.p.Answer),
@@ -27,7 +28,7 @@ func (x *Index) lender() lender {
 	return l
 }
 
-// add adds a part of the current word's score to document n.
+// add adds a part of the current word's score to document n. Of several parts for one word the largest counts fully and the others partly.
 func (l *lender) add(n uint32, part float32) {
 	c := &l.docs[n]
 	if c.word != l.word {
@@ -40,7 +41,8 @@ func (l *lender) add(n uint32, part float32) {
 	}
 }
 
-// lendToNeighbours adds a part of a document's own score for the current word to its neighbours in the conversation.
+// lendToNeighbours adds a part of a document's score for the current word to the documents before and after it in the conversation, and a
+// smaller part to the turns beyond those. An answer to a question gets more.
 func (l *lender) lendToNeighbours(d *doc, own float32) {
 	if l.one == 0 {
 		return

@@ -34,8 +34,9 @@ func (v *vocabulary) add(word []byte) {
 	v.count++
 }
 
-// near returns listed words that are nearly a word, at most maxNear; other forms of it only if it is known.
-func (v *vocabulary) near(word string, known bool) (found []string) {
+// similarWords returns at most maxNear listed words that are similar to a word: other inflected forms if the word is known, else words with
+// small differences in spelling.
+func (v *vocabulary) similarWords(word string, known bool) (found []string) {
 	list := v.by[word[0]]
 	for len(list) > 0 && len(found) < maxNear {
 		end := bytes.IndexByte(list, '\n')
@@ -52,8 +53,9 @@ func (v *vocabulary) near(word string, known bool) (found []string) {
 	return found
 }
 
-// list enters the words of a document that states something and of which no such document had any before, and appends the initials of its words to hashes.
-func (x *Index) list(d Doc, hashes []uint64) []uint64 {
+// listWords adds the words of a document that states something to the vocabulary, if no such document has had them before. It returns
+// hashes with the initials of runs of words appended.
+func (x *Index) listWords(d Doc, hashes []uint64) []uint64 {
 	if !d.States || len(d.Text) > looseText || x.listed.count >= maxListed {
 		return hashes
 	}
@@ -83,12 +85,13 @@ func (x *Index) list(d Doc, hashes []uint64) []uint64 {
 	return hashes
 }
 
-// looseTerms returns what is nearly the words of a query, for those that stand in no document, and other forms of those that do.
+// looseTerms returns terms similar to the words of a query: near spellings for words that are in no document, and other inflected forms for
+// those that are. Terms in seen are left out, and those returned are added to it.
 func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 	looked := 0
 	take := func(term []byte) {
 		hash := x.terms.hash(term)
-		if p, stated := x.terms.get(hash); stated > 0 && seen[hash] == 0 {
+		if p, stated := x.terms.lookup(hash); stated > 0 && seen[hash] == 0 {
 			seen[hash]++
 			out = append(out, wanted{p, stated, nearWeight})
 		}
@@ -109,7 +112,7 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 			take(append([]byte{initialsMark}, t.Word...))
 		}
 		var spare Words
-		for _, word := range x.listed.near(t.Word, known) {
+		for _, word := range x.listed.similarWords(t.Word, known) {
 			if term := spare.term([]byte(word)); term != nil {
 				take(term)
 			}
@@ -120,7 +123,7 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 
 // isStated reports whether a document that states something holds a term.
 func (x *Index) isStated(term []byte) bool {
-	_, stated := x.terms.get(x.terms.hash(term))
+	_, stated := x.terms.lookup(x.terms.hash(term))
 	return stated > 0
 }
 
@@ -128,7 +131,7 @@ func (x *Index) isStated(term []byte) bool {
 func (x *Index) Stated(text string) (held map[string]int, of int) {
 	held = map[string]int{}
 	x.words.Each(text, func(term []byte) {
-		_, held[string(term)] = x.terms.get(x.terms.hash(term))
+		_, held[string(term)] = x.terms.lookup(x.terms.hash(term))
 	})
 	return held, x.stated
 }

@@ -65,12 +65,12 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 		return nil, 0
 	}
 	s := &x.scratch
-	s.docs = sized(s.docs, len(x.docs))
-	s.talkTF, s.talkScore = sized(s.talkTF, len(x.talks)), sized(s.talkScore, len(x.talks))
+	s.docs = zeroed(s.docs, len(x.docs))
+	s.talkTF, s.talkScore = zeroed(s.talkTF, len(x.talks)), zeroed(s.talkScore, len(x.talks))
 	together := !q.Alone && x.p.Talk > 0 && len(x.talks) > 0
 	norms := x.norms()
 	k1 := float32(x.p.K1)
-	lend := x.lender()
+	lend := x.newLender()
 	all := float64(len(x.docs))
 	if q.Loose {
 		all = float64(x.stated)
@@ -80,7 +80,7 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 		df := min(float64(w.df), all) // removed documents count for a word, not for all
 		idf := float32(math.Log(1+(all-df+0.5)/(df+0.5)) * w.weight)
 		s.touchedTk = s.touchedTk[:0]
-		x.terms.each(w.p, func(n uint32, tf uint8) {
+		x.terms.eachPosting(w.p, func(n uint32, tf uint8) {
 			d := &x.docs[n]
 			if d.flags&dead != 0 || q.Loose && d.flags&states == 0 {
 				return
@@ -98,13 +98,13 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 				s.talkTF[d.talk-1] += f
 			}
 		})
-		x.scoreTalks(w.weight)
+		x.scoreConversations(w.weight)
 	}
 	return x.bestHits(q, speakers)
 }
 
-// neighbour returns the nearest document of another turn in the same conversation, behind document n if ahead is set, else before it; 0 if
-// there is none within 8 steps. Document numbers count from 1 here.
+// neighbour returns the nearest document of another turn in the conversation of document n: a later one if ahead is set, else an earlier
+// one. It returns 0 if there is none within 8 steps. Here document numbers begin with 1.
 func (x *Index) neighbour(n uint32, ahead bool) uint32 {
 	turn := x.docs[n-1].turn
 	for range 8 {
@@ -120,8 +120,8 @@ func (x *Index) neighbour(n uint32, ahead bool) uint32 {
 	return 0
 }
 
-// scoreTalks adds the score of the current term to each conversation that holds it, taken as one text.
-func (x *Index) scoreTalks(weight float64) {
+// scoreConversations adds the score (BM25) of the current term to each conversation that has it, read as one text.
+func (x *Index) scoreConversations(weight float64) {
 	s := &x.scratch
 	if len(s.touchedTk) == 0 {
 		return
@@ -176,7 +176,7 @@ func (x *Index) bestHits(q Query, speakers map[uint32]bool) (hits []Hit, total i
 		if q.Favoured != nil && (len(hits) < 2*limit || limit > 0 && h.Score*q.Favour > hits[0].Score) && q.Favoured(n) {
 			h.Score *= q.Favour
 		}
-		hits = push(hits, h, 2*limit)
+		hits = pushHit(hits, h, 2*limit)
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
 		if c := cmp.Compare(b.Score, a.Score); c != 0 {
@@ -210,8 +210,9 @@ func (x *Index) oneATurn(hits []Hit, limit int) []Hit {
 // Turn returns the number of a document's conversation and its place in it; each is 0 if there is none.
 func (x *Index) Turn(n int) (talk, turn uint32) { return x.docs[n].talk, x.docs[n].turn }
 
-// push adds a hit to a heap of at most limit hits, the worst of which is heap[0]. A full heap drops the worst of them and h.
-func push(heap []Hit, h Hit, limit int) []Hit {
+// pushHit adds a hit to a heap of at most limit hits, of which heap[0] is the worst. If the heap is full, the worst of its hits and h is
+// dropped.
+func pushHit(heap []Hit, h Hit, limit int) []Hit {
 	worse := func(a, b Hit) bool { return a.Score < b.Score || a.Score == b.Score && a.Doc > b.Doc }
 	if len(heap) < limit {
 		heap = append(heap, h)
@@ -259,7 +260,7 @@ func (x *Index) queryTerms(text string, loose bool) ([]wanted, map[uint32]bool) 
 		}
 	})
 	for _, hash := range order {
-		if p, stated := x.terms.get(hash); p != nil && (!loose || stated > 0) {
+		if p, stated := x.terms.lookup(hash); p != nil && (!loose || stated > 0) {
 			w := wanted{p, int(p.df), 1}
 			if loose {
 				w.df = stated
@@ -308,8 +309,8 @@ func (x *Index) norms() norms {
 
 func (n norms) forDoc(d *doc) float32 { return n.base + n.slope*float32(d.length) }
 
-// sized returns a slice of n zeros, in the memory of s when there is enough.
-func sized[T float32 | cell](s []T, n int) []T {
+// zeroed returns a slice of n zeros. It reuses the memory of s if that is large enough.
+func zeroed[T float32 | cell](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/8)
 	}

@@ -56,15 +56,15 @@ func newTerms() terms {
 	return terms{seed: maphash.MakeSeed(), slots: make([]uint32, 1<<10)}
 }
 
-// find returns the number of the term with a hash, and adds it when it is missing.
-func (t *terms) find(hash uint64) uint32 {
+// findOrAdd returns the number of the term with a hash. It adds the term if it is missing.
+func (t *terms) findOrAdd(hash uint64) uint32 {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
 		n := t.slots[i]
 		if n == 0 {
 			if (t.list.count+1)*4 > len(t.slots)*3 {
 				t.grow()
-				return t.find(hash)
+				return t.findOrAdd(hash)
 			}
 			t.list.add(hash)
 			t.slots[i] = uint32(t.list.count)
@@ -76,8 +76,8 @@ func (t *terms) find(hash uint64) uint32 {
 	}
 }
 
-// get returns the term with a hash, nil when it is missing, and the number of documents with it that state something.
-func (t *terms) get(hash uint64) (found *term, stated int) {
+// lookup returns the term with a hash, nil if it is missing, and the number of documents with it that state something.
+func (t *terms) lookup(hash uint64) (found *term, stated int) {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
 		n := t.slots[i]
@@ -90,6 +90,7 @@ func (t *terms) get(hash uint64) (found *term, stated int) {
 	}
 }
 
+// grow doubles the hash table.
 func (t *terms) grow() {
 	t.slots = make([]uint32, 2*len(t.slots))
 	mask := uint64(len(t.slots) - 1)
@@ -102,8 +103,9 @@ func (t *terms) grow() {
 	}
 }
 
-// add appends a document, and how often it holds the term, to a term's list. Documents come in the order of their numbers.
-func (t *terms) add(p *term, doc uint32, tf int) {
+// addPosting appends a document to a term's list, with the number of times, at most 255, that it has the term. Documents come in the order
+// of their numbers.
+func (t *terms) addPosting(p *term, doc uint32, tf int) {
 	tf = min(tf, 255)
 	if p.df++; p.df == 1 {
 		p.first, p.last, p.firstTF = doc, doc, uint8(tf)
@@ -120,8 +122,9 @@ func (t *terms) add(p *term, doc uint32, tf int) {
 	t.arena.append(p, code[:n])
 }
 
-// each calls f for each document of a term, in the order of their numbers, with how often the document holds it (at most 255).
-func (t *terms) each(p *term, f func(doc uint32, tf uint8)) {
+// eachPosting calls f for each document of a term, in the order of their numbers, with the number of times, at most 255, that it has the
+// term.
+func (t *terms) eachPosting(p *term, f func(doc uint32, tf uint8)) {
 	f(p.first, p.firstTF)
 	r := t.arena.reader(p)
 	doc := p.first
@@ -130,7 +133,7 @@ func (t *terms) each(p *term, f func(doc uint32, tf uint8)) {
 		doc += uint32(v >> 2)
 		tf := uint8(v&3) + 1
 		if tf == 4 {
-			tf = r.byte()
+			tf = r.readByte()
 		}
 		f(doc, tf)
 	}
@@ -172,6 +175,7 @@ func (a *arena) block(at uint32, class uint8) []byte {
 	return a.pages[at>>pageBits][from : int(from)+size(class)]
 }
 
+// append appends code to a term's list, in as many blocks as it takes. Each new block of a list is of a larger class.
 func (a *arena) append(p *term, code []byte) {
 	if p.head == 0 {
 		p.head = a.alloc(0)
@@ -211,7 +215,8 @@ func (a *arena) reader(p *term) reader {
 
 func (r *reader) enter(b []byte) { r.b, r.next, r.at = b[:len(b)-addr], b[len(b)-addr:], 0 }
 
-func (r *reader) byte() uint8 {
+// readByte returns the next byte of a list, from the next block at the end of one. There must be one.
+func (r *reader) readByte() uint8 {
 	if r.at == len(r.b) {
 		r.class = min(r.class+1, maxClass)
 		r.enter(r.a.block(binary.LittleEndian.Uint32(r.next), r.class))
@@ -221,14 +226,15 @@ func (r *reader) byte() uint8 {
 	return c
 }
 
+// uvarint returns the next number of a list, in the coding of encoding/binary.
 func (r *reader) uvarint() uint64 {
-	c := r.byte()
+	c := r.readByte()
 	if c < 0x80 {
 		return uint64(c)
 	}
 	v, shift := uint64(c&0x7f), 7
 	for {
-		c = r.byte()
+		c = r.readByte()
 		v |= uint64(c&0x7f) << shift
 		if c < 0x80 {
 			return v

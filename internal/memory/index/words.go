@@ -74,8 +74,8 @@ func (w *Words) Each(text string, term func([]byte)) {
 	}
 }
 
-// next reads the character or run at text[i:] and returns where it ends. With run true it was a run of letters and digits, now in w.run and
-// w.parts; otherwise its terms, if any, were given to term.
+// next reads one character or one run of letters and digits at text[i:], and returns where it ends. If run is true, the run is in w.run and
+// w.parts. Letters of a script without spaces are passed to term here, and other characters are skipped.
 func (w *Words) next(text string, i int, term func([]byte)) (end int, run bool) {
 	if c := text[i]; c < utf8.RuneSelf {
 		if k := class[c]; k != isLower && k != isUpper && k != isDigit {
@@ -306,7 +306,7 @@ func (w *Words) Tokens(text string) iter.Seq[Token] {
 	}
 }
 
-// withoutJoiners cuts the signs off the end of a run that would join it with a next part.
+// withoutJoiners removes the characters at the end of a run, such as "-" and "'", that would join it with a next part.
 func withoutJoiners(run string) string {
 	for run != "" {
 		if c := run[len(run)-1]; c >= utf8.RuneSelf || class[c] != isJoiner && class[c] != isQuote {
@@ -317,7 +317,7 @@ func withoutJoiners(run string) string {
 	return run
 }
 
-// endsSentence reports whether what stands between two words ends a sentence or a line.
+// endsSentence reports whether the characters between two words end a sentence or a line.
 func endsSentence(between string) bool {
 	for i, r := range between {
 		if r < utf8.RuneSelf && strings.IndexByte(".!?;:\n", between[i]) >= 0 || r > utf8.RuneSelf && strings.ContainsRune("。！？；：", r) {

@@ -75,6 +75,7 @@ func (t *Toolset) Manage(ctx context.Context, in ManageArguments) (string, error
 	return "updated memory " + r.ID, nil
 }
 
+// create adds a note of the agent and returns the answer for the model. It is an error if the user had these words forgotten.
 func (t *Toolset) create(ctx context.Context, content string) (string, error) {
 	added, err := t.o.Store.Add(ctx, memory.Record{
 		Kind: memory.KindNote, Origin: memory.OriginAgent, Namespace: t.o.Namespace, Scope: t.o.Scope, Text: content,

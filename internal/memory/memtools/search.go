@@ -45,7 +45,7 @@ const wordsOnly = " The search went by words only: what finds other words of the
 // Search finds memories and returns them as text for the model. It records that they were given out, unless the tools are read-only.
 // maxText bounds the answer, 0 if the client's bound is not known.
 func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.Bytes) (string, error) {
-	q, err := t.query(in)
+	q, err := t.parseQuery(in)
 	if err != nil {
 		return "", err
 	}
@@ -85,11 +85,11 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 	for i := range found.Items {
 		records[i] = found.Items[i].Record
 	}
-	return replaced(page(head, records, maxText, maxWords), found.Items), nil
+	return appendReplaced(page(head, records, maxText, maxWords), found.Items), nil
 }
 
-// replaced says behind the lines of an answer which of the records count no longer.
-func replaced(answer string, items []memory.Item) string {
+// appendReplaced appends to an answer a line for each record whose place a newer one has taken.
+func appendReplaced(answer string, items []memory.Item) string {
 	for _, i := range items {
 		if i.ReplacedBy != "" {
 			answer += "\n" + i.ID + " is no longer so: " + i.ReplacedBy + " was said later of the same thing."
@@ -98,7 +98,8 @@ func replaced(answer string, items []memory.Item) string {
 	return answer
 }
 
-func (t *Toolset) query(in SearchArguments) (memory.Query, error) {
+// parseQuery returns the search that the arguments ask for. Errors are worded for the model.
+func (t *Toolset) parseQuery(in SearchArguments) (memory.Query, error) {
 	q := memory.Query{
 		Text: strings.TrimSpace(strings.ToValidUTF8(in.Query, "\ufffd")), Namespaces: t.o.Search, Scope: t.o.Scope, AllScopes: t.o.AllScopes,
 		Limit: min(in.Limit, maxLimit), Offset: in.Offset,
@@ -181,7 +182,8 @@ func (t *Toolset) Get(ctx context.Context, in GetArguments) (string, error) {
 	return page(head+".", found, 1<<30, 1<<30), nil
 }
 
-// visible returns a record and those around it, as far as these tools may see them. Another counts as missing.
+// visible returns a record and up to around records before and after it, without those that these tools may not see. A record that they may
+// not see counts as missing.
 func (t *Toolset) visible(ctx context.Context, id string, around int) ([]memory.Record, error) {
 	none := fmt.Errorf("there is no memory %s; search_memory shows those that there are", quote(limit.Clip(id, 60)))
 	if id == "" {

@@ -73,7 +73,7 @@ func Read(text string) Text {
 			return
 		}
 		piece := strings.ToLower(text[from:at])
-		s.change, s.adds = says(piece, changes) >= 0, says(piece, additions) >= 0
+		s.change, s.adds = phraseEnd(piece, changes) >= 0, phraseEnd(piece, additions) >= 0
 		s.readGone(piece, from)
 		s.asks = strings.ContainsAny(text[from:min(len(text), at)], "?？")
 		if len(s.words) > 0 {
@@ -108,9 +108,9 @@ func Read(text string) Text {
 	return out
 }
 
-// readGone finds the words that a sentence says are no longer so: those behind "instead of", "no longer", "statt", "不再".
+// readGone notes the words that a sentence says no longer hold: those after "instead of", "no longer", "statt", "不再", up to a comma.
 func (s *sentence) readGone(piece string, from int) {
-	at := says(piece, against)
+	at := phraseEnd(piece, against)
 	if at < 0 {
 		return
 	}
@@ -125,8 +125,8 @@ func (s *sentence) readGone(piece string, from int) {
 	}
 }
 
-// says returns where the first of a list of phrases ends that a piece of text, in lower case, has as whole words; -1 if it has none.
-func says(piece string, list int) int {
+// phraseEnd returns the offset after the first phrase of a list that a text in lower case has as whole words; -1 if it has none.
+func phraseEnd(piece string, list int) int {
 	for _, p := range lists.Phrases(list) {
 		for at := 0; ; {
 			i := strings.Index(piece[at:], p)
@@ -176,7 +176,8 @@ func (n Text) isShort() bool {
 	return len(n) <= 2 && words <= maxShort
 }
 
-// replaces reports whether a sentence takes the place of another one: by what it says is no longer so, or by being alike.
+// replaces reports whether a sentence takes the place of an older one: because it says that something in the older one no longer holds, or
+// because both are alike and differ in what they say of their subject.
 func (n *sentence) replaces(o *sentence) bool {
 	for _, i := range n.gone {
 		if o.has(&n.words[i]) && !o.saysGone(&n.words[i]) {
@@ -186,7 +187,7 @@ func (n *sentence) replaces(o *sentence) bool {
 	if !n.change && !n.sameFrame(o) {
 		return false
 	}
-	common := n.common(o)
+	common := n.compare(o)
 	if common.fresh == 0 && common.gone == 0 {
 		return false // it says the same
 	}
@@ -220,7 +221,8 @@ type overlap struct {
 	class        bool // they have different values of one sort
 }
 
-func (n *sentence) common(o *sentence) (c overlap) {
+// compare counts the words that two sentences have in common, and those that only one of them has.
+func (n *sentence) compare(o *sentence) (c overlap) {
 	var mine, theirs [month + 1]bool
 	for i := range o.words {
 		w := &o.words[i]
@@ -253,6 +255,7 @@ func (n *sentence) common(o *sentence) (c overlap) {
 	return c
 }
 
+// has reports whether a sentence has a word or another inflected form of it.
 func (s *sentence) has(w *word) bool {
 	for i := range s.words {
 		x := &s.words[i]
@@ -263,7 +266,8 @@ func (s *sentence) has(w *word) bool {
 	return false
 }
 
-// sameFrame reports whether two sentences are the same up to what they say of their subject: what differs stands behind their verbs, or at one place.
+// sameFrame reports whether two sentences have the same subject and verb and differ only after the verb, or if there is no verb, in at most
+// two words at one place.
 func (n *sentence) sameFrame(o *sentence) bool {
 	a, b := n.words, o.words
 	head := 0
@@ -271,27 +275,28 @@ func (n *sentence) sameFrame(o *sentence) bool {
 		head++
 	}
 	if n.verb > 0 && o.verb > 0 {
-		return head > n.verb && head > o.verb && tell(a[:head]) || tell(a[:n.verb]) && n.sameSubject(o)
+		return head > n.verb && head > o.verb && anyTells(a[:head]) || anyTells(a[:n.verb]) && n.sameSubject(o)
 	}
 	tail := 0
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail].same(&b[len(b)-1-tail]) {
 		tail++
 	}
-	return head > 0 && len(a)-head-tail <= 2 && len(b)-head-tail <= 2 && tell(a[:head])
+	return head > 0 && len(a)-head-tail <= 2 && len(b)-head-tail <= 2 && anyTells(a[:head])
 }
 
 // sameSubject reports whether two sentences have the same words before their verbs.
 func (n *sentence) sameSubject(o *sentence) bool {
-	return !n.subjectBeyond(&sentence{words: o.words[:o.verb]}, month) && !o.subjectBeyond(&sentence{words: n.words[:n.verb]}, month)
+	return !n.hasOtherSubject(&sentence{words: o.words[:o.verb]}, month) && !o.hasOtherSubject(&sentence{words: n.words[:n.verb]}, month)
 }
 
 // otherSubject reports whether two sentences, both with a verb, speak of something else before it.
 func (n *sentence) otherSubject(o *sentence) bool {
-	return n.verb > 0 && o.verb > 0 && n.subjectBeyond(o, other) && o.subjectBeyond(n, other)
+	return n.verb > 0 && o.verb > 0 && n.hasOtherSubject(o, other) && o.hasOtherSubject(n, other)
 }
 
-// subjectBeyond reports whether the words before a sentence's verb have one, of a class up to the last one, that another sentence has nowhere.
-func (n *sentence) subjectBeyond(o *sentence, last class) bool {
+// hasOtherSubject reports whether a sentence has a word before its verb, of a class up to last, that tells something and that the other
+// sentence does not have.
+func (n *sentence) hasOtherSubject(o *sentence, last class) bool {
 	for i := range n.words[:n.verb] {
 		if w := &n.words[i]; w.tells() && w.class <= last && !o.has(w) {
 			return true
@@ -310,8 +315,8 @@ func (n *sentence) sameVerb(o *sentence) bool {
 
 func (w *word) tells() bool { return w.term != "" }
 
-// tell reports whether one of some words tells something.
-func tell(words []word) bool {
+// anyTells reports whether one of some words has a meaning of its own.
+func anyTells(words []word) bool {
 	for i := range words {
 		if words[i].tells() {
 			return true
@@ -350,6 +355,7 @@ const (
 	joining    = "的了是我你他她它们在有不就也和都吗呢吧啊这那个要去着过给把被用到成为改换再现从起以后"
 )
 
+// classOf returns the class of a word: weekday, month, number or other.
 func classOf(w string) class {
 	switch in := lists.Of(w); {
 	case in&weekdays != 0:

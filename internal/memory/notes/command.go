@@ -71,6 +71,7 @@ func (d *Dir) Do(ctx context.Context, c Command) (string, error) {
 	return "", refuse("Error: Unknown command %q%s. The commands are %s", limit.Clip(c.Command, 40), hint, strings.Join(Commands, ", "))
 }
 
+// create carries out the command create: it writes a new note. A note that exists is replaced only if the command has its digest.
 func (d *Dir) create(ctx context.Context, c Command) (string, error) {
 	name, err := resolve(c.Path)
 	if err != nil {
@@ -79,7 +80,7 @@ func (d *Dir) create(ctx context.Context, c Command) (string, error) {
 	if name == "." {
 		return "", refuse("Error: File %s already exists", c.Path)
 	}
-	err = d.locked(ctx, func(root *os.Root) error {
+	err = d.whileLocked(ctx, func(root *os.Root) error {
 		info, err := root.Lstat(name)
 		switch {
 		case err == nil && (c.ContentSHA256 == "" || !info.Mode().IsRegular()):
@@ -109,6 +110,7 @@ func (d *Dir) create(ctx context.Context, c Command) (string, error) {
 	return "File created successfully at: " + c.Path, nil
 }
 
+// replace carries out the command str_replace: it replaces a text that the note must have exactly once.
 func (d *Dir) replace(ctx context.Context, c Command) (string, error) {
 	var after string
 	var line int
@@ -149,6 +151,7 @@ func (d *Dir) replace(ctx context.Context, c Command) (string, error) {
 	return answer + c.newDigest(after), nil
 }
 
+// insert carries out the command insert: it inserts a text after a line of a note, 0 for its beginning.
 func (d *Dir) insert(ctx context.Context, c Command) (string, error) {
 	var after string
 	err := d.edit(ctx, c, absent, func(text string) (string, error) {
@@ -165,13 +168,14 @@ func (d *Dir) insert(ctx context.Context, c Command) (string, error) {
 	return fmt.Sprintf("The file %s has been edited.", c.Path) + c.newDigest(after), nil
 }
 
-// edit replaces a note's text by the result of change. If the note does not exist it returns none(path).
+// edit replaces a note's text by the result of change, under the lock and if the command's precondition holds. If the note does not exist
+// it returns none(path).
 func (d *Dir) edit(ctx context.Context, c Command, none func(string) error, change func(string) (string, error)) error {
 	name, err := resolve(c.Path)
 	if err != nil {
 		return err
 	}
-	return d.locked(ctx, func(root *os.Root) error {
+	return d.whileLocked(ctx, func(root *os.Root) error {
 		text, err := readNote(root, name, c.Path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return none(c.Path)

@@ -10,6 +10,7 @@ import (
 	"strings"
 )
 
+// remove carries out the command delete for a note or a directory, and reports the change of each note.
 func (d *Dir) remove(ctx context.Context, c Command) (string, error) {
 	name, err := resolve(c.Path)
 	if err != nil {
@@ -18,11 +19,11 @@ func (d *Dir) remove(ctx context.Context, c Command) (string, error) {
 	if name == "." {
 		return "", refuse("Error: Cannot delete the %s directory itself", prefix)
 	}
-	err = d.locked(ctx, func(root *os.Root) error {
-		if err := d.unchanged(root, c, name, c.Path); err != nil {
+	err = d.whileLocked(ctx, func(root *os.Root) error {
+		if err := d.checkPrecondition(root, c, name, c.Path); err != nil {
 			return err
 		}
-		gone, err := below(root, name)
+		gone, err := notesBelow(root, name)
 		if err != nil {
 			return err
 		}
@@ -43,6 +44,7 @@ func (d *Dir) remove(ctx context.Context, c Command) (string, error) {
 	return "Successfully deleted " + c.Path, nil
 }
 
+// rename carries out the command rename. The destination must not exist. The change of each note is reported.
 func (d *Dir) rename(ctx context.Context, c Command) (string, error) {
 	from, err := resolve(c.OldPath)
 	if err != nil {
@@ -55,8 +57,8 @@ func (d *Dir) rename(ctx context.Context, c Command) (string, error) {
 	if from == "." {
 		return "", refuse("Error: Cannot rename the %s directory itself", prefix)
 	}
-	err = d.locked(ctx, func(root *os.Root) error {
-		if err := d.unchanged(root, c, from, c.OldPath); err != nil {
+	err = d.whileLocked(ctx, func(root *os.Root) error {
+		if err := d.checkPrecondition(root, c, from, c.OldPath); err != nil {
 			return err
 		}
 		if _, err := root.Lstat(to); err == nil {
@@ -67,7 +69,7 @@ func (d *Dir) rename(ctx context.Context, c Command) (string, error) {
 		if strings.HasPrefix(to+"/", from+"/") {
 			return refuse("Error: %s lies in %s and cannot be moved into itself", c.NewPath, c.OldPath)
 		}
-		old, err := below(root, from)
+		old, err := notesBelow(root, from)
 		if err != nil {
 			return err
 		}
@@ -79,7 +81,7 @@ func (d *Dir) rename(ctx context.Context, c Command) (string, error) {
 		if err := root.Rename(from, to); err != nil {
 			return plainError(c.NewPath, err)
 		}
-		return d.moved(root, from, to, old)
+		return d.reportMoved(root, from, to, old)
 	})
 	if err != nil {
 		return "", err
@@ -87,8 +89,9 @@ func (d *Dir) rename(ctx context.Context, c Command) (string, error) {
 	return fmt.Sprintf("Successfully renamed %s to %s", c.OldPath, c.NewPath), nil
 }
 
-// moved calls Changed for notes that were renamed: old are their paths before, below from, and they are below to now.
-func (d *Dir) moved(root *os.Root, from, to string, old []string) error {
+// reportMoved calls Options.Changed twice for each note that was renamed: removed at the old path, and written at the new one. old are the
+// paths before.
+func (d *Dir) reportMoved(root *os.Root, from, to string, old []string) error {
 	if d.o.Changed == nil {
 		return nil
 	}
@@ -106,8 +109,9 @@ func (d *Dir) moved(root *os.Root, from, to string, old []string) error {
 	return nil
 }
 
-// unchanged returns an error if a command's file or directory does not exist, or if its precondition does not hold.
-func (d *Dir) unchanged(root *os.Root, c Command, name, notePath string) error {
+// checkPrecondition returns an error if a command's file or directory does not exist, or if the command has a digest and the file's is
+// another.
+func (d *Dir) checkPrecondition(root *os.Root, c Command, name, notePath string) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return absent(notePath)
@@ -129,8 +133,8 @@ func (d *Dir) unchanged(root *os.Root, c Command, name, notePath string) error {
 	return d.precondition(c, text)
 }
 
-// below returns the paths of the notes at a name: the file itself, or all files in the directory.
-func below(root *os.Root, name string) ([]string, error) {
+// notesBelow returns the paths of the notes at a name: the file itself, or all files in the directory.
+func notesBelow(root *os.Root, name string) ([]string, error) {
 	all, err := list(root)
 	if err != nil {
 		return nil, fmt.Errorf("notes: %w", err)

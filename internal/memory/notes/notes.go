@@ -130,7 +130,8 @@ func (d *Dir) Read(notePath string) (string, error) {
 	return readNote(root, name, notePath)
 }
 
-// open opens the directory, and makes it if makes is set. Otherwise it returns nil without an error when there is none.
+// open opens the directory for the caller to close. If it does not exist, open makes it if makes is set, else it returns nil without an
+// error.
 func (d *Dir) open(makes bool) (*os.Root, error) {
 	if makes {
 		if err := os.MkdirAll(d.o.Dir, 0o700); err != nil {
@@ -147,8 +148,8 @@ func (d *Dir) open(makes bool) (*os.Root, error) {
 	return root, nil
 }
 
-// locked calls change while it holds the lock against changes by other processes. It makes the directory if it does not exist.
-func (d *Dir) locked(ctx context.Context, change func(*os.Root) error) error {
+// whileLocked calls change while it holds the lock against changes by other processes. It makes the directory if it does not exist.
+func (d *Dir) whileLocked(ctx context.Context, change func(*os.Root) error) error {
 	root, err := d.open(true)
 	if err != nil {
 		return err

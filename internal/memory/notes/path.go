@@ -117,7 +117,7 @@ func readNote(root *os.Root, name, notePath string) (string, error) {
 	return string(text), nil
 }
 
-// plainError returns an error of the file system without this machine's path, for which a model has no use; fs.ErrNotExist stays as it is.
+// plainError returns an error of the file system in the words for a model, without this machine's path. fs.ErrNotExist stays as it is.
 func plainError(notePath string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fs.ErrNotExist

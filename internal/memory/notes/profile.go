@@ -75,8 +75,9 @@ func (p *Profile) ConfirmedAt() (time.Time, error) {
 	return c.At, err
 }
 
+// confirmed reads the text that a person has confirmed; "" if there is none. A damaged file is an error, and nothing is pinned then.
 func (p *Profile) confirmed() (confirmed, error) {
-	c, err := p.inForce().Read()
+	c, err := p.document().Read()
 	if _, damaged := errors.AsType[*store.Damage](err); damaged {
 		return c, fmt.Errorf("the pinned profile: %s is damaged: nothing is pinned until you confirm %s again", confirmedFile, ProfileFile)
 	}
@@ -86,7 +87,8 @@ func (p *Profile) confirmed() (confirmed, error) {
 	return c, nil
 }
 
-func (p *Profile) inForce() store.Document[confirmed] {
+// document returns the file of the confirmed text.
+func (p *Profile) document() store.Document[confirmed] {
 	return store.Document[confirmed]{
 		File: store.File{Path: filepath.Join(p.o.Dir, confirmedFile), Max: 64 << 10, Kept: atomicfile.Durable},
 		Check: func(c *confirmed) error {
@@ -124,7 +126,7 @@ func Digest(text string) string { return digest(text) }
 // Confirm puts the file's text in force. shown is the [Digest] of the text that the person who confirms has seen; if the file differs from
 // that by now, Confirm returns an [ErrChanged].
 func (p *Profile) Confirm(ctx context.Context, shown string) error {
-	return p.locked(ctx, func() error {
+	return p.whileLocked(ctx, func() error {
 		draft, err := p.Draft()
 		if err != nil {
 			return err
@@ -174,7 +176,7 @@ func (p *Profile) Unpin(ctx context.Context, id string) error {
 
 // change writes the result of edit to the file and puts it in force. It returns an [ErrPending] if the file differs from the text in force.
 func (p *Profile) change(ctx context.Context, edit func(string) (string, error)) error {
-	return p.locked(ctx, func() error {
+	return p.whileLocked(ctx, func() error {
 		draft, err := p.Draft()
 		if err != nil {
 			return err
@@ -202,7 +204,7 @@ func (p *Profile) change(ctx context.Context, edit func(string) (string, error))
 }
 
 func (p *Profile) putInForce(text string) error {
-	if err := p.inForce().Write(confirmed{At: time.Now().UTC(), Text: text}); err != nil {
+	if err := p.document().Write(confirmed{At: time.Now().UTC(), Text: text}); err != nil {
 		return p.unwritten(err)
 	}
 	return nil
@@ -213,7 +215,8 @@ func (p *Profile) unwritten(err error) error {
 	return fmt.Errorf("the pinned profile: %w; %s", err, archive.NextStep(p.o.Dir, err))
 }
 
-func (p *Profile) locked(ctx context.Context, change func() error) error {
+// whileLocked calls change while it holds the lock of the profile.
+func (p *Profile) whileLocked(ctx context.Context, change func() error) error {
 	entered := false
 	err := filelock.While(ctx, filepath.Join(p.o.Dir, profileLock), func() error {
 		entered = true

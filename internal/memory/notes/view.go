@@ -13,6 +13,7 @@ import (
 // viewDepth is the depth of directories in a listing.
 const viewDepth = 2
 
+// view carries out the command view: it lists a directory, or returns the lines of a note.
 func (d *Dir) view(c Command) (string, error) {
 	name, err := resolve(c.Path)
 	if err != nil {
@@ -49,6 +50,7 @@ func (d *Dir) view(c Command) (string, error) {
 	return viewFile(c, text)
 }
 
+// viewFile returns the lines of a note that the command asks for, with their numbers, and the digest of the note if it asks for that.
 func viewFile(c Command, text string) (string, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) > maxLines {
@@ -96,7 +98,7 @@ func listing(notePath string) string {
 func viewDir(root *os.Root, name, notePath string) (string, error) {
 	var b strings.Builder
 	total := walkSizes(root, name, shown(notePath), 1, &b)
-	return listing(notePath) + "\n" + size(total) + "\t" + shown(notePath) + b.String(), nil
+	return listing(notePath) + "\n" + humanSize(total) + "\t" + shown(notePath) + b.String(), nil
 }
 
 // walkSizes writes a line for each entry down to viewDepth, in order, and returns the size of all files below. A directory's line ends with
@@ -118,7 +120,7 @@ func walkSizes(root *os.Root, name, at string, depth int, b *strings.Builder) (t
 			n := walkSizes(root, path.Join(name, e.Name()), line, depth+1, &inner)
 			total += n
 			if depth <= viewDepth {
-				b.WriteString("\n" + size(n) + "\t" + line + "/")
+				b.WriteString("\n" + humanSize(n) + "\t" + line + "/")
 			}
 			if depth < viewDepth {
 				b.WriteString(inner.String())
@@ -130,15 +132,15 @@ func walkSizes(root *os.Root, name, at string, depth int, b *strings.Builder) (t
 			}
 			total += info.Size()
 			if depth <= viewDepth {
-				b.WriteString("\n" + size(info.Size()) + "\t" + line)
+				b.WriteString("\n" + humanSize(info.Size()) + "\t" + line)
 			}
 		}
 	}
 	return total
 }
 
-// size returns a number of bytes as the memory tool's documentation writes it: 5.5K, 1.2M, and without a fraction if that is zero.
-func size(n int64) string {
+// humanSize returns a number of bytes as the memory tool's documentation writes it: 5.5K, 1.2M, and without a fraction if that is zero.
+func humanSize(n int64) string {
 	if n <= 0 {
 		return "0B"
 	}

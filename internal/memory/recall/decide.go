@@ -55,15 +55,17 @@ const (
 )
 
 // Sentence returns what is added to the prompt: the text, how often it was said, and what it has taken the place of.
-func (l *Line) Sentence() string { return l.Text + l.more() }
+func (l *Line) Sentence() string { return l.Text + l.suffix() }
 
 // Within returns the sentence in at most size bytes, of which the text is cut.
 func (l *Line) Within(size int) string {
-	more := l.more()
+	more := l.suffix()
 	return limit.Clip(l.Text, max(size-len(more), 0)) + more
 }
 
-func (l *Line) more() string {
+// suffix returns what is added to the text of a line, in parentheses with a blank before them: how many times it was said, and the older
+// text that it replaces. It is "" if there is neither.
+func (l *Line) suffix() string {
 	var more []string
 	if l.Count > 1 {
 		more = append(more, fmt.Sprintf("%s%d times", saidMark, l.Count))
@@ -77,7 +79,7 @@ func (l *Line) more() string {
 	return " (" + strings.Join(more, "; ") + ")"
 }
 
-// Plain returns a sentence without what [Line.Sentence] has added to the text, which may be another thing the next time.
+// Plain returns a sentence without the suffix that [Line.Sentence] has added to the text, because that may be another one the next time.
 func Plain(sentence string) string {
 	for at := 0; ; {
 		i := strings.Index(sentence[at:], " (")
@@ -155,7 +157,7 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 	all = d.mergeSame(all)
 	all = d.keepBest(p, all)
 	most := MaxLines
-	if p.List || named(all) > MaxLines {
+	if p.List || countTopics(all) > MaxLines {
 		most = MaxList
 	}
 	for _, j := range all {
@@ -174,8 +176,8 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 	return d
 }
 
-// newestOnly drops records whose place a newer one has taken. What they have in common with the prompt speaks for the newer one, which may say it in
-// other words; a record whose newer one was not found is dropped as well, because it is no longer so.
+// newestOnly drops records that a newer one replaces. The newer one takes over the words that the dropped one has in common with the
+// prompt. A record is also dropped if its newer one was not found, because it is no longer so.
 func (d *Decision) newestOnly(all []*judged, items []memory.Item) []*judged {
 	of := map[string]*judged{}
 	for _, j := range all {
@@ -208,8 +210,8 @@ func (d *Decision) miss(r *memory.Record, score float64, why string) {
 	d.Missed = append(d.Missed, Miss{*r, score, why})
 }
 
-// keepBest drops records of which each word that they were found by is what another one is more about: by that word, or by more of those that tell
-// something.
+// keepBest drops a record if, for each prompt word that it was found by, another record matches better: that word itself, or more of the
+// words that tell something.
 func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 	for _, j := range all {
 		tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
@@ -217,7 +219,7 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 			if o != j && o.says >= o.floor && p.isAside(j, o) {
 				return true
 			}
-			if o == j || o.says < o.floor || o.says < j.says && !(tells && o.tells(p) > j.tells(p)) {
+			if o == j || o.says < o.floor || o.says < j.says && !(tells && o.tellingWeight(p) > j.tellingWeight(p)) {
 				return false
 			}
 			more, less, equal, covers := false, false, true, true
@@ -244,8 +246,8 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 	return kept
 }
 
-// isAside reports whether a record has only common words of a prompt, where another one has what they belong to: whether to use Fastify for the new
-// service asks nothing about services.
+// isAside reports whether record j has only common words of a prompt while o has the names in the same clauses. An example: for "should the
+// new service use Fastify", a record about services says nothing.
 func (p *Prompt) isAside(j, o *judged) bool {
 	if j.telling > 0 || j.named || !o.named && (!p.should || o.telling == 0) {
 		return false
@@ -262,8 +264,8 @@ func (p *Prompt) isAside(j, o *judged) bool {
 	return true
 }
 
-// tells returns what the words of a record say, without those that everybody says.
-func (j *judged) tells(p Prompt) (sum float64) {
+// tellingWeight returns the sum of the weights of a record's matches, without everyday words.
+func (j *judged) tellingWeight(p Prompt) (sum float64) {
 	for i, weight := range j.met {
 		if p.words[i].rank < everyday {
 			sum += weight
@@ -272,8 +274,8 @@ func (j *judged) tells(p Prompt) (sum float64) {
 	return sum
 }
 
-// named returns how many different things of a prompt records reach the floor by.
-func named(all []*judged) int {
+// countTopics returns how many different words of a prompt are the strongest match of a record that reaches its floor.
+func countTopics(all []*judged) int {
 	things := map[int]bool{}
 	for _, j := range all {
 		top, weight := -1, 0.0
@@ -289,7 +291,7 @@ func named(all []*judged) int {
 	return len(things)
 }
 
-// mergeSame makes one of records that say nearly the same, with their number: the newest of them.
+// mergeSame keeps only the newest of records that say nearly the same, with their number in count.
 func (d *Decision) mergeSame(all []*judged) (kept []*judged) {
 	for _, j := range all {
 		i := slices.IndexFunc(kept, func(k *judged) bool { return sameSaid(k.s, j.s) })
@@ -328,6 +330,7 @@ func sameSaid(a, b *statement) bool {
 	return common > 0 && 10*common >= 8*(len(x)+len(y)-common)
 }
 
+// terms returns the terms that a statement mentions, as a set.
 func (s *statement) terms() map[string]bool {
 	out := map[string]bool{}
 	for _, m := range s.mentions {

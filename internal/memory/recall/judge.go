@@ -28,7 +28,7 @@ const (
 	everydayChance = 3e-2
 )
 
-// surprise returns how much a match of a word says, in nats.
+// surprise returns how much a match of a word tells, in nats: the rarer the word, the more. held of of records have the word.
 func (w *word) surprise(held, of int) float64 {
 	p := rareChance
 	switch {
@@ -60,7 +60,8 @@ func logChoose(n, k float64) float64 {
 	return a - b - c
 }
 
-// tries returns the share that a word of a prompt adds to the number of words that a record may have by chance: one that everybody says seldom decides.
+// tries returns how much a word of this rank counts in the number of words that could match by chance. Common words count less, because
+// they seldom decide.
 func (r rank) tries() float64 {
 	switch r {
 	case trade:
@@ -106,7 +107,8 @@ type judged struct {
 
 func (j *judged) score() float64 { return math.Round(1000*j.says/j.floor) / 1000 }
 
-// judge weighs a record for a prompt. names are the terms that the prompt or one of the records found writes as names.
+// judge sets how much a record says about a prompt (j.says) and how much it must say to be given (j.floor). names are the terms that the
+// prompt or a found record writes as names; held are the numbers of records, of of in all, with each term.
 func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of int) {
 	total, n := 0.0, 0.0
 	for i := range p.words {
@@ -154,7 +156,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 		bonus += coverWeight * j.covered
 	}
 	least := 0.5
-	title := p.title(j.s)
+	title := p.titleLength(j.s)
 	j.named = title > 0
 	switch {
 	case title > 1:
@@ -196,8 +198,8 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 	}
 }
 
-// leastLikely returns what those of the words that are met say that together are the least likely by chance, and the floor of it. n words
-// were tried.
+// leastLikely returns the sum of those of the largest values in met that is furthest above its floor, and that floor. n words were tried.
+// It sorts met.
 func leastLikely(met []float64, bonus float64, of int, n float64) (says, least float64) {
 	slices.Sort(met)
 	slices.Reverse(met)
@@ -211,8 +213,8 @@ func leastLikely(met []float64, bonus float64, of int, n float64) (says, least f
 	return says, least
 }
 
-// judgeSentences weighs a record for each sentence of a prompt that has several: a long prompt has many words that some record holds, seldom two of
-// them in one sentence. As many sentences as there are had the chance.
+// judgeSentences weighs a record for each sentence of a prompt that has several, and keeps the best: a long prompt has many words that some
+// record has, but seldom two of them in one sentence. The floor is higher by the number of sentences.
 func (p *Prompt) judgeSentences(j *judged, bonus float64, held map[string]int, of int) {
 	sentences := 0
 	for i := range p.words {
@@ -248,7 +250,8 @@ func (p *Prompt) judgeSentences(j *judged, bonus float64, held map[string]int, o
 	}
 }
 
-// coveredClause returns how much of one of the prompt's clauses a record meets, at most: a prompt may list things that have nothing in common.
+// coveredClause returns the largest share (0 to 1) of a clause of the prompt that a record covers: a prompt may list things that have
+// nothing in common.
 func (p *Prompt) coveredClause(j *judged, held map[string]int, of int) (most float64) {
 	total, met := map[int]float64{}, map[int]float64{}
 	for i := range p.words {
@@ -265,8 +268,8 @@ func (p *Prompt) coveredClause(j *judged, held map[string]int, of int) (most flo
 	return min(most, 1)
 }
 
-// title returns the number of words of the longest of a statement's names that a prompt has, one behind the other.
-func (p *Prompt) title(s *statement) (words int) {
+// titleLength returns the number of words of the longest name of a statement that the prompt has word for word; 0 if it has none.
+func (p *Prompt) titleLength(s *statement) (words int) {
 	for _, name := range s.named {
 		for i := range p.keys {
 			if len(name) <= words || i+len(name) > len(p.keys) {

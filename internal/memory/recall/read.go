@@ -58,8 +58,8 @@ type word struct {
 // Read reads a prompt. It tells by general signs what sort of prompt it is: how many of its words say something, how it begins, whether it points at
 // what lies before both, and how much of it is code.
 func Read(text string) Prompt {
-	prose, code := proseOf(clip(text, maxRead))
-	p := Prompt{Query: clip(strings.TrimSpace(prose), maxProse)}
+	prose, code := proseOf(clipMiddle(text, maxRead))
+	p := Prompt{Query: clipMiddle(strings.TrimSpace(prose), maxProse)}
 	if p.Query == "" {
 		p.Why = "the prompt is empty"
 		if code > 0 {
@@ -73,7 +73,7 @@ func Read(text string) Prompt {
 	}
 	all := units(p.Query)
 	german := isGerman(all)
-	order := p.signs(all)
+	order := p.readSigns(all)
 	seen := map[string]bool{}
 	functions, sentence, clause, last := 0, 0, 0, 0
 	for _, u := range all {
@@ -88,7 +88,7 @@ func Read(text string) Prompt {
 			functions++
 		}
 		p.keys = append(p.keys, u.key())
-		if w, ok := content(p.Query, u, german); ok && !seen[w.Term] && len(p.words) < maxWords {
+		if w, ok := contentWord(p.Query, u, german); ok && !seen[w.Term] && len(p.words) < maxWords {
 			seen[w.Term], w.sentence, w.clause = true, sentence, clause
 			p.words = append(p.words, w)
 		}
@@ -148,7 +148,7 @@ func sentencesOf(text string, all []unit) (list []sentence) {
 // asksOfOwn reports whether a sentence asks, by itself, about what is the person's. Most do not, by their signs, and need not be read.
 func (s sentence) asksOfOwn() bool {
 	signs := Prompt{Query: s.text}
-	if !signs.asksOfOwn(signs.signs(s.all)) {
+	if !signs.asksOfOwn(signs.readSigns(s.all)) {
 		return false
 	}
 	p := Read(s.text)
@@ -160,8 +160,8 @@ func (p *Prompt) asksOfOwn(begins order) bool {
 	return p.mine && (p.asks || begins == asked) || p.said || p.should && p.asks
 }
 
-// clip returns the beginning and the end of a text, size bytes of each, as valid UTF-8.
-func clip(text string, size int) string {
+// clipMiddle returns a text of more than 2*size bytes without its middle, as valid UTF-8.
+func clipMiddle(text string, size int) string {
 	if len(text) <= 2*size {
 		return limit.Clip(text, 2*size)
 	}
@@ -172,8 +172,9 @@ func clip(text string, size int) string {
 	return limit.Clip(text, size) + "\n" + limit.Clip(tail, size)
 }
 
-// content returns what a word of a prompt says, and false if it says nothing: one without meaning, or a name out of the code at hand.
-func content(text string, u unit, german bool) (word, bool) {
+// contentWord returns a word of a prompt with its rank; false if it is not to be searched for: a function word, one letter, a short number,
+// or an identifier of the code at hand.
+func contentWord(text string, u unit, german bool) (word, bool) {
 	r := u.rank
 	digits := !strings.ContainsFunc(u.Word, unicode.IsLetter)
 	if r == function || utf8.RuneCountInString(u.Word) < 2 || digits && len(u.Word) < 4 || !u.Dense && isIdentifier(text, u.Token) {
@@ -211,7 +212,7 @@ func isPair(run string) bool {
 	return cut && rankOfWord(one) != rare && rankOfWord(other) != rare
 }
 
-// proseOf returns what a person has written of a text, without code, logs and quotations, and how many bytes those have.
+// proseOf returns the prose in a text, without code, logs and quotations, and how many bytes those have.
 func proseOf(text string) (prose string, code int) {
 	var b strings.Builder
 	fenced := false

@@ -16,8 +16,9 @@ const (
 	asked         // an order to tell something: list, erinnere mich, 告诉我, dime
 )
 
-// signs sets what the words of a prompt show beside what it is about.
-func (p *Prompt) signs(all []unit) order {
+// readSigns sets the fields of the prompt that depend on single words: whether it asks, whether it speaks of the user's own things, and
+// others. It returns what kind of order the prompt is.
+func (p *Prompt) readSigns(all []unit) order {
 	p.asks = hasQuestionMark(p.Query)
 	if len(all) == 0 {
 		return none
@@ -26,7 +27,7 @@ func (p *Prompt) signs(all []unit) order {
 	told := none
 	for i, t := range all {
 		if t.Dense {
-			first = false // see hanSigns
+			first = false // see readHanSigns
 			continue
 		}
 		in := signs.Of(t.Word)
@@ -62,7 +63,7 @@ func (p *Prompt) signs(all []unit) order {
 	if told == ordered && strings.HasSuffix(p.Query, "?") && signs.Of(all[0].Word)&signs.Order != 0 {
 		told = none // try-catch around the call?
 	}
-	p.hanSigns(&told)
+	p.readHanSigns(&told)
 	return told
 }
 
@@ -79,8 +80,8 @@ func hasSubject(all []unit, i int) bool {
 	return r == everyday || r == rare && all[i+1].Term != ""
 }
 
-// hanSigns is signs for scripts without spaces: their words are looked for as they stand.
-func (p *Prompt) hanSigns(told *order) {
+// readHanSigns is readSigns for scripts without spaces, in which words are found by their characters alone.
+func (p *Prompt) readHanSigns(told *order) {
 	if !strings.ContainsFunc(p.Query, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		return
 	}

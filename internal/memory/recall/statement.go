@@ -56,7 +56,7 @@ func readStatement(text string) *statement {
 	place, sentence, linked, began := 0, -1, 0, 0
 	all := units(text)
 	german := isGerman(all)
-	titled := s.titles(text, all)
+	titled := s.findTitles(text, all)
 	for n, u := range all {
 		if len(s.mentions) >= maxMentions {
 			break
@@ -109,7 +109,7 @@ func readStatement(text string) *statement {
 			m.about, m.title = 1, true
 		case n < s.head && place >= earlyWords:
 			m.about = headWord
-		case describes(u.Token):
+		case isAttribute(u.Token):
 			m.about *= joinedBefore
 		case sentence >= 0 && place > 0 && u.Parts > 1 && strings.ContainsAny(u.Run, "-_."):
 			m.about *= ofAName
@@ -150,8 +150,8 @@ func links(word string) bool {
 	return false
 }
 
-// describes reports whether a part of a run says only of what kind the next one is: MongoDB-backed, Redis-like.
-func describes(t index.Token) bool {
+// isAttribute reports whether a part of a compound only describes the next part, as in MongoDB-backed or Redis-like.
+func isAttribute(t index.Token) bool {
 	i := strings.LastIndexByte(t.Run, '-')
 	if i < 0 || t.Part >= t.Parts-1 {
 		return false
@@ -160,9 +160,9 @@ func describes(t index.Token) bool {
 	return strings.HasSuffix(last, "ed") || strings.HasSuffix(last, "like") || strings.HasSuffix(last, "basiert") || strings.HasSuffix(last, "artig")
 }
 
-// titles finds the names that a statement has for what it is about: short pieces of up to three words, each for itself, beside the sentence that says it.
-// It returns which units are one for themselves.
-func (s *statement) titles(text string, all []unit) map[int]bool {
+// findTitles notes the names that a statement has for its subject: pieces of up to three words that stand apart from the sentence. It
+// returns the units that are a name by themselves.
+func (s *statement) findTitles(text string, all []unit) map[int]bool {
 	titled := map[int]bool{}
 	var piece []string
 	first, firstNamed := 0, false // a list of names begins the text
@@ -186,7 +186,7 @@ func (s *statement) titles(text string, all []unit) map[int]bool {
 	}
 	if flush(len(all)); pieces == 0 || len(titled) == 0 || !firstNamed {
 		s.named, titled = nil, map[int]bool{}
-		for i, end := 0, headOf(all); i < end; i++ {
+		for i, end := 0, countHeadNames(all); i < end; i++ {
 			s.head++
 			if i+1 < end && all[i].rank != function && all[i+1].rank != function {
 				s.named = append(s.named, []string{all[i].key(), all[i+1].key()})
@@ -196,9 +196,9 @@ func (s *statement) titles(text string, all []unit) map[int]bool {
 	return titled
 }
 
-// headOf returns how many words stand as names before the sentence of a text that has no signs between them: kubernetes k8s kube Runs on EKS. A text
-// begins with names if it begins with a small letter and a sentence, with a large one, follows.
-func headOf(all []unit) (words int) {
+// countHeadNames returns the number of words before the sentence of a text that begins with names and no punctuation, as in: kubernetes k8s
+// kube Runs on EKS. It is 0 unless the text begins with a small letter and a sentence with a capital one follows.
+func countHeadNames(all []unit) (words int) {
 	if len(all) == 0 || all[0].Dense || all[0].rank == function || !unicode.IsLower([]rune(all[0].shown)[0]) {
 		return 0
 	}
@@ -252,7 +252,8 @@ type match struct {
 	weight          float64 // how surely it is the same, and how much the statement is about it
 }
 
-// matches finds the words of a prompt in a statement.
+// matches returns for each word of a prompt the best match in the statement: the word itself, another inflected form, its initials, or a
+// near spelling.
 func (s *statement) matches(words []word) (out []match) {
 	for i := range words {
 		w := &words[i]

@@ -60,7 +60,7 @@ var termRanks = sync.OnceValue(func() map[string]rank {
 	return out
 })
 
-// rankOfWord returns the rank of a word, or of the term of one.
+// rankOfWord returns how common a word or the term of one is by the lists of common words; rare for a word in none.
 func rankOfWord(w string) rank {
 	r := rankOf(listed.Of(w))
 	if r < function {
@@ -82,7 +82,7 @@ type unit struct {
 	rank  rank
 }
 
-// units returns the words of a text.
+// units returns the words of a text with their ranks. The parts of a name such as camelCase that belong together are one unit.
 func units(text string) (all []unit) {
 	var words index.Words
 	at := 0 // in the run, behind the part before
@@ -120,7 +120,7 @@ func units(text string) (all []unit) {
 		last.Term, last.Part = last.Word, t.Part
 	}
 	for i := range all {
-		all[i].rank = all[i].howCommon()
+		all[i].rank = all[i].findRank()
 	}
 	return all
 }
@@ -153,8 +153,8 @@ func isGerman(all []unit) bool {
 // key returns what a word is compared by as a part of a name, where a word without a meaning of its own counts as well: point of view.
 func (u *unit) key() string { return cmp.Or(u.Term, u.Word) }
 
-// howCommon returns the rank of a word.
-func (u *unit) howCommon() rank {
+// findRank returns how common the word is.
+func (u *unit) findRank() rank {
 	r := rankOfWord(u.Word)
 	if r == rare && u.Term != u.Word {
 		r = rankOfWord(u.Term)

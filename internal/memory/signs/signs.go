@@ -168,7 +168,7 @@ func statesHan(sentence string, mark rune) bool {
 		return false
 	}
 	head := sentence
-	for w := begins(head, Polite|Greeting); w != ""; w = begins(head, Polite|Greeting) {
+	for w := longestPrefix(head, Polite|Greeting); w != ""; w = longestPrefix(head, Polite|Greeting) {
 		head = strings.TrimLeft(head[len(w):], "，, ")
 	}
 	for w, in := range Words() {
@@ -177,7 +177,7 @@ func statesHan(sentence string, mark rune) bool {
 		}
 	}
 	for _, from := range []string{head, sentence} { // what is taken for polite may begin the word of the order
-		if w := begins(from, Order|Ask); w != "" {
+		if w := longestPrefix(from, Order|Ask); w != "" {
 			rest := strings.TrimPrefix(head, w)
 			at := strings.IndexAny(rest, "是为")
 			return at >= 0 && at <= 6*utf8.RuneLen('是') && !strings.ContainsAny(rest[:at], "把给的")
@@ -186,8 +186,9 @@ func statesHan(sentence string, mark rune) bool {
 	return true
 }
 
-// begins returns the longest word of Chinese with one of some signs that a text begins with: 你好 and not 你; "" for none.
-func begins(text string, of uint64) (longest string) {
+// longestPrefix returns the longest Chinese word with one of the signs in of that a text begins with (你好 and not 你); "" if there is
+// none.
+func longestPrefix(text string, of uint64) (longest string) {
 	for w, in := range Words() {
 		if in&of != 0 && len(w) > len(longest) && IsHan(w) && strings.HasPrefix(text, w) {
 			longest = w

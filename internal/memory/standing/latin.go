@@ -15,18 +15,19 @@ func inLatin(s string, task bool) bool {
 	}
 	words, pause := wordsOf(low)
 	// A time of the agent's own work at the beginning: "before every commit, run the tests".
-	if n := occasion(words, pause); n > 0 {
+	if n := countOccasion(words, pause); n > 0 {
 		words, pause, strong = words[n:], pause[n:], true
 	}
 	for len(words) > 0 && (is(words[0], fillers) || pause[0] && is(words[0], greetings)) {
 		words, pause = words[1:], pause[1:]
 	}
 	f := form{words: words, always: strong, strong: strong, task: task}
-	return f.instruction()
+	return f.isInstruction()
 }
 
-// occasion returns the number of words at the beginning that name an occasion of the agent's own work which comes again and again; 0 for none.
-func occasion(words []string, pause []bool) int {
+// countOccasion returns how many words at the beginning name a recurring occasion of the agent's own work, as in "before every commit"; 0
+// if none do.
+func countOccasion(words []string, pause []bool) int {
 	if len(words) < 3 || !is(words[0], occasions) {
 		return 0
 	}
@@ -66,8 +67,8 @@ func (f *form) take(of uint64) bool {
 	return true
 }
 
-// address removes one of the addresses at the beginning.
-func (f *form) address() bool {
+// dropAddress removes an address such as "please make sure that you" from the beginning, and reports whether there was one.
+func (f *form) dropAddress() bool {
 	for _, p := range lists.Phrases(addresses) {
 		n := strings.Count(p, " ") + 1
 		if len(f.words) > n && strings.Join(f.words[:n], " ") == p {
@@ -86,7 +87,9 @@ func (f *form) weak() bool {
 	return found
 }
 
-func (f *form) instruction() bool {
+// isInstruction reports whether the words are a standing instruction: an order that holds always and is about the agent's work or answers.
+// It uses the words up.
+func (f *form) isInstruction() bool {
 	for f.take(fillers) {
 	}
 	if len(f.words) == 0 {
@@ -96,7 +99,7 @@ func (f *form) instruction() bool {
 	if f.strong && len(f.words) >= 2 && (is(f.words[0], bare) || strings.HasSuffix(f.words[0], "ere") && is(f.words[1], answers) || is(f.words[0], answers) && len(f.words) <= 4) {
 		return !anyIs(f.words, pronouns)
 	}
-	addressed := f.address()
+	addressed := f.dropAddress()
 	f.weak()
 	for f.take(fillers) {
 	}
@@ -109,13 +112,13 @@ func (f *form) instruction() bool {
 		verb = f.words[0]
 	}
 	// "Immer auf Deutsch antworten", "dass du immer kurz antwortest", "siempre me expliques": the verb is not the first word.
-	if kindOf(verb) == 0 && (f.always || addressed) {
-		if at, ok := f.verbLater(addressed); ok {
+	if verbKind(verb) == 0 && (f.always || addressed) {
+		if at, ok := f.findLateVerb(addressed); ok {
 			verb = f.words[at]
 			if !f.always { // "dass du kurz antwortest, immer"
 				f.always = anyIs(f.words, adverbs)
 			}
-			return f.always && f.fits(verb, slices.Delete(slices.Clone(f.words), at, at+1))
+			return f.always && f.isAboutWork(verb, slices.Delete(slices.Clone(f.words), at, at+1))
 		}
 		return false
 	}
@@ -137,17 +140,18 @@ func (f *form) instruction() bool {
 	if n := len(rest); n > 0 && is(rest[n-1], adverbs) {
 		f.always, rest = true, rest[:n-1]
 	}
-	return f.always && f.fits(verb, rest)
+	return f.always && f.isAboutWork(verb, rest)
 }
 
-// verbLater returns the place of the verb of a clause that does not begin with it.
-func (f *form) verbLater(addressed bool) (int, bool) {
+// findLateVerb returns the place of the verb in a clause that does not begin with it; false if it has none, or if it says what somebody
+// wants rather than what to do.
+func (f *form) findLateVerb(addressed bool) (int, bool) {
 	if !addressed && anyIs(f.words, subjects) {
 		return 0, false // "in Zukunft wollen wir pnpm nutzen"
 	}
 	for i := len(f.words) - 1; i > 0; i-- {
 		w := f.words[i]
-		if kindOf(w) != 0 && (i == len(f.words)-1 || addressed || is(w, infinitives)) {
+		if verbKind(w) != 0 && (i == len(f.words)-1 || addressed || is(w, infinitives)) {
 			return i, true
 		}
 		if i < len(f.words)-6 {
@@ -157,8 +161,8 @@ func (f *form) verbLater(addressed bool) (int, bool) {
 	return 0, false
 }
 
-// fits reports whether a verb with what stands behind it is something that an agent is told for good.
-func (f *form) fits(verb string, rest []string) bool {
+// isAboutWork reports whether a verb with the words after it is a thing that an agent is told for good, and not about the task at hand.
+func (f *form) isAboutWork(verb string, rest []string) bool {
 	clause := len(rest) > 2 && rest[0] == "that" && is(rest[1], subjects) // "never mention that you are a model"
 	if !clause && len(rest) > 0 && is(rest[0], pronouns) || len(rest) > 1 && is(rest[0], between) && is(rest[1], pronouns) {
 		return false // "never do that again"
@@ -169,12 +173,12 @@ func (f *form) fits(verb string, rest []string) bool {
 	if len(rest) == 0 {
 		return is(verb, alone)
 	}
-	if definite(rest) || slices.ContainsFunc(rest, func(w string) bool {
-		return w == "it" || w == "them" || is(w, builders) && kindOf(verb) == forBoth || matches(w, named)
+	if namesOneThing(rest) || slices.ContainsFunc(rest, func(w string) bool {
+		return w == "it" || w == "them" || is(w, builders) && verbKind(verb) == forBoth || matches(w, named)
 	}) {
 		return false // about something of the task at hand
 	}
-	switch kindOf(verb) {
+	switch verbKind(verb) {
 	case forReplies: // a program answers too: with a status, and on conditions
 		return !slices.ContainsFunc(rest, func(w string) bool { return is(w, programs) || matches(w, code) })
 	case forAgents:
@@ -197,8 +201,8 @@ func ownWork(words []string) bool {
 	return anyIs(words, usual|work|answers|targets) || matches(said, comments) || matches(said, documents) || matches(said, emojis)
 }
 
-// definite reports whether words name a thing of the task at hand: "the toast", "den Knopf", but not "the tests" or "the main branch".
-func definite(words []string) bool {
+// namesOneThing reports whether words name a thing of the task at hand: "the toast", "den Knopf", but not "the tests" or "the main branch".
+func namesOneThing(words []string) bool {
 	for i, w := range words {
 		if is(w, articles) && i+1 < len(words) {
 			if next := words[i+1]; !is(next, usual) && (i+2 >= len(words) || !is(words[i+2], usual)) {

@@ -41,7 +41,7 @@ func Find(text string) []Instruction {
 	}
 	low := strings.ToLower(text)
 	all := sentences(text)
-	if !hinted(low) && !slices.ContainsFunc(all, func(s sentence) bool { return begun(strings.ToLower(s.text)) }) {
+	if !hinted(low) && !slices.ContainsFunc(all, func(s sentence) bool { return beginsOccasion(strings.ToLower(s.text)) }) {
 		return nil
 	}
 	task := false // whether the message also says what is to be built
@@ -50,7 +50,7 @@ func Find(text string) []Instruction {
 	}
 	var found []Instruction
 	for _, s := range all {
-		if s.question || !hinted(strings.ToLower(s.text)) && !begun(strings.ToLower(s.text)) || len(s.text) > maxSentence || !plain(s.text) {
+		if s.question || !hinted(strings.ToLower(s.text)) && !beginsOccasion(strings.ToLower(s.text)) || len(s.text) > maxSentence || !plain(s.text) {
 			continue
 		}
 		ok := false
@@ -88,8 +88,8 @@ func hinted(low string) bool {
 	return false
 }
 
-// begun reports whether a sentence begins as one about an occasion does.
-func begun(low string) bool {
+// beginsOccasion reports whether a sentence in lower case begins like one about an occasion ("when", "before").
+func beginsOccasion(low string) bool {
 	for b := range strings.SplitSeq(begins, ",") {
 		if strings.HasPrefix(low, b) {
 			return true

@@ -17,7 +17,7 @@ var acts = [...]struct {
 	{"commit", messages}, {"push", pushes}, {"deploy", deploys}, {"install", installs}, {"delete", deletes}, {"refactoring", refactors}, {"merge", merges},
 }
 
-// topicOf returns the topic of an instruction, and whether it holds in any project.
+// topicOf returns the topic of an instruction, by which a later one replaces it, and whether it holds in any project.
 func topicOf(s string) (topic string, everywhere bool) {
 	low := strings.ToLower(s)
 	switch {
@@ -32,7 +32,7 @@ func topicOf(s string) (topic string, everywhere bool) {
 		case matches(low, documents):
 			return "language of documentation", false
 		}
-		if what := written(low); what != "" {
+		if what := writtenThings(low); what != "" {
 			return limit.Clip("language of "+what, 200), false
 		}
 		return "language of answers", true
@@ -65,8 +65,9 @@ func topicOf(s string) (topic string, everywhere bool) {
 	return cmp.Or(limit.Clip(strings.Join(terms, " "), 200), "instruction"), false
 }
 
-// written returns the words for what is to be written in a language: identifiers, tests. It is empty if it is what the agent says.
-func written(low string) string {
+// writtenThings returns the words for things that are to be written in a language, such as identifiers or tests. It is "" if the
+// instruction is about what the agent says.
+func writtenThings(low string) string {
 	if chinese(low) {
 		return ""
 	}
@@ -75,7 +76,7 @@ func written(low string) string {
 		return ""
 	}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
-		return kindOf(w) != 0 || is(w, fillers|greetings|adverbs|negations|between|pronouns|subjects|articles|answers|relations)
+		return verbKind(w) != 0 || is(w, fillers|greetings|adverbs|negations|between|pronouns|subjects|articles|answers|relations)
 	}), " ")
 }
 
@@ -89,7 +90,7 @@ func inChinese(s string) bool {
 		return false
 	}
 	if m := parts(s, fromNow); m != nil {
-		return ordered(m[3])
+		return isOrder(m[3])
 	}
 	m := parts(s, forever)
 	if m == nil {
@@ -102,15 +103,15 @@ func inChinese(s string) bool {
 	}
 	if m[5] == "每次" {
 		w := parts(m[6], workTime)
-		return w != nil && ordered(w[5])
+		return w != nil && isOrder(w[5])
 	}
-	return ordered(m[6])
+	return isOrder(m[6])
 }
 
-// ordered reports whether words tell an agent to do something, or when or about what it is to do so.
-func ordered(s string) bool {
+// isOrder reports whether words tell an agent to do something, perhaps after words about when or about what.
+func isOrder(s string) bool {
 	s = strings.TrimLeft(s, "，,")
-	if w := parts(s, workTime); w != nil && ordered(w[5]) {
+	if w := parts(s, workTime); w != nil && isOrder(w[5]) {
 		return true
 	}
 	if t := parts(s, topical); t != nil && t[4] != "" && (matches(t[4], order) || t[3] != "") {

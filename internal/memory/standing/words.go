@@ -100,8 +100,8 @@ func without(s string, patterns ...int) string {
 
 func parts(s string, pattern int) []string { return lists.Pattern(pattern).FindStringSubmatch(s) }
 
-// kindOf returns the first of the lists of verbs that a word is in; 0 if it is no verb.
-func kindOf(word string) uint64 {
+// verbKind returns the first list of verbs that has the word; 0 if it is no verb.
+func verbKind(word string) uint64 {
 	in := lists.Of(word)
 	for _, kind := range [...]uint64{forAgents, forSome, forReplies, forBoth} {
 		if in&kind != 0 {

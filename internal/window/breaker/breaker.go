@@ -108,10 +108,10 @@ func (b *Breaker) Overflow(upstream, model string) []Change {
 	defer b.mu.Unlock()
 	now := time.Now()
 	k := key{strings.Clone(upstream), strings.Clone(model)}
-	changes := b.recover(k, b.cells[k], now)
+	changes := b.takeSteps(k, b.cells[k], now)
 	c := b.cells[k]
 	if c == nil {
-		changes = append(changes, b.room(now)...)
+		changes = append(changes, b.makeRoom(now)...)
 		c = &cell{step: full}
 		b.cells[k] = c
 	}
@@ -131,7 +131,7 @@ func (b *Breaker) OutOfMemory() []Change {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	changes := b.recover(everything, b.cells[everything], now)
+	changes := b.takeSteps(everything, b.cells[everything], now)
 	c := b.cells[everything]
 	if c == nil {
 		c = &cell{step: full}
@@ -160,8 +160,8 @@ func (b *Breaker) State(upstream, model string) (State, []Change) {
 	defer b.mu.Unlock()
 	now := time.Now()
 	k := key{upstream, model}
-	changes := b.recover(k, b.cells[k], now)
-	changes = append(changes, b.recover(everything, b.cells[everything], now)...)
+	changes := b.takeSteps(k, b.cells[k], now)
+	changes = append(changes, b.takeSteps(everything, b.cells[everything], now)...)
 	factor := min(b.cells[k].factor(), b.cells[everything].factor())
 	if b.o.Until != nil && now.Before(b.o.Until()) {
 		factor = min(factor, Half)
@@ -176,7 +176,7 @@ func (b *Breaker) Sweep() []Change {
 	now := time.Now()
 	var changes []Change
 	for k, c := range b.cells {
-		changes = append(changes, b.recover(k, c, now)...)
+		changes = append(changes, b.takeSteps(k, c, now)...)
 	}
 	sorting.By(changes, func(x, y Change) int {
 		return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Upstream, y.Upstream), cmp.Compare(x.Model, y.Model))
@@ -191,9 +191,9 @@ func (c *cell) factor() float64 {
 	return steps[c.step]
 }
 
-// recover takes the steps of one cell that are due, and forgets a cell that is whole again
-// and has no recent overflow. The lock is held.
-func (b *Breaker) recover(k key, c *cell, now time.Time) []Change {
+// takeSteps takes the steps of recovery of one cell that are due, and returns them. It forgets a cell that is whole again and has no recent
+// overflow. The lock is held.
+func (b *Breaker) takeSteps(k key, c *cell, now time.Time) []Change {
 	if c == nil {
 		return nil
 	}
@@ -216,9 +216,9 @@ func (b *Breaker) recover(k key, c *cell, now time.Time) []Change {
 	return changes
 }
 
-// room makes place for one more model: the one that was quiet for longest goes, a whole one
-// before a tripped one. What counts for all models stays. The lock is held.
-func (b *Breaker) room(now time.Time) []Change {
+// makeRoom makes room for one more model: it forgets the one that was quiet for longest, a whole one before a tripped one. The state of all
+// models together stays. The lock is held.
+func (b *Breaker) makeRoom(now time.Time) []Change {
 	var changes []Change
 	for {
 		var gone key

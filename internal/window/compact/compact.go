@@ -62,7 +62,8 @@ type Goal struct {
 // minGain is the part of the limit by which a result must stay below the trigger to be good enough when the target is not reached.
 const minGain = 0.05
 
-func (g Goal) settled() Goal {
+// withDefaults returns the goal with the limit and trigger filled in, and the target no higher than the limit.
+func (g Goal) withDefaults() Goal {
 	if g.Limit <= 0 {
 		g.Limit = g.Target
 	}
@@ -216,7 +217,7 @@ func (r *Result) Changed() bool { return r.Patches != nil }
 // Compact makes the view's request as small as goal.Target, or as near to it as the ladder gets. The error is a *DoesNotFit when even what
 // must stay is over goal.Limit, the context's, or an edit that failed; the result then is the view as it was, with the cost of a summary.
 func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
-	goal = goal.settled()
+	goal = goal.withDefaults()
 	if !goal.DropReasoning || goal.leaves(v.Request) {
 		return c.climb(ctx, v, measure, goal)
 	}
@@ -246,7 +247,7 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 	return res, nil
 }
 
-// climb climbs the ladder: it is Compact without DropReasoning.
+// climb tries one level of the ladder after the other until the request is small enough. It is Compact without DropReasoning.
 func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	before := measure(v.Request)
 	unchanged := Result{Request: v.Request, Before: before.Total, After: before.Total}
@@ -254,7 +255,7 @@ func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Go
 		return unchanged, ctx.Err()
 	}
 	w := newWork(ctx, c, v, measure, before, goal)
-	for level := levelSpare; level <= levelOpen && w.wants(level); level++ {
+	for level := levelSpare; level <= levelOpen && w.needsLevel(level); level++ {
 		for _, rung := range ladder {
 			if w.sizes.Total <= w.aim(level) || ctx.Err() != nil || w.err != nil {
 				break
@@ -285,7 +286,7 @@ func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Go
 // ladder is the order in which the rungs are climbed. Each does as little as brings the request to
 // the aim, oldest messages first, and leaves the rest to the next.
 var ladder = []func(*work, level){
-	(*work).leaveUnread,
+	(*work).dropUnread,
 	(*work).summariseResults,
 	(*work).cutResults,
 	(*work).maskResults,
@@ -293,8 +294,8 @@ var ladder = []func(*work, level){
 	(*work).drop,
 }
 
-// leaveUnread drops the messages in front of the provider's own compaction, which the provider does not read.
-func (w *work) leaveUnread(at level) {
+// dropUnread drops the messages before the provider's own compaction, which the provider does not read, if that makes the request smaller.
+func (w *work) dropUnread(at level) {
 	n := w.base.Unread()
 	if at != levelSpare || n == 0 {
 		return
@@ -319,8 +320,8 @@ const (
 	levelOpen               // all but the task and the newest user message may be dropped, results of the open unit cut
 )
 
-// wants reports whether the request is still too large to stop before a level.
-func (w *work) wants(l level) bool {
+// needsLevel reports whether the request is still so large that a level has to be tried.
+func (w *work) needsLevel(l level) bool {
 	switch l {
 	case levelSpare:
 		return true

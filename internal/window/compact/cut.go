@@ -37,20 +37,20 @@ func (w *work) cutResults(at level) {
 		if w.c.o.WholeResults {
 			return
 		}
-		if w.climb(w.large(at, keep), w.aim(at)) {
+		if w.applyCandidates(w.largeResults(at, keep), w.aim(at)) {
 			w.did(RungCut)
 		}
 		return
 	}
 	for ; keep >= openLeast && w.sizes.Total > w.aim(at) && w.err == nil; keep /= 2 {
-		if w.climb(w.large(at, keep), w.aim(at)) {
+		if w.applyCandidates(w.largeResults(at, keep), w.aim(at)) {
 			w.did(RungOpen)
 		}
 	}
 }
 
-// large returns the results a level may cut of which cutting to keep bytes saves more than keep bytes.
-func (w *work) large(at level, keep int) (list []candidate) {
+// largeResults returns the results that a level may cut, and for which cutting to keep bytes saves more than keep bytes.
+func (w *work) largeResults(at level, keep int) (list []candidate) {
 	w.touchable(at, func(i int) {
 		for j := range w.base.Messages[i].Parts {
 			t := target{i, j}

@@ -9,12 +9,10 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// declare marks the units that stay behind a cut because something in them makes tools known, or settles how the model works (see
-// [wire.Part].Declares): a call of a tool that was searched for is refused or not understood without the result that made it known. A unit
-// of which all tools are named again later may go like any other, so that a client that searches for the same tools every turn does not
-// fill the window with them. What is left is bounded by the last level, where the oldest of these units go before a request is refused as
-// too long.
-func (l *layout) declare(r *wire.Request) {
+// pinDeclaring marks the units that must stay because something in them makes tools known or settles how the model works (see
+// [wire.Part].Declares): without the result that made a tool known, a call of it is refused or not understood. A unit of which all tools
+// are named again later may go. In the last level the oldest of these units may go too.
+func (l *layout) pinDeclaring(r *wire.Request) {
 	var later map[string]bool // what is declared behind a unit
 	for u := len(l.units) - 1; u >= 0; u-- {
 		unit := l.units[u]
@@ -49,6 +47,7 @@ func (l *layout) declare(r *wire.Request) {
 	slices.Reverse(l.between)
 }
 
+// pin marks a unit as one that stays. A number out of range is ignored.
 func (l *layout) pin(u int) {
 	if l.stays == nil {
 		l.stays = make([]bool, len(l.units))
@@ -78,7 +77,7 @@ func declared(r *wire.Request, p *wire.Part) (keys []string) {
 			}
 		}
 	case p.Kind == wire.Result, p.End == wire.Closes, rawjson.Get(raw, "tools") != rawjson.Span{}:
-		keys = tools(nil, raw, "", 0)
+		keys = appendTools(nil, raw, "", 0)
 	}
 	if len(keys) == 0 {
 		keys = append(keys, strconv.Itoa(p.Span.Start))
@@ -89,8 +88,8 @@ func declared(r *wire.Request, p *wire.Part) (keys []string) {
 // toolDepth bounds the nesting in which names of tools are looked for: a tool in a namespace in a list of an item has depth 4.
 const toolDepth = 8
 
-// tools appends to keys the tools that a JSON value names, each with path in front, without what describes their arguments.
-func tools(keys []string, raw []byte, path string, depth int) []string {
+// appendTools appends to keys the names of the tools in a JSON value, each with path in front. Descriptions of arguments are skipped.
+func appendTools(keys []string, raw []byte, path string, depth int) []string {
 	if depth > toolDepth || len(raw) == 0 {
 		return keys
 	}
@@ -100,7 +99,7 @@ func tools(keys []string, raw []byte, path string, depth int) []string {
 			if err != nil {
 				break
 			}
-			keys = tools(keys, at.Of(raw), path, depth+1)
+			keys = appendTools(keys, at.Of(raw), path, depth+1)
 		}
 	case '{':
 		name, kind := "", ""
@@ -125,7 +124,7 @@ func tools(keys []string, raw []byte, path string, depth int) []string {
 		}
 		for m, err := range rawjson.Members(raw, 0) {
 			if key := string(m.Key); err == nil && key != "parameters" && !strings.HasSuffix(key, "schema") {
-				keys = tools(keys, m.Value.Of(raw), path, depth+1)
+				keys = appendTools(keys, m.Value.Of(raw), path, depth+1)
 			}
 		}
 	}

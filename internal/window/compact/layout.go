@@ -39,7 +39,7 @@ func layOut(r *wire.Request, minMessages int) *layout {
 	some := -1 // the first user message, whoever wrote it
 	l.cover(r)
 	for i := l.edge; i < len(r.Messages); i++ {
-		switch spoken(r, i) {
+		switch authorOf(r, i) {
 		case byUser:
 			if l.first < 0 {
 				l.first = i
@@ -69,17 +69,17 @@ func layOut(r *wire.Request, minMessages int) *layout {
 			}
 		case unit.Open:
 			l.standing[u] = open
-		case !began && system(r, unit):
+		case !began && isSystem(r, unit):
 			// Instructions that stand among the messages: Claude Code has them behind the task,
 			// Codex declares tools there.
 			l.standing[u] = sacred
-		case l.first >= 0 && unit.To <= l.first && quiet(r, unit), system(r, unit):
+		case l.first >= 0 && unit.To <= l.first && hasNoCalls(r, unit), isSystem(r, unit):
 			l.standing[u] = preamble
 		case unit.To > spared:
 			l.standing[u] = newest
 		}
 	}
-	l.declare(r)
+	l.pinDeclaring(r)
 	if l.first < 0 {
 		for l.at < len(r.Messages) && r.Messages[l.at].Role == wire.RoleSystem {
 			l.at++
@@ -108,9 +108,9 @@ func (l *layout) holds(u, message int) bool {
 	return message >= 0 && l.units[u].From <= message && message < l.units[u].To
 }
 
-// quiet reports whether a unit has no call and no result. Before the task such a unit is a client's opening words: Gemini CLI sets up the
-// context and lets the model say that it got it.
-func quiet(r *wire.Request, u wire.Unit) bool {
+// hasNoCalls reports whether a unit has no call and no result. Before the task such a unit is a client's opening words: Gemini CLI sets up
+// the context and lets the model confirm it.
+func hasNoCalls(r *wire.Request, u wire.Unit) bool {
 	for i := u.From; i < u.To; i++ {
 		for _, p := range r.Messages[i].Parts {
 			if p.Kind == wire.Call || p.Kind == wire.Result {
@@ -121,7 +121,8 @@ func quiet(r *wire.Request, u wire.Unit) bool {
 	return true
 }
 
-func system(r *wire.Request, u wire.Unit) bool {
+// isSystem reports whether a unit has system messages alone.
+func isSystem(r *wire.Request, u wire.Unit) bool {
 	for i := u.From; i < u.To; i++ {
 		if r.Messages[i].Role != wire.RoleSystem {
 			return false
@@ -138,9 +139,9 @@ const (
 	byClient         // a user's message that the client wrote
 )
 
-// spoken returns the author of a user's message: byUser if it has words of the user's own or media, byClient if all its words are the
-// client's; byOthers for an earlier summary, for results, and for other roles.
-func spoken(r *wire.Request, i int) speaker {
+// authorOf returns the author of a user's message: byUser if it has words of the user or media, byClient if all its words are the client's;
+// byOthers for an earlier summary, for results, and for other roles.
+func authorOf(r *wire.Request, i int) speaker {
 	m := &r.Messages[i]
 	if m.Role != wire.RoleUser {
 		return byOthers
@@ -193,7 +194,7 @@ func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
 	if !r.Dialect.Rules().SignedThinking {
 		return nil
 	}
-	if start := l.answer(r, l.running(r, nil), nil); start == len(l.units) || !thinks(r, l.units[start]) {
+	if start := l.answer(r, l.currentTurn(r, nil), nil); start == len(l.units) || !thinks(r, l.units[start]) {
 		return nil
 	}
 	gone := make(map[int]bool, n)
@@ -201,7 +202,7 @@ func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
 		gone[u] = true
 	}
 	for {
-		turn := l.running(r, gone)
+		turn := l.currentTurn(r, gone)
 		kept := l.answer(r, turn, gone)
 		if kept == len(l.units) || thinks(r, l.units[kept]) {
 			return stay
@@ -224,9 +225,9 @@ func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
 	}
 }
 
-// running returns the first unit of the turn that the model is in, without the units that are gone. A user's message begins a turn unless
-// it comes right after results: the provider joins consecutive messages of one role.
-func (l *layout) running(r *wire.Request, gone map[int]bool) (turn int) {
+// currentTurn returns the first unit of the turn that the model is in, if the units in gone were not there. A user's message begins a turn
+// unless it comes right after results, because the provider joins consecutive messages of one role.
+func (l *layout) currentTurn(r *wire.Request, gone map[int]bool) (turn int) {
 	answering := false
 	turn = l.covered // behind the provider's compaction a turn begins
 	for u, unit := range l.units {

@@ -36,7 +36,7 @@ func (w *work) maskResults(at level) {
 	if at >= levelOpen || w.c.o.WholeResults {
 		return // the running turn needs what it just asked for
 	}
-	if w.climb(w.maskable(at), w.aim(at)) {
+	if w.applyCandidates(w.maskable(at), w.aim(at)) {
 		w.did(RungMask)
 	}
 }
@@ -90,7 +90,7 @@ func (w *work) mask(t target) string {
 	b.WriteString("a result of ")
 	b.WriteString(strconv.Itoa(readableBytes(p)))
 	b.WriteString(" bytes")
-	if name := w.tool(t); name != "" {
+	if name := w.toolName(t); name != "" {
 		b.WriteString(" from ")
 		b.WriteString(name[:min(len(name), 64)])
 	}
@@ -106,7 +106,7 @@ func (w *work) mask(t target) string {
 		b.WriteString(", an error")
 		most = firstLineError
 	}
-	began := first(text, most)
+	began := clipFirstLine(text, most)
 	if began != "" {
 		b.WriteString(maskBegan)
 		b.WriteString(began)
@@ -197,8 +197,8 @@ func media(list []wire.MediaSource) string {
 	return "one " + name
 }
 
-// first returns the first line of a text that has at least 3 bytes, clipped to n bytes; "" when there is none in the first 4 KiB.
-func first(text string, n int) string {
+// clipFirstLine returns the first line of a text that has at least 3 bytes, cut to n bytes; "" if there is none in the first 4 KiB.
+func clipFirstLine(text string, n int) string {
 	for line := range strings.Lines(text[:min(len(text), 4096)]) {
 		line = strings.TrimSpace(line)
 		if len(line) < 3 {
@@ -212,8 +212,8 @@ func first(text string, n int) string {
 	return ""
 }
 
-// tool returns the name of the tool a result came from: most dialects name it only in the call. It is "" when there is no such call.
-func (w *work) tool(t target) string {
+// toolName returns the name of the tool that a result came from, "" if its call is not there: most dialects name the tool only in the call.
+func (w *work) toolName(t target) string {
 	if w.tools == nil {
 		w.tools = map[target]string{}
 		last := map[string]string{}

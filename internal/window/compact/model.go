@@ -75,16 +75,16 @@ func (c *Compactor) Write(ctx context.Context, a Assignment) (Written, error) {
 		return written, fmt.Errorf("compact: the model summary: %w", err)
 	}
 	written.Text = strings.TrimSpace(strings.ToValidUTF8(written.Text, "\uFFFD"))
-	if err := usable(written.Text, a.MaxTokens); err != nil {
+	if err := checkSummary(written.Text, a.MaxTokens); err != nil {
 		written.Text = ""
 		return written, err
 	}
 	return written, nil
 }
 
-// model sets w.verbatim to a model's summary, the one that was written ahead or one that it asks for, once for each compaction. It returns
-// whether there is one.
-func (w *work) model(turns []extract.Turn, tokens int) bool {
+// askModel sets w.verbatim to a model's summary: the one that was written ahead, or one that it asks for, once in each compaction. It
+// returns false if there is none.
+func (w *work) askModel(turns []extract.Turn, tokens int) bool {
 	if w.goal.Summary != "" {
 		w.verbatim = w.goal.Summary
 		return true
@@ -129,8 +129,9 @@ var (
 	}
 )
 
-// usable returns an error when a text cannot be a summary of at most so many tokens: it is empty, too long, a refusal or an error message.
-func usable(text string, tokens int) error {
+// checkSummary returns an error if a text cannot be a summary of at most so many tokens: it is empty, too long, a refusal or an error
+// message.
+func checkSummary(text string, tokens int) error {
 	letters := 0
 	for _, r := range text {
 		if r > ' ' && r != utf8.RuneError {

@@ -78,7 +78,7 @@ func (w *work) summariseResults(at level) {
 			told = append(told, c)
 		}
 	}
-	if w.climb(told, w.aim(at)) {
+	if w.applyCandidates(told, w.aim(at)) {
 		w.did(RungResults)
 	}
 }
@@ -160,7 +160,7 @@ func (w *work) keepWhole(t target) {
 	if w.places == nil {
 		w.places = map[target]string{}
 	}
-	w.places[t] = w.c.o.Keep(w.tool(t), resultText(w.base, p))
+	w.places[t] = w.c.o.Keep(w.toolName(t), resultText(w.base, p))
 }
 
 // placesOf stores the large results among messages, and returns lines that say how they can be read again, for the newest mostKept of them;
@@ -172,7 +172,7 @@ func (w *work) placesOf(messages []int) string {
 			t := target{i, j}
 			w.keepWhole(t)
 			if where := w.places[t]; where != "" {
-				lines = append(lines, fmt.Sprintf("- a result of %d bytes from %s: %s", readableBytes(&w.base.Messages[i].Parts[j]), w.tool(t), where))
+				lines = append(lines, fmt.Sprintf("- a result of %d bytes from %s: %s", readableBytes(&w.base.Messages[i].Parts[j]), w.toolName(t), where))
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func (w *work) summarise(at level) {
 	n := 0
 	before := w.state()
 	for try := 0; try < tries && w.sizes.Total > aim && w.err == nil && w.ctx.Err() == nil; try++ {
-		more := w.enough(units, n, w.sizes.Total-aim, room)
+		more := w.unitsToDrop(units, n, w.sizes.Total-aim, room)
 		if more == n {
 			// Everything there is went in: only the summary itself can be shorter.
 			if room /= 2; n == 0 || room < summaryLeast || room < whole/2 && w.sizes.Total <= w.goal.enough() {
@@ -55,27 +55,27 @@ func (w *work) summarise(at level) {
 		}
 	}
 	if n > 0 && room == whole && whole > aim/2 {
-		w.fewer(units, aim, before)
+		w.retryFewer(units, aim, before)
 	}
 }
 
-// fewer summarises fewer units if the summary took less room than was kept for it and the request is well below the aim. before is the
-// state without a summary.
-func (w *work) fewer(units []int, aim int, before state) {
+// retryFewer summarises fewer units if the summary took less room than was kept for it and the request is well below the aim. If that does
+// not fit, it goes back. before is the state without a summary.
+func (w *work) retryFewer(units []int, aim int, before state) {
 	room := w.noted()
 	if w.note == "" || w.verbatim != "" || room == 0 || aim-w.sizes.Total < aim/spareShare || w.err != nil || w.ctx.Err() != nil {
 		return
 	}
 	after := w.state()
 	w.restore(before)
-	if !w.replace(units, w.enough(units, 0, w.sizes.Total-aim, room), room, aim) || w.sizes.Total > aim {
+	if !w.replace(units, w.unitsToDrop(units, 0, w.sizes.Total-aim, room), room, aim) || w.sizes.Total > aim {
 		w.restore(after)
 	}
 }
 
-// enough returns the number of the first units that have to be dropped to free need tokens besides the room tokens of a summary; n of them
-// are dropped already.
-func (w *work) enough(units []int, n, need, room int) int {
+// unitsToDrop returns how many of the first units have to be dropped to free need tokens and the room tokens of a summary; n of them are
+// dropped already.
+func (w *work) unitsToDrop(units []int, n, need, room int) int {
 	if w.note != "" {
 		room = 0 // it is in the total already
 	}
@@ -166,7 +166,7 @@ func (w *work) cost(message int) int {
 // fails, it returns false.
 func (w *work) replace(units []int, n, room, aim int) bool {
 	before := w.state()
-	messages := w.take(units, n)
+	messages := w.dropUnits(units, n)
 	if len(messages) == 0 {
 		return false
 	}
@@ -180,7 +180,7 @@ func (w *work) replace(units []int, n, room, aim int) bool {
 		}
 	}
 	room = min(room, max(half, 1))
-	if w.model(turns, max(room, summaryLeast)) {
+	if w.askModel(turns, max(room, summaryLeast)) {
 		rung = RungModel
 	} else if w.demand {
 		w.restore(before)
@@ -189,7 +189,7 @@ func (w *work) replace(units []int, n, room, aim int) bool {
 	if w.where = ""; w.verbatim != "" {
 		w.where = w.placesOf(messages)
 	}
-	turns = append(turns, w.kept(messages[len(messages)-1])...)
+	turns = append(turns, w.keptTurns(messages[len(messages)-1])...)
 	if !w.put(turns, len(messages), room*bytesPerToken, room, room/8) {
 		return false
 	}
@@ -250,8 +250,9 @@ func (w *work) noted() int {
 	return w.sizes.Messages[w.lay.at]
 }
 
-// kept returns the turns behind a message that stay in the conversation, marked as Kept: a plan in one of them replaces one that goes.
-func (w *work) kept(after int) []extract.Turn {
+// keptTurns returns the turns after a message that stay in the conversation, marked as Kept: a plan in one of them replaces one that is
+// dropped.
+func (w *work) keptTurns(after int) []extract.Turn {
 	var messages []int
 	for i := after + 1; i < len(w.base.Messages); i++ {
 		if !w.dropped[i] {
@@ -265,8 +266,8 @@ func (w *work) kept(after int) []extract.Turn {
 	return turns
 }
 
-// take marks the first n units as dropped, except the anchors, and returns the indices of all messages that are dropped then.
-func (w *work) take(units []int, n int) (messages []int) {
+// dropUnits marks the first n units as dropped, except the anchors, and returns the indices of all messages that are dropped then.
+func (w *work) dropUnits(units []int, n int) (messages []int) {
 	stay := w.lay.anchors(w.base, units, n)
 	for _, u := range units[:n] {
 		for i := w.lay.units[u].From; i < w.lay.units[u].To; i++ {
@@ -288,12 +289,12 @@ func (w *work) drop(at level) {
 	}
 	units := w.lay.droppable(at)
 	for n, last := 0, -1; n != last && w.sizes.Total > w.aim(at) && w.err == nil && w.ctx.Err() == nil; {
-		last, n = n, w.enough(units, n, w.sizes.Total-w.aim(at), 0)
+		last, n = n, w.unitsToDrop(units, n, w.sizes.Total-w.aim(at), 0)
 		if n == last && n > 0 {
 			return
 		}
 		before := w.state()
-		messages := w.take(units, n)
+		messages := w.dropUnits(units, n)
 		if len(messages) == 0 {
 			return
 		}

@@ -21,12 +21,12 @@ func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 			case p.Kind == wire.Call:
 				t.Kind, t.Text = extract.Call, resultText(r, p)
 			case p.Kind == wire.Result:
-				t.Kind, t.Text, t.Tool = extract.Result, partText(r, p)+numbers(r, p), w.tool(target{i, j})
+				t.Kind, t.Text, t.Tool = extract.Result, partText(r, p)+numbers(r, p), w.toolName(target{i, j})
 				if isMask(t.Text) {
 					t.Text, t.Failed = unmasked(t.Text)
 				}
 			case p.End == wire.Closes:
-				t.Kind, t.Text = extract.Result, found(r, p)
+				t.Kind, t.Text = extract.Result, foundText(r, p)
 			case p.Kind != wire.Text, m.Role == wire.RoleSystem:
 				continue
 			case m.Role == wire.RoleAssistant:
@@ -79,9 +79,9 @@ const (
 	foundDepth = 8
 )
 
-// found returns what a tool at the provider found, as text: every string of a block whose form is not known here, each on a line of its
-// own, without names, ids and what only the provider can read.
-func found(r *wire.Request, p *wire.Part) string {
+// foundText returns what a tool at the provider found, as text: the strings of a block of unknown form, each on a line of its own, without
+// names, ids and what only the provider can read.
+func foundText(r *wire.Request, p *wire.Part) string {
 	var b strings.Builder
 	var read func(raw []byte, depth int)
 	read = func(raw []byte, depth int) {
@@ -101,7 +101,7 @@ func found(r *wire.Request, p *wire.Part) string {
 				if err != nil || b.Len() > foundBytes {
 					return
 				}
-				if !unsaid(strings.ToLower(string(m.Key))) {
+				if !isTechnical(strings.ToLower(string(m.Key))) {
 					read(m.Value.Of(raw), depth+1)
 				}
 			}
@@ -114,8 +114,8 @@ func found(r *wire.Request, p *wire.Part) string {
 	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
 }
 
-// unsaid reports whether the member of that name, in lower case, holds nothing for a reader.
-func unsaid(key string) bool {
+// isTechnical reports whether a member with that name, in lower case, has nothing that a reader could use.
+func isTechnical(key string) bool {
 	for _, end := range [...]string{"type", "id", "signature", "token"} { // type and toolType, id and call_id
 		if strings.HasSuffix(key, end) {
 			return true

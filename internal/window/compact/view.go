@@ -264,7 +264,7 @@ func Conversation[D ~[16]byte](r *wire.Request, chain []D) (name string, at int)
 	if len(chain) == 0 {
 		return "", 0
 	}
-	for at < min(len(r.Messages), len(chain)) && spoken(r, at) != byUser {
+	for at < min(len(r.Messages), len(chain)) && authorOf(r, at) != byUser {
 		at++
 	}
 	d := [16]byte(chain[0])
@@ -332,8 +332,8 @@ func (v *View) compose(patches []Patch) (composed []Patch, covers int) {
 	return composed, covers
 }
 
-// Lost returns the indices of the client's messages that a compaction changed or took out, without those that an earlier one did. The
-// messages are still in v.Client as the client sent them.
+// Lost returns the indices of the client's messages that the compaction res changed or took out. Those that an earlier compaction had
+// changed or taken out already are not among them. The messages are in v.Client as the client sent them.
 func Lost(v *View, res *Result) []int {
 	if !res.Changed() {
 		return nil

@@ -54,6 +54,7 @@ type work struct {
 	modelErr          error
 }
 
+// newWork returns the state of one compaction. The newest messages are spared: at least Options.MinMessages, and all since goal.Since.
 func newWork(ctx context.Context, c *Compactor, v *View, measure Measure, sizes Sizes, goal Goal) *work {
 	r := v.Request
 	spared := c.o.MinMessages
@@ -124,9 +125,9 @@ type candidate struct {
 	saves int
 }
 
-// climb takes one candidate after the other, in their order, until the request is no larger than aim. It builds as seldom as the estimates
-// allow. It returns whether it took any, false if a build failed.
-func (w *work) climb(list []candidate, aim int) bool {
+// applyCandidates applies one candidate after the other, in their order, until the request is no larger than aim, with as few builds as the
+// estimates allow. It returns whether it applied any; false if a build failed.
+func (w *work) applyCandidates(list []candidate, aim int) bool {
 	least := 1
 	done := 0
 	for done < len(list) && w.sizes.Total > aim && w.err == nil && w.ctx.Err() == nil {
@@ -279,6 +280,7 @@ func (e *DoesNotFit) Error() string {
 		e.Total, e.Limit, what, e.Tokens)
 }
 
+// doesNotFit returns the [DoesNotFit] that names the largest part of the request.
 func (w *work) doesNotFit(v *View) error {
 	e := &DoesNotFit{Message: -1, Role: "system and tools", Tokens: w.sizes.Head, Total: w.sizes.Total, Limit: w.goal.Limit}
 	at := 0

@@ -15,11 +15,11 @@ import (
 	"strings"
 )
 
-// seen returns all that is kept of a call.
-func seen(c Call) seenCall {
+// digestCall returns what is kept of a call: digests of the call and of it with its result, the name, and its nature.
+func digestCall(c Call) seenCall {
 	h := sha256.New()
 	field(h, c.Name)
-	canonical(h, c.Arguments)
+	writeCanonical(h, c.Arguments)
 	s := seenCall{call: digest(h.Sum(nil)[:16]), name: clip(c.Name), nature: natureOf(c.Name, c.Arguments), failed: c.Failed}
 	var result [9]byte
 	binary.LittleEndian.PutUint64(result[:], c.Result)
@@ -48,9 +48,9 @@ func field(h hash.Hash, text string) {
 	_, _ = io.WriteString(h, text)
 }
 
-// canonical writes arguments in one form: JSON without white space, keys in order, numbers in one notation. No arguments, null and an empty
-// object are the same. What is no JSON, or too large, stays as it is.
-func canonical(h hash.Hash, arguments string) {
+// writeCanonical writes arguments to a hash in one form: JSON without white space, keys in order, numbers in one notation. No arguments,
+// null and {} are the same. What is no JSON, or too large, is written as it is.
+func writeCanonical(h hash.Hash, arguments string) {
 	text := strings.TrimSpace(arguments)
 	if text == "" || text == "null" {
 		text = "{}"
@@ -61,7 +61,7 @@ func canonical(h hash.Hash, arguments string) {
 		d.UseNumber()
 		if d.Decode(&v) == nil {
 			if _, err := d.Token(); errors.Is(err, io.EOF) {
-				value(h, v)
+				writeValue(h, v)
 				return
 			}
 		}
@@ -70,19 +70,19 @@ func canonical(h hash.Hash, arguments string) {
 	field(h, text)
 }
 
-// value writes a value. The decoder has bounded the nesting.
-func value(h hash.Hash, v any) {
+// writeValue writes a value. The decoder has bounded the nesting.
+func writeValue(h hash.Hash, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		field(h, "object"+strconv.Itoa(len(v)))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			field(h, k)
-			value(h, v[k])
+			writeValue(h, v[k])
 		}
 	case []any:
 		field(h, "array"+strconv.Itoa(len(v)))
 		for _, e := range v {
-			value(h, e)
+			writeValue(h, e)
 		}
 	case string:
 		field(h, "string")

@@ -148,7 +148,7 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 	}
 	list := make([]seenCall, len(calls))
 	for i, c := range calls {
-		list[i] = seen(c)
+		list[i] = digestCall(c)
 	}
 	// Calls of one step have no order: a model may write them in another one the next time.
 	sorting.By(list, func(a, b seenCall) int { return slices.Compare(a.what[:], b.what[:]) })
@@ -171,7 +171,7 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 	d.steps = d.steps[max(0, len(d.steps)-maxRepeatedSteps):]
 	note(d.batch())
 	if !d.o.Foreign {
-		note(d.errors(calls))
+		note(d.findErrors(calls))
 	}
 	if found.Kind == "" {
 		return Finding{}, false

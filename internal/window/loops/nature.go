@@ -153,6 +153,8 @@ func commands(words []string) func(func([]string) bool) {
 	}
 }
 
+// natureOfCommand returns the nature of one command: whether it changes something, waits, asks or looks. An unknown command counts as one
+// that changes something.
 func natureOfCommand(words []string) nature {
 	for len(words) > 1 && (slices.Contains([]string{"sudo", "time", "do", "then", "while", "until", "if", "!", "timeout", "nohup", "env"}, words[0]) || strings.Contains(words[0], "=")) {
 		words = words[1:]

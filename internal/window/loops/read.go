@@ -31,11 +31,11 @@ type Loop struct {
 // asked for anew may be done anew.
 func Find(r *wire.Request) (Loop, bool) {
 	x := reading{r: r}
-	x.back()
+	x.readSteps()
 	if len(x.steps) == 0 {
-		return x.said()
+		return x.repeatsAnswer()
 	}
-	if f, ok := x.told(); ok {
+	if f, ok := x.repeatsSentence(); ok {
 		return f, true
 	}
 	if !x.mayRepeat() {
@@ -59,8 +59,8 @@ type made struct {
 	sum          uint64 // of the arguments, once it was asked for
 }
 
-// back reads steps from the newest message back, until the user has spoken or there are enough.
-func (x *reading) back() {
+// readSteps reads steps from the newest message back, until the user has spoken or there are enough.
+func (x *reading) readSteps() {
 	x.answer = -1
 	n, i := 0, len(x.r.Messages)-1
 	for i >= 0 && n < maxRead {
@@ -121,6 +121,7 @@ func resultOf(call *wire.Part, results []made) int {
 	})
 }
 
+// sizeOf returns the bytes of a part as they are in the request.
 func sizeOf(p *wire.Part) int {
 	if !p.Raw.IsZero() {
 		return p.Raw.Len()
@@ -244,12 +245,13 @@ const edge = 512
 func writeSteady(h *maphash.Hash, text []byte) {
 	head := text[:min(len(text), edge)]
 	tail := text[max(len(head), len(text)-edge):]
-	writeEdge(h, head)
+	writeStable(h, head)
 	_, _ = h.Write(text[len(head) : len(text)-len(tail)])
-	writeEdge(h, tail)
+	writeStable(h, tail)
 }
 
-func writeEdge(h *maphash.Hash, text []byte) {
+// writeStable writes a text to a hash without the values that differ each time, such as times and process numbers.
+func writeStable(h *maphash.Hash, text []byte) {
 	for {
 		at, end := -1, 0
 		for _, mark := range unsteady {

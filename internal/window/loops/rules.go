@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// identical looks for one call among the newest ones again and again, with one result. What changes something in between is progress: a test
-// that is run after each edit is no loop, whatever it says; but a file that has the same in it was not changed. Who asks
-// after a wait goes round in no circle.
+// identical returns a finding if one call with one result is among the newest calls too often. A change in between is progress, so a test
+// that is run after each edit is no loop, unless the change was made before too. Waiting for something is no loop either.
 func (d *Detector) identical() (Finding, bool) {
 	n, last := d.o.Identical, len(d.calls)-1
 	newest := d.calls[last]
@@ -23,7 +22,7 @@ func (d *Detector) identical() (Finding, bool) {
 			if times == n {
 				return identicalOf(newest.name, n, last+1-i), true
 			}
-		case d.o.Foreign && c.nature == waits, newest.nature != opens && c.nature == acts && !c.failed && d.once(i):
+		case d.o.Foreign && c.nature == waits, newest.nature != opens && c.nature == acts && !c.failed && d.isUnique(i):
 			return Finding{}, false
 		}
 	}
@@ -33,8 +32,8 @@ func (d *Detector) identical() (Finding, bool) {
 // polls reports whether a call may repeat.
 func (d *Detector) polls(c seenCall) bool { return d.o.Foreign && c.nature.polls() }
 
-// once reports whether no other call among the newest is the one at an index, with its result.
-func (d *Detector) once(at int) bool {
+// isUnique reports whether no other call that is kept is the same as the one at an index, with the same result.
+func (d *Detector) isUnique(at int) bool {
 	for i, c := range d.calls {
 		if i != at && c.what == d.calls[at].what {
 			return false
@@ -125,8 +124,9 @@ func cycleOf(calls []seenCall, times int) Finding {
 	}
 }
 
-// errors looks for a tool that fails whatever it is given.
-func (d *Detector) errors(calls []Call) (found Finding, ok bool) {
+// findErrors counts for each tool of a step how many calls failed in a row, whatever their arguments, and returns a finding for one that
+// failed too often.
+func (d *Detector) findErrors(calls []Call) (found Finding, ok bool) {
 	type sum struct {
 		name string
 		tool digest
@@ -156,7 +156,7 @@ func (d *Detector) errors(calls []Call) (found Finding, ok bool) {
 		s.steps++
 		if s.steps >= errorSteps {
 			if !ok {
-				found, ok = errorsOf(s), true
+				found, ok = errorFinding(s), true
 			}
 			s.steps = errorSteps - errorGrace
 		}
@@ -174,7 +174,7 @@ func (d *Detector) forget(i int) {
 	d.streaks = slices.Delete(d.streaks, i, i+1)
 }
 
-func errorsOf(s streak) Finding {
+func errorFinding(s streak) Finding {
 	return Finding{
 		Kind:   KindErrors,
 		Nudge:  fmt.Sprintf("Every call of %s has failed for the last %d steps, with whatever arguments. Another guess will most likely fail too. Read what the errors say. %s", s.name, s.steps, advice),

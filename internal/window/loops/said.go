@@ -23,8 +23,8 @@ const (
 	maxSaid = DefaultWindow
 )
 
-// told looks for a sentence again and again at the end of the newest answer.
-func (x *reading) told() (Loop, bool) {
+// repeatsSentence returns a loop if the newest answer ends with one sentence again and again.
+func (x *reading) repeatsSentence() (Loop, bool) {
 	if x.answer < 0 {
 		return Loop{}, false
 	}
@@ -111,9 +111,10 @@ func isSentence(text string) bool {
 	return len(text) >= sentenceBytes && letters >= sentenceLetters && (strings.Contains(text, " ") || letters > 2*len([]rune(text))-4)
 }
 
-// said looks for the same answer to the same words of the user, where the model called nothing: somebody who says "continue" by himself.
-func (x *reading) said() (Loop, bool) {
-	if l, ok := x.told(); ok {
+// repeatsAnswer returns a loop if the newest answer repeats a sentence, or if the model gave the same answer to the same words of the user
+// several times without a call in between.
+func (x *reading) repeatsAnswer() (Loop, bool) {
+	if l, ok := x.repeatsSentence(); ok {
 		return l, true
 	}
 	var newest [2]uint64

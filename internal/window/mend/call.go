@@ -73,7 +73,7 @@ func (m *mending) arguments(i int, p *wire.Part) {
 			}
 		}
 		m.draft().Replace(lit, wire.Quote(nil, object))
-		m.tell(i, p, kind, lit.Len()-2-len(object))
+		m.noteChange(i, p, kind, lit.Len()-2-len(object))
 	}
 }
 
@@ -96,16 +96,16 @@ func (m *mending) input(i int, p *wire.Part) {
 	case raw[0] == '"':
 		object, kind := mended(m.unquoted(p.Raw))
 		m.draft().Replace(p.Raw, slices.Clone(object))
-		m.tell(i, p, kind, max(0, len(raw)-2-len(object)))
+		m.noteChange(i, p, kind, max(0, len(raw)-2-len(object)))
 	default:
 		m.draft().Replace(p.Raw, wrapped(raw))
 		m.did(Wrapped, i, p.CallID, 0)
 	}
 }
 
-// tell records that arguments were changed, bytes of which are gone, and keeps the line that tells the model about it. With kind "" the
-// arguments mean the same as before, and the model is not told.
-func (m *mending) tell(i int, p *wire.Part, kind string, bytes int) {
+// noteChange records that arguments were changed and lost so many bytes, and keeps the line about it that the call's result will have. kind
+// "" means that the arguments mean the same as before: then the model is not told.
+func (m *mending) noteChange(i int, p *wire.Part, kind string, bytes int) {
 	line := noJSON
 	switch kind {
 	case Closed:
@@ -131,8 +131,8 @@ func noteKey(p *wire.Part) string {
 	return p.Name
 }
 
-// note removes the line for a result from notes and returns it, "" when there is none.
-func (m *mending) note(p *wire.Part) string {
+// takeNote removes and returns the line that the result of a changed call has to have, "" if there is none.
+func (m *mending) takeNote(p *wire.Part) string {
 	if len(m.notes) == 0 {
 		return ""
 	}
@@ -199,6 +199,7 @@ func (m *mending) name(i int, p *wire.Part) {
 	m.did(Renamed, i, p.CallID, 0)
 }
 
+// goodName reports whether the provider accepts the name of a tool.
 func goodName(name string, u *rules) bool {
 	if name == "" || len(name) > u.nameBytes {
 		return false
@@ -211,6 +212,7 @@ func goodName(name string, u *rules) bool {
 	return true
 }
 
+// cleanName returns a name that the provider accepts, made from a tool's name.
 func cleanName(name string, u *rules) string {
 	if name == "" {
 		return "unknown"

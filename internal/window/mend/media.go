@@ -9,9 +9,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// unwanted returns the line that takes the place of a block with an image or a document in part j of message i, "" if it may stay. The
-// caller has looked whether the block has media.
-func (m *mending) unwanted(i, j int, block wire.Span) string {
+// replacementFor returns the line that takes the place of an image or document in part j of message i that the provider refuses, "" if it
+// may stay. The block must have media.
+func (m *mending) replacementFor(i, j int, block wire.Span) string {
 	o := &m.o
 	if !o.NoImages && !o.NoFetched && !o.NoDocuments && !o.OldDocuments && len(o.NoTypes) == 0 && len(o.NoURLs) == 0 || m.r.Body[block.Start] != '{' {
 		return ""

@@ -131,7 +131,7 @@ const maxRounds = 3
 func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return mendWith(func(m *mending) {
 		m.system()
-		m.images()
+		m.countImages()
 		for i := m.from; i < len(r.Messages); i++ {
 			m.message(i)
 		}

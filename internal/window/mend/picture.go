@@ -22,9 +22,9 @@ type picture struct {
 	line     bool      // mendPicture replaced it by a text
 }
 
-// images counts all images, and sets surplus, how many of the oldest have to go, and crowd. If an image before From would have to change,
-// it records that as a Cut and lets none go.
-func (m *mending) images() {
+// countImages counts all images, and sets surplus, how many of the oldest have to go, and crowd. If an image before From would have to
+// change, it records that as a Cut and removes none.
+func (m *mending) countImages() {
 	u := &m.rules.pictures
 	if len(u.types) == 0 || u.crowd == 0 && m.o.MaxImages == 0 {
 		return
@@ -86,7 +86,7 @@ func (m *mending) imagesIn(msg *wire.Message, each func(*wire.MediaSource)) (n i
 
 // media mends part j of message i, if it is an image.
 func (m *mending) media(i, j int, p *wire.Part) {
-	if line := m.unwanted(i, j, p.Span); line != "" {
+	if line := m.replacementFor(i, j, p.Span); line != "" {
 		m.draft().ReplacePart(i, j, m.describe(i, p, &picture{block: p.Span}, line))
 		return
 	}
@@ -247,7 +247,7 @@ func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 	tooLarge := side > 0 && max(h.width, h.height) > side || u.base64 > 0 && len(text) > u.base64
 	known := slices.Contains(u.types, h.kind)
 	if tooLarge || !known || m.o.Decode {
-		small, err := m.scaled(text, h, tooLarge || !known)
+		small, err := m.checkImage(text, h, tooLarge || !known)
 		switch {
 		case err != nil && tooLarge:
 			why := "the provider takes at most " + grouped(side) + " on a side"

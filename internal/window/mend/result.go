@@ -9,7 +9,7 @@ import (
 
 // result mends the result of a call: empty texts and images in it, and a failed one without words; it adds the line about its call.
 func (m *mending) result(i, j int, p *wire.Part) {
-	line := m.note(p)
+	line := m.takeNote(p)
 	switch d := m.rules.dialect; {
 	case d.ObjectResults:
 		m.response(i, p, line)
@@ -74,7 +74,7 @@ func (m *mending) blocks(i, j int, p *wire.Part, line string) {
 			}
 		}
 		if len(p.Media) > 0 {
-			if line := m.unwanted(i, j, at); line != "" {
+			if line := m.replacementFor(i, j, at); line != "" {
 				l.replace(k, m.describe(i, p, &picture{block: at}, line))
 				continue
 			}

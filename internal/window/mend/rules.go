@@ -57,6 +57,7 @@ const (
 // webTypes lists the media types that Anthropic and OpenAI take.
 var webTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
+// rulesOf returns what the provider of a request refuses, by its dialect, the model's family and what its refusals have taught.
 func rulesOf(of wire.Dialect, o Options) rules {
 	d, family := of.Rules(), tokens.FamilyOf(models.Provider(o.Provider), o.Model)
 	claude := !d.Google && (family == tokens.FamilyClaude || family == tokens.FamilyClaude47)

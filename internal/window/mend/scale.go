@@ -38,9 +38,9 @@ type smaller struct {
 	base64 []byte
 }
 
-// scaled decodes an image, and with change makes it fit within smallSide and the provider's size. The error is that it cannot be decoded,
-// or with change that it is too large; without change an image that is too large to decode counts as sound.
-func (m *mending) scaled(text []byte, h header, change bool) (smaller, error) {
+// checkImage decodes an image to see whether it is sound, and with change returns it scaled down to the provider's size. The error is that
+// it cannot be decoded, or with change that it is too large. Without change, an image that is too large to decode counts as sound.
+func (m *mending) checkImage(text []byte, h header, change bool) (smaller, error) {
 	pixels := h.width * h.height
 	each := 4 // bytes for a pixel
 	if h.deep {
@@ -70,6 +70,8 @@ func (m *mending) scaled(text []byte, h header, change bool) (smaller, error) {
 	return smaller{}, errTooLarge
 }
 
+// decodeImage decodes an image of a media type; of an animation the first picture. Other types than PNG, JPEG, GIF and WebP are
+// errNoFormat.
 func decodeImage(kind string, r io.Reader) (image.Image, error) {
 	switch kind {
 	case "image/png":

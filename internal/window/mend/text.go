@@ -62,7 +62,7 @@ func (m *mending) texts(i int, msg *wire.Message) bool {
 	}
 	if left == 0 || m.onlyWhite(msg) {
 		if !m.takesEmpty(i, msg) {
-			m.hollow(i, msg)
+			m.replaceEmpty(i, msg)
 			return false
 		}
 		return true
@@ -81,7 +81,7 @@ func (m *mending) texts(i int, msg *wire.Message) bool {
 			behind = behind && p.Kind == wire.Reasoning
 			continue
 		}
-		m.carry(msg, j)
+		m.moveMark(msg, j)
 		m.gone = append(m.gone, p.Span)
 		m.draft().DropPart(i, j)
 		m.did(kind, i, "", p.Span.Len())
@@ -138,9 +138,9 @@ func (m *mending) takesEmpty(i int, msg *wire.Message) bool {
 	return m.rules.dialect.EmptyLast && m.rules.prefill && i == len(m.r.Messages)-1 && msg.Role == wire.RoleAssistant && (len(msg.Parts) == 0 || msg.Plain && msg.Parts[0].Span.Len() == 2)
 }
 
-// hollow drops an empty message, or replaces it by a line of text where the order of messages needs one: the first message has to be the
-// user's, and so has the last; in Gemini calls follow a content of the user's.
-func (m *mending) hollow(i int, msg *wire.Message) {
+// replaceEmpty drops an empty message, or replaces it by a line of text where the order of messages needs one: the first and the last
+// message have to be the user's, and in Gemini calls follow a content of the user's.
+func (m *mending) replaceEmpty(i int, msg *wire.Message) {
 	before, after := m.neighbour(i, -1), m.neighbour(i, 1)
 	turns := m.rules.dialect.CallsBehindUser
 	switch {
@@ -188,9 +188,9 @@ func (m *mending) content(i int, msg *wire.Message) {
 	}
 }
 
-// carry moves the cache mark of block j, which is dropped, to the nearest block before it that stays, so that the provider's cache ends
+// moveMark moves the cache mark of block j, which is dropped, to the nearest block before it that stays, so that the provider's cache ends
 // where the client meant it to.
-func (m *mending) carry(msg *wire.Message, j int) {
+func (m *mending) moveMark(msg *wire.Message, j int) {
 	mark := m.markIn(msg.Parts[j].Span)
 	if mark == nil || len(m.r.Marks) > claudeMarks {
 		return

@@ -23,7 +23,8 @@ type numbers struct {
 // longestNumber bounds the characters read as one number; what is longer is no token count.
 const longestNumber = 40
 
-func (p phrase) find(text string) (numbers, bool) {
+// match looks for the phrase in a text and returns the numbers in its place; false if it is not there.
+func (p phrase) match(text string) (numbers, bool) {
 	var n numbers
 	rest := string(p)
 	for rest != "" {
@@ -128,6 +129,7 @@ func plausible(value int) int {
 	return value
 }
 
+// threeDigits reports whether a text begins with exactly three digits.
 func threeDigits(text string) bool {
 	for i := range 3 {
 		if i >= len(text) || text[i] < '0' || text[i] > '9' {

@@ -300,11 +300,12 @@ type row struct {
 	limitMember, actualMember string
 }
 
+// match returns the overflow if a refusal has one of the row's phrases or codes, with the numbers that it names.
 func (r *row) match(status int, w refusal.Words) (Overflow, bool) {
 	if status == 500 && !r.servers {
 		return Overflow{}, false
 	}
-	n, found := r.words(w)
+	n, found := r.matchPhrase(w)
 	if !found && !slices.ContainsFunc(r.codes, func(code string) bool { return slices.Contains(w.Codes, code) }) {
 		return Overflow{}, false
 	}
@@ -322,10 +323,11 @@ func (r *row) match(status int, w refusal.Words) (Overflow, bool) {
 	return o, true
 }
 
-func (r *row) words(w refusal.Words) (numbers, bool) {
+// matchPhrase returns the numbers of the first phrase of the row that is in a refusal; false if none is.
+func (r *row) matchPhrase(w refusal.Words) (numbers, bool) {
 	for _, p := range r.phrases {
 		for _, text := range w.Texts {
-			if n, ok := p.find(text); ok {
+			if n, ok := p.match(text); ok {
 				return n, true
 			}
 		}
@@ -341,12 +343,13 @@ type other struct {
 	busy  bool     // nothing in the request is at fault: the account has used up a rate, a quota or its money
 }
 
+// matches reports whether a refusal is about something else than the length: by one of its codes, or because one text has all phrases.
 func (o other) matches(w refusal.Words) bool {
 	if slices.ContainsFunc(o.codes, func(code string) bool { return slices.Contains(w.Codes, code) }) {
 		return true
 	}
 	return len(o.all) > 0 && slices.ContainsFunc(w.Texts, func(text string) bool {
-		return !slices.ContainsFunc(o.all, func(p phrase) bool { _, ok := p.find(text); return !ok })
+		return !slices.ContainsFunc(o.all, func(p phrase) bool { _, ok := p.match(text); return !ok })
 	})
 }
 

@@ -39,6 +39,7 @@ func (c *counts) get(key [sha256.Size]byte) (int, bool) {
 	return n, ok
 }
 
+// put remembers a count of the provider. A full memory is emptied first.
 func (c *counts) put(key [sha256.Size]byte, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,6 +55,7 @@ func (c *counts) isSilent(upstream string) bool {
 	return time.Now().Before(c.silent[upstream])
 }
 
+// silence notes that an upstream cannot count now and is not to be asked for a while.
 func (c *counts) silence(upstream string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,9 +65,9 @@ func (c *counts) silence(upstream string) {
 	c.silent[upstream] = time.Now().Add(askAgain) // as many entries as upstreams, at most
 }
 
-// ask replaces our estimate by the provider's own count of the request, if the provider counts for free: Anthropic's count_tokens, Gemini's
-// countTokens, OpenAI's responses/input_tokens and Bedrock's CountTokens. It uses the client's own credential, waits a short time, and is
-// only worth it when an estimate lies on both sides of a line. An upstream that cannot count is left alone for a while.
+// ask replaces our estimate by the provider's own count of the request, where the provider counts for free (Anthropic, Gemini, OpenAI,
+// Bedrock). It uses the client's own credential, waits a short time, and remembers the count. It is only worth it if the estimate's band
+// includes a limit. If the provider cannot count, the estimate stays and the upstream is not asked for a while.
 func (t *conversation) ask() {
 	name := t.rt.up.Name
 	below, body := t.countRequest()
@@ -109,8 +111,9 @@ func (t *conversation) countRequest() (below string, body []byte) {
 	return rules.Count(t.request, strings.TrimSuffix(t.rt.below, "/"), t.model)
 }
 
-// ownBody sets a JSON body of ours in a request that was made of a client's, and drops the headers that describe the client's body.
-func ownBody(req *http.Request, body []byte) {
+// setOwnBody gives a request that was made from a client's a JSON body of ours, and drops the headers that describe the client's body and
+// answer.
+func setOwnBody(req *http.Request, body []byte) {
 	req.Header = req.Header.Clone()
 	for _, name := range []string{"Content-Encoding", "Accept-Encoding", "Accept", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Expect"} {
 		req.Header.Del(name)
@@ -134,8 +137,8 @@ func (t *conversation) askProvider(below string, body []byte) (n int, silent boo
 	query := req.URL.Query()
 	query.Del("alt") // of the stream
 	req.URL.RawQuery = query.Encode()
-	ownBody(req, body)
-	if carried, _ := t.carried(nil); carried["Anthropic-Beta"] != nil { // a summary of the provider's is not known to it without
+	setOwnBody(req, body)
+	if carried, _ := t.withSummaryForm(nil); carried["Anthropic-Beta"] != nil { // a summary of the provider's is not known to it without
 		req.Header["Anthropic-Beta"] = carried["Anthropic-Beta"]
 	}
 	if t.p.sign(req, &rt, body) != nil {

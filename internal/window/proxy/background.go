@@ -98,7 +98,7 @@ func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 	if err != nil {
 		return background.Job{}, false
 	}
-	ownBody(req, call.Body)
+	setOwnBody(req, call.Body)
 	// The job outlives the request, whose body is given back: nothing of it is kept but copies.
 	p, event := t.p, journal.WindowSummary{By: "provider", Upstream: rt.up.Name, Model: clip(t.model, 128), Conversation: t.name, Messages: len(t.chain)}
 	return background.Job{
@@ -124,9 +124,9 @@ func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 	}, true
 }
 
-// carried returns the headers and the body for a request into which we have put the provider's summary, in the form that the provider
-// takes. For any other request the headers are nil and the body is the one given.
-func (t *conversation) carried(body []byte) (http.Header, []byte) {
+// withSummaryForm returns the headers and the body for a request with the provider's own summary in it, in the form that the provider
+// demands. For any other request the headers are nil and the body is the one given.
+func (t *conversation) withSummaryForm(body []byte) (http.Header, []byte) {
 	if !startsWithSummary(t.request) || startsWithSummary(t.received) {
 		return nil, body
 	}

@@ -27,6 +27,7 @@ type heldBody struct {
 	pooled bool
 }
 
+// release ends one use of the body. The last one gives back its memory and its share of the budget.
 func (b *heldBody) release() {
 	if b.refs.Add(-1) > 0 {
 		return
@@ -53,6 +54,7 @@ type heldReader struct {
 	body *heldBody // nil once it was closed
 }
 
+// Read implements [io.Reader] for a held body.
 func (r *heldReader) Read(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,6 +87,7 @@ func (r *heldReader) writeTo(w io.Writer, most int64) (int64, error) {
 	return int64(n), err
 }
 
+// Close ends this use of the held body. A second call does nothing.
 func (r *heldReader) Close() error {
 	r.mu.Lock()
 	body := r.body
@@ -123,6 +126,7 @@ type resumedBody struct {
 	rest io.ReadCloser
 }
 
+// Read reads the held beginning of a body, gives that back, and then reads the rest from the client.
 func (b *resumedBody) Read(p []byte) (int, error) {
 	if b.held == nil {
 		return b.rest.Read(p)
@@ -142,9 +146,9 @@ func (b *resumedBody) Close() error {
 	return b.rest.Close()
 }
 
-// noRoom returns the error for a body of size bytes when the budget stayed full: the context's if that ended, errGiants for a giant, which
-// goes on without a look, else a *refusal with 503.
-func (p *Proxy) noRoom(ctx context.Context, size int64) error {
+// noRoomError returns the error for a body of size bytes for which the budget had no room in time: the context's if that ended; errGiants
+// for a giant, which is then passed on unread; else a *refusal with 503.
+func (p *Proxy) noRoomError(ctx context.Context, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -158,9 +162,9 @@ func (p *Proxy) noRoom(ctx context.Context, size int64) error {
 	}
 }
 
-// bodyFailed answers err, for which a body could not be read, if it is a *refusal. Otherwise the client went away: it panics with
-// http.ErrAbortHandler.
-func (p *Proxy) bodyFailed(w http.ResponseWriter, r *http.Request, rt *route, err error) {
+// answerBodyError answers a request whose body could not be read with err, if that is a *refusal. Otherwise the client went away: it
+// journals that and panics with http.ErrAbortHandler.
+func (p *Proxy) answerBodyError(w http.ResponseWriter, r *http.Request, rt *route, err error) {
 	if e, ok := errors.AsType[*refusal](err); ok {
 		p.refuse(w, rt, e)
 		return

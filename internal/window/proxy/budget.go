@@ -62,6 +62,8 @@ func giantSize(size, look int64) int64 {
 // turns returns the number of bodies above [freeLook] that are looked into at a time.
 func turns() int64 { return int64(max(1, runtime.GOMAXPROCS(0)-1)) }
 
+// newBudget returns a budget of size bytes, an eighth of which is for small bodies if that is enough for one. wait is how long a body may
+// wait for room.
 func newBudget(size int64, wait time.Duration) *budget {
 	small := size / 8
 	if small < smallBody {
@@ -98,7 +100,7 @@ func (h *hold) beGiant(ctx context.Context) bool {
 	return h.giant
 }
 
-// takeTurn waits a bounded time for a turn to look into size bytes, and reports whether it got one, or needs none.
+// takeTurn waits a bounded time for a turn to look into size bytes. It returns false if it got none in time. Few bytes need no turn.
 func (h *hold) takeTurn(ctx context.Context, size int64) bool {
 	if h.turn || size <= freeLook {
 		return true
@@ -111,7 +113,7 @@ func (h *hold) takeTurn(ctx context.Context, size int64) bool {
 	return h.turn
 }
 
-// endTurn gives back the turn, and the place of the one giant.
+// endTurn gives back the turn, and the place of the one giant body, as far as the hold has them.
 func (h *hold) endTurn() {
 	if h.turn {
 		h.b.turns.Release(1)
@@ -122,8 +124,8 @@ func (h *hold) endTurn() {
 	h.turn, h.giant = false, false
 }
 
-// grow raises the share to n bytes, or to the whole budget, and reports whether it could. It waits a bounded time for others to finish: a
-// request that holds some and waits for more cannot wait forever for another that does the same.
+// grow raises the share to n bytes, or to the whole budget if n is more. It returns false if there was no room in time: the wait is
+// bounded, because two requests that each hold a share could wait for each other forever.
 func (h *hold) grow(ctx context.Context, n int64) bool {
 	n = min(n, h.b.size)
 	more := n - h.n
@@ -152,7 +154,7 @@ func (h *hold) grow(ctx context.Context, n int64) bool {
 	return true
 }
 
-// shrink gives back all but n bytes; with the last of them goes the turn.
+// shrink gives back all but n bytes of the share. With the last byte it ends the turn too.
 func (h *hold) shrink(n int64) {
 	if n < h.n {
 		if h.small {

@@ -88,7 +88,7 @@ func (t *conversation) prepare() error {
 	if t.received.Bypass.Room() == wire.RoomNever {
 		t.p.passed(t.rt, "aside", t.received.Bypass.String())
 	}
-	t.fetch()
+	t.fetchShared()
 	if err := t.replay(); err != nil {
 		return err
 	}
@@ -105,15 +105,13 @@ func (t *conversation) prepare() error {
 	if err := t.r.Context().Err(); err != nil {
 		return err // nobody waits for the answer: no room is made for it
 	}
-	t.repaired()
+	t.journalRepairs()
 	if enforce {
 		if err := t.fit(); err != nil {
 			return err
 		}
 	}
-	if err := t.pack(); err != nil {
-		return err
-	}
+	t.pack()
 	t.p.event(journal.WindowRequest{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Conversation: t.name,
 		Messages: len(t.request.Messages), Tokens: int64(t.In.Best), Low: int64(t.In.Low), High: int64(t.In.High), Counted: string(t.How),
@@ -134,7 +132,7 @@ func (t *conversation) identify() {
 		t.log = t.p.scope(t.logOf)
 	}
 	t.Ledger = t.scope.String() + t.upstream + "\x00" + t.model
-	t.breaker(t.Limit())
+	t.journalBreaker(t.Limit())
 	t.Trigger, t.Target = t.p.o.Trigger, t.p.o.Target
 	if t.p.ownLine && t.compactsItself() {
 		t.Trigger, t.Late = OwnTrigger, true
@@ -181,7 +179,7 @@ func (t *conversation) replay() error {
 	if err != nil {
 		return err
 	}
-	t.use(view, view.Request)
+	t.setRequest(view, view.Request)
 	t.generation = view.Generation()
 	t.recount()
 	t.learnReports()
@@ -189,7 +187,7 @@ func (t *conversation) replay() error {
 	t.received.Note(&kept)
 	t.sentBefore = max(known, view.Covers())
 	if known == 0 && t.p.o.Mode == Enforce { // as after a kill
-		t.sentBefore = max(t.sentBefore, answered(t.received))
+		t.sentBefore = max(t.sentBefore, countAnswered(t.received))
 		t.guessed = !view.Replayed()
 	}
 	t.frozen = view.Frozen(t.sentBefore)
@@ -223,8 +221,8 @@ func (t *conversation) changedHead() bool {
 	return refused
 }
 
-// use makes request, which was built from view, the request to send.
-func (t *conversation) use(view *compact.View, request *wire.Request) {
+// setRequest makes request, which was built from view, the request to send.
+func (t *conversation) setRequest(view *compact.View, request *wire.Request) {
 	if view != t.View {
 		t.replayed = replayed{}
 	}
@@ -235,7 +233,7 @@ func (t *conversation) use(view *compact.View, request *wire.Request) {
 	}
 }
 
-// recount tallies and measures the request to send.
+// recount tallies and measures the request to send. It counts exactly only as far as the nearest limit makes it necessary.
 func (t *conversation) recount() {
 	if t.request == t.received && t.names != nil {
 		t.noted.tally = t.names.TallyBelow(t.nearest())
@@ -256,16 +254,16 @@ func (t *conversation) nearest() int {
 	return t.TriggerTokens()
 }
 
-// pack sets content, the bytes to send. After an edit they are validated against what came: if the edit broke a rule, what came is sent and
-// the journal says so. A replay that broke none before is not validated again. The error is always nil.
-func (t *conversation) pack() error {
+// pack sets content, the bytes to send. After an edit they are validated against what the client sent: if the edit broke a rule, the
+// client's bytes are sent and the journal says so. A replay that was valid before is not validated again.
+func (t *conversation) pack() {
 	t.mendParameters()
 	switch {
 	case !t.edited:
 		t.content = t.body.bytes
-		return nil
+		return
 	case t.packed == t.request:
-		return nil
+		return
 	}
 	body := t.request.Alternating()
 	if summedUp(t.request) {
@@ -286,28 +284,27 @@ func (t *conversation) pack() error {
 			if invalid, ok := errors.AsType[*wire.Invalid](err); ok {
 				rule = invalid.Rule
 			}
-			t.unedited(fmt.Sprintf("an edit broke the rule %s and was taken back", rule))
-			return nil
+			t.takeBack(fmt.Sprintf("an edit broke the rule %s and was taken back", rule))
+			return
 		}
 		t.p.approved.Put(replay, struct{}{})
 	}
-	t.header, body = t.carried(body)
+	t.header, body = t.withSummaryForm(body)
 	packed, err := wire.Encode(wire.EditedEncoding(t.r.Header.Get("Content-Encoding")), body)
 	if err != nil {
-		t.unedited("the edited body could not be packed")
-		return nil
+		t.takeBack("the edited body could not be packed")
+		return
 	}
 	t.content, t.packed = packed, t.request
-	return nil
 }
 
-// unedited goes back to what the client sent and journals why.
-func (t *conversation) unedited(why string) {
+// takeBack makes what the client sent the request to send, and journals why the edits were not used.
+func (t *conversation) takeBack(why string) {
 	view, err := compact.Replay(t.received)
 	if err != nil {
 		return // without a log there is nothing that can fail
 	}
-	t.use(view, t.received)
+	t.setRequest(view, t.received)
 	t.result = nil
 	t.actions = []string{"taken-back"}
 	t.recount()

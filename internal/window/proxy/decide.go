@@ -31,9 +31,9 @@ func (t *conversation) decide() {
 	d := decision{conversation: t, next: t.View.Request}
 	switch {
 	case t.lost:
-		d.cut(causeLog)
+		d.allowChange(causeLog)
 	case t.rehead:
-		d.cut(causeClient)
+		d.allowChange(causeClient)
 	case t.strange > 0:
 		// Reasoning behind what the client changed was made behind something else.
 		d.think(t.strange - t.sentBefore + t.frozen)
@@ -42,8 +42,8 @@ func (t *conversation) decide() {
 	d.repair()
 	d.mend()
 	d.bound()
-	d.hint()
-	next, at, text := t.recall(d.next)
+	d.addHint()
+	next, at, text := t.addRecalled(d.next)
 	d.next = next
 	if d.next == t.View.Request {
 		return
@@ -54,9 +54,9 @@ func (t *conversation) decide() {
 			d.freeze(view, patches, at, text)
 			return
 		}
-		d.cut(causeRepair)
+		d.allowChange(causeRepair)
 	}
-	d.keepCut(text)
+	d.storeCut(text)
 }
 
 // A decision is the state of [conversation.decide].
@@ -68,9 +68,9 @@ type decision struct {
 	thoughts int    // parts of reasoning that were taken out
 }
 
-// cut lets what was sent before change, for a cause that it journals, and takes out the reasoning that is bound to it. Once cut, it does
-// nothing. In a conversation of which nothing is known it only takes the guess back: nobody can say that it was sent like that.
-func (d *decision) cut(cause string) {
+// allowChange allows messages that were sent before to change, and journals the cause. Reasoning that is bound to them is dropped. A second
+// call does nothing. If it was only guessed that messages were sent before, it drops that guess instead.
+func (d *decision) allowChange(cause string) {
 	switch {
 	case d.cuts:
 		return
@@ -101,7 +101,8 @@ func (d *decision) kept() int {
 	return d.frozen
 }
 
-// repair pairs calls and results. If that needs a change of what was sent before, that is a cut. On an error the request stays as it is.
+// repair pairs calls and results. If messages that were sent before have to change for that, it allows it (see allowChange). On an error
+// the request stays as it is.
 func (d *decision) repair() {
 	if d.p.o.NoRepair {
 		return
@@ -113,7 +114,7 @@ func (d *decision) repair() {
 	}
 	next, done, err := repair.Repair(d.next, o)
 	if errors.Is(err, repair.ErrFrozen) {
-		d.cut(causeRepair)
+		d.allowChange(causeRepair)
 		o.Frozen = 0
 		next, done, err = repair.Repair(d.next, o)
 	}
@@ -124,7 +125,8 @@ func (d *decision) repair() {
 	d.actions = append(d.actions, fmt.Sprintf("repaired:%d", len(done)))
 }
 
-// mend changes contents that the provider would refuse, and journals that. If a message that was sent before has to change, that is a cut.
+// mend changes contents that the provider would refuse, and journals each kind of change. If a message that was sent before has to change,
+// it allows that (see allowChange).
 func (d *decision) mend() {
 	if d.p.o.NoRepair {
 		return
@@ -133,7 +135,7 @@ func (d *decision) mend() {
 	o.From = d.kept()
 	next, done, err := mend.Mend(d.next, o)
 	if _, before := mend.First(done); before && err == nil {
-		d.cut(causeContent)
+		d.allowChange(causeContent)
 		o.From = 0
 		next, done, err = mend.Mend(d.next, o)
 	}
@@ -193,7 +195,7 @@ func (d *decision) bound() {
 		// Nothing says that older results were sent whole but the answers behind them: the user's bound counts for more, and is a cut.
 		if _, all := d.p.o.Compactor.Bound(d.next, 0); len(all) > len(shown) {
 			d.guessed = false
-			d.cut(causeLimit)
+			d.allowChange(causeLimit)
 			next, shown = d.p.o.Compactor.Bound(d.next, 0)
 		}
 	}
@@ -212,8 +214,9 @@ func (d *decision) bound() {
 // reasonSize is the reason for cutting a result that is larger than the user allows.
 const reasonSize = "result_size"
 
-// freeze stores patches, the decisions about messages that are sent for the first time, and makes view what is sent. text is what was
-// recalled for the client's message at, "" for nothing. If another process stored other decisions first, those are sent.
+// freeze stores patches, the decisions about messages that are sent for the first time, so that they are sent like that from now on, and
+// makes view what is sent. text was recalled for the client's message at, "" for nothing. If another process or replica stored other
+// decisions first, those are sent.
 func (d *decision) freeze(view *compact.View, patches []compact.Patch, at int, text string) {
 	var cut *checkpoint.Cut
 	other := false
@@ -239,12 +242,13 @@ func (d *decision) freeze(view *compact.View, patches []compact.Patch, at int, t
 	} else if text != "" {
 		view.Recalled = append(view.Recalled[:len(view.Recalled):len(view.Recalled)], text)
 	}
-	d.use(view, view.Request)
+	d.setRequest(view, view.Request)
 	d.fresh = true
 }
 
-// keepCut stores decisions that change what was sent before, as one cut. text is what was recalled, "" for nothing.
-func (d *decision) keepCut(text string) {
+// storeCut stores decisions that change what was sent before, as one cut, and makes them what is sent. text was recalled, "" for nothing.
+// If another replica decided first, its decisions are sent.
+func (d *decision) storeCut(text string) {
 	view := d.View.Cut(d.next)
 	if text != "" {
 		view.Recalled = append(view.Recalled[:len(view.Recalled):len(view.Recalled)], text)
@@ -256,9 +260,9 @@ func (d *decision) keepCut(text string) {
 			Conversation: d.name, Upstream: d.rt.up.Name, Dialect: d.rt.dialect.String(), Model: d.model, Rungs: res.Rungs, CutBytes: int64(len(d.shown)),
 		}}
 		_, _ = d.p.o.Store.Put(d.log, c, cut)
-		view = d.decided(view)
+		view = d.publishView(view)
 	}
-	d.use(view, view.Request)
+	d.setRequest(view, view.Request)
 	d.fresh = true
 }
 

@@ -23,7 +23,7 @@ type refusal struct {
 
 func (e *refusal) Error() string { return e.text }
 
-// refuse answers with e in the form of the route's dialect, and journals it. rt may be nil.
+// refuse answers with e in the form of the route's dialect, and journals it. rt may be nil: the form then is OpenAI's.
 func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
 	name, model, request := "", "", uint64(0)
 	if rt != nil && rt.up != nil {

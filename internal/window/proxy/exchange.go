@@ -44,7 +44,7 @@ type exchange struct {
 
 // run sends the request, recovers from refusals, and relays the answer to w.
 func (t *exchange) run(w http.ResponseWriter) {
-	held, err := t.hold(t.expected())
+	held, err := t.holdCost(t.expectedTokens())
 	if err != nil {
 		t.p.requestRefused(w, t.r, t.rt, err)
 		return
@@ -52,22 +52,22 @@ func (t *exchange) run(w http.ResponseWriter) {
 	t.held = held
 	defer held.Release()
 	for try := 1; ; try++ {
-		a, err := t.try(w)
+		a, err := t.sendOnce(w)
 		if err != nil {
 			t.p.upstreamFailed(w, t.r, t.rt, err)
 			return
 		}
-		if t.sendAgain(a) {
+		if t.mayRetry(a) {
 			a.close()
 			try--
 			continue
 		}
 		if a.refused {
-			if t.recover(a, try) {
+			if t.shrinkAndRetry(a, try) {
 				a.close()
 				continue
 			}
-		} else if a.thoughts && t.unbind(a) {
+		} else if a.thoughts && t.dropBoundReasoning(a) {
 			a.close()
 			try--
 			continue
@@ -81,13 +81,13 @@ func (t *exchange) run(w http.ResponseWriter) {
 				t.overflowed(t.form, 0, try-1, "recovered")
 			}
 			if try > 1 || t.unbinds > 0 || t.mends > 0 {
-				t.recovered()
+				t.storeRecovered()
 			}
 			if t.lesson != nil {
 				t.p.lessons.Put(t.lessonKey(), t.lesson.Lasting())
 			}
-			t.taken(nil)
-			t.share(0)
+			t.noteAccepted(nil)
+			t.shareSent(0)
 			t.startSummary()
 		}
 		t.relay(w, a)
@@ -95,8 +95,9 @@ func (t *exchange) run(w http.ResponseWriter) {
 	}
 }
 
-// expected returns the tokens of the request as far as they are known, and the output that it asks for.
-func (t *exchange) expected() (input, asked int) {
+// expectedTokens returns the input tokens of the request, estimated from its bytes if it was not counted, and the output that it asks for,
+// 0 if it names none.
+func (t *exchange) expectedTokens() (input, asked int) {
 	if t.received != nil {
 		asked = t.received.MaxOutput
 	}
@@ -106,15 +107,15 @@ func (t *exchange) expected() (input, asked int) {
 	return t.In.Best, asked
 }
 
-// try sends the request as it is now and reads the answer until it is known whether that is a refusal. The error is that there was no
-// answer.
-func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
+// sendOnce waits for the provider's rate, sends the request as it is now, and reads the answer until it is clear whether that is a refusal.
+// The error says that there was no answer.
+func (t *exchange) sendOnce(w http.ResponseWriter) (*answer, error) {
 	if err := t.waitForRate(); err != nil {
 		return nil, err
 	}
 	req, err := t.p.outgoing(t.r, t.rt)
 	if err != nil {
-		t.answered(nil, err)
+		t.endTurn(nil, err)
 		return nil, err
 	}
 	if beta := t.header["Anthropic-Beta"]; beta != nil {
@@ -134,11 +135,11 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	}
 	if err := t.p.sign(req, t.rt, t.content); err != nil {
 		_ = req.Body.Close()
-		t.answered(nil, err)
+		t.endTurn(nil, err)
 		return nil, err
 	}
 	res, err := t.p.sendSigned(w, req, t.rt, t.content)
-	t.answered(res, err)
+	t.endTurn(res, err)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +148,7 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	// An answer of an endless kind must be looked at before its first byte is sent; where
 	// nothing can be done about a refusal there is no need to hold it.
 	if t.mayRecover() || res.StatusCode != http.StatusOK {
-		a.look(t.rt.dialect)
+		a.readBeginning(t.rt.dialect)
 	}
 	return a, nil
 }
@@ -174,7 +175,7 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 			along = newTap(encoding, a.reader, t.skims(kind), watch)
 		}
 	}
-	t.headers(w.Header())
+	t.addHeaders(w.Header())
 	writeHead(w, a.res)
 	first := time.Since(t.readAt)
 	res := *a.res
@@ -184,7 +185,7 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 		switch {
 		case watch == nil:
 		case along != nil && along.pipe != nil:
-			watch.passed(p)
+			watch.seePacked(p)
 		default:
 			watch.see(p)
 		}
@@ -211,8 +212,8 @@ func (t *exchange) skims(kind string) bool {
 	return kind == "text/event-stream" && !t.rt.dialect.Rules().UsageInEach
 }
 
-// headers adds the Plimsoll headers to those of the answer, each only where there is something to say.
-func (t *exchange) headers(h http.Header) {
+// addHeaders adds the Plimsoll headers that are known to those of the answer.
+func (t *exchange) addHeaders(h http.Header) {
 	if t.In.Best > 0 {
 		h[TokensHeader] = []string{strconv.Itoa(t.In.Best)}
 	}
@@ -224,7 +225,8 @@ func (t *exchange) headers(h http.Header) {
 	}
 }
 
-// finish journals an answer that ended as e says, and learns from it. first is the time until its head was sent down.
+// finish journals an answer that ended as e says, learns from its usage, and settles its cost. first is the time until its head was sent to
+// the client.
 func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 	ev := journal.WindowResponse{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Status: a.res.StatusCode, Stream: a.stream || t.stream,
@@ -242,9 +244,9 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 		ev.EndsTurn = e.how == "complete" && !a.refused && r.EndsTurn()
 		if r.Usage.Input > 0 && !a.refused {
 			t.learnUsage(r.Usage.Input)
-			t.taken(&r.Usage)
+			t.noteAccepted(&r.Usage)
 			if !t.keptElsewhere() {
-				t.share(r.Usage.Input)
+				t.shareSent(r.Usage.Input)
 			}
 			t.p.sizes.learn(t.queued.key, &r.Usage, t.rt.up.Provider == Anthropic)
 		}
@@ -252,16 +254,16 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 			t.learnLate(r)
 		}
 		t.changed(r.Changes)
-		t.account(&ev, r)
+		t.addCost(&ev, r)
 	} else if ev.Status == http.StatusOK {
-		t.account(&ev, nil)
+		t.addCost(&ev, nil)
 	}
 	t.settle(&ev)
 	t.p.event(ev)
 }
 
-// learnLate learns from a refusal that came after something was sent down, if this is one: nothing can be sent again, but the next request
-// will be smaller.
+// learnLate learns a limit from a refusal for length that came after a part of the answer was sent to the client. Nothing can be sent
+// again, but the next request will be smaller. Other answers teach nothing.
 func (t *exchange) learnLate(r *wire.Answer) {
 	o, ok := overflow.StopReason(r.StopReason)
 	if !ok && len(r.ErrorBody) > 0 {
@@ -280,7 +282,7 @@ func (t *exchange) learnLate(r *wire.Answer) {
 			limit = full
 		}
 	}
-	t.breaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
+	t.journalBreaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
 	t.overflowed(o.Form, limit, 1, "learned")
 }
 

@@ -152,6 +152,7 @@ func (p *Proxy) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, &peer{conn: c})
 }
 
+// checkPeer returns a refusal if another user of this host made the connection, else nil. With Options.AnyPeer every user may.
 func (p *Proxy) checkPeer(r *http.Request) *refusal {
 	if p.o.AnyPeer {
 		return nil
@@ -208,7 +209,7 @@ func peerAllowed(remote, local net.Addr) (own bool, err error) {
 // checkToken returns the path without the token, or a refusal. Without the token in its path, a request may carry it in a header, or, where
 // keys are injected, in the place of the key. PeerPath does in place of it.
 func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
-	full := path(r)
+	full := rawPath(r)
 	if p.token == nil {
 		return full, nil
 	}
@@ -221,7 +222,7 @@ func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
 	if p.isToken(r.Header.Get(TokenHeader)) {
 		return full, nil
 	}
-	if up, _, ok := p.find(full); ok && up.key != "" {
+	if up, _, ok := p.findUpstream(full); ok && up.key != "" {
 		for _, name := range credentialHeaders {
 			if p.isToken(bearerOf(r.Header.Get(name))) {
 				return full, nil
@@ -234,7 +235,8 @@ func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
 	}
 }
 
-// dropToken takes this proxy's token out of the headers h and the query of t, wherever it may have come: an upstream must not see it.
+// dropToken removes this proxy's token from the credential headers h and the query of t: an upstream must not see it. Only values that
+// equal the token go; TokenHeader always does.
 func (p *Proxy) dropToken(h http.Header, t *url.URL) {
 	delete(h, TokenHeader)
 	if p.token == nil {
@@ -292,7 +294,7 @@ func (p *Proxy) Protect(h http.Handler) http.Handler {
 			return
 		}
 		r = r.Clone(r.Context())
-		if below != path(r) {
+		if below != rawPath(r) {
 			r.URL.Path, r.URL.RawPath = below, ""
 		}
 		p.dropToken(r.Header, r.URL)

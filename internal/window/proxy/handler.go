@@ -27,7 +27,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.refuse(w, nil, e)
 		return
 	}
-	up, below, ok := p.find(path)
+	up, below, ok := p.findUpstream(path)
 	if !ok {
 		p.noUpstream(w, r, path)
 		return
@@ -60,7 +60,7 @@ func (p *Proxy) admit(r *http.Request) (string, *refusal) {
 			text: "this is no proxy for CONNECT: it takes requests to model providers at the addresses that it prints when it starts",
 		}
 	}
-	if hasDotSegment(path(r)) {
+	if hasDotSegment(rawPath(r)) {
 		return "", &refusal{
 			status: http.StatusBadRequest, reason: "path",
 			text: "the path has . or .. as an element, which could lead out of the upstream's base address; send the path without them",
@@ -81,8 +81,8 @@ func (p *Proxy) checkOutside(r *http.Request) *refusal {
 	return p.checkPeer(r)
 }
 
-// find returns the upstream that a path, already without a token, names, and the path below that name; false if it names none.
-func (p *Proxy) find(path string) (*upstream, string, bool) {
+// findUpstream returns the upstream that a path without a token names by its first element, and the path below it; false if it names none.
+func (p *Proxy) findUpstream(path string) (*upstream, string, bool) {
 	name, below, ok := cutElement(path)
 	if !ok {
 		return nil, "", false
@@ -110,7 +110,8 @@ func (p *Proxy) noUpstream(w http.ResponseWriter, r *http.Request, path string) 
 	})
 }
 
-// pass relays a request that is not looked into and journals the reason with a detail. Nothing of it is held, unless it has to be signed.
+// pass relays a request without looking into it, and journals the reason with a detail. A request that costs money may be refused by a
+// limit. The body streams through, unless the request has to be signed.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, rt *route, reason, detail string) {
 	if e := p.checkUncounted(r, rt); e != nil {
 		p.refuse(w, rt, e)
@@ -223,6 +224,7 @@ var hopByHop = []string{
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
+// dropHopByHop removes the headers that belong to one connection alone, and those that Connection names.
 func dropHopByHop(h http.Header) {
 	for _, line := range h["Connection"] {
 		for name := range strings.SplitSeq(line, ",") {

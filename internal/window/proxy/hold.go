@@ -55,10 +55,9 @@ func (a *answer) accepts() bool {
 	return a.res.StatusCode == http.StatusOK && !a.refused && !a.thoughts && len(a.failure) == 0
 }
 
-// mayBeContents reports whether the failure is one that a provider gives to contents which it does not accept, where no words of it are known:
-// a status for wrong requests, or an event in a stream that says as much. Servers of open models have 500 for arguments that are no JSON
-// (llama.cpp#25510).
-func (a *answer) mayBeContents() bool {
+// mayRefuseContents reports whether a failure in unknown words may mean that the provider does not accept some contents: by a status for
+// invalid requests, or by such an error in a stream. Servers of open models use 500 for arguments that are no JSON (llama.cpp#25510).
+func (a *answer) mayRefuseContents() bool {
 	text := bytes.ToLower(a.failure)
 	has := func(word string) bool { return bytes.Contains(text, []byte(word)) }
 	switch a.res.StatusCode {
@@ -145,10 +144,10 @@ func (h *heldReads) Close() error {
 	return err
 }
 
-// look reads the beginning of an answer as far as is needed to know whether it refuses the request: the body of an error, or of a 200 what
-// comes before the content. It stops at holdBytes, and in a stream or a long answer after holdTime; one that is not clear by then counts as
-// no refusal.
-func (a *answer) look(d wire.Dialect) {
+// readBeginning reads the beginning of an answer until it is clear whether it refuses the request: the body of an error, or what comes
+// before the content of a 200. It stops at holdBytes, and in a stream or a long answer after holdTime; an answer that is not clear by then
+// is no refusal. What was read is kept for the client.
+func (a *answer) readBeginning(d wire.Dialect) {
 	kind := mediaType(a.res.Header)
 	a.stream = isStream(kind)
 	encoding := a.res.Header.Get("Content-Encoding")
@@ -172,7 +171,7 @@ func (a *answer) look(d wire.Dialect) {
 			a.body.err = err
 		}
 		if !failed {
-			a.follow(d, encoding, p)
+			a.showReader(d, encoding, p)
 			if a.reader.Begun || a.reader.Done || len(a.reader.ErrorBody) > 0 {
 				break
 			}
@@ -207,9 +206,9 @@ func (a *answer) look(d wire.Dialect) {
 	}
 }
 
-// follow shows the reader p, the next part of a body. A packed body is unpacked from its start again, which is cheap because little is
-// held.
-func (a *answer) follow(d wire.Dialect, encoding string, p []byte) {
+// showReader lets the reader read p, the next part of a body. A packed body is unpacked from its start each time, which is cheap because
+// little of it is held.
+func (a *answer) showReader(d wire.Dialect, encoding string, p []byte) {
 	if isIdentity(encoding) {
 		if a.reader == nil {
 			a.reader = newReader(d, a.res.Header)
@@ -266,6 +265,7 @@ func unpacked(encoding string, packed []byte) []byte {
 
 var errUnreadable = errors.New("the content encoding is not read along")
 
+// unpacker returns a reader that unpacks an encoding; the error is errUnreadable for one that is not known. The caller closes it.
 func unpacker(encoding string, r io.Reader) (io.ReadCloser, error) {
 	switch encoding {
 	case "gzip", "x-gzip":

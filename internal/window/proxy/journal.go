@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// breaker journals the breaker's changes of working limits.
-func (t *conversation) breaker(changes []breaker.Change) {
+// journalBreaker journals the breaker's changes of working limits.
+func (t *conversation) journalBreaker(changes []breaker.Change) {
 	for _, c := range changes {
 		limit := 0
 		if c.Model != "" {
@@ -26,8 +26,8 @@ func (t *conversation) breaker(changes []breaker.Change) {
 	}
 }
 
-// repaired journals what was repaired, one event for each kind.
-func (t *conversation) repaired() {
+// journalRepairs journals what was repaired, one event for each kind.
+func (t *conversation) journalRepairs() {
 	for i, a := range t.repairs {
 		same := func(b repair.Action) bool { return b.Kind == a.Kind }
 		if slices.ContainsFunc(t.repairs[:i], same) {
@@ -53,8 +53,9 @@ func errorText(err error) string {
 	return clip(err.Error(), 256)
 }
 
-// unused journals the cost of a model's summary that was made for a compaction without effect.
-func (t *conversation) unused(res *compact.Result) {
+// journalUnused journals the cost of a model's summary that was not used, because the compaction had no effect. Without a cost it does
+// nothing.
+func (t *conversation) journalUnused(res *compact.Result) {
 	if res.SummaryError == nil && res.SummaryIn+res.SummaryOut == 0 {
 		return
 	}
@@ -92,6 +93,7 @@ type replayed struct {
 	bytes      int
 }
 
+// nameReplay returns values that are equal for equal replays of one conversation.
 func nameReplay(v *compact.View, chain []tokens.Digest) replayed {
 	r := replayed{chain: chain[min(v.Covers(), len(chain)-1)], generation: v.Generation(), patches: len(v.Patches)}
 	for _, p := range v.Patches {

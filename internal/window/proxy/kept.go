@@ -10,9 +10,9 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// adopt uses a newer cut that another request stored while this one waited, if there is one. It returns true if that brings the request
-// below the trigger.
-func (t *conversation) adopt(goal compact.Goal) bool {
+// useNewer replaces the view by a newer cut that another request has stored while this one waited, if there is one. It returns true if the
+// request then is below the trigger.
+func (t *conversation) useNewer(goal compact.Goal) bool {
 	c := checkpoint.Lookup(t.p.o.Store, t.log, t.chain)
 	if c == nil || c.Generation <= t.generation {
 		return false
@@ -22,7 +22,7 @@ func (t *conversation) adopt(goal compact.Goal) bool {
 		return false
 	}
 	t.generation = c.Generation
-	t.use(view, view.Request)
+	t.setRequest(view, view.Request)
 	t.recount()
 	if t.In.High > goal.Trigger {
 		return false
@@ -31,9 +31,9 @@ func (t *conversation) adopt(goal compact.Goal) bool {
 	return true
 }
 
-// keep stores c, the cut that was just made. If another replica has stored one for the same step first, it makes that one what is sent and
-// returns true. taken says that the provider has taken it already.
-func (t *conversation) keep(c *checkpoint.Checkpoint, taken bool) bool {
+// storeResult stores c, the cut that was just made, and shares it with other replicas. If another request or replica has stored one for the
+// same step first, that becomes what is sent, and it returns true. taken says that the provider has accepted c already.
+func (t *conversation) storeResult(c *checkpoint.Checkpoint, taken bool) bool {
 	res := t.result
 	cut := checkpoint.Cut{Text: res.Cut, Entry: checkpoint.Entry{
 		Conversation: t.name, Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Rungs: res.Rungs,
@@ -55,12 +55,12 @@ func (t *conversation) keep(c *checkpoint.Checkpoint, taken bool) bool {
 	if err != nil {
 		return false
 	}
-	t.use(view, view.Request)
+	t.setRequest(view, view.Request)
 	return true
 }
 
-// recovered stores the cut that the provider took after it had refused the request before it.
-func (t *conversation) recovered() {
+// storeRecovered stores the cut that the provider accepted after it had refused the request before it.
+func (t *conversation) storeRecovered() {
 	if t.result == nil {
 		return
 	}
@@ -68,16 +68,16 @@ func (t *conversation) recovered() {
 		ctx := context.WithoutCancel(t.r.Context())
 		if unlock, err := t.p.o.Store.Lock(ctx, t.scope, t.name); err == nil {
 			sent := t.request
-			t.keep(c, true)
+			t.storeResult(c, true)
 			t.request = sent // it is on its way already
 			unlock()
 		}
 	}
 }
 
-// publish shares the conversation's log, and reports whether another replica has decided about the same messages first: its decisions then
-// are in the Store. What could not be shared is shared with a later request. taken is a cut that the provider took when it had refused what was
-// decided before, or nil.
+// publish shares the conversation's log with other replicas. It returns true if another replica has decided about the same messages first;
+// its decisions are in the Store then. Without replicas it does nothing, and what cannot be shared now is shared with a later request.
+// taken, unless nil, is a cut that the provider accepted after it had refused the earlier decision.
 func (t *conversation) publish(taken *checkpoint.Checkpoint) (other bool) {
 	th := t.thread
 	if th == nil {
@@ -103,7 +103,7 @@ func (t *conversation) publish(taken *checkpoint.Checkpoint) (other bool) {
 			other = t.p.o.Store.Adopt(t.log, theirs, taken) || other
 		}
 		mine := checkpoint.Log(t.p.o.Store, t.log, t.chain, 0)
-		list, left := t.joined(theirs, mine)
+		list, left := t.mergeLogs(theirs, mine)
 		value, cut := checkpoint.Pack(list, maxShared)
 		if left += cut; left > 0 {
 			t.p.event(journal.WindowStore{Evicted: left, Reason: "fleet"})
@@ -129,9 +129,9 @@ func (t *conversation) publish(taken *checkpoint.Checkpoint) (other bool) {
 // maxOthers bounds the checkpoints of other branches of a conversation that a shared log keeps.
 const maxOthers = 64
 
-// joined returns a log to share: mine, the log of this request, behind what theirs has of other branches, and how many of those were left out.
-// The cut stands last: it is kept longest.
-func (t *conversation) joined(theirs, mine []*checkpoint.Checkpoint) (list []*checkpoint.Checkpoint, left int) {
+// mergeLogs returns the log to share: mine, after the entries of theirs that are about other branches of the conversation, and the number
+// of those that were left out. The cut comes last, because it is kept longest.
+func (t *conversation) mergeLogs(theirs, mine []*checkpoint.Checkpoint) (list []*checkpoint.Checkpoint, left int) {
 	packed := map[checkpoint.Digest]*checkpoint.Checkpoint{}
 	for _, c := range theirs {
 		if c.Covers > len(t.chain) || checkpoint.Digest(t.chain[c.Covers-1]) != c.Chain {
@@ -155,8 +155,8 @@ func (t *conversation) joined(theirs, mine []*checkpoint.Checkpoint) (list []*ch
 	return list, left
 }
 
-// decided replaces view, what was decided about the request, by what another replica decided first, if one did.
-func (t *conversation) decided(view *compact.View) *compact.View {
+// publishView shares the decisions of view and returns view, or if another replica decided first, a view with its decisions.
+func (t *conversation) publishView(view *compact.View) *compact.View {
 	if !t.publish(nil) {
 		return view
 	}
@@ -166,9 +166,9 @@ func (t *conversation) decided(view *compact.View) *compact.View {
 	return view
 }
 
-// share tells the other replicas how the request was sent, before the client has its answer, and once more when the provider has counted it.
-// input is the number that it counted, 0 before.
-func (t *conversation) share(input int) {
+// shareSent tells the other replicas how the request was sent, so that they send its messages in the same way. It is called before the
+// client has the answer with input 0, and again with the tokens that the provider has counted.
+func (t *conversation) shareSent(input int) {
 	th := t.thread
 	if th == nil {
 		return

@@ -49,8 +49,8 @@ func (t *conversation) lookForLoop() error {
 // loopDid are the words of the journal for what was done.
 var loopDid = map[LoopAction]string{LoopWarn: "warned", LoopHint: "hinted", LoopStop: "stopped"}
 
-// loopAction returns what is done about the loop of this request: what was asked for, or less where that cannot be done. A hint needs a
-// result that is sent for the first time, room for words in it, and a store, so that later requests have the same words there.
+// loopAction returns what is done about the loop of this request: what Options.OnLoop says, or only a warning where that is not possible. A
+// hint needs a result that is sent for the first time, room for its words, and a store, so that later requests have the same words there.
 func (t *conversation) loopAction() LoopAction {
 	switch a := t.p.o.OnLoop; {
 	case t.p.o.Mode != Enforce, a == LoopStop && t.loop.Answered:
@@ -62,9 +62,9 @@ func (t *conversation) loopAction() LoopAction {
 	}
 }
 
-// hint adds to the newest result of a tool that the model repeats itself, when that result is sent for the first time: one sentence for each
-// episode. The decision is stored, so that the result is sent like that from now on.
-func (d *decision) hint() {
+// addHint adds a sentence to the newest result, if that is sent for the first time, that tells the model that it repeats itself. It does so
+// once in each loop, and only if hints are asked for.
+func (d *decision) addHint() {
 	if d.loop.Kind == "" || d.loop.Again || d.loopAction() != LoopHint {
 		return
 	}

@@ -99,9 +99,9 @@ func (t *conversation) speak() client.Speaker {
 	return *t.speaker
 }
 
-// keepCut gives the Keeper the messages that a compaction took out or changed, each once in a request; not with KeepTurns, when it has
-// them.
-func (t *conversation) keepCut(res *compact.Result) {
+// keepLost passes the messages that a compaction took out or changed to the Keeper, each once in a request. With KeepTurns the Keeper has
+// them already.
+func (t *conversation) keepLost(res *compact.Result) {
 	if t.p.o.Keeper == nil || t.p.o.KeepTurns && t.turnsKept {
 		return
 	}
@@ -173,6 +173,7 @@ func callsOf(r *wire.Request, messages []int) map[string]Called {
 	return wanted
 }
 
+// calledBy returns the tool and the beginning of the arguments of a call.
 func calledBy(r *wire.Request, p *wire.Part) Called {
 	command := ""
 	if !p.Raw.IsZero() {
@@ -239,10 +240,10 @@ func (k knownPrefixes) add(scope checkpoint.Scope, d tokens.Digest) {
 	k.Put(prefixOf{scope, d}, struct{}{})
 }
 
-// recall adds to the newest prompt what the Recaller knows about it, when the prompt is sent for the first time. It stands behind the
-// client's own blocks, never in the system prompt, the tools or a result. r is the request that is about to be sent. recall returns the
+// addRecalled adds to the newest prompt what the Recaller knows about it, if the prompt is sent for the first time. The text comes after
+// the client's own blocks, never in the system prompt, the tools or a result. r is the request that is about to be sent. It returns the
 // request with the text, the index of the client's message it was added to, and the text; r, 0 and "" if nothing was added.
-func (t *conversation) recall(r *wire.Request) (next *wire.Request, at int, text string) {
+func (t *conversation) addRecalled(r *wire.Request) (next *wire.Request, at int, text string) {
 	if t.p.o.Recaller == nil || t.p.o.Store == nil || r.Bypass.Room() == wire.RoomNever || t.speak().Side {
 		return r, 0, ""
 	}
@@ -256,7 +257,7 @@ func (t *conversation) recall(r *wire.Request) (next *wire.Request, at int, text
 		return r, 0, ""
 	}
 	d := r.Draft()
-	add(d, r, here, text)
+	addText(d, r, here, text)
 	next, err := d.Build()
 	if err != nil || next == r { // our fault: the request goes on without it
 		t.p.passed(t.rt, "invalid", "what was recalled could not be added")
@@ -266,7 +267,8 @@ func (t *conversation) recall(r *wire.Request) (next *wire.Request, at int, text
 	return next, at, text
 }
 
-// askMemory returns what the Recaller knows about the prompt in the client's message at; "" for nothing.
+// askMemory asks the Recaller about the prompt in the client's message at, waits for at most recallWait, and returns the text to add; ""
+// for nothing.
 func (t *conversation) askMemory(at int) string {
 	r := t.received
 	ctx, cancel := context.WithTimeout(t.r.Context(), recallWait)
@@ -283,9 +285,9 @@ func bothEnds(prompt string) string {
 	return limit.Clip(limit.Cut(prompt, promptBytes, func(int) string { return "\n" }), promptBytes)
 }
 
-// add appends a text to a user's message in d, a draft of r. A Chat message of one string stays one: not every service takes a list there.
-// Elsewhere the client itself sends the same message now as a string, now as a list, and one block more is one in both.
-func add(d *wire.Draft, r *wire.Request, message int, text string) {
+// addText appends a text to a user's message in d, a draft of r. In Chat a message of one string stays one string, because not every
+// service takes a list there; elsewhere the text becomes a block of its own.
+func addText(d *wire.Draft, r *wire.Request, message int, text string) {
 	m := &r.Messages[message]
 	if m.Role != wire.RoleUser || text == "" {
 		return

@@ -55,7 +55,7 @@ func (l *listTap) see(p []byte) {
 	l.held = append(l.held, p...)
 }
 
-// text returns the list, unpacked; nil when it is too long or cannot be unpacked.
+// text returns the list of models, unpacked; nil if it is too long or cannot be unpacked.
 func (l *listTap) text() []byte {
 	if l.over || len(l.held) == 0 || isIdentity(l.encoding) {
 		return l.held
@@ -107,6 +107,7 @@ type listCan struct {
 	} `json:"limits"`
 }
 
+// UnmarshalJSON reads an object. Any other value is ignored without an error.
 func (c *listCan) UnmarshalJSON(text []byte) error {
 	type plain listCan
 	var p plain
@@ -137,6 +138,7 @@ func firstOf(all ...listNumber) int {
 	return 0
 }
 
+// listing returns the model's name and window, from whichever members its provider uses.
 func (m *listedModel) listing() models.Listing {
 	name := m.ID
 	if name == "" {

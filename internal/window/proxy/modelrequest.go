@@ -58,7 +58,7 @@ func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 			reason = "giants"
 		}
 		p.passed(rt, reason, "")
-		cost, ok := p.holdAll(w, r, rt, max(r.ContentLength, int64(len(held.bytes))))
+		cost, ok := p.holdUnread(w, r, rt, max(r.ContentLength, int64(len(held.bytes))))
 		if !ok {
 			return
 		}
@@ -68,11 +68,11 @@ func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 		p.passBody(w, r, rt, rest)
 		return
 	case err != nil:
-		p.bodyFailed(w, r, rt, err)
+		p.answerBodyError(w, r, rt, err)
 		return
 	}
 	m := &modelRequest{p: p, r: r, rt: rt, body: body, readAt: time.Now(), stream: rt.stream}
-	if err := m.read(); err != nil {
+	if err := m.readRequest(); err != nil {
 		p.requestRefused(w, r, rt, err)
 		return
 	}
@@ -84,7 +84,7 @@ func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 			return
 		}
 	}
-	t.looked()
+	t.endLook()
 	e := &exchange{conversation: t}
 	e.run(w)
 }
@@ -123,7 +123,7 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 		copies = 2
 	}
 	if !b.room.grow(r.Context(), copies*size) {
-		return b, p.noRoom(r.Context(), size)
+		return b, p.noRoomError(r.Context(), size)
 	}
 	// One byte more than announced lets the last read see the end without growing.
 	b.bytes = newBuffer(int(size) + 1)
@@ -156,12 +156,12 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 	}
 }
 
-// enlarge doubles the buffer of a body whose length was not announced, up to MaxHeld. The error is noRoom's.
+// enlarge doubles the buffer of a body whose length was not announced, up to MaxHeld. The error is noRoomError's.
 func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 	size := min(2*int64(cap(b.bytes)), p.o.MaxHeld+1)
 	// While the bytes are copied both buffers exist.
 	if !b.room.grow(ctx, max(copies*size, size+int64(cap(b.bytes)))) {
-		return p.noRoom(ctx, size)
+		return p.noRoomError(ctx, size)
 	}
 	bigger := append(newBuffer(int(size)), b.bytes...)
 	freeBuffer(b.bytes)
@@ -169,13 +169,13 @@ func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 	return nil
 }
 
-// read decodes and parses the body into received. Of a body that is broken received stays nil, and it goes on as it came: the provider's
-// answer explains the fault. The error is a *refusal or the context's.
-func (t *modelRequest) read() error {
+// readRequest decodes and parses the body into received. A body that is broken leaves received nil, and is sent as it is, so that the
+// provider's answer explains the fault. The error is a *refusal or the context's.
+func (t *modelRequest) readRequest() error {
 	t.model = t.rt.name
 	t.upstream = t.rt.up.known()
 	encoding := t.r.Header.Get("Content-Encoding")
-	look, err := t.look(encoding)
+	look, err := t.decodeBody(encoding)
 	if err != nil {
 		if e, ok := errors.AsType[*refusal](err); ok {
 			return e
@@ -218,10 +218,10 @@ func (t *modelRequest) read() error {
 	return nil
 }
 
-// look unpacks the body, and waits for memory and for its turn to look into it, which the caller gives back with looked or by releasing
-// the body. All that a look takes is charged to the budget before it is made: first by the size that the packed form claims, or a guess.
-// The error errGiants means that the body goes on as it came; others are those of noRoom and [wire.Decode].
-func (t *modelRequest) look(encoding string) (*wire.Look, error) {
+// decodeBody unpacks the body and prepares to parse it. It waits for memory and for a turn, which the caller gives back with endLook or by
+// releasing the body. The memory is taken from the budget before it is used. With errGiants the body is to be passed on unread; other
+// errors are those of noRoomError and [wire.Decode].
+func (t *modelRequest) decodeBody(encoding string) (*wire.Look, error) {
 	packed := t.body.bytes
 	if isIdentity(encoding) {
 		return t.mayLook(packed, 0)
@@ -252,23 +252,23 @@ func (t *modelRequest) mayLook(text []byte, held int64) (*wire.Look, error) {
 	return look, err
 }
 
-// turnFor waits until cost bytes of memory in all are charged, and then for a turn to look into size bytes. The error is noRoom's.
+// turnFor waits until cost bytes of memory in all are charged, and then for a turn to look into size bytes. The error is noRoomError's.
 func (t *modelRequest) turnFor(size, cost int64) error {
 	ctx, room := t.r.Context(), &t.body.room
 	if cost > room.n {
 		room.endTurn() // nobody waits for memory in its turn
 	}
 	if size >= giantBody && !room.beGiant(ctx) {
-		return t.p.noRoom(ctx, size)
+		return t.p.noRoomError(ctx, size)
 	}
 	if !room.grow(ctx, cost) || !room.takeTurn(ctx, size) {
-		return t.p.noRoom(ctx, size)
+		return t.p.noRoomError(ctx, size)
 	}
 	return nil
 }
 
-// looked gives back the turn, and the memory that only the look needed.
-func (t *conversation) looked() {
+// endLook gives back the turn, and the memory that was needed only to parse the body.
+func (t *conversation) endLook() {
 	room := &t.body.room
 	room.endTurn()
 	switch {

@@ -202,7 +202,7 @@ func New(o Options) (*Proxy, error) {
 		return nil, fmt.Errorf("on_loop of the window plane is %q; use warn, hint or stop", o.OnLoop)
 	}
 	ownLine := o.Trigger == 0
-	defaults(&o)
+	setDefaults(&o)
 	if err := checkLines(o); err != nil {
 		return nil, err
 	}
@@ -241,7 +241,8 @@ func New(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-func defaults(o *Options) {
+// setDefaults fills in the options that are not set.
+func setDefaults(o *Options) {
 	set := func(v *int64, standard int64) {
 		if *v <= 0 {
 			*v = standard
@@ -287,6 +288,7 @@ func defaults(o *Options) {
 	}
 }
 
+// checkLines returns an error for a trigger or target that is out of range.
 func checkLines(o Options) error {
 	switch {
 	case !(o.Trigger > 0 && o.Trigger <= 1):

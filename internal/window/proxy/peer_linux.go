@@ -22,7 +22,7 @@ func peerUID(remote, local netip.AddrPort) (uid int, known bool, err error) {
 	// The kernel writes the table piece by piece while connections come and go: a line may
 	// be missed once, hardly ever every time.
 	for range lookups {
-		if uid, known, err = lookUp(remote, local); known || err != nil {
+		if uid, known, err = findOwner(remote, local); known || err != nil {
 			return uid, known, err
 		}
 	}
@@ -31,7 +31,9 @@ func peerUID(remote, local netip.AddrPort) (uid int, known bool, err error) {
 
 const lookups = 5
 
-func lookUp(remote, local netip.AddrPort) (uid int, known bool, err error) {
+// findOwner returns the user of the connection from remote to local, from the kernel's tables. If it is in none, known is false, and err is
+// nil if all tables could be read.
+func findOwner(remote, local netip.AddrPort) (uid int, known bool, err error) {
 	var errs error
 	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 		f, err := os.Open(name)
@@ -95,6 +97,8 @@ func scanConnections(r io.Reader, remote, local netip.AddrPort) (uid int, found 
 	}
 }
 
+// matchConnection returns the user in a line of the table, if the line is about the connection from from to to and that is established or
+// half closed.
 func matchConnection(line []byte, from, to string) (uid int, ok bool) {
 	if from == "" || to == "" || !bytes.Contains(line, []byte(from)) {
 		return 0, false

@@ -46,7 +46,7 @@ func (t *exchange) waitForRate() error {
 	if ask.Run == "" {
 		ask.Run = t.name
 	}
-	input, _ := t.expected()
+	input, _ := t.expectedTokens()
 	ask.Input, ask.Output = t.p.sizes.expect(t.queued.key, input)
 	held := int64(len(t.body.bytes))
 	t.p.standing.Add(held)
@@ -57,7 +57,7 @@ func (t *exchange) waitForRate() error {
 		if w == nil {
 			w = t.p.waits.begin(t, began)
 		}
-		t.p.waits.tell(t.p, w, why)
+		t.p.waits.setReason(t.p, w, why)
 	}
 	turn, err := q.Share.Wait(t.r.Context(), ask)
 	if w != nil {
@@ -75,8 +75,9 @@ func (t *exchange) patience() time.Duration {
 	return client.Patience(t.r.Header)
 }
 
-// answered ends the request's turn with the head of an answer; a refusal for its rate is left to sendAgain.
-func (t *exchange) answered(res *http.Response, err error) {
+// endTurn ends the request's turn in the queue when the head of the answer is there. The turn of a 429 or 5xx is left to mayRetry, which
+// knows more of the answer.
+func (t *exchange) endTurn(res *http.Response, err error) {
 	turn := t.queued.turn
 	switch {
 	case turn == nil:
@@ -90,9 +91,9 @@ func (t *exchange) answered(res *http.Response, err error) {
 	t.queued.turn = nil
 }
 
-// sendAgain takes in an answer that was left to it. It returns true where the request was refused for its rate and is to wait again: the
-// provider says when, and that is sooner than the client gives up.
-func (t *exchange) sendAgain(a *answer) bool {
+// mayRetry ends the turn of a request whose answer was left to it. It returns true if the provider refused the request for its rate, and
+// waiting for it again takes no longer than the client's patience.
+func (t *exchange) mayRetry(a *answer) bool {
 	turn := t.queued.turn
 	if turn == nil {
 		return false
@@ -130,6 +131,8 @@ const maxExpected = 256
 // firstOutput is the length that is expected of an answer before there was one.
 const firstOutput = 500
 
+// expect returns the tokens that a request probably costs by what earlier ones with the key did: the part of input that is not read from a
+// cache, and the output.
 func (x *expectations) expect(key string, input int) (in, out int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -140,7 +143,8 @@ func (x *expectations) expect(key string, input int) (in, out int) {
 	return int(float64(input) * e.part), int(e.output)
 }
 
-// learn takes in what a request has taken. Anthropic does not count what is read from its cache.
+// learn notes the tokens that a request has used; the newest counts for a quarter. With cacheFree (Anthropic) input that was read from the
+// cache does not count against the rate.
 func (x *expectations) learn(key string, u *wire.Usage, cacheFree bool) {
 	if key == "" || u.Input <= 0 || u.Input > absurd || u.Output > absurd {
 		return
@@ -185,6 +189,7 @@ const (
 	tellEvery = 2 * time.Second
 )
 
+// begin notes that a request waits. The caller calls end with the result.
 func (x *waits) begin(t *exchange, began time.Time) *waiting {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -203,8 +208,8 @@ func (x *waits) begin(t *exchange, began time.Time) *waiting {
 	return w
 }
 
-// tell takes in why a request waits.
-func (x *waits) tell(p *Proxy, w *waiting, why rate.Wait) {
+// setReason notes why a request waits, and journals that once it has waited for tellAfter.
+func (x *waits) setReason(p *Proxy, w *waiting, why rate.Wait) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := &w.line.event
@@ -213,11 +218,11 @@ func (x *waits) tell(p *Proxy, w *waiting, why rate.Wait) {
 		e.Unit = why.Unit.String()
 	}
 	if time.Since(w.began) >= tellAfter {
-		w.line.flush(p, false)
+		w.line.journalWaits(p, false)
 	}
 }
 
-// end takes in that a request waits no more; went says that it went on.
+// end notes that a request does not wait any more; went says that it was sent then, again that it was not for the first time.
 func (x *waits) end(p *Proxy, w *waiting, went, again bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -229,11 +234,12 @@ func (x *waits) end(p *Proxy, w *waiting, went, again bool) {
 			e.Again++
 		}
 	}
-	w.line.flush(p, w.line.open && len(w.line.now) == 0)
+	w.line.journalWaits(p, w.line.open && len(w.line.now) == 0)
 }
 
-// flush tells what has not been told, unless that was a moment ago; at once where nobody waits any more.
-func (l *waitsOf) flush(p *Proxy, atOnce bool) {
+// journalWaits journals the waits since the last event, but not more often than each tellEvery unless atOnce is set. Short waits alone are
+// not journalled.
+func (l *waitsOf) journalWaits(p *Proxy, atOnce bool) {
 	now := time.Now()
 	if !atOnce && now.Sub(l.told) < tellEvery {
 		return
@@ -256,7 +262,7 @@ func (x *waits) close(p *Proxy) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, line := range x.of {
-		line.flush(p, true)
+		line.journalWaits(p, true)
 	}
 }
 

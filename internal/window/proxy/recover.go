@@ -21,16 +21,16 @@ func (t *exchange) mayRecover() bool {
 	return t.p.o.Mode == Enforce && t.View != nil
 }
 
-// recover makes the request smaller after a refusal for its length, and reports whether it did. If not, the provider's own answer goes
-// down.
-func (t *exchange) recover(a *answer, try int) bool {
+// shrinkAndRetry makes the request smaller after a refusal for its length, learns the limit, and returns true if the smaller request is to
+// be sent. With false the provider's own answer goes to the client.
+func (t *exchange) shrinkAndRetry(a *answer, try int) bool {
 	o := a.over
 	named := 0
 	if o.Limit > 0 && t.Refused(o.Limit) {
 		named = o.Limit
 	}
 	t.form = o.Form
-	t.breaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
+	t.journalBreaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
 	tries := maxTries
 	if named > 0 {
 		tries = 1
@@ -43,8 +43,8 @@ func (t *exchange) recover(a *answer, try int) bool {
 	return true
 }
 
-// recut replaces the request that was refused by next, as a cut that is stored once the provider takes it. It returns false if next cannot
-// be sent.
+// recut replaces the refused request by next, as a cut that is stored once the provider accepts it. It returns false if next cannot be
+// sent.
 func (t *exchange) recut(next *wire.Request, rung string) bool {
 	before, view := t.In.Best, t.View
 	if t.result != nil { // room was made: that is what was refused
@@ -54,9 +54,10 @@ func (t *exchange) recut(next *wire.Request, rung string) bool {
 	res := view.Result(before, before)
 	res.Rungs = []string{rung}
 	t.result = &res
-	t.use(view, next)
+	t.setRequest(view, next)
 	t.recount()
-	if t.pack() != nil || t.result == nil {
+	t.pack()
+	if t.result == nil {
 		return false
 	}
 	t.result.After = t.In.Best
@@ -81,7 +82,7 @@ func (t *exchange) mendRefused(a *answer) bool {
 		lesson.Provider, lesson.Model, lesson.Betas = o.Provider, o.Model, o.Betas
 		o = lesson
 	}
-	if t.mends == 1 && a.mayBeContents() && t.resend(o) { // what is known already, before anything is learned
+	if t.mends == 1 && a.mayRefuseContents() && t.resend(o) { // what is known already, before anything is learned
 		return true
 	}
 	words := strings.Join(said.Read(a.failure, a.res.StatusCode == http.StatusOK).Texts, "\n")
@@ -136,10 +137,10 @@ func (t *exchange) resend(o mend.Options) bool {
 	return true
 }
 
-// unbind takes reasoning out of a request that was refused because of it: the client has changed what stood before it, the log of the
-// conversation is gone, or nobody knew that the model's reasoning is bound. All reasoning from the place that the provider names on is
-// removed, or all of it if there is none behind that place. It returns false if it cannot: the provider's own answer then goes down.
-func (t *exchange) unbind(a *answer) bool {
+// dropBoundReasoning removes reasoning from a request that was refused because of it: a message before it has changed, or the log of the
+// conversation is gone. It removes all reasoning from the place that the provider names on, or all of it if there is none there. It returns
+// false if nothing can be removed; the provider's own answer then goes to the client.
+func (t *exchange) dropBoundReasoning(a *answer) bool {
 	if t.unbinds >= maxUnbinds || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
 	}
@@ -164,8 +165,9 @@ func (t *exchange) unbind(a *answer) bool {
 	return true
 }
 
-// shrink makes the refused request smaller, and reports whether it could. Lowering the requested output is enough when the provider says
-// so; else room is made, to the target of a limit that was named, or (named is 0) to a part of what was refused that shrinks with each try.
+// shrink makes the refused request smaller, and reports whether it could. If the provider says that asking for less output is enough, it
+// does that. Otherwise it makes room: down to the target of the named limit, or if named is 0, to a part of the refused request that is
+// smaller with each try.
 func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
 	size := max(t.In.Best, 1) // of what was refused, by our count
 	t.refusedSize, t.unnamed = size, named == 0

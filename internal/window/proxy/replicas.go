@@ -89,8 +89,9 @@ func parseReports(value []byte) (list []report) {
 	return list
 }
 
-// fetch reads what other replicas know of the conversation, before it is looked at here.
-func (t *conversation) fetch() {
+// fetchShared reads what other replicas have shared about the conversation. It waits a little for a copy of the store that lags behind.
+// Without replicas it does nothing.
+func (t *conversation) fetchShared() {
 	if t.p.o.Replicas == nil || t.p.o.Store == nil || t.p.o.Mode != Enforce || len(t.chain) == 0 {
 		return
 	}
@@ -108,10 +109,10 @@ func (t *conversation) fetch() {
 				newest = max(newest, r.Clients)
 			}
 		}
-		if newest == 0 || newest >= answered(t.received) || pause > 8*time.Millisecond {
+		if newest == 0 || newest >= countAnswered(t.received) || pause > 8*time.Millisecond {
 			break
 		}
-		if _, known := t.p.lastSent(t.log, t.chain); known >= answered(t.received) {
+		if _, known := t.p.lastSent(t.log, t.chain); known >= countAnswered(t.received) {
 			break
 		}
 		select {
@@ -132,6 +133,8 @@ func (t *conversation) fetch() {
 	}
 }
 
+// newThread returns the names under which replicas share this conversation. They depend on the first messages only, so that all replicas
+// find the same ones.
 func (t *conversation) newThread() *thread {
 	task := t.noted.task
 	if task >= len(t.chain) {
@@ -202,8 +205,8 @@ func (t *conversation) readLog(ctx context.Context, name string, needed uint64) 
 	return nil
 }
 
-// refetch reads the log again although it seemed to be known: what was sent is not what the log says. It reports whether the log is another one now; a second
-// time it does nothing.
+// refetch reads the shared log again, because what was sent is not what the log says. It returns true if the log has changed; a second call
+// does nothing.
 func (t *conversation) refetch() bool {
 	th := t.thread
 	if th == nil || th.again {
@@ -224,7 +227,7 @@ func (t *conversation) refetch() bool {
 	return t.p.o.Store.Adopt(t.log, list, nil)
 }
 
-// learnReports gives what providers told other replicas to the counts here.
+// learnReports passes the counts that providers gave to other replicas to Options.Usage, and measures the request again.
 func (t *conversation) learnReports() {
 	if t.thread == nil || len(t.thread.fresh) == 0 {
 		return

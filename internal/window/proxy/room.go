@@ -98,13 +98,13 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		return err
 	}
 	defer unlock()
-	if reason != "overflow" && t.adopt(goal) {
+	if reason != "overflow" && t.useNewer(goal) {
 		return nil
 	}
 	room := &t.body.room
 	size := giantSize(int64(len(t.request.Body)), lookCost(len(t.request.Body), bytes.Count(t.request.Body, []byte{'{'})))
 	if !room.grow(ctx, room.n+2*int64(len(t.request.Body))) || !room.takeTurn(ctx, size) {
-		err := t.p.noRoom(ctx, size)
+		err := t.p.noRoomError(ctx, size)
 		if errors.Is(err, errGiants) { // it goes on as large as it is
 			t.p.passed(t.rt, "giants", "no memory to make room in it")
 			return errNoGain
@@ -128,7 +128,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	}
 	gained := err == nil && res.Changed() && len(res.Request.Body) < len(t.request.Body)
 	if !gained {
-		t.unused(&res)
+		t.journalUnused(&res)
 	}
 	switch _, tooLarge := errors.AsType[*compact.DoesNotFit](err); {
 	case tooLarge || ctx.Err() != nil:
@@ -141,19 +141,15 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	}
 	t.result = &res
 	c := compact.Checkpoint(t.View, &res, t.chain)
-	t.use(t.View, res.Request)
-	if err := t.pack(); err != nil {
-		return err
-	}
+	t.setRequest(t.View, res.Request)
+	t.pack()
 	if t.result == nil { // taken back: what breaks a rule must not come again with every turn
 		return errNoGain
 	}
-	if c != nil && reason != "overflow" && t.keep(c, false) {
-		if err := t.pack(); err != nil {
-			return err
-		}
+	if c != nil && reason != "overflow" && t.storeResult(c, false) {
+		t.pack()
 	}
-	t.keepCut(&res)
+	t.keepLost(&res)
 	t.recount()
 	if t.sentBefore > 0 && !t.guessed {
 		t.broke(reason, res.Patches[0].From, res.Thoughts)
@@ -174,8 +170,8 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 // reasonTopic is the reason of a compaction between two tasks.
 const reasonTopic = "topic"
 
-// boundary returns the place where one task of the conversation ends and another begins, if the request stands there; else false, and for
-// a side request of the client. It looks at the client's request: what was cut or added hides no boundary.
+// boundary returns the boundary between two tasks at which the request stands; false if it stands at none, or is a side request of the
+// client. It looks at the client's messages, because edits could hide a boundary.
 func (t *conversation) boundary() (topic.Boundary, bool) {
 	if t.speak().Side {
 		return topic.Boundary{}, false
@@ -226,7 +222,8 @@ func (t *conversation) lowerOutput(n int) error {
 	t.request = next
 	t.body.pooled = false
 	t.actions = append(t.actions, "output-lowered")
-	return t.pack()
+	t.pack()
+	return nil
 }
 
 // minOutput is the least output worth asking for, in tokens: less cuts a tool call in two.

@@ -29,8 +29,8 @@ type route struct {
 	asked   string // the model of the request, once that was read
 }
 
-// path returns the escaped path of r, its bytes as they were received. If a mux has rewritten the URL, it is that of the new one.
-func path(r *http.Request) string {
+// rawPath returns the escaped path of r, byte for byte as it was received. If a mux has rewritten the URL, it is the new path.
+func rawPath(r *http.Request) string {
 	raw, _, _ := strings.Cut(r.RequestURI, "?")
 	if raw == r.URL.Path {
 		return raw

@@ -9,7 +9,7 @@ import (
 )
 
 func routed(p *Proxy, method, path string) (*route, bool) {
-	up, below, ok := p.find(path)
+	up, below, ok := p.findUpstream(path)
 	if !ok {
 		return nil, false
 	}

@@ -45,9 +45,9 @@ func (p *Proxy) lastSent(scope checkpoint.Scope, chain []tokens.Digest) (sentAs,
 	return s, i + 1
 }
 
-// answered returns the number of leading messages that were sent to a model, as the history itself tells: those before the newest answer that
-// something was said to.
-func answered(r *wire.Request) int {
+// countAnswered returns the number of leading messages that must have been sent to a model, judged by the history itself: those before the
+// newest answer that a message of the client follows.
+func countAnswered(r *wire.Request) int {
 	i := len(r.Messages)
 	back := func(models bool) {
 		for i > 0 && (r.Messages[i-1].Role == wire.RoleAssistant) == models {
@@ -79,9 +79,9 @@ func (t *conversation) foreignThoughts() int {
 	return 0
 }
 
-// taken records that the provider took the request: from now on its messages are sent as they are. It is called again with the usage once
-// the answer has told that, for the provider's count and its cache; u is nil before.
-func (t *conversation) taken(u *wire.Usage) {
+// noteAccepted records that the provider accepted the request, so that its messages stay as they were sent. It is called again with the
+// usage u once that is known; before, u is nil.
+func (t *conversation) noteAccepted(u *wire.Usage) {
 	n := len(t.Tally.Chain)
 	if t.request == nil || len(t.chain) == 0 || n == 0 || n != len(t.request.Messages) {
 		return
@@ -99,7 +99,8 @@ func (t *conversation) taken(u *wire.Usage) {
 // cacheKey returns the key under which the lifetime of the provider's prompt cache is learned.
 func (t *conversation) cacheKey() string { return t.upstream + "\x00" + t.model }
 
-// moment returns the reasons for or against a cut now. In a conversation that was not seen before, nothing is known of the cache.
+// moment returns what speaks for or against a cut now: whether a new turn begins, and whether the provider's cache is warm or cold. Of a
+// conversation that is seen for the first time nothing is known about the cache.
 func (t *conversation) moment() fit.Moment {
 	m := fit.Moment{First: topic.FreshPrompt(t.received) >= 0}
 	if t.before.at.IsZero() {

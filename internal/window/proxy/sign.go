@@ -92,8 +92,8 @@ func (p *Proxy) sendSigned(w http.ResponseWriter, req *http.Request, rt *route, 
 	return p.send(w, again)
 }
 
-// correctClock reports whether an answer refuses a request and its Date differs from our clock by more than maxSkew; it then keeps the
-// difference as p.skew.
+// correctClock returns true if an answer refuses a request and its Date differs from our clock by more than maxSkew; the difference is then
+// used for all later signatures.
 func (p *Proxy) correctClock(res *http.Response) bool {
 	switch res.StatusCode {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
@@ -128,7 +128,7 @@ func (p *Proxy) passSigned(w http.ResponseWriter, r *http.Request, rt *route) {
 		}
 	}
 	if err != nil {
-		p.bodyFailed(w, r, rt, err)
+		p.answerBodyError(w, r, rt, err)
 		return
 	}
 	req, err := p.outgoing(r, rt)

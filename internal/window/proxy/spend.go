@@ -18,8 +18,8 @@ import (
 // busyRetry is the Retry-After of a request that has waited in vain for others to settle.
 const busyRetry = 2 * time.Second
 
-// hold holds what the request will probably cost. The error is a *refusal or the context's; nil and nil mean that nothing bounds it.
-func (t *modelRequest) hold(input, asked int) (*spend.Hold, error) {
+// holdCost reserves what the request will probably cost. Without a limit it returns nil, nil. The error is a *refusal or the context's.
+func (t *modelRequest) holdCost(input, asked int) (*spend.Hold, error) {
 	if t.p.o.Spend == nil {
 		return nil, nil
 	}
@@ -49,10 +49,11 @@ func (p *Proxy) price(upstream, model string) (models.Price, bool) {
 	return p.o.Price(upstream, model)
 }
 
-// holdAll holds what a body of n bytes that is not looked into probably costs. It returns false when the request was answered.
-func (p *Proxy) holdAll(w http.ResponseWriter, r *http.Request, rt *route, n int64) (*spend.Hold, bool) {
+// holdUnread reserves the probable cost of a body of n bytes that is not read. If that is refused, it answers the request and returns
+// false.
+func (p *Proxy) holdUnread(w http.ResponseWriter, r *http.Request, rt *route, n int64) (*spend.Hold, bool) {
 	m := &modelRequest{p: p, r: r, rt: rt, upstream: rt.up.known(), model: rt.name}
-	h, err := m.hold(int(max(n, 0)/bytesPerToken), 0)
+	h, err := m.holdCost(int(max(n, 0)/bytesPerToken), 0)
 	if err != nil {
 		p.requestRefused(w, r, rt, err)
 		return nil, false
@@ -70,8 +71,9 @@ const (
 // absurd is a number of tokens that no request has: the largest window of 2026 takes ten million. A provider's word beyond it is not taken.
 const absurd = 20_000_000
 
-// account adds to the event of an answer what the request has cost, and whose money it was. r is nil for an answer that could not be read.
-func (t *exchange) account(ev *journal.WindowResponse, r *wire.Answer) {
+// addCost adds to the event of an answer what the request has cost, guessed where the provider did not count, and who pays. r is nil for an
+// answer that could not be read.
+func (t *exchange) addCost(ev *journal.WindowResponse, r *wire.Answer) {
 	var u wire.Usage
 	counted, begun := false, true
 	if r != nil {
@@ -104,7 +106,7 @@ func (t *exchange) account(ev *journal.WindowResponse, r *wire.Answer) {
 	}
 }
 
-// settle ends the hold of a request with what its answer has cost.
+// settle replaces the reserved cost of a request by what its answer has cost. A failed request costs nothing.
 func (t *exchange) settle(ev *journal.WindowResponse) {
 	if t.held == nil {
 		return

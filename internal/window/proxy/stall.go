@@ -46,8 +46,9 @@ func (x *pauses) allowed(of string) time.Duration {
 	return min(max(stallAfter, 2*x.known[of].longest), stallMost)
 }
 
-// saw records that an answer of an upstream and model went on after a pause. A pause too short to change what is allowed is not kept.
-func (x *pauses) saw(of string, length time.Duration) {
+// note records that an answer of an upstream and model went on after a pause, so that later pauses of that length are allowed. Short pauses
+// are ignored; of too many records the oldest goes.
+func (x *pauses) note(of string, length time.Duration) {
 	if 2*length <= stallAfter {
 		return
 	}
@@ -114,7 +115,7 @@ func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of
 			s.pulse = wire.NewFramedPulse(rt.dialect, thinks)
 		}
 	}
-	s.timer = time.AfterFunc(stallAfter, s.look)
+	s.timer = time.AfterFunc(stallAfter, s.check)
 	return s
 }
 
@@ -134,8 +135,9 @@ func (s *stallWatch) waited() time.Duration {
 	return s.quiet + time.Since(s.since)
 }
 
-// look is called by the timer. It closes the connection if the answer stands still for too long, and else sets the timer anew.
-func (s *stallWatch) look() {
+// check is called by the timer. If the answer has been silent for too long, it closes the connection, and Read then returns errStalled.
+// Otherwise it sets the timer again.
+func (s *stallWatch) check() {
 	s.mu.Lock()
 	if s.over {
 		s.mu.Unlock()
@@ -154,7 +156,8 @@ func (s *stallWatch) look() {
 	}
 }
 
-// Read reads from the provider. Its error is errStalled once the answer stands still for too long.
+// Read reads from the provider. It returns errStalled if the answer was silent for too long. The time counts from the last event: bytes
+// that only keep the connection alive do not count, and neither does time outside of Read.
 func (s *stallWatch) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	s.since = time.Now()
@@ -169,8 +172,8 @@ func (s *stallWatch) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// passed shows the watch what came of a packed answer, as it came. It counts as life only where nobody unpacks the answer any more.
-func (s *stallWatch) passed(p []byte) {
+// seePacked shows the watch bytes of a packed answer. They restart the wait only if nobody unpacks the answer any more.
+func (s *stallWatch) seePacked(p []byte) {
 	s.mu.Lock()
 	blind := s.pulse == nil
 	s.mu.Unlock()
@@ -186,7 +189,7 @@ func (s *stallWatch) blind() {
 	s.mu.Unlock()
 }
 
-// see shows the watch what came of the answer, unpacked. If there is an event in it, the wait begins anew.
+// see shows the watch bytes of the answer, unpacked. If they have a part of an event, the wait starts again.
 func (s *stallWatch) see(p []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +198,7 @@ func (s *stallWatch) see(p []byte) {
 		return
 	}
 	if s.heard && !reasoning {
-		s.pauses.saw(s.of, s.waited())
+		s.pauses.note(s.of, s.waited())
 	}
 	s.heard, s.quiet = true, 0
 	if !s.since.IsZero() {

@@ -59,6 +59,7 @@ func (s shown) Write(p []byte) (int, error) {
 	return s.reader.Write(p)
 }
 
+// see shows the reader the next bytes of an answer. Packed ones are unpacked in another goroutine.
 func (t *tap) see(p []byte) {
 	switch {
 	case t.pipe != nil:
@@ -78,8 +79,8 @@ var tellTale = [][]byte{
 
 var lineEnd = []byte{'\n'}
 
-// skimLines gives the reader only blocks of whole lines that matter. Looking for a few words
-// costs a third of reading; in a fast stream that is most of what a proxy does.
+// skimLines shows the reader only those blocks of whole lines that have a word of interest, because searching for a few words costs a third
+// of parsing everything.
 func (t *tap) skimLines(p []byte) {
 	if t.inLine { // its beginning was read, so is its end
 		end := bytes.IndexByte(p, '\n')

@@ -60,8 +60,9 @@ func (b *bucket) share() float64 {
 // rest is the part of an allowance that stays where several hosts take of it.
 const rest = 0.01
 
-// settle brings the bucket to the time now.
-func (b *bucket) settle(now int64) {
+// advance brings the bucket to the time now: it fills up by the time that has passed. A bucket that no answer has confirmed for long is
+// reset. It also handles a clock that was set back.
+func (b *bucket) advance(now int64) {
 	if !b.known() {
 		return
 	}
@@ -84,13 +85,14 @@ func (b *bucket) settle(now int64) {
 	b.at = now
 }
 
-// hear takes in what an answer says. unseen is what was let through and is not counted in it yet.
-func (b *bucket) hear(r reading, unseen float64, now int64) {
+// update sets the bucket from what an answer says about the allowance. unseen is the size of the requests that were sent and are not
+// counted in the answer yet.
+func (b *bucket) update(r reading, unseen float64, now int64) {
 	if b.guessed > 0 {
 		*b = bucket{part: b.part}
 	}
 	fresh := b.limit != r.limit
-	b.settle(now)
+	b.advance(now)
 	if fresh {
 		*b = bucket{speed: r.limit / (float64(period) / second), part: b.part}
 	}
@@ -113,7 +115,7 @@ func (b *bucket) hear(r reading, unseen float64, now int64) {
 	if r.full < learnable || gone <= 0 {
 		return
 	}
-	b.judge(now+int64(gone/b.speed*second), now)
+	b.judgeRefill(now+int64(gone/b.speed*second), now)
 	if speed := gone / r.full.Seconds(); fresh {
 		b.speed = speed
 	} else {
@@ -124,8 +126,9 @@ func (b *bucket) hear(r reading, unseen float64, now int64) {
 // learnable is the least time until a bucket is full that is learned from: they come rounded.
 const learnable = 5 * time.Second
 
-// judge weighs whether a bucket fills all the time, so that it would be full at flowing, or when it was to be full the last time.
-func (b *bucket) judge(flowing, now int64) {
+// judgeRefill weighs whether the provider refills the bucket all the time or at once at fixed times, by which of the two predicted the end
+// of the period better. flowing is the time of the first.
+func (b *bucket) judgeRefill(flowing, now int64) {
 	apart := flowing - b.anchor
 	switch {
 	case b.anchor <= now:
@@ -160,8 +163,8 @@ func (b *bucket) allow() {
 	}
 }
 
-// until returns the time until a request of a size may go: of one that is larger than the allowance all of it.
-func (b *bucket) until(size float64, now int64) int64 {
+// waitFor returns the time until a request of a size may be sent, 0 for now. A request larger than the allowance waits for all of it.
+func (b *bucket) waitFor(size float64, now int64) int64 {
 	size = min(size, b.limit*b.share())
 	switch {
 	case !b.known() || b.left >= size:

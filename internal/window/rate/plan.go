@@ -63,7 +63,7 @@ func PlanOf(h http.Header) []Plan {
 	if len(plans) > maxWindows {
 		plans = plans[:maxWindows]
 	}
-	if status(h[unified+"Status"]) == Rejected {
+	if worstStatus(h[unified+"Status"]) == Rejected {
 		rejectClaimed(plans, h)
 	}
 	return plans
@@ -82,31 +82,33 @@ func rejectClaimed(plans []Plan, h http.Header) {
 		}
 		p.Status = Rejected
 		if p.Reset.IsZero() {
-			p.Reset = instant(h[unified+"Reset"])
+			p.Reset = latestTime(h[unified+"Reset"])
 		}
 	}
 }
 
+// anthropicWindow returns one window of Anthropic's plan from the headers of an answer.
 func anthropicWindow(h http.Header, window string) Plan {
 	name := strings.ToLower(window)
 	for long, short := range claims {
 		name = strings.Replace(name, long, short, 1)
 	}
 	return Plan{
-		Window: name, Utilization: part(h[unified+window+"-Utilization"], 1), Reset: instant(h[unified+window+"-Reset"]), Status: status(h[unified+window+"-Status"]),
+		Window: name, Utilization: part(h[unified+window+"-Utilization"], 1), Reset: latestTime(h[unified+window+"-Reset"]), Status: worstStatus(h[unified+window+"-Status"]),
 	}
 }
 
+// codexWindow returns one window of a ChatGPT plan from the headers with a prefix.
 func codexWindow(h http.Header, prefix string) Plan {
-	p := Plan{Window: "primary", Utilization: part(h[prefix+"Used-Percent"], 100), Reset: instant(h[prefix+"Reset-At"])}
+	p := Plan{Window: "primary", Utilization: part(h[prefix+"Used-Percent"], 100), Reset: latestTime(h[prefix+"Reset-At"])}
 	if strings.Contains(prefix, "Secondary") {
 		p.Window = "secondary"
 	}
-	if minutes, ok := number(h[prefix+"Window-Minutes"]); ok && minutes >= 1 && minutes < 1e6 {
-		p.Window = length(int(minutes))
+	if minutes, ok := greatestNumber(h[prefix+"Window-Minutes"]); ok && minutes >= 1 && minutes < 1e6 {
+		p.Window = formatMinutes(int(minutes))
 	}
 	if p.Reset.IsZero() {
-		if seconds, ok := number(h[prefix+"Reset-After-Seconds"]); ok && seconds < maxReset.Seconds() {
+		if seconds, ok := greatestNumber(h[prefix+"Reset-After-Seconds"]); ok && seconds < maxReset.Seconds() {
 			p.Reset = time.Now().Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
 		}
 	}
@@ -116,8 +118,8 @@ func codexWindow(h http.Header, prefix string) Plan {
 	return p
 }
 
-// length returns a number of minutes as "5h" or "7d".
-func length(minutes int) string {
+// formatMinutes returns a number of minutes as "5h" or "7d".
+func formatMinutes(minutes int) string {
 	switch {
 	case minutes%(24*60) == 0:
 		return fmt.Sprintf("%dd", minutes/(24*60))
@@ -127,8 +129,8 @@ func length(minutes int) string {
 	return fmt.Sprintf("%dm", minutes)
 }
 
-// number returns the greatest of the values that are finite and not negative.
-func number(values []string) (greatest float64, ok bool) {
+// greatestNumber returns the greatest of the values that are finite and not negative; false if there is none.
+func greatestNumber(values []string) (greatest float64, ok bool) {
 	for _, v := range values {
 		n, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
 		if err == nil && n >= 0 && !math.IsInf(n, 0) {
@@ -140,16 +142,16 @@ func number(values []string) (greatest float64, ok bool) {
 
 // part returns a part of whole, -1 where there is none that could be believed.
 func part(values []string, whole float64) float64 {
-	n, ok := number(values)
+	n, ok := greatestNumber(values)
 	if !ok || n/whole > maxUtilization {
 		return -1
 	}
 	return n / whole
 }
 
-// instant reads the latest of some points in time: seconds or milliseconds since 1970, or RFC 3339. It is zero for one that is more than
-// a year away.
-func instant(values []string) time.Time {
+// latestTime returns the latest of some times, which are seconds or milliseconds since 1970, or RFC 3339. It is zero if none can be read or
+// lies within a year of now.
+func latestTime(values []string) time.Time {
 	var latest time.Time
 	for _, v := range values {
 		v = strings.TrimSpace(v)
@@ -174,8 +176,8 @@ func instant(values []string) time.Time {
 	return latest
 }
 
-// status returns the worst of a provider's words for whether a window lets more through; "" for words that are not known.
-func status(values []string) string {
+// worstStatus returns the worst of a provider's words for whether a window lets more through; "" if none is known.
+func worstStatus(values []string) string {
 	words := []string{"", "allowed", "allowed_warning", Rejected}
 	worst := 0
 	for _, v := range values {

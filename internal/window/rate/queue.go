@@ -19,13 +19,13 @@ const (
 	maxPause = 30 * time.Second
 )
 
-// settle brings the table to the time now.
-func (t *table) settle(now int64) {
+// advance brings the table to the time now: it fills the buckets and drops tickets that waited too long or whose request must have ended.
+func (t *table) advance(now int64) {
 	if most := t.until - t.paused; t.until-now > most { // the clock was set back
 		t.paused, t.until = now, now+most
 	}
 	for i := range t.buckets {
-		t.buckets[i].settle(now)
+		t.buckets[i].advance(now)
 	}
 	for now/recentSlot > t.slot || now/recentSlot < t.slot-1 {
 		if off := now/recentSlot - t.slot; off > int64(len(t.recent)) || off < 0 {
@@ -49,8 +49,8 @@ func (t *table) sent(n int) {
 	*at = min(*at+float64(n), maxAllowance)
 }
 
-// sweep drops the tickets of processes that have ended.
-func (t *table) sweep(now int64, lives func(process uint64) bool) {
+// dropDead drops the tickets of processes that have ended. It does so at most five times a second.
+func (t *table) dropDead(now int64, lives func(process uint64) bool) {
 	if now >= t.swept && now-t.swept < int64(200*time.Millisecond) {
 		return
 	}
@@ -81,7 +81,7 @@ func (t *table) drop(id uint64) {
 	t.tickets = slices.DeleteFunc(t.tickets, func(k ticket) bool { return k.id == id })
 }
 
-// grant lets through those whose turn it is, as far as there is room.
+// grant grants tickets in their order, as long as there is room. After a refusal only one request is sent as a probe.
 func (t *table) grant(now int64) {
 	t.looked = now
 	for now >= t.until {
@@ -92,7 +92,7 @@ func (t *table) grant(now int64) {
 		if t.refused > 0 && t.find(t.probe) != nil && now >= t.probed && now-t.probed < probeFor {
 			return
 		}
-		if wait, _ := t.earliest(k, now); wait > 0 {
+		if wait, _ := t.waitFor(k, now); wait > 0 {
 			return
 		}
 		if t.refused > 0 {
@@ -105,14 +105,14 @@ func (t *table) grant(now int64) {
 		}
 		k.granted = now
 		t.sent(1)
-		t.serve(k, now)
+		t.countServed(k, now)
 	}
 }
 
-// earliest returns the time until a ticket could go if it were the first, and the allowance that is short.
-func (t *table) earliest(k *ticket, now int64) (wait int64, short Unit) {
+// waitFor returns the time until a ticket could be granted if it were the first, and the allowance that it waits for.
+func (t *table) waitFor(k *ticket, now int64) (wait int64, short Unit) {
 	for u := range t.buckets {
-		if w := t.buckets[u].until(k.sizes[u], now); w > wait {
+		if w := t.buckets[u].waitFor(k.sizes[u], now); w > wait {
 			wait, short = w, Unit(u)
 		}
 	}
@@ -134,7 +134,7 @@ func (t *table) next(now int64) *ticket {
 		if now-k.arrived > (k.leaves-k.arrived)/2 {
 			people = 1
 		}
-		served := max(t.served(k.run), t.virtual)
+		served := max(t.servedTo(k.run), t.virtual)
 		if first == nil || people > rank || people == rank && (served < had || served == had && k.arrived < first.arrived) {
 			first, rank, had = k, people, served
 		}
@@ -142,7 +142,8 @@ func (t *table) next(now int64) *ticket {
 	return first
 }
 
-func (t *table) served(run uint64) float64 {
+// servedTo returns how much a run has been given so far, in parts of the allowance.
+func (t *table) servedTo(run uint64) float64 {
 	for i := range t.runs {
 		if t.runs[i].run == run {
 			return t.runs[i].served
@@ -151,8 +152,9 @@ func (t *table) served(run uint64) float64 {
 	return 0
 }
 
-// serve counts what a run gets: the largest part that the request is of an allowance, or one where none is known.
-func (t *table) serve(k *ticket, now int64) {
+// countServed adds a request to what its run has been given: the largest part of an allowance that the request is, or one where none is
+// known.
+func (t *table) countServed(k *ticket, now int64) {
 	part := 0.0
 	for u := range t.buckets {
 		if b := &t.buckets[u]; b.known() {
@@ -162,7 +164,7 @@ func (t *table) serve(k *ticket, now int64) {
 	if part == 0 {
 		part = 1
 	}
-	had := max(t.served(k.run), t.virtual)
+	had := max(t.servedTo(k.run), t.virtual)
 	t.virtual = had
 	for i := range t.runs {
 		if s := &t.runs[i]; s.run == k.run {
@@ -182,8 +184,9 @@ func (t *table) serve(k *ticket, now int64) {
 	t.runs = append(t.runs, service{k.run, had + part, now})
 }
 
-// hear takes in what the answer says to a request that was sent at a time. Of two answers the one to the later request counts.
-func (t *table) hear(s *said, sent, now int64) {
+// update sets the buckets from what the answer to a request says, which was sent at the time sent. An answer to an earlier request than the
+// newest is ignored.
+func (t *table) update(s *said, sent, now int64) {
 	if sent < t.newest && t.newest <= now {
 		return
 	}
@@ -202,13 +205,13 @@ func (t *table) hear(s *said, sent, now int64) {
 		if t.buckets[u].limit != r.limit { // what a run had is counted in parts of it
 			t.runs, t.virtual = nil, 0
 		}
-		t.buckets[u].hear(r, unseen, now)
+		t.buckets[u].update(r, unseen, now)
 	}
 }
 
-// answered takes in that a request which was sent at a time was let through.
-func (t *table) answered(s *said, sent, now int64) {
-	t.hear(s, sent, now)
+// noteAnswer records that the provider accepted a request that was sent at the time sent. It ends a pause that began before.
+func (t *table) noteAnswer(s *said, sent, now int64) {
+	t.update(s, sent, now)
 	t.buckets[Requests].allow()
 	if sent >= t.paused {
 		t.refused = 0
@@ -216,10 +219,11 @@ func (t *table) answered(s *said, sent, now int64) {
 	}
 }
 
-// refuse takes in that a request which was sent at a time was refused: nobody goes before the provider's time to come again, or a longer
-// one after each refusal where it names none. limited says that it was about the rate, and not about a provider that is overloaded.
-func (t *table) refuse(s *said, r Refusal, limited bool, sent, now int64) {
-	t.hear(s, sent, now)
+// noteRefusal records that the provider refused a request that was sent at the time sent: nobody is granted before the time that the
+// provider names, or if it names none, for a pause that doubles with each refusal. limited says that the refusal was about the rate and not
+// about an overloaded provider.
+func (t *table) noteRefusal(s *said, r Refusal, limited bool, sent, now int64) {
+	t.update(s, sent, now)
 	if b := &t.buckets[Requests]; limited && (!b.known() || b.guessed > 0) && !t.buckets[Tokens].known() && !t.buckets[Input].known() {
 		if r.Limit > 0 {
 			b.guess(max(r.Limit, minGuess), now)
@@ -243,8 +247,8 @@ func (t *table) refuse(s *said, r Refusal, limited bool, sent, now int64) {
 	t.paused, t.until, t.probe = now, now+wait, 0
 }
 
-// roomy reports whether so much of everything is left that requests of these sizes need not be counted.
-func (t *table) roomy(sizes *[units]float64) bool {
+// hasPlenty reports whether so much of every allowance is left, and nobody waits, that requests of these sizes need not be counted at once.
+func (t *table) hasPlenty(sizes *[units]float64) bool {
 	if t.refused > 0 {
 		return false
 	}
@@ -256,8 +260,8 @@ func (t *table) roomy(sizes *[units]float64) bool {
 	return !slices.ContainsFunc(t.tickets, func(k ticket) bool { return k.granted == 0 })
 }
 
-// waiting returns the number of those that wait.
-func (t *table) waiting() int {
+// countWaiting returns the number of tickets that wait.
+func (t *table) countWaiting() int {
 	n := 0
 	for i := range t.tickets {
 		if t.tickets[i].granted == 0 {
@@ -290,12 +294,13 @@ func (s *Share) Join(t Team) {
 	s.ending, s.end = context.WithCancel(context.Background())
 }
 
-// ask has the team asked where that is due, by one process of this host. The table is locked.
-func (l *line) ask(t *table, now int64) {
+// askTeam asks the fleet in the background for this host's part of the allowances, if that is due. Only one process of the host does so at
+// a time. The table is locked.
+func (l *line) askTeam(t *table, now int64) {
 	if l.share.team == nil || now >= t.asked && now-t.asked < int64(askEvery) {
 		return
 	}
-	runs := t.queued(now)
+	runs := t.countRuns(now)
 	if runs == 0 {
 		return
 	}
@@ -309,13 +314,13 @@ func (l *line) ask(t *table, now int64) {
 		ctx, cancel := context.WithTimeout(s.ending, askTime)
 		defer cancel()
 		if part, err := s.team.Part(ctx, l.name, s.store.host(), runs); err == nil && part > 0 && part <= 1 {
-			l.change(func(t *table, now int64) { t.divide(part, now) })
+			l.change(func(t *table, now int64) { t.setPart(part, now) })
 		}
 	})
 }
 
-// queued returns the number of runs that have stood in the queue just now, or one where it is half way to a queue.
-func (t *table) queued(now int64) int {
+// countRuns returns the number of runs that have used the queue lately; 1 if there is none but an allowance is half used up.
+func (t *table) countRuns(now int64) int {
 	runs := map[uint64]bool{}
 	for i := range t.tickets {
 		runs[t.tickets[i].run] = true
@@ -335,14 +340,15 @@ func (t *table) queued(now int64) int {
 	return len(runs)
 }
 
-// divide makes a part of all allowances this host's own. A larger one than before is filled by what comes in.
-func (t *table) divide(part float64, now int64) {
+// setPart makes a part (0 to 1) of all allowances this host's own. If it is smaller than before, what is left shrinks at once; if it is
+// larger, it fills with time.
+func (t *table) setPart(part float64, now int64) {
 	if part < 1 {
 		part *= careful
 	}
 	for u := range t.buckets {
 		b := &t.buckets[u]
-		b.settle(now)
+		b.advance(now)
 		if smaller := part / b.share(); smaller < 1 && b.left > 0 {
 			b.left *= smaller
 		}

@@ -40,7 +40,7 @@ func Refused(status int, h http.Header, body []byte) (r Refusal, ok bool) {
 	default:
 		return r, false
 	}
-	s, _ := read(h, time.Now())
+	s, _ := readHeaders(h, time.Now())
 	r.After = s.after
 	small := bytes.ToLower(body)
 	for _, words := range finalWords {
@@ -49,10 +49,10 @@ func Refused(status int, h http.Header, body []byte) (r Refusal, ok bool) {
 		}
 	}
 	if r.After == 0 {
-		r.detail(body)
+		r.readDetails(body)
 	}
 	if r.After == 0 {
-		r.After = inWords(small)
+		r.After = waitInWords(small)
 	}
 	if strings.EqualFold(h.Get("X-Should-Retry"), "false") {
 		r.Final = true
@@ -70,8 +70,8 @@ func Refused(status int, h http.Header, body []byte) (r Refusal, ok bool) {
 // maxDetails bounds the details of an error that are looked at.
 const maxDetails = 16
 
-// detail reads Gemini's google.rpc.RetryInfo and QuotaFailure. Streams have the error in an array.
-func (r *Refusal) detail(body []byte) {
+// readDetails reads the time to wait and the limit from Gemini's google.rpc.RetryInfo and QuotaFailure.
+func (r *Refusal) readDetails(body []byte) {
 	body = bytes.TrimSpace(body)
 	if bytes.HasPrefix(body, []byte("[")) {
 		for first := range elements(body) {
@@ -84,7 +84,7 @@ func (r *Refusal) detail(body []byte) {
 		if n++; n > maxDetails {
 			return
 		}
-		if after := span([]string{text(d, "retryDelay")}, time.Now()); after > 0 {
+		if after := longestWait([]string{text(d, "retryDelay")}, time.Now()); after > 0 {
 			r.After = after
 		}
 		for v := range elements(value(d, "violations")) {
@@ -92,7 +92,7 @@ func (r *Refusal) detail(body []byte) {
 				return
 			}
 			id := strings.ToLower(text(v, "quotaId"))
-			if limit, ok := number([]string{text(v, "quotaValue")}); ok && limit >= 1 && strings.Contains(id, "requestsperminute") {
+			if limit, ok := greatestNumber([]string{text(v, "quotaValue")}); ok && limit >= 1 && strings.Contains(id, "requestsperminute") {
 				r.Limit = limit
 			}
 		}
@@ -128,8 +128,8 @@ func text(object []byte, key string) string {
 	return s
 }
 
-// inWords reads "Please try again in 1.2s", of a text in lower case.
-func inWords(small []byte) time.Duration {
+// waitInWords reads "please try again in 1.2s" in a text in lower case; 0 if it is not there.
+func waitInWords(small []byte) time.Duration {
 	_, rest, ok := bytes.Cut(small, []byte("try again in "))
 	if !ok {
 		return 0
@@ -138,5 +138,5 @@ func inWords(small []byte) time.Duration {
 	if end < 0 {
 		end = len(rest)
 	}
-	return max(span([]string{strings.TrimRight(string(rest[:min(end, 20)]), ".")}, time.Now()), 0)
+	return max(longestWait([]string{strings.TrimRight(string(rest[:min(end, 20)]), ".")}, time.Now()), 0)
 }

@@ -59,9 +59,9 @@ var names = []struct {
 	{Requests, "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"}, // OpenRouter
 }
 
-// read returns what the headers of an answer say; told is false where they say nothing. Points in time are taken as they stand to the
-// provider's own clock, where the answer has it: that of this host may go wrong.
-func read(h http.Header, now time.Time) (s said, told bool) {
+// readHeaders returns what the headers of an answer say about the allowances; told is false if they say nothing. Times are taken relative
+// to the provider's own Date, where the answer has it, because this host's clock may be wrong.
+func readHeaders(h http.Header, now time.Time) (s said, told bool) {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = date
 	}
@@ -71,10 +71,10 @@ func read(h http.Header, now time.Time) (s said, told bool) {
 		if len(values) == 0 {
 			continue
 		}
-		r := reading{full: span(h[n.reset], now)}
+		r := reading{full: longestWait(h[n.reset], now)}
 		var ok, bounded bool
-		r.left, ok = least(values)
-		r.limit, bounded = least(h[n.limit])
+		r.left, ok = smallestNumber(values)
+		r.limit, bounded = smallestNumber(h[n.limit])
 		if !ok || !bounded || r.limit < 1 || r.limit > maxAllowance || r.left > r.limit {
 			continue
 		}
@@ -83,16 +83,16 @@ func read(h http.Header, now time.Time) (s said, told bool) {
 			s.readings[n.unit], told = r, true
 		}
 	}
-	if ms, ok := number(h["Retry-After-Ms"]); ok && ms > 0 {
+	if ms, ok := greatestNumber(h["Retry-After-Ms"]); ok && ms > 0 {
 		s.after = atMost(ms / 1000)
-	} else if d := span(h["Retry-After"], now); d > 0 {
+	} else if d := longestWait(h["Retry-After"], now); d > 0 {
 		s.after = d
 	}
 	return s, told || s.after > 0
 }
 
-// least returns the smallest of some numbers, false where one of them is none or negative.
-func least(values []string) (smallest float64, ok bool) {
+// smallestNumber returns the smallest of some numbers; false if one of them is no number or negative.
+func smallestNumber(values []string) (smallest float64, ok bool) {
 	smallest = math.Inf(1)
 	for _, v := range values {
 		n, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
@@ -104,9 +104,9 @@ func least(values []string) (smallest float64, ok bool) {
 	return smallest, ok
 }
 
-// span returns the longest of some times from now: "6ms", "1m30s", a number of seconds, a point in time. It is negative where there is none
-// that could be believed.
-func span(values []string, now time.Time) time.Duration {
+// longestWait returns the longest of some waits from now: "6ms", "1m30s", a number of seconds, or a point in time. It is negative if there
+// is none that can be believed.
+func longestWait(values []string, now time.Time) time.Duration {
 	longest := time.Duration(-1)
 	for _, v := range values {
 		if v = strings.TrimSpace(v); v == "" {

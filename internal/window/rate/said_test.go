@@ -40,7 +40,7 @@ func TestRead(t *testing.T) {
 		"begins anew in the past":   {header("x-ratelimit-limit-requests: 9", "x-ratelimit-remaining-requests: 0", "x-ratelimit-reset-requests: 2020-01-01T00:00:00Z"), "0/9 requests in 0s"},
 		"words in place of numbers": {header("x-ratelimit-limit-requests: many", "x-ratelimit-remaining-requests: few", "retry-after: soon"), ""},
 	} {
-		s, told := read(c.h, now)
+		s, told := readHeaders(c.h, now)
 		var parts []string
 		for u, r := range s.readings {
 			if r.known {
@@ -60,7 +60,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("x-ratelimit-limit-tokens: 1e9\nx-ratelimit-remaining-tokens: 7\nx-ratelimit-reset-tokens: 1h1s\nretry-after: 9e99\ndate: Sun, 29 Nov 2026 12:00:07 GMT")
 	f.Add("anthropic-ratelimit-requests-limit: NaN\nanthropic-ratelimit-requests-remaining: -0\nanthropic-ratelimit-requests-reset: 9999-11-29T11:00:01Z\nretry-after-ms: inf")
 	f.Fuzz(func(t *testing.T, lines string) {
-		s, _ := read(header(strings.Split(lines, "\n")...), time.Now())
+		s, _ := readHeaders(header(strings.Split(lines, "\n")...), time.Now())
 		if s.after < 0 || s.after > maxWait {
 			t.Errorf("after %v", s.after)
 		}

@@ -65,6 +65,7 @@ func hash(run string) uint64 {
 	return h.Sum64()
 }
 
+// line returns the state of a provider's rate by its key, new if there is none. Too many are all dropped first.
 func (s *Share) line(key string) *line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,36 +82,36 @@ func (s *Share) line(key string) *line {
 
 func (l *line) now() int64 { return l.share.store.now().UnixNano() }
 
-// change changes the table, of all processes or where that fails of this one.
+// change calls f with the table, under its lock: the one that all processes share, or if the files cannot be used, the one of this process.
 func (l *line) change(f func(t *table, now int64)) {
 	l.files.Lock()
 	defer l.files.Unlock()
 	st := l.share.store
 	do := func(t *table) {
 		now := l.now()
-		t.settle(now)
+		t.advance(now)
 		l.mu.Lock()
 		t.sent(l.sent)
 		l.sent = 0
 		l.mu.Unlock()
 		f(t, now)
-		l.ask(t, now)
+		l.askTeam(t, now)
 		l.see(t, now)
 		l.written = now
 	}
 	if st.usable() {
 		var t table
-		err := st.mark()
+		err := st.markAlive()
 		if err == nil {
 			err = st.change(l.name, &t, func(t *table) {
-				t.sweep(l.now(), st.lives)
+				t.dropDead(l.now(), st.isAlive)
 				do(t)
 			})
 		}
 		if err == nil {
 			return
 		}
-		st.fail(err)
+		st.noteFailure(err)
 	}
 	do(&l.own)
 }
@@ -119,35 +120,37 @@ func (l *line) change(f func(t *table, now int64)) {
 func (l *line) see(t *table, now int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.queue, l.at = t.waiting() > 0, now
+	l.queue, l.at = t.countWaiting() > 0, now
 	l.seen.paused, l.seen.until, l.seen.refused, l.seen.newest, l.seen.buckets = t.paused, t.until, t.refused, t.newest, t.buckets
 }
 
-// roomy reports whether requests of these sizes need not be counted, by what was seen a moment ago.
-func (l *line) roomy(sizes *[units]float64, now int64) bool {
+// tryPass lets a request pass without counting it in the shared table, if a moment ago there was plenty of room. It then counts the request
+// here, for the next change of the table, and returns true. It returns false if what was seen is too old, somebody waits, or the provider
+// has asked for a pause.
+func (l *line) tryPass(sizes *[units]float64, now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now < l.at || now-l.at > fresh || l.queue || now < l.seen.until || !l.seen.roomy(sizes) {
+	if now < l.at || now-l.at > fresh || l.queue || now < l.seen.until || !l.seen.hasPlenty(sizes) {
 		return false
 	}
 	l.sent++
 	return true
 }
 
-// look reads the table without its lock, and reports whether that was possible.
-func (l *line) look(t *table) bool {
+// readTable reads the table without its lock into t. It returns false if that was not possible now.
+func (l *line) readTable(t *table) bool {
 	st := l.share.store
 	if !st.usable() {
 		l.files.Lock()
 		defer l.files.Unlock()
 		*t = l.own
 		t.runs, t.tickets = append([]service(nil), t.runs...), append([]ticket(nil), t.tickets...)
-		t.settle(l.now())
+		t.advance(l.now())
 		return true
 	}
-	ok, err := st.look(l.name, t)
+	ok, err := st.readTable(l.name, t)
 	if err != nil {
-		st.fail(err)
+		st.noteFailure(err)
 		return false
 	}
 	if !ok {
@@ -197,24 +200,24 @@ func (a *Ask) sizes() [units]float64 {
 func (s *Share) Wait(ctx context.Context, a Ask) (*Turn, error) {
 	l, sizes := s.line(a.Key), a.sizes()
 	now := l.now()
-	if l.roomy(&sizes, now) {
+	if l.tryPass(&sizes, now) {
 		return &Turn{line: l, sent: now}, nil
 	}
 	var t table
-	if l.look(&t); len(t.tickets) == 0 || t.waiting() == 0 {
-		t.settle(now)
+	if l.readTable(&t); len(t.tickets) == 0 || t.countWaiting() == 0 {
+		t.advance(now)
 		l.see(&t, now)
-		if l.roomy(&sizes, now) {
+		if l.tryPass(&sizes, now) {
 			return &Turn{line: l, sent: now}, nil
 		}
 	}
-	return s.stand(ctx, l, a, sizes)
+	return s.waitInQueue(ctx, l, a, sizes)
 }
 
 // Answered takes in that the provider let the request through.
 func (t *Turn) Answered(h http.Header) {
 	l, now := t.line, t.line.now()
-	said, told := read(h, time.Unix(0, now))
+	said, told := readHeaders(h, time.Unix(0, now))
 	if t.id == 0 {
 		if !told || !l.heard(&said, t.sent, now) {
 			return
@@ -222,7 +225,7 @@ func (t *Turn) Answered(h http.Header) {
 	}
 	l.change(func(x *table, now int64) {
 		x.drop(t.id)
-		x.answered(&said, t.sent, now)
+		x.noteAnswer(&said, t.sent, now)
 		x.grant(now)
 	})
 }
@@ -231,17 +234,17 @@ func (t *Turn) Answered(h http.Header) {
 func (l *line) heard(s *said, sent, now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen.answered(s, sent, now)
-	return now-l.written > fresh || now < l.written || !l.seen.roomy(&[units]float64{1, 1, 1, 1})
+	l.seen.noteAnswer(s, sent, now)
+	return now-l.written > fresh || now < l.written || !l.seen.hasPlenty(&[units]float64{1, 1, 1, 1})
 }
 
 // Refused takes in that the provider did not let it through, and why.
 func (t *Turn) Refused(status int, h http.Header, r Refusal) {
 	t.line.change(func(x *table, now int64) {
-		said, _ := read(h, time.Unix(0, now))
+		said, _ := readHeaders(h, time.Unix(0, now))
 		x.drop(t.id)
 		if !r.Final {
-			x.refuse(&said, r, status == http.StatusTooManyRequests, t.sent, now)
+			x.noteRefusal(&said, r, status == http.StatusTooManyRequests, t.sent, now)
 		}
 		x.grant(now)
 	})

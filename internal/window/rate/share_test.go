@@ -132,7 +132,7 @@ func TestGivingUp(t *testing.T) {
 			t.Error(err)
 		}
 		var x table
-		if s.line("k").look(&x); len(x.tickets) != 0 {
+		if s.line("k").readTable(&x); len(x.tickets) != 0 {
 			t.Errorf("%d are left", len(x.tickets))
 		}
 	})
@@ -317,7 +317,7 @@ func TestKilledProcessLeavesTheQueue(t *testing.T) {
 	must(t, cmd.Start())
 	wait.Until(t, "five stand in the queue", func() bool {
 		var x table
-		s.line("k").look(&x)
+		s.line("k").readTable(&x)
 		return len(x.tickets) == 5
 	})
 	must(t, cmd.Process.Kill())
@@ -325,7 +325,7 @@ func TestKilledProcessLeavesTheQueue(t *testing.T) {
 	wait.Until(t, "their places are free", func() bool {
 		s.line("k").change(func(*table, int64) {})
 		var x table
-		s.line("k").look(&x)
+		s.line("k").readTable(&x)
 		return len(x.tickets) == 0
 	})
 	if left, _ := os.ReadDir(filepath.Join(dir, liveFolder)); len(left) != 1 { // ours
@@ -354,7 +354,7 @@ func TestManyEndAtOnce(t *testing.T) {
 	wg.Wait()
 	s := shared(t, dir)
 	var x table
-	s.line("k").look(&x)
+	s.line("k").readTable(&x)
 	left, _ := os.ReadDir(filepath.Join(dir, liveFolder))
 	if len(x.tickets) != 0 || len(left) > 1 {
 		t.Errorf("%d places and %d marks are left", len(x.tickets), len(left))
@@ -373,10 +373,10 @@ func FuzzTable(f *testing.F) {
 			return
 		}
 		now := time.Now().UnixNano()
-		x.settle(now)
+		x.advance(now)
 		x.grant(now)
-		x.answered(&said{readings: [units]reading{{known: true, limit: 5, left: 4, full: time.Second}}}, now, now)
-		x.refuse(&said{}, Refusal{}, true, now, now)
+		x.noteAnswer(&said{readings: [units]reading{{known: true, limit: 5, left: 4, full: time.Second}}}, now, now)
+		x.noteRefusal(&said{}, Refusal{}, true, now, now)
 		if len(x.tickets) > maxTickets || len(x.runs) > maxRuns {
 			t.Error("too many")
 		}

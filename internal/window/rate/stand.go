@@ -13,8 +13,8 @@ const (
 	lookedAfter = int64(20 * time.Millisecond)
 )
 
-// stand is [Share.Wait] for a request that has to be counted.
-func (s *Share) stand(ctx context.Context, l *line, a Ask, sizes [units]float64) (*Turn, error) {
+// waitInQueue is [Share.Wait] for a request that has to be counted in the shared table.
+func (s *Share) waitInQueue(ctx context.Context, l *line, a Ask, sizes [units]float64) (*Turn, error) {
 	now, patience := l.now(), a.Patience
 	if !a.Since.IsZero() {
 		patience -= time.Since(a.Since)
@@ -25,7 +25,7 @@ func (s *Share) stand(ctx context.Context, l *line, a Ask, sizes [units]float64)
 	}
 	began, turn := time.Now(), &Turn{line: l, id: me.id}
 	for {
-		p := l.queueUp(&me, time.Since(began) >= patience)
+		p := l.enqueue(&me, time.Since(began) >= patience)
 		if p.granted {
 			turn.sent, turn.Forced = p.now, p.forced
 			return turn, nil
@@ -60,9 +60,9 @@ type place struct {
 	why     Wait
 }
 
-// queueUp puts a request in the queue unless it stands there, and lets through whose turn it is. With over it goes whatever may come of it:
-// its time has passed by a clock that nobody sets.
-func (l *line) queueUp(me *ticket, over bool) (p place) {
+// enqueue adds a request to the queue, unless it is in it, and grants those whose turn it is. With over, or if waiting is of no use, the
+// request is granted in any case and leaves the queue.
+func (l *line) enqueue(me *ticket, over bool) (p place) {
 	l.change(func(t *table, now int64) {
 		mine := t.find(me.id)
 		if mine == nil && len(t.tickets) < maxTickets {
@@ -80,11 +80,11 @@ func (l *line) queueUp(me *ticket, over bool) (p place) {
 	return p
 }
 
-// peek looks where a request stands, without the lock.
+// peek returns where a request stands in the queue, read without the lock; due means that the caller has to call enqueue to be sure.
 func (l *line) peek(me *ticket) place {
 	var t table
 	now := l.now()
-	if !l.look(&t) {
+	if !l.readTable(&t) {
 		return place{due: true, now: now}
 	}
 	mine := t.find(me.id)
@@ -98,15 +98,17 @@ func (l *line) peek(me *ticket) place {
 
 // leaves reports whether a request that waits goes now, whatever may come of it: its time is over, or the pause is longer than that.
 func (t *table) leaves(k *ticket, now int64) bool {
-	wait, _ := t.earliest(k, now)
+	wait, _ := t.waitFor(k, now)
 	return now >= k.leaves || now+wait > k.leaves
 }
 
+// place returns where a ticket stands: granted, or why it waits and for how long to sleep. Tickets far behind sleep longer, because each
+// look reads the file.
 func (t *table) place(k *ticket, now int64) place {
 	if k.granted != 0 {
 		return place{granted: true, now: k.granted}
 	}
-	wait, short := t.earliest(k, now)
+	wait, short := t.waitFor(k, now)
 	b := &t.buckets[short]
 	p := place{now: now, why: Wait{Pause: time.Duration(max(t.until-now, 0))}}
 	if b.guessed == 0 {

@@ -57,6 +57,7 @@ func newStore(dir string, warn func(error)) *store {
 	return s
 }
 
+// randomID returns a random id other than 0.
 func randomID() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -74,8 +75,8 @@ func (s *store) usable() bool {
 	return s.dir != "" && !s.now().Before(s.broken)
 }
 
-// fail notes that the files cannot be used for a while.
-func (s *store) fail(err error) {
+// noteFailure notes that the files cannot be used for a while. The first failure is a warning.
+func (s *store) noteFailure(err error) {
 	s.mu.Lock()
 	s.broken = s.now().Add(restTime)
 	first := !s.told
@@ -86,7 +87,8 @@ func (s *store) fail(err error) {
 	}
 }
 
-// digest names what no file may hold, under a key of this host.
+// digest returns a name for what must not be written into a file, such as a credential: an HMAC under this host's key, or if the store is
+// shared by hosts, under a fixed key.
 func (s *store) digest(what string) string {
 	key := []byte("plimsoll")
 	if !s.everywhere {
@@ -103,6 +105,7 @@ func (s *store) host() string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// key returns this host's secret key, from the file if that can be used, which all processes share; else a random one for this process.
 func (s *store) key() []byte {
 	usable := s.usable()
 	s.mu.Lock()
@@ -115,7 +118,7 @@ func (s *store) key() []byte {
 	_, _ = rand.Read(key) // never fails
 	if usable {
 		if shared, err := s.sharedKey(key); err != nil {
-			s.fail(err)
+			s.noteFailure(err)
 		} else {
 			key = shared
 		}
@@ -215,8 +218,8 @@ func (s *store) change(name string, t *table, f func(*table)) error {
 	return err
 }
 
-// look reads a table without its lock; ok is false where there is none, or it is being written.
-func (s *store) look(name string, t *table) (ok bool, err error) {
+// readTable reads a table without its lock; ok is false if there is none or it is just being written.
+func (s *store) readTable(name string, t *table) (ok bool, err error) {
 	f, err := statefile.Open(filepath.Join(s.dir, name), os.O_RDONLY, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -234,6 +237,7 @@ func (s *store) look(name string, t *table) (ok bool, err error) {
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
+// readInto reads a file into buf, which grows as needed, at most about maxTable bytes.
 func readInto(buf []byte, f *os.File) ([]byte, error) {
 	buf = buf[:cap(buf)]
 	n := 0
@@ -251,8 +255,8 @@ func readInto(buf []byte, f *os.File) ([]byte, error) {
 	}
 }
 
-// mark makes this process known as one that lives, before it stands in a queue.
-func (s *store) mark() error {
+// markAlive makes this process known as one that lives, by a locked file, before it stands in a queue. A second call does nothing.
+func (s *store) markAlive() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.live != nil || s.dir == "" {
@@ -267,8 +271,8 @@ func (s *store) markName(process uint64) string {
 	return filepath.Join(liveFolder, fmt.Sprintf("%016x", process))
 }
 
-// lives reports whether a process has not ended: the kernel drops its lock however it ends.
-func (s *store) lives(process uint64) bool {
+// isAlive reports whether a process lives: the kernel drops the lock of its file however it ends. The file of a dead process is removed.
+func (s *store) isAlive(process uint64) bool {
 	if process == s.process {
 		return true
 	}
@@ -284,6 +288,7 @@ func (s *store) lives(process uint64) bool {
 	return !ended || err != nil
 }
 
+// close removes the file that marks this process as alive.
 func (s *store) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

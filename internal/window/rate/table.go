@@ -57,6 +57,7 @@ type fields struct {
 	bad     bool
 }
 
+// uint writes *v, or reads it; a file that is too short sets bad.
 func (f *fields) uint(v *uint64) {
 	if f.writing {
 		f.b = binary.LittleEndian.AppendUint64(f.b, *v)
@@ -84,7 +85,7 @@ func (f *fields) float(v *float64) {
 	}
 }
 
-// list reads or writes the length of a list of at most most items.
+// list writes or reads the length n of a list; a length over most sets bad and returns 0.
 func (f *fields) list(n, most int) int {
 	u := uint64(n)
 	f.uint(&u)
@@ -95,6 +96,7 @@ func (f *fields) list(n, most int) int {
 	return int(u)
 }
 
+// visit writes or reads all fields of the table, in one order for both.
 func (t *table) visit(f *fields) {
 	for _, v := range []*int64{&t.swept, &t.asked, &t.looked, &t.paused, &t.until, &t.refused, &t.probed, &t.newest, &t.slot} {
 		f.int(v)
@@ -172,15 +174,15 @@ func (t *table) decode(text []byte) error {
 	}
 	f := fields{b: text[prologue : prologue+n]}
 	t.visit(&f)
-	if f.bad || f.at != len(f.b) || !t.sound() {
+	if f.bad || f.at != len(f.b) || !t.isSound() {
 		*t = table{}
 		return errTable
 	}
 	return nil
 }
 
-// sound reports whether the numbers are such as are written here.
-func (t *table) sound() bool {
+// isSound reports whether the numbers are such as this program writes, so that a damaged file is recognised.
+func (t *table) isSound() bool {
 	for i := range t.buckets {
 		if b := &t.buckets[i]; b.limit < 0 || b.limit > 2*maxAllowance || b.limit > 0 && b.speed <= 0 || b.left > b.limit || b.part < 0 || b.part > 1 {
 			return false

@@ -82,22 +82,22 @@ func TestHostsShareAnAllowance(t *testing.T) {
 func TestPartOfABucket(t *testing.T) {
 	var x table
 	now := int64(0)
-	x.buckets[Requests].hear(reading{known: true, limit: 100, left: 80, full: -1}, 0, now)
-	x.divide(0.5, now)
+	x.buckets[Requests].update(reading{known: true, limit: 100, left: 80, full: -1}, 0, now)
+	x.setPart(0.5, now)
 	b := &x.buckets[Requests]
 	if want := 80 * 0.5 * careful; b.left != want {
 		t.Errorf("%v are left of it, not %v", b.left, want)
 	}
-	b.hear(reading{known: true, limit: 100, left: 20, full: -1}, 0, now)
+	b.update(reading{known: true, limit: 100, left: 20, full: -1}, 0, now)
 	if want := 0.5 * careful * 19; b.left != want {
 		t.Errorf("after another host's use %v are left, not %v", b.left, want)
 	}
 	before := b.left
-	b.hear(reading{known: true, limit: 100, left: 100, full: -1}, 0, now)
+	b.update(reading{known: true, limit: 100, left: 100, full: -1}, 0, now)
 	if want := before + (0.5*careful*99-before)/4; b.left != want {
 		t.Errorf("after more has come in %v are left, not %v", b.left, want)
 	}
-	if wait := b.until(100, now); wait <= 0 || wait > int64(time.Minute) {
+	if wait := b.waitFor(100, now); wait <= 0 || wait > int64(time.Minute) {
 		t.Errorf("a request as large as all of it waits %v", time.Duration(wait))
 	}
 	b.guess(50, now)

@@ -15,7 +15,7 @@ func Mend(r *wire.Request, no Refusal) (*wire.Request, int, error) {
 	rules := r.Dialect.Rules()
 	switch {
 	case rules.Unsigned != "":
-		return unsign(r, no, rules.Unsigned)
+		return replaceSignatures(r, no, rules.Unsigned)
 	case no.Form == "anthropic.first" && rules.SignedThinking && budgeted(r):
 		next, err := notThinking(r)
 		if err != nil {
@@ -26,9 +26,9 @@ func Mend(r *wire.Request, no Refusal) (*wire.Request, int, error) {
 		return r, 0, nil // it is not ours to make up
 	case rules.Items && no.Cause == Missing:
 		// Of the provider's own copies one is not there: then none is. Items with their content may stay.
-		return without(r, 0, func(_ *wire.Message, p *wire.Part) bool { return p.Sealed.IsZero() })
+		return dropReasoning(r, 0, func(_ *wire.Message, p *wire.Part) bool { return p.Sealed.IsZero() })
 	case rules.Items && no.Form == "openai.alone":
-		return without(r, 0, func(*wire.Message, *wire.Part) bool { return true })
+		return dropReasoning(r, 0, func(*wire.Message, *wire.Part) bool { return true })
 	case rules.Items:
 		return Without(r, 0) // items are encrypted for an account: what goes for one goes for all
 	}
@@ -38,9 +38,9 @@ func Mend(r *wire.Request, no Refusal) (*wire.Request, int, error) {
 	return Without(r, no.Message)
 }
 
-// unsign replaces all signatures with the provider's own placeholder when one was refused as invalid; when one was missing it adds the
-// placeholder in the running turn.
-func unsign(r *wire.Request, no Refusal, unsigned string) (*wire.Request, int, error) {
+// replaceSignatures puts the provider's placeholder in the place of all signatures, if one was refused as invalid. If one was missing, it
+// adds the placeholder to the first call of each message in the running turn.
+func replaceSignatures(r *wire.Request, no Refusal, unsigned string) (*wire.Request, int, error) {
 	from := 0
 	if no.Cause == Wanted {
 		from = lastPrompt(r)
@@ -120,11 +120,12 @@ func lastPrompt(r *wire.Request) int {
 //
 // The error is of the edit itself; the request is then as it was.
 func Without(r *wire.Request, from int) (*wire.Request, int, error) {
-	return without(r, from, r.Dialect.Rules().Bound(r))
+	return dropReasoning(r, from, r.Dialect.Rules().Bound(r))
 }
 
-// without takes out the parts of reasoning that a choice is true for.
-func without(r *wire.Request, from int, choice func(*wire.Message, *wire.Part) bool) (*wire.Request, int, error) {
+// dropReasoning removes the parts of reasoning, in messages from from on, for which choice is true. It returns r and 0 if there are none,
+// or if nothing else would be left.
+func dropReasoning(r *wire.Request, from int, choice func(*wire.Message, *wire.Part) bool) (*wire.Request, int, error) {
 	d, n := r.Draft(), 0
 	for i := max(from, 0); i < len(r.Messages); i++ {
 		m := &r.Messages[i]

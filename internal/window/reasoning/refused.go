@@ -47,20 +47,21 @@ func Refused(status int, contentType string, body []byte) (Refusal, bool) {
 	body = body[:min(len(body), refusal.MaxBody)]
 	if kind, _, err := mime.ParseMediaType(contentType); err == nil && kind == "text/event-stream" {
 		for data := range refusal.Events(body) {
-			if no, ok := refused(status, data); ok {
+			if no, ok := matchRefusal(status, data); ok {
 				return no, true
 			}
 		}
 		return Refusal{}, false
 	}
-	return refused(status, body)
+	return matchRefusal(status, body)
 }
 
 // Event reports whether one event of a stream that began with a 200 refuses the request for its reasoning.
 // Data are the bytes behind "data:"; the first 64 KiB are read.
-func Event(data []byte) (Refusal, bool) { return refused(200, data) }
+func Event(data []byte) (Refusal, bool) { return matchRefusal(200, data) }
 
-func refused(status int, body []byte) (Refusal, bool) {
+// matchRefusal returns the refusal in the body of a complete answer; false if no known form matches.
+func matchRefusal(status int, body []byte) (Refusal, bool) {
 	switch status {
 	case 200, 400, 404, 422:
 	default:
@@ -73,28 +74,28 @@ func refused(status int, body []byte) (Refusal, bool) {
 	for i := range forms {
 		f := &forms[i]
 		for _, text := range w.Texts {
-			if f.says(text) {
-				no := Refusal{Form: f.name, Cause: f.cause, Item: item(text)}
-				no.Message, no.Part = place(text, w.Param)
+			if f.matches(text) {
+				no := Refusal{Form: f.name, Cause: f.cause, Item: itemID(text)}
+				no.Message, no.Part = faultPlace(text, w.Param)
 				return no, true
 			}
 		}
 		if f.code != "" && slices.Contains(w.Codes, f.code) {
 			no := Refusal{Form: f.name, Cause: f.cause}
-			no.Message, no.Part = place("", w.Param)
+			no.Message, no.Part = faultPlace("", w.Param)
 			return no, true
 		}
 	}
 	return Refusal{}, false
 }
 
-// place reads where a refusal says the fault is: "messages.3.content.1" of Anthropic, "contents[2].parts[0]"
-// of Google, "input[4]" of OpenAI, in the text or in the name of the member at fault.
-func place(texts ...string) (message, part int) {
+// faultPlace returns the message and part that a refusal names, such as "messages.3.content.1" (Anthropic), "contents[2].parts[0]" (Google)
+// or "input[4]" (OpenAI); -1 for what it does not name.
+func faultPlace(texts ...string) (message, part int) {
 	for _, text := range texts {
 		for _, lists := range [...][2]string{{"messages", "content"}, {"contents", "parts"}, {"input", "content"}} {
-			if m, rest, ok := index(text, lists[0]); ok {
-				if p, _, ok := index(rest[:min(len(rest), len(lists[1])+8)], lists[1]); ok {
+			if m, rest, ok := indexAfter(text, lists[0]); ok {
+				if p, _, ok := indexAfter(rest[:min(len(rest), len(lists[1])+8)], lists[1]); ok {
 					return m, p
 				}
 				return m, -1
@@ -104,8 +105,9 @@ func place(texts ...string) (message, part int) {
 	return -1, -1
 }
 
-// index finds an index behind the name of a list: "name.12" or "name[12]".
-func index(text, name string) (n int, rest string, ok bool) {
+// indexAfter returns the index after the name of a list in a text ("name.12" or "name[12]") and the rest of the text; false if there is
+// none.
+func indexAfter(text, name string) (n int, rest string, ok bool) {
 	for {
 		i := strings.Index(text, name)
 		if i < 0 {
@@ -128,9 +130,9 @@ func index(text, name string) (n int, rest string, ok bool) {
 	}
 }
 
-// item finds the id of a Responses item in a normalised text. Ids are as the provider makes them, so no
-// letter was lost by that.
-func item(text string) string {
+// itemID returns the id of a reasoning item ("rs_…") in a text in lower case, "" if there is none. Ids have no capital letters, so none
+// was lost.
+func itemID(text string) string {
 	for i := 0; ; {
 		at := strings.Index(text[i:], "rs_")
 		if at < 0 {
@@ -160,8 +162,8 @@ type form struct {
 	code  string   // value of code or type in the error object, in lower case
 }
 
-// says reports whether all words of a form are in a text, in their order.
-func (f *form) says(text string) bool {
+// matches reports whether a text has all words of the form in their order.
+func (f *form) matches(text string) bool {
 	for _, w := range f.words {
 		i := strings.Index(text, w)
 		if i < 0 {

@@ -156,21 +156,20 @@ func parse(model string) (string, version) {
 			}
 			return letters, version{}
 		}
-		return letters, find(digits, words[i+1:])
+		return letters, findVersion(digits, words[i+1:])
 	}
 	return "", version{}
 }
 
-// find reads a version: that which is written to the family's word ("gpt5.5"), else the first number
-// among the words behind it, other words between them skipped ("claude-3-5-sonnet", "claude-opus-5-5").
-// A date is none.
-func find(digits string, words []string) version {
+// findVersion returns a version: digits, which are written to the family's word ("gpt5.5"), or else the first number among the words after
+// it ("claude-3-5-sonnet", "claude-opus-5-5"). Without a number, or with a date alone, it is the newest.
+func findVersion(digits string, words []string) version {
 	at := 0
 	if digits == "" {
 		if len(words) > 0 {
 			words[0] = strings.TrimPrefix(words[0], "v") // Bedrock's "claude-v2:1"; the v1 at the end of others is none
 		}
-		for at < len(words) && number(words[at]) < 0 && !isDate(words[at]) {
+		for at < len(words) && versionNumber(words[at]) < 0 && !isDate(words[at]) {
 			at++
 		}
 		if at == len(words) || isDate(words[at]) {
@@ -179,18 +178,18 @@ func find(digits string, words []string) version {
 		digits = words[at]
 		at++
 	}
-	v := version{major: number(digits)}
+	v := version{major: versionNumber(digits)}
 	if v.major >= 20 { // Azure's "gpt-35-turbo"
 		return version{v.major / 10, v.major % 10}
 	}
 	if at < len(words) && len(words[at]) <= 2 && isDigits(words[at]) {
-		v.minor = number(words[at])
+		v.minor = versionNumber(words[at])
 	}
 	return v
 }
 
-// number reads a word such as 5 or 4o; -1 when it is no version.
-func number(word string) int {
+// versionNumber returns the number in a word such as 5 or 4o; -1 if it is no version.
+func versionNumber(word string) int {
 	word = strings.TrimSuffix(word, "o")
 	if len(word) == 0 || len(word) > 2 || !isDigits(word) {
 		return -1
@@ -204,6 +203,7 @@ func number(word string) int {
 
 func isDate(word string) bool { return len(word) >= 4 && isDigits(word) }
 
+// isDigits reports whether a word is digits alone and not empty.
 func isDigits(word string) bool {
 	for i := range len(word) {
 		if word[i] < '0' || word[i] > '9' {

@@ -64,7 +64,7 @@ func Read(body []byte, errorsOnly bool) Words {
 		}
 		return w
 	}
-	w.json(trimmed, errorsOnly)
+	w.readJSON(trimmed, errorsOnly)
 	return w
 }
 
@@ -83,7 +83,8 @@ type frame struct {
 	inError  bool
 }
 
-func (w *Words) json(body []byte, errorsOnly bool) {
+// readJSON collects the words of a JSON body. With errorsOnly it takes only what is inside of an error.
+func (w *Words) readJSON(body []byte, errorsOnly bool) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	var open []frame
@@ -126,17 +127,18 @@ func (w *Words) json(body []byte, errorsOnly bool) {
 				continue
 			}
 			if inError || slices.Contains(errorMembers, name) {
-				w.value(name, v)
+				w.addString(name, v)
 			}
 		case json.Number:
 			if inError {
-				w.number(name, v.String())
+				w.addNumber(name, v.String())
 			}
 		}
 	}
 }
 
-func (w *Words) value(name, v string) {
+// addString adds a string by the name of its member: as a text, a code or the parameter at fault.
+func (w *Words) addString(name, v string) {
 	switch {
 	case name == "" || slices.Contains(textMembers, name):
 		w.text(v)
@@ -148,7 +150,8 @@ func (w *Words) value(name, v string) {
 	}
 }
 
-func (w *Words) number(name, digits string) {
+// addNumber adds a number by the name of its member: as a code or status, or as a count.
+func (w *Words) addNumber(name, digits string) {
 	value, err := strconv.Atoi(digits)
 	if err != nil {
 		return

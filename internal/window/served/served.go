@@ -95,7 +95,7 @@ func (a *Asker) Window(upstream, model string) int {
 	return known.tokens
 }
 
-// rootOf returns the address of a server without the path of its protocol, "" when it is not one to be asked.
+// rootOf returns scheme and host of a server; "" if it must not be asked, because it is at a public address or the address has credentials.
 func rootOf(upstream string) string {
 	if i := strings.Index(upstream, "+http"); i >= 0 {
 		upstream = upstream[i+1:]
@@ -130,6 +130,7 @@ func (a *Asker) ask(ctx context.Context, root, model string) int {
 	return 0
 }
 
+// ollama asks an Ollama server: for the window of the loaded model, else for the one that its parameters set.
 func (a *Asker) ollama(ctx context.Context, root, model string) int {
 	var running struct {
 		Models []struct {
@@ -152,7 +153,7 @@ func (a *Asker) ollama(ctx context.Context, root, model string) int {
 	if err != nil || ctx.Err() != nil {
 		return 0
 	}
-	if !a.do(ctx, http.MethodPost, root+"/api/show", body, &shown) {
+	if !a.fetchJSON(ctx, http.MethodPost, root+"/api/show", body, &shown) {
 		return 0
 	}
 	// A line for each parameter of the Modelfile: "num_ctx                        8192".
@@ -178,7 +179,7 @@ func sameModel(a, b string) bool {
 	return tagged(a) == tagged(b)
 }
 
-// llamaCPP asks without having a model loaded: a router would load what is named.
+// llamaCPP asks a llama.cpp server. It does not have a model loaded for that.
 func (a *Asker) llamaCPP(ctx context.Context, root, model string) int {
 	var props struct {
 		Settings struct {
@@ -191,6 +192,7 @@ func (a *Asker) llamaCPP(ctx context.Context, root, model string) int {
 	return 0
 }
 
+// lmStudio asks an LM Studio server for the window of a loaded model.
 func (a *Asker) lmStudio(ctx context.Context, root, model string) int {
 	var list struct {
 		Data []struct {
@@ -209,10 +211,11 @@ func (a *Asker) lmStudio(ctx context.Context, root, model string) int {
 }
 
 func (a *Asker) get(ctx context.Context, address string, into any) bool {
-	return a.do(ctx, http.MethodGet, address, nil, into)
+	return a.fetchJSON(ctx, http.MethodGet, address, nil, into)
 }
 
-func (a *Asker) do(ctx context.Context, method, address string, body []byte, into any) bool {
+// fetchJSON makes a request and decodes the answer into into. It returns false unless that is a 200 with such JSON.
+func (a *Asker) fetchJSON(ctx context.Context, method, address string, body []byte, into any) bool {
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return false

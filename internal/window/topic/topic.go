@@ -71,15 +71,15 @@ func Boundaries(r *wire.Request, o Options) []Boundary {
 	for i := range r.Messages {
 		switch m := &r.Messages[i]; {
 		case m.Role == wire.RoleAssistant:
-			s.assistant(i, m)
+			s.readAssistant(i, m)
 		case m.Role == wire.RoleUser && !has(m, wire.Result):
-			s.user(i)
-		case m.Role != wire.RoleSystem: // results of tools, and what is not known
-			s.results(m)
+			s.readUser(i)
+		case m.Role != wire.RoleSystem: // readResults of tools, and what is not known
+			s.readResults(m)
 		}
 	}
 	if at := newestPrompt(r); o.Idle >= IdleAfter && at > 0 && lastRun(r) > 0 && s.typed(at) {
-		s.found(Boundary{s.first(at), at, Idle})
+		s.addBoundary(Boundary{s.first(at), at, Idle})
 	}
 	return s.list
 }
@@ -124,8 +124,8 @@ type switched struct {
 	id, branch string
 }
 
-// found notes a boundary. What shows one at the same place as another shows the same one.
-func (s *scan) found(b Boundary) {
+// addBoundary adds a boundary to the list, which is in order. Of two at one place the one that shows later stays.
+func (s *scan) addBoundary(b Boundary) {
 	for i, old := range s.list {
 		if old.At == b.At {
 			if b.Shown > old.Shown {
@@ -156,22 +156,22 @@ func (s *scan) typed(message int) bool {
 	return isPrompt(s.r, message) && !strings.HasPrefix(strings.TrimSpace(Words(s.r, message)), "[")
 }
 
-// user reads a message of the user without results.
-func (s *scan) user(i int) {
+// readUser reads a message of the user without results: a prompt that a person typed begins a new task if the model had finished.
+func (s *scan) readUser(i int) {
 	if s.stretch < 0 {
 		s.stretch = i
 		if s.answered && !s.calling && s.prompted {
 			s.final = i
 		}
 	}
-	s.notes(i)
+	s.readNotes(i)
 	s.prompted = s.prompted || isPrompt(s.r, i)
 	if !s.typed(i) {
 		return
 	}
 	s.prompt = s.stretch
 	if s.final >= 0 {
-		s.found(Boundary{s.final, i, Prompt})
+		s.addBoundary(Boundary{s.final, i, Prompt})
 	}
 }
 
@@ -182,8 +182,9 @@ const (
 	noteBytes = 4 << 10
 )
 
-// notes reads what the client itself says in a message of the user.
-func (s *scan) notes(i int) {
+// readNotes reads what the client itself wrote into a message of the user: a cleared conversation or another working directory begins a new
+// task.
+func (s *scan) readNotes(i int) {
 	for j := range s.r.Messages[i].Parts {
 		p := &s.r.Messages[i].Parts[j]
 		if p.Kind != wire.Text || len(p.Texts) != 1 || p.Texts[0].Len() > noteBytes {
@@ -197,12 +198,12 @@ func (s *scan) notes(i int) {
 		switch {
 		case strings.HasPrefix(text, clearNote):
 			if i > 0 {
-				s.found(Boundary{s.first(i), i, Clear})
+				s.addBoundary(Boundary{s.first(i), i, Clear})
 			}
 		case strings.HasPrefix(text, directoryNote):
 			directory := between(text, "<cwd>", "</cwd>")
 			if directory != "" && s.directory != "" && directory != s.directory {
-				s.found(Boundary{s.first(i), i, Directory})
+				s.addBoundary(Boundary{s.first(i), i, Directory})
 			}
 			if directory != "" {
 				s.directory = directory
@@ -211,6 +212,7 @@ func (s *scan) notes(i int) {
 	}
 }
 
+// between returns the text between two marks, without white space around it; "" if one is missing.
 func between(text, from, to string) string {
 	_, rest, ok := strings.Cut(text, from)
 	if !ok {
@@ -223,8 +225,8 @@ func between(text, from, to string) string {
 	return strings.TrimSpace(inner)
 }
 
-// assistant reads a message of the model.
-func (s *scan) assistant(i int, m *wire.Message) {
+// readAssistant reads a message of the model and its calls.
+func (s *scan) readAssistant(i int, m *wire.Message) {
 	if !s.answered || s.stretch >= 0 {
 		s.calling = false
 	}
@@ -232,13 +234,13 @@ func (s *scan) assistant(i int, m *wire.Message) {
 	for j := range m.Parts {
 		if p := &m.Parts[j]; p.Kind == wire.Call {
 			s.calling = true
-			s.called(i, p)
+			s.readCall(i, p)
 		}
 	}
 }
 
-// called reads a call for a list of things to do, or another branch.
-func (s *scan) called(i int, p *wire.Part) {
+// readCall reads a call that writes a list of things to do, or that switches to another git branch.
+func (s *scan) readCall(i int, p *wire.Part) {
 	raw, quoted := s.r.Raw(p.Raw), false
 	if p.Raw.IsZero() {
 		if len(p.Texts) != 1 {
@@ -253,7 +255,7 @@ func (s *scan) called(i int, p *wire.Part) {
 		return string(raw)
 	}
 	if extract.KeepsTodos(p.Name) {
-		s.stated(i, extract.Todos(p.Name, arguments()))
+		s.readTodos(i, extract.Todos(p.Name, arguments()))
 		return
 	}
 	if !bytes.Contains(raw, []byte("git")) {
@@ -267,8 +269,8 @@ func (s *scan) called(i int, p *wire.Part) {
 // maxSwitching bounds the calls whose results are waited for.
 const maxSwitching = 64
 
-// stated reads a list of things to do.
-func (s *scan) stated(i int, items []string) {
+// readTodos reads a list of things to do. If none of its items was in the last list, a new task began.
+func (s *scan) readTodos(i int, items []string) {
 	if len(items) == 0 {
 		return
 	}
@@ -278,13 +280,13 @@ func (s *scan) stated(i int, items []string) {
 		if s.prompt > s.plan { // the new task began with what the user said
 			at = s.prompt
 		}
-		s.found(Boundary{at, i, Todos})
+		s.addBoundary(Boundary{at, i, Todos})
 	}
 	s.todos, s.plan = items, i
 }
 
-// results reads what tools returned, for whether the calls that may have switched branches went well.
-func (s *scan) results(m *wire.Message) {
+// readResults reads the results of calls that switch branches: one that succeeded, to another branch than before, begins a new task.
+func (s *scan) readResults(m *wire.Message) {
 	s.answered, s.final, s.stretch = false, -1, -1
 	for j := range m.Parts {
 		p := &m.Parts[j]
@@ -300,7 +302,7 @@ func (s *scan) results(m *wire.Message) {
 		if p.Failed || call.branch == s.branch {
 			continue
 		}
-		s.found(Boundary{call.at, call.at, Branch})
+		s.addBoundary(Boundary{call.at, call.at, Branch})
 		s.branch = call.branch
 	}
 }

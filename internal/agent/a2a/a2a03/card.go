@@ -134,6 +134,7 @@ type skill struct {
 	Tags        []string `json:"tags"`
 }
 
+// oldCard returns a card of 1.0 in the form of 0.3. The first interface becomes its address.
 func oldCard(c *sdk.AgentCard) *card {
 	out := &card{
 		Capabilities: capabilities{c.Capabilities.Extensions, c.Capabilities.PushNotifications, c.Capabilities.Streaming},

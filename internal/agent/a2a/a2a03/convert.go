@@ -21,6 +21,7 @@ var states = map[sdk.TaskState]string{
 
 var roles = map[sdk.MessageRole]string{sdk.MessageRoleAgent: "agent", sdk.MessageRoleUser: "user"}
 
+// roleOf returns the role of a name of 0.3; RoleUnspecified for an unknown one.
 func roleOf(name string) sdk.MessageRole {
 	for role, known := range roles {
 		if known == name {
@@ -33,6 +34,7 @@ func roleOf(name string) sdk.MessageRole {
 // compat is a key in the metadata of a data part whose value was not an object.
 const compat = "data_part_compat"
 
+// modern returns the part in the form of 1.0. A value that was put into an object only because 0.3 knows no other data is taken out again.
 func (p *part) modern() *sdk.Part {
 	out := &sdk.Part{Metadata: p.Metadata}
 	switch p.Kind {
@@ -68,6 +70,7 @@ func (p *part) modern() *sdk.Part {
 	return out
 }
 
+// oldPart returns a part of 1.0 in the form of 0.3. Data other than an object is put into one, and marked in the metadata.
 func oldPart(p *sdk.Part) part {
 	meta := file{MediaType: p.MediaType, Name: p.Filename}
 	switch c := p.Content.(type) {
@@ -104,6 +107,7 @@ func oldParts(list sdk.ContentParts) []part {
 	return out
 }
 
+// modern returns the message in the form of 1.0; nil for nil.
 func (m *message) modern() *sdk.Message {
 	if m == nil {
 		return nil
@@ -118,6 +122,7 @@ func (m *message) modern() *sdk.Message {
 	return out
 }
 
+// oldMessage returns a message of 1.0 in the form of 0.3; nil for nil.
 func oldMessage(m *sdk.Message) *message {
 	if m == nil {
 		return nil
@@ -139,6 +144,7 @@ func oldStatus(s sdk.TaskStatus) status {
 	return status{Message: oldMessage(s.Message), State: states[s.State], Timestamp: s.Timestamp}
 }
 
+// oldTask returns a task of 1.0 in the form of 0.3; nil for nil.
 func oldTask(t *sdk.Task) *task {
 	if t == nil {
 		return nil
@@ -153,7 +159,7 @@ func oldTask(t *sdk.Task) *task {
 	return out
 }
 
-// oldEvent returns an event, a task or a message as an object of 0.3; nil for anything else.
+// oldEvent returns an event, a task or a message of 1.0 in the form of 0.3; nil for anything else.
 func oldEvent(event sdk.Event) any {
 	switch e := event.(type) {
 	case *sdk.Message:
@@ -184,6 +190,7 @@ func Task(event sdk.Event) any {
 	return &task{Kind: "task", ID: update.TaskID, ContextID: update.ContextID, Status: oldStatus(update.Status)}
 }
 
+// modern returns the parameters in the form of 1.0. The push configuration gets the message's task.
 func (p *sendParams) modern() *sdk.SendMessageRequest {
 	out := &sdk.SendMessageRequest{Message: p.Message.modern(), Metadata: p.Metadata}
 	if p.Config == nil {
@@ -203,6 +210,7 @@ func (p *sendParams) modern() *sdk.SendMessageRequest {
 	return out
 }
 
+// modern returns the configuration in the form of 1.0, with the first of its authentication schemes.
 func (c *taskPushConfig) modern() *sdk.PushConfig {
 	out := &sdk.PushConfig{TaskID: c.TaskID, ID: c.Config.ID, Token: c.Config.Token, URL: c.Config.URL}
 	if a := c.Config.Auth; a != nil {
@@ -214,6 +222,7 @@ func (c *taskPushConfig) modern() *sdk.PushConfig {
 	return out
 }
 
+// oldPushConfig returns a push configuration of 1.0 in the form of 0.3; nil for nil.
 func oldPushConfig(c *sdk.PushConfig) *taskPushConfig {
 	if c == nil {
 		return nil

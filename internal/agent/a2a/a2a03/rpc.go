@@ -33,7 +33,7 @@ func RPC(o Options) http.Handler {
 			return
 		}
 		failed := func(err error) rpcAnswer { return rpcAnswer{ID: req.ID, Error: wireerror.RPC(err)} }
-		if events := o.events(r.Context(), &req); events != nil {
+		if events := o.openStream(r.Context(), &req); events != nil {
 			encode := func(a rpcAnswer) ([]byte, error) {
 				a.Version = "2.0"
 				return json.Marshal(a)
@@ -47,7 +47,7 @@ func RPC(o Options) http.Handler {
 			return
 		}
 		answer := rpcAnswer{ID: req.ID}
-		if err := o.guarded(func() (err error) {
+		if err := o.recoverPanic(func() (err error) {
 			answer.Result, err = o.call(r.Context(), &req)
 			return err
 		}); err != nil {
@@ -63,8 +63,8 @@ func answerRPC(w http.ResponseWriter, a rpcAnswer) {
 	_ = json.NewEncoder(w).Encode(a) // a client that is gone needs no answer
 }
 
-// events returns the events of a method that streams, nil for any other method.
-func (o *Options) events(ctx context.Context, req *rpcRequest) iter.Seq2[sdk.Event, error] {
+// openStream calls a method that streams and returns its events; nil for any other method. Invalid parameters are an error in the stream.
+func (o *Options) openStream(ctx context.Context, req *rpcRequest) iter.Seq2[sdk.Event, error] {
 	refused := func(err error) iter.Seq2[sdk.Event, error] {
 		return func(yield func(sdk.Event, error) bool) { yield(nil, parseError(err)) }
 	}
@@ -85,7 +85,7 @@ func (o *Options) events(ctx context.Context, req *rpcRequest) iter.Seq2[sdk.Eve
 	return nil
 }
 
-// call carries out a method that does not stream, and returns its result as an object of 0.3.
+// call calls a method that does not stream, and returns its result in the form of 0.3.
 func (o *Options) call(ctx context.Context, req *rpcRequest) (any, error) {
 	read := func(v any) error {
 		if err := json.Unmarshal(req.Params, v); err != nil {
@@ -123,13 +123,13 @@ func (o *Options) call(ctx context.Context, req *rpcRequest) (any, error) {
 		if err := read(&p); err != nil {
 			return nil, err
 		}
-		return o.ofTask(ctx, req.Method, &p)
+		return o.callTaskMethod(ctx, req.Method, &p)
 	}
 	return nil, sdk.ErrMethodNotFound
 }
 
-// ofTask carries out a method about one task.
-func (o *Options) ofTask(ctx context.Context, method string, p *taskParams) (any, error) {
+// callTaskMethod calls a method about one task, and returns its result in the form of 0.3.
+func (o *Options) callTaskMethod(ctx context.Context, method string, p *taskParams) (any, error) {
 	h := o.Handler
 	switch method {
 	case "tasks/get":

@@ -41,8 +41,8 @@ func parseError(err error) error {
 	return fmt.Errorf("%w: %w", sdk.ErrParseError, err)
 }
 
-// guarded calls do and returns its error. A panic becomes an error, by Panicked.
-func (o *Options) guarded(do func() error) (err error) {
+// recoverPanic calls do and returns its error. If do panics, the error is that of Options.Panicked.
+func (o *Options) recoverPanic(do func() error) (err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			err = o.Panicked(fmt.Sprintf("%v\n%s", caught, debug.Stack()))
@@ -76,7 +76,7 @@ func (o *Options) stream(w http.ResponseWriter, r *http.Request, events iter.Seq
 			}
 			return false
 		}
-		err := o.guarded(func() error {
+		err := o.recoverPanic(func() error {
 			for event, err := range events {
 				if err != nil {
 					return err

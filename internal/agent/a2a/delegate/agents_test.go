@@ -151,14 +151,14 @@ func TestACardLeadsNowhereThatIsNotAllowed(t *testing.T) {
 		t.Errorf("%+v, token %v", out, token.Load())
 	}
 	for url, want := range map[string]string{card.URL + "/moved": "redirects are not followed", "http://127.0.0.1:1": "refused"} {
-		if _, err := agentAt(t, url, with).current(t.Context(), true); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := agentAt(t, url, with).currentCard(t.Context(), true); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", url, err, want)
 		}
 	}
-	if _, err := agentAt(t, card.URL).current(t.Context(), true); err == nil || !strings.Contains(err.Error(), "token names the variable") {
+	if _, err := agentAt(t, card.URL).currentCard(t.Context(), true); err == nil || !strings.Contains(err.Error(), "token names the variable") {
 		t.Errorf("%v", err)
 	}
-	if _, err := agentAt(t, o.http.URL+"/no").current(t.Context(), true); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := agentAt(t, o.http.URL+"/no").currentCard(t.Context(), true); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("%v", err)
 	}
 }
@@ -198,7 +198,7 @@ func FuzzTake(f *testing.F) {
 		}
 		x := newExchange(t)
 		for range 3 {
-			x.take(e.Event)
+			x.handleEvent(e.Event)
 		}
 		if r := x.result(); r == nil || r.Text == "" && r.Stream == nil && !x.answered && len(x.artifacts) == 0 {
 			t.Errorf("%s gives no result", body)

@@ -27,8 +27,9 @@ type artifact struct {
 	pieces []piece
 }
 
-// take updates the exchange by an event of the agent: a task, a status, an artifact or a message.
-func (x *exchange) take(e sdk.Event) {
+// handleEvent updates the exchange by an event of the agent: a task, a status, an artifact or a message. A whole task and a message replace
+// all artifacts so far. Progress is reported to the client.
+func (x *exchange) handleEvent(e sdk.Event) {
 	x.events++
 	switch e := e.(type) {
 	case *sdk.Task:
@@ -36,24 +37,24 @@ func (x *exchange) take(e sdk.Event) {
 		x.artifacts = nil
 		x.pile.reset()
 		for _, a := range e.Artifacts {
-			x.artifact(a, false)
+			x.storeArtifact(a, false)
 		}
-		x.takeStatus(e.Status, nil)
+		x.setStatus(e.Status, nil)
 	case *sdk.TaskStatusUpdateEvent:
 		x.task, x.context, x.stale = e.TaskID, e.ContextID, false
-		x.takeStatus(e.Status, e.Metadata)
+		x.setStatus(e.Status, e.Metadata)
 	case *sdk.TaskArtifactUpdateEvent:
 		x.task, x.context = e.TaskID, e.ContextID
-		x.artifact(e.Artifact, e.Append)
+		x.storeArtifact(e.Artifact, e.Append)
 		x.call.Progress(float64(x.events), 0, fmt.Sprintf("%s answers: %s", x.a.o.Name, limit.Bytes(x.pile.size).Human()))
 	case *sdk.Message:
 		x.context, x.answered, x.artifacts = e.ContextID, true, nil
-		x.artifact(&sdk.Artifact{Parts: e.Parts}, false)
+		x.storeArtifact(&sdk.Artifact{Parts: e.Parts}, false)
 	}
 }
 
-// takeStatus sets the state and reports the status as progress to the client. about is the status' metadata.
-func (x *exchange) takeStatus(s sdk.TaskStatus, about map[string]any) {
+// setStatus sets the state and the text of the status, and reports it as progress to the client. about is the metadata of the status.
+func (x *exchange) setStatus(s sdk.TaskStatus, about map[string]any) {
 	text := ""
 	if s.Message != nil {
 		for _, p := range s.Message.Parts {
@@ -84,8 +85,9 @@ func stateOf(s sdk.TaskState) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.String(), "TASK_STATE_")), "_", " ")
 }
 
-// artifact stores the parts of an artifact. With more they are appended to the artifact of that id, otherwise they replace it.
-func (x *exchange) artifact(a *sdk.Artifact, more bool) {
+// storeArtifact stores the parts of an artifact as text. With more they are appended to the artifact of that id, otherwise they replace it.
+// Beyond maxArtifacts a new one is only counted as dropped.
+func (x *exchange) storeArtifact(a *sdk.Artifact, more bool) {
 	if a == nil {
 		return
 	}
@@ -116,11 +118,12 @@ func (x *exchange) artifact(a *sdk.Artifact, more bool) {
 		if _, plain := p.Content.(sdk.Text); !plain && len(at.pieces) > 0 {
 			text = "\n" + text
 		}
-		at.pieces = x.pile.add(at.pieces, text)
+		at.pieces = x.pile.store(at.pieces, text)
 	}
 }
 
-// textOf returns a part of a message or artifact as text. For a file that is not text that is a note with its name, type and size.
+// textOf returns a part of a message or artifact as text. A file that is not UTF-8, or that is given by its URL, becomes a note with its
+// name, type and size or address.
 func textOf(p *sdk.Part) string {
 	if p == nil {
 		return ""

@@ -26,8 +26,9 @@ const (
 	cancelTime = 5 * time.Second
 )
 
-// key returns the key of the session that a call belongs to, for [Agent.begin] and [Agent.keep]; nil for a call without one.
-func (p *peer) key(ctx context.Context, c *builtin.Call) any {
+// sessionKey returns the key of the session that a call belongs to, for [Agent.begin] and [Agent.keep]; nil for an HTTP client without a
+// session, because others may use the same connection.
+func (p *peer) sessionKey(ctx context.Context, c *builtin.Call) any {
 	if of := agent.SessionOf(ctx); of != nil {
 		return of
 	}
@@ -58,11 +59,11 @@ func (p *peer) ask(ctx context.Context, c *card, call *builtin.Call, in argument
 	default:
 		return nil, refuse("busy", fmt.Sprintf("%d calls to the agent are open, and no more are made: wait for one of them to end, then call again", maxCalls))
 	}
-	key := p.key(ctx, call)
+	key := p.sessionKey(ctx, call)
 	contextID, task := p.a.begin(key, call.Tool, sdk.TaskID(in.Task))
 	x := &exchange{a: p.a, card: c, call: call, pile: pile{dir: p.a.o.TempDir}}
 	err := x.run(ctx, message(in.Message, contextID, task, hops))
-	if err != nil && x.events == 0 && in.Task == "" && contextID != "" && refused(err) {
+	if err != nil && x.events == 0 && in.Task == "" && contextID != "" && isRefusal(err) {
 		// It does not know the context or the task any more. It took nothing on, so it is asked anew.
 		err = x.run(ctx, message(in.Message, "", "", hops))
 	}
@@ -88,8 +89,8 @@ func message(text, contextID string, task sdk.TaskID, hops int) *sdk.SendMessage
 	return &sdk.SendMessageRequest{Message: m}
 }
 
-// refused reports whether an error means that the agent did not accept the message.
-func refused(err error) bool {
+// isRefusal reports whether an error means that the agent did not accept the message.
+func isRefusal(err error) bool {
 	for _, kind := range []error{sdk.ErrTaskNotFound, sdk.ErrUnsupportedOperation, sdk.ErrInvalidParams, sdk.ErrInvalidRequest} {
 		if errors.Is(err, kind) {
 			return true
@@ -163,7 +164,7 @@ func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 		switch {
 		case err == nil:
 			lost, since, x.stale = 0, time.Now(), false
-			x.take(task)
+			x.handleEvent(task)
 		case errors.Is(err, sdk.ErrTaskNotFound):
 			return fmt.Errorf("the agent %s does not know the task %s any more: what came of it is not known", x.a.o.Name, x.task)
 		case x.settled(): // as the stream said
@@ -184,26 +185,25 @@ func (x *exchange) send(ctx context.Context, m *sdk.SendMessageRequest) error {
 	if err != nil {
 		return err
 	}
-	x.take(sent)
+	x.handleEvent(sent)
 	return nil
 }
 
-// follow takes the events of a stream. It returns nil when the stream ends or the exchange is settled, and the error of the stream
-// otherwise.
+// follow handles the events of a stream until it ends or the exchange is settled, and then returns nil; it returns the error of the stream.
 func (x *exchange) follow(events iter.Seq2[sdk.Event, error]) error {
 	for e, err := range events {
 		if err != nil {
 			return err
 		}
-		if x.take(e); x.settled() {
+		if x.handleEvent(e); x.settled() {
 			return nil
 		}
 	}
 	return nil
 }
 
-// cancel asks the agent to cancel a task that has not ended, because its caller has gone. It waits up to cancelTime even though ctx has
-// ended.
+// cancel asks the agent to cancel the task if it has not ended, because its caller has gone. It waits for up to cancelTime even if ctx has
+// ended. Errors are ignored.
 func (x *exchange) cancel(ctx context.Context) {
 	if x.task == "" || x.settled() {
 		return

@@ -43,9 +43,9 @@ type card struct {
 // skill is one tool, made of a skill in the card.
 type skill struct{ name, title, description string }
 
-// current returns the agent's card. It reads the card if there is none yet, or if fresh is set and the card is older than cardAge. When
-// that fails, a card that was read before is returned.
-func (a *Agent) current(ctx context.Context, fresh bool) (*card, error) {
+// currentCard returns the agent's card. It reads the card if there is none yet, or if fresh is set and the card is older than cardAge. If
+// that fails, an older card is returned without an error. Callers wait for each other.
+func (a *Agent) currentCard(ctx context.Context, fresh bool) (*card, error) {
 	select {
 	case a.reading <- struct{}{}:
 		defer func() { <-a.reading }()
@@ -133,12 +133,12 @@ func (a *Agent) parse(ctx context.Context, body []byte) (*card, error) {
 		return nil, err
 	}
 	return &card{
-		sum: sha256.Sum256(body), readAt: time.Now(), client: client, about: about, streaming: about.Capabilities.Streaming, skills: a.skills(about),
+		sum: sha256.Sum256(body), readAt: time.Now(), client: client, about: about, streaming: about.Capabilities.Streaming, skills: a.skillTools(about),
 	}, nil
 }
 
-// skills returns a tool for each skill of a card, at most maxSkills; for a card without skills one tool that asks the agent.
-func (a *Agent) skills(about *sdk.AgentCard) []skill {
+// skillTools returns a tool for each skill of a card, at most maxSkills; for a card without skills one tool that asks the agent.
+func (a *Agent) skillTools(about *sdk.AgentCard) []skill {
 	given := about.Skills
 	if len(given) == 0 {
 		given = []sdk.AgentSkill{{ID: "ask", Name: about.Name, Description: about.Description}}

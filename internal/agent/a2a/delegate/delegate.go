@@ -113,8 +113,8 @@ type waiting struct {
 	tool string
 }
 
-// begin returns the context id of a session's conversation and the waiting task that its next message answers, which it takes off the list:
-// the task named, or if that is "", one of the same tool, or else any. Unknown sessions have no context, and named is returned.
+// begin returns the context id of a session's conversation and the waiting task that its next message answers. It takes that task off the
+// list: the one named, or if named is "", one of the same tool, else any. For an unknown session it returns "" and named.
 func (a *Agent) begin(key any, tool string, named sdk.TaskID) (contextID string, task sdk.TaskID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -135,8 +135,8 @@ func (a *Agent) begin(key any, tool string, named sdk.TaskID) (contextID string,
 	return s.context, named
 }
 
-// keep sets the context of a session to answered, unless another call has changed it from sent meanwhile, and adds w to the waiting tasks
-// if it has an id.
+// keep records after a call that the session has the context answered, and that task w waits for the session's next message if w has an id.
+// A context that another call has set meanwhile stays. sent is the context that this call began with.
 func (a *Agent) keep(key any, sent, answered string, w waiting) {
 	if key == nil || answered == "" {
 		return
@@ -226,7 +226,7 @@ func (p *peer) Send(ctx context.Context, m transport.Message, to transport.Recei
 // connect returns the connection to a server of the agent's card. With fresh an old card is read again; the server changes with the card,
 // but not while calls are open.
 func (p *peer) connect(ctx context.Context, fresh bool) (transport.Peer, error) {
-	c, err := p.a.current(ctx, fresh)
+	c, err := p.a.currentCard(ctx, fresh)
 	if err != nil {
 		return nil, err
 	}

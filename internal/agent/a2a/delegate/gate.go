@@ -38,6 +38,7 @@ func (g *gate) isOwnOrigin(u *url.URL) bool {
 	return u.Scheme == g.home.Scheme && strings.EqualFold(u.Hostname(), g.home.Hostname()) && portOf(u) == portOf(g.home)
 }
 
+// portOf returns the port of a URL, the scheme's own if it names none.
 func portOf(u *url.URL) string {
 	switch port := u.Port(); {
 	case port != "":
@@ -88,6 +89,7 @@ type boundedBody struct {
 
 var errTooLarge = errors.New("the agent's answer is larger than " + maxBody.Human())
 
+// Read reads from the body. Its error is errTooLarge once the body is longer than its bound.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
 	if int64(n) > b.left {
@@ -119,9 +121,9 @@ type pile struct {
 	err     error // of the file
 }
 
-// add stores a text and returns the pieces with its place appended. When there is no room, or the file fails, it only counts the text as
-// dropped.
-func (p *pile) add(to []piece, text string) []piece {
+// store stores a text and appends its place to the pieces. Beyond heldPile the texts move to a temporary file. If there is no room or the
+// file fails, the text is only counted as dropped.
+func (p *pile) store(to []piece, text string) []piece {
 	switch {
 	case text == "":
 		return to

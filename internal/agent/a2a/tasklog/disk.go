@@ -23,8 +23,9 @@ const (
 	batch = 256
 )
 
-// read enters the files of the folder into the store. Nobody else uses the store yet.
-func (s *Store) read() error {
+// loadFolder reads the headers of all files in the folder into the store, which nobody else uses yet. Of damaged files that were set aside
+// it keeps the newest.
+func (s *Store) loadFolder() error {
 	dir, err := s.root.Open(".")
 	if err != nil {
 		return err
@@ -33,7 +34,7 @@ func (s *Store) read() error {
 	for {
 		entries, err := dir.ReadDir(batch)
 		for _, file := range entries {
-			s.take(file)
+			s.loadFile(file)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -45,8 +46,9 @@ func (s *Store) read() error {
 	}
 }
 
-// take enters one file: it keeps a task, removes the unfinished file of a dead process, sets a damaged file aside, and ignores all others.
-func (s *Store) take(file os.DirEntry) {
+// loadFile reads one file into the store if it is a task's. It removes the unfinished file of a dead process, sets a damaged file aside,
+// and ignores all others.
+func (s *Store) loadFile(file os.DirEntry) {
 	name := file.Name()
 	if key, _, ok := strings.Cut(name, temporary); ok && isKey(key) {
 		_ = s.root.Remove(name) // its writer is dead: the lock is ours
@@ -60,7 +62,7 @@ func (s *Store) take(file os.DirEntry) {
 	var t Task
 	err := fmt.Errorf("%w: %s is no file", errDamaged, file.Type())
 	if file.Type().IsRegular() { // to open anything else may wait forever
-		raw, err = s.load(name)
+		raw, err = s.readTask(name)
 	}
 	if err == nil {
 		t, err = decode(raw)
@@ -83,8 +85,8 @@ func isKey(s string) bool {
 	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// load reads the file of a task whole. A file larger than all tasks may be together is an error.
-func (s *Store) load(name string) ([]byte, error) {
+// readTask returns the content of a task's file. A file larger than all tasks may be together is an error.
+func (s *Store) readTask(name string) ([]byte, error) {
 	f, err := statefile.OpenIn(s.root, name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err

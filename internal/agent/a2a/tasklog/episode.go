@@ -37,7 +37,8 @@ type notices struct {
 	telling bool
 }
 
-// countMissed counts an event that reaches nobody; the first one begins an episode. dropped says that it is not kept either.
+// countMissed counts an event that no reader gets. The first one begins an episode, which is journalled. dropped says that it is not kept
+// for a later reader either.
 func (l *Log) countMissed(why State, seq uint64, dropped bool) {
 	if !l.episode.open {
 		l.episode = episode{open: true, why: why, from: seq, since: time.Now()}
@@ -76,7 +77,8 @@ func (l *Log) endEpisode() {
 	})
 }
 
-// endRemoved ends the episode of a log that is removed; the events that were kept for a returning reader count as dropped.
+// endRemoved ends the episode, if one is open, because the log is removed: the events that were kept for a returning reader count as
+// dropped.
 func (l *Log) endRemoved() {
 	if !l.episode.open {
 		return
@@ -99,8 +101,9 @@ func (l *Log) note(e journal.Event) {
 	l.notices.waiting = append(l.notices.waiting, e)
 }
 
-// tell writes the waiting notices in order, without holding the lock: a slow logger delays only the goroutine that writes.
-func (l *Log) tell() {
+// journalNotices journals and logs the waiting notices in their order. It releases the lock meanwhile, so a slow logger delays only its
+// caller. If another goroutine does so already, it returns at once.
+func (l *Log) journalNotices() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.notices.telling {
@@ -115,14 +118,14 @@ func (l *Log) tell() {
 			l.mu.Unlock()
 			defer l.mu.Lock()
 			for _, e := range now {
-				l.set.tell(e)
+				l.set.journalEvent(e)
 			}
 		}()
 	}
 }
 
-// tell writes one event into the journal and the program's log.
-func (s *Logs) tell(e journal.Event) {
+// journalEvent writes one event into the journal and the program's log.
+func (s *Logs) journalEvent(e journal.Event) {
 	if s.options.Journal != nil {
 		s.options.Journal.Append(e)
 	}

@@ -75,6 +75,7 @@ func (s *Store) sweep(out *evictions) {
 	}
 }
 
+// evict removes a task and its file, and counts it in into, for the journal.
 func (s *Store) evict(e *entry, into *journal.AgentTasksEvicted) {
 	into.Tasks++
 	into.Bytes += e.size
@@ -85,7 +86,7 @@ func (s *Store) evict(e *entry, into *journal.AgentTasksEvicted) {
 	s.drop(e)
 }
 
-// drop removes an entry from the tables. The caller removes its file.
+// drop removes an entry from the tables, with its unsaved content. The caller removes its file.
 func (s *Store) drop(e *entry) {
 	delete(s.tasks, e.task.ID)
 	s.bytes -= e.size
@@ -122,7 +123,8 @@ func (s *Store) Remove(id string) bool {
 	return true
 }
 
-func (s *Store) tell(out *evictions) {
+// journalEvictions journals the evictions, one event for each reason.
+func (s *Store) journalEvictions(out *evictions) {
 	if s.o.Journal == nil {
 		return
 	}

@@ -72,6 +72,7 @@ func (p listPosition) token() string {
 
 const tokenBytes = 1 + 8 + 16
 
+// parseToken decodes the token of a page. The error is [ErrToken].
 func parseToken(text string) (listPosition, error) {
 	if len(text) > base64.RawURLEncoding.EncodedLen(tokenBytes) {
 		return listPosition{}, ErrToken
@@ -99,7 +100,7 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 			return Page{}, err
 		}
 	}
-	list, total, err := s.pick(&q, from)
+	list, total, err := s.matching(&q, from)
 	if err != nil {
 		return Page{}, err
 	}
@@ -128,10 +129,11 @@ type candidate struct {
 	size int64
 }
 
-// pick returns the tasks that match and come behind a position, in order, and the number of all that match.
-func (s *Store) pick(q *Query, from listPosition) (list []candidate, total int, err error) {
+// matching returns the tasks that match q after a position, the one that changed last first, and the number of all that match. Expired
+// tasks are removed first.
+func (s *Store) matching(q *Query, from listPosition) (list []candidate, total int, err error) {
 	var out evictions
-	defer s.tell(&out)
+	defer s.journalEvictions(&out)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shut {
@@ -188,16 +190,18 @@ type ring struct {
 
 func (r *ring) at(i int) *Record { return &r.records[(r.head+i)%len(r.records)] }
 
-func (r *ring) push(rec Record, maxRecords int) {
+// push appends a record. It drops none: the caller makes room first. When the ring is full, its capacity doubles, up to maxCapacity or the
+// one record that is needed.
+func (r *ring) push(rec Record, maxCapacity int) {
 	if r.n == len(r.records) { // grows by doubling, so that a short task stays small
-		r.resize(min(max(2*len(r.records), minRing), max(maxRecords, r.n+1)))
+		r.resize(min(max(2*len(r.records), minRing), max(maxCapacity, r.n+1)))
 	}
 	r.n++
 	*r.at(r.n - 1) = rec
 	r.bytes += rec.size()
 }
 
-// pop removes the oldest record and returns it.
+// pop removes the oldest record and returns it. A ring that is mostly empty shrinks. It must not be empty.
 func (r *ring) pop() Record {
 	first := r.at(0)
 	rec := *first

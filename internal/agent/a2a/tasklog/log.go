@@ -49,11 +49,13 @@ func (l *Log) Append(payload []byte, terminal bool) uint64 {
 // call the log. When the task has ended, or the log was removed, it is not called and the number is 0.
 func (l *Log) Publish(apply func(seq uint64) (payload []byte, terminal bool)) uint64 {
 	seq := l.publish(apply)
-	l.tell()
+	l.journalNotices()
 	l.set.reclaim(l)
 	return seq
 }
 
+// publish calls apply with the number of the next event and appends the payload that it returns, with true for the last event of the task.
+// It returns the number, 0 if the log has ended or was removed.
 func (l *Log) publish(apply func(seq uint64) ([]byte, bool)) uint64 {
 	l.order.Lock()
 	defer l.order.Unlock()
@@ -88,7 +90,8 @@ func (l *Log) countLate() {
 	}
 }
 
-// add appends a record, or only counts it when it is too large. The caller holds mu.
+// add appends a record, and drops the oldest ones to make room for it. A record that is too large is only counted, unless it is the last
+// one of the task. The caller holds mu.
 func (l *Log) add(rec Record) {
 	l.last = rec.Seq
 	l.stats.Appended++
@@ -169,7 +172,8 @@ func (l *Log) Stats() LogStats {
 	return s
 }
 
-// shrink removes all records but the newest, or that one if it is the only one and not terminal. It reports whether it removed any.
+// shrink removes all records but the newest, to free memory. If the newest is the only one, it is removed too unless it is terminal. It
+// reports whether any was removed.
 func (l *Log) shrink() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +189,7 @@ func (l *Log) shrink() bool {
 	return l.ring.bytes != before
 }
 
-// remove removes the log: its readers get [ErrRemoved], and its events are no longer counted.
+// remove empties the log for good: its readers get [ErrRemoved], and its memory no longer counts. The caller has taken it out of the set.
 func (l *Log) remove() {
 	l.mu.Lock()
 	if !l.removed {
@@ -199,7 +203,7 @@ func (l *Log) remove() {
 		l.wakeReaders()
 	}
 	l.mu.Unlock()
-	l.tell()
+	l.journalNotices()
 }
 
 // A task's file is a line that names the format, the CRC-32C of the rest in hexadecimal and
@@ -241,6 +245,8 @@ func keyOf(id string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// encode returns the content of a task's file: a line with a checksum, the header as a line of JSON, and the body. It is an error if a time
+// cannot be written as JSON.
 func encode(t *Task) ([]byte, error) {
 	line, err := json.Marshal(taskHeader{
 		ID: t.ID, Context: t.Context, Owner: t.Owner, State: t.State, Ended: t.Ended,

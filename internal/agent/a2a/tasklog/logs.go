@@ -20,7 +20,7 @@ type Logs struct {
 
 // New returns an empty set of logs.
 func New(o Options) *Logs {
-	o.defaults()
+	o.setDefaults()
 	return &Logs{options: o, logs: map[string]*Log{}}
 }
 
@@ -34,18 +34,20 @@ func (s *Logs) Open(task string, after uint64) (*Log, error) {
 	return l, err
 }
 
+// open returns the log of a task and makes it if there is none; after is the number of the last event before its first one. The other logs
+// are removed from the set because they are old or in the way; the caller calls remove for each. The error is [ErrFull] or [ErrRemoved].
 func (s *Logs) open(task string, after uint64) (*Log, []*Log, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shut {
 		return nil, nil, ErrRemoved
 	}
-	gone := s.sweep(task)
+	gone := s.takeExpired(task)
 	if l := s.logs[task]; l != nil {
 		return l, gone, nil
 	}
 	if len(s.logs) >= s.options.MaxLogs {
-		oldest := s.oldest(nil)
+		oldest := s.oldestEnded(nil)
 		if oldest == nil {
 			s.counts.logsRefused.Add(1)
 			return nil, gone, ErrFull
@@ -58,9 +60,9 @@ func (s *Logs) open(task string, after uint64) (*Log, []*Log, error) {
 	return l, gone, nil
 }
 
-// sweep takes logs out of the set that ended at least Options.Keep ago and have no readers, except that of the task keep, and returns them
-// for the caller to remove. The caller holds mu.
-func (s *Logs) sweep(keep string) (removed []*Log) {
+// takeExpired takes logs that ended at least Options.Keep ago and have no readers out of the set, and returns them for the caller to
+// remove. The log of the task keep stays. The caller holds mu.
+func (s *Logs) takeExpired(keep string) (removed []*Log) {
 	if s.ended.Load() == 0 {
 		return nil
 	}
@@ -81,9 +83,9 @@ func (s *Logs) forget(l *Log) {
 	s.counts.logsEvicted.Add(1)
 }
 
-// oldest returns the log that ended first, but one without readers before any that has some; nil if no log but keep has ended. The caller
-// holds mu.
-func (s *Logs) oldest(keep *Log) (found *Log) {
+// oldestEnded returns the log that ended first, but one without readers before any that has some; nil if no log but keep has ended. The
+// caller holds mu.
+func (s *Logs) oldestEnded(keep *Log) (found *Log) {
 	if s.ended.Load() == 0 {
 		return nil // as under load: an append that has to make room looks at no other log
 	}
@@ -107,7 +109,7 @@ func (s *Logs) oldest(keep *Log) (found *Log) {
 func (s *Logs) reclaim(l *Log) {
 	for s.total.Load() > int64(s.options.MaxTotal) {
 		s.mu.Lock()
-		oldest := s.oldest(l)
+		oldest := s.oldestEnded(l)
 		if oldest != nil {
 			s.forget(oldest)
 		}

@@ -29,6 +29,7 @@ func (t *Task) check() error {
 	return nil
 }
 
+// check returns an error if ctx has ended, or if a task's names or size are not allowed.
 func (s *Store) check(ctx context.Context, t *Task) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,14 +78,14 @@ func (s *Store) Update(ctx context.Context, t Task) (int64, error) {
 	e := s.tasks[t.ID]
 	s.mu.Unlock()
 	if e == nil {
-		return 0, s.missing(t.ID)
+		return 0, s.missingError(t.ID)
 	}
 	e.writing.Lock()
 	defer e.writing.Unlock()
 	s.mu.Lock()
 	if s.shut || s.tasks[t.ID] != e {
 		s.mu.Unlock()
-		return 0, s.missing(t.ID)
+		return 0, s.missingError(t.ID)
 	}
 	if t.Version != 0 && t.Version != e.task.Version {
 		s.stats.Conflict++
@@ -99,7 +100,8 @@ func (s *Store) Update(ctx context.Context, t Task) (int64, error) {
 	return s.put(e, t)
 }
 
-func (s *Store) missing(id string) error {
+// missingError returns the error for an unknown task: [ErrNotFound], or [ErrClosed] if the store is closed.
+func (s *Store) missingError(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shut {
@@ -137,10 +139,10 @@ func (s *Store) put(e *entry, t Task) (int64, error) {
 	e.busy = false
 	t.Body = nil
 	e.task = t
-	saved := s.saved(e, raw, err)
+	saved := s.recordSave(e, raw, err)
 	more, lost := saved && s.unsaved > 0, !saved && s.shut
 	s.mu.Unlock()
-	s.tell(&out)
+	s.journalEvictions(&out)
 	if lost {
 		return 0, ErrClosed
 	}
@@ -150,9 +152,9 @@ func (s *Store) put(e *entry, t Task) (int64, error) {
 	return t.Version, nil
 }
 
-// saved records the outcome of writing a version, err, and keeps raw in memory after a failure. It reports whether the version is stored as
-// it should be. The caller holds mu.
-func (s *Store) saved(e *entry, raw []byte, err error) bool {
+// recordSave records the outcome of writing a version: after a failure err it keeps raw in memory, counts it, and logs the first of
+// several. It returns true if the version is stored, or if the store has no folder. The caller holds mu.
+func (s *Store) recordSave(e *entry, raw []byte, err error) bool {
 	if e.raw != nil && s.root != nil {
 		s.unsaved--
 	}
@@ -176,7 +178,7 @@ func (s *Store) saved(e *entry, raw []byte, err error) bool {
 	return false
 }
 
-// flush writes the tasks that a failing disk left in memory. It returns the first error.
+// flush writes the tasks that a failing disk left in memory. It skips those being written and stops at the first error.
 func (s *Store) flush() error {
 	if s.root == nil {
 		return nil
@@ -202,7 +204,7 @@ func (s *Store) flush() error {
 	return nil
 }
 
-// rewrite writes the version of an entry that is in memory only, if there is one. The caller holds e.writing.
+// rewrite tries again to write the version of an entry that is in memory only, if there is one. The caller holds e.writing.
 func (s *Store) rewrite(e *entry) error {
 	s.mu.Lock()
 	raw, ended := e.raw, e.task.Ended
@@ -216,7 +218,7 @@ func (s *Store) rewrite(e *entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.busy = false
-	s.saved(e, raw, err)
+	s.recordSave(e, raw, err)
 	return err
 }
 
@@ -229,7 +231,7 @@ func (s *Store) Get(ctx context.Context, id string) (Task, error) {
 	e := s.tasks[id]
 	s.mu.Unlock()
 	if e == nil {
-		return Task{}, s.missing(id)
+		return Task{}, s.missingError(id)
 	}
 	t, err := s.fetch(e)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -246,7 +248,8 @@ func (s *Store) Get(ctx context.Context, id string) (Task, error) {
 	return t, nil
 }
 
-// fetch returns an entry's task with its body, from memory or from its file.
+// fetch returns an entry's task with its body, from memory or from its file. The error is [ErrNotFound] if the task was removed meanwhile,
+// or says that the file is damaged or cannot be read.
 func (s *Store) fetch(e *entry) (Task, error) {
 	s.mu.Lock()
 	raw, id := e.raw, e.task.ID
@@ -259,7 +262,7 @@ func (s *Store) fetch(e *entry) (Task, error) {
 		raw = bytes.Clone(raw)
 	} else {
 		var err error
-		if raw, err = s.load(e.name()); err != nil {
+		if raw, err = s.readTask(e.name()); err != nil {
 			return Task{}, err
 		}
 	}
@@ -270,8 +273,8 @@ func (s *Store) fetch(e *entry) (Task, error) {
 	return t, err
 }
 
-// forgetDamaged removes a task because of an error in its file, and returns the error for the caller of Get. If the file is not damaged but
-// could not be read, nothing is removed. The caller holds e.writing.
+// forgetDamaged sets the damaged file of a task aside and forgets the task, and returns the error for the caller of Get. If the file only
+// could not be read, it returns why and removes nothing. The caller holds e.writing.
 func (s *Store) forgetDamaged(e *entry, why error) error {
 	if !errors.Is(why, errDamaged) && !errors.Is(why, fs.ErrNotExist) {
 		return why

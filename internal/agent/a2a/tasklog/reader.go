@@ -15,13 +15,13 @@ type Reader struct {
 // Read returns a reader that begins behind the event with the number after; 0 is the beginning. Its errors are [ErrAhead] for a number not
 // reached yet, [ErrReaders] for too many readers, and [ErrRemoved].
 func (l *Log) Read(after uint64) (*Reader, error) {
-	r, err := l.enter(func(last uint64) (uint64, error) {
+	r, err := l.addReader(func(last uint64) (uint64, error) {
 		if after > last {
 			return 0, ErrAhead
 		}
 		return after, nil
 	})
-	l.tell()
+	l.journalNotices()
 	return r, err
 }
 
@@ -30,14 +30,16 @@ func (l *Log) Read(after uint64) (*Reader, error) {
 // not call the log.
 func (l *Log) Subscribe(snapshot func(last uint64)) (*Reader, error) {
 	r, err := l.subscribe(snapshot)
-	l.tell()
+	l.journalNotices()
 	return r, err
 }
 
+// subscribe returns a reader after the newest event. While no event can be published, it calls snapshot, unless nil, with that event's
+// number.
 func (l *Log) subscribe(snapshot func(last uint64)) (*Reader, error) {
 	l.order.Lock()
 	defer l.order.Unlock()
-	r, err := l.enter(func(last uint64) (uint64, error) { return last, nil })
+	r, err := l.addReader(func(last uint64) (uint64, error) { return last, nil })
 	if err != nil || snapshot == nil {
 		return r, err
 	}
@@ -52,7 +54,9 @@ func (l *Log) subscribe(snapshot func(last uint64)) (*Reader, error) {
 	return r, nil
 }
 
-func (l *Log) enter(where func(last uint64) (uint64, error)) (*Reader, error) {
+// addReader returns a reader after the event whose number where returns; where is called with the number of the newest event. It counts the
+// reader and ends an episode without readers.
+func (l *Log) addReader(where func(last uint64) (uint64, error)) (*Reader, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.removed {
@@ -104,7 +108,7 @@ func (r *Reader) Next(ctx context.Context) (Record, Gap, error) {
 		if err := ctx.Err(); err != nil {
 			return Record{}, Gap{}, err
 		}
-		rec, gap, wait, err := r.next()
+		rec, gap, wait, err := r.tryNext()
 		if wait == nil {
 			return rec, gap, err
 		}
@@ -115,8 +119,9 @@ func (r *Reader) Next(ctx context.Context) (Record, Gap, error) {
 	}
 }
 
-// next is Next without waiting. If there is nothing to read, it returns a channel that is closed when there may be.
-func (r *Reader) next() (Record, Gap, <-chan struct{}, error) {
+// tryNext is Next without waiting. If there is nothing to read, it returns a channel that is closed as soon as there may be; otherwise the
+// channel is nil.
+func (r *Reader) tryNext() (Record, Gap, <-chan struct{}, error) {
 	l := r.log
 	l.mu.Lock()
 	defer l.mu.Unlock()

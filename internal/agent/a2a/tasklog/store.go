@@ -72,7 +72,7 @@ type StoreOptions struct {
 	Logger *slog.Logger
 }
 
-func (o *StoreOptions) defaults() {
+func (o *StoreOptions) setDefaults() {
 	if o.MaxTasks <= 0 {
 		o.MaxTasks = DefaultMaxTasks
 	}
@@ -159,7 +159,7 @@ func (e *entry) name() string { return e.key + taskSuffix }
 // OpenStore opens the store in o.Dir and reads the headers of its tasks. Damaged files are set aside and counted. An [ErrLocked] means that
 // another process has it open.
 func OpenStore(o StoreOptions) (*Store, error) {
-	o.defaults()
+	o.setDefaults()
 	s := &Store{o: o, tasks: map[string]*entry{}}
 	if o.Dir == "" {
 		return s, nil
@@ -179,7 +179,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		return nil, fmt.Errorf("%s: %w", o.Dir, ErrLocked)
 	}
 	if s.root, err = statefile.OpenRoot(o.Dir); err == nil {
-		err = s.read()
+		err = s.loadFolder()
 	}
 	if err != nil {
 		s.closeFolder()
@@ -190,7 +190,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	s.sweep(&out)
 	s.makeRoom(0, nil, &out)
 	s.mu.Unlock()
-	s.tell(&out)
+	s.journalEvictions(&out)
 	return s, nil
 }
 
@@ -213,6 +213,7 @@ func (s *Store) Close() error {
 	return err
 }
 
+// closeFolder closes the folder and releases its lock, as far as they are open.
 func (s *Store) closeFolder() {
 	if s.root != nil {
 		_ = s.root.Close()
@@ -290,7 +291,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-func (o *Options) defaults() {
+func (o *Options) setDefaults() {
 	if o.MaxEvents <= 0 {
 		o.MaxEvents = DefaultMaxEvents
 	}

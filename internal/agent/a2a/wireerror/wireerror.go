@@ -71,7 +71,7 @@ func RPC(err error) *Object {
 	return &Object{Code: Code(err), Message: err.Error(), Data: details(err, reason)}
 }
 
-// details returns the details of an error for clients, with reason and its metadata last.
+// details returns the details of an error for clients: its own, and last reason with the time and the metadata of the error.
 func details(err, reason error) []*errordetails.Typed {
 	var list []*errordetails.Typed
 	metadata := map[string]string{"timestamp": time.Now().UTC().Format(time.RFC3339)}

@@ -244,7 +244,7 @@ func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
 		o.Rest = rest
 	}
 	if err == nil && !j.closed {
-		j.keep(job, answer)
+		j.keepResult(job, answer)
 	}
 	j.mu.Unlock()
 	if job.Told != nil {
@@ -252,9 +252,9 @@ func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
 	}
 }
 
-// keep makes a result the ready one of its key, and drops the oldest others when there are too many. Without memory for it, it is lost. The
-// caller has the lock.
-func (j *Jobs) keep(job Job, answer Answer) {
+// keepResult stores a result for Take, in the place of an older one of its key, and drops the oldest others when there are too many. If
+// there is no memory for it, it is lost. The caller has the lock.
+func (j *Jobs) keepResult(job Job, answer Answer) {
 	r := Result{Answer: answer, Covers: job.Covers, Client: job.Client, Sent: job.Sent, At: time.Now()}
 	n := answer.bytes()
 	if !j.take(n) {
@@ -303,6 +303,7 @@ func (m *remembered[V]) get(key string) (V, bool) {
 	return v, ok
 }
 
+// put stores v under a key as the newest value. Beyond most values the oldest are dropped.
 func (m *remembered[V]) put(key string, v V, most int) {
 	m.remove(key)
 	for len(m.order) >= most {
@@ -315,6 +316,7 @@ func (m *remembered[V]) put(key string, v V, most int) {
 	m.order = append(m.order, key)
 }
 
+// remove removes and returns the value of a key; false if there is none.
 func (m *remembered[V]) remove(key string) (V, bool) {
 	v, ok := m.of[key]
 	if ok {

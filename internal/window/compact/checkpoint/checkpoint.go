@@ -127,6 +127,7 @@ func seal(body []byte) []byte {
 	return append(append(append(out, magic...), sum[:]...), body...)
 }
 
+// unseal checks the header and the checksum of a file and returns what is behind them. The error is errDamaged.
 func unseal(file []byte) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(file, []byte(magic))
 	if !ok || len(rest) < sha256.Size {

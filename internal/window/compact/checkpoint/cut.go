@@ -67,9 +67,9 @@ func cutName(k key, c *Checkpoint) string {
 	return hex.EncodeToString(k.chain[:]) + "-" + strconv.Itoa(c.Generation) + cutEnd
 }
 
-// file returns a cut as the contents of a file: the magic, the length of the entry and the entry as JSON, then the sealed text, of which
-// the end is cut off to be at most compressed bytes.
-func (c Cut) file(k key, of *Checkpoint, compressed int64) []byte {
+// encode returns a cut as the contents of a file: the entry as JSON, and the text, compressed and sealed. The text is shortened until it
+// takes at most compressed bytes.
+func (c Cut) encode(k key, of *Checkpoint, compressed int64) []byte {
 	c.ID = entryID(k, of)
 	c.Model = c.Model[:min(len(c.Model), 200)]
 	text := c.Text
@@ -248,6 +248,7 @@ func (s *Store) Remove(which Which) (files int, bytes int64, err error) {
 	return files, bytes, err
 }
 
+// entryOf reads the entry of a cut's file.
 func entryOf(path string) (Entry, error) {
 	file, err := statefile.Open(path, os.O_RDONLY, 0)
 	if err != nil {

@@ -52,7 +52,8 @@ func (s *Store) path(k key) string {
 	return filepath.Join(s.scopeDir(k.scope), hex.EncodeToString(k.chain[:])+checkpointEnd)
 }
 
-// trusted reports whether an unchanged time of the directory means that the listing is still complete.
+// trusted reports whether the listing can still be complete, if the directory's time has not changed. A change right after the listing may
+// not show in that time.
 func (l *listing) trusted() bool {
 	if l.ours {
 		return time.Since(l.read).Abs() < oursFor
@@ -63,8 +64,9 @@ func (l *listing) trusted() bool {
 	return l.read.Sub(l.modified) > racy
 }
 
-// known returns a listing of the checkpoints that a scope has on the disk; nil for none. It costs one stat while nothing changes there.
-func (s *Store) known(scope Scope) *listing {
+// diskListing returns a listing of the checkpoints that a scope has on the disk; nil if there are none. It costs one stat while nothing
+// changes there.
+func (s *Store) diskListing(scope Scope) *listing {
 	if s.o.Dir == "" {
 		return nil
 	}
@@ -201,11 +203,11 @@ func (s *Store) setAside(path string, size int64) {
 	if _, err := store.SetAsidePath(path); err != nil {
 		_ = os.Remove(path)
 	}
-	s.tell("damaged", 1, size)
+	s.countAndJournal("damaged", 1, size)
 }
 
-// write puts a checkpoint and its cut on the disk; without a cut (nil) there is no file for one, and nobody waits for the disk. If another
-// process has stored one first, h.c becomes that one.
+// write writes a checkpoint and its cut to the disk, durably if there is a cut (nil for none). If another process has stored a checkpoint
+// for the same messages first, h.c becomes that one.
 func (s *Store) write(h *held, cut *Cut) error {
 	dir := s.scopeDir(h.key.scope)
 	path := s.path(h.key)
@@ -213,7 +215,7 @@ func (s *Store) write(h *held, cut *Cut) error {
 	var shown []byte
 	files, kept := 1, atomicfile.Volatile
 	if cut != nil {
-		shown = cut.file(h.key, h.c, s.o.MaxBytes/8)
+		shown = cut.encode(h.key, h.c, s.o.MaxBytes/8)
 		files, kept = 2, atomicfile.Durable
 	}
 	err := os.MkdirAll(dir, 0o700)
@@ -262,7 +264,7 @@ func (s *Store) write(h *held, cut *Cut) error {
 	}
 	s.mu.Unlock()
 	if began {
-		s.tell("full", 0, int64(len(file)+len(shown)))
+		s.countAndJournal("full", 0, int64(len(file)+len(shown)))
 	}
 	return err
 }
@@ -292,6 +294,7 @@ type held struct {
 	onDisk   bool
 }
 
+// get returns the entry of a key and makes it the most recently used; nil if there is none.
 func (m *memory) get(k key) *held {
 	e := m.entries[k]
 	if e == nil {

@@ -8,7 +8,7 @@ import (
 func FuzzDecode(f *testing.F) {
 	c := &Checkpoint{Chain: Digest{1}, Covers: 9, Generation: 2, Patches: []Patch{{From: 1, To: 4, With: [][]byte{[]byte(`{}`), nil}}, {From: 4, To: 4, With: [][]byte{[]byte(`{"a":1}`)}}}, Recalled: []string{"", "text"}}
 	f.Add(c.encode(), false)
-	f.Add(Cut{Entry: Entry{Conversation: "c"}, Text: []byte("text")}.file(key{}, c, 1<<20), false)
+	f.Add(Cut{Entry: Entry{Conversation: "c"}, Text: []byte("text")}.encode(key{}, c, 1<<20), false)
 	f.Add([]byte("\x00\x01\xff"), true)
 	f.Fuzz(func(t *testing.T, b []byte, sealed bool) {
 		if sealed { // get past the checksum

@@ -60,10 +60,10 @@ func TestOwnWritesAreNotReadAgain(t *testing.T) {
 	}
 	freeze(a, 0)
 	time.Sleep(2 * racy)
-	first := a.known(Scope{}.decisions())
+	first := a.diskListing(Scope{}.decisions())
 	for n := 1; n < 20; n++ {
 		freeze(a, n)
-		if a.known(Scope{}.decisions()) != first {
+		if a.diskListing(Scope{}.decisions()) != first {
 			t.Fatalf("after its own write %d the directory is read again", n)
 		}
 	}

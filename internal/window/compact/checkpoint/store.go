@@ -156,7 +156,7 @@ func lookup[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) *Check
 	if s == nil {
 		return nil
 	}
-	known := s.known(scope)
+	known := s.diskListing(scope)
 	for i := len(chain) - 1; i >= untouched; i-- {
 		var h *held
 		if i, h = find(s, scope, known, chain, i, untouched-1, -1); i < untouched {
@@ -183,7 +183,7 @@ func Log[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) (log []*C
 		log, from = append(log, cut), cut.Covers
 	}
 	scope = scope.decisions()
-	known := s.known(scope)
+	known := s.diskListing(scope)
 	for i := max(from, untouched); i < len(chain); i++ {
 		var h *held
 		if i, h = find(s, scope, known, chain, i, len(chain), 1); i == len(chain) {
@@ -219,6 +219,8 @@ func (s *Store) Freeze(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error
 	return s.put(scope.decisions(), c, cut)
 }
 
+// put stores c with its cut, unless there is a checkpoint for the same messages that c does not beat, and returns the one that is stored
+// now. The error is that of the disk; c counts in memory all the same.
 func (s *Store) put(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
 	if s == nil {
 		return c, nil
@@ -241,7 +243,7 @@ func (s *Store) put(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
 	over := s.disk.bytes > s.o.MaxBytes || s.disk.files > s.o.MaxFiles || time.Since(s.disk.swept) > sweepEvery
 	s.mu.Unlock()
 	if evicted > 0 && s.o.Dir == "" {
-		s.tell("bytes", evicted, freed) // with a directory they are only out of memory
+		s.countAndJournal("bytes", evicted, freed) // with a directory they are only out of memory
 	}
 	if s.o.Dir != "" && over {
 		s.sweep()
@@ -265,8 +267,8 @@ func (s *Store) count(f func(*Stats)) {
 	s.mu.Unlock()
 }
 
-// tell counts and journals that files or entries were evicted, that a file was damaged, or that a write failed ("full"), as reason says.
-func (s *Store) tell(reason string, evicted int, bytes int64) {
+// countAndJournal counts and journals that files or entries were evicted, that a file was damaged, or that a write failed ("full"), as reason says.
+func (s *Store) countAndJournal(reason string, evicted int, bytes int64) {
 	s.count(func(t *Stats) {
 		switch reason {
 		case "damaged":

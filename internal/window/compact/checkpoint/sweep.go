@@ -119,7 +119,7 @@ type dropped struct {
 
 func (d dropped) tell(s *Store, reason string) {
 	if d.files > 0 {
-		s.tell(reason, d.files, d.bytes)
+		s.countAndJournal(reason, d.files, d.bytes)
 	}
 }
 

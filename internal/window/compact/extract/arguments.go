@@ -29,7 +29,7 @@ func parseArguments(text string) value {
 		return value{text: text}
 	}
 	p := argumentParser{s: rawjson.Scanner{Text: []byte(trimmed)}}
-	v := p.value(0)
+	v := p.readValue(0)
 	if p.s.Err != nil && len(v.members) == 0 {
 		return value{text: text}
 	}
@@ -42,7 +42,8 @@ type argumentParser struct {
 	inner bool // reading JSON that stood in a text
 }
 
-func (p *argumentParser) value(depth int) (v value) {
+// readValue reads the next value. Values that are nested too deep or too many are skipped.
+func (p *argumentParser) readValue(depth int) (v value) {
 	p.count++
 	c := p.s.Peek()
 	if depth >= maxDepth || p.count > maxValues {
@@ -59,7 +60,7 @@ func (p *argumentParser) value(depth int) (v value) {
 				break
 			}
 			key := string(rawjson.Unquote(nil, name.Of(p.s.Text)))
-			if m := p.value(depth + 1); p.count <= maxValues {
+			if m := p.readValue(depth + 1); p.count <= maxValues {
 				m.key = key
 				v.members = append(v.members, m)
 			}
@@ -68,7 +69,7 @@ func (p *argumentParser) value(depth int) (v value) {
 		v.array = true
 		p.s.Begin('[', "no array")
 		for p.s.More(']') {
-			if m := p.value(depth + 1); p.count <= maxValues {
+			if m := p.readValue(depth + 1); p.count <= maxValues {
 				v.members = append(v.members, m)
 			}
 		}
@@ -79,7 +80,7 @@ func (p *argumentParser) value(depth int) (v value) {
 		}
 		v.text = strings.ToValidUTF8(string(rawjson.Unquote(nil, span.Of(p.s.Text))), "\uFFFD")
 		if !p.inner {
-			v = p.nested(v, depth)
+			v = p.readNested(v, depth)
 		}
 	default:
 		span := p.s.Skip()
@@ -90,14 +91,14 @@ func (p *argumentParser) value(depth int) (v value) {
 	return v
 }
 
-// nested returns v, or the list or object that its text is as JSON: some tools take theirs so.
-func (p *argumentParser) nested(v value, depth int) value {
+// readNested returns v, or if its text is a list or object as JSON, that with the text: some tools take arguments in this form.
+func (p *argumentParser) readNested(v value, depth int) value {
 	text := strings.TrimSpace(v.text)
 	if !strings.HasPrefix(text, "[{") && !strings.HasPrefix(text, "[\"") && !strings.HasPrefix(text, "{\"") {
 		return v
 	}
 	in := argumentParser{s: rawjson.Scanner{Text: []byte(text)}, count: p.count, inner: true}
-	read := in.value(depth)
+	read := in.readValue(depth)
 	p.count = in.count
 	if in.s.Peek(); in.s.Err != nil || in.s.At < len(in.s.Text) {
 		return v

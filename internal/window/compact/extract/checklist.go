@@ -9,7 +9,7 @@ import (
 func (p *plans) spoken(text string, turn int32) {
 	if items := checklist(text); len(items) > 1 {
 		p.set(ownList, turn, items)
-	} else if items := headed(text); len(items) > 1 {
+	} else if items := planUnderHeading(text); len(items) > 1 {
 		p.set(ownList, turn, items)
 	}
 }
@@ -38,8 +38,8 @@ func isPlan(title string) bool {
 	return false
 }
 
-// headed returns the last list in a text under a heading that calls it a plan.
-func headed(text string) (list []planItem) {
+// planUnderHeading returns the items of the last list in a text that stands under a heading such as "Plan:".
+func planUnderHeading(text string) (list []planItem) {
 	under := false
 	for row := range strings.Lines(text) {
 		row = strings.TrimSpace(row)

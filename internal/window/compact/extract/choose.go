@@ -85,12 +85,12 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 		room -= len(c.verbatim) + lineCost
 	}
 	c.whole, c.left = room, room
-	user := c.users(c.part(userShare))
+	user := c.takeUsers(c.part(userShare))
 	if verbatim == "" {
 		if c.whole >= roomy {
 			c.names = c.part(alsoShare)
 		}
-		c.agents(known, user)
+		c.takeAgents(known, user)
 	}
 	for _, user := range []bool{false, true} {
 		for _, i := range c.order {
@@ -105,7 +105,7 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 		}
 	}
 	if verbatim == "" {
-		c.also = remaining(all, c.order, c.held, c.left)
+		c.also = takeIdentifiers(all, c.order, c.held, c.left)
 	}
 	return c.choice
 }
@@ -139,8 +139,8 @@ func (c *chooser) take(i, room int) int {
 	return cost
 }
 
-// users adds the user's lines while they fit into room bytes, and returns how many of these are left.
-func (c *chooser) users(room int) int {
+// takeUsers takes the user's lines while they fit into room bytes, and returns how many bytes are left.
+func (c *chooser) takeUsers(room int) int {
 	for _, i := range c.order {
 		if c.all[i].section == sectionUser {
 			room -= c.take(i, min(room, c.left-c.names))
@@ -149,9 +149,9 @@ func (c *chooser) users(room int) int {
 	return room
 }
 
-// agents adds what a coding agent needs: of each kind its share, then what is left of the room in the order of importance. user is the
-// number of bytes that the user's words left of their share.
-func (c *chooser) agents(known *records, user int) {
+// takeAgents takes what a coding agent needs: of each kind its share, then the rest in the order of importance. user is the number of bytes
+// that the user's words left of their share.
+func (c *chooser) takeAgents(known *records, user int) {
 	told := c.findings()
 	p := packer{known: known, next: map[section][]block{}, held: c.held, said: c.said}
 	pack := func(s section, room int) { c.left -= p.pack(s, min(room, c.left-c.names)) }
@@ -163,21 +163,21 @@ func (c *chooser) agents(known *records, user int) {
 	if c.whole < roomy {
 		prose = c.part(proseSmall)
 	}
-	prose -= c.sentences(told, c.part(stoodShare), sectionNext)
-	prose -= c.sentences(told, c.part(endsShare), sectionEnds)
+	prose -= c.takeSentences(told, c.part(stoodShare), sectionNext)
+	prose -= c.takeSentences(told, c.part(endsShare), sectionEnds)
 	for _, s := range []section{sectionCauses, sectionDecisions} {
-		prose -= c.sentences(told, c.part(placeShare), s)
+		prose -= c.takeSentences(told, c.part(placeShare), s)
 	}
-	c.sentences(told, prose, sectionNone)
+	c.takeSentences(told, prose, sectionNone)
 	most := userMost
 	if c.whole < roomy {
 		most = userSmall
 	}
-	c.users(user + c.part(most-userShare))
+	c.takeUsers(user + c.part(most-userShare))
 	pack(sectionPlan, c.left)
 	pack(sectionChanged, c.left)
 	pack(sectionFailures, c.left)
-	c.sentences(told, c.left, sectionNone)
+	c.takeSentences(told, c.left, sectionNone)
 	p.next[sectionFailures] = known.blocks(sectionFailures, true)
 	pack(sectionFailures, c.part(retiredShare))
 	pack(sectionRetired, c.part(retiredShare))
@@ -190,7 +190,7 @@ func (c *chooser) agents(known *records, user int) {
 // findings returns the lines of the agent with enough news to come before identifiers, those with the most news first.
 func (c *chooser) findings() (list []int) {
 	for _, i := range c.order {
-		if l := &c.all[i]; l.news > 0 && l.tells() && !l.heads {
+		if l := &c.all[i]; l.news > 0 && l.hasNews() && !l.heads {
 			list = append(list, i)
 		}
 	}
@@ -200,9 +200,9 @@ func (c *chooser) findings() (list []int) {
 	return list
 }
 
-// sentences adds lines of list that fit into room bytes, of one section or, for sectionNone, of all. An item of a list brings the heading
-// of its list along. It returns the bytes they take.
-func (c *chooser) sentences(list []int, room int, s section) (cost int) {
+// takeSentences takes lines of list that fit into room bytes, of section s or, for sectionNone, of all, and returns their bytes. An item of
+// a list brings the heading of its list along.
+func (c *chooser) takeSentences(list []int, room int, s section) (cost int) {
 	for _, i := range list {
 		if s != sectionNone && c.all[i].section != s {
 			continue
@@ -248,7 +248,7 @@ func (p *packer) pack(s section, room int) (cost int) {
 		}
 		cost += used
 		for _, l := range one.lines {
-			p.hold(l)
+			p.markHeld(l)
 			if _, item, ok := strings.Cut(l, "] "); ok && s == sectionPlan {
 				p.said[item] = true
 			}
@@ -263,8 +263,8 @@ func (p *packer) pack(s section, room int) (cost int) {
 	return cost
 }
 
-// hold records the tokens of a line as held: no other line is chosen for their sake.
-func (p *packer) hold(text string) {
+// markHeld marks the tokens of a line as being in the summary, so that no other line is chosen for them.
+func (p *packer) markHeld(text string) {
 	l := line{text: text}
 	var buf [maxTokens]token
 	l.scan(buf[:0])
@@ -289,9 +289,9 @@ func (l *line) addsNothing(held map[uint64]bool) bool {
 	return true
 }
 
-// remaining returns, sorted, identifiers and paths that are not in the summary yet, those of the best lines first, while they fit into room
-// bytes.
-func remaining(all []line, order []int, held map[uint64]bool, room int) (also []string) {
+// takeIdentifiers returns, sorted, identifiers and paths that are not in the summary yet, those of the best lines first, while they fit
+// into room bytes. It marks them in held.
+func takeIdentifiers(all []line, order []int, held map[uint64]bool, room int) (also []string) {
 	room -= len(alsoMark) + lineCost
 	for _, i := range order {
 		if room < 8 {

@@ -13,13 +13,13 @@ type failures struct {
 	by   map[string]int // index in list of a command's last run
 }
 
-// ran records the result of a command, and reports whether it failed. It marks what an earlier run said as over. With reads the command
-// only showed what is in files: then only a result that the client marked as an error is a failure.
-func (f *failures) ran(command string, turn int32, text string, isError, reads bool) (found bool) {
+// recordRun records the result of a command and reports whether it failed. What an earlier run of it said counts no longer. reads means
+// that the command only shows files: then only a result that the client marked as an error is a failure.
+func (f *failures) recordRun(command string, turn int32, text string, isError, reads bool) (found bool) {
 	if reads && !isError {
 		return false // a file that speaks of errors
 	}
-	one, found := failed(unwrapped(text), isError)
+	one, found := readFailure(unwrapped(text), isError)
 	command = oneLine(command, maxCommand)
 	f.retire(command)
 	if found {
@@ -37,6 +37,7 @@ func (f *failures) retire(command string) {
 	}
 }
 
+// add adds a failure, as the newest of its command. One without lines is ignored; of too many the oldest quarter is dropped.
 func (f *failures) add(one failure) {
 	if f.by == nil {
 		f.by = map[string]int{}

@@ -44,22 +44,24 @@ const (
 	maxScanned = 1 << 20
 )
 
-// edited returns the paths that a call changes. The tool's name, the names of the arguments and their values are evidence, each by itself.
-func edited(tool string, arguments *value) []string {
+// editedPaths returns the paths that a call changes, judged by the names of the tool and the arguments, and by patches and shell commands
+// in the values.
+func editedPaths(tool string, arguments *value) []string {
 	e := edits{writes: hasWord(tool, writingWords), reads: hasWord(tool, readingWords)}
-	e.object(arguments, e.writes)
+	e.addObject(arguments, e.writes)
 	arguments.visit(func(text, key string) {
 		if len(text) < 8 {
 			return
 		}
-		e.patch(text[:min(len(text), maxScanned)])
+		e.addPatch(text[:min(len(text), maxScanned)])
 		if key == "" || slices.Contains(shellKeys, plainKey(key)) {
-			e.shell(text[:min(len(text), maxScanned)])
+			e.addShell(text[:min(len(text), maxScanned)])
 		}
 	})
 	return e.paths
 }
 
+// hasWord reports whether the name of a tool has one of some words, or a longer word that begins or ends with one.
 func hasWord(name string, words []string) bool {
 	for _, w := range wordsOf(name) {
 		if slices.Contains(words, w) || len(w) > 5 && slices.ContainsFunc(words, func(s string) bool {
@@ -76,6 +78,7 @@ type edits struct {
 	paths         []string
 }
 
+// add adds a path, unless it is there, is outside of a project (/tmp, /dev, a URL) or cannot be a path.
 func (e *edits) add(path string) {
 	path = strings.TrimSpace(path)
 	path = strings.TrimPrefix(path, "file://")
@@ -90,8 +93,8 @@ func (e *edits) add(path string) {
 	e.paths = append(e.paths, path)
 }
 
-// object adds the paths that an object of the arguments, or one in it, changes. writes means that what encloses it is an edit.
-func (e *edits) object(v *value, writes bool) {
+// addObject adds the paths that an object in the arguments changes. writes means that it is part of an edit.
+func (e *edits) addObject(v *value, writes bool) {
 	content, listed := false, false
 	for i := range v.members {
 		m := &v.members[i]
@@ -118,7 +121,7 @@ func (e *edits) object(v *value, writes bool) {
 		switch {
 		case m.key != "" && writes && (m.object || m.array) && looksLikePath(m.key):
 			e.add(m.key) // {"changes": {"a/b.go": [...]}}
-			e.object(m, writes)
+			e.addObject(m, writes)
 		case m.plain():
 			if !writes || slices.Contains(placeKeys, key) || slices.Contains(contentKeys, key) || slices.Contains(shellKeys, key) && key != "script" {
 				continue
@@ -132,11 +135,11 @@ func (e *edits) object(v *value, writes bool) {
 				case el.plain() && writes && couldBePath(el.text):
 					e.add(el.text)
 				case !el.plain():
-					e.object(el, writes)
+					e.addObject(el, writes)
 				}
 			}
 		case listed:
-			e.object(m, writes)
+			e.addObject(m, writes)
 		}
 	}
 }
@@ -179,8 +182,8 @@ func hasExtension(name string) bool {
 // patchMarks begin the lines of patches that name a file.
 var patchMarks = []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ", "+++ ", "rename to ", "rename from ", "diff --git ", "deleted file: ", "Index: "}
 
-// patch adds the files that a patch changes, in any of the usual forms.
-func (e *edits) patch(text string) {
+// addPatch adds the files that a patch in any of the usual forms changes.
+func (e *edits) addPatch(text string) {
 	begun := strings.Contains(text, "*** Begin Patch") || strings.Contains(text, "*** Update File: ") || strings.Contains(text, "*** Add File: ")
 	if !begun && !strings.Contains(text, "+++ ") && !strings.Contains(text, "diff --git ") {
 		return
@@ -225,8 +228,8 @@ func withoutSide(path string) string {
 	return path
 }
 
-// named returns the paths under keys for paths in the arguments of a call.
-func named(v *value) (paths []string) {
+// namedPaths returns the paths in the arguments of a call that stand under keys for paths.
+func namedPaths(v *value) (paths []string) {
 	var e edits
 	v.visit(func(text, key string) {
 		if slices.Contains(pathKeys, plainKey(key)) && looksLikePath(text) {
@@ -252,7 +255,7 @@ func confirms(result string) bool {
 // written as tags.
 func editedInText(text string) []string {
 	var e edits
-	e.patch(text[:min(len(text), maxScanned)])
+	e.addPatch(text[:min(len(text), maxScanned)])
 	if !strings.Contains(text, "<<<<<<< ") && !strings.Contains(text, "<path>") {
 		return e.paths
 	}

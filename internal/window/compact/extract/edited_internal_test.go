@@ -44,7 +44,7 @@ func TestEditedPathsComeFromArguments(t *testing.T) {
 		{"fetch", `{"url":"https://example.com/a/b.html","prompt":"x"}`, nil},
 	} {
 		v := parseArguments(c.arguments)
-		if got := edited(c.tool, &v); !slices.Equal(got, c.want) {
+		if got := editedPaths(c.tool, &v); !slices.Equal(got, c.want) {
 			t.Errorf("%s %s:\n got %q\nwant %q", c.tool, c.arguments, got, c.want)
 		}
 	}

@@ -84,7 +84,8 @@ func shouts(line string) bool {
 // unsuccessful are the marks of a failure in results that are JSON.
 var unsuccessful = []string{"success: false", "ok: false", "passed: false", "succeeded: false", "iserror: true", "is_error: true", "failed: true"}
 
-func count(text string, words []string) (n int) {
+// countWords returns how many of some words are in a text.
+func countWords(text string, words []string) (n int) {
 	for _, w := range words {
 		if strings.Contains(text, w) {
 			n++
@@ -93,9 +94,9 @@ func count(text string, words []string) (n int) {
 	return n
 }
 
-// failed returns the failure in a result of a command; found is false when the result reports none. isError means that the client marked it
-// as an error.
-func failed(text string, isError bool) (f failure, found bool) {
+// readFailure returns the failure that the output of a command reports; found is false if it reports none. isError means that the client
+// marked the output as an error.
+func readFailure(text string, isError bool) (f failure, found bool) {
 	head, tail := text, ""
 	if len(text) > maxFailureHead+maxFailureTail {
 		head, tail = text[:maxFailureHead], text[len(text)-maxFailureTail:]
@@ -108,15 +109,14 @@ func failed(text string, isError bool) (f failure, found bool) {
 	}
 	f.code, f.sure = r.code, isError || r.code != 0 || r.sure
 	if r.named == 0 {
-		r.name()
+		r.raiseWorth()
 	}
 	f.lines, f.best = r.pick()
 	return f, len(f.lines) > 0
 }
 
-// ended records an exit code that a line names. Whatever runs a command writes its code above or below the output: codes in the middle
-// count less.
-func (f *failReader) ended(code int) {
+// noteExitCode notes an exit code that a line names. A code at the beginning of the output counts more than a later one.
+func (f *failReader) noteExitCode(code int) {
 	switch {
 	case f.seen <= 4:
 		f.code, f.told = code, true
@@ -146,6 +146,7 @@ type failReader struct {
 
 const maxFailScan = 4000 // lines that are held
 
+// read reads lines of output and gives each a worth by how much it says about a failure.
 func (f *failReader) read(text string) {
 	for row := range strings.Lines(text) {
 		row = strings.TrimRight(row, " \t\r\n")
@@ -163,7 +164,7 @@ func (f *failReader) read(text string) {
 		lower := strings.ToLower(trimmed)
 		f.seen++
 		if code, ok := exitCode(lower); ok {
-			f.ended(code)
+			f.noteExitCode(code)
 			if len(trimmed) < 40 {
 				continue // the failure's head says it
 			}
@@ -175,7 +176,7 @@ func (f *failReader) read(text string) {
 		case slices.Contains(unsuccessful, lower):
 			f.sure = true
 			continue
-		case marks(strings.TrimLeft(trimmed, "│┃|>•* ")):
+		case hasFailMark(strings.TrimLeft(trimmed, "│┃|>•* ")):
 			worth, f.sure = failNamed, true
 			if strings.HasPrefix(trimmed, "Traceback") {
 				f.trace = true
@@ -192,16 +193,16 @@ func (f *failReader) read(text string) {
 			worth = failDetail
 		case contains(lower, failWords) && !strings.HasPrefix(lower, "ok"):
 			worth = failGeneral
-			if place(lower) || contains(lower, outcomeWords) && readable(trimmed) || shouts(trimmed) {
+			if namesPlace(lower) || contains(lower, outcomeWords) && readable(trimmed) || shouts(trimmed) {
 				worth = failNamed
 			}
-		case count(lower, outcomeWords) > 1 && readable(trimmed):
+		case countWords(lower, outcomeWords) > 1 && readable(trimmed):
 			worth = failNamed
 		}
 		if worth < failNamed && worth > 0 && f.near > 0 {
 			worth++
 		}
-		if worth < failNamed && (contains(lower, detailWords) || place(lower) && f.near > 0) {
+		if worth < failNamed && (contains(lower, detailWords) || namesPlace(lower) && f.near > 0) {
 			worth = max(worth, 1)
 			if f.near > 0 {
 				worth = max(worth, failDetail)
@@ -223,9 +224,9 @@ func (f *failReader) read(text string) {
 	}
 }
 
-// name raises the worth of lines in an output that names no failure in a known form: of lines that begin with a place in a file, as linters
-// write theirs, and of expected values near a line that only speaks of a failure.
-func (f *failReader) name() {
+// raiseWorth raises the worth of lines in an output without a known form of failure: lines that begin with a place in a file, as linters
+// write theirs, and lines near one that speaks of a failure.
+func (f *failReader) raiseWorth() {
 	near := 0
 	for i := range f.lines {
 		l := &f.lines[i]

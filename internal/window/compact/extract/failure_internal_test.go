@@ -20,21 +20,21 @@ func TestFailuresOfOtherRunners(t *testing.T) {
 		{"shop/cart.go:31:3: result of fmt.Errorf call not used\nfirst look\nsecond look\nthird look\nfourth look\nfifth look", "result of fmt.Errorf call not used"},
 		{"a log of the run\nThe following failure was thrown by a test:\nExpected: at least 14\n  Actual: <11.5>\nmuch more of it\nand more of it\nyet more of it\nthe last of it", "Actual: <11.5>"},
 	} {
-		f, found := failed(c.output, true)
+		f, found := readFailure(c.output, true)
 		if !found || !strings.Contains(strings.Join(f.lines[:f.best], "\n"), c.want) {
 			t.Errorf("%q is not among %q of %q", c.want, f.lines[:f.best], c.output)
 		}
 	}
 	// What the error was comes second.
-	if f, _ := failed("..\n\n  1) test the sixth copy is refused (Library.CheckoutTest)\n     test/checkout_test.exs:58\n     ** (MatchError) no match of right hand side value: {:ok, 6}\n12 tests, 1 failure", true); !strings.Contains(strings.Join(f.lines, "\n"), "value: {:ok, 6}") {
+	if f, _ := readFailure("..\n\n  1) test the sixth copy is refused (Library.CheckoutTest)\n     test/checkout_test.exs:58\n     ** (MatchError) no match of right hand side value: {:ok, 6}\n12 tests, 1 failure", true); !strings.Contains(strings.Join(f.lines, "\n"), "value: {:ok, 6}") {
 		t.Errorf("the error's name is not among %q", f.lines)
 	}
 	for _, output := range []string{"keeps its total ... ok\nthe log ends with an error", "src/cart.go:31: a comment", "Ended in 3 seconds after 2 tries"} {
-		if f, found := failed(output, false); found {
+		if f, found := readFailure(output, false); found {
 			t.Errorf("%q is taken for a failure: %+v", output, f)
 		}
 	}
-	if f, found := failed("To do:\n1) buy bread and butter\n2) sleep for a while", false); found {
+	if f, found := readFailure("To do:\n1) buy bread and butter\n2) sleep for a while", false); found {
 		t.Errorf("a list is taken for a failure: %+v", f)
 	}
 }

@@ -90,7 +90,7 @@ func lines(turns []Turn) []line {
 				l.joins = !l.first && strings.IndexByte(text[row:at], '\n') < 0
 				row = at
 				if !l.joins {
-					if head = l.listed(head, len(found)); l.head > 0 {
+					if head = l.cutListMark(head, len(found)); l.head > 0 {
 						found[head].heads = true
 					}
 				}
@@ -198,9 +198,9 @@ func worth(text string) bool {
 	return false
 }
 
-// listed removes the mark of a list from a line, and sets l.head. head is the index of the line that may be the list's heading, -1 for
-// none, and at that of the line itself. It returns the head for the lines that follow.
-func (l *line) listed(head, at int) int {
+// cutListMark removes the mark of a list item from a line, and sets l.head. head is the index of a line that may be the list's heading, -1
+// for none, and at that of the line itself. It returns the head for the lines that follow.
+func (l *line) cutListMark(head, at int) int {
 	rest := strings.TrimLeft(l.text, "-*+•·–0123456789.)、 ")
 	marked := len(rest) < len(l.text) && worth(rest) && strings.ContainsAny(l.text[:len(l.text)-len(rest)], " 、") && !strings.HasPrefix(l.text, "**")
 	switch {
@@ -216,7 +216,8 @@ func (l *line) listed(head, at int) int {
 	return -1
 }
 
-func marks(line string) bool {
+// hasFailMark reports whether a line begins with a mark by which test runners show a failure.
+func hasFailMark(line string) bool {
 	for _, m := range failMarks {
 		if strings.HasPrefix(line, m) {
 			return true
@@ -246,8 +247,8 @@ func contains(text string, words []string) bool {
 	return false
 }
 
-// place reports whether a line names a place in a file: "a_test.go:12", "src/a.ts(3,7)".
-func place(line string) bool {
+// namesPlace reports whether a line names a place in a file: "a_test.go:12", "src/a.ts(3,7)".
+func namesPlace(line string) bool {
 	if line != "" && class[line[0]] == 'd' { // "12:5  error  …", as linters have it under the file's name
 		row, rest, ok := strings.Cut(line[:min(len(line), 16)], ":")
 		return ok && len(row) < 7 && rest != "" && class[rest[0]] == 'd'

@@ -67,6 +67,7 @@ func setsUp(text string) bool {
 	return strings.HasPrefix(first, "This is ") && strings.Contains(first, "We are setting up the context for our chat")
 }
 
+// isContext reports whether an element of that name is a client's own and not the user's.
 func isContext(name string) bool {
 	if slices.Contains(contextTags, name) {
 		return true

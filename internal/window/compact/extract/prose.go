@@ -145,9 +145,9 @@ func run(text string, f func(hash uint64, share float64)) {
 	flush()
 }
 
-// prose sets the news of the agent's lines, and the section that a line goes into by its place in the conversation. occurs is the number of
-// lines that a token is in.
-func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
+// setNews sets how much news the agent's lines have, and the section that a line goes into by its place in the conversation. occurs is the
+// number of lines that a token is in.
+func setNews(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 	x := &lexicon{}
 	for i := range all {
 		if all[i].isProse() {
@@ -235,8 +235,8 @@ func (l *line) isProse() bool {
 	return l.kind == Assistant || l.kind == Prior && l.section.spoken()
 }
 
-// tells reports whether a line has enough news to come before identifiers.
-func (l *line) tells() bool {
+// hasNews reports whether a line has enough news to be chosen before identifiers.
+func (l *line) hasNews() bool {
 	switch {
 	case l.kind == Prior:
 		return l.news >= leastNewsPrior

@@ -50,7 +50,7 @@ func gather(turns []Turn) *records {
 		turn := int32(i)
 		switch t.Kind {
 		case Prior:
-			r.prior(t.Text, turn)
+			r.addPrior(t.Text, turn)
 		case Assistant:
 			r.plans.spoken(t.Text, turn)
 			said = turn
@@ -65,7 +65,7 @@ func gather(turns []Turn) *records {
 			}
 		case Call:
 			v := parseArguments(t.Text)
-			paths := edited(t.Tool, &v)
+			paths := editedPaths(t.Tool, &v)
 			if trouble--; len(paths) > 0 {
 				trouble = 0
 				r.leads[said], r.leads[turn] = true, true
@@ -82,7 +82,7 @@ func gather(turns []Turn) *records {
 			p := pending{id: t.ID, tool: t.Tool, said: said, writes: len(paths) > 0 && hasWord(t.Tool, writingWords)}
 			p.command, p.reads = commandOf(t.Tool, &v)
 			if len(paths) == 0 && !p.reads && !hasWord(t.Tool, readingWords) {
-				p.paths = named(&v)
+				p.paths = namedPaths(&v)
 			}
 			if t.ID != "" {
 				calls[t.ID] = p
@@ -117,10 +117,10 @@ func gather(turns []Turn) *records {
 			if asksUser(p.tool) {
 				r.answers[turn] = true
 			}
-			if p.writes && !t.Failed && !marks(strings.TrimSpace(t.Text[:min(len(t.Text), 80)])) {
+			if p.writes && !t.Failed && !hasFailMark(strings.TrimSpace(t.Text[:min(len(t.Text), 80)])) {
 				continue // an edit shows what it has written
 			}
-			if r.failures.ran(p.command, turn, t.Text, t.Failed, p.reads) {
+			if r.failures.recordRun(p.command, turn, t.Text, t.Failed, p.reads) {
 				trouble = troubled
 			}
 		}
@@ -194,8 +194,8 @@ type block struct {
 	lines   []string // as they are written, with their marks
 }
 
-// any reports whether a section of records may have something in it.
-func (r *records) any(s section) bool {
+// has reports whether a section of records may have something in it.
+func (r *records) has(s section) bool {
 	switch s {
 	case sectionPlan:
 		return len(r.plans.list) > 0
@@ -267,8 +267,8 @@ func (r *records) blocks(s section, more bool) (blocks []block) {
 	return blocks
 }
 
-// prior adds the records of an earlier summary.
-func (r *records) prior(text string, turn int32) {
+// addPrior adds the records of an earlier summary.
+func (r *records) addPrior(text string, turn int32) {
 	at := sectionNone
 	name := ""
 	var items []planItem

@@ -10,9 +10,9 @@ const (
 	maxCommands = 400 // lines of one
 )
 
-// shell adds the files that a shell command changes: by redirection, or by commands that are known to change files in place. It is a look
-// and not a parser: a mistake means one more path in a list.
-func (e *edits) shell(text string) {
+// addShell adds the files that a shell command changes: by redirection, or by commands that are known to change files. It does not parse
+// the shell's language: a mistake means one more path in a list.
+func (e *edits) addShell(text string) {
 	heredoc := ""
 	n := 0
 	for row := range strings.Lines(text) {
@@ -21,7 +21,7 @@ func (e *edits) shell(text string) {
 			if row == heredoc {
 				heredoc = ""
 			} else {
-				e.program(row)
+				e.addProgram(row)
 			}
 			continue
 		}
@@ -36,8 +36,8 @@ func (e *edits) shell(text string) {
 			}
 			heredoc = strings.Trim(mark[:end], `'"\`)
 		}
-		e.program(row)
-		e.simple(shellWords(row))
+		e.addProgram(row)
+		e.addCommands(shellWords(row))
 	}
 }
 
@@ -101,14 +101,14 @@ func separates(word string) bool {
 	return false
 }
 
-// simple adds the files that the commands of one line change.
-func (e *edits) simple(words []string) {
+// addCommands adds the files that the commands of one line change.
+func (e *edits) addCommands(words []string) {
 	for len(words) > 0 {
 		end := slices.IndexFunc(words, separates)
 		if end < 0 {
 			end = len(words)
 		}
-		e.command(words[:end])
+		e.addCommand(words[:end])
 		words = words[min(end+1, len(words)):]
 	}
 }
@@ -116,7 +116,8 @@ func (e *edits) simple(words []string) {
 // runners stand before the command that they run.
 var runners = []string{"sudo", "env", "time", "nice", "nohup", "command", "exec", "then", "do", "else", "if", "!", "{", "npx", "bunx", "pnpm", "uvx"}
 
-func (e *edits) command(words []string) {
+// addCommand adds the files that one command changes: by redirection, or because the command is known to change files.
+func (e *edits) addCommand(words []string) {
 	var rest []string
 	for i := 0; i < len(words); i++ {
 		switch words[i] {
@@ -185,7 +186,7 @@ func (e *edits) command(words []string) {
 		e.shellPaths(plain)
 	case "bash", "sh", "zsh", "dash":
 		if len(flags) > 0 && strings.HasSuffix(flags[0], "c") && len(plain) > 0 && len(plain[0]) < len(strings.Join(words, " ")) {
-			e.simple(shellWords(plain[0]))
+			e.addCommands(shellWords(plain[0]))
 		}
 	}
 }
@@ -218,8 +219,8 @@ func (e *edits) shellPath(word string) {
 	}
 }
 
-// program adds the file that a line of a script opens to write: open("p", "w"), Path("p").write_text, fs.writeFileSync("p", …).
-func (e *edits) program(row string) {
+// addProgram adds the file that a line of a script opens to write: open("p", "w"), Path("p").write_text, fs.writeFileSync("p", …).
+func (e *edits) addProgram(row string) {
 	for _, call := range []string{"open(", "Path(", "writeFileSync(", "writeFile(", "File.write(", "WriteFile(", "file_put_contents("} {
 		_, after, ok := strings.Cut(row, call)
 		if !ok {

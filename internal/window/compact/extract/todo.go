@@ -58,6 +58,7 @@ func (p *plans) set(name string, turn int32, items []planItem) {
 	p.list = append(p.list, plan{name, turn, items})
 }
 
+// find returns the list of a name, nil if there is none.
 func (p *plans) find(name string) *plan {
 	for i := range p.list {
 		if p.list[i].name == name {
@@ -98,6 +99,7 @@ type planReader struct {
 	turn  int32
 }
 
+// read looks for lists of things to do in a value and in what is nested in it, and stores them.
 func (r *planReader) read(v *value) {
 	switch {
 	case v.array:

@@ -49,7 +49,7 @@ func weigh(all []line, turns []Turn, known *records) {
 		newest = max(newest, float64(all[i].turn)+1)
 	}
 	if known != nil {
-		prose(all, turns, known, occurs)
+		setNews(all, turns, known, occurs)
 	}
 	for i := range all {
 		l := &all[i]
@@ -59,6 +59,8 @@ func weigh(all []line, turns []Turn, known *records) {
 	}
 }
 
+// weight returns the score of a line by its kind, its cues, its tokens and how many lines are like it (alike). n is the number of lines,
+// scratch memory for the search.
 func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bool, n int, scratch []byte) float64 {
 	score := baseWeight[l.kind]
 	strength, ask := 1.0, cueConstraint|cueError
@@ -106,7 +108,7 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 		// An agent repeats itself in much fewer lines than its tools do.
 		score /= math.Sqrt(math.Sqrt(float64(alike)))
 	}
-	if l.kind == Assistant && words == 0 && !l.tells() {
+	if l.kind == Assistant && words == 0 && !l.hasNews() {
 		score *= narrated
 	}
 	return score

@@ -75,7 +75,7 @@ func newWriter(bytes, messages int) *writer { return &writer{bytes: bytes, messa
 func (w *writer) room(known *records) int {
 	room := w.bytes - len(Opening) - len(opened) - len(closing) - 24 - len(verbatimTop)
 	for s, title := range titles {
-		if !section(s).recorded() || known.any(section(s)) {
+		if !section(s).recorded() || known.has(section(s)) {
 			room -= len(title) + 2
 		}
 	}
@@ -87,6 +87,7 @@ func (w *writer) bare() string {
 	return Opening + strconv.Itoa(w.messages) + bareEnd
 }
 
+// write returns the summary of the chosen lines and blocks as text.
 func (w *writer) write(all []line, c choice) string {
 	var b strings.Builder
 	b.Grow(w.bytes)

@@ -84,7 +84,7 @@ func (r Rule) Request(path string, h http.Header, sent *wire.Request) (Call, err
 		return Call{}, err
 	}
 	if r.betaInBody {
-		if !rawHas(body, "anthropic_beta") {
+		if !hasMember(body, "anthropic_beta") {
 			body, err = rawjson.Set(body, "anthropic_beta", withBeta(nil))
 		}
 		if head, ok := strings.CutSuffix(path, "/invoke-with-response-stream"); ok {
@@ -145,7 +145,7 @@ func (r Rule) Carry(h http.Header, next *wire.Request) (http.Header, []byte, err
 	if err != nil {
 		return h, next.Body, err
 	}
-	if r.betaInBody && !rawHas(body, "anthropic_beta") {
+	if r.betaInBody && !hasMember(body, "anthropic_beta") {
 		changed = true
 		if body, err = rawjson.Set(body, "anthropic_beta", withBeta(nil)); err != nil {
 			return h, next.Body, err
@@ -271,7 +271,8 @@ func withoutCompactions(value []byte) []byte {
 	return value
 }
 
-func rawHas(object []byte, key string) bool {
+// hasMember reports whether an object has a member.
+func hasMember(object []byte, key string) bool {
 	for m, err := range rawjson.Members(object, 0) {
 		if err == nil && string(m.Key) == key {
 			return true
@@ -296,6 +297,7 @@ func withBeta(value []byte) []byte {
 	return out
 }
 
+// hasBeta reports whether the headers ask for the beta of compaction.
 func hasBeta(h http.Header) bool {
 	for _, line := range h.Values(betaHeader) {
 		for name := range strings.SplitSeq(line, ",") {
