@@ -194,8 +194,8 @@ func soakMetric(url, name string) (value float64) {
 	return value
 }
 
-// askModels asks models through the daemon until loading is over: a conversation that grows, streamed. An answer that the provider breaks off
-// or refuses is no failure; the client asks again.
+// askModels asks models through the daemon until loading is over: conversations that grow, streamed. After each request, failed or not, the next
+// question follows, and every ninth answer is left unread. A broken stream and a status from 500 are no failures.
 func (l *soakLoad) askModels(ctx, loading context.Context, user int) {
 	path, body := "/openai/v1/chat/completions", map[string]any{"model": "gpt-4o", "stream": true}
 	if user%2 == 1 {

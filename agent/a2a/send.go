@@ -224,6 +224,7 @@ func (s *Server) register(r *run) error {
 	return nil
 }
 
+// unregister removes r and tells those who wait for it that it is done. It is called once.
 func (s *Server) unregister(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -194,7 +194,8 @@ func (t *tracer) find(command string) string {
 	return ""
 }
 
-// executable returns the path of a file if it is one that can be executed, on Windows also with an extension added; else "".
+// executable returns the path of a file that can be executed; else "". On Windows it tries .exe, .cmd and .bat behind it first, and the bare
+// name last.
 func executable(file string) string {
 	suffixes := []string{""}
 	if runtime.GOOS == "windows" {

@@ -92,7 +92,8 @@ func (r *record) encode(to []byte) {
 	le.PutUint32(to[recordSize-4:], crc32.ChecksumIEEE(to[:recordSize-4]))
 }
 
-// decodeRecord is strict: a budget that was read wrong would be open.
+// decodeRecord decodes a record of recordSize bytes; all zeros is a free record. A wrong checksum, kind or amount is errDamaged: a budget that
+// was read wrong would be no limit.
 func decodeRecord(from []byte) (record, error) {
 	le := binary.LittleEndian
 	if [recordSize]byte(from) == ([recordSize]byte{}) {

@@ -106,7 +106,8 @@ func (w *watcher) isSpared(p proctree.Process) bool {
 	return s != aTool
 }
 
-// spareAgent gives an agent, and the processes between it and the command, the command's own OOM score and nice value.
+// spareAgent gives an agent, and at most maxAbove processes between it and the command, the command's own OOM score and nice value, and marks
+// them as protected, so that they are not treated as children later.
 func (w *watcher) spareAgent(p proctree.Process) {
 	for range maxAbove {
 		_ = proctree.OOMScoreAs(p.PID, w.run.pid)

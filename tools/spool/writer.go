@@ -175,7 +175,8 @@ func (w *Writer) close() {
 // Handle returns the key by which the result can be read: "r_" and 26 letters and digits.
 func (w *Writer) Handle() string { return w.handle }
 
-// Begin ends the part under way and begins another; mime is ignored. Without a call of Begin, Write writes text.
+// Begin ends the part under way and begins another; mime is ignored. Without a call of Begin, Write writes text. A structured part behind more
+// text than a page is dropped, because it repeats the text.
 func (w *Writer) Begin(kind Part, mime string) error {
 	_ = mime // what the text looks like decides, and not what it is called
 	w.mu.Lock()

@@ -92,7 +92,8 @@ func (r *reader) forMembers(span rawjson.Span, each func(key string, value rawjs
 	}
 }
 
-// forElements calls each with the elements of the array at span; anything but an array has none.
+// forElements calls each with the elements of the array at span; anything but an array has none. A broken array sets r.err, and after an error
+// nothing is called.
 func (r *reader) forElements(span rawjson.Span, each func(i int, value rawjson.Span)) {
 	if r.err != nil || span.IsZero() || r.item[span.Start] != '[' {
 		return

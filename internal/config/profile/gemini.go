@@ -269,12 +269,13 @@ func (s *geminiSettings) readFile(name string) {
 	s.providers = s.providers || len(v.ModelProviders) > 0
 }
 
-// readDotenv reads the one .env file that the tool would use: the nearest at or above the working directory, then the user's. In a folder
-// that is not trusted the tool takes only keys from it.
-func (s *geminiSettings) readDotenv(folder, home string) {
+// readDotenv reads the one .env file that the tool would use: the nearest at or above the working directory, then the user's. settingsFolder is
+// the name of the tool's own folder, which may hold one. In a directory that is not trusted the tool takes only keys from it. The environment
+// wins over a project's file.
+func (s *geminiSettings) readDotenv(settingsFolder, home string) {
 	var dirs []string
 	for _, dir := range upwards(s.in.Dir) {
-		dirs = append(dirs, filepath.Join(dir, folder), dir)
+		dirs = append(dirs, filepath.Join(dir, settingsFolder), dir)
 	}
 	if home != "" {
 		dirs = append(dirs, home)

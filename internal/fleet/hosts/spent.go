@@ -77,8 +77,8 @@ type ended struct {
 	today Used   // by the runs of that day
 }
 
-// tellSpent tells the fleet what this host spent, on the days on which something has changed. The index of runs has it all, so what could not be told
-// while the fleet was away is told with the next one: a file has the day up to which all is.
+// tellSpent tells the fleet what this host spent on each of the last maxBack days on which a run has ended since the last call. The file "spent"
+// holds the last day that is told in full: what could not be told while the fleet was away is told later.
 func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
 	file := filepath.Join(a.State, "fleet", "spent")
 	text, _ := statefile.Read(file, 64)

@@ -88,7 +88,7 @@ func (q *Queue) reportStats(s QueueStats) {
 	}
 }
 
-// run makes and writes records until nothing waits.
+// run makes and writes records until nothing waits. Records that cannot be written are lost, counted and reported.
 func (q *Queue) run() {
 	for {
 		q.mu.Lock()

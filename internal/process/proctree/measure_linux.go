@@ -71,7 +71,7 @@ func (t *Tree) measureLocked() Usage {
 	return u
 }
 
-// readStatm reads m's statm file, through the descriptor kept open where there is one.
+// readStatm reads m's statm file, and keeps it open for the next time while MaxOpenFiles allows; false if it cannot be read.
 func (t *Tree) readStatm(m *member) (statm, bool) {
 	fd := m.statm
 	if fd < 0 {

@@ -39,7 +39,7 @@ func (r *reader) answerSearch(kept *spool.Result, handle string, args arguments)
 // answerMatches answers with a page of the items that match. No match of the page is left out: if they are too long for the client together, each
 // is shortened. size 0 stands for the default.
 func (r *reader) answerMatches(kept *spool.Result, handle, pattern string, ignoreCase bool, page, size int) error {
-	found, err := kept.Search(r.ctx, spool.SearchRequest{Pattern: pattern, IgnoreCase: ignoreCase, Page: page, Size: size, Most: r.s.o.Settings.maxSearch()})
+	found, err := kept.Search(r.ctx, spool.SearchRequest{Pattern: pattern, IgnoreCase: ignoreCase, Page: page, Size: size, Most: r.s.o.Settings.maxMatches()})
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,8 @@ func (s *Settings) limitsOf(tool string) Limits {
 	return l
 }
 
-func (s *Settings) maxSearch() int {
+// maxMatches returns the number of matches in a kept result beyond which a search is an error.
+func (s *Settings) maxMatches() int {
 	if s.MaxSearch <= 0 {
 		return DefaultMaxSearch
 	}

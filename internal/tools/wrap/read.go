@@ -233,8 +233,8 @@ func (f *fields) texts(key string, values []any) (out []string) {
 	return out
 }
 
-// pairs returns the members of an object, sorted by name; nil if it is missing. Numbers and booleans become text, as clients do it. Any other
-// value sets f.err.
+// pairs returns the members of an object, sorted by name; nil if it is missing. Placeholders in strings are replaced; numbers and booleans
+// become text, as clients do it. Any other value sets f.err and is left out.
 func (f *fields) pairs(key string) (out []header) {
 	v, there := f.v[key]
 	if !there || v == nil {

@@ -129,7 +129,7 @@ func (f *fold) request(number uint64, r *journal.Record) *request {
 		return q
 	}
 	if len(f.open) >= maxOpen {
-		oldest := number
+		oldest := uint64(math.MaxUint64)
 		for n := range f.open {
 			oldest = min(oldest, n)
 		}

@@ -83,7 +83,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// save writes the file when something has changed. Runs whose last span ended before oldest are dropped: spans so old are not sent again.
+// save writes the file when something has changed. Runs whose last span ended before oldest are dropped, as spans so old are not sent again, and
+// the oldest ones beyond maxPositions.
 func (p *positions) save(oldest time.Time) error {
 	p.mu.Lock()
 	if !p.dirty {

@@ -298,7 +298,7 @@ func (w *work) drop(at level) {
 		if len(messages) == 0 {
 			return
 		}
-		w.note = extract.Summarize(w.prior(messages), extract.Options{Messages: len(messages)}).Text
+		w.note = extract.Summarize(w.priorSummaries(messages), extract.Options{Messages: len(messages)}).Text
 		if !w.build() {
 			return
 		}
@@ -310,8 +310,8 @@ func (w *work) drop(at level) {
 	}
 }
 
-// prior returns the earlier summaries among messages: the line of drop counts the messages they stood for.
-func (w *work) prior(messages []int) (list []extract.Turn) {
+// priorSummaries returns those of messages that are earlier summaries.
+func (w *work) priorSummaries(messages []int) (list []extract.Turn) {
 	turns, _ := w.turns(messages)
 	for _, t := range turns {
 		if t.Kind == extract.Prior {

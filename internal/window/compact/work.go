@@ -227,7 +227,8 @@ func (w *work) result(v *View, res Result) (Result, error) {
 	return res, nil
 }
 
-// patches returns the patches that turn the base into the current request. touched marks the messages that were changed or dropped.
+// patches returns the patches that turn the base into the current request. touched marks the messages that were changed or dropped. The note
+// becomes a message of its own; patches beside each other are joined.
 func (w *work) patches(touched []bool) (patches []Patch) {
 	at := 0 // in the current request
 	put := func(from, to int, raw ...[]byte) {

@@ -29,7 +29,8 @@ var finalWords = [][]byte{
 // StatusOverloaded is Anthropic's status for "come again, it is not your fault".
 const StatusOverloaded = 529
 
-// Refused reports whether an answer refuses a request for its rate. body is the beginning of the answer, unpacked.
+// Refused reports whether an answer refuses a request because a rate or an allowance is used up, or because the provider is overloaded. r says
+// how long to wait, and whether waiting is of no use.
 func Refused(status int, h http.Header, body []byte) (r Refusal, ok bool) {
 	switch status {
 	case http.StatusTooManyRequests, StatusOverloaded:

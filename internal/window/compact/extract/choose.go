@@ -113,7 +113,8 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 // part returns a share of the room, in bytes.
 func (c *chooser) part(share float64) int { return int(share * float64(c.whole)) }
 
-// take adds a line to the summary if it says something new and fits into room bytes, and returns the bytes it takes, else 0.
+// take adds line i, shortened, to the summary if it has a score, says something new, and fits into room and into what is left of the whole. It
+// returns the bytes it takes, else 0.
 func (c *chooser) take(i, room int) int {
 	l := &c.all[i]
 	if c.done[i] || l.score <= 0 || c.said[l.text] || l.addsNothing(c.held) {

@@ -57,7 +57,8 @@ func cues(text string, ask cue, scratch []byte) (found cue) {
 	return found
 }
 
-// beginsWord reports whether a word stands in a text at the start of a word; the text begins with a space.
+// beginsWord reports whether word stands in text behind a byte that is no letter or digit; a word that is not ASCII may stand anywhere. text
+// must begin with a space, because the byte before a match is read.
 func beginsWord(text, word string) bool {
 	for from := 0; ; {
 		at := strings.Index(text[from:], word)
