@@ -114,6 +114,7 @@ func version(t *testing.T, folder string) string {
 // installed is the path of a tool in node_modules.
 func installed(t *testing.T, name string) string {
 	t.Helper()
+	long(t, "it starts "+name)
 	path, err := filepath.Abs(filepath.Join(clients(), ".bin", name))
 	if err == nil {
 		_, err = os.Stat(path)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -290,10 +291,10 @@ func clip(s string) string {
 	return s
 }
 
-// long skips a test that takes a quarter of a minute or more, where nobody asked for those: README's `go test ./...` has ten minutes for all.
+// long skips a test that takes a quarter of a minute or more, where nobody asked for it: README's `go test ./...` has ten minutes for all.
 func long(t *testing.T, why string) {
 	t.Helper()
-	if os.Getenv("CI") == "" {
-		t.Skip(why + ": CI=true runs it")
+	if f := flag.Lookup("test.run"); os.Getenv("CI") == "" && (f == nil || f.Value.String() == "") {
+		t.Skip(why + ": CI=true runs it, and so does -run with its name")
 	}
 }

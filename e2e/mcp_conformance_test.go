@@ -31,6 +31,7 @@ import (
 // pinned is the path of a program from e2e/mcp/node_modules.
 func pinned(t *testing.T, name string) string {
 	t.Helper()
+	long(t, "it starts "+name)
 	path, err := filepath.Abs(filepath.Join("mcp", "node_modules", ".bin", name))
 	if err == nil {
 		_, err = os.Stat(path)
