@@ -197,7 +197,7 @@ func TestMistakes(t *testing.T) {
 		says string
 	}{
 		"another system":    {args("0.1.0", s.tree, other), "is for windows/" + runtime.GOARCH},
-		"no program":        {args("0.1.0", s.tree, "doc.go"), "is no program of Go"},
+		"no program":        {args("0.1.0", s.tree, "main.go"), "is no program of Go"},
 		"a version of none": {args("v1", s.tree, ours), "is no version"},
 		"an empty tree":     {args("0.1.0", s.pages, ours), "has no deploy/systemd"},
 		"no program at all": {args("0.1.0", s.tree, ours)[:10], "it takes"},
