@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/app/submit"
 	"github.com/plimsoll/plimsoll/internal/app/window"
-	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/holder"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/limit"
@@ -295,7 +295,7 @@ func (c *Collection) removeDemos() error {
 	}
 	for _, dir := range dirs {
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || !config.IsOwn(info) || time.Since(info.ModTime()) < demoAge {
+		if err != nil || !info.IsDir() || !statefile.IsOwn(info) || time.Since(info.ModTime()) < demoAge {
 			continue
 		}
 		what := "of a demo that was killed, " + info.ModTime().Format(time.RFC3339)

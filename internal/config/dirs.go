@@ -231,9 +231,3 @@ func (r resolver) homeDir() (string, error) {
 	return "", fmt.Errorf("%w: %s is not set and user %d has none on record; set %s or PLIMSOLL_STATE_DIR",
 		ErrNoHome, name, r.uid, name)
 }
-
-// IsOwn reports whether a file is this user's; true where the system has no numbers for users.
-func IsOwn(info fs.FileInfo) bool {
-	owner, err := ownerOf(info)
-	return err == nil && owner == os.Geteuid()
-}

@@ -10,7 +10,7 @@ type pipeNotifiers struct{ l *Ledger }
 
 func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "waiters", id) }
 
-// listen makes the named pipe into which others write to wake the waiter id.
+// listen returns an error: there are no named pipes of that kind here.
 func (pipeNotifiers) listen(string) (notifier, error) { return nil, errors.ErrUnsupported }
 func (pipeNotifiers) wake(string)                     {}
 func (pipeNotifiers) watch(string)                    {}

@@ -29,16 +29,14 @@ func (*sharedDir) scan(string, bool) (sharedClaims, error) { return sharedClaims
 
 func (*sharedDir) holds(string, string) bool { return false }
 
-// lock takes the exclusive lock under which the decisions of all users are made. After patience the error is [ErrSharedLocked]. It polls: a user
-// may keep this lock for ever, and each wait in the kernel that is given up leaves a thread behind.
+// lock returns an error: no directory is shared between users here.
 func (*sharedDir) lock(context.Context, time.Duration) (*os.File, error) { return nil, errNoSharing }
 
-// publish makes a claim's file, locked until the claim is removed. The file gets its final name only when it is filled and locked, and until then
-// nobody else may open it: so a file with that name and no lock has a dead owner.
+// publish returns an error, as lock does.
 func (*sharedDir) publish(note) (*sharedClaim, error) { return nil, errNoSharing }
 
-// write writes the note over the content of the claim's file; all notes have the same size.
+// write returns an error, as lock does.
 func (*sharedClaim) write() error { return errNoSharing }
 
-// remove removes the file at the claim's path, if it is still the one that this claim has open. Then it closes the file, which releases the lock.
+// remove does nothing: there is no file.
 func (*sharedClaim) remove() {}

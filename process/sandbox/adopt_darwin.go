@@ -22,9 +22,7 @@ func inheritedPeak() limit.Bytes {
 	return limit.Bytes(u.Maxrss) * maxRSSUnit
 }
 
-// reapOrphans takes the exit statuses of all processes that this one adopts, until release is called. With asSubreaper it first makes this
-// process a subreaper, so that it adopts the orphans of a run. Without, it does nothing unless this process adopts orphans anyway, as the init
-// of its PID namespace or because somebody else made it a subreaper.
+// reapOrphans does nothing: no process is adopted here.
 func reapOrphans(bool) (release func()) { return func() {} }
 
 // startedByGo returns false and false. It is asked only about adopted processes, and there are none here.
@@ -33,5 +31,5 @@ func startedByGo(int) (started, sure bool) { return false, false }
 // resident returns the physical footprint of a process.
 func resident(pid int) limit.Bytes { return proctree.Private(pid) }
 
-// allMembers appends the pids in a cage's groups, including those of inner runs; it appends none for a cage without groups.
+// allMembers returns pids as they are: there are no groups here.
 func allMembers(pids []int, _ cage) []int { return pids }

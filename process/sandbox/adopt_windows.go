@@ -8,9 +8,7 @@ import (
 // maxRSSMethod names the source of exitStatus.maxRSS, a member of PROCESS_MEMORY_COUNTERS.
 const maxRSSMethod = "PeakPagefileUsage"
 
-// reapOrphans takes the exit statuses of all processes that this one adopts, until release is called. With asSubreaper it first makes this
-// process a subreaper, so that it adopts the orphans of a run. Without, it does nothing unless this process adopts orphans anyway, as the init
-// of its PID namespace or because somebody else made it a subreaper.
+// reapOrphans does nothing: no process is adopted here.
 func reapOrphans(bool) (release func()) { return func() {} }
 
 // startedByGo returns false and false. It is asked only about adopted processes, and there are none here.

@@ -9,7 +9,7 @@ func newOuterGroup() outerGroup  { return outerGroup{} }
 func (outerGroup) kills() int    { return 0 }
 func (outerGroup) bounded() bool { return false }
 
-// used returns the bytes that the group holds, and its limit in bytes; ok is false if they are unknown.
+// used returns false: there are no control groups here.
 func (outerGroup) used() (used, limit int64, ok bool) { return 0, 0, false }
 
 func (outerGroup) close() {}
@@ -19,7 +19,7 @@ type machineSigns struct{}
 
 func openMachineSigns() machineSigns { return machineSigns{} }
 
-// read returns the present state, from proc_meminfo(5) and proc_loadavg(5); the zero value if it cannot be read.
+// read returns the zero value: the state of the machine is not known so cheaply here.
 func (machineSigns) read() machineState { return machineState{} }
 
 func (machineSigns) close() {}

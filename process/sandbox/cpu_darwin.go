@@ -30,6 +30,5 @@ func lowerPriority(pid, nice int) {
 // evenPriority does nothing: without the arguments of other processes no agent is found below the command here.
 func evenPriority(int, int) {}
 
-// niceSession sets the nice value of the command's session to ours plus steps. With autogroups (sched(7)) a session has a nice value, and
-// compared with other sessions only that one counts; it does not follow the nice value of a process in it.
+// niceSession does nothing: sessions have no nice value here.
 func niceSession(int, int) {}

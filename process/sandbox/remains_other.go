@@ -46,24 +46,22 @@ func Remove(r Remains, grace time.Duration) error {
 	return err
 }
 
-// Current returns the working set of a run in bytes, as its group counts it now. ok is false if there is no group, or it cannot be read.
+// Current returns false: there are no control groups here.
 func Current(Remains) (used limit.Bytes, ok bool) { return 0, false }
 
-// Swapped returns how many bytes a run has in swap now, as its group counts them; 0 if no cgroup v2 group does.
+// Swapped returns 0: there are no control groups here.
 func Swapped(Remains) limit.Bytes { return 0 }
 
 // Orphans returns nothing: there are no control groups here.
 func Orphans(func(id string) bool) ([]Orphan, error) { return nil, nil }
 
-// markLeft makes the empty group leftMark in the run's own group, as a sign that its processes were left on purpose.
+// markLeft does nothing: there are no control groups here.
 func markLeft(cage) {}
 
-// freezeGroups freezes a run by its groups. held is false if none of them has a freezer that holds processes. It is an error if this process is
-// in one of the groups.
+// freezeGroups returns false: there are no control groups here.
 func freezeGroups(Remains) (held bool, err error) { return false, nil }
 
-// Paused reports whether a run is frozen as a whole, or its command is stopped, no matter who did it. supervisor is the pid of the process that
-// started the run.
+// Paused returns false: whether others have stopped a run is not known here.
 func Paused(Remains, int) bool { return false }
 
 // CPUTime returns false: no group counts it here. The run's own samples have it.

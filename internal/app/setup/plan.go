@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/tools/wrap"
 )
 
@@ -168,7 +168,7 @@ func checkOwner(home string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("HOME is %s, which is no directory", home)
 	}
-	if !config.IsOwn(info) {
+	if !statefile.IsOwn(info) {
 		return fmt.Errorf("%s belongs to another user, and files in it would be yours afterwards: run plimsoll setup as that user, without sudo", home)
 	}
 	return nil

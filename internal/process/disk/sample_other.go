@@ -13,7 +13,7 @@ type sampler struct{}
 func newSampler([]string) *sampler            { return &sampler{} }
 func (*sampler) look([]Process, bool) Reading { return Reading{} }
 
-// hasFilled reports whether a file system has lost at least enough bytes of free space since the last look, no matter to whom.
+// hasFilled returns true, so that every look is made: no cheaper sign is known here.
 func (*sampler) hasFilled(limit.Bytes) bool { return true }
 
 func (*sampler) nobodyWrites(limit.Bytes) bool { return false }

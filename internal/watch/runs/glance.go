@@ -357,7 +357,7 @@ func LastEnded(stateDir, project string) (e Entry, ok bool) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !isOwn(info) {
+	if err != nil || !statefile.IsOwn(info) {
 		return Entry{}, false
 	}
 	name, err := json.Marshal(project)

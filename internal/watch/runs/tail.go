@@ -38,7 +38,7 @@ func openTail(root *os.Root, day, id string) (*tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || !isOwn(info) {
+	if info, err := f.Stat(); err != nil || !statefile.IsOwn(info) {
 		_ = f.Close()
 		if err == nil {
 			err = errForeign
@@ -316,7 +316,7 @@ func (f *Follower) Next(maxBytes int64, take func(Line)) (rest bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if !isOwn(info) {
+	if !statefile.IsOwn(info) {
 		return false, errForeign
 	}
 	buf := make([]byte, 64<<10)
