@@ -90,6 +90,14 @@ type proc struct {
 	held limit.Bytes
 }
 
+// totalHeld returns the anonymous memory of all processes, in bytes.
+func totalHeld(all []proc) (sum limit.Bytes) {
+	for _, p := range all {
+		sum += p.held
+	}
+	return sum
+}
+
 // maxProcesses bounds how many processes are looked at.
 const maxProcesses = 4096
 

@@ -63,6 +63,27 @@ func TestTextIsBounded(t *testing.T) {
 	}
 }
 
+// A process that the kernel has killed holds nothing while its pages are still charged; the file names it all the same.
+func TestAVictimIsNamedWhileItsPagesAreCharged(t *testing.T) {
+	before := seen(92*limit.MiB, "greedy")
+	before.processes[0].held = 80 * limit.MiB
+	for name, c := range map[string]struct {
+		used, held limit.Bytes
+		want       string
+	}{
+		"killed, still charged": {100 * limit.MiB, limit.MiB, "greedy"},
+		"killed, given back":    {20 * limit.MiB, limit.MiB, "other"},
+		"another holds it now":  {100 * limit.MiB, 70 * limit.MiB, "other"},
+	} {
+		now := seen(c.used, "other")
+		now.processes[0].held = c.held
+		now.keepVictims(before)
+		if got := now.processes[0].name; got != c.want {
+			t.Errorf("%s: %s is named, want %s", name, got, c.want)
+		}
+	}
+}
+
 func TestCrossedHasSlack(t *testing.T) {
 	over := 0
 	for _, step := range []struct{ percent, want int }{

@@ -188,6 +188,9 @@ func (w *Watch) look(g group, charged limit.Bytes) {
 		return
 	}
 	s.processes = g.processes()
+	if before > 0 {
+		s.keepVictims(w.latest)
+	}
 	w.latest = s
 	if s.used >= w.high.used {
 		w.high = s
@@ -196,6 +199,14 @@ func (w *Watch) look(g group, charged limit.Bytes) {
 	if w.over > before && w.o.Note != nil && s.at.Sub(w.said[w.over]) >= reminded {
 		w.said[w.over] = s.at
 		w.o.Note(Event{Line: w.over, Used: s.used, Limit: g.limit, Culprit: s.culprit()})
+	}
+}
+
+// keepVictims names the processes of the sight before in s too when they hold little now although the use has not fallen: the kernel has killed one
+// whose pages are still charged, and that is the one to name.
+func (s *sight) keepVictims(last sight) {
+	if s.used >= last.used && totalHeld(s.processes) < totalHeld(last.processes)/2 {
+		s.processes = last.processes
 	}
 }
 
