@@ -19,7 +19,7 @@ var resourceKeys = []*Key{
 	{
 		Name: "memory_max", Type: TypeAutoSize, Default: "auto", Aliases: []Alias{{"memory_max_mb", true}}, PerTool: true,
 		Project: ProjectCapped, min: minMemory, max: maxMemory, example: `"4G"`,
-		Doc:  "Hard memory limit of the command and all it starts; auto is the larger of 4G and twice the reservation, within what the host has.",
+		Doc:  "Hard memory limit of the command and all it starts; auto is the largest of 4G, twice the reservation and a stated initial_estimate, within what the host has.",
 		Flag: "memory-max", Usage: "most memory of the whole run: a size like 4G, or auto",
 		set: func(s *Settings, v any) { s.MemoryMax = v.(limit.Bytes) },
 	},

@@ -13,6 +13,7 @@
 package estimate
 
 import (
+	"math"
 	"slices"
 
 	"github.com/plimsoll/plimsoll/limit"
@@ -43,7 +44,8 @@ type Estimate struct {
 	Source string
 	// Samples is the number of earlier runs it rests on, or was held against; 0 without a history.
 	Samples int
-	// Guessed is true when Bytes is the initial estimate although there is a history: no run of it has shown a need.
+	// Guessed is true when Bytes is the initial estimate, or what light runs have made of it, although there is a history: no run of it has shown a
+	// need.
 	Guessed bool
 	// Stated is true when a person has given this size, in a flag or a configuration.
 	Stated bool
@@ -84,8 +86,8 @@ type Elsewhere struct {
 // Estimate returns the first estimate that can be given, in this order: the variant's history in the project; what other hosts have seen of the
 // variant, if the only other source is the tool's other variants; those variants; the variant's history in other projects; the tool's variants in
 // others; the configured initial estimate; the profile's; [FirstGuess]. A history that shows no need (see evidence) is passed over. If none shows
-// a need, the initial estimate is returned with Guessed, and Source and Samples name the history that it was compared with. The error is about an
-// unknown estimator.
+// a need, the initial estimate is returned with Guessed, lowered by each light run, and Source and Samples name the history that it was compared
+// with. An initial estimate that a person has stated bounds what a history leads to until a run needed more. The error is about an unknown estimator.
 func (in Input) Estimate() (Estimate, error) {
 	estimator, err := ByName(in.Estimator)
 	if err != nil {
@@ -95,9 +97,9 @@ func (in Input) Estimate() (Estimate, error) {
 	without := first // what is said when no history shows a need
 	from := func(samples []Sample, source string) (Estimate, bool) {
 		known := evidence(samples, first.Bytes)
-		bytes := estimator.Bytes(known)
+		bytes := first.bound(estimator.Bytes(known), known)
 		if len(samples) > 0 && without.Samples == 0 {
-			without = Estimate{Bytes: first.Bytes, Source: source, Samples: min(len(samples), estimator.Window), Stated: first.Stated, Guessed: true}
+			without = Estimate{Bytes: first.lowered(samples), Source: source, Samples: min(len(samples), estimator.Window), Stated: first.Stated, Guessed: true}
 		}
 		ended := slices.DeleteFunc(slices.Clone(known), func(s Sample) bool { return s.Censored })
 		return Estimate{
@@ -164,6 +166,31 @@ const (
 	// twenty times in 40 MB is a small tool.
 	lightRuns = 20
 )
+
+// bound returns what a history led to, bytes, but not more than the initial estimate that a person has stated, as long as no run has needed more:
+// the wide margin after few runs stands for what nobody knows of a tool, and here somebody does. A fifth above the largest need stays in any case.
+func (e Estimate) bound(bytes limit.Bytes, known []Sample) limit.Bytes {
+	most := limit.Bytes(0)
+	for _, s := range known {
+		most = max(most, s.Demand)
+	}
+	if !e.Stated || most > e.Bytes {
+		return bytes
+	}
+	return min(bytes, max(e.Bytes, scale(most, floorFactor)))
+}
+
+// lowered returns an initial estimate after runs that needed less than a tenth of it: each that was not brief lowers it by the same share, so
+// that it has come down to a tenth when lightRuns of them stand in its place.
+func (e Estimate) lowered(samples []Sample) limit.Bytes {
+	light := 0
+	for _, s := range samples {
+		if !s.Brief {
+			light++
+		}
+	}
+	return scale(e.Bytes, math.Pow(lightShare, float64(min(light, lightRuns))/lightRuns))
+}
 
 // evidence returns the samples that an estimate may rest on, in their order. There are none while all of them were brief or below a tenth of the
 // initial estimate; otherwise only the brief ones that show no need are left out.

@@ -19,7 +19,7 @@ type Task struct {
 	Start, End time.Time
 	// Runtime is the time for which it held its memory. It may be shorter than End − Start.
 	Runtime time.Duration
-	// Requested is the memory that its workflow asked for; 0 where nobody said.
+	// Requested is the memory that its workflow asked for at first; 0 where nobody said.
 	Requested limit.Bytes
 	// Sample is its need. A censored one teaches the estimator and is not counted,
 	// because nobody knows what would have been enough.

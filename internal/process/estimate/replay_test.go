@@ -157,9 +157,16 @@ func TestATraceIsReadInEveryForm(t *testing.T) {
 }
 
 func TestATraceSaysWhatWasRequested(t *testing.T) {
-	tasks, _, err := estimate.ReadTrace(strings.NewReader("process,memory,start,complete,peak_rss\nA,2 GB,1,2,3\nB,-,1,2,3\n"), "trace.txt")
-	if err != nil || len(tasks) != 2 || tasks[0].Requested != 2*limit.GiB || tasks[1].Requested != 0 {
-		t.Errorf("got %+v, %v", tasks, err)
+	// The third had died twice, of 2 and of 4 GB.
+	text := "process,memory,attempt,start,complete,peak_rss\nA,2 GB,1,1,2,3\nB,-,-,1,2,3\nA,6 GB,3,1,2,3\nA,2 GB,what,1,2,3\n"
+	tasks, _, err := estimate.ReadTrace(strings.NewReader(text), "trace.txt")
+	if err != nil || len(tasks) != 4 {
+		t.Fatalf("got %+v, %v", tasks, err)
+	}
+	for i, want := range []limit.Bytes{2 * limit.GiB, 0, 2 * limit.GiB, 2 * limit.GiB} {
+		if tasks[i].Requested != want {
+			t.Errorf("task %d asked for %v at first, want %v", i, tasks[i].Requested, want)
+		}
 	}
 }
 

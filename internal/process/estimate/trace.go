@@ -38,8 +38,8 @@ type TraceCount struct {
 
 // ReadTrace reads the tasks of a Nextflow trace (`-with-trace`), tab-separated or CSV with quotes,
 // raw (milliseconds, bytes) or for people ("1m 2s", "1.2 GB"), columns in any order. It needs
-// peak_rss, process or name, and realtime or start and complete; it uses status, submit and memory
-// where they are. Missing values are empty or "-". Units are binary, as Nextflow's are. name is
+// peak_rss, process or name, and realtime or start and complete; it uses status, submit, memory and
+// attempt where they are. Missing values are empty or "-". Units are binary, as Nextflow's are. name is
 // the file's, for errors, which say file:line:column and wrap [ErrTrace].
 //
 // It holds one record (at most [MaxTraceLine] bytes) and the tasks in memory. Tasks without any date
@@ -90,14 +90,14 @@ func ReadTrace(r io.Reader, name string) ([]Task, TraceCount, error) {
 }
 
 type trace struct {
-	reader                                                                *bufio.Reader
-	name                                                                  string
-	line                                                                  int // of the record's first line
-	next                                                                  int // lines read
-	comma                                                                 bool
-	cut                                                                   bool // the last record ended without a newline
-	columns                                                               []string
-	process, tag, status, peak, memory, realtime, submit, start, complete int
+	reader                                                                         *bufio.Reader
+	name                                                                           string
+	line                                                                           int // of the record's first line
+	next                                                                           int // lines read
+	comma                                                                          bool
+	cut                                                                            bool // the last record ended without a newline
+	columns                                                                        []string
+	process, tag, status, peak, memory, attempt, realtime, submit, start, complete int
 }
 
 func (t *trace) fail(column, format string, args ...any) error {
@@ -135,7 +135,7 @@ func (t *trace) header() error {
 		}
 		return -1
 	}
-	t.process, t.tag, t.status, t.peak, t.memory = find("process"), find("name"), find("status"), find("peak_rss"), find("memory")
+	t.process, t.tag, t.status, t.peak, t.memory, t.attempt = find("process"), find("name"), find("status"), find("peak_rss"), find("memory"), find("attempt")
 	t.realtime, t.submit, t.start, t.complete = find("realtime"), find("submit"), find("start"), find("complete")
 	switch {
 	case t.process < 0 && t.tag < 0:
@@ -277,6 +277,10 @@ func (t *trace) task(fields []string, count *TraceCount) (task Task, ok bool, er
 	if memory := value(t.memory); !missing(memory) {
 		if task.Requested, err = limit.ParseBytes(memory); err != nil {
 			return Task{}, false, t.fail("memory", "%.60q is not a size; it is bytes or like 1.2 GB", memory)
+		}
+		// The trace has what the last attempt asked for. Workflows ask for more with each, by Nextflow's own pattern `memory { 2.GB * task.attempt }`.
+		if attempt, err := strconv.Atoi(value(t.attempt)); err == nil && attempt > 1 {
+			task.Requested /= limit.Bytes(attempt)
 		}
 	}
 	if task.Process = value(t.process); missing(task.Process) {

@@ -63,16 +63,19 @@ const (
 func Decide(s config.Settings, known estimate.Input, host Host) (n Numbers, err error) {
 	if s.Reservation > 0 {
 		n.Estimate = estimate.Estimate{Bytes: s.Reservation, Source: estimate.SourceReservation, Stated: true}
-	} else if n.Estimate, err = WithSettings(known, s).Estimate(); err != nil {
-		return n, err
+	} else {
+		known = WithSettings(known, s)
+		if n.Estimate, err = known.Estimate(); err != nil {
+			return n, err
+		}
 	}
-	n.limits(s, host)
+	n.limits(s, known.Configured, host)
 	return n, nil
 }
 
-// limits sets all numbers but the estimate. A memory limit of "auto" is max(4 GiB, twice the estimate), but not above the host's memory
-// less what is kept free; any limit is kept strictly below the enclosing ones, because a container's own OOM kill may take all of it.
-func (n *Numbers) limits(s config.Settings, host Host) {
+// limits sets all numbers but the estimate. A memory limit of "auto" is max(4 GiB, twice the estimate, the initial estimate that a person has
+// stated), but not above the host's memory less what is kept free; any limit is kept strictly below the enclosing ones, because a container's own OOM kill may take all of it.
+func (n *Numbers) limits(s config.Settings, stated limit.Bytes, host Host) {
 	capacity := limit.Bytes(0)
 	if host.Err == nil {
 		capacity = host.Reading.Capacity()
@@ -80,7 +83,7 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 	n.MinFree = minFree(s, capacity)
 	memory := s.MemoryMax
 	if memory == config.Auto {
-		memory = max(leastAuto, 2*n.Estimate.Bytes)
+		memory = max(leastAuto, 2*n.Estimate.Bytes, stated)
 		if room := capacity - n.MinFree; capacity > 0 && memory > room {
 			memory = max(room, min(capacity/2, leastShare))
 		}

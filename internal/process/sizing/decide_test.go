@@ -50,6 +50,26 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// Light runs lower the reservation, not the limit: a person has said that runs of this tool can need as much.
+func TestALimitOfAutoIsNotBelowWhatAPersonStated(t *testing.T) {
+	known := estimate.Input{Project: []estimate.Sample{{Demand: 2 * limit.GiB}, {Demand: 2 * limit.GiB}, {Demand: 2 * limit.GiB}, {Demand: 2 * limit.GiB}}}
+	large, small := headroom.Reading{MemTotal: 64 * limit.GiB, MemAvailable: 60 * limit.GiB}, headroom.Reading{MemTotal: 8 * limit.GiB, MemAvailable: 7 * limit.GiB}
+	for _, c := range []struct {
+		s    config.Settings
+		host headroom.Reading
+		want limit.Bytes
+	}{
+		{config.Settings{MemoryMax: config.Auto, InitialEstimate: 16 * limit.GiB}, large, 16 * limit.GiB},
+		{config.Settings{MemoryMax: config.Auto, InitialEstimate: 16 * limit.GiB, MinFree: limit.GiB}, small, 7 * limit.GiB},
+		{config.Settings{MemoryMax: 3 * limit.GiB, InitialEstimate: 16 * limit.GiB}, large, 3 * limit.GiB},
+	} {
+		n, err := Decide(c.s, known, Host{Reading: c.host})
+		if err != nil || n.Memory != c.want || n.Estimate.Bytes >= 3*limit.GiB || n.Estimate.Source != estimate.SourceProject {
+			t.Errorf("%+v, %v; want a limit of %v", n, err, c.want.Human())
+		}
+	}
+}
+
 // A limit above what the machine has is not held: the machine runs out first.
 func TestALimitAboveTheMachineIsNoted(t *testing.T) {
 	small := Host{Reading: headroom.Reading{MemTotal: 8 * limit.GiB, MemAvailable: 7 * limit.GiB}}
