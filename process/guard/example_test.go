@@ -51,5 +51,5 @@ func Example() {
 	fmt.Println("the next:", d.Estimate.Bytes.Human(), d.Estimate.Source, d.Admitted, err)
 	// Output:
 	// reserved: 20M configured
-	// the next: 34.2 MiB history:project true <nil>
+	// the next: 20 MiB history:project true <nil>
 }
