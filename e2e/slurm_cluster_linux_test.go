@@ -16,15 +16,18 @@ import (
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
-// A slurmCluster is a Slurm of the test's own on this machine: a munged, a slurmctld and three slurmd, on ports that were free.
+// A slurmCluster is a Slurm of the test's own on this machine: a munged, a slurmctld and three slurmd, on ports that were free; with accounting a
+// MariaDB and a slurmdbd too.
 type slurmCluster struct {
 	*world
+	dir     string
 	conf    string
 	daemons map[string]*exec.Cmd
 }
 
-// newCluster starts one, whose three nodes have so many processors by their own word.
-func newSlurmCluster(t *testing.T, processors int) *slurmCluster {
+// newSlurmCluster starts one, whose three nodes have so many processors by their own word. accounts, if not nil, starts what keeps its accounts, and
+// adds it to slurm.conf.
+func newSlurmCluster(t *testing.T, processors int, accounts func(*slurmCluster)) *slurmCluster {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root can start a Slurm")
@@ -37,11 +40,11 @@ func newSlurmCluster(t *testing.T, processors int) *slurmCluster {
 			t.Skipf("%v: apt-get install --no-install-recommends slurmctld slurmd slurm-client munge", err)
 		}
 	}
-	c := &slurmCluster{world: newWorld(t), daemons: map[string]*exec.Cmd{}}
 	dir, err := os.MkdirTemp("", "plimsoll-slurm-") // a socket's path is short
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := &slurmCluster{world: newWorld(t), dir: dir, daemons: map[string]*exec.Cmd{}}
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +89,7 @@ PreemptMode=REQUEUE
 	}
 	c.variables = append(c.variables, "SLURM_CONF="+c.conf)
 	t.Cleanup(func() {
-		for _, name := range []string{"n0", "n1", "n2", "ctld", "munge"} { // what they have started has the world's mark
+		for _, name := range []string{"n0", "n1", "n2", "ctld", "dbd", "sql", "munge"} { // what they have started has the world's mark
 			c.kill(name)
 		}
 		for _, p := range c.processes() {
@@ -97,6 +100,9 @@ PreemptMode=REQUEUE
 	c.start("munge", "munged", "-F", "--force", "--socket="+filepath.Join(dir, "munge"), "--key-file="+key, "--pid-file="+filepath.Join(dir, "munge.pid"),
 		"--log-file="+filepath.Join(dir, "munge.log"), "--seed-file="+filepath.Join(dir, "seed"))
 	wait.Within(t, patience, "munge answers", func() bool { return fileExists(t, filepath.Join(dir, "munge")) })
+	if accounts != nil {
+		accounts(c)
+	}
 	c.start("ctld", "slurmctld", "-D", "-f", c.conf)
 	for _, node := range []string{"n0", "n1", "n2"} {
 		c.start(node, "slurmd", "-D", "-f", c.conf, "-N", node)

@@ -18,7 +18,7 @@ import (
 // A real Slurm of three nodes, one of them on its own in a partition: what is submitted to it behaves like a command, and every end is told.
 func TestSlurm(t *testing.T) {
 	long(t, "it starts a Slurm of three nodes, for a minute")
-	c := newSlurmCluster(t, 8)
+	c := newSlurmCluster(t, 8, nil)
 	file := func(name string) string { return filepath.Join(c.work, name) }
 	touch := func(name string) {
 		if err := os.WriteFile(file(name), nil, 0o600); err != nil {
@@ -261,7 +261,7 @@ func TestSlurmThousandJobs(t *testing.T) {
 	if err != nil {
 		t.Skip("PLIMSOLL_E2E_SLURM_JOBS says how many; the gate runs 1000 by night")
 	}
-	c := newSlurmCluster(t, 2)
+	c := newSlurmCluster(t, 2, nil)
 	results := filepath.Join(c.work, "results")
 	begin := time.Now()
 	for i := range n {
