@@ -30,6 +30,7 @@ type argocdTask struct {
 // argocdToken is the token that both servers must send.
 const argocdToken = "bench-of-two-servers"
 
+// argocdBench measures the Argo CD tools against argocd-mcp, in turn on one simulated installation. args are its size.
 func argocdBench(o *Out, args []string) {
 	const installed = "e2e/mcp/node_modules/"
 	script := installed + "argocd-mcp/dist/index.js"

@@ -53,6 +53,7 @@ func (o *Out) layers() (here []sandbox.Layer) {
 	return here
 }
 
+// bare starts /bin/true without Plimsoll and waits for its end.
 func bare(null *os.File) error {
 	pid, err := syscall.ForkExec("/bin/true", []string{"true"}, &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{null.Fd(), null.Fd(), null.Fd()},
@@ -65,6 +66,7 @@ func bare(null *os.File) error {
 	return err
 }
 
+// inLayer starts /bin/true in one layer of the sandbox and waits for its end.
 func (o *Out) inLayer(layer sandbox.Layer, id string, null *os.File) error {
 	run, err := sandbox.Start(o.ctx, sandbox.Spec{
 		ID: id, Path: "/bin/true", Args: []string{"true"}, Files: []*os.File{null, null, null},

@@ -20,6 +20,8 @@ import (
 // official library to stand between a client and a server.
 const sdkProxyRole = "child-sdk-proxy"
 
+// mcpBench measures the MCP gateway against the bare server and an SDK proxy. With the first argument sdkProxyRole it runs that proxy
+// instead: the benchmark starts itself so.
 func mcpBench(o *Out, args []string) {
 	if len(args) > 1 && args[0] == sdkProxyRole {
 		sdkProxy(o.ctx, args[1:])

@@ -259,6 +259,7 @@ func benchHistory(size, seed int) []byte {
 	return out.Bytes()
 }
 
+// benchText returns at least size bytes of text, different for each seed and i.
 func benchText(lines []string, seed, i, size int) string {
 	var b strings.Builder
 	for n := 0; b.Len() < size; n++ {

@@ -59,6 +59,8 @@ type answer struct {
 	bytes  int64 // number of bytes that were read
 }
 
+// newAnswer returns the answer to a request. A body in gzip is unpacked as it is read; its length counts as unknown, -1. The caller closes
+// the answer.
 func newAnswer(ctx context.Context, resp *http.Response, w *idleTimer, cancel context.CancelCauseFunc) *answer {
 	a := &answer{
 		status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"), length: resp.ContentLength,

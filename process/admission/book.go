@@ -186,6 +186,7 @@ func (b *book) adoptUnlisted() error {
 	return nil
 }
 
+// find returns the entry with this ID, or nil.
 func (b *book) find(id string) *entry {
 	for _, e := range b.file.Entries {
 		if e.ID == id {
@@ -268,6 +269,7 @@ func parseClaimFile(text []byte, id string) (claimFile, error) {
 	return c, nil
 }
 
+// writeClaimFile replaces the claim's file, with the current schema.
 func (l *Ledger) writeClaimFile(c claimFile) error {
 	c.Schema = schema
 	text, err := json.Marshal(c)

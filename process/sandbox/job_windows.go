@@ -134,6 +134,7 @@ type memoryUsage struct{ now, peak uint64 }
 
 const memoryUsageClass = 28
 
+// charged returns the memory that the job uses, in bytes; 0 if it is closed or cannot be asked.
 func (j *jobCage) charged() int64 {
 	var u memoryUsage
 	if j.job == 0 { // Windows takes 0 for the job that this process is in itself
@@ -146,6 +147,7 @@ func (j *jobCage) charged() int64 {
 	return int64(min(u.now, uint64(maxJobMemory)))
 }
 
+// sample returns the memory, processes and CPU time of the job; false if it is empty, closed or cannot be asked.
 func (j *jobCage) sample() (Sample, bool) {
 	charged := limit.Bytes(j.charged())
 	if charged == 0 {
@@ -165,6 +167,8 @@ type pidList struct {
 // maxListed bounds the processes of a job that are listed; the limits count all.
 const maxListed = 4096
 
+// members appends the PIDs in the job, at most maxListed. The result is always true: a job knows its members exactly. If it cannot be asked
+// there are none.
 func (j *jobCage) members(pids []int) ([]int, bool) {
 	if j.job == 0 {
 		return pids, true
@@ -180,6 +184,7 @@ func (j *jobCage) members(pids []int) ([]int, bool) {
 	return pids, true
 }
 
+// peak returns the job's largest memory in bytes and the name of the counter; false if it is closed or cannot be asked.
 func (j *jobCage) peak() (int64, string, bool) {
 	if j.job == 0 {
 		return 0, "", false
@@ -207,6 +212,7 @@ func (j *jobCage) kill() error {
 	return windows.TerminateJobObject(j.job, killedStatus)
 }
 
+// close closes the handle of the job, whose processes Windows then ends. A second call does nothing.
 func (j *jobCage) close() error {
 	if j.job == 0 {
 		return nil

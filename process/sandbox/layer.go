@@ -174,6 +174,7 @@ type watchedCage struct {
 	around outerGroup
 }
 
+// newWatched returns a cage whose memory and processes, where they are limited, are held by watching and not by the kernel.
 func newWatched(l Limits) watchedCage {
 	w := watchedCage{held: heldByNobody, around: newOuterGroup()}
 	if l.Memory > 0 {

@@ -93,6 +93,7 @@ func OpenCluster(c *core.Core, context, namespace string) (*kubeapi.Cluster, err
 // runs. [jobs.Ref].At is its process.
 type local struct{ core *core.Core }
 
+// openLocal returns the engine of this host. It is an error if the options ask for retries or name a queue, which it does not have.
 func openLocal(c *core.Core, o Options) (jobs.Engine, error) {
 	switch {
 	case o.Retries > 0:

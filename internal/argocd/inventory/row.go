@@ -161,6 +161,7 @@ func (e *entry) writeSources(w *writer) {
 	w.number("more_sources", max(0, len(e.sources)-maxSources))
 }
 
+// write writes the fields of a source that are not empty. Credentials in the address of the repository are masked.
 func (s source) write(w *writer) {
 	w.text("repo", maskAddress(s.repo))
 	w.text("path", s.path)

@@ -99,6 +99,7 @@ func createSet(c *call) {
 	c.storeNew(applicationsets, m, upsert, "existing ApplicationSet spec is different, use upsert flag to force update")
 }
 
+// deleteSet removes an application set, if there is one and the user may change its project.
 func deleteSet(c *call) {
 	f, ok := c.find(applicationsets, space(c.query.Get("appsetNamespace")), c.args[0])
 	if !ok {

@@ -67,6 +67,7 @@ func (c *call) selects(o *object, name string) bool {
 	return true
 }
 
+// getManifests answers with the desired manifests of all resources of an application, at a commit drawn from the seed.
 func getManifests(c *call) {
 	_, t := c.content()
 	var manifests []string
@@ -113,6 +114,7 @@ func actions(kind string) []string {
 	}[kind])
 }
 
+// getActions answers with the actions that a resource of this kind has.
 func getActions(c *call) {
 	app, o := c.resourceNamed()
 	v := c.shown(app, &o)

@@ -48,6 +48,7 @@ type generator interface {
 	write(b []byte) []byte
 }
 
+// generator returns a new generator of objects of a kind: applications, projects, and else application sets.
 func (s *Simulator) generator(k kind) generator {
 	switch k {
 	case applications:
@@ -175,6 +176,8 @@ func (c *call) application(namespace, project string) found {
 // space returns the namespace that a name means.
 func space(name string) string { return cmp.Or(name, "argocd") }
 
+// getObject returns a handler that answers with one object of a kind. An application is refreshed before, if the query says refresh=normal
+// or hard.
 func getObject(k kind) func(*call) {
 	return func(c *call) {
 		f := c.object(k)

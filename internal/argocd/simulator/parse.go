@@ -26,6 +26,7 @@ type size struct {
 	otherwise int
 }
 
+// sizes lists the numbers of objects, each with its name, the field that it is parsed into, and its default.
 func (o *Options) sizes() []size {
 	return []size{
 		{"applications", &o.Applications, DefaultApplications},
@@ -70,6 +71,8 @@ type fault struct {
 	set       func(value string) bool
 }
 
+// words returns by name how each fault is parsed into its field of f: the value that counts if none is written, the words for an error, and
+// a function that stores the value and returns false if it is invalid.
 func (f *Faults) words() map[string]fault {
 	duration := func(into *time.Duration) func(string) bool {
 		return func(value string) (ok bool) {

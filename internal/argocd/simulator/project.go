@@ -28,6 +28,7 @@ func (p *project) roll(i int) {
 
 func (p *project) head(h *head) { *h = head{name: p.name, namespace: "argocd", project: p.name} }
 
+// write appends the project as JSON. It makes up what depends on the index first: roles, version and time of creation.
 func (p *project) write(b []byte) []byte {
 	p.byDefault, p.clusters = p.name == "default", p.sim.options.Clusters > 0
 	p.created, p.version, p.roles = created(p.index), 57+p.index, nil
@@ -44,6 +45,7 @@ type detailed struct {
 	repositories []repository
 }
 
+// getDetailed answers with a project and the repositories that belong to it.
 func getDetailed(c *call) {
 	f := c.object(projects)
 	v := detailed{body: f.write(nil)}
@@ -96,6 +98,7 @@ func (s *Simulator) repositories() []repository {
 	return all
 }
 
+// listRepositories answers with all repositories, or with an empty list for a restricted user.
 func listRepositories(c *call) {
 	s := c.sink()
 	s.b = append(s.b, `{"metadata":{},"items":`...)
@@ -112,6 +115,8 @@ func listRepositories(c *call) {
 	s.flush()
 }
 
+// createProject stores a new project, or with upsert replaces one. Restricted users may not, and the name must be one that Kubernetes
+// takes.
 func createProject(c *call) {
 	var q struct {
 		Project obj
@@ -133,6 +138,7 @@ func createProject(c *call) {
 	c.storeNew(projects, q.Project, q.Upsert, `existing project spec is different; use upsert flag to force update; difference in keys "spec"`)
 }
 
+// updateProject merges the request's project into the stored one. It fails if the request is of an older version of it.
 func updateProject(c *call) {
 	var q struct{ Project obj }
 	c.read(&q)
@@ -151,6 +157,7 @@ func updateProject(c *call) {
 	c.saved(&f)
 }
 
+// deleteProject removes a project. It fails for restricted users, for the default project, and for one that applications refer to.
 func deleteProject(c *call) {
 	f := c.object(projects)
 	if c.user != nil {

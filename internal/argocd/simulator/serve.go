@@ -69,6 +69,7 @@ func calls() map[string]func(*call) {
 	}
 }
 
+// routes returns the calls of the API, with a pattern for the path of each. {} in a path stands for one part, {**} for all the rest.
 func routes() (all []route) {
 	for call, handle := range calls() {
 		method, path, _ := strings.Cut(call, " ")
@@ -94,6 +95,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
+// serve answers one request, with the faults f. The version needs no token; everything else that the API has does.
 func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, f Faults) {
 	path := r.URL.Path
 	switch {
@@ -285,6 +287,7 @@ func (r *refusal) write(w http.ResponseWriter, stream bool) {
 	_, _ = w.Write(marshal(body)) // a client that has gone needs no answer
 }
 
+// getVersion answers with the version; who has no token is not told about the build.
 func getVersion(c *call) {
 	text := c.options.Version
 	if !strings.Contains(text, "+") {
@@ -307,6 +310,7 @@ func accounts() []string {
 	}
 }
 
+// getAccount answers with one account. A restricted user may only see its own.
 func getAccount(c *call) {
 	at := slices.IndexFunc(accounts(), func(one string) bool { return strings.HasPrefix(one, `{"name":"`+c.args[0]+`"`) })
 	switch {
@@ -318,6 +322,7 @@ func getAccount(c *call) {
 	c.answer([]byte(accounts()[at]))
 }
 
+// canI answers "yes" or "no" to the question whether the user may do something. Who is not restricted may do everything.
 func canI(c *call) {
 	resource, action, object := c.args[0], c.args[1], c.args[2]
 	project, _, _ := strings.Cut(object, "/")

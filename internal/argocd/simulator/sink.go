@@ -90,6 +90,7 @@ func (c *compressed) WriteHeader(status int) {
 	c.ResponseWriter.WriteHeader(status)
 }
 
+// Write compresses p. The first call sets the header Content-Encoding and begins the gzip stream.
 func (c *compressed) Write(p []byte) (int, error) {
 	if c.z == nil {
 		c.Header().Set("Content-Encoding", "gzip")
@@ -102,6 +103,7 @@ func (c *compressed) Write(p []byte) (int, error) {
 	return c.z.Write(p)
 }
 
+// FlushError sends what was compressed so far to the client.
 func (c *compressed) FlushError() error {
 	if c.z != nil {
 		if err := c.z.Flush(); err != nil {

@@ -29,6 +29,8 @@ func checkReady(m obj, against string) {
 	}
 }
 
+// syncApplication starts a sync of an application to a revision, by default that of its source. It fails if an operation is running, or if
+// the revision is another one than auto-sync follows.
 func syncApplication(c *call, f *found, q *request) {
 	revision, wanted, against := q.Revision, text(f.m, "spec", "source", "targetRevision"), ""
 	if revision != "" && revision != wanted && automated(f.m) && !q.DryRun {
@@ -54,6 +56,8 @@ func (c *call) resolve(f *found, name string) string {
 	return d.commit()
 }
 
+// rollback starts a sync to an entry of the application's history. It fails if there is no such entry, if an operation is running, and if
+// auto-sync is on.
 func rollback(c *call, f *found, q *request) {
 	against := ""
 	if automated(f.m) {
@@ -236,6 +240,7 @@ func terminate(c *call, f *found, _ *request) {
 	c.done(f)
 }
 
+// runAction runs an action of a resource: the resource becomes healthy, or suspended if that is the action.
 func runAction(c *call, f *found, q *request) {
 	at := slices.IndexFunc(list(f.m, "status", "resources"), func(r any) bool {
 		o, _ := r.(obj)

@@ -128,6 +128,8 @@ func (c *compiler) bodies(scopes []reflect.Type) (all []pieces) {
 	return append(all, nil)
 }
 
+// mark compiles one mark of a template, together with its bodies that follow it. The first byte says which kind it is; all other marks are
+// names of fields. It panics if a name is unknown.
 func (c *compiler) mark(mark string, scopes []reflect.Type) piece {
 	kind, name := mark[0], mark[1:]
 	switch kind {
@@ -305,6 +307,7 @@ func (s *Simulator) render(b []byte, name string, from any, index int, d dice) [
 	return w.b
 }
 
+// section writes a section of a template. One that has its own random numbers gets them from the seed and the index alone.
 func (w *writing) section(one *section) {
 	outer := w.dice
 	if one.own {

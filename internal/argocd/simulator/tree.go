@@ -25,6 +25,7 @@ type content struct {
 	images  []string
 }
 
+// content returns the application that the request names, and its resources and images. If there is no such application, the request fails.
 func (c *call) content() (found, content) {
 	f := c.object(applications)
 	var app struct {
@@ -74,6 +75,7 @@ type shown struct {
 	actions []action
 }
 
+// shown returns the fields that answers show of a resource. Its id, revision and age are drawn from the seed.
 func (s *Simulator) shown(app string, o *object) shown {
 	v := shown{app: app, group: o.Group, version: o.Version, kind: o.Kind, namespace: o.Namespace, name: o.Name, api: o.Version}
 	if o.Group != "" {
@@ -122,6 +124,8 @@ type tree struct {
 	hosts          bool
 }
 
+// getTree answers with the resource tree: for each resource that is not missing also those that controllers made of it, such as pods, and
+// the application's orphans.
 func getTree(c *call) {
 	_, content := c.content()
 	var t tree

@@ -242,6 +242,7 @@ func (s *Simulator) fillMetadata(m obj) {
 // same reports whether two specs are equal.
 func same(a, b any) bool { return bytes.Equal(marshal(a), marshal(b)) }
 
+// createApplication stores a new application, or with upsert replaces one, if the user may change its project. Its status is empty.
 func createApplication(c *call) {
 	m := obj{}
 	c.read(&m)
@@ -285,6 +286,7 @@ func mergePatch(m, patch obj) {
 	}
 }
 
+// patchApplication applies a merge patch and stores the result. Other types of patches are refused; name and namespace stay.
 func patchApplication(c *call, f *found, q *request) {
 	if q.PatchType != "merge" {
 		fail(invalidArgument, "Patch type '%s' is not supported", q.PatchType)
@@ -307,6 +309,7 @@ func updateSpec(c *call, f *found, q *request) {
 	c.answer(marshal(q.spec))
 }
 
+// deleteApplication removes an application, whatever the policy is. It only checks that the policy is valid.
 func deleteApplication(c *call, f *found, _ *request) {
 	policy := c.query.Get("propagationPolicy")
 	if cascade := c.flag("cascade"); !cascade && c.query.Get("cascade") != "" && policy != "" {

@@ -21,6 +21,7 @@ const (
 	sigCont = syscall.SIGCONT
 )
 
+// snapshot returns all processes, by one call of sysctl.
 func snapshot() ([]Process, error) {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {

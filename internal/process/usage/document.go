@@ -247,6 +247,7 @@ func (d *document) history(tool string) *toolHistory {
 	return nil
 }
 
+// runs returns the runs of one tool, each with the tool's variant.
 func (s *toolHistory) runs() []Run {
 	_, variant := splitHistoryKey(s.Tool)
 	runs := make([]Run, len(s.Runs))

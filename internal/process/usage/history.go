@@ -269,6 +269,7 @@ func (h *History) warnFound(name string, damaged *damage) {
 	})
 }
 
+// summaries returns one summary for each tool and variant of the project, sorted by both.
 func (d *document) summaries() []Summary {
 	list := make([]Summary, 0, len(d.Tools))
 	for _, s := range d.Tools {

@@ -194,8 +194,9 @@ func (s *Server) directPeer() transport.Peer {
 	return s.direct
 }
 
-// remoteVersions returns the versions of a remote server, and asks it again after versionAge. If that fails they are the zero value, which is not
-// kept: the answer to the client's own request will show them. A server that answers 401 or 403 is noted as one that wants credentials.
+// remoteVersions returns the versions of a remote server. It asks the server, at most once in versionAge, with a discovery and, if the
+// client may need it, an initialize. If that fails they are the zero value, which is not kept: the answer to the client's own request will
+// show them. A server that answers 401 or 403 is noted as one that wants credentials.
 func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versions {
 	s.mu.Lock()
 	v, fresh := s.versions, time.Since(s.learnedAt) < versionAge

@@ -286,6 +286,7 @@ func isFull(dir string) bool {
 	return err == nil && len(files) >= maxServers
 }
 
+// add merges the figures of each tool into the book.
 func (b *book) add(tools map[string]*tally) {
 	b.Schema = 1
 	if b.Tools == nil {

@@ -124,6 +124,7 @@ func (e *tomlEntry) isWrapped() bool {
 	return ok
 }
 
+// wrap returns the edits that wrap the server. If it cannot be wrapped there are none, and the text says why.
 func (e *tomlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	if a, ok := e.get("command"); ok {
 		return e.wrapCommand(o, a)

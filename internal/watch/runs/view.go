@@ -77,6 +77,8 @@ func (v *View) SetAt(r *Run, at time.Time) {
 // been set back since.
 func (v *View) SetNow(r *Run, now time.Time) { v.set(r, r.Samples, now.Sub(r.Started), now) }
 
+// set fills in the memory, processes and CPU of the last sample in seen, and the fullest window of the run. What is not known keeps its
+// value.
 func (v *View) set(r *Run, seen []Sample, since time.Duration, at time.Time) {
 	if len(seen) > 0 {
 		last := seen[len(seen)-1]

@@ -63,6 +63,8 @@ func Busy(body []byte) bool {
 	return slices.ContainsFunc(others[:], func(o other) bool { return o.busy && o.matches(w) })
 }
 
+// classify reports whether an answer says that the request was too long for the model, and by which sign. An error that a gateway names
+// inside of a 200 or 400 counts as that error; other refusals, such as of a rate, do not match.
 func classify(status int, body []byte) (Overflow, bool) {
 	switch status {
 	case 200, 400, 413, 422, 500:

@@ -87,6 +87,7 @@ func lowerLimit(resource int, to uint64) syscall.Errno {
 	return 0
 }
 
+// decimal formats n. The package strconv would make the start of the process longer.
 func decimal(n uint64) string {
 	var buf [20]byte
 	i := len(buf)
@@ -99,6 +100,7 @@ func decimal(n uint64) string {
 	}
 }
 
+// init becomes the process beside a run if this process was started under the name Beside: a witness or a guard. It does not return then.
 func init() {
 	if len(os.Args) < 2 || os.Args[0] != Beside {
 		return
@@ -153,6 +155,7 @@ func waitInputEnd() bool {
 	}
 }
 
+// init tries a limit if this process was started under the name Trial: it takes memory or starts processes. It does not return then.
 func init() {
 	if len(os.Args) != 3 || os.Args[0] != Trial {
 		return

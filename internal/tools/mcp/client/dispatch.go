@@ -403,6 +403,7 @@ type boundedRest struct {
 	read  int64
 }
 
+// Read fails with errEndless once bound bytes have been read.
 func (e *boundedRest) Read(p []byte) (int, error) {
 	if e.read >= e.bound {
 		return 0, fmt.Errorf("%w: more than %s came of one message, and its server is ended", errEndless, limit.Bytes(e.bound).Human())

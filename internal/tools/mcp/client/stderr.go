@@ -67,6 +67,7 @@ func (e *stderr) copy(s *Server) {
 	}
 }
 
+// keep appends output to the tail, which holds the last 4 KiB.
 func (e *stderr) keep(b []byte) {
 	const maxBytes = 4 << 10
 	e.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// set lowers a resource limit of this process, the soft and the hard one. If the system refuses, the limit stays as it is.
 func set(which int, value uint64) {
 	var r unix.Rlimit
 	if unix.Getrlimit(which, &r) != nil || value > math.MaxInt64 {

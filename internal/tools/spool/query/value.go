@@ -91,6 +91,7 @@ func (b *builder) value() any {
 	return json.Number(literal)
 }
 
+// object parses the object at b.at, which must be valid JSON, and moves behind it.
 func (b *builder) object() any {
 	members := map[string]any{}
 	b.at++
@@ -110,6 +111,7 @@ func (b *builder) object() any {
 	return members
 }
 
+// array parses the array at b.at, which must be valid JSON, and moves behind it.
 func (b *builder) array() any {
 	// Counting the elements first costs a walk over them, so it is done near the top only,
 	// where the long arrays are.

@@ -325,6 +325,7 @@ func (m *memory) put(h *held) (evicted int, freed int64) {
 	return evicted, freed
 }
 
+// drop removes an entry from memory, if it is there. The file stays.
 func (m *memory) drop(k key) {
 	if e := m.entries[k]; e != nil {
 		m.bytes -= e.Value.(*held).size

@@ -238,6 +238,7 @@ func numbered(line string) bool {
 
 func passes(lower string) bool { return contains(lower, passMarks) }
 
+// contains reports whether the text contains one of the words, also as a part of another word.
 func contains(text string, words []string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {

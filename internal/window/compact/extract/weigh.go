@@ -128,6 +128,7 @@ func (l *line) place(is cue) section {
 	return sectionFiles
 }
 
+// earlier reports whether one of the tokens has this hash.
 func earlier(tokens []token, hash uint64) bool {
 	for _, t := range tokens {
 		if t.hash == hash {

@@ -102,6 +102,7 @@ func main() {
 	}
 }
 
+// run writes table.txt from catalogue.json in out. With a source, a checkout or an api.json, it writes catalogue.json anew before.
 func run(from, api, out string) error {
 	kept := filepath.Join(out, "catalogue.json")
 	if from != "" || api != "" {
@@ -156,6 +157,7 @@ func tabulate(text []byte) ([]byte, error) {
 	return []byte(strings.Join(sources.Lines(c.Providers), "\n") + "\n"), nil
 }
 
+// gather reads the models of the providers, and those of all labs as "any", from a checkout of models.dev.
 func gather(root string) (*catalogue, error) {
 	git := func(args ...string) (string, error) {
 		text, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()
@@ -314,6 +316,7 @@ func (c *catalogue) put(ours, model string, limits [3]int) {
 	}
 }
 
+// add adds the limits of all models in a directory of TOML files to the provider ours. Models that do not chat are left out.
 func (c *catalogue) add(ours, root, dir string) error {
 	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".toml" {

@@ -272,6 +272,8 @@ type votes struct {
 
 func newVotes() *votes { return &votes{map[string]Limits{}, map[string]string{}} }
 
+// add records the limits that one source has for a model; of several the largest are kept, and of the spellings of its name the first in
+// order.
 func (v *votes) add(id string, limits Limits) {
 	plain := id[strings.LastIndexByte(id, '/')+1:] // without the lab that made it
 	key := spelling.Fold(plain)
