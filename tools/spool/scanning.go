@@ -294,9 +294,9 @@ func (s *search) count(u unit, from, to int64, text []byte) {
 	}
 }
 
-// show returns the page of matches that q asks for, with excerpts; a page ends at the asked number of matches or at a page's bytes. A page
+// pageOfMatches returns the page of matches that q asks for, with excerpts; a page ends at the asked number of matches or at a page's bytes. A page
 // that does not exist is [*NoPage].
-func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *searchResult) (Matches, error) {
+func (r *Result) pageOfMatches(ctx context.Context, v *view, q SearchRequest, found *searchResult) (Matches, error) {
 	size := min(max(q.Size, 0), MaxPageMatches)
 	if size == 0 {
 		size = DefaultMatches

@@ -95,7 +95,8 @@ func (s *Server) Name() string { return s.o.Name }
 // Named reports whether the server's tools already have its name as a prefix.
 func (s *Server) Named() bool { return s.o.Named }
 
-// Open implements mcpserver.Options.Open for the server.
+// Open implements mcpserver.Options.Open for the server. A client that neither begins with initialize nor speaks the sessionless version
+// gets ErrNoSession from a local server; a server that cannot be started is a Refusal with status 503.
 func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	if s.o.Remote {
 		return s.openRemote(ctx, o)

@@ -115,6 +115,7 @@ func (e *tomlEntry) arguments() []string {
 	return values
 }
 
+// isWrapped reports whether the entry has a command whose arguments are those that wrapping writes.
 func (e *tomlEntry) isWrapped() bool {
 	_, ok := e.command()
 	if !ok {
