@@ -8,7 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func setLimit(which int, value uint64) { _ = unix.Setrlimit(which, &unix.Rlimit{Cur: value, Max: value}) }
+func setLimit(which int, value uint64) {
+	_ = unix.Setrlimit(which, &unix.Rlimit{Cur: value, Max: value})
+}
 
 // preferForOOM makes this process the first that the kernel ends when memory is short, rather than the gateway that
 // started it.
