@@ -110,6 +110,7 @@ func (r *Remote) openSSE(ctx context.Context) (*Process, error) {
 	}, nil
 }
 
+// endReason returns why the stream has ended, as a clause for messages.
 func (o *sseStream) endReason() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -205,7 +205,7 @@ func (s *Server) pushLocked(e *entry) {
 	}
 	if !s.running {
 		s.running = true
-		go s.run()
+		go s.serveQueue()
 	}
 }
 
