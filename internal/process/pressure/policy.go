@@ -107,7 +107,7 @@ func (p *policy) step(in input) []action {
 	if p.level = plenty; p.holding() || !p.thresholds.ample(in.reading) { // else nothing is put into words
 		p.level, why = p.thresholds.levelOf(in.reading)
 	}
-	p.observe(in)
+	p.recordLook(in)
 	if acts := p.release(in, why); acts != nil {
 		return acts
 	}
@@ -127,8 +127,8 @@ func (p *policy) step(in input) []action {
 	return acts
 }
 
-// observe records how long memory has been short, or available again, and ends an episode.
-func (p *policy) observe(in input) {
+// recordLook records how long memory has been short, or available again, and ends an episode.
+func (p *policy) recordLook(in input) {
 	if in.ledgerRead {
 		p.ledgerReadAt = in.now
 		p.peers = len(in.holders)

@@ -34,6 +34,7 @@ func snapshot() ([]Process, error) {
 	return out, nil
 }
 
+// processOf returns a process from the kernel's description of it. Its CPU time is -1, not known.
 func processOf(k *unix.KinfoProc) Process {
 	p := Process{
 		CPU: -1, // not in this structure
