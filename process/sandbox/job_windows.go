@@ -56,21 +56,22 @@ func newJob(spec *Spec, l Limits) (cage, error) {
 		// Ours is the only handle: when we die, however, the kernel ends the run.
 		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
 	}
-	if err := j.set(); err != nil {
+	if err := j.setLimits(); err != nil {
 		return nil, errors.Join(fmt.Errorf("set the limits of the job object: %w", err), j.close())
 	}
 	j.limitCPU(l, runtime.NumCPU())
 	return j, nil
 }
 
-func (j *jobCage) set() error {
+// setLimits gives the job the limits that are in j.info.
+func (j *jobCage) setLimits() error {
 	_, err := windows.SetInformationJobObject(j.job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&j.info)), uint32(unsafe.Sizeof(j.info)))
 	return err
 }
 
 func (j *jobCage) raise(memory, _ limit.Bytes) error {
 	j.info.JobMemoryLimit = uintptr(min(memory, maxJobMemory))
-	return j.set()
+	return j.setLimits()
 }
 
 func (j *jobCage) strength() Strength { return j.held }

@@ -194,7 +194,7 @@ func (w *watchedCage) charged() int64                   { return 0 }
 func (w *watchedCage) peak() (int64, string, bool)      { return 0, "", false }
 func (w *watchedCage) oomKills() int                    { return w.around.kills() }
 func (w *watchedCage) bounded() bool                    { return w.around.bounded() }
-func (w *watchedCage) usedAround() (int64, int64, bool) { return w.around.used() }
+func (w *watchedCage) usedAround() (int64, int64, bool) { return w.around.bytesUsed() }
 func (w *watchedCage) kill() error                      { return nil }
 func (w *watchedCage) close() error                     { w.around.close(); return nil }
 func (w *watchedCage) freeze(bool) error {

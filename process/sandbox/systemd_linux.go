@@ -113,7 +113,7 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	if g.held.CPU == ByKernel && !holds(scope, "cpu.weight", limits.CPUWeight) {
 		g.held.CPU = ByNobody
 	}
-	entered.set(scope)
+	entered.remember(scope)
 	return g, nil
 }
 
@@ -138,7 +138,7 @@ func (e *enteredScope) scope() string {
 	return e.dir
 }
 
-func (e *enteredScope) set(dir string) {
+func (e *enteredScope) remember(dir string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.dir = dir

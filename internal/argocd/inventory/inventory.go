@@ -102,7 +102,7 @@ func (v *Inventory) Close() error {
 	v.mu.Lock()
 	v.closed = true
 	for _, s := range v.snapshots {
-		v.evict(s)
+		v.evictSnapshot(s)
 	}
 	v.mu.Unlock()
 	v.end()

@@ -23,6 +23,8 @@ func (l Limits) Encode() string {
 	return decimal(l.Data) + "," + decimal(l.AddressSpace) + "," + decimal(l.Processes)
 }
 
+// init becomes the shim if this process was started under the name [Name]: it sets the limits of this process and executes the command in its
+// place. If that fails, it writes the number of the error to the descriptor that it was given, and exits with status 127. It does not return then.
 func init() {
 	if len(os.Args) < 5 || os.Args[0] != Name {
 		return

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// init tries a limit if this process was started under the name [Trial]: it takes memory or starts processes, and exits. It does not return then.
 func init() {
 	if len(os.Args) != 3 || os.Args[0] != Trial {
 		return
