@@ -71,9 +71,9 @@ type fault struct {
 	set       func(value string) bool
 }
 
-// words returns by name how each fault is parsed into its field of f: the value that counts if none is written, the words for an error, and
+// parsers returns by name how each fault is parsed into its field of f: the value that counts if none is written, the words for an error, and
 // a function that stores the value and returns false if it is invalid.
-func (f *Faults) words() map[string]fault {
+func (f *Faults) parsers() map[string]fault {
 	duration := func(into *time.Duration) func(string) bool {
 		return func(value string) (ok bool) {
 			d, err := time.ParseDuration(value)
@@ -114,7 +114,7 @@ func ParseFaults(text string) (Faults, error) {
 	if strings.TrimSpace(text) == "" {
 		return f, nil
 	}
-	words, seen := f.words(), make(map[string]bool)
+	words, seen := f.parsers(), make(map[string]bool)
 	for item := range strings.SplitSeq(text, ",") {
 		key, value, given := strings.Cut(strings.TrimSpace(item), "=")
 		word, known := words[key]

@@ -16,6 +16,7 @@ type sink struct {
 
 const full = 64 << 10
 
+// sink sets the headers of a JSON answer, and returns a buffer that writes the answer.
 func (c *call) sink() *sink {
 	h := c.w.Header()
 	h.Set("Content-Type", "application/json")
@@ -44,7 +45,7 @@ func (s *sink) beginItem() {
 	}
 	if s.c.faults.PerItem > 0 {
 		s.push()
-		pause(s.c.r.Context(), s.c.faults.PerItem)
+		pauseFor(s.c.r.Context(), s.c.faults.PerItem)
 	}
 }
 

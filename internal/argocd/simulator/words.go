@@ -46,8 +46,8 @@ func (w *word) lists() map[string][]string {
 	return map[string][]string{"people": w.People, "tiers": w.Tiers, "places": w.Places, "requests": w.Requests}
 }
 
-// words returns the words that names are made of, from words.json.
-func words() (w word) {
+// loadWords returns the words that names are made of, from words.json.
+func loadWords() (w word) {
 	text, err := files.ReadFile("words.json")
 	if err == nil {
 		err = json.Unmarshal(text, &w)

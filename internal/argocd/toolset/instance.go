@@ -79,11 +79,11 @@ func (t *Toolset) instanceNamed(instance string) (*argocd.Client, error) {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("no Argo CD instance is called %q; there are: %s", short(instance), t.names())
+	return nil, fmt.Errorf("no Argo CD instance is called %q; there are: %s", short(instance), t.instanceNames())
 }
 
-// names returns a list of the instances for people: "prod" (default), "staging".
-func (t *Toolset) names() string {
+// instanceNames returns a list of the instances for people: "prod" (default), "staging".
+func (t *Toolset) instanceNames() string {
 	var b strings.Builder
 	for i, c := range t.o.Instances {
 		if i > 0 {
