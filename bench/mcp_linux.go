@@ -183,7 +183,8 @@ func (c *rawClient) readAnswer(most int) (head []byte, err error) {
 	}
 }
 
-// sdkProxy lists the server's tools and passes calls on, with the official library.
+// sdkProxy serves MCP on standard streams with the official library until they end: it starts the server argv, lists its tools and passes
+// calls on.
 func sdkProxy(ctx context.Context, argv []string) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "proxy", Version: "1"}, nil)
 	up := must(client.Connect(ctx, &mcp.CommandTransport{Command: exec.CommandContext(ctx, argv[0], argv[1:]...)}, nil))

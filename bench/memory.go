@@ -222,7 +222,7 @@ func withEmbeddings(client *embed.Client) engine {
 // done removes the store.
 func openStored(o *Out, d *dialogue, client *embed.Client) (search searcher, done func()) {
 	records, turnOf := d.records()
-	s, ids, done := openMemory(o, memory.Options{Embed: client, EmbedWait: time.Minute, Clock: d.asked}, records)
+	s, ids, done := openMemory(o, memory.Options{Embed: client, EmbedWait: time.Minute, Clock: d.timeOfQuestions}, records)
 	if client != nil {
 		if made := must(s.MakeVectors(o.ctx)); made.Missing+made.Refused > 0 {
 			o.Fatalf("%s: %d records have no vector", d.name, made.Missing+made.Refused)
