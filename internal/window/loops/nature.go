@@ -121,7 +121,7 @@ func commandOf(name, arguments string) string {
 func natureOfLine(line string) nature {
 	found := waits
 	any := false
-	for command := range commands(extract.Words(line)) {
+	for command := range commandsIn(extract.Words(line)) {
 		n := natureOfCommand(command)
 		if n == waits {
 			return waits
@@ -136,8 +136,8 @@ func natureOfLine(line string) nature {
 	return found
 }
 
-// commands yields the commands of a line; of those joined by pipes the first.
-func commands(words []string) func(func([]string) bool) {
+// commandsIn yields the commands of a line; of those joined by pipes the first.
+func commandsIn(words []string) func(func([]string) bool) {
 	return func(yield func([]string) bool) {
 		start, piped := 0, false
 		for i := 0; i <= len(words); i++ {

@@ -310,7 +310,7 @@ func (p *Proxy) Close() {
 	}
 }
 
-func (p *Proxy) event(e journal.Event) {
+func (p *Proxy) journalEvent(e journal.Event) {
 	if p.o.Journal != nil {
 		p.o.Journal.Append(e)
 	}
