@@ -29,6 +29,8 @@ type engine struct {
 	open func(o *Out, d *dialogue) (s searcher, close func())
 }
 
+// benchMemory compares the recall of the memory's search with that of other engines, on a synthetic set and on those that args name, or
+// with --precision what prompts are given.
 func benchMemory(o *Out, args []string) {
 	flags := flag.NewFlagSet("memory", flag.ContinueOnError)
 	locomo := flags.String("locomo", "", "LoCoMo's locomo10.json")

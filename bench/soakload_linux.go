@@ -72,7 +72,8 @@ var soakQuestions = []struct {
 	{name: "tool that takes memory", text: "build 16 MiB"},
 }
 
-// askQuestions asks the agent until loading is over.
+// askQuestions asks the agent one question after the other until loading is over, some of which are cancelled, left or come back to, and
+// counts how each ended.
 func (l *soakLoad) askQuestions(ctx, loading context.Context, user int) {
 	for n := user; loading.Err() == nil; n++ {
 		q := soakQuestions[n%len(soakQuestions)]
@@ -304,7 +305,7 @@ func (l *soakLoad) crashing() {
 	l.died = append(l.died[max(0, len(l.died)-7):], time.Now())
 }
 
-// crashServers makes a server crash again and again.
+// crashServers makes the server "crashes" end every 5 seconds until loading is over, and counts the crashes.
 func (l *soakLoad) crashServers(ctx, loading context.Context) {
 	for {
 		select {

@@ -191,7 +191,7 @@ func (e *Refused) holderLines() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// nextSteps lists the steps that would help.
+// nextSteps lists in words the steps that would help, the gentlest first; waiting is among them unless the run can never be admitted.
 func (e *Refused) nextSteps() []string {
 	var steps []string
 	if e.Never {

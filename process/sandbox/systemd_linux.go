@@ -31,7 +31,7 @@ import (
 //	plimsoll-ID.scope/plimsoll-ID2/agent  a further run of the same supervisor
 //
 // The scope ends by itself when its last process has gone. systemd removes its groups then,
-// as far as nobody else does so at the same time; see letGo.
+// as far as nobody else does so at the same time; see waitUnitGone.
 const (
 	systemdBus   = "org.freedesktop.systemd1"
 	systemdPath  = dbus.ObjectPath("/org/freedesktop/systemd1")

@@ -109,7 +109,7 @@ func (r *reader) forElements(span rawjson.Span, each func(i int, value rawjson.S
 	}
 }
 
-// field is a member of an object that is read: into points to where its value goes (see [reader.take]), or has the fields of an inner
+// field is a member of an object that is read: into points to where its value goes (see [reader.storeValue]), or has the fields of an inner
 // object.
 type field struct {
 	key  string

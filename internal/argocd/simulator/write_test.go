@@ -165,7 +165,9 @@ func TestSync(t *testing.T) {
 			}
 		}
 		refused(t, s, http.MethodPost, path+"/rollback", `{"id":99999}`, 400, "does not have deployment with id 99999")
-		auto := pick(t, s, func(a obj) bool { return automated(a) && !hasOperation(a) && lookup(a, "metadata", "deletionTimestamp") == nil })
+		auto := pick(t, s, func(a obj) bool {
+			return automated(a) && !hasOperation(a) && lookup(a, "metadata", "deletionTimestamp") == nil
+		})
 		refused(t, s, http.MethodPost, "/api/v1/applications/"+auto+"/rollback", `{"id":1}`, 400, "auto-sync is enabled")
 		refused(t, s, http.MethodPost, "/api/v1/applications/"+auto+"/sync", `{"revision":"`+revision+`"}`, 400, "auto-sync currently set to")
 	})

@@ -68,7 +68,8 @@ func chooseMember(all []part, over int, hurry bool) (best part, found bool) {
 	return best, false
 }
 
-// membersIn returns the members of at least minTrim bytes.
+// membersIn returns the members of at least minTrim bytes in an object and in all below it, down to maxTrimDepth; nil if it is not one JSON
+// value.
 func membersIn(raw []byte) (all []part) {
 	var walk func(at rawjson.Span, path string, depth int)
 	walk = func(at rawjson.Span, path string, depth int) {

@@ -81,7 +81,7 @@ func (r *results) ofKind(kind argocd.Kind) *[]json.RawMessage {
 	return &r.Applications
 }
 
-// draftSearchAnswer returns an answer without its results and notes.
+// draftSearchAnswer returns an answer of a search with its counts and what could not be searched, and without results and notes.
 func (t *Toolset) draftSearchAnswer(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found) found {
 	answer := found{
 		Instance: t.instanceLabel(client), Query: in.Query, CaseSensitive: in.CaseSensitive, Literal: in.Literal,

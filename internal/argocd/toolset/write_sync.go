@@ -279,7 +279,7 @@ func awaitDryRun(ctx context.Context, client *argocd.Client, a appArgs, app *app
 	}
 }
 
-// dryRunOutcome returns the results of the dry run.
+// dryRunOutcome returns the phase and message of a dry run that has ended, and the first results of its resources, with secrets masked.
 func dryRunOutcome(app *application) any {
 	s := app.Status.OperationState
 	out := struct {

@@ -88,7 +88,8 @@ func (p *policy) wantsLedger(now time.Time, r Reading) bool {
 	return now.Sub(p.ledgerReadAt) >= every
 }
 
-// nextPause returns the pause until the next look.
+// nextPause returns the pause until the next look: short near a threshold, long while there is plenty of memory and nothing is stopped,
+// normal otherwise.
 func (p *policy) nextPause() time.Duration {
 	switch {
 	case p.level >= near:

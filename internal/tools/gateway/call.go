@@ -205,7 +205,8 @@ func (c *call) expire() {
 	c.cancel(context.Canceled)
 }
 
-// options returns the options for bounding the call's answer.
+// options returns the options for bounding the call's answer: its bounds, whose it is, and where it is kept. The call itself is kept with
+// it only if the tool says that it changes nothing, so that it can be made again.
 func (c *call) options() result.Options {
 	o := result.Options{
 		Method: c.method, ID: c.m.Head.ID, MaxText: c.textCap(), MaxItems: c.limits.MaxItems,

@@ -129,7 +129,8 @@ func (r *reading) close() {
 	lexers.Put(r.lexer)
 }
 
-// read reads the frame to its end, in chunks.
+// read reads the frame to its end, in chunks, and passes them to takeBytes, whose error ends it. An upstream that breaks off is a
+// [BrokenOff]; the end of ctx gives its cause.
 func (r *reading) read(f *transport.Frame) error {
 	// The head is held where it is; what is written after it goes to memory of its own.
 	r.raw.mem, r.raw.size = f.Head[:len(f.Head):len(f.Head)], int64(len(f.Head))

@@ -152,7 +152,8 @@ func (s *sharesSeen) add(p *Shares) {
 
 func padded(list []int64, n int) []int64 { return append(list, make([]int64, n-len(list))...) }
 
-// byProcess returns the points as columns; nil without any.
+// byProcess returns the points as columns, one for each of the processes that held the most, and one without a name for all others; nil
+// without any point.
 func (s *sharesSeen) byProcess() *ByProcess {
 	if len(s.at) == 0 {
 		return nil

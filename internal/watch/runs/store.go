@@ -332,7 +332,7 @@ func (s *Store) Strange() []string {
 	return list
 }
 
-// Entries returns all runs, the newest first.
+// Entries returns all runs that are kept, live, or known from elsewhere, the newest first.
 func (s *Store) Entries() []Entry {
 	list := make([]Entry, 0, len(s.index)+len(s.live))
 	for _, e := range s.index {

@@ -63,7 +63,8 @@ var (
 // maxLooked bounds the arguments of a call that are read for its nature, in bytes.
 const maxLooked = 16 << 10
 
-// natureOf returns the nature of a call.
+// natureOf returns the nature of a call, whether it acts, asks, waits or looks, by the tool's name, its arguments and the command line in
+// them. An unknown one acts.
 func natureOf(name, arguments string) nature {
 	if len(arguments) > maxLooked { // a file that is written, mostly
 		return acts

@@ -184,7 +184,8 @@ func (m *made) argumentsSum(r *wire.Request) uint64 {
 	return m.sum
 }
 
-// detectLoop shows a detector the steps in their order.
+// detectLoop shows a new detector the steps in their order, and returns the loop that the newest closes; false if it closes none. Again is
+// set if an earlier step had closed one already.
 func (x *reading) detectLoop() (Loop, bool) {
 	d := New(Options{Foreign: true})
 	var found Loop

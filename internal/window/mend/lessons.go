@@ -42,7 +42,7 @@ var learned = []lesson{
 	{"unpaired surrogate", surrogates},
 
 	{"pdf specified", learnDocuments}, // "The PDF specified was not valid.", "… is password protected" (claude-code#20195, #25202)
-	{"pdf pages", pages},         // "A maximum of 100 PDF pages may be provided."
+	{"pdf pages", pages},              // "A maximum of 100 PDF pages may be provided."
 	{"document has no pages", learnDocuments},
 	{"unsupported mime type", learnMediaType},
 
@@ -67,7 +67,7 @@ var learned = []lesson{
 	{"toolconfig field must be defined", needTools},
 	{"support tool calling without", needTools},
 
-	{"with a length of 9", nineIDs},                // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
+	{"with a length of 9", nineIDs},                      // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
 	{"expected an id that begins with", learnForeignIDs}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
 	{"extra inputs are not permitted", learnField},
 	{"is unsupported", learnField},    // Groq: "property 'messages.2.assistant.reasoning_content' is unsupported" (qwen-code#3304)

@@ -182,7 +182,8 @@ func (m *mending) noteAction(kind string, message int, id string, bytes int) {
 	m.actions = append(m.actions, Action{Kind: kind, Message: message, CallID: id, Bytes: bytes})
 }
 
-// mendMessage mends the contents of message i.
+// mendMessage mends the contents of message i: empty parts, calls, results and media. A message that is dropped as a whole is not looked
+// into.
 func (m *mending) mendMessage(i int) {
 	msg := &m.r.Messages[i]
 	if !m.dropEmptyParts(i, msg) {

@@ -60,7 +60,7 @@ func (t *conversation) decideNewMessages() {
 	d.storeCut(text)
 }
 
-// A decision is the state of [conversation.decide].
+// A decision is the state of [conversation.decideNewMessages].
 type decision struct {
 	*conversation
 	next     *wire.Request

@@ -188,7 +188,8 @@ func takeMemory(n int) int {
 	return Broke
 }
 
-// takePids starts n processes that wait.
+// takePids starts n processes that wait, and kills them again. It returns Stopped if one could not be started, as under a limit, and Broke
+// if all could.
 func takePids(n int) int {
 	self, err := os.Executable()
 	if err != nil {

@@ -32,7 +32,8 @@ func takeMemory(n uintptr) int {
 	return Broke
 }
 
-// takePids starts n processes that wait.
+// takePids starts n processes that wait, and kills them again. It returns Stopped if one could not be started, as under a limit, and Broke
+// if all could.
 func takePids(n int) int {
 	self, err := os.Executable()
 	if err != nil {

@@ -95,8 +95,10 @@ func (h *Handler) openSession(c *conn, o Opening) (*session, *Refusal) {
 	return s.register(s.id)
 }
 
-// register puts a session into the map under id, unless it is there. If another request has put one there meanwhile, that one is returned and s is
-// closed; of sessions that are passed through the newer one counts. The refusal is for too many sessions or a closed handler.
+// register puts a session into the map under id, unless it is there. If another request has put one there meanwhile, that one is returned
+// and s is closed; of sessions that are passed through the newer one counts. If there are too many, the least recently used one that serves
+// no request is closed for it. The refusal is for too many busy sessions, or a closed handler; s is closed then, unless it is passed
+// through.
 func (s *session) register(id string) (*session, *Refusal) {
 	h := s.h
 	k := key(s.principal, id, s.modern)

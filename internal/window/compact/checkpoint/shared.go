@@ -72,7 +72,7 @@ func (s *Store) Adopt(scope Scope, list []*Checkpoint, mine *Checkpoint) (change
 			}
 		}
 		own := *c
-		own.encoded = nil              // it holds the whole value
+		own.encoded = nil                            // it holds the whole value
 		_, _ = s.storeUnlessBeaten(scope, &own, nil) // what went wrong is journalled, and memory has it
 		changed = true
 	}
