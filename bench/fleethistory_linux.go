@@ -30,7 +30,6 @@ const (
 	historyTools = 500
 )
 
-// fleetHistory measures starts and observations with a history in three NATS servers that it starts.
 func fleetHistory(o *Out, _ []string) {
 	dir, binary := o.TempDir(), o.binary()
 	var urls []string

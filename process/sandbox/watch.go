@@ -152,8 +152,7 @@ type alarmed interface {
 	disableThrottle()
 }
 
-// lookUntil looks at the run again and again until stop is closed: after the pause that the last look asked for, and at once when the alarm
-// for the memory limit wakes it.
+// lookUntil looks at the run until stop is closed: after the pause that each look asks for, and when the alarm for the memory limit wakes it.
 func (w *watcher) lookUntil(stop <-chan struct{}) {
 	wake := make(chan struct{}, 1)
 	var alarm sync.WaitGroup
@@ -265,8 +264,7 @@ func (w *watcher) unprotect() {
 	}
 }
 
-// noteGone keeps a process that is gone as a candidate for the next OOM kills that are counted, the last maxLost of them, and as moved if
-// it still runs outside of the run's groups.
+// noteGone keeps a process that is gone as a candidate for the next OOM kills, at most maxLost of them, and as moved if it still runs.
 func (w *watcher) noteGone(m member) {
 	w.noteMoved(m)
 	if len(w.lost) >= maxLost {
@@ -290,9 +288,8 @@ func (w *watcher) addMember(pid int, now time.Time) *member {
 	return m
 }
 
-// leadsToAgent reports whether m is the first child of a launcher in the chain that leads to the
-// agent: npx starts a shell that starts the agent, and the agent must not be the victim. An
-// interpreter is no launcher: node and python are the agent that they run.
+// leadsToAgent reports whether m is the first child of a launcher in the chain that leads to the agent: npx starts a shell that starts the
+// agent, and the agent must not be the victim. An interpreter is no launcher: node and python are the agent that they run.
 func (w *watcher) leadsToAgent(m *member) bool {
 	parent := w.known[m.parent]
 	if parent == nil || !parent.protected || !isLauncher(proctree.Name(m.parent)) {
