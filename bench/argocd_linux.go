@@ -30,6 +30,8 @@ type argocdTask struct {
 // argocdToken is the token that both servers must send.
 const argocdToken = "bench-of-two-servers"
 
+// argocdBench measures the Argo CD tools against argocd-mcp, in turn on one simulated installation. args are its size. Without Node.js or
+// argocd-mcp it stops.
 func argocdBench(o *Out, args []string) {
 	const installed = "e2e/mcp/node_modules/"
 	script := installed + "argocd-mcp/dist/index.js"
@@ -130,7 +132,8 @@ type argocdAnswer struct {
 	took  []time.Duration
 }
 
-// measure starts the server, asks all questions once, notes times, sizes and memory, and ends the server.
+// measure starts the server, asks all questions once, notes times, sizes and memory in f, and ends the server. A question that fails stops
+// the benchmark.
 func (f *argocdFigures) measure(o *Out, dir string, tasks []argocdTask) {
 	c := o.startRaw(dir, f.argv, f.env...)
 	defer c.stop()

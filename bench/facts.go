@@ -54,10 +54,10 @@ func benchFacts(o *Out, _ []string) {
 	} {
 		heldoutSet(o, set.title, must(heldout.Sessions(set.name)), grown)
 	}
-	grown.report(o, fmt.Sprintf("all of them, grown in a window of %d", grownWindow))
+	grown.addRows(o, fmt.Sprintf("all of them, grown in a window of %d", grownWindow))
 }
 
-// heldoutSet reports what one set keeps, and adds to grown what it keeps when it is played through a small window.
+// heldoutSet adds the rows for what one set keeps, and counts in grown what it keeps when it is played through a small window.
 func heldoutSet(o *Out, name string, sessions []heldout.Session, grown *tally) {
 	author := "They were written by somebody who had not read how the extractor finds what they plant."
 	switch {
@@ -72,10 +72,10 @@ func heldoutSet(o *Out, name string, sessions []heldout.Session, grown *tally) {
 		s := &sessions[i]
 		r := must(wire.Parse(s.Dialect, s.Body))
 		target := o200kSizes(r).Total * heldoutPercent / 100
-		total.count(s, r, total.compact(o, compact.New(compact.Options{}), r, compact.Goal{Target: target, Limit: 2 * target}))
-		grown.count(s, r, grown.grow(o, r))
+		total.countKept(s, r, total.compact(o, compact.New(compact.Options{}), r, compact.Goal{Target: target, Limit: 2 * target}))
+		grown.countKept(s, r, grown.playThroughWindow(o, r))
 	}
-	total.report(o, name)
+	total.addRows(o, name)
 }
 
 // A tally counts facts by kind, in what was compacted and in what the baselines left.
@@ -98,9 +98,9 @@ func (t *tally) compact(o *Out, c *compact.Compactor, r *wire.Request, goal comp
 	return res.Request
 }
 
-// grow plays a session message by message through a window, as an agent lives it: unit after unit, and what is over four fifths of the
-// window is compacted to half of it. What is left at the end has been compacted many times.
-func (t *tally) grow(o *Out, whole *wire.Request) *wire.Request {
+// playThroughWindow plays a session message by message through a window, as an agent lives it: unit after unit, and what is over four
+// fifths of the window is compacted to half of it. It returns what is left at the end, which has been compacted many times.
+func (t *tally) playThroughWindow(o *Out, whole *wire.Request) *wire.Request {
 	c := compact.New(compact.Options{})
 	sizes := o200kSizes(whole)
 	units := whole.Units()
@@ -125,12 +125,13 @@ func (t *tally) grow(o *Out, whole *wire.Request) *wire.Request {
 	return now
 }
 
-// count compares what is left of a session with the two baselines at the same tokens.
-func (t *tally) count(s *heldout.Session, r, got *wire.Request) {
+// countKept counts the facts of a session s, which is r, that are in what is left of it, got, and in what two baselines leave at the same
+// number of tokens.
+func (t *tally) countKept(s *heldout.Session, r, got *wire.Request) {
 	budget := o200kSizes(got).Total
 	t.tokens += budget
 	for list, into := range map[*wire.Request]map[string]int{got: t.kept, newestUnits(r, budget): t.dropped, maskedResults(r, budget): t.masked} {
-		text := texts(list.Body)
+		text := textsOf(list.Body)
 		for _, f := range s.Facts {
 			if slices.ContainsFunc(f.AnyOf, func(key string) bool { return strings.Contains(text, key) }) {
 				into[f.Kind]++
@@ -142,8 +143,8 @@ func (t *tally) count(s *heldout.Session, r, got *wire.Request) {
 	}
 }
 
-// report adds the rows of a set: for each kind of fact the share that was kept, beside the two baselines.
-func (t *tally) report(o *Out, name string) {
+// addRows adds the rows of a set: for each kind of fact the share that was kept, beside the two baselines.
+func (t *tally) addRows(o *Out, name string) {
 	for _, kind := range slices.Sorted(maps.Keys(t.all)) {
 		percent := func(n int) float64 { return float64(100*n) / float64(t.all[kind]) }
 		o.Add(Row{Case: name, Metric: fmt.Sprintf("%s (%d)", kind, t.all[kind]), Value: percent(t.kept[kind]), Unit: "%", Baseline: "dropping", BaselineValue: percent(t.dropped[kind])})
@@ -203,9 +204,9 @@ func o200kSizes(r *wire.Request) (s compact.Sizes) {
 	return s
 }
 
-// texts returns all the texts of a JSON body, decoded, each on a line of its own. Texts that are
+// textsOf returns all the texts of a JSON body, decoded, each on a line of its own. Texts that are
 // JSON themselves (arguments) are decoded once more.
-func texts(body []byte) string {
+func textsOf(body []byte) string {
 	var b strings.Builder
 	var walk func(v any, depth int)
 	walk = func(v any, depth int) {

@@ -16,18 +16,19 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// launch reports the medians of every layer and of the bare baseline. args[0] is the number of turns (100).
-func launch(o *Out, args []string) {
+// launchBench reports the median times of a start in every layer that is here, of the bare baseline, and of the whole command. args[0] is
+// the number of turns (100).
+func launchBench(o *Out, args []string) {
 	turns := argNumber(args, 100)
 	null := must(os.OpenFile(os.DevNull, os.O_RDWR, 0))
 	defer null.Close()
-	layers := o.layers()
-	ways := []way{{"bare", func() error { return bare(null) }}}
+	layers := o.availableLayers()
+	ways := []way{{"bare", func() error { return runBare(null) }}}
 	started := 0
 	for _, layer := range layers {
 		ways = append(ways, way{string(layer), func() error {
 			started++
-			return o.inLayer(layer, fmt.Sprintf("bench-%d-%d", os.Getpid(), started), null)
+			return o.runInLayer(layer, fmt.Sprintf("bench-%d-%d", os.Getpid(), started), null)
 		}})
 	}
 	times := o.inTurn(turns, ways...)
@@ -38,11 +39,11 @@ func launch(o *Out, args []string) {
 		o.Add(Row{Case: string(layer), Metric: "median", Value: ms(m), Unit: "ms", Baseline: "bare", BaselineValue: ms(base)})
 		o.Add(Row{Case: string(layer), Metric: "added", Value: ms(m - base), Unit: "ms", Baseline: "goal", BaselineValue: 3})
 	}
-	o.wholeCommand(layers, min(turns, 50))
+	o.timeWholeCommand(layers, min(turns, 50))
 }
 
-// layers returns the layers that are here.
-func (o *Out) layers() (here []sandbox.Layer) {
+// availableLayers tries the layers of the sandbox, returns those that work here, and notes why the others do not.
+func (o *Out) availableLayers() (here []sandbox.Layer) {
 	for _, c := range sandbox.Probe(o.ctx, false) {
 		if c.Available {
 			here = append(here, c.Name)
@@ -53,7 +54,8 @@ func (o *Out) layers() (here []sandbox.Layer) {
 	return here
 }
 
-func bare(null *os.File) error {
+// runBare starts /bin/true without Plimsoll and waits for its end.
+func runBare(null *os.File) error {
 	pid, err := syscall.ForkExec("/bin/true", []string{"true"}, &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{null.Fd(), null.Fd(), null.Fd()},
 	})
@@ -65,7 +67,8 @@ func bare(null *os.File) error {
 	return err
 }
 
-func (o *Out) inLayer(layer sandbox.Layer, id string, null *os.File) error {
+// runInLayer starts /bin/true in one layer of the sandbox and waits for its end.
+func (o *Out) runInLayer(layer sandbox.Layer, id string, null *os.File) error {
 	run, err := sandbox.Start(o.ctx, sandbox.Spec{
 		ID: id, Path: "/bin/true", Args: []string{"true"}, Files: []*os.File{null, null, null},
 		Limits: sandbox.Limits{Memory: 4 * limit.GiB, Pids: 256}, Layers: []sandbox.Layer{layer},
@@ -78,8 +81,9 @@ func (o *Out) inLayer(layer sandbox.Layer, id string, null *os.File) error {
 	return err
 }
 
-// wholeCommand times `plimsoll run -- true` as a process of its own.
-func (o *Out) wholeCommand(layers []sandbox.Layer, turns int) {
+// timeWholeCommand times `plimsoll run -- true` as a process of its own, and beside systemd-run where that works. It sets
+// PLIMSOLL_STATE_DIR for this process.
+func (o *Out) timeWholeCommand(layers []sandbox.Layer, turns int) {
 	binary := o.binary()
 	check(os.Setenv("PLIMSOLL_STATE_DIR", filepath.Join(o.TempDir(), "state")))
 	const whole = "plimsoll run -- true"
@@ -94,7 +98,8 @@ func (o *Out) wholeCommand(layers []sandbox.Layer, turns int) {
 	o.besideSystemdRun(binary, turns)
 }
 
-// besideSystemdRun compares with what most people would type instead. Both make a scope of the same service manager.
+// besideSystemdRun compares with what most people would type instead; both make a scope of the same service manager. If systemd-run does
+// not work here, a note says so. It sets PLIMSOLL_SANDBOX_LAYERS for this process.
 func (o *Out) besideSystemdRun(binary string, turns int) {
 	path, err := exec.LookPath("systemd-run")
 	if err != nil {
@@ -122,8 +127,9 @@ const (
 	statusGoal = 10 // ms
 )
 
-// status times the whole command, which a status line starts again and again. args[0] is the number of turns (100).
-func status(o *Out, args []string) {
+// statusBench times the whole command, which a status line starts again and again. args[0] is the number of turns (100). It sets
+// environment variables of this process.
+func statusBench(o *Out, args []string) {
 	turns := argNumber(args, 100)
 	binary, state := o.binary(), filepath.Join(o.TempDir(), "state")
 	check(os.Setenv("PLIMSOLL_STATE_DIR", state))
@@ -154,7 +160,8 @@ func status(o *Out, args []string) {
 	add("status --line, outside of a run", "status", "--line")
 }
 
-// writeRun begins a run with this many requests to a model, or as many of them as its file takes.
+// writeRun begins a run with this many requests to a model, or as many of them as its file takes. It sleeps between, as what waits to be
+// written is bounded. The caller ends the run.
 func writeRun(state, id string, requests int) *runs.Writer {
 	w := runs.Begin(runs.Options{Dir: state}, runs.Header{ID: id, Kind: runs.KindRun, Report: journal.Report{Tool: "claude", Project: "shop", LimitBytes: 4 << 30}})
 	j := journal.New(journal.Options{Observers: []journal.Observer{w}})
@@ -189,14 +196,14 @@ func init() {
 	benchmarks = append(benchmarks, []benchmark{
 		{"argocd", "the Argo CD tools against argocd-mcp of npm, on one simulated installation (Linux; 1 min; argument: APPS,PROJECTS,APPSETS,CLUSTERS)", argocdBench},
 		{"fleet-history", "a start that asks the fleet, there and away, against one without; 1,000 observations a second into three servers", fleetHistory},
-		{"launch", "start and stop of /bin/true in each layer, against bare fork and exec", launch},
+		{"launch", "start and stop of /bin/true in each layer, against bare fork and exec", launchBench},
 		{"mcp", "the MCP gateway over standard streams against the bare server and a proxy of the official SDK (Linux; 30 s)", mcpBench},
 		{"memory-size", "full namespaces of memory: disk, heap, cold open, search; --beam DIR takes words from there, else from the sources of Go", sizeMemory},
-		{"monitor", "CPU of watching a tree of 200 processes, against reading smaps_rollup of each", monitor},
+		{"monitor", "CPU of watching a tree of 200 processes, against reading smaps_rollup of each", monitorBench},
 		{"proxy", "CPU, latency, memory and streams of the model proxy, against httputil.ReverseProxy", proxyBench},
 		{"replicas", "what a request waits for when its conversation goes through two replicas and a store, against one proxy alone", replicasBench},
 		{"soak", "days of an agent and of the daemon in little: clients that leave, tools and models that fail; what is lost, and whether memory levels off (Linux; DURATION, 2m)", soakBench},
 		{"spend", "limits of what runs may spend: the price of a request with them, 200 runs that settle at once, 100 sub-agents at one limit", spendBench},
-		{"status", "`plimsoll status --line` on a run with a small file and with a full one, beside 10,000 runs, and `plimsoll shellenv`, against /bin/true", status},
+		{"status", "`plimsoll status --line` on a run with a small file and with a full one, beside 10,000 runs, and `plimsoll shellenv`, against /bin/true", statusBench},
 	}...)
 }

@@ -86,7 +86,7 @@ func (o *Out) TempDir() string {
 	return dir
 }
 
-// measure runs a benchmark and returns the error that it ended with.
+// measure runs a benchmark and its clean-ups, and returns the error with which it stopped itself, or that of its context.
 func (o *Out) measure(run func(*Out, []string), args []string) (err error) {
 	defer func() {
 		for _, f := range slices.Backward(o.cleanups) {
@@ -123,8 +123,8 @@ func (o *Out) Note(format string, args ...any) {
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
 
-// flush prints the table of rows, unless they were printed as JSON already, and the notes.
-func (o *Out) flush() {
+// printRows prints the table of rows, unless they were printed as JSON already, and the notes.
+func (o *Out) printRows() {
 	if !o.asJSON {
 		t := tabwriter.NewWriter(o.w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "CASE\tMETRIC\tVALUE\tUNIT\tBASELINE\t\tRATIO")
@@ -183,7 +183,7 @@ func main() {
 		defer stop()
 		o := &Out{name: b.name, asJSON: *asJSON, w: os.Stdout, ctx: ctx}
 		err := o.measure(b.run, args[1:])
-		o.flush()
+		o.printRows()
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "bench %s: %v\n", b.name, err)
 			os.Exit(1)
@@ -203,7 +203,8 @@ func printUsage() {
 	}
 }
 
-// argNumber returns the number that is a benchmark's only argument, or otherwise if there is none.
+// argNumber returns the number in the first argument of a benchmark, or otherwise if there is none. Anything but a positive number stops
+// the benchmark.
 func argNumber(args []string, otherwise int) int {
 	if len(args) == 0 {
 		return otherwise
@@ -215,7 +216,7 @@ func argNumber(args []string, otherwise int) int {
 	return n
 }
 
-// build builds programs of this module and returns their folder.
+// build builds programs of this module into a folder that is removed at the end, and returns it. A failure stops the benchmark.
 func (o *Out) build(packages ...string) (dir string) {
 	dir = o.TempDir()
 	build := exec.CommandContext(o.ctx, "go", "build", "-o", dir+"/")

@@ -20,6 +20,8 @@ import (
 // official library to stand between a client and a server.
 const sdkProxyRole = "child-sdk-proxy"
 
+// mcpBench measures the MCP gateway against the bare server and an SDK proxy. With the first argument sdkProxyRole it runs that proxy
+// instead: the benchmark starts itself so.
 func mcpBench(o *Out, args []string) {
 	if len(args) > 1 && args[0] == sdkProxyRole {
 		sdkProxy(o.ctx, args[1:])
@@ -181,7 +183,8 @@ func (c *rawClient) readAnswer(most int) (head []byte, err error) {
 	}
 }
 
-// sdkProxy lists the server's tools and passes calls on, with the official library.
+// sdkProxy serves MCP on standard streams with the official library until they end: it starts the server argv, lists its tools and passes
+// calls on.
 func sdkProxy(ctx context.Context, argv []string) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "proxy", Version: "1"}, nil)
 	up := must(client.Connect(ctx, &mcp.CommandTransport{Command: exec.CommandContext(ctx, argv[0], argv[1:]...)}, nil))

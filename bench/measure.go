@@ -89,7 +89,7 @@ func liveHeap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// twoAtOnce calls f with the numbers below n, on two processors.
+// twoAtOnce calls f with the numbers below n, on two processors. The end of the context stops the benchmark.
 func (o *Out) twoAtOnce(n int, f func(i int)) {
 	var all sync.WaitGroup
 	var next atomic.Int64

@@ -29,6 +29,8 @@ type engine struct {
 	open func(o *Out, d *dialogue) (s searcher, close func())
 }
 
+// benchMemory compares the recall of the memory's search with that of other engines, on a synthetic set and on those that args name, or
+// with --precision what prompts are given.
 func benchMemory(o *Out, args []string) {
 	flags := flag.NewFlagSet("memory", flag.ContinueOnError)
 	locomo := flags.String("locomo", "", "LoCoMo's locomo10.json")
@@ -222,7 +224,7 @@ func withEmbeddings(client *embed.Client) engine {
 // done removes the store.
 func openStored(o *Out, d *dialogue, client *embed.Client) (search searcher, done func()) {
 	records, turnOf := d.records()
-	s, ids, done := openMemory(o, memory.Options{Embed: client, EmbedWait: time.Minute, Clock: d.asked}, records)
+	s, ids, done := openMemory(o, memory.Options{Embed: client, EmbedWait: time.Minute, Clock: d.timeOfQuestions}, records)
 	if client != nil {
 		if made := must(s.MakeVectors(o.ctx)); made.Missing+made.Refused > 0 {
 			o.Fatalf("%s: %d records have no vector", d.name, made.Missing+made.Refused)

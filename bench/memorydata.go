@@ -85,15 +85,15 @@ func readLoCoMo(file string) (all []dialogue, bad int) {
 			for _, m := range locomoID.FindAllStringSubmatch(strings.Join(q.Evidence, " "), -1) {
 				evidence = append(evidence, fmt.Sprintf("D%d:%d", must(strconv.Atoi(m[1])), must(strconv.Atoi(m[2]))))
 			}
-			bad += d.ask(q.Question, locomoCategories[q.Category], evidence)
+			bad += d.addQuestion(q.Question, locomoCategories[q.Category], evidence)
 		}
 		all = append(all, d)
 	}
 	return all, bad
 }
 
-// ask adds a question, unless no turn is its evidence. It returns how many of the ids name no turn.
-func (d *dialogue) ask(text, category string, ids []string) (bad int) {
+// addQuestion adds a question, unless no turn is its evidence. It returns how many of the ids name no turn.
+func (d *dialogue) addQuestion(text, category string, ids []string) (bad int) {
 	q := dialogueQuestion{text: text, category: category}
 	for _, id := range ids {
 		switch {
@@ -152,7 +152,7 @@ func readBEAM(dir, size string) []dialogue {
 		readJSON(filepath.Join(filepath.Dir(file), "probing_questions", "probing_questions.json"), &probes)
 		for category, questions := range probes {
 			for _, q := range questions {
-				d.ask(q.Question, category, digits.FindAllString(string(q.Sources), -1)) // whose keys have none
+				d.addQuestion(q.Question, category, digits.FindAllString(string(q.Sources), -1)) // whose keys have none
 			}
 		}
 		all = append(all, d)
@@ -185,8 +185,8 @@ func passages(text string) []string {
 	return out
 }
 
-// asked returns when the questions are asked: the day after the last turn.
-func (d *dialogue) asked() time.Time {
+// timeOfQuestions returns when the questions are asked: the day after the last turn, or now if no turn has a date.
+func (d *dialogue) timeOfQuestions() time.Time {
 	last := time.Time{}
 	for _, t := range d.turns {
 		if t.said.After(last) {
@@ -201,7 +201,7 @@ func (d *dialogue) asked() time.Time {
 
 // records returns a dialogue as the product stores it.
 func (d *dialogue) records() (records []memory.Record, turnOf []int) {
-	asked := d.asked()
+	asked := d.timeOfQuestions()
 	for i, t := range d.turns {
 		said := t.said
 		if said.IsZero() {

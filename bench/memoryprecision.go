@@ -43,8 +43,8 @@ func openGiver(o *Out, all []said) *giver {
 	return g
 }
 
-// give returns the names of what a prompt is given, and the decision.
-func (g *giver) give(text string, namespaces []string) ([]string, recall.Decision) {
+// decideFor returns the names of what a prompt is given from these namespaces, and the decision.
+func (g *giver) decideFor(text string, namespaces []string) ([]string, recall.Decision) {
 	p := recall.Read(text)
 	var found memory.Results
 	if p.Why == "" {
@@ -149,7 +149,7 @@ func compareGiven(o *Out, dir string, verbose bool) {
 			for _, s := range scope {
 				spaces = append(spaces, space(user, s))
 			}
-			names, d := g.give(query, spaces)
+			names, d := g.decideFor(query, spaces)
 			there := func(b *belief) bool { return b != nil && b.User == user && !b.Pinned && inScope(b, scope) }
 			names = slices.DeleteFunc(names, func(n string) bool { return !there(of[n]) })
 			for _, n := range names { // its own judge adds what a relation is about, whatever was searched with
@@ -178,18 +178,18 @@ func compareGiven(o *Out, dir string, verbose bool) {
 					most = max(*c.Budget.Most-pinned, 0)
 				}
 				names, d := give(user, c.Scope, c.Query, most)
-				if wrong := s.add(c.Expect, names); wrong && verbose && odd {
+				if wrong := s.countCase(c.Expect, names); wrong && verbose && odd {
 					g.explain(form.name+" | "+c.Query, names, append(c.Expect.Beliefs.Must, *cmp.Or(c.Expect.Beliefs.Only, &[]string{})...), d)
 				}
 			}
-			s.print(o, "PrecisionMemBench "+map[bool]string{true: "odd (fitted on)", false: "even"}[odd]+", "+form.name)
+			s.addRows(o, "PrecisionMemBench "+map[bool]string{true: "odd (fitted on)", false: "even"}[odd]+", "+form.name)
 		}
 		drift, turns, right := 0, 0, 0
 		for i, session := range sessions {
 			for _, t := range session.Turns {
 				names, d := give("test-user", t.Scope, t.Message, 20)
 				var s precisionScore
-				if wrong := s.add(t.Expect, names); !wrong {
+				if wrong := s.countCase(t.Expect, names); !wrong {
 					right++
 				} else if verbose {
 					g.explain(fmt.Sprintf("session %d %.60s", i, t.Message), names, t.Expect.Beliefs, d)
@@ -216,8 +216,8 @@ type precisionScore struct {
 	precisionOf, recallOf                         int
 }
 
-// add counts a case and reports whether it is wrong.
-func (s *precisionScore) add(e precisionExpect, got []string) bool {
+// countCase counts a case and reports whether it is wrong.
+func (s *precisionScore) countCase(e precisionExpect, got []string) bool {
 	wanted := e.Beliefs.Must
 	if e.Beliefs.Only != nil {
 		wanted = *e.Beliefs.Only
@@ -257,7 +257,7 @@ func (s *precisionScore) add(e precisionExpect, got []string) bool {
 	return !right
 }
 
-func (s *precisionScore) print(o *Out, name string) {
+func (s *precisionScore) addRows(o *Out, name string) {
 	o.Add(Row{Case: name, Metric: fmt.Sprintf("active right of %d", s.active), Value: float64(s.activeRight), Unit: "cases"})
 	o.Add(Row{Case: name, Metric: fmt.Sprintf("of %d lines are right", s.lines), Value: 100 * float64(s.hits) / float64(max(s.lines, 1)), Unit: "%"})
 	o.Add(Row{Case: name, Metric: "precision, nothing given counts as 0", Value: 100 * s.precision / float64(max(s.precisionOf, 1)), Unit: "%"})
@@ -274,7 +274,7 @@ func comparePrompts(o *Out, dir, name string, verbose bool) {
 	g := openGiver(o, all)
 	nothing, given, want, right, lines, wrong := 0, 0, 0, 0, 0, 0
 	for f := range fieldsOf(filepath.Join(dir, name)) {
-		names, d := g.give(strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(f[2]), nil)
+		names, d := g.decideFor(strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(f[2]), nil)
 		lines += len(names)
 		for _, n := range names {
 			if n != f[1] {

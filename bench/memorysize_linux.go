@@ -38,6 +38,8 @@ func sizeMemory(o *Out, args []string) {
 	}
 }
 
+// sizeOne stores texts in a new memory of one namespace, and reports its size on disk, its live heap, and the times of the first and of
+// later searches, against budgets: heap and search.
 func sizeOne(o *Out, name string, texts []string, heap limit.Bytes, search time.Duration) {
 	options := memory.Options{Dir: o.TempDir(), MaxNamespace: limit.GiB, MaxBytes: limit.GiB, MaxRecords: 1 << 20} // nothing is to be evicted
 	s := must(memory.Open(options))

@@ -25,13 +25,13 @@ const (
 	treeScript = `i=1; while [ $i -lt 200 ]; do sleep 100000 & i=$((i+1)); done; wait`
 )
 
-// monitor measures what a supervisor spends per second while a tree of 200 idle processes
+// monitorBench measures what a supervisor spends per second while a tree of 200 idle processes
 // runs: the user and system time of this whole process (getrusage) over the period, its
 // runtime and garbage collector included, as percent of one core. args[0] is the period of
 // each case in seconds (10).
-func monitor(o *Out, args []string) {
+func monitorBench(o *Out, args []string) {
 	m := &monitored{o, time.Duration(argNumber(args, 10)) * time.Second}
-	base := m.smapsEach()
+	base := m.costOfSmapsReads()
 	const baseline = "smaps_rollup of each, every 500 ms"
 	o.Add(Row{Case: baseline, Metric: "cpu", Value: base, Unit: "% of a core"})
 	add := func(name string, percent, goal float64) {
@@ -44,18 +44,18 @@ func monitor(o *Out, args []string) {
 	add("nothing", m.idle(m.period), 0)
 	const goal = 0.1
 	for _, every := range []int{1, 10} {
-		if group, ok := m.readGroup(every); ok {
+		if group, ok := m.costOfGroupReads(every); ok {
 			add(fmt.Sprintf("cgroup usage every 50 ms, members every %d ms", 50*every), group, goal)
 		}
 	}
-	here := o.layers()
+	here := o.availableLayers()
 	for _, layer := range here {
-		add("layer "+string(layer), m.watchLayer(layer, 0), goal)
-		add("layer "+string(layer)+" with a limit", m.watchLayer(layer, 64*limit.GiB), goal)
+		add("layer "+string(layer), m.costOfLayer(layer, 0), goal)
+		add("layer "+string(layer)+" with a limit", m.costOfLayer(layer, 64*limit.GiB), goal)
 	}
 	binary := o.binary()
 	for _, layer := range here {
-		m.idleSupervisor(binary, string(layer))
+		m.measureIdleSupervisor(binary, string(layer))
 	}
 }
 
@@ -64,8 +64,9 @@ type monitored struct {
 	period time.Duration
 }
 
-// idleSupervisor measures `plimsoll run` itself over the tree, with all that it watches, once it has given back what starting took.
-func (m *monitored) idleSupervisor(binary, layer string) {
+// measureIdleSupervisor adds the rows of memory and processor time of `plimsoll run` itself over the tree, with all that it watches, once
+// it has given back what starting took.
+func (m *monitored) measureIdleSupervisor(binary, layer string) {
 	cmd := exec.CommandContext(m.ctx, binary, "run", "--quiet", "--layer", layer, "--", "/bin/sh", "-c", treeScript)
 	cmd.Env = append(os.Environ(), "PLIMSOLL_STATE_DIR="+filepath.Join(m.TempDir(), "state"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -116,8 +117,9 @@ func selfCPU() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// watchLayer lets the sandbox itself watch the tree.
-func (m *monitored) watchLayer(layer sandbox.Layer, memory limit.Bytes) (percent float64) {
+// costOfLayer starts the tree in a layer of the sandbox with a limit of memory, 0 for none, and returns the processor time that watching it
+// takes, in percent of a core. It kills the tree.
+func (m *monitored) costOfLayer(layer sandbox.Layer, memory limit.Bytes) (percent float64) {
 	null := must(os.OpenFile(os.DevNull, os.O_RDWR, 0))
 	defer null.Close()
 	whole := make(chan struct{})
@@ -172,8 +174,8 @@ func (m *monitored) startTree() (pids []int, stop func()) {
 	return pids, stop
 }
 
-// smapsEach returns how monitors usually sum proportional memory.
-func (m *monitored) smapsEach() float64 {
+// costOfSmapsReads returns what it costs to sum proportional memory as monitors usually do, in percent of a core.
+func (m *monitored) costOfSmapsReads() float64 {
 	pids, stop := m.startTree()
 	defer stop()
 	return m.cpuOfTicks(500*time.Millisecond, func() {
@@ -192,10 +194,10 @@ func (m *monitored) smapsEach() float64 {
 	})
 }
 
-// readGroup returns the floor of every cgroup layer: the usage and the member list of a group
+// costOfGroupReads returns the floor of every cgroup layer: the usage and the member list of a group
 // with the whole tree, read through descriptors kept open every 50 ms, the members at every
 // membersEvery-th turn, where there is such a group.
-func (m *monitored) readGroup(membersEvery int) (percent float64, ok bool) {
+func (m *monitored) costOfGroupReads(membersEvery int) (percent float64, ok bool) {
 	pids, stop := m.startTree()
 	dir, name := filepath.Join("/sys/fs/cgroup/memory", fmt.Sprintf("plimsoll-bench-%d", os.Getpid())), "memory.usage_in_bytes"
 	if err := os.Mkdir(dir, 0o700); err == nil {

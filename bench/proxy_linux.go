@@ -110,8 +110,8 @@ func (b *proxyRun) timedPost(s *server, body []byte) time.Duration {
 	return time.Since(began)
 }
 
-// perRequest returns the median CPU per request of both in µs, over rounds taken in turns.
-func (b *proxyRun) perRequest(rounds, requests int, body func(i int) []byte) (ours, theirs float64) {
+// cpuPerRequest returns the median CPU per request of both in µs, over rounds taken in turns.
+func (b *proxyRun) cpuPerRequest(rounds, requests int, body func(i int) []byte) (ours, theirs float64) {
 	var used [2][]time.Duration
 	next := 0
 	for round := range rounds + 1 { // the first warms up
@@ -151,7 +151,7 @@ func (b *proxyRun) measureRequests() {
 		}, "4 × ReverseProxy", 4, 0},
 		{"300 KB, never seen", 7, 4, func(i int) []byte { return benchHistory(300_000, i+1000) }, "10 ms", 0, 10_000},
 	} {
-		ours, theirs := b.perRequest(c.rounds, c.requests*b.scale, c.body)
+		ours, theirs := b.cpuPerRequest(c.rounds, c.requests*b.scale, c.body)
 		b.Add(Row{Case: c.name, Metric: "CPU per request", Value: ours, Unit: "µs", Baseline: "ReverseProxy", BaselineValue: theirs})
 		b.Add(Row{Case: c.name, Metric: "goal", Value: ours, Unit: "µs", Baseline: c.goal, BaselineValue: c.times*theirs + c.plus})
 	}
@@ -259,6 +259,7 @@ func benchHistory(size, seed int) []byte {
 	return out.Bytes()
 }
 
+// benchText returns at least size bytes of text, different for each seed and i.
 func benchText(lines []string, seed, i, size int) string {
 	var b strings.Builder
 	for n := 0; b.Len() < size; n++ {

@@ -47,14 +47,14 @@ func proxyChild(o *Out, role string, args []string) {
 	for _, t := range must(os.ReadDir("/proc/self/task")) {
 		check(unix.SchedSetaffinity(must(strconv.Atoi(t.Name())), &cores))
 	}
-	fmt.Println(o.serve(role, args))
+	fmt.Println(o.serveRole(role, args))
 	for asked := bufio.NewScanner(os.Stdin); asked.Scan(); {
 		check(json.NewEncoder(os.Stdout).Encode(cost{CPU: selfCPU(), Peak: statusOf(os.Getpid(), "VmHWM")}))
 	}
 }
 
-// serve begins to serve and returns the base URL of a client.
-func (o *Out) serve(role string, args []string) string {
+// serveRole begins to serve in a role (the provider, ReverseProxy, or a proxy with this or that) and returns the base URL for a client.
+func (o *Out) serveRole(role string, args []string) string {
 	switch role {
 	case "child-provider":
 		return httptest.NewServer(http.HandlerFunc(benchProvider)).URL
@@ -98,7 +98,8 @@ var together struct {
 	all     chan struct{}
 }
 
-// benchProvider answers a Chat request at once, with a stream, or together with others.
+// benchProvider answers a Chat request as its header X-Bench asks: with a stream of so many events, flushed one by one or in bulk; once so
+// many requests have arrived together; or at once.
 func benchProvider(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	how, number, _ := strings.Cut(r.Header.Get("X-Bench"), " ")

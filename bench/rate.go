@@ -93,7 +93,7 @@ func (o *Out) measureRate(name string, p *strictProvider, agents []*child) {
 			o.Fatalf("an agent: %w", err)
 		}
 	}
-	p.report(o, name, results, began)
+	p.addRows(o, name, results, began)
 }
 
 // A rateResult is an agent's: when each of its requests was answered, and how many failed.
@@ -103,7 +103,8 @@ type rateResult struct {
 	Worst  string      `json:"worst"` // of the failures
 }
 
-// rateAgent is one agent, with a proxy in front of it where share names a folder, and a share in what a fleet may ask where that has a URL.
+// rateAgent plays one agent, with a proxy in front of it where share names a folder, and a share in what a fleet may ask where that has a
+// URL. It says when it is ready, asks after a line on standard input, and prints its results as JSON.
 func (o *Out) rateAgent(url, share, fleetURL, number string) {
 	if share != "" {
 		s := rate.Open(share, func(err error) { fmt.Fprintln(os.Stderr, err) })
@@ -138,7 +139,8 @@ func rateBody(agent, i int) any {
 	}
 }
 
-// rateAsk asks once, and again after a 429 as the libraries do: when they are told to, else after half a second and a second.
+// rateAsk asks once, and again after any other answer than 200 as the libraries do: when they are told to, else after half a second and a
+// second. After sdkRetries repetitions it gives up.
 func rateAsk(ctx context.Context, url string, body any) error {
 	for try := 0; ; try++ {
 		res, err := post(ctx, url+"/v1/chat/completions", map[string]string{"Authorization": "Bearer sk-bench"}, body)

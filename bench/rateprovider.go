@@ -85,8 +85,8 @@ func (p *strictProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rateModelsName, n/4, n/4+1)
 }
 
-// report adds the rows of one way to ask: how many requests failed, how long all took, and how evenly the agents were served.
-func (p *strictProvider) report(o *Out, name string, results []rateResult, began time.Time) {
+// addRows adds the rows of one way to ask: how many requests failed, how long all took, and how evenly the agents were served.
+func (p *strictProvider) addRows(o *Out, name string, results []rateResult, began time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	failed, worst := 0, ""
@@ -137,7 +137,8 @@ func jain(x []float64) float64 {
 	return sum * sum / (float64(len(x)) * squares)
 }
 
-// liteLLM starts its proxy in front of a provider, with the provider's rates, retries and waits as its own guide has them.
+// liteLLM starts LiteLLM's proxy in front of a provider, with the provider's rates, retries and waits as its own guide has them, waits
+// until it answers, and returns its URL. It ends with the benchmark.
 func (o *Out) liteLLM(provider string) (url string) {
 	config := fmt.Sprintf(`model_list:
   - model_name: %[1]s

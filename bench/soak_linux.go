@@ -86,7 +86,7 @@ func soakBench(o *Out, args []string) {
 			all.Go(func() { load.callTools(ctx, loading, "crashes", n) })
 		}
 	}
-	all.Go(func() { load.crashes(ctx, loading) })
+	all.Go(func() { load.crashServers(ctx, loading) })
 	all.Wait()
 	check(ctx.Err())
 	load.checkLeft(ctx)
@@ -97,7 +97,7 @@ func soakBench(o *Out, args []string) {
 	}
 	var problems []error
 	for _, s := range []*soaked{agent, daemon} {
-		problems = append(problems, s.report(o))
+		problems = append(problems, s.addRows(o))
 	}
 	load.mu.Lock()
 	defer load.mu.Unlock()
@@ -158,8 +158,8 @@ func (s *soaked) sample() {
 	s.seen = append(s.seen, l)
 }
 
-// report adds the rows of a server. It is an error if the server has not given back what it must when nobody asks it any more.
-func (s *soaked) report(o *Out) error {
+// addRows adds the rows of a server. It is an error if the server has not given back what it must when nobody asks it any more.
+func (s *soaked) addRows(o *Out) error {
 	s.mu.Lock()
 	seen := slices.Clone(s.seen)
 	s.mu.Unlock()

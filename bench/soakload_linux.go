@@ -72,22 +72,23 @@ var soakQuestions = []struct {
 	{name: "tool that takes memory", text: "build 16 MiB"},
 }
 
-// askQuestions asks the agent until loading is over.
+// askQuestions asks the agent one question after the other until loading is over, some of which are cancelled, left or come back to, and
+// counts how each ended.
 func (l *soakLoad) askQuestions(ctx, loading context.Context, user int) {
 	for n := user; loading.Err() == nil; n++ {
 		q := soakQuestions[n%len(soakQuestions)]
-		task, ended, err := l.stream(ctx, "SendStreamingMessage", map[string]any{"message": map[string]any{
+		task, ended, err := l.readEvents(ctx, "SendStreamingMessage", map[string]any{"message": map[string]any{
 			"messageId": fmt.Sprintf("soak-%d-%d", user, n), "role": "ROLE_USER", "parts": []any{map[string]any{"text": q.text}},
 		}}, q.leaves)
 		switch {
 		case err != nil:
 		case q.cancels:
 			time.Sleep(200 * time.Millisecond)
-			if _, err = l.call(ctx, "CancelTask", map[string]any{"id": task}); err == nil {
+			if _, err = l.callMethod(ctx, "CancelTask", map[string]any{"id": task}); err == nil {
 				err = l.waitForEnd(ctx, task)
 			}
 		case q.returns:
-			if _, ended, err = l.stream(ctx, "SubscribeToTask", map[string]any{"id": task}, false); err != nil || !ended {
+			if _, ended, err = l.readEvents(ctx, "SubscribeToTask", map[string]any{"id": task}, false); err != nil || !ended {
 				err = l.waitForEnd(ctx, task) // it may have ended before
 			}
 		case q.leaves:
@@ -106,8 +107,9 @@ var (
 	soakOver = regexp.MustCompile(`"state":"TASK_STATE_(COMPLETED|FAILED|CANCELED|REJECTED|INPUT_REQUIRED)"`)
 )
 
-// stream asks the agent and reads the answer's events, or only the first of them.
-func (l *soakLoad) stream(ctx context.Context, method string, params any, first bool) (task string, ended bool, err error) {
+// readEvents calls a streaming method of the agent and reads the answer's events to their end, or with first only until one names the task.
+// ended says whether an event was the task's last.
+func (l *soakLoad) readEvents(ctx context.Context, method string, params any, first bool) (task string, ended bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, soakPatience)
 	defer cancel()
 	answer, err := l.ask(ctx, method, params)
@@ -141,7 +143,7 @@ func (l *soakLoad) waitForEnd(ctx context.Context, task string) error {
 	var body []byte
 	for end := time.Now().Add(soakPatience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		var err error
-		if body, err = l.call(ctx, "GetTask", map[string]any{"id": task}); err != nil {
+		if body, err = l.callMethod(ctx, "GetTask", map[string]any{"id": task}); err != nil {
 			return err
 		}
 		if soakOver.Match(body) || bytes.Contains(body, []byte("-32001")) { // not found: only those that have ended make room
@@ -161,8 +163,8 @@ func (l *soakLoad) checkLeft(ctx context.Context) {
 	}
 }
 
-// call calls a method of the agent and returns the body of the answer.
-func (l *soakLoad) call(ctx context.Context, method string, params any) ([]byte, error) {
+// callMethod calls a method of the agent and returns the body of the answer.
+func (l *soakLoad) callMethod(ctx context.Context, method string, params any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, soakPatience)
 	defer cancel()
 	answer, err := l.ask(ctx, method, params)
@@ -303,8 +305,8 @@ func (l *soakLoad) crashing() {
 	l.died = append(l.died[max(0, len(l.died)-7):], time.Now())
 }
 
-// crashes makes a server crash again and again.
-func (l *soakLoad) crashes(ctx, loading context.Context) {
+// crashServers makes the server "crashes" end every 5 seconds until loading is over, and counts the crashes.
+func (l *soakLoad) crashServers(ctx, loading context.Context) {
 	for {
 		select {
 		case <-loading.Done():

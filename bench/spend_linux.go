@@ -16,7 +16,7 @@ func spendBench(o *Out, args []string) {
 	body := benchHistory(1000, 1)
 	for _, c := range []struct{ role, name string }{{"child-limited", "limits of a run"}, {"child-budget", "limits and budgets"}, {"child-queue", "the queue for rates"}} {
 		b.ours, b.theirs = b.proxy(c.role), b.proxy("child-plimsoll")
-		with, without := b.perRequest(15, 200*b.scale, func(int) []byte { return body })
+		with, without := b.cpuPerRequest(15, 200*b.scale, func(int) []byte { return body })
 		o.Add(Row{Case: "1 KB, " + c.name, Metric: "CPU per request", Value: with, Unit: "µs", Baseline: "no limits", BaselineValue: without})
 	}
 	settleAtOnce(o)

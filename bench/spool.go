@@ -44,6 +44,7 @@ var spoolCases = []spoolCase{
 	},
 }
 
+// benchSpool measures reading and searching of large results in a spool, against cat and grep.
 func benchSpool(o *Out, args []string) {
 	size := 256 * limit.MiB
 	flags := flag.NewFlagSet("spool", flag.ContinueOnError)

@@ -103,6 +103,7 @@ type stressed struct {
 	cmd     *exec.Cmd
 }
 
+// call calls a tool and returns the size of its result as JSON and the text in it.
 func (s stressed) call(ctx context.Context, tool string, args map[string]any) (stress.Answer, error) {
 	result, err := s.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {

@@ -38,6 +38,8 @@ type tokenCase struct {
 	hostile bool
 }
 
+// benchTokens measures how fast tokens are counted, against tiktoken-go, and checks that both have the same number. An argument picks the
+// texts with names that contain it.
 func benchTokens(o *Out, args []string) {
 	only := strings.Join(args, " ")
 	live := liveHeap()
@@ -166,6 +168,7 @@ func letterBetween(rng *rand.Rand, from, to rune) func() rune {
 	}
 }
 
+// tokenCases returns the texts: code and prose, made-up JSON, several scripts, and hostile ones that a slow merge would take long for.
 func tokenCases(code, prose []byte) []tokenCase {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var cases []tokenCase

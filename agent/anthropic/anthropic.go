@@ -78,7 +78,7 @@ const (
 )
 
 // maxOutput returns the tokens of output to ask for where the request says nothing: what the options or the catalogue name for the model,
-// but at most defaultOutput.
+// but at most defaultOutput; unknownOutput if neither names any.
 func maxOutput(o Options) int {
 	if o.MaxOutput > 0 {
 		return min(o.MaxOutput, defaultOutput)

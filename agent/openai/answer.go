@@ -177,7 +177,8 @@ func (a *answer) addDelta(w *delta) error {
 	return nil
 }
 
-// addText adds text.
+// addText adds text to the answer and passes it on at once. A refusal is text too, and marks the answer as refused. The error is for an
+// answer that is too large.
 func (a *answer) addText(content, refusal string) error {
 	if refusal != "" {
 		a.refused = true

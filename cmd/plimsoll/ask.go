@@ -72,8 +72,8 @@ with 125 when nothing could be asked; it says why.`,
 	return cmd
 }
 
-// askAndPrint asks, and prints the events and the answer for a person, or as JSON. An *exitError has the exit status if what happened was
-// printed already.
+// askAndPrint asks, and prints the events and the answer for a person, or as JSON. If there is no answer, or the run of the question was
+// ended, an *exitError has the exit status: what happened was printed already then.
 func askAndPrint(cmd *cobra.Command, a *core.Core, o agents.AskOptions, asJSON, events bool) error {
 	out := cmd.OutOrStdout()
 	view := newAskView(out, cmd.ErrOrStderr(), term.IsTerminal(int(os.Stdout.Fd())) && !asJSON && !events, stderrIsTerminal() && !o.Quiet)
@@ -125,7 +125,8 @@ func mcpFlags(cmd *cobra.Command, o *agents.AgentOptions) {
 	_ = cmd.MarkFlagFilename("mcp-config", "json", "toml")
 }
 
-// completeAgents completes the names of agents.
+// completeAgents completes the names of agents that begin with what is typed. It reads the configuration, and completes nothing if that has
+// mistakes.
 func completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	a, err := openApp(cmd, nil)
 	if err != nil {

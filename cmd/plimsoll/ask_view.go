@@ -59,7 +59,8 @@ func (v *askView) Close() {
 	}
 }
 
-// Event shows an event while a question is answered: the text as it comes, and notes about calls of tools.
+// Event shows an event while a question is answered: the text as it comes, if the answer is shown live, and notes for a person about calls
+// of tools and what holds it up. Other events are not shown.
 func (v *askView) Event(e agents.Event) {
 	switch e.Kind {
 	case "queued":

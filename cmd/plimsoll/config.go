@@ -91,7 +91,7 @@ func newConfigShowCommand(open opener) *cobra.Command {
 				t.row(v.Key, shownValue(v.Value), v.Source.String())
 			}
 			writeConfigWarnings(cmd.ErrOrStderr(), warnings)
-			return t.write(plainWriter(cmd.OutOrStdout()), terminalWidth())
+			return t.writeWithin(plainWriter(cmd.OutOrStdout()), terminalWidth())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: sizes in bytes (null for auto), durations in milliseconds")
@@ -150,7 +150,7 @@ func newConfigExplainCommand(open opener) *cobra.Command {
 				}
 				t.row(word, shownValue(o.Value), o.Source.String())
 			}
-			if err := t.write(out.w, width); err != nil {
+			if err := t.writeWithin(out.w, width); err != nil {
 				return err
 			}
 			for _, o := range e.Overridden {

@@ -44,7 +44,8 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 	return cmd
 }
 
-// demoCommand gives cmd its flags and makes it play the scenes of o.
+// demoCommand gives cmd its flags and makes it play the scenes of o. On a terminal the dashboard is shown at the end until Ctrl-C, unless a
+// flag says otherwise. A scene that did not end as it should makes the exit status.
 func demoCommand(o demo.Options, cmd *cobra.Command) *cobra.Command {
 	var asJSON, yes, stay, leave bool
 	cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {

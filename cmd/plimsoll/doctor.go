@@ -39,6 +39,8 @@ func newDoctorCommand(open opener) *cobra.Command {
 
 var inOneLine = strings.NewReplacer("\n", "; ", "\t", " ")
 
+// printDoctor writes a table of what each layer holds, the reasons of those that do not work, and the notes. Only the reasons and notes are
+// wrapped to width.
 func printDoctor(w io.Writer, d run.Doctor, width int) error {
 	var t table
 	t.row("LAYER", "WORKS", "MEMORY", "SWAP", "PIDS", "CPU", "CPUS")
@@ -52,7 +54,7 @@ func printDoctor(w io.Writer, d run.Doctor, width int) error {
 		}
 		t.row(string(c.Name), works, string(c.Memory), string(c.Swap), string(c.Pids), string(c.CPU), string(c.CPUs))
 	}
-	if err := t.write(w, width); err != nil {
+	if err := t.writeWithin(w, width); err != nil {
 		return err
 	}
 	w = wrapWriter{w, width}
@@ -108,6 +110,7 @@ func newGCCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// printCollection lists what was removed, or would be in a dry run, and what was kept and why.
 func printCollection(out io.Writer, c app.Collection) error {
 	if len(c.Removed)+len(c.Kept) == 0 {
 		_, err := fmt.Fprintln(out, "nothing to clean up")

@@ -53,7 +53,7 @@ func showHelp(cmd *cobra.Command, _ []string) {
 	if term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
 		out, h.bold = unwrapWriter(out), true
 	}
-	h.write(cmd, cmd.Annotations[longHelp] != "" && !cmd.Flags().Changed("all"))
+	h.writeHelp(cmd, cmd.Annotations[longHelp] != "" && !cmd.Flags().Changed("all"))
 	_, _ = io.WriteString(out, h.String())
 }
 
@@ -77,7 +77,9 @@ func (h *help) lines(text string) {
 	h.WriteString(app.Wrap(strings.TrimRight(text, "\n"), h.width) + "\n")
 }
 
-func (h *help) write(cmd *cobra.Command, short bool) {
+// writeHelp writes usage, examples, commands and flags of cmd. With short only the usual commands of the root, or the usual flags of run,
+// are listed, and how to list all.
+func (h *help) writeHelp(cmd *cobra.Command, short bool) {
 	text := cmd.Long
 	if text == "" {
 		text = cmd.Short

@@ -50,7 +50,7 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 			if cmd.Flags().Changed("read-only") {
 				flags = append(flags, config.Flag{Name: "--read-only", Key: "mcp.read_only", Value: fmt.Sprint(readOnly)})
 			}
-			a, err := served.open(cmd, flags)
+			a, err := served.openServed(cmd, flags)
 			if err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 	f.StringVar(&allow, "allow", "", "tools that may be used, as 'list_*,get_*' (default: all)")
 	f.StringVar(&deny, "deny", "", "tools that may not be used, as 'delete_*'")
 	f.BoolVar(&readOnly, "read-only", false, "only tools that say of themselves that they change nothing")
-	served.add(cmd)
+	served.addFlags(cmd)
 	served.addInRun(cmd)
 	f.SetInterspersed(false) // what follows the command is the server's
 	cmd.AddCommand(newMCPWrapCommand(), newMCPArgoCDCommand(), newMCPMemoryCommand(), newMCPRunsCommand())
@@ -82,8 +82,8 @@ type servedFlags struct {
 	events           bool
 }
 
-// add adds the flags that all commands have which serve MCP.
-func (s *servedFlags) add(cmd *cobra.Command) {
+// addFlags adds the flags that all commands have which serve MCP.
+func (s *servedFlags) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
 	f.StringVar(&s.o.ReadyFile, "ready-file", "", "write the endpoint's URL into this file when ready, remove it at the end")
@@ -98,8 +98,9 @@ func (s *servedFlags) addInRun(cmd *cobra.Command) {
 	_ = cmd.Flags().MarkHidden("in-run")
 }
 
-// open returns an App with the flags, and gives the server the streams of this process. With --in-run it sets the variables of the run first.
-func (s *servedFlags) open(cmd *cobra.Command, flags []config.Flag) (*core.Core, error) {
+// openServed returns an App with the flags, and gives the server the streams of this process. With --in-run it sets the variables of the
+// run in this process first. --events without --listen is an error.
+func (s *servedFlags) openServed(cmd *cobra.Command, flags []config.Flag) (*core.Core, error) {
 	if s.inRun != "" {
 		if err := run.EnterRun(s.inRun); err != nil {
 			return nil, err
@@ -162,6 +163,7 @@ are left alone without --remote.`,
 	return cmd
 }
 
+// printWrap writes the change in a dry run, what was done to each server and why, and how to undo it.
 func printWrap(w io.Writer, r mcp.WrapResult, undo bool, width int) error {
 	if r.DryRun && r.Diff != "" {
 		if _, err := io.WriteString(w, r.Diff+"\n"); err != nil {
@@ -173,7 +175,7 @@ func printWrap(w io.Writer, r mcp.WrapResult, undo bool, width int) error {
 	for _, s := range r.Servers {
 		t.row(app.Printable(s.Name), string(s.Client), strconv.Itoa(s.Line), string(s.Action), s.Why)
 	}
-	if err := t.write(w, width); err != nil {
+	if err := t.writeWithin(w, width); err != nil {
 		return err
 	}
 	w = wrapWriter{w, width}
@@ -208,7 +210,7 @@ It writes into the namespace of the project of the working directory, and finds 
   claude mcp add memory -- plimsoll mcp memory`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := served.open(cmd, nil)
+			a, err := served.openServed(cmd, nil)
 			if err != nil {
 				return err
 			}
@@ -219,7 +221,7 @@ It writes into the namespace of the project of the working directory, and finds 
 	f := cmd.Flags()
 	f.BoolVar(&o.ReadOnly, "read-only", false, "only the tools that change nothing")
 	f.StringVar(&o.Namespace, "namespace", "", "where it writes, and finds beside what is the user's: project/ID, agent/NAME or user (default: this directory's project)")
-	served.add(cmd)
+	served.addFlags(cmd)
 	served.addInRun(cmd)
 	return cmd
 }

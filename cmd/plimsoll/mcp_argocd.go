@@ -53,11 +53,11 @@ Tools that change something are there with --allow-writes only, and ask for a co
 					flags = append(flags, config.Flag{Name: "--" + f.name, Key: f.key, Value: f.value})
 				}
 			}
-			a, err := served.open(cmd, flags)
+			a, err := served.openServed(cmd, flags)
 			if err != nil {
 				return err
 			}
-			if o.Simulator, err = sim.options(cmd); err != nil {
+			if o.Simulator, err = sim.toOptions(cmd); err != nil {
 				return err
 			}
 			o.Version = version()
@@ -66,8 +66,8 @@ Tools that change something are there with --allow-writes only, and ask for a co
 	}
 	f := cmd.Flags()
 	argocdFlags(cmd, &o)
-	sim.add(cmd)
-	served.add(cmd)
+	sim.addFlags(cmd)
+	served.addFlags(cmd)
 	f.BoolVar(&writes, "allow-writes", false, "also the tools that change something: sync, rollback, create, update, delete …")
 	f.StringVar(&tools, "tools", "", "common or all: which tools are listed; those that are not work when called by their names (default common)")
 	_ = cmd.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions([]cobra.Completion{"common", "all"}, cobra.ShellCompDirectiveNoFileComp))
@@ -93,15 +93,15 @@ type simulatorFlags struct{ size, faults string }
 // asDefault is the value of --simulator without one.
 const asDefault = "819,236,287,13"
 
-func (s *simulatorFlags) add(cmd *cobra.Command) {
+func (s *simulatorFlags) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.size, "simulator", "", "serve a simulated Argo CD with APPS,PROJECTS,APPSETS,CLUSTERS objects")
 	f.Lookup("simulator").NoOptDefVal = asDefault
 	f.StringVar(&s.faults, "faults", "", "what goes wrong in the simulated Argo CD, with commas between: latency=200ms cut=100000 status=401 half-started=1 html silent expired")
 }
 
-// options returns the simulator that the flags ask for; nil if they ask for none.
-func (s *simulatorFlags) options(cmd *cobra.Command) (*mcp.SimulatorOptions, error) {
+// toOptions returns the simulator that the flags ask for; nil if they ask for none.
+func (s *simulatorFlags) toOptions(cmd *cobra.Command) (*mcp.SimulatorOptions, error) {
 	if !cmd.Flags().Changed("simulator") {
 		if s.faults != "" {
 			return nil, fmt.Errorf("--faults needs --simulator: only a simulated Argo CD fails on purpose")

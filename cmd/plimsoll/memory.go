@@ -74,8 +74,8 @@ type memoryFilter struct {
 	since, before, asOf string
 }
 
-// add adds the flags by which records are selected.
-func (f *memoryFilter) add(cmd *cobra.Command) {
+// addFlags adds the flags by which records are selected.
+func (f *memoryFilter) addFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.q.Kind, "kind", "", "only these: "+strings.Join(memories.Kinds, ", "))
 	fl.StringVar(&f.q.Origin, "origin", "", "only words of: "+strings.Join(memories.Origins, ", "))
@@ -87,8 +87,8 @@ func (f *memoryFilter) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.FixedCompletions([]cobra.Completion{"user", "project"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// query returns the query that the flags describe. Times are relative to now, and a date for --as-of means the end of that day.
-func (f *memoryFilter) query(now time.Time) (q memories.Query, err error) {
+// toQuery returns the query that the flags describe. Times are relative to now, and a date for --as-of means the end of that day.
+func (f *memoryFilter) toQuery(now time.Time) (q memories.Query, err error) {
 	q = f.q
 	for _, t := range []struct {
 		flag, text string
@@ -115,7 +115,7 @@ func newMemorySearchCommand(open opener) *cobra.Command {
 		Example: "  plimsoll memory search \"which database did we choose\"\n  plimsoll memory search deploy --origin user --since 7d\n  plimsoll memory search editor --kind fact --as-of 2026-11-01",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := f.query(time.Now())
+			q, err := f.toQuery(time.Now())
 			if err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func newMemorySearchCommand(open opener) *cobra.Command {
 			})
 		},
 	}
-	f.add(cmd)
+	f.addFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.asOf, "as-of", "", "facts that counted at this time ago, or on a date")
 	fl.IntVarP(&f.q.Limit, "limit", "n", 10, "how many at most")
@@ -167,7 +167,7 @@ func newMemoryListCommand(open opener) *cobra.Command {
 		Example: "  plimsoll memory list --kind note\n  plimsoll memory list --namespace project --since 1d",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := f.query(time.Now())
+			q, err := f.toQuery(time.Now())
 			if err != nil {
 				return err
 			}
@@ -194,7 +194,7 @@ func newMemoryListCommand(open opener) *cobra.Command {
 			})
 		},
 	}
-	f.add(cmd)
+	f.addFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.q.Conversation, "conversation", "", "only what was said in this one")
 	fl.StringVar(&f.q.Run, "run", "", "only what was said in this run")
@@ -313,7 +313,7 @@ settings with its own key, or else the model whose key is in the environment.`,
 		Example: "  plimsoll memory learn --dry-run\n  plimsoll memory learn --namespace project --since 7d --model openai/gpt-5-mini",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := f.query(time.Now())
+			q, err := f.toQuery(time.Now())
 			if err != nil {
 				return err
 			}
@@ -332,7 +332,7 @@ settings with its own key, or else the model whose key is in the environment.`,
 			return printLearned(plainWriter(cmd.OutOrStdout()), l)
 		},
 	}
-	f.add(cmd)
+	f.addFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&o.Model, "model", "", "who is asked, as NAME or PROVIDER/NAME (default: by the key in the environment)")
 	fl.StringVar(&o.BaseURL, "base-url", "", "where the model is asked, in the place of what is known")
@@ -342,6 +342,7 @@ settings with its own key, or else the model whose key is in the environment.`,
 	return cmd
 }
 
+// printLearned writes what was read, what became of the proposed facts, and what is left to read.
 func printLearned(out io.Writer, l agents.Learned) error {
 	if l.DryRun {
 		_, err := fmt.Fprintf(out, "%d episodes without a fact would be read by %s; nobody was asked (--dry-run)\n", l.Episodes, l.Model)

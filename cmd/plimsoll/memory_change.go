@@ -128,8 +128,8 @@ confirmed it, outside of runs.`,
 	return cmd
 }
 
-// confirmPins shows what the file of the profile says, and puts it in force if the person says yes, or with yes. Inside a run it returns the
-// error that says why that is not possible.
+// confirmPins shows what the file of the profile says, and puts it in force if the person says yes, or with yes. Inside a run it returns
+// the error that says why that is not possible; it is also an error if nobody can be asked, or the answer is no.
 func confirmPins(cmd *cobra.Command, m *memories.Memory, p memories.Pins, yes bool) error {
 	errs := plainWriter(cmd.ErrOrStderr())
 	switch {
@@ -166,7 +166,8 @@ func confirm(cmd *cobra.Command, question string) bool {
 	return saysYes(cmd)
 }
 
-// saysYes reads a line from standard input and reports whether it is a yes. It reads byte by byte, so that what follows the line stays there.
+// saysYes reads a line from standard input and reports whether it is a yes, also written as y; the end of the input and a line of more than
+// 100 bytes are none. It reads byte by byte, so that what follows the line stays there.
 func saysYes(cmd *cobra.Command) bool {
 	var line []byte
 	const most = 100 // more is no yes
@@ -190,7 +191,7 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 		Example: "  plimsoll memory export backup.jsonl\n  plimsoll memory export --format markdown --kind note | less",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			q, err := f.query(time.Now())
+			q, err := f.toQuery(time.Now())
 			if err != nil {
 				return err
 			}
@@ -226,7 +227,7 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 			})
 		},
 	}
-	f.add(cmd)
+	f.addFlags(cmd)
 	cmd.Flags().StringVar(&format, "format", "jsonl", strings.Join(memories.ExportFormats, " or "))
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(memories.ExportFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -268,6 +269,7 @@ told from a file, so they count as an agent's, unless you vouch for them with --
 	return cmd
 }
 
+// printImported writes in one line how many texts were read, what became of them, and how many stay.
 func printImported(out io.Writer, name string, i memories.Imported) error {
 	would, end := "", "stay"
 	if i.DryRun {

@@ -30,7 +30,7 @@ and logs of MCP servers. --dry-run lists what would go from where.`,
 
 		ValidArgsFunction: completeMemory(open),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := f.query(time.Now())
+			q, err := f.toQuery(time.Now())
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ and logs of MCP servers. --dry-run lists what would go from where.`,
 			return withMemory(cmd, open, func(m *memories.Memory) error { return forgetMemory(cmd, m, o, yes, dryRun, asJSON) })
 		},
 	}
-	f.add(cmd)
+	f.addFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&o.Query, "query", "", "what a search for these words finds")
 	fl.StringVar(&o.Conversation, "conversation", "", "all that was said in this one")
@@ -121,7 +121,8 @@ func printWouldForget(cmd *cobra.Command, m *memories.Memory, list []memories.Re
 	return joinPrinted(printed, err)
 }
 
-// printPlaces lists where the words were, by store.
+// printPlaces lists where the words were, by store, at most 10 of each; would stands before what is done to each. places is sorted by
+// store.
 func printPlaces(out io.Writer, places []memories.Place, would string) {
 	const shown = 10
 	for len(places) > 0 {

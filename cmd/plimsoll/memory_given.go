@@ -64,6 +64,7 @@ added, with the reason. That asks the same as the proxy of a run does, also whil
 	return cmd
 }
 
+// printGiven writes to whom each record was given, when and why.
 func printGiven(out io.Writer, list []memories.Given) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "nothing was given to anybody")
@@ -75,6 +76,7 @@ func printGiven(out io.Writer, list []memories.Given) error {
 	return nil
 }
 
+// printWouldGive writes what would be added to a prompt, and what was found and would not be, each with the reason.
 func printWouldGive(out io.Writer, w memories.WouldGive) error {
 	if w.Note != "" {
 		fmt.Fprintln(out, w.Note)

@@ -68,6 +68,7 @@ func printMemoryWhole(out io.Writer, r memories.Record) {
 	}
 }
 
+// factLine returns a fact with the time in which it counts and the words that say so.
 func factLine(r memories.Record) string {
 	f := r.Fact
 	line := fmt.Sprintf("%s · %s = %s", f.Subject, f.Attribute, f.Value)
@@ -80,6 +81,8 @@ func factLine(r memories.Record) string {
 	return line + fmt.Sprintf(" · %q", oneLine(f.Quote, 100))
 }
 
+// printWhy writes a record with all its words, what it comes from and what is derived from it, who used it, and whether it is pinned or
+// taken back.
 func printWhy(out io.Writer, w memories.Why) error {
 	printMemoryWhole(out, w.Record)
 	fmt.Fprintf(out, "recorded  %s\n", w.Record.Recorded.Local().Format("2006-01-02 15:04:05"))
@@ -136,6 +139,7 @@ func useLine(u memories.Use) string {
 	return strings.Join(parts, " · ")
 }
 
+// printPins lists the entries of the profile, the room they take, and whether an edit of its file is not in force yet.
 func printPins(out io.Writer, p memories.Pins) error {
 	if len(p.Entries) == 0 {
 		fmt.Fprintln(out, `nothing is pinned; plimsoll memory pin "Answer in English" pins a standing instruction`)
@@ -159,6 +163,7 @@ func printPins(out io.Writer, p memories.Pins) error {
 	return nil
 }
 
+// printMemoryStats writes a row for each namespace, and lines about the disk, the vectors, the notes, the profile and the facts.
 func printMemoryStats(out io.Writer, s memories.Stats) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAMESPACE\tRECORDS\tEPISODES\tFACTS\tNOTES\tPINS\tDISK\tNEWEST")

@@ -133,6 +133,7 @@ func tokensOrNone(n int) string {
 	return strconv.Itoa(n)
 }
 
+// limitOrigin returns the words for where the window of a model is known from.
 func limitOrigin(m window.Model, now time.Time) string {
 	switch {
 	case m.Learned != nil:

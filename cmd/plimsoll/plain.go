@@ -80,8 +80,8 @@ type table struct{ rows [][]string }
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write writes the table within width columns; 0 wraps nothing. Where the last column would get less than a third, it stands below the others.
-func (t *table) write(w io.Writer, width int) error {
+// writeWithin writes the table within width columns; 0 wraps nothing. Where the last column would get less than a third, it stands below the others.
+func (t *table) writeWithin(w io.Writer, width int) error {
 	last := 0
 	for _, row := range t.rows {
 		last = max(last, len(row)-1)

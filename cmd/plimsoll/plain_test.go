@@ -20,7 +20,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	some.row("a", "b", "short")
 	write := func(width int) string {
 		var b strings.Builder
-		if err := some.write(&b, width); err != nil {
+		if err := some.writeWithin(&b, width); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

@@ -38,7 +38,7 @@ limit is raised: +5 gives it five more, 5 makes it five in all.`,
   plimsoll raise claude --tokens +2M`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			raises, err := o.raises(cmd)
+			raises, err := o.toRaises(cmd)
 			if err != nil {
 				return err
 			}
@@ -92,8 +92,8 @@ type raiseFlags struct {
 	spent map[string]*string
 }
 
-// raises returns the limits that the flags ask for: at least one.
-func (o *raiseFlags) raises(cmd *cobra.Command) (raises []run.RaiseOptions, err error) {
+// toRaises returns the limits that the flags ask for: at least one.
+func (o *raiseFlags) toRaises(cmd *cobra.Command) (raises []run.RaiseOptions, err error) {
 	if o.memory != "" {
 		to, err := limit.ParseBytes(o.memory)
 		if err != nil {

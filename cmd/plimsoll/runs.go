@@ -53,7 +53,7 @@ func newRunsCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.run(cmd, a, strings.Join(args, ""))
+			return o.printAsked(cmd, a, strings.Join(args, ""))
 		},
 	}
 	fl := cmd.Flags()
@@ -95,8 +95,8 @@ type runsFlags struct {
 	most               int
 }
 
-// run prints what the flags ask for, of all runs, or of one by its ID.
-func (o *runsFlags) run(cmd *cobra.Command, a *core.Core, id string) (err error) {
+// printAsked prints what the flags ask for, of all runs, or of one by its ID. With --follow it returns when that run has ended.
+func (o *runsFlags) printAsked(cmd *cobra.Command, a *core.Core, id string) (err error) {
 	if o.Since, err = parseSince(o.since, time.Now()); err != nil {
 		return err
 	}
@@ -246,6 +246,7 @@ func outcomeCell(e *watch.Entry) string {
 	return watch.StateWords(e.Condition())
 }
 
+// memoryCell returns the highest memory of a run, and its limit if there is one; "-" if it was not measured.
 func memoryCell(e watch.Entry) string {
 	switch {
 	case e.PeakBytes == 0:
@@ -256,6 +257,7 @@ func memoryCell(e watch.Entry) string {
 	return limit.Bytes(e.PeakBytes).Human()
 }
 
+// windowCell returns how full the window was at most; "-" for a run without a request.
 func windowCell(e *watch.Entry) string {
 	tokens, most := e.PeakWindow()
 	switch {
@@ -296,8 +298,8 @@ func orDash(text string) string {
 	return text
 }
 
-// showCuts lists what was cut from conversations: all of it, or of one conversation or run. One cut is printed whole: the messages that
-// were changed, summarised or dropped, as they were before.
+// showCuts lists what was cut from conversations: all of it, or of one conversation or run. If of is the beginning of the ID of a cut, that
+// is printed whole: the messages that were changed, summarised or dropped, as they were before.
 func showCuts(cmd *cobra.Command, a *core.Core, of string, asJSON bool) error {
 	entries, err := watch.Cuts(a, of)
 	if err != nil {
@@ -323,6 +325,7 @@ func completeCuts(a *core.Core) []string {
 	return ids
 }
 
+// printCuts writes a row for each cut.
 func printCuts(out io.Writer, entries []window.Entry) error {
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(out, "nothing was cut")

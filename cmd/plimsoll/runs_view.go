@@ -190,6 +190,7 @@ func windowLine(r *watch.Run) string {
 	return text
 }
 
+// compactionTable writes how often the conversation was shortened, and a row for each time; nothing if it never was.
 func compactionTable(b *strings.Builder, r *watch.Run) {
 	if len(r.Compactions) == 0 {
 		return
@@ -215,6 +216,7 @@ func compactionTable(b *strings.Builder, r *watch.Run) {
 // maxToolRows bounds the tools and results of a page; --json has all.
 const maxToolRows = 10
 
+// toolTable writes a row for each of the maxToolRows tools with the largest results, and how many more there are; nothing without tools.
 func toolTable(b *strings.Builder, r *watch.Run) {
 	if len(r.Tools) == 0 {
 		return
@@ -234,6 +236,7 @@ func toolTable(b *strings.Builder, r *watch.Run) {
 	}
 }
 
+// killTable writes a row for each process that was killed; nothing if none was.
 func killTable(b *strings.Builder, r *watch.Run) {
 	if len(r.Kills) == 0 {
 		return

@@ -49,14 +49,14 @@ server, and how much of that reached the client.`,
   plimsoll stats --mcp`,
 		Args: cobra.ArbitraryArgs, // any word but those of the two commands below is a tool
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(cmd, args); err != nil {
+			if err := o.checkFlags(cmd, args); err != nil {
 				return err
 			}
 			a, err := open(cmd)
 			if err != nil {
 				return err
 			}
-			return o.run(cmd, a, args)
+			return o.printAsked(cmd, a, args)
 		},
 	}
 	f := cmd.Flags()
@@ -90,8 +90,8 @@ type statsFlags struct {
 	forget        forgetting
 }
 
-// check returns an error for flags and words that do not go together.
-func (o *statsFlags) check(cmd *cobra.Command, args []string) error {
+// checkFlags returns an error for flags and words that do not go together.
+func (o *statsFlags) checkFlags(cmd *cobra.Command, args []string) error {
 	_, resources := resourceFormats[o.format]
 	switch {
 	case cmd.Flags().Changed("forget") == (o.forget.tool == ""):
@@ -114,8 +114,8 @@ func (o *statsFlags) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// run prints what the flags ask for.
-func (o *statsFlags) run(cmd *cobra.Command, a *core.Core, args []string) error {
+// printAsked prints what the flags ask for; with --forget it also removes history.
+func (o *statsFlags) printAsked(cmd *cobra.Command, a *core.Core, args []string) error {
 	asJSON := o.json || o.format == "json"
 	out := plainWriter(cmd.OutOrStdout())
 	show := func(v any, text func() error) error {
@@ -251,6 +251,7 @@ func projectColumn(s *app.Stat) string {
 	return cmp.Or(s.Project, "all")
 }
 
+// printSizes writes a row for each tool of MCP servers; server is the one that was asked for, "" for all.
 func printSizes(w io.Writer, server string, rows []mcp.Size) error {
 	if len(rows) == 0 && server != "" {
 		_, err := fmt.Fprintf(w, "No tool of a server %q was called through Plimsoll yet; plimsoll stats --mcp lists all.\n", server)
@@ -311,6 +312,7 @@ func (f forgetting) removeHistory(cmd *cobra.Command, a *core.Core, o app.StatsO
 	return printForgotten(plainWriter(cmd.OutOrStdout()), verb, f.tool, list)
 }
 
+// printForgotten writes a row for each history that was or would be removed; verb says which.
 func printForgotten(w io.Writer, verb, tool string, list []app.Forgotten) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintf(w, "nothing is kept of %s; plimsoll stats --all lists what there is\n", app.Printable(tool))

@@ -103,6 +103,7 @@ has not run here yet is estimated from it. A file with a line that cannot be is 
 	return cmd
 }
 
+// importHistory imports a file, or standard input for "-". In a dry run it only counts what would be added.
 func importHistory(cmd *cobra.Command, a *core.Core, name string, dryRun bool) (app.HistoryImported, error) {
 	if name == "-" {
 		return app.ImportHistory(cmd.Context(), a, cmd.InOrStdin(), "standard input", dryRun)

@@ -181,7 +181,7 @@ func badEndPercent(s watch.Glance) int64 {
 	return criticalPercent
 }
 
-// promptOf returns the status in a few characters, "" outside of a run.
+// promptOf returns the status in a few characters, as in "[1.2G/4G 61% †1]"; "" outside of a run.
 func promptOf(s watch.Glance, paint paint) string {
 	if !s.Inside {
 		return ""
@@ -199,6 +199,7 @@ func promptOf(s watch.Glance, paint paint) string {
 	return text + "]"
 }
 
+// printStatus writes a line for each part of the status. named says that the run was asked for by its name.
 func printStatus(out io.Writer, s watch.Glance, named bool, now time.Time) error {
 	if s.State == watch.NoRun {
 		_, err := fmt.Fprintf(out, "No run in project %s. One begins with: plimsoll run -- claude\n", app.Printable(s.Project))
@@ -245,13 +246,13 @@ func formatUsed(bytes, most int64) string {
 
 func windowOf(s watch.Glance) string {
 	if s.WindowLimit <= 0 {
-		return "window " + thousands(s.WindowTokens)
+		return "window " + shortTokens(s.WindowTokens)
 	}
-	return fmt.Sprintf("window %d %% of %s", percent(s.WindowTokens, s.WindowLimit), thousands(s.WindowLimit))
+	return fmt.Sprintf("window %d %% of %s", percent(s.WindowTokens, s.WindowLimit), shortTokens(s.WindowLimit))
 }
 
-// thousands writes a number of tokens short.
-func thousands(n int64) string {
+// shortTokens writes a number of tokens short.
+func shortTokens(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)

@@ -379,7 +379,7 @@ func resultsIn(dir string) (map[string]limit.Bytes, error) {
 	return found, err
 }
 
-// removeConversations removes the stored conversations, all of them.
+// removeConversations lists all stored conversations as removed, and removes them unless it is a dry run. Without a store it does nothing.
 func (c *Collection) removeConversations(a *core.Core) error {
 	store, err := window.Existing(a)
 	if err != nil || store == nil {

@@ -26,7 +26,7 @@ func newWatch(after time.Duration, patient bool, cancel context.CancelCauseFunc)
 	return &idleTimer{after: after, fire: func() { cancel(errSilent) }}
 }
 
-// start starts the timer, or starts it again; without a time-out it does nothing.
+// start starts the timer, or starts it again: when it runs out, the call is cancelled with errSilent. Without a time-out it does nothing.
 func (w *idleTimer) start() {
 	if w.after == 0 {
 		return
@@ -59,6 +59,8 @@ type answer struct {
 	bytes  int64 // number of bytes that were read
 }
 
+// newAnswer returns the answer to a request. A body in gzip is unpacked as it is read; its length counts as unknown, -1. Closing the answer
+// calls cancel; the caller has to close it.
 func newAnswer(ctx context.Context, resp *http.Response, w *idleTimer, cancel context.CancelCauseFunc) *answer {
 	a := &answer{
 		status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"), length: resp.ContentLength,
@@ -74,7 +76,7 @@ func newAnswer(ctx context.Context, resp *http.Response, w *idleTimer, cancel co
 // Read implements [io.Reader]. If the context has ended, the error is its cause, such as errSilent.
 func (a *answer) Read(p []byte) (int, error) {
 	a.watch.start()
-	n, err := a.read(p)
+	n, err := a.readBody(p)
 	a.watch.stop()
 	a.bytes += int64(n)
 	if err != nil && err != io.EOF {
@@ -85,8 +87,8 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read reads the body, decompressed if it is gzip.
-func (a *answer) read(p []byte) (int, error) {
+// readBody reads the body, decompressed if it is gzip.
+func (a *answer) readBody(p []byte) (int, error) {
 	if !a.packed {
 		return a.body.Read(p)
 	}

@@ -31,7 +31,7 @@ func BenchmarkSplitter(b *testing.B) {
 	for b.Loop() {
 		s := splitter{Reader: jsonstream.NewReader(bytes.NewReader(body), bounds(DefaultMaxObject)), maxBytes: DefaultMaxObject}
 		s.arrays = map[string]func([]byte) error{"items": nothing}
-		if err := s.run(); err != nil {
+		if err := s.readObject(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -42,8 +42,8 @@ type tokenCommand struct {
 	until time.Time
 }
 
-// token returns the token that the command has printed before, as long as it is valid, or runs the command. Requests that come meanwhile wait for
-// that run.
+// token returns the token that the command has printed before, as long as it is valid, or runs the command and keeps what it prints: until
+// shortly before it expires or, if it does not say when, for tokenKept. Requests that come meanwhile wait for that run.
 func (c *tokenCommand) token(ctx context.Context) (string, error) {
 	if value := c.validToken(); value != "" {
 		return value, nil
@@ -57,12 +57,12 @@ func (c *tokenCommand) token(ctx context.Context) (string, error) {
 	if value := c.validToken(); value != "" { // another request has run the command
 		return value, nil
 	}
-	value, err := c.run(ctx)
+	value, err := c.runCommand(ctx)
 	if err != nil {
 		return "", err
 	}
 	until := c.now().Add(tokenKept)
-	if ends, ok := expiry(value); ok {
+	if ends, ok := expiryOf(value); ok {
 		until = ends.Add(-tokenEarly)
 	}
 	c.mu.Lock()
@@ -81,8 +81,9 @@ func (c *tokenCommand) validToken() string {
 	return c.value
 }
 
-// run runs the command, for at most commandTime, and returns the token that it prints. An error has the beginning of its standard error.
-func (c *tokenCommand) run(ctx context.Context) (string, error) {
+// runCommand runs the command, for at most commandTime, and returns the token that it prints. It is an error if that is empty or no token
+// can be; an error of the command has the beginning of its standard error.
+func (c *tokenCommand) runCommand(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
@@ -108,8 +109,8 @@ func (c *tokenCommand) run(ctx context.Context) (string, error) {
 	}
 }
 
-// expiry returns the expiry time of a JWT; ok is false if there is none. The token is not verified: the server does that.
-func expiry(token string) (time.Time, bool) {
+// expiryOf returns the expiry time of a JWT; ok is false if there is none. The token is not verified: the server does that.
+func expiryOf(token string) (time.Time, bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return time.Time{}, false

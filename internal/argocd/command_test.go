@@ -112,7 +112,7 @@ func FuzzExpiry(f *testing.F) {
 	f.Add("e30.eyJleHAiOjFlOTk5fQ.c2ln")
 	f.Add("..")
 	f.Fuzz(func(t *testing.T, token string) {
-		if at, ok := expiry(token); ok && (at.Unix() <= 0 && at.Nanosecond() != 0 || at.Unix() > 1<<40) {
+		if at, ok := expiryOf(token); ok && (at.Unix() <= 0 && at.Nanosecond() != 0 || at.Unix() > 1<<40) {
 			t.Errorf("%s", at)
 		}
 	})

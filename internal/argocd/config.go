@@ -53,29 +53,29 @@ func parseConfig(path string, data []byte) (*configFile, error) {
 	if doc.Kind == 0 || len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
 		return f, nil // an empty file
 	}
-	top, err := f.mapping(doc.Content[0])
+	top, err := f.membersOf(doc.Content[0])
 	if err != nil {
 		return nil, err
 	}
 	if n := top["current-context"]; n != nil {
 		f.line = n.Line
 	}
-	err = f.fields(top, map[string]any{"current-context": &f.current})
+	err = f.readFields(top, map[string]any{"current-context": &f.current})
 	if err != nil {
 		return nil, err
 	}
-	err = f.forEach(top["contexts"], func(m map[string]*yaml.Node, line int) error {
+	err = f.forEachMember(top["contexts"], func(m map[string]*yaml.Node, line int) error {
 		c := configContext{line: line}
-		err := f.fields(m, map[string]any{"name": &c.name, "server": &c.server, "user": &c.user})
+		err := f.readFields(m, map[string]any{"name": &c.name, "server": &c.server, "user": &c.user})
 		f.contexts = append(f.contexts, c)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = f.forEach(top["servers"], func(m map[string]*yaml.Node, line int) error {
+	err = f.forEachMember(top["servers"], func(m map[string]*yaml.Node, line int) error {
 		s := configServer{line: line}
-		err := f.fields(m, map[string]any{
+		err := f.readFields(m, map[string]any{
 			"server": &s.server, "grpc-web-root-path": &s.root, "insecure": &s.insecure, "plain-text": &s.plain, "core": &s.core,
 			"certificate-authority-data": &s.ca, "client-certificate-data": &s.cert, "client-certificate-key-data": &s.key,
 		})
@@ -85,9 +85,9 @@ func parseConfig(path string, data []byte) (*configFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = f.forEach(top["users"], func(m map[string]*yaml.Node, line int) error {
+	err = f.forEachMember(top["users"], func(m map[string]*yaml.Node, line int) error {
 		u := configUser{line: line}
-		err := f.fields(m, map[string]any{"name": &u.name, "auth-token": &u.token})
+		err := f.readFields(m, map[string]any{"name": &u.name, "auth-token": &u.token})
 		f.users = append(f.users, u)
 		return err
 	})
@@ -106,7 +106,7 @@ func withoutValues(err error) string {
 	return "it cannot be read at " + line
 }
 
-func (f *configFile) wrong(n *yaml.Node, format string, values ...any) error {
+func (f *configFile) errorAt(n *yaml.Node, format string, values ...any) error {
 	return fmt.Errorf("%s:%d: %s", f.path, n.Line, fmt.Sprintf(format, values...))
 }
 
@@ -118,36 +118,37 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping returns the members of a mapping; an error if n is not one or has a key twice.
-func (f *configFile) mapping(n *yaml.Node) (map[string]*yaml.Node, error) {
+// membersOf returns the members of a mapping; an error if n is not one or has a key twice.
+func (f *configFile) membersOf(n *yaml.Node) (map[string]*yaml.Node, error) {
 	n = resolved(n)
 	if n.Kind != yaml.MappingNode {
-		return nil, f.wrong(n, "this must be a mapping (name: value)")
+		return nil, f.errorAt(n, "this must be a mapping (name: value)")
 	}
 	m := make(map[string]*yaml.Node, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i].Value
 		if m[key] != nil {
-			return nil, f.wrong(n.Content[i], "%q is here twice", safeText(key, 60))
+			return nil, f.errorAt(n.Content[i], "%q is here twice", safeText(key, 60))
 		}
 		m[key] = resolved(n.Content[i+1])
 	}
 	return m, nil
 }
 
-// forEach calls do with each mapping in a list; a missing list is empty.
-func (f *configFile) forEach(n *yaml.Node, do func(m map[string]*yaml.Node, line int) error) error {
+// forEachMember calls do with each mapping in a list, and the line on which that begins; a missing list is empty. It stops at the first
+// error of do. A list of more than maxEntries, or with anything else in it, is an error.
+func (f *configFile) forEachMember(n *yaml.Node, do func(m map[string]*yaml.Node, line int) error) error {
 	if n == nil || n.Tag == "!!null" {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		return f.wrong(n, "this must be a list")
+		return f.errorAt(n, "this must be a list")
 	}
 	if len(n.Content) > maxEntries {
-		return f.wrong(n, "there are %d entries; at most %d are read", len(n.Content), maxEntries)
+		return f.errorAt(n, "there are %d entries; at most %d are read", len(n.Content), maxEntries)
 	}
 	for _, item := range n.Content {
-		m, err := f.mapping(item)
+		m, err := f.membersOf(item)
 		if err != nil {
 			return err
 		}
@@ -158,30 +159,32 @@ func (f *configFile) forEach(n *yaml.Node, do func(m map[string]*yaml.Node, line
 	return nil
 }
 
-// fields reads strings and booleans of a mapping into the targets; missing ones are skipped.
-func (f *configFile) fields(m map[string]*yaml.Node, to map[string]any) error {
+// readFields reads strings and booleans of a mapping into the targets, by their names; missing ones leave theirs as it is. A value of
+// another type is an error.
+func (f *configFile) readFields(m map[string]*yaml.Node, to map[string]any) error {
 	for name, target := range to {
 		n := m[name]
 		if n == nil || n.Tag == "!!null" {
 			continue
 		}
 		if n.Kind != yaml.ScalarNode {
-			return f.wrong(n, "%s must be one value", name)
+			return f.errorAt(n, "%s must be one value", name)
 		}
 		switch target := target.(type) {
 		case *string:
 			*target = strings.TrimSpace(n.Value)
 		case *bool:
 			if err := n.Decode(target); err != nil {
-				return f.wrong(n, "%s must be true or false", name)
+				return f.errorAt(n, "%s must be true or false", name)
 			}
 		}
 	}
 	return nil
 }
 
-// context returns the context of that name. It is an error if there is none, and lists the known ones, or if the context has no server.
-func (f *configFile) context(name string) (*configContext, error) {
+// contextNamed returns the context of that name. It is an error if there is none, and lists the known ones, or if the context has no
+// server.
+func (f *configFile) contextNamed(name string) (*configContext, error) {
 	known := make([]string, 0, len(f.contexts))
 	for i := range f.contexts {
 		if f.contexts[i].name == name {
@@ -216,8 +219,9 @@ func (f *configFile) contextOf(server, preferred string) *configContext {
 	return found
 }
 
-// resolve returns server and user of a context. The user is nil if it has logged out.
-func (f *configFile) resolve(c *configContext) (*configServer, *configUser, error) {
+// entriesOf returns the entries of the server and the user of a context. The user is nil if it has logged out; a missing server is an
+// error, and so is a client certificate without its key.
+func (f *configFile) entriesOf(c *configContext) (*configServer, *configUser, error) {
 	var server *configServer
 	for i := range f.servers {
 		if f.servers[i].server == c.server {

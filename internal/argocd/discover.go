@@ -66,7 +66,7 @@ func Discover(o DiscoverOptions) (Options, []string, error) {
 	if d.o.Getenv == nil {
 		d.o.Getenv = os.Getenv
 	}
-	if err := d.run(); err != nil {
+	if err := d.discover(); err != nil {
 		return Options{}, d.warnings, err
 	}
 	return d.found, d.warnings, nil
@@ -86,8 +86,9 @@ func (d *discovery) warn(format string, values ...any) {
 	d.warnings = append(d.warnings, fmt.Sprintf(format, values...))
 }
 
-// run finds the server, its options and the token, in this order, and warns if the token can be read on the network.
-func (d *discovery) run() error {
+// discover finds the server, its options and the token, in this order, and sets them in d.found. It warns of what it ignores, and if the
+// token can be read on the network.
+func (d *discovery) discover() error {
 	var err error
 	if d.flags, err = parseFlags(d.o.Getenv("ARGOCD_OPTS")); err != nil {
 		return fmt.Errorf("ARGOCD_OPTS: %w", err)
@@ -101,11 +102,11 @@ func (d *discovery) run() error {
 	if err := d.openConfig(); err != nil {
 		return err
 	}
-	chosen, err := d.server()
+	chosen, err := d.chooseServer()
 	if err != nil {
 		return err
 	}
-	entry, user, err := d.entry(chosen)
+	entry, user, err := d.entryOf(chosen)
 	if err != nil {
 		return err
 	}
@@ -117,10 +118,10 @@ func (d *discovery) run() error {
 	if err := d.useFlags(); err != nil {
 		return err
 	}
-	if err := d.address(chosen, entry); err != nil {
+	if err := d.setAddress(chosen, entry); err != nil {
 		return err
 	}
-	if err := d.token(user); err != nil {
+	if err := d.chooseToken(user); err != nil {
 		return err
 	}
 	d.warnUnsafe()
@@ -195,16 +196,16 @@ type choice struct {
 	context       *configContext // the context that has the address; nil if it is from elsewhere
 }
 
-// server chooses the address: the given one, or that of the given context, --server, a variable, or the current context, in this order. It
-// warns of others that are not used; without any it returns ErrNoServer.
-func (d *discovery) server() (choice, error) {
+// chooseServer returns the address to use: the given one, or that of the given context, --server, a variable, or the current context, in
+// this order. It warns of others that are not used; without any it returns ErrNoServer.
+func (d *discovery) chooseServer() (choice, error) {
 	var all []choice
 	if d.o.Server != "" {
 		all = append(all, choice{source: "the address that was given", value: d.o.Server})
 	}
 	var named choice
 	if d.file != nil && (d.o.Context != "" || d.file.current != "") {
-		context, err := d.file.context(orElse(d.o.Context, d.file.current))
+		context, err := d.file.contextNamed(orElse(d.o.Context, d.file.current))
 		switch {
 		case err != nil && (d.o.Context != "" || !d.namedOutsideConfig()):
 			return choice{}, err
@@ -252,8 +253,8 @@ func (d *discovery) namedOutsideConfig() bool {
 	return false
 }
 
-// entry returns the entries of the config file for the chosen server; nil if there are none.
-func (d *discovery) entry(chosen choice) (*configServer, *configUser, error) {
+// entryOf returns the entries of the config file for the chosen server, and for its user; nil if there are none.
+func (d *discovery) entryOf(chosen choice) (*configServer, *configUser, error) {
 	if d.file == nil {
 		return nil, nil, nil
 	}
@@ -264,10 +265,11 @@ func (d *discovery) entry(chosen choice) (*configServer, *configUser, error) {
 	if context == nil {
 		return nil, nil, nil
 	}
-	return d.file.resolve(context)
+	return d.file.entriesOf(context)
 }
 
-// useEntry copies the options of a server from the config file.
+// useEntry copies the options of a server from the config file to d.found. It is an error if the entry has no API server ("core"), or
+// certificates that are not base64.
 func (d *discovery) useEntry(s *configServer) error {
 	if s.core {
 		return fmt.Errorf("%s:%d: the server %q has \"core: true\": then there is no API server to ask; choose another context, or give the URL of one", d.file.path, s.line, s.server)
@@ -321,9 +323,9 @@ func (d *discovery) useFlags() error {
 	return nil
 }
 
-// address sets URL and Name of d.found from the chosen address; entry is the server's entry in the config file, nil if there is none. Name
-// is that of the context or, without one, the host.
-func (d *discovery) address(chosen choice, entry *configServer) error {
+// setAddress sets URL and Name of d.found from the chosen address; entry is the server's entry in the config file, nil if there is none.
+// Name is that of the context or, without one, the host. It warns if an address with https:// is to be plain text.
+func (d *discovery) setAddress(chosen choice, entry *configServer) error {
 	text := strings.TrimSpace(chosen.value)
 	plain := entry != nil && entry.plain
 	if d.flags.plain != nil {

@@ -259,8 +259,8 @@ func FuzzConfig(f *testing.F) {
 			}
 			return
 		}
-		if context, err := c.context(c.current); err == nil {
-			if server, _, err := c.resolve(context); err == nil && server.server != context.server {
+		if context, err := c.contextNamed(c.current); err == nil {
+			if server, _, err := c.entriesOf(context); err == nil && server.server != context.server {
 				t.Fatalf("%q is not the server of %q", server.server, context.name)
 			}
 		}

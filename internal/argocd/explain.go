@@ -141,7 +141,8 @@ func (c *Client) notJSON(op string, err error) *Error {
 	}
 }
 
-// explainPage returns the error for an HTML page with a success status, for example a login page; nil if the answer is not HTML.
+// explainPage returns the error for an HTML page with a success status, for example a login page; nil if the answer is not HTML. It reads
+// the beginning of the page for its title.
 func (c *Client) explainPage(r request, a *answer) *Error {
 	kind, _, _ := mime.ParseMediaType(a.contentType)
 	if kind != "text/html" && kind != "application/xhtml+xml" {

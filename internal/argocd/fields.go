@@ -163,8 +163,8 @@ type ListInfo struct {
 	Reread   bool  // the list was null, as right after a server's start, and was read again
 }
 
-// values returns the parameters for a list of kind, without fields.
-func (q Query) values(kind Kind) url.Values {
+// parameters returns the parameters for a list of kind, without fields.
+func (q Query) parameters(kind Kind) url.Values {
 	v := url.Values{}
 	set := func(key, value string) {
 		if value != "" {

@@ -52,16 +52,16 @@ func parseFlags(text string) (flags, error) {
 			i++
 			value, given = words[i], true
 		}
-		if err := f.set(name, value, given); err != nil {
+		if err := f.setFlag(name, value, given); err != nil {
 			return f, err
 		}
 	}
 	return f, nil
 }
 
-// set stores a flag. given says that it has a value; without one a boolean is true. Flags that have no meaning here are collected in f.ignored,
+// setFlag stores a flag. given says that it has a value; without one a boolean is true. Flags that have no meaning here are collected in f.ignored,
 // and those that need the argocd CLI are errors.
-func (f *flags) set(name, value string, given bool) error {
+func (f *flags) setFlag(name, value string, given bool) error {
 	texts := map[string]*string{
 		"server": &f.server, "auth-token": &f.token, "config": &f.config, "argocd-context": &f.context,
 		"grpc-web-root-path": &f.root, "server-crt": &f.ca, "client-crt": &f.cert, "client-crt-key": &f.key,

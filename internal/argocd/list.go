@@ -53,17 +53,17 @@ func (c *Client) List(ctx context.Context, kind Kind, q Query, each func(item []
 		}
 		fields = fieldsParameter(kind, v, q.Fields)
 	}
-	values := q.values(kind)
+	values := q.parameters(kind)
 	if fields != "" {
 		values.Set("fields", fields)
 	}
 	r := request{op: op, method: http.MethodGet, path: []string{string(kind)}, query: values, gzip: true}
-	info, unfilled, err := c.list(ctx, r, each)
+	info, unfilled, err := c.listOnce(ctx, r, each)
 	if e, ok := errors.AsType[*Error](err); ok && fields != "" && e.Status == http.StatusInternalServerError && strings.Contains(e.Message, "failed to marshal") {
 		// A version that has other fields than is known here: whole objects have them all.
 		values.Del("fields")
 		fields = ""
-		info, unfilled, err = c.list(ctx, r, each)
+		info, unfilled, err = c.listOnce(ctx, r, each)
 	}
 	if unfilled && err == nil {
 		info, err = c.listAgain(ctx, kind, r, each)
@@ -97,7 +97,7 @@ func (c *Client) listAgain(ctx context.Context, kind Kind, r request, each func(
 			}
 			return info, e
 		}
-		if info, unfilled, err = c.list(ctx, r, each); err != nil {
+		if info, unfilled, err = c.listOnce(ctx, r, each); err != nil {
 			return info, err
 		}
 		info.Reread = true
@@ -108,8 +108,9 @@ func (c *Client) listAgain(ctx context.Context, kind Kind, r request, each func(
 	return info, nil
 }
 
-// list makes one pass. unfilled is true if the items were null and the list had no version.
-func (c *Client) list(ctx context.Context, r request, each func(item []byte) error) (info ListInfo, unfilled bool, err error) {
+// listOnce makes one pass and calls each with every element of "items". unfilled is true if the items were null and the list had no
+// version.
+func (c *Client) listOnce(ctx context.Context, r request, each func(item []byte) error) (info ListInfo, unfilled bool, err error) {
 	a, err := c.send(ctx, r)
 	if err != nil {
 		return info, false, err
@@ -120,7 +121,7 @@ func (c *Client) list(ctx context.Context, r request, each func(item []byte) err
 		info.Items++
 		return each(item)
 	}}
-	err = s.run()
+	err = s.readObject()
 	info.Bytes = a.bytes
 	if err == nil && s.seen["items"] == "" {
 		err = errors.New("the answer has no items")
@@ -150,7 +151,7 @@ func (c *Client) Elements(ctx context.Context, path []string, query url.Values, 
 	}
 	defer a.close()
 	s := splitter{Reader: jsonstream.NewReader(a, bounds(c.shared.o.MaxObject)), maxBytes: c.shared.o.MaxObject, arrays: maps.Clone(arrays), keep: true}
-	if err := c.explainReadError(r, a, s.run()); err != nil {
+	if err := c.explainReadError(r, a, s.readObject()); err != nil {
 		return nil, err
 	}
 	return s.rest.Bytes(), nil
@@ -203,8 +204,9 @@ type splitter struct {
 	seen map[string]string // for each array that came: "array" or "null"
 }
 
-// run reads the whole answer: elements of the named arrays go to their functions, everything else to s.rest.
-func (s *splitter) run() error {
+// readObject reads the whole answer, which must be an object: elements of the named arrays go to their functions, everything else to
+// s.rest.
+func (s *splitter) readObject() error {
 	s.seen = make(map[string]string, len(s.arrays))
 	c, err := s.Next()
 	if err != nil {
@@ -222,7 +224,7 @@ func (s *splitter) run() error {
 	s.rest.WriteByte('{')
 	err = s.Object(func(name string) error {
 		if each, ok := s.arrays[name]; ok {
-			return s.elements(name, each)
+			return s.passElements(name, each)
 		}
 		return s.copyMember(name)
 	})
@@ -254,9 +256,9 @@ func (s *splitter) copyMember(name string) error {
 	return json.Compact(&s.rest, value)
 }
 
-// elements passes the elements of the array of that name to each; null has none. Another value, and a second one of the same name, is a
+// passElements passes the elements of the array of that name to each; null has none. Another value, and a second one of the same name, is a
 // shapeError; an error of each is returned as stoppedError.
-func (s *splitter) elements(name string, each func(item []byte) error) error {
+func (s *splitter) passElements(name string, each func(item []byte) error) error {
 	if s.seen[name] != "" {
 		return &shapeError{fmt.Sprintf("the answer has %q twice", name)}
 	}

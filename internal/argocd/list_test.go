@@ -253,7 +253,7 @@ func FuzzSplitter(f *testing.F) {
 			items = append(items, bytes.Clone(item))
 			return nil
 		}}
-		err := s.run()
+		err := s.readObject()
 		if shape := (*shapeError)(nil); errors.As(err, &shape) {
 			return
 		}

@@ -45,8 +45,9 @@ const (
 // errSilent is the cancellation cause of a request to which the server sent nothing for too long.
 var errSilent = errors.New("the server sent nothing")
 
-// url returns the address of a path. Each element is escaped as one segment; an empty one, "." and ".." are errors.
-func (c *Client) url(path []string, query url.Values) (*url.URL, error) {
+// addressOf returns the URL of a path below /api/v1, or of one that begins with "api". Each element is escaped as one segment; an empty
+// one, "." and ".." are errors.
+func (c *Client) addressOf(path []string, query url.Values) (*url.URL, error) {
 	u := *c.shared.base
 	plain, escaped := u.Path, u.EscapedPath()
 	if len(path) == 0 || path[0] != "api" {
@@ -65,9 +66,10 @@ func (c *Client) url(path []string, query url.Values) (*url.URL, error) {
 	return &u, nil
 }
 
-// prepare returns the HTTP request for r with the credential, and the token in it, "" if there is none.
-func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string, error) {
-	u, err := c.url(r.path, r.query)
+// newRequest returns the HTTP request for r with the credential, and the token in it, "" if there is none. Nothing is sent; getting the
+// token may run a command. A user's own token is not replaced by a header of the options.
+func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, string, error) {
+	u, err := c.addressOf(r.path, r.query)
 	if err != nil {
 		return nil, "", &Error{Kind: Invalid, Message: safeText(err.Error(), maxMessage), Hint: "give the name of the object", Err: err}
 	}
@@ -155,7 +157,7 @@ func (c *Client) sendOnce(ctx context.Context, r request) (_ *answer, again time
 			cancel(nil)
 		}
 	}()
-	q, token, err := c.prepare(ctx, r)
+	q, token, err := c.newRequest(ctx, r)
 	if err != nil {
 		return nil, -1, c.completeError(r.op, err)
 	}
@@ -226,7 +228,7 @@ func (c *Client) completeError(op string, err error) error {
 // the root.
 func (c *Client) Get(ctx context.Context, path []string, query url.Values) ([]byte, error) {
 	r := request{op: "get " + shown(path), method: http.MethodGet, path: path, query: query, gzip: true}
-	return c.read(ctx, r, c.shared.o.MaxObject)
+	return c.readValue(ctx, r, c.shared.o.MaxObject)
 }
 
 // Call makes a request that changes something: it is sent once, whatever happens, with the JSON content type. The answer has at most
@@ -234,18 +236,19 @@ func (c *Client) Get(ctx context.Context, path []string, query url.Values) ([]by
 // [Client.Get].
 func (c *Client) Call(ctx context.Context, method string, path []string, query url.Values, body []byte) ([]byte, error) {
 	r := request{op: method + " " + shown(path), method: method, path: path, query: query, body: body, gzip: true}
-	return c.read(ctx, r, c.shared.o.MaxObject)
+	return c.readValue(ctx, r, c.shared.o.MaxObject)
 }
 
 // Ask makes a POST that changes nothing, such as for what an application set would generate. It may be repeated like a Get; all else is as
 // for [Client.Call].
 func (c *Client) Ask(ctx context.Context, path []string, query url.Values, body []byte) ([]byte, error) {
 	r := request{op: "ask " + shown(path), method: http.MethodPost, path: path, query: query, body: body, gzip: true, asks: true}
-	return c.read(ctx, r, c.shared.o.MaxObject)
+	return c.readValue(ctx, r, c.shared.o.MaxObject)
 }
 
-// read makes a call whose answer is one JSON value of at most maxBytes, and returns it; empty if a request other than GET has no answer.
-func (c *Client) read(ctx context.Context, r request, maxBytes limit.Bytes) ([]byte, error) {
+// readValue makes a call whose answer is one JSON value of at most maxBytes, and returns it; empty if a request other than GET has no
+// answer.
+func (c *Client) readValue(ctx context.Context, r request, maxBytes limit.Bytes) ([]byte, error) {
 	a, err := c.send(ctx, r)
 	if err != nil {
 		return nil, err

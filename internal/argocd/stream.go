@@ -30,7 +30,7 @@ func (c *Client) Stream(ctx context.Context, path []string, query url.Values, ea
 	defer a.close()
 	lines := lineReader{r: bufio.NewReaderSize(a, 16<<10), max: c.shared.o.MaxObject}
 	for {
-		line, err := lines.next()
+		line, err := lines.nextLine()
 		if err == io.EOF {
 			return nil
 		}
@@ -97,8 +97,9 @@ type lineReader struct {
 	long []byte
 }
 
-// next returns a line, valid until the next call; the last one may have no line end. A longer line is errTooLong, the end io.EOF.
-func (l *lineReader) next() ([]byte, error) {
+// nextLine returns a line, valid until the next call; the last one may have no line end. A longer line than the bound is errTooLong, the
+// end io.EOF.
+func (l *lineReader) nextLine() ([]byte, error) {
 	l.long = l.long[:0]
 	for {
 		part, err := l.r.ReadSlice('\n')

@@ -311,7 +311,7 @@ func FuzzStream(f *testing.F) {
 		a := &answer{ctx: t.Context(), status: 200}
 		lines := lineReader{r: newSlowBuffer(body), max: 1 << 12}
 		for {
-			line, err := lines.next()
+			line, err := lines.nextLine()
 			if err != nil {
 				return
 			}

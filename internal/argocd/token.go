@@ -122,8 +122,9 @@ func tokenVariables() []string {
 	return []string{"ARGOCD_AUTH_TOKEN", "ARGOCD_AUTH_TOKEN_FILE", "ARGOCD_API_TOKEN", "ARGOCD_TOKEN", "ARGOCD_TOKEN_FILE"}
 }
 
-// token chooses the credential, and warns of others that are not used.
-func (d *discovery) token(user *configUser) error {
+// chooseToken sets d.found.Token to the first of the credentials, and warns of others that are not used, and if there is none. A token that
+// cannot be one, or a token file that cannot be read, is an error.
+func (d *discovery) chooseToken(user *configUser) error {
 	type credential struct {
 		source, value string
 		file          bool

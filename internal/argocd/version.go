@@ -71,7 +71,8 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	return v, err
 }
 
-// version returns the server's version; only Text is set if that has no numbers. An error is not remembered.
+// version returns the server's version, asked for at most once in versionAge; only Text is set if that has no numbers. An error is not
+// remembered.
 func (c *Client) version(ctx context.Context) (Version, error) {
 	s := c.shared
 	s.mu.Lock()
@@ -80,7 +81,7 @@ func (c *Client) version(ctx context.Context) (Version, error) {
 	if time.Now().Before(until) {
 		return v, nil
 	}
-	body, err := c.read(ctx, request{op: "version", method: "GET", path: []string{"api", "version"}, gzip: true}, versionSize)
+	body, err := c.readValue(ctx, request{op: "version", method: "GET", path: []string{"api", "version"}, gzip: true}, versionSize)
 	if err != nil {
 		return Version{}, err
 	}
@@ -99,8 +100,8 @@ func (c *Client) version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-// versionForFields returns the version, or the zero one if the server refuses to tell it. It returns only an error that the list itself would
-// also meet: no connection, or a ctx that has ended.
+// versionForFields returns the version, or the zero one if the server refuses to tell it; that is remembered for unknownAge. It returns
+// only an error that the list itself would also meet: no connection, or a ctx that has ended.
 func (c *Client) versionForFields(ctx context.Context) (Version, error) {
 	v, err := c.version(ctx)
 	if e, ok := err.(*Error); ok {

@@ -61,24 +61,25 @@ type Entry struct {
 // Bucket returns a bucket. Nothing is opened before its first use.
 func (f *Fleet) Bucket(s Spec) *Bucket { return &Bucket{f, s} }
 
-// open returns the connection and the bucket, which is looked up once.
-func (b *Bucket) open(ctx context.Context) (jetstream.JetStream, jetstream.KeyValue, error) {
-	js, err := b.fleet.open(ctx)
+// openBucket returns the connection and the bucket. It connects if needed, and looks the bucket up once for all users of the fleet.
+func (b *Bucket) openBucket(ctx context.Context) (jetstream.JetStream, jetstream.KeyValue, error) {
+	js, err := b.fleet.connection(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if kv, ok := b.fleet.buckets.Load(b.spec.Name); ok {
 		return js, kv.(jetstream.KeyValue), nil
 	}
-	kv, err := b.find(ctx, js)
+	kv, err := b.findOrCreate(ctx, js)
 	if err == nil {
 		b.fleet.buckets.Store(b.spec.Name, kv)
 	}
 	return js, kv, err
 }
 
-// find returns the bucket as it is at the server, or makes it: of three copies where the fleet has three servers.
-func (b *Bucket) find(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) {
+// findOrCreate returns the server's bucket and creates it if there is none: with three copies if there are three servers, and smaller if the disk
+// has too little room. An existing bucket with too few copies gets more. A bucket of another program is an error.
+func (b *Bucket) findOrCreate(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) {
 	name := "plimsoll_" + b.spec.Name
 	config := jetstream.KeyValueConfig{
 		Bucket: name, Description: b.spec.Doc, History: b.spec.Kept, TTL: b.spec.Age, MaxValueSize: b.spec.MaxValue, MaxBytes: b.spec.MaxBytes,
@@ -96,22 +97,22 @@ func (b *Bucket) find(ctx context.Context, js jetstream.JetStream) (jetstream.Ke
 			}
 		}
 		if tooSmall(err) {
-			return nil, b.fleet.refused("it has no room for bucket %s: %w; give its JetStream more storage", name, err)
+			return nil, b.fleet.refusedError("it has no room for bucket %s: %w; give its JetStream more storage", name, err)
 		}
 		if errors.Is(err, jetstream.ErrBucketExists) { // another host was first
 			kv, err = js.KeyValue(ctx, name)
 		}
 	}
 	if err != nil {
-		return nil, b.told(err)
+		return nil, b.translate(err)
 	}
 	status, err := kv.Status(ctx)
 	if err != nil {
-		return nil, b.told(err)
+		return nil, b.translate(err)
 	}
 	have, ok := status.(*jetstream.KeyValueBucketStatus)
 	if !ok || have.StreamInfo().Config.Metadata["plimsoll"] != ours["plimsoll"] {
-		return nil, b.fleet.refused("its bucket %s was made by another program; remove it there, or take another account", name)
+		return nil, b.fleet.refusedError("its bucket %s was made by another program; remove it there, or take another account", name)
 	}
 	if have.StreamInfo().Config.Replicas < config.Replicas {
 		config.MaxBytes = have.StreamInfo().Config.MaxBytes
@@ -132,8 +133,8 @@ func tooSmall(err error) bool {
 	return ok && (api.ErrorCode == 10047 || api.ErrorCode == 10005)
 }
 
-// told returns an error of the library as one of ours.
-func (b *Bucket) told(err error) error {
+// translate translates an error of the library: into ErrNone, ErrConflict, a refusal of the server or, for anything else, ErrAway.
+func (b *Bucket) translate(err error) error {
 	api := (*jetstream.APIError)(nil)
 	isAPI := errors.As(err, &api)
 	switch {
@@ -147,25 +148,25 @@ func (b *Bucket) told(err error) error {
 	case errors.Is(err, jetstream.ErrInvalidKey), errors.Is(err, nats.ErrMaxPayload):
 		return fmt.Errorf("fleet %s: %w", b.spec.Name, err)
 	case isAPI && api.Code == 400, isAPI && api.Code == 403, errors.Is(err, nats.ErrPermissionViolation), errors.Is(err, jetstream.ErrBucketExists):
-		return b.fleet.refused("bucket plimsoll_%s: %w", b.spec.Name, err)
+		return b.fleet.refusedError("bucket plimsoll_%s: %w", b.spec.Name, err)
 	}
-	return b.fleet.away(err)
+	return b.fleet.awayError(err)
 }
 
-// use calls f with the bucket and a deadline.
-func (b *Bucket) use(ctx context.Context, f func(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue) error) error {
+// withBucket calls f with the open bucket, within opTime, and translates the error of f.
+func (b *Bucket) withBucket(ctx context.Context, f func(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue) error) error {
 	ctx, cancel := context.WithTimeout(ctx, opTime)
 	defer cancel()
-	js, kv, err := b.open(ctx)
+	js, kv, err := b.openBucket(ctx)
 	if err != nil {
 		return err
 	}
-	return b.told(f(ctx, js, kv))
+	return b.translate(f(ctx, js, kv))
 }
 
-// Get returns the newest value of a key, or [ErrNone]. It may be old where the server has no quorum.
+// Get returns the newest value of a key, or [ErrNone]. It may be an older one if the server has no quorum.
 func (b *Bucket) Get(ctx context.Context, key string) (e Entry, err error) {
-	err = b.use(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
+	err = b.withBucket(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
 		got, err := kv.Get(ctx, key)
 		if err == nil {
 			e = entryOf(got)
@@ -179,10 +180,10 @@ func entryOf(e jetstream.KeyValueEntry) Entry {
 	return Entry{Key: e.Key(), Value: e.Value(), Revision: e.Revision(), Time: e.Created(), Gone: e.Operation() != jetstream.KeyValuePut}
 }
 
-// Values returns the values kept of a key, oldest first; none is no error. Any of the bucket's servers is asked for all in one request, of which
-// nothing stays behind there as a consumer would.
+// Values returns the values kept of a key, oldest first; none is no error. One request to any of the bucket's servers reads them all, and
+// leaves no consumer behind on the server.
 func (b *Bucket) Values(ctx context.Context, key string) (all []Entry, err error) {
-	err = b.use(ctx, func(ctx context.Context, js jetstream.JetStream, _ jetstream.KeyValue) error {
+	err = b.withBucket(ctx, func(ctx context.Context, js jetstream.JetStream, _ jetstream.KeyValue) error {
 		before := "$KV.plimsoll_" + b.spec.Name + "."
 		inbox := js.Conn().NewInbox()
 		sub, err := js.Conn().SubscribeSync(inbox)
@@ -223,10 +224,11 @@ type Post struct {
 	Value []byte
 }
 
-// Post writes values together and returns which of them are written; the error is about the first that is not.
+// Post writes values together and returns which of them were written; the error is that of the first that was not. Values with an ID that
+// the server has seen lately are not written twice.
 func (b *Bucket) Post(ctx context.Context, posts []Post) (done []bool, err error) {
 	done = make([]bool, len(posts))
-	err = b.use(ctx, func(ctx context.Context, js jetstream.JetStream, _ jetstream.KeyValue) (failed error) {
+	err = b.withBucket(ctx, func(ctx context.Context, js jetstream.JetStream, _ jetstream.KeyValue) (failed error) {
 		acks := make([]jetstream.PubAckFuture, 0, len(posts))
 		for _, p := range posts {
 			m := &nats.Msg{Subject: "$KV.plimsoll_" + b.spec.Name + "." + p.Key, Data: p.Value}
@@ -260,9 +262,9 @@ type Status struct {
 	Values   uint64 `json:"-"`
 }
 
-// Status asks for it.
+// Status asks the server for its version and its number, and for the copies and values of the bucket.
 func (b *Bucket) Status(ctx context.Context) (s Status, err error) {
-	err = b.use(ctx, func(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue) error {
+	err = b.withBucket(ctx, func(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue) error {
 		status, err := kv.Status(ctx)
 		if have, ok := status.(*jetstream.KeyValueBucketStatus); err == nil && ok {
 			s = Status{js.Conn().ConnectedServerVersion(), len(js.Conn().Servers()), have.StreamInfo().Config.Replicas, have.Values()}
@@ -274,16 +276,17 @@ func (b *Bucket) Status(ctx context.Context) (s Status, err error) {
 
 // Put writes a value whatever was there, and returns its revision.
 func (b *Bucket) Put(ctx context.Context, key string, value []byte) (revision uint64, err error) {
-	err = b.use(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
+	err = b.withBucket(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
 		revision, err = kv.Put(ctx, key, value)
 		return err
 	})
 	return revision, err
 }
 
-// Write writes a value in the place of the one with a revision, 0 for none, and returns its own; [ErrConflict] where there is another one.
+// Write replaces the value of a key if its revision is still this one, or creates it if revision is 0, and returns the new revision. If
+// another host was faster it returns [ErrConflict].
 func (b *Bucket) Write(ctx context.Context, key string, value []byte, revision uint64) (next uint64, err error) {
-	err = b.use(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
+	err = b.withBucket(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
 		if revision == 0 {
 			next, err = kv.Create(ctx, key, value)
 		} else {
@@ -294,8 +297,9 @@ func (b *Bucket) Write(ctx context.Context, key string, value []byte, revision u
 	return next, err
 }
 
-// Change writes what change makes of the value, the zero Entry for none, and calls it again where another host was faster. nil leaves it as it is; so does an error.
-// After [ErrAway] it may have been written: what is written has to be such that a caller can tell, and do it again.
+// Change calls change with the value of a key, the zero Entry if there is none, and writes what it returns. If another host was faster it
+// calls change again. Nothing is written if change returns nil or an error. After [ErrAway] the value may have been written or not: change
+// must be safe to repeat.
 func (b *Bucket) Change(ctx context.Context, key string, change func(old Entry) ([]byte, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, opTime)
 	defer cancel()
@@ -313,7 +317,7 @@ func (b *Bucket) Change(ctx context.Context, key string, change func(old Entry) 
 		}
 		select {
 		case <-ctx.Done():
-			return b.fleet.away(ctx.Err())
+			return b.fleet.awayError(ctx.Err())
 		case <-time.After(rand.N(pause) + time.Millisecond/2):
 		}
 	}
@@ -327,13 +331,13 @@ const (
 // Watch calls see with each value there is under the keys of a pattern, such as "host.>" for those whose first part is host, then with ready
 // true once, then with each change. It returns nil when the context ends, and an error when the fleet does not answer.
 func (b *Bucket) Watch(ctx context.Context, pattern string, see func(e Entry, ready bool)) error {
-	_, kv, err := b.open(ctx)
+	_, kv, err := b.openBucket(ctx)
 	if err != nil {
 		return err
 	}
 	w, err := kv.Watch(ctx, pattern)
 	if err != nil {
-		return b.told(err)
+		return b.translate(err)
 	}
 	defer func() {
 		_ = w.Stop()
@@ -357,7 +361,7 @@ func (b *Bucket) Watch(ctx context.Context, pattern string, see func(e Entry, re
 			case !ok && ctx.Err() != nil: // which closes it
 				return nil
 			case !ok:
-				return b.fleet.away(errors.New("the watch ended"))
+				return b.fleet.awayError(errors.New("the watch ended"))
 			case e == nil:
 				see(Entry{}, true)
 			default:
@@ -377,7 +381,7 @@ func (b *Bucket) probe(ctx context.Context) error {
 	return nil
 }
 
-// Key joins parts to a key of a bucket. What a key may not have in it is written as =XX.
+// Key joins parts to a key of a bucket, with dots between. Bytes that a key may not contain are written as =XX, an empty part as "=".
 func Key(parts ...string) string {
 	var out strings.Builder
 	for i, part := range parts {

@@ -99,44 +99,45 @@ func (f *Fleet) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	if a := f.last; a != nil && a.over() && a.js != nil {
+	if a := f.last; a != nil && a.ended() && a.js != nil {
 		a.js.Conn().Close()
 	}
 }
 
-// open returns the connection, and makes it within the context's deadline. One that failed is not tried again for a while.
-func (f *Fleet) open(ctx context.Context) (jetstream.JetStream, error) {
+// connection returns the connection. If there is none it connects, and waits for that until ctx ends. After a failure it fails at once for a
+// while. If the attempt takes too long, other processes of this host are told by the mark.
+func (f *Fleet) connection(ctx context.Context) (jetstream.JetStream, error) {
 	if f == nil {
 		return nil, ErrAway
 	}
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()
-		return nil, f.away(nats.ErrConnectionClosed)
+		return nil, f.awayError(nats.ErrConnectionClosed)
 	}
-	if f.last == nil || f.last.over() && f.last.err != nil && time.Now().After(f.last.until) {
-		f.begin()
+	if f.last == nil || f.last.ended() && f.last.err != nil && time.Now().After(f.last.until) {
+		f.startConnecting()
 	}
 	a := f.last
 	f.mu.Unlock()
-	if !a.over() {
+	if !a.ended() {
 		select {
 		case <-a.done:
 		case <-ctx.Done():
 			if time.Since(a.began) >= patience {
-				f.mark()
+				f.markAway()
 			}
-			return nil, f.away(fmt.Errorf("no answer yet (%w)", ctx.Err()))
+			return nil, f.awayError(fmt.Errorf("no answer yet (%w)", ctx.Err()))
 		}
 	}
 	if a.err == nil && !a.js.Conn().IsConnected() {
-		return nil, f.away(nats.ErrDisconnected)
+		return nil, f.awayError(nats.ErrDisconnected)
 	}
 	return a.js, a.err
 }
 
-// over reports whether the attempt to connect has ended.
-func (a *attempt) over() bool {
+// ended reports whether the attempt to connect has ended.
+func (a *attempt) ended() bool {
 	select {
 	case <-a.done:
 		return true
@@ -145,12 +146,13 @@ func (a *attempt) over() bool {
 	}
 }
 
-// begin begins an attempt, the first one unless another process has just failed. The caller holds f.mu.
-func (f *Fleet) begin() {
+// startConnecting starts connecting in the background. The first attempt of a process fails at once if another process has marked the fleet as away
+// just now. A success removes that mark, a server that is away sets it. The caller holds f.mu.
+func (f *Fleet) startConnecting() {
 	first, a := f.last == nil, &attempt{began: time.Now(), done: make(chan struct{})}
 	f.last = a
-	if first && f.marked() {
-		a.err, a.until = f.away(errors.New("it did not answer a run some seconds ago")), time.Now().Add(rest)
+	if first && f.isMarkedAway() {
+		a.err, a.until = f.awayError(errors.New("it did not answer a run some seconds ago")), time.Now().Add(rest)
 		close(a.done)
 		return
 	}
@@ -162,9 +164,9 @@ func (f *Fleet) begin() {
 		case err == nil && f.closed: // meanwhile
 			js.Conn().Close()
 		case err == nil:
-			f.unmark()
+			f.removeMark()
 		case errors.Is(err, ErrAway) && !f.closed:
-			f.mark()
+			f.markAway()
 		}
 		a.js, a.err, a.until = js, err, time.Now().Add(rest)
 		close(a.done)
@@ -186,21 +188,21 @@ func (f *Fleet) connect() (jetstream.JetStream, error) {
 	conn, err := nats.Connect(f.options.URL, append(options, login...)...)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrAccountAuthExpired):
-		return nil, f.refused("it does not take these credentials (%w); [fleet] credentials names a file with them", err)
+		return nil, f.refusedError("it does not take these credentials (%w); [fleet] credentials names a file with them", err)
 	case err != nil:
-		return nil, f.away(err)
+		return nil, f.awayError(err)
 	}
-	js, err := f.check(conn)
+	js, err := f.checkServer(conn)
 	if err != nil {
 		conn.Close()
 	}
 	return js, err
 }
 
-// check returns the JetStream of a server, unless it has none or one that is too old.
-func (f *Fleet) check(conn *nats.Conn) (jetstream.JetStream, error) {
+// checkServer returns the JetStream of a server; an error if the server is too old or has none.
+func (f *Fleet) checkServer(conn *nats.Conn) (jetstream.JetStream, error) {
 	if got := "v" + conn.ConnectedServerVersion(); semver.Compare(got, minServer) < 0 {
-		return nil, f.refused("its nats-server is %s; %s or a newer one is needed", got[1:], minServer[1:])
+		return nil, f.refusedError("its nats-server is %s; %s or a newer one is needed", got[1:], minServer[1:])
 	}
 	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(opTime))
 	if err == nil {
@@ -208,14 +210,15 @@ func (f *Fleet) check(conn *nats.Conn) (jetstream.JetStream, error) {
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return nil, f.refused("it has no JetStream; start it with nats-server -js")
+		return nil, f.refusedError("it has no JetStream; start it with nats-server -js")
 	case err != nil:
-		return nil, f.away(err)
+		return nil, f.awayError(err)
 	}
 	return js, nil
 }
 
-// login reads the credentials. They are in no message.
+// login returns the options to log in with, from the file of credentials; none if no file is named. It is an error if others may read the
+// file. No message contains the credentials.
 func (f *Fleet) login() ([]nats.Option, error) {
 	path := f.options.Credentials
 	if path == "" {
@@ -225,11 +228,11 @@ func (f *Fleet) login() ([]nats.Option, error) {
 	if err == nil {
 		var info fs.FileInfo
 		if info, err = os.Stat(path); err == nil && exposed(info) {
-			return nil, f.refused("%s can be read by others; chmod 600 it", path)
+			return nil, f.refusedError("%s can be read by others; chmod 600 it", path)
 		}
 	}
 	if err != nil {
-		return nil, f.refused("its credentials: %w", err)
+		return nil, f.refusedError("its credentials: %w", err)
 	}
 	text := strings.TrimSpace(string(raw))
 	user, password, pair := strings.Cut(text, ":")
@@ -237,11 +240,11 @@ func (f *Fleet) login() ([]nats.Option, error) {
 	case strings.HasPrefix(text, "-----BEGIN"):
 		return []nats.Option{nats.UserCredentials(path)}, nil
 	case text == "" || strings.ContainsAny(text, "\r\n"):
-		return nil, f.refused("%s has neither a user's credentials, nor a seed, nor user:password, nor a token", path)
+		return nil, f.refusedError("%s has neither a user's credentials, nor a seed, nor user:password, nor a token", path)
 	case strings.HasPrefix(text, "SU") && len(text) == 58:
 		option, err := nats.NkeyOptionFromSeed(path)
 		if err != nil {
-			return nil, f.refused("%s has no seed of a user", path)
+			return nil, f.refusedError("%s has no seed of a user", path)
 		}
 		return []nats.Option{option}, nil
 	case pair:
@@ -250,17 +253,19 @@ func (f *Fleet) login() ([]nats.Option, error) {
 	return []nats.Option{nats.Token(text)}, nil
 }
 
-func (f *Fleet) away(err error) error { return fmt.Errorf("%w: %s: %w", ErrAway, f.options.URL, err) }
+func (f *Fleet) awayError(err error) error {
+	return fmt.Errorf("%w: %s: %w", ErrAway, f.options.URL, err)
+}
 
-func (f *Fleet) refused(format string, args ...any) error {
+func (f *Fleet) refusedError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %w", ErrRefused, f.options.URL, fmt.Errorf(format, args...))
 }
 
 // The mark is an empty file whose time tells the other processes of this host when the server was last found to be away.
 func (f *Fleet) markPath() string { return filepath.Join(f.options.Dir, "away") }
 
-// marked reports whether a process of this host has found the fleet away within the last rest.
-func (f *Fleet) marked() bool {
+// isMarkedAway reports whether a process of this host has found the fleet away within the last rest.
+func (f *Fleet) isMarkedAway() bool {
 	info, err := os.Lstat(f.markPath())
 	if f.options.Dir == "" || err != nil {
 		return false
@@ -269,7 +274,7 @@ func (f *Fleet) marked() bool {
 	return age >= 0 && age < rest
 }
 
-func (f *Fleet) mark() {
+func (f *Fleet) markAway() {
 	if f.options.Dir != "" && os.MkdirAll(f.options.Dir, 0o700) == nil {
 		_ = atomicfile.Write(f.markPath(), nil, 0o600, atomicfile.Volatile)
 		now := time.Now() // not by the clock of a file server
@@ -277,7 +282,7 @@ func (f *Fleet) mark() {
 	}
 }
 
-func (f *Fleet) unmark() {
+func (f *Fleet) removeMark() {
 	if f.options.Dir != "" {
 		_ = os.Remove(f.markPath())
 	}

@@ -71,7 +71,7 @@ func CheckID(id string) error {
 
 func isSmall(c rune) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
-// NewID returns a name for a job of a tool.
+// NewID returns a new name for a job: the letters, digits and hyphens of the tool's name, at most 40 of them, and a random ending.
 func NewID(tool string) string {
 	words := strings.FieldsFunc(strings.ToLower(tool), func(c rune) bool { return !isSmall(c) })
 	name := strings.Trim(strings.Join(words, "-"), "-0123456789")
@@ -155,7 +155,8 @@ var outcomes = map[string]journal.Outcome{
 	"Preempted": journal.OutcomeSignalled,
 }
 
-// Outcome names how a job has ended: as its report does, else by the engine's word and the exit status.
+// Outcome returns how a job has ended: the outcome in its report if it left one, else by the engine's reason, the signal or the exit
+// status.
 func (s *Status) Outcome() journal.Outcome {
 	switch outcome, known := outcomes[s.Reason]; {
 	case s.Report != nil:
@@ -198,8 +199,8 @@ type Engine interface {
 // maxMessage bounds a report in a container's termination message, in bytes: of the last 4,096 bytes some are for what is said before it.
 const maxMessage = 3 << 10
 
-// Message returns a report as the last line of a container's termination message, which the engine hands on. What is long goes first where it
-// would be too long.
+// Message returns a report as one line for a container's termination message, which the engine hands on. If it is too long, parts of it are
+// left out, the least important first; nil if even the figures alone are too long.
 func Message(r *journal.Report) []byte {
 	short := *r
 	for _, shorten := range []func(){

@@ -24,7 +24,8 @@ const (
 	askTime, maxFailures = 10 * time.Second, 30
 )
 
-// OpenOutput makes the files for what a job writes, which this user alone may read.
+// OpenOutput opens the files for the output of a job for appending, and creates them for this user alone if they are not there. The caller
+// closes both.
 func OpenOutput(folder string) (out, errs *os.File, err error) {
 	const flag = os.O_RDWR | os.O_CREATE | os.O_APPEND
 	if out, err = statefile.Open(filepath.Join(folder, OutName), flag, 0o600); err != nil {
@@ -36,8 +37,9 @@ func OpenOutput(folder string) (out, errs *os.File, err error) {
 	return out, errs, err
 }
 
-// Tail copies what a job writes to the files [OutName] and [ErrName] in its folder, until the engine says that it has ended: for engines that
-// have it written there. It asks seldom at first, and often once the report is there.
+// Tail copies what a job writes to the files [OutName] and [ErrName] in its folder, until the engine says that the job has ended or does
+// not know it: for engines that have it written there. It asks the engine seldom at first, and often once the report is there. An engine
+// that fails more than maxFailures times in a row is an error.
 func Tail(ctx context.Context, e Engine, ref Ref, out, errs io.Writer) error {
 	var read [2]int64
 	asked, pause, failures := time.Now(), firstPause, 0
@@ -73,8 +75,8 @@ func Tail(ctx context.Context, e Engine, ref Ref, out, errs io.Writer) error {
 	return nil
 }
 
-// copyFrom copies the rest of a file, which may not be there yet. It opens the file each time: on some file systems one that another machine
-// writes is not seen to grow otherwise.
+// copyFrom copies a file from an offset to its end and returns the number of bytes; 0 if there is no file yet. It opens the file each time:
+// on some file systems one that another machine writes is not seen to grow otherwise.
 func copyFrom(path string, at int64, to io.Writer) (int64, error) {
 	f, err := statefile.Open(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +102,8 @@ type Bound struct {
 	Cut limit.Bytes
 }
 
-// Look cuts the file if it is too large.
+// Look does nothing unless the file is larger than b.Max. Then it keeps the first and the last quarter of that size and writes a line
+// between them, which says how much was left out.
 func (b *Bound) Look() error {
 	info, err := b.File.Stat()
 	if err != nil || info.Size() <= int64(b.Max) {

@@ -86,7 +86,8 @@ func StoreIn(stateDir string) *Store { return &Store{filepath.Join(stateDir, "jo
 // Folder returns the folder of a job.
 func (s *Store) Folder(id string) string { return filepath.Join(s.dir, id) }
 
-// Create makes the folder of a job and keeps r as its first record. The error wraps [ErrTaken] when there is one of that name.
+// Create makes the folder of a job and writes r as its first record. If the store is full, old jobs that have ended are removed first. The
+// error wraps [ErrTaken] if there is a job of that name.
 func (s *Store) Create(r Record) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
@@ -99,15 +100,15 @@ func (s *Store) Create(r Record) error {
 		return fmt.Errorf("a job %s %w: plimsoll runs %[1]s shows it; choose another --name", r.ID, ErrTaken)
 	}
 	if err == nil {
-		if err = s.write(r); err != nil {
+		if err = s.writeRecord(r); err != nil {
 			_ = s.Remove(r.ID)
 		}
 	}
 	return err
 }
 
-// write keeps a record, with its texts cut.
-func (s *Store) write(r Record) error {
+// writeRecord writes the record of a job, with its texts cut to their bounds.
+func (s *Store) writeRecord(r Record) error {
 	r.Schema = schema
 	r.Command = slices.Clone(r.Command[:min(len(r.Command), maxCommand)])
 	texts := []*string{&r.At, &r.Tool, &r.Variant, &r.Project, &r.Unanswered, &r.Status.Reason, &r.Status.Detail, &r.Status.Node, &r.Status.Signal}
@@ -117,11 +118,11 @@ func (s *Store) write(r Record) error {
 	for _, text := range texts { // that others choose
 		*text = limit.Short(*text, maxText)
 	}
-	return s.put(r.ID, RecordName, r)
+	return s.writeFile(r.ID, RecordName, r)
 }
 
-// put writes a file of a job.
-func (s *Store) put(id, name string, v any) error {
+// writeFile replaces a file in the folder of a job by v as JSON, durably.
+func (s *Store) writeFile(id, name string, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -134,8 +135,8 @@ func (s *Store) put(id, name string, v any) error {
 	return atomicfile.Replacement{Root: root, Name: id + "/" + name, Perm: 0o600, Kept: atomicfile.Durable}.Write(append(body, '\n'))
 }
 
-// get reads a file of a job.
-func (s *Store) get(id, name string, maxBytes int64, v any) error {
+// readFile reads a file of a job.
+func (s *Store) readFile(id, name string, maxBytes int64, v any) error {
 	text, err := statefile.Read(filepath.Join(s.dir, id, name), maxBytes)
 	if err != nil {
 		return err
@@ -143,12 +144,12 @@ func (s *Store) get(id, name string, maxBytes int64, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// Get returns what is kept of a job.
+// Get reads the record of a job. A name without a job is an error.
 func (s *Store) Get(id string) (r Record, err error) {
 	if err := CheckID(id); err != nil {
 		return r, err
 	}
-	err = s.get(id, RecordName, maxRecord, &r)
+	err = s.readFile(id, RecordName, maxRecord, &r)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("there is no job %q; plimsoll runs lists them", id)
 	}
@@ -162,13 +163,13 @@ func (s *Store) Get(id string) (r Record, err error) {
 // Report returns the report that a job has left, nil for none yet, or none that can be read.
 func (s *Store) Report(id string) *journal.Report {
 	var r journal.Report
-	if s.get(id, ReportName, maxReport, &r) != nil {
+	if s.readFile(id, ReportName, maxReport, &r) != nil {
 		return nil
 	}
 	return &r
 }
 
-// IDs returns the names of all jobs.
+// IDs returns the names of all jobs, sorted; none if there is no store yet.
 func (s *Store) IDs() ([]string, error) {
 	root, err := statefile.OpenRoot(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,7 +209,8 @@ func (s *Store) List() ([]Record, error) {
 	return list, nil
 }
 
-// Update changes what is kept of a job, under a lock. What has ended stays as it is.
+// Update reads the record of a job, calls change and writes it back, under a lock. A report in it is also written to a file of its own. The
+// record of a job that has ended is not changed any more, and change is not called.
 func (s *Store) Update(id string, change func(*Record)) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another plimsoll holds the list of jobs"))
 	defer cancel()
@@ -219,18 +221,18 @@ func (s *Store) Update(id string, change func(*Record)) error {
 		}
 		change(&r)
 		if report := r.Status.Report; report != nil && s.Report(id) == nil {
-			if err := s.put(id, ReportName, report); err != nil {
+			if err := s.writeFile(id, ReportName, report); err != nil {
 				return err
 			}
 		}
 		if r.Status.Phase.Over() {
 			_ = os.Remove(filepath.Join(s.Folder(id), StartName)) // may not be there
 		}
-		return s.write(r)
+		return s.writeRecord(r)
 	})
 }
 
-// Remove removes all that is kept of a job.
+// Remove removes the folder of a job: its record, report and output. A job that is not there is no error.
 func (s *Store) Remove(id string) error {
 	if err := CheckID(id); err != nil {
 		return err
@@ -243,7 +245,8 @@ func (s *Store) Remove(id string) error {
 	return root.RemoveAll(id)
 }
 
-// makeRoom removes the oldest tenth of the jobs that have ended, when there are as many as are kept.
+// makeRoom removes the oldest tenth of the jobs if there are MaxKept. Only jobs that have ended are removed; if there are none it is an
+// error.
 func (s *Store) makeRoom() error {
 	ids, err := s.IDs()
 	if err != nil || len(ids) < MaxKept {

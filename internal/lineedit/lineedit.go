@@ -208,7 +208,8 @@ func (r *Reader) text() (string, error) {
 	}
 }
 
-// line returns one line as it was typed, with what was pasted into it.
+// line shows the prompt and returns one line as it was typed, with what was pasted into it, and adds it to the history unless it has a
+// paste. The error is ErrInterrupted after Ctrl-C, ErrTooLong for pastes that are too large, or that of reading.
 func (r *Reader) line(prompt string) (string, error) {
 	if r.editor == nil {
 		if prompt != "" {

@@ -184,7 +184,7 @@ func (s *Store) addTo(ctx context.Context, name string, records []Record, places
 		if r.Said.IsZero() {
 			r.Said = r.Recorded
 		}
-		line, err := s.encode(r, 0)
+		line, err := s.encodeRecord(r, 0)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (s *Store) addTo(ctx context.Context, name string, records []Record, places
 		durable = durable || r.Kind != KindEpisode
 	}
 	for key, times := range again {
-		body, err := marshal(entryBody{Seen: times})
+		body, err := marshalPlain(entryBody{Seen: times})
 		if err != nil {
 			return err
 		}
@@ -214,7 +214,7 @@ func (s *Store) addTo(ctx context.Context, name string, records []Record, places
 		grown.Bytes += int64(len(l.Body)) + minLine/2
 	}
 	grown.Records = int64(len(lines))
-	return s.enforce(ctx, n, grown)
+	return s.keepWithinBounds(ctx, n, grown)
 }
 
 // findKeys sets ids[i] to the id of the stored passage for each i in wanted[key]; of several records with the key the lowest id.
@@ -274,11 +274,11 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 	if err != nil {
 		return err
 	}
-	_, uses, _, err := s.find(ctx, old.Namespace, r.ID)
+	_, uses, _, err := s.findRecord(ctx, old.Namespace, r.ID)
 	if err != nil {
 		return err
 	}
-	line, err := s.encode(&r, version+1, uses...)
+	line, err := s.encodeRecord(&r, version+1, uses...)
 	if err != nil {
 		return err
 	}
@@ -294,11 +294,11 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 		if err := s.archive.Append(ctx, r.Namespace, true, line); err != nil {
 			return err
 		}
-		return s.drop(ctx, old)
+		return s.dropRecord(ctx, old)
 	}
 	lines := []archive.Line{line}
 	if before := s.identity(old); before != line.Key { // the old words may come again
-		body, err := marshal(entryBody{Drop: []string{""}})
+		body, err := marshalPlain(entryBody{Drop: []string{""}})
 		if err != nil {
 			return err
 		}
@@ -328,5 +328,5 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return s.drop(ctx, &found[0])
+	return s.dropRecord(ctx, &found[0])
 }

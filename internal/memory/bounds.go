@@ -38,26 +38,26 @@ type usage struct {
 	Records int64 `json:"records"` // lines, of which there are at least as many as records; 0 where they were not counted
 }
 
-// enforce applies the bounds to a namespace that has grown, and to all namespaces together, once enough was added. The caller holds n.mu.
+// keepWithinBounds applies the bounds to a namespace that has grown, and to all namespaces together, once enough was added. The caller holds n.mu.
 //
 // At 80 % of a bound what counts no longer leaves the disk: old versions, passages that were written twice, what has expired. At the bound
 // itself records go until 87 % are left: those that wait for a person's word first, then superseded facts, episodes that nobody was ever
 // given, facts and notes likewise, and what was recalled; in each class the oldest. What has the origin of the user goes last, and only where
 // it is over the bound by itself; pins never go. Of all namespaces together those that were not written to for longest give first.
-func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
+func (s *Store) keepWithinBounds(ctx context.Context, n *namespace, grown usage) error {
 	n.grown.Bytes += grown.Bytes
 	n.grown.Records += grown.Records
 	maxBytes, maxRecords := int64(s.o.MaxNamespace), int64(s.o.MaxRecords)
 	if n.surveyed && n.grown.Bytes < maxBytes/surveyPart && n.grown.Records < max(maxRecords/surveyPart, 1) {
 		return nil
 	}
-	now, err := s.measure(n.name)
+	now, err := s.measureNamespace(n.name)
 	if err != nil {
 		return err
 	}
 	n.surveyed, n.grown = true, usage{}
 	if now.Bytes*100 >= maxBytes*softPercent || now.Records*100 >= maxRecords*softPercent {
-		if now, err = s.consolidate(ctx, n.name, now); err != nil {
+		if now, err = s.compactAndNote(ctx, n.name, now); err != nil {
 			return err
 		}
 	}
@@ -67,16 +67,16 @@ func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
 			why = "records"
 		}
 		goal := usage{maxBytes * keptPercent / 100, maxRecords * keptPercent / 100}
-		if err := s.evict(ctx, n.name, goal, usage{maxBytes, maxRecords}, why); err != nil {
+		if err := s.evictRecords(ctx, n.name, goal, usage{maxBytes, maxRecords}, why); err != nil {
 			return err
 		}
 	}
 	return s.enforceAll(ctx, n.name)
 }
 
-// measure returns the bytes and the lines of a namespace. It counts lines, for which it reads all segments, only if there are enough bytes
+// measureNamespace returns the bytes and the lines of a namespace. It counts lines, for which it reads all segments, only if there are enough bytes
 // for too many lines; otherwise Records is 0.
-func (s *Store) measure(name string) (usage, error) {
+func (s *Store) measureNamespace(name string) (usage, error) {
 	var u usage
 	segments, err := s.archive.Segments(name)
 	if err != nil {
@@ -94,9 +94,9 @@ func (s *Store) measure(name string) (usage, error) {
 // consolidatedFile returns the name of the file that holds a namespace's usage after its last consolidation.
 func consolidatedFile(name string) string { return "consolidated-" + archive.FolderName(name) }
 
-// consolidate compacts a namespace, notes its size in a file, and returns its usage afterwards. If the namespace has hardly grown since the
+// compactAndNote compacts a namespace, notes its size in a file, and returns its usage afterwards. If the namespace has hardly grown since the
 // last time, it does nothing and returns now.
-func (s *Store) consolidate(ctx context.Context, name string, now usage) (usage, error) {
+func (s *Store) compactAndNote(ctx context.Context, name string, now usage) (usage, error) {
 	var last usage
 	if f, err := statefile.OpenIn(s.archive.Root(), consolidatedFile(name), os.O_RDONLY, 0); err == nil {
 		text, _ := io.ReadAll(io.LimitReader(f, 1<<10))
@@ -109,11 +109,11 @@ func (s *Store) consolidate(ctx context.Context, name string, now usage) (usage,
 	if !grown && last != (usage{}) {
 		return now, nil
 	}
-	done, err := s.compact(ctx, name, nil)
+	done, err := s.compactNamespace(ctx, name, nil)
 	if err != nil {
 		return now, err
 	}
-	if now, err = s.measure(name); err != nil {
+	if now, err = s.measureNamespace(name); err != nil {
 		return now, err
 	}
 	if done.Records > 0 || done.Bytes > 0 {
@@ -156,8 +156,8 @@ const (
 	classKept = 2 * classOwn
 )
 
-// survey reads all lines of a namespace for compact and evict. It takes about 40 bytes of memory a record.
-func (s *Store) survey(ctx context.Context, name string) (*survey, error) {
+// surveyLines reads all lines of a namespace for compact and evict. It takes about 40 bytes of memory a record.
+func (s *Store) surveyLines(ctx context.Context, name string) (*survey, error) {
 	v := &survey{
 		newest: map[recordID]uint16{}, first: map[archive.Key]recordID{}, seen: map[archive.Key]int{}, recall: map[recordID]int64{},
 		uses: map[recordID][]storedUse{}, dropped: map[recordID]bool{},
@@ -236,10 +236,10 @@ func (s *Store) survey(ctx context.Context, name string) (*survey, error) {
 	return v, err
 }
 
-// compact rewrites a namespace without old versions, dropped and expired records, passages that were written twice, and the records in
+// compactNamespace rewrites a namespace without old versions, dropped and expired records, passages that were written twice, and the records in
 // gone. Counts are added up. Records that have a tombstone stay until other stores have forgotten them too: see finish.
-func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool) (Collected, error) {
-	edit, removed, err := s.compaction(ctx, name, gone)
+func (s *Store) compactNamespace(ctx context.Context, name string, gone map[recordID]bool) (Collected, error) {
+	edit, removed, err := s.compactionEdit(ctx, name, gone)
 	if err != nil {
 		return Collected{}, err
 	}
@@ -247,9 +247,9 @@ func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool
 	return Collected{Records: len(removed), Bytes: done.Bytes}, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
 }
 
-// compaction returns the edit that compact passes each line through, and the set into which that edit puts the ids it removes.
-func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]bool) (archive.Edit, map[recordID]bool, error) {
-	v, err := s.survey(ctx, name)
+// compactionEdit returns the edit that compact passes each line through, and the set into which that edit puts the ids it removes.
+func (s *Store) compactionEdit(ctx context.Context, name string, gone map[recordID]bool) (archive.Edit, map[recordID]bool, error) {
+	v, err := s.surveyLines(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -299,20 +299,20 @@ func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]b
 		for _, u := range v.uses[id] {
 			whole.Uses = addUse(whole.Uses, u)
 		}
-		body, err := marshal(whole)
+		body, err := marshalPlain(whole)
 		return body, err == nil
 	}
 	return edit, removed, nil
 }
 
-// evict removes records from a namespace, by class and the oldest first, until at most goal is left. Pins stay. Records of the user's own
+// evictRecords removes records from a namespace, by class and the oldest first, until at most goal is left. Pins stay. Records of the user's own
 // go only as far as they are more than most by themselves. why is the reason for the journal.
-func (s *Store) evict(ctx context.Context, name string, goal, most usage, why string) error {
-	v, err := s.survey(ctx, name)
+func (s *Store) evictRecords(ctx context.Context, name string, goal, most usage, why string) error {
+	v, err := s.surveyLines(ctx, name)
 	if err != nil {
 		return err
 	}
-	now, err := s.measure(name)
+	now, err := s.measureNamespace(name)
 	if err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ func (s *Store) evict(ctx context.Context, name string, goal, most usage, why st
 	if len(gone) == 0 {
 		return nil
 	}
-	done, err := s.compact(ctx, name, gone)
+	done, err := s.compactNamespace(ctx, name, gone)
 	s.mu.Lock()
 	s.stats.Evicted += int64(done.Records)
 	s.mu.Unlock()
@@ -391,10 +391,10 @@ func (s *Store) enforceAll(ctx context.Context, current string) error {
 				return nil
 			}
 			want := max(n.size-(total-goal), 0)
-			if err := s.evict(ctx, n.name, usage{want, int64(s.o.MaxRecords)}, most, "total"); err != nil {
+			if err := s.evictRecords(ctx, n.name, usage{want, int64(s.o.MaxRecords)}, most, "total"); err != nil {
 				return err
 			}
-			left, err := s.measure(n.name)
+			left, err := s.measureNamespace(n.name)
 			if err != nil {
 				return err
 			}

@@ -99,8 +99,8 @@ func originOf(letter string) Origin {
 	return OriginTool
 }
 
-// marshal encodes v like json.Marshal, but does not escape "<", ">" and "&".
-func marshal(v any) ([]byte, error) {
+// marshalPlain encodes v like json.Marshal, but does not escape "<", ">" and "&".
+func marshalPlain(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
@@ -110,8 +110,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// encode returns the line of a record as the archive stores it, with its version and uses.
-func (s *Store) encode(r *Record, version int, uses ...storedUse) (archive.Line, error) {
+// encodeRecord returns the line of a record as the archive stores it, with its version and uses.
+func (s *Store) encodeRecord(r *Record, version int, uses ...storedUse) (archive.Line, error) {
 	b := entryBody{
 		ID: r.ID, Version: version, Kind: r.Kind.letter(), Origin: r.Origin.letter(), Turn: r.Source.Turn, Tool: r.Source.Tool,
 		File: r.Source.File, From: r.From, Fact: r.Fact, Quarantined: r.Quarantined, Uses: uses, Text: r.Text,
@@ -123,7 +123,7 @@ func (s *Store) encode(r *Record, version int, uses ...storedUse) (archive.Line,
 	if !r.Recalled.IsZero() {
 		b.Recalled = r.Recalled.UnixMilli()
 	}
-	body, err := marshal(b)
+	body, err := marshalPlain(b)
 	if err != nil {
 		return archive.Line{}, err
 	}
@@ -132,7 +132,7 @@ func (s *Store) encode(r *Record, version int, uses ...storedUse) (archive.Line,
 	}
 	l := archive.Line{Key: s.identity(r), Body: body}
 	if shared != (entryShared{}) {
-		if l.Shared, err = marshal(shared); err != nil {
+		if l.Shared, err = marshalPlain(shared); err != nil {
 			return archive.Line{}, err
 		}
 	}
@@ -198,16 +198,16 @@ func (b *entryBody) record(namespace string, shared *entryShared) (Record, error
 
 // identity returns the key of a record: a keyed digest of kind, origin, scope and text. Records with the same key are one passage.
 func (s *Store) identity(r *Record) archive.Key {
-	return s.digest(string(r.Kind), string(r.Origin), r.Scope, r.Text)
+	return s.digestOf(string(r.Kind), string(r.Origin), r.Scope, r.Text)
 }
 
 // forgottenKey returns the key under which a forgotten text is recognised when it comes again: a keyed digest that ignores white space.
 func (s *Store) forgottenKey(text string) archive.Key {
-	return s.digest("forgotten", strings.Join(strings.Fields(text), " "))
+	return s.digestOf("forgotten", strings.Join(strings.Fields(text), " "))
 }
 
-// digest returns the HMAC of the parts under the store's key. Other parts with the same bytes together have another digest.
-func (s *Store) digest(parts ...string) archive.Key {
+// digestOf returns the HMAC of the parts under the store's key. Other parts with the same bytes together have another digest.
+func (s *Store) digestOf(parts ...string) archive.Key {
 	h := hmac.New(sha256.New, s.key)
 	for _, p := range parts {
 		_, _ = h.Write([]byte(p))
@@ -216,7 +216,7 @@ func (s *Store) digest(parts ...string) archive.Key {
 	return archive.Key(h.Sum(nil)[:len(archive.Key{})])
 }
 
-// parseFast parses the body of an episode's line as [Store.encode] writes it, and sets the fields of b that an index needs. It returns
+// parseFast parses the body of an episode's line as [Store.encodeRecord] writes it, and sets the fields of b that an index needs. It returns
 // false for any other body, which encoding/json has to parse. Strings of b without escapes point into text.
 func parseFast(text []byte, b *entryBody) bool {
 	rest, ok := bytes.CutPrefix(text, []byte(`{"id":"`))

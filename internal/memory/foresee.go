@@ -54,7 +54,7 @@ func (s *Store) Foresee(ctx context.Context, records []Record) (Foreseen, error)
 			kept[i] = true
 			continue
 		case known && (!room.scarce || r.Origin == OriginUser): // it has its place already
-		case !rooms.reserve(room, r):
+		case !rooms.takeRoom(room, r):
 			out.LeftOut++
 			seen[r.Namespace][key] = false
 			continue
@@ -90,8 +90,8 @@ type room struct {
 	known  map[archive.Key]struct{} // the passages that are there
 }
 
-// reserve takes the room for a record and returns true; if there is too little, it takes none.
-func (rs *rooms) reserve(of *room, r *Record) bool {
+// takeRoom takes the room for a record and returns true; if there is too little, it takes none.
+func (rs *rooms) takeRoom(of *room, r *Record) bool {
 	size := int64(len(r.Text)) + aboutLine
 	if of.left.Records < 1 || of.left.Bytes < size || rs.bytes < size {
 		return false
@@ -132,7 +132,7 @@ func (s *Store) roomsFor(ctx context.Context, records []Record) (*rooms, error) 
 	owns := map[string]usage{}
 	alls := map[string]usage{}
 	for _, name := range names {
-		v, err := s.survey(ctx, name)
+		v, err := s.surveyLines(ctx, name)
 		if err != nil {
 			return nil, err
 		}

@@ -56,12 +56,12 @@ func (s *Store) WouldForget(ctx context.Context, f Filter) ([]Record, error) {
 	if !f.narrow() && !f.All {
 		return nil, errors.New("nothing says what is to be forgotten; set a condition of the filter, or All")
 	}
-	meant, err := s.matching(ctx, &f)
+	meant, err := s.recordsMatching(ctx, &f)
 	if err != nil || len(meant) == 0 {
 		return meant, err
 	}
 	// What is derived from it holds its words too, and so does the same passage somewhere else.
-	all, err := s.matching(ctx, &Filter{AllScopes: true})
+	all, err := s.recordsMatching(ctx, &Filter{AllScopes: true})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Store) Forget(ctx context.Context, f Filter) (Forgotten, error) {
 	if err := s.writeTombstones(ctx, gone); err != nil {
 		return Forgotten{}, err
 	}
-	return s.finish(ctx, gone)
+	return s.finishForgetting(ctx, gone)
 }
 
 // writeTombstones appends the tombstones of records and reads them back. From then on no search finds the records.
@@ -103,7 +103,7 @@ func (s *Store) writeTombstones(ctx context.Context, gone []Record) error {
 	now := s.o.Clock().UnixMilli()
 	var tombs []archive.Line
 	for i := range gone {
-		body, err := marshal(entryBody{ID: gone[i].ID, Recalled: now})
+		body, err := marshalPlain(entryBody{ID: gone[i].ID, Recalled: now})
 		if err != nil {
 			return err
 		}
@@ -121,9 +121,9 @@ func (s *Store) writeTombstones(ctx context.Context, gone []Record) error {
 // maxRounds bounds the passes of finish over the lines. Each later pass finds only records derived meanwhile from the last.
 const maxRounds = 8
 
-// finish removes the lines of all records with a tombstone from the disk, here and in other stores. gone are those that the caller has just
+// finishForgetting removes the lines of all records with a tombstone from the disk, here and in other stores. gone are those that the caller has just
 // buried. It waits for processes that are adding records, so that none of their lines is missed.
-func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
+func (s *Store) finishForgetting(ctx context.Context, gone []Record) (Forgotten, error) {
 	var out Forgotten
 	meant := map[string]bool{}
 	for _, r := range gone {
@@ -162,12 +162,12 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	errs := []error{err, s.pruneTombstones(ctx), s.pruneWithheld(ctx)}
 	if err == nil { // what could not be reached is known by the lines that stay until then
 		for _, name := range rest.names { // all, for what is damaged elsewhere may hold the words too
-			freed, err := s.purge(ctx, name, rest.match.Finder())
+			freed, err := s.purgeForgotten(ctx, name, rest.match.Finder())
 			out.Bytes += freed
 			errs = append(errs, err)
 		}
 	}
-	left, err := s.matching(ctx, &Filter{AllScopes: true})
+	left, err := s.recordsMatching(ctx, &Filter{AllScopes: true})
 	errs = append(errs, err)
 	for i := range left {
 		if rest.match.holds(&left[i]) {
@@ -306,9 +306,9 @@ func (s *Store) findRemains(ctx context.Context) (remains, error) {
 	return out, nil
 }
 
-// purge rewrites a namespace without the lines of forgotten records and without notes of whom they were given to. Damaged lines go too,
+// purgeForgotten rewrites a namespace without the lines of forgotten records and without notes of whom they were given to. Damaged lines go too,
 // because they may hold their words. It returns the number of bytes freed.
-func (s *Store) purge(ctx context.Context, name string, words *Finder) (freed int64, err error) {
+func (s *Store) purgeForgotten(ctx context.Context, name string, words *Finder) (freed int64, err error) {
 	done, err := s.archive.Rewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
 		b, err := decodeBody(l.Body)
 		if err != nil {
@@ -324,7 +324,7 @@ func (s *Store) purge(ctx context.Context, name string, words *Finder) (freed in
 		if !changed {
 			return l.Body, false
 		}
-		body, err := marshal(b)
+		body, err := marshalPlain(b)
 		return body, err == nil
 	})
 	return done.Bytes, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))

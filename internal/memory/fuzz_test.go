@@ -60,9 +60,9 @@ func FuzzRecord(f *testing.F) {
 		id := s.ids.next(time.UnixMilli(1_700_000_000_000))
 		r.ID, r.Recorded, r.Count = id.String(), id.time(), 1
 		use := storedUse{At: said, How: UsePrompt, Client: "claude", Conversation: speaker}
-		line, err := s.encode(&r, 0, addUse(nil, use)...)
+		line, err := s.encodeRecord(&r, 0, addUse(nil, use)...)
 		if err == nil && !note {
-			line, err = s.encode(&r, 0)
+			line, err = s.encodeRecord(&r, 0)
 		}
 		if err != nil {
 			t.Fatal(err)

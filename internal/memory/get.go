@@ -24,7 +24,7 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 		return nil, err
 	}
 	for _, name := range names {
-		one, _, ok, err := s.find(ctx, name, id)
+		one, _, ok, err := s.findRecord(ctx, name, id)
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 			alone := []Record{one}
 			return alone, s.markRecords(alone)
 		}
-		talk, err := s.load(ctx, name, func(r *Record) bool {
+		talk, err := s.loadRecords(ctx, name, func(r *Record) bool {
 			return r.Source.Conversation == one.Source.Conversation && r.Scope == one.Scope
 		})
 		if err != nil {
@@ -52,8 +52,8 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 	return nil, s.notFoundError(id)
 }
 
-// find reads one record of a namespace and its uses, the oldest first. ok is false when there is none. Only its lines are parsed.
-func (s *Store) find(ctx context.Context, name, id string) (r Record, uses []storedUse, ok bool, err error) {
+// findRecord reads one record of a namespace and its uses, the oldest first. ok is false when there is none. Only its lines are parsed.
+func (s *Store) findRecord(ctx context.Context, name, id string) (r Record, uses []storedUse, ok bool, err error) {
 	begin := []byte(`{"id":"` + id + `"`)
 	var newest entryBody
 	var key archive.Key

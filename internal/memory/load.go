@@ -9,9 +9,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// load returns the records of a namespace for which keep returns true, the oldest first: of each the newest version, of a passage that was
+// loadRecords returns the records of a namespace for which keep returns true, the oldest first: of each the newest version, of a passage that was
 // written twice one record, and none that was dropped, forgotten or has expired.
-func (s *Store) load(ctx context.Context, name string, keep func(*Record) bool) ([]Record, error) {
+func (s *Store) loadRecords(ctx context.Context, name string, keep func(*Record) bool) ([]Record, error) {
 	if err := s.readForgotten(); err != nil {
 		return nil, err
 	}
@@ -122,15 +122,15 @@ func (s *Store) Namespaces() ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return checkNamespace(name) != nil }), err
 }
 
-// matching returns the records that match a filter, of all its namespaces, the oldest first.
-func (s *Store) matching(ctx context.Context, f *Filter) ([]Record, error) {
+// recordsMatching returns the records that match a filter, of all its namespaces, the oldest first.
+func (s *Store) recordsMatching(ctx context.Context, f *Filter) ([]Record, error) {
 	names, err := s.chosen(f.Namespaces)
 	if err != nil {
 		return nil, err
 	}
 	var out []Record
 	for _, name := range names {
-		some, err := s.load(ctx, name, f.matches)
+		some, err := s.loadRecords(ctx, name, f.matches)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (s *Store) matching(ctx context.Context, f *Filter) ([]Record, error) {
 
 // Each calls give for all records that match a filter, the oldest first. It stops at the first error and returns it.
 func (s *Store) Each(ctx context.Context, f Filter, give func(Record) error) error {
-	all, err := s.matching(ctx, &f)
+	all, err := s.recordsMatching(ctx, &f)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *Store) Each(ctx context.Context, f Filter, give func(Record) error) err
 
 // List returns a page of the records that match a filter, the newest first unless f.Oldest is set.
 func (s *Store) List(ctx context.Context, f Filter) (Page, error) {
-	all, err := s.matching(ctx, &f)
+	all, err := s.recordsMatching(ctx, &f)
 	if err != nil {
 		return Page{}, err
 	}

@@ -262,7 +262,7 @@ func (s *Store) nextBatch(h *shelf, b *vectorsThere) (keys []embed.Key, texts []
 			one.flags |= unembedded
 			continue
 		}
-		r, ok, err := h.fetch(from, n)
+		r, ok, err := h.readRecord(from, n)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -147,7 +147,7 @@ func hashFour(b []byte) uint32 { return binary.LittleEndian.Uint32(b) * 26544357
 func formsOf(text string) [][]byte {
 	inner := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
 	once := [][]byte{inner(rawjson.Quote(nil, text)), asciiJSON(text)}
-	if short, err := marshal(text); err == nil { // \f and \b in the place of \u000c and \u0008
+	if short, err := marshalPlain(text); err == nil { // \f and \b in the place of \u000c and \u0008
 		once = append(once, inner(short))
 	}
 	for _, o := range slices.Clone(once) {

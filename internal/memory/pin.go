@@ -16,7 +16,7 @@ func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // Pins returns the pins of a namespace, the oldest first.
 func (s *Store) Pins(ctx context.Context, namespace string) ([]Record, error) {
-	return s.matching(ctx, &Filter{Namespaces: []string{namespace}, Kinds: []Kind{KindPin}, AllScopes: true})
+	return s.recordsMatching(ctx, &Filter{Namespaces: []string{namespace}, Kinds: []Kind{KindPin}, AllScopes: true})
 }
 
 // Pin copies a record of the user's into a new pin in the same namespace and returns that; a pin is returned as it is. A record of another
@@ -81,7 +81,7 @@ func (s *Store) Unpin(ctx context.Context, id string) error {
 	if _, err := parseID(id); err != nil {
 		return err
 	}
-	pins, err := s.matching(ctx, &Filter{Kinds: []Kind{KindPin}, AllScopes: true})
+	pins, err := s.recordsMatching(ctx, &Filter{Kinds: []Kind{KindPin}, AllScopes: true})
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *Store) Unpin(ctx context.Context, id string) error {
 			continue
 		}
 		found = true
-		if err := s.drop(ctx, p); err != nil {
+		if err := s.dropRecord(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -102,9 +102,9 @@ func (s *Store) Unpin(ctx context.Context, id string) error {
 	return nil
 }
 
-// drop appends a line that removes a record from now on. Its bytes leave the disk when the segment is rewritten.
-func (s *Store) drop(ctx context.Context, r *Record) error {
-	body, err := marshal(entryBody{Drop: []string{r.ID}})
+// dropRecord appends a line that removes a record from now on. Its bytes leave the disk when the segment is rewritten.
+func (s *Store) dropRecord(ctx context.Context, r *Record) error {
+	body, err := marshalPlain(entryBody{Drop: []string{r.ID}})
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (h *shelf) readStanding(s *Store, from *archive.Fetcher, q Query) (all []Re
 		if !f.passes(int(n)) {
 			continue
 		}
-		r, ok, err := h.fetch(from, int(n))
+		r, ok, err := h.readRecord(from, int(n))
 		if err != nil {
 			return nil, false, err
 		}

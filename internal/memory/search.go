@@ -48,7 +48,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
 	}
 	limitOf, offset := min(cmp.Or(max(q.Limit, 0), DefaultLimit), MaxLimit), max(q.Offset, 0)
 	for range 3 {
-		out, stale, err := s.search(ctx, &q, m, names, limitOf, offset)
+		out, stale, err := s.searchOnce(ctx, &q, m, names, limitOf, offset)
 		out.WordsOnly = wordsOnly
 		if err != nil {
 			return out, err
@@ -57,7 +57,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
 			return out, s.markItems(out.Items)
 		}
 	}
-	out, _, err := s.search(ctx, &q, m, names, limitOf, offset)
+	out, _, err := s.searchOnce(ctx, &q, m, names, limitOf, offset)
 	out.WordsOnly = wordsOnly
 	if err != nil {
 		return out, err
@@ -72,8 +72,8 @@ type place struct {
 	score float64
 }
 
-// search makes one attempt at a search. stale reports that a segment was rewritten before all found records could be read from it.
-func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string, wanted, offset int) (out Results, stale bool, err error) {
+// searchOnce makes one attempt at a search. stale reports that a segment was rewritten before all found records could be read from it.
+func (s *Store) searchOnce(ctx context.Context, q *Query, m *meaning, names []string, wanted, offset int) (out Results, stale bool, err error) {
 	now := s.o.Clock()
 	var found, near []place
 	depth := max(offset+wanted, newestWindow)
@@ -107,7 +107,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 		}
 		query := index.Query{Text: text, Favoured: h.saidIn(times), Favour: timeWeight, Limit: depth, Alone: q.Alone || q.Loose, Loose: q.Loose}
 		f := h.newFilter(q, now, s.o.MaxAge)
-		f.apply(&query)
+		f.applyTo(&query)
 		hits, total := h.x.Search(query)
 		out.Total += total
 		if q.Loose {
@@ -121,7 +121,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 			found = append(found, place{h, hit.Doc, hit.Score})
 		}
 		if m != nil {
-			some, err := h.nearest(ctx, s, m, q, f.passes, depth)
+			some, err := h.nearestVectors(ctx, s, m, q, f.passes, depth)
 			if err != nil && ctx.Err() != nil {
 				return out, false, err
 			}
@@ -137,7 +137,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 	sorting.StableBy(found, best)
 	if len(near) > 0 {
 		sorting.StableBy(near, best)
-		found = fuse(found, near)
+		found = fuseLists(found, near)
 		out.Total = max(out.Total, len(found))
 	}
 	from := min(offset, len(found))
@@ -160,7 +160,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 			}
 			fetchers[p.h] = f
 		}
-		r, ok, err := p.h.fetch(f, p.n)
+		r, ok, err := p.h.readRecord(f, p.n)
 		if err != nil {
 			return out, false, err
 		}

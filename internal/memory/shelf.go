@@ -79,12 +79,12 @@ var (
 
 func newShelf(name string) *shelf {
 	s := &shelf{name: name}
-	s.reset()
+	s.clearIndex()
 	return s
 }
 
-// reset empties the index, so that the next catchUp reads the namespace from its beginning.
-func (h *shelf) reset() {
+// clearIndex empties the index, so that the next catchUp reads the namespace from its beginning.
+func (h *shelf) clearIndex() {
 	h.at = archive.Cursor{}
 	h.x = index.New(index.Defaults())
 	h.slots, h.segments, h.shared = nil, nil, []sharedText{{}}
@@ -98,7 +98,7 @@ func (h *shelf) reset() {
 // catchUp reads the lines that were written since the last call, by any process, into the index. The caller holds h.mu.
 func (h *shelf) catchUp(ctx context.Context, s *Store) error {
 	if h.x.Dead() > 1000 && h.x.Dead() > h.x.Len()/2 {
-		h.reset()
+		h.clearIndex()
 	}
 	found, err := s.archive.Read(h.name, &h.at, func(p archive.Place, l archive.Line) error {
 		if ctx.Err() != nil {
@@ -230,8 +230,8 @@ func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 		h.facts[uint32(n)] = &Fact{ValidFrom: b.Fact.ValidFrom, ValidUntil: b.Fact.ValidUntil, Expired: b.Fact.Expired}
 	}
 	h.slots = append(h.slots, one)
-	h.byID.add(h, n, hashID(id))
-	h.byKey.add(h, n, hashKey(l.Key))
+	h.byID.addSlot(h, n, hashID(id))
+	h.byKey.addSlot(h, n, hashKey(l.Key))
 }
 
 func (h *shelf) recall(id recordID, seconds uint32) {
@@ -319,8 +319,8 @@ func (h *shelf) newFilter(q *Query, now time.Time, maxAge time.Duration) *filter
 	return f
 }
 
-// apply sets Skip and Keep of a query of the index. Keep stays nil if kind and origin alone decide.
-func (f *filter) apply(q *index.Query) {
+// applyTo sets Skip and Keep of a query of the index. Keep stays nil if kind and origin alone decide.
+func (f *filter) applyTo(q *index.Query) {
 	h := f.h
 	for lane := range origins {
 		q.Skip[lane] = !f.kinds[0] || !f.origins[lane] // of episodes: see [shelf.addLine]
@@ -349,8 +349,8 @@ func (f *filter) passes(n int) bool {
 	return true
 }
 
-// fetch reads the record of slot n from the disk. ok is false if it is no longer where the index has it, or cannot be read.
-func (h *shelf) fetch(from *archive.Fetcher, n int) (r Record, ok bool, err error) {
+// readRecord reads the record of slot n from the disk. ok is false if it is no longer where the index has it, or cannot be read.
+func (h *shelf) readRecord(from *archive.Fetcher, n int) (r Record, ok bool, err error) {
 	one := &h.slots[n]
 	l, ok, err := from.Fetch(archive.Place{Segment: h.segments[one.segment], Offset: int64(one.offset), Size: int(one.size)})
 	if !ok || err != nil {
@@ -410,22 +410,22 @@ func (t *table) probe(h *shelf, hash uint64, is func(*slot) bool) (int, bool) {
 	}
 }
 
-// add enters slot n of the shelf under its hash.
-func (t *table) add(h *shelf, n int, hash uint64) {
+// addSlot enters slot n of the shelf under its hash.
+func (t *table) addSlot(h *shelf, n int, hash uint64) {
 	if t.count++; t.count*4 > len(t.slots)*3 {
 		old := t.slots
 		t.slots = make([]uint32, max(256, 2*len(old)))
 		for _, m := range old {
 			if m != 0 && h.slots[m-1].flags&removed == 0 {
-				t.put(m, t.hash(h, int(m-1)))
+				t.putNumber(m, t.hash(h, int(m-1)))
 			}
 		}
 	}
-	t.put(uint32(n+1), hash)
+	t.putNumber(uint32(n+1), hash)
 }
 
-// put enters a number into the first free place from its hash on. There must be one.
-func (t *table) put(n uint32, hash uint64) {
+// putNumber enters a number into the first free place from its hash on. There must be one.
+func (t *table) putNumber(n uint32, hash uint64) {
 	mask := uint64(len(t.slots) - 1)
 	i := hash & mask
 	for t.slots[i] != 0 {

@@ -67,7 +67,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		for _, seg := range segments {
 			n.Bytes += limit.Bytes(seg.Size)
 		}
-		records, err := s.load(ctx, name, func(r *Record) bool {
+		records, err := s.loadRecords(ctx, name, func(r *Record) bool {
 			n.Records++
 			n.Kinds[r.Kind]++
 			if n.Oldest.IsZero() || r.Recorded.Before(n.Oldest) {
@@ -123,7 +123,7 @@ func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
 		out.Elsewhere = len(places)
 	}
 	for _, name := range names {
-		edit, removed, err := s.compaction(ctx, name, nil)
+		edit, removed, err := s.compactionEdit(ctx, name, nil)
 		if err != nil {
 			return out, err
 		}
@@ -160,7 +160,7 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 		return out, err
 	}
 	if len(rest.match.IDs) > 0 {
-		gone, err := s.finish(ctx, nil)
+		gone, err := s.finishForgetting(ctx, nil)
 		out.Records, out.Bytes, out.Elsewhere = len(rest.match.IDs), gone.Bytes, gone.Elsewhere
 		if err != nil {
 			return out, err
@@ -170,7 +170,7 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 		return out, err
 	}
 	for _, name := range names {
-		done, err := s.compact(ctx, name, nil)
+		done, err := s.compactNamespace(ctx, name, nil)
 		out.Bytes += done.Bytes
 		out.Records += done.Records
 		if err != nil {

@@ -83,7 +83,7 @@ func (s *Store) Recalled(ctx context.Context, use Use, records ...Record) error 
 	now := s.o.Clock().UnixMilli()
 	small := func(text string) string { return limit.Clip(text, maxSmall) }
 	for name, ids := range byNamespace {
-		body, err := marshal(entryBody{
+		body, err := marshalPlain(entryBody{
 			Recall: ids, Recalled: now,
 			Use: &storedUse{
 				At: now, How: small(use.How), Client: small(use.Client), Run: small(use.Run), Conversation: small(use.Conversation), Words: small(use.Words), Score: use.Score,
@@ -105,7 +105,7 @@ func (s *Store) Uses(ctx context.Context, id string) ([]Use, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, uses, _, err := s.find(ctx, found[0].Namespace, id)
+	_, uses, _, err := s.findRecord(ctx, found[0].Namespace, id)
 	out := make([]Use, 0, len(uses))
 	for _, u := range slices.Backward(uses) {
 		out = append(out, u.use())
@@ -187,7 +187,7 @@ func (s *Store) Given(ctx context.Context, to GivenTo) ([]Given, error) {
 			for _, other := range all {
 				given[other.id] = given[other.id] || other.namespace == o.namespace
 			}
-			some, err := s.load(ctx, o.namespace, func(r *Record) bool { return given[r.ID] })
+			some, err := s.loadRecords(ctx, o.namespace, func(r *Record) bool { return given[r.ID] })
 			if err != nil {
 				return nil, err
 			}

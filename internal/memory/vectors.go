@@ -37,9 +37,9 @@ type meaning struct {
 	model  string
 }
 
-// nearest returns up to limit records that pass keeps, with the similarity of their vectors and their neighbours' to m as scores. They form
+// nearestVectors returns up to limit records that pass keeps, with the similarity of their vectors and their neighbours' to m as scores. They form
 // a heap, the worst first. The caller holds h.mu. It takes eight bytes of memory a record.
-func (h *shelf) nearest(ctx context.Context, s *Store, m *meaning, q *Query, keeps func(int) bool, limit int) ([]place, error) {
+func (h *shelf) nearestVectors(ctx context.Context, s *Store, m *meaning, q *Query, keeps func(int) bool, limit int) ([]place, error) {
 	scores := make([]float32, len(h.slots))
 	_, err := s.vectorsOf(h.name).Scan(ctx, m.model, func(e embed.Entry) {
 		if len(e.Values) != len(m.vector.Values) {
@@ -77,9 +77,9 @@ func (p *places) Pop() any {
 	return last
 }
 
-// fuse joins two lists, each the best first, into one, the best first. The score of a record comes from its ranks in both. Of the passages
+// fuseLists joins two lists, each the best first, into one, the best first. The score of a record comes from its ranks in both. Of the passages
 // of one turn only the best counts.
-func fuse(words, near []place) []place {
+func fuseLists(words, near []place) []place {
 	type spot struct { // a turn of a conversation, or a record that stands in none
 		h          *shelf
 		talk, turn uint32

@@ -100,11 +100,11 @@ func (s *Store) GiveAgain(ctx context.Context, id string) error {
 
 // appendWithheld writes an entry about a record that was taken back or given again, and reads it back. It is on the disk when this returns.
 func (s *Store) appendWithheld(ctx context.Context, b withheldBody) error {
-	body, err := marshal(b)
+	body, err := marshalPlain(b)
 	if err != nil {
 		return err
 	}
-	if err := s.archive.Append(ctx, withheldNamespace, true, archive.Line{Key: s.digest("withheld", b.ID), Body: body}); err != nil {
+	if err := s.archive.Append(ctx, withheldNamespace, true, archive.Line{Key: s.digestOf("withheld", b.ID), Body: body}); err != nil {
 		return err
 	}
 	return s.readWithheld()
@@ -244,13 +244,13 @@ func (s *Store) subjectOf(r *Record) subject {
 			return
 		}
 		seen[string(term)] = true
-		key := s.digest("term", string(term))
+		key := s.digestOf("term", string(term))
 		out.terms = append(out.terms, binary.LittleEndian.Uint64(key[:]))
 	})
 	slices.Sort(out.terms)
 	if r.Fact != nil {
 		plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
-		out.fact = s.digest("subject", plain(r.Fact.Subject), plain(r.Fact.Attribute))
+		out.fact = s.digestOf("subject", plain(r.Fact.Subject), plain(r.Fact.Attribute))
 	}
 	return out
 }

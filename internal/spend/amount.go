@@ -96,7 +96,7 @@ func (o *Over) Error() string {
 		limit.Dollars(o.Max), periods[o.Name], limit.Dollars(o.Used), o.Name, o.spenders(), o.until(), o.Name)
 }
 
-// spenders says who has spent a budget of several hosts.
+// spenders returns a clause that names the hosts that have spent the most of a budget; "" if the budget is of one host only.
 func (o *Over) spenders() string {
 	if len(o.Hosts) == 0 {
 		return ""
@@ -152,7 +152,8 @@ type Unit struct {
 	More func(limit float64) string
 }
 
-// UnitOf returns how the limit or budget of this name is written.
+// UnitOf returns the unit of the limit or budget of this name, and how amounts of it are written. Any other name counts as a budget in
+// dollars.
 func UnitOf(name string) Unit {
 	money := func(usd float64) int64 { return int64(usd*1e6 + 0.5) }
 	switch name {
@@ -177,7 +178,7 @@ func UnitOf(name string) Unit {
 	return Unit{Unit: "micro-dollars", may: "that may be spent" + periods[name], Words: limit.Dollars, Number: money}
 }
 
-// Words say that the line was reached, and what happens.
+// Words returns a sentence that says which limit was reached how far, what happens next, and, for a budget, where it is set.
 func (l Line) Words() string {
 	u := UnitOf(l.Name)
 	text := fmt.Sprintf("%s of the %s %s are used (%s)", u.Words(l.Used), u.Words(l.Max), u.may, l.Name)

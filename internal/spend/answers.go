@@ -22,7 +22,8 @@ type Answers struct {
 	read, input float64
 }
 
-// Seen adds an answer, with the tokens of its request that a cache had.
+// Seen counts an answer of output tokens, whose request had input tokens, read of them from a cache. Later answers weigh more than earlier
+// ones.
 func (a *Answers) Seen(output, input, read int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,7 +65,7 @@ func (s *sizes) add(tokens int64, n uint32) {
 	s.n += n
 }
 
-// p99 returns an upper bound of the 99th percentile; 0 if nothing was counted.
+// p99 returns an upper bound of the 99th percentile of the counted sizes, rounded up to a step; 0 if nothing was counted.
 func (s *sizes) p99() int64 {
 	left := s.n / 100
 	for i, c := range slices.Backward(s.counts[:]) {
@@ -76,7 +77,8 @@ func (s *sizes) p99() int64 {
 	return 0
 }
 
-// expect returns what a request will probably use.
+// expect returns the tokens and the cost that a request will probably use: the 99th percentile of the output so far, or a fixed size while
+// too few answers were seen, and the usual part of the input from a cache. The cost is 0 if the price is not known.
 func (a *Answers) expect(r Request) Amount {
 	a.mu.Lock()
 	defer a.mu.Unlock()

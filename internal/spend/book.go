@@ -97,7 +97,8 @@ func (b *Book) fault(err error) error {
 	return fmt.Errorf("%w: %s: %w; %s", ErrBook, b.path, err, way)
 }
 
-// Close gives the process's record back. What it has spent stays.
+// Close frees this process's record and closes the book. What the process has spent stays in the book. The last process of a host gives the
+// rest of its share back to the team. A second call, and one on nil, does nothing.
 func (b *Book) Close() {
 	if b == nil {
 		return
@@ -111,7 +112,7 @@ func (b *Book) Close() {
 	b.own = -1
 	b.mu.Unlock()
 	if b.team != nil {
-		b.team.close(b, entered)
+		b.team.shutDown(b, entered)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,7 +122,7 @@ func (b *Book) Close() {
 	b.file = nil
 }
 
-// write stores record i.
+// write writes record i to the file, without a sync.
 func (b *Book) write(i int, r record) error {
 	var text [recordSize]byte
 	r.encode(text[:])
@@ -134,7 +135,8 @@ func (b *Book) write(i int, r record) error {
 	return err
 }
 
-// read returns all records. Other processes may be writing theirs: a record that was caught in between is read again.
+// read returns all records of the file. Other processes may be writing theirs, so a record whose checksum is wrong is read again, up to
+// three times.
 func (b *Book) read() ([]record, error) {
 	var err error
 	for range 3 {
@@ -167,7 +169,8 @@ func (b *Book) readOne(i int) (record, error) {
 	return decodeRecord(text[:])
 }
 
-// enter opens the book, makes it if there is none, and gives this process a record for the month, if it has none yet.
+// enter gives this process a record for the month, if it has none yet. It opens or creates the book, and adds up records that ended
+// processes, and this one in the month before, have left.
 func (b *Book) enter(ctx context.Context, month, day uint32) error {
 	if b.own >= 0 && b.row.month == month {
 		return nil
@@ -180,10 +183,10 @@ func (b *Book) enter(ctx context.Context, month, day uint32) error {
 			}
 			b.own = -1
 		}
-		if _, err := p.sweep(); err != nil {
+		if _, err := p.addUpEnded(); err != nil {
 			return err
 		}
-		i, err := p.free()
+		i, err := p.freeRecord()
 		if err != nil {
 			return err
 		}
@@ -205,7 +208,8 @@ type page struct {
 	records []record
 }
 
-// locked calls f with the book locked, after what somebody died over is finished.
+// locked calls f with all records while no other process can lock the book. It opens the book if needed, and first finishes payments that a
+// process did not finish before it died.
 func (b *Book) locked(ctx context.Context, f func(p *page) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
@@ -221,7 +225,7 @@ func (b *Book) locked(ctx context.Context, f func(p *page) error) error {
 		}
 		for i, r := range p.records {
 			if r.kind == recordPayment {
-				if err := p.pay(i, r); err != nil {
+				if err := p.finishPayment(i, r); err != nil {
 					return err
 				}
 			}
@@ -230,7 +234,7 @@ func (b *Book) locked(ctx context.Context, f func(p *page) error) error {
 	})
 }
 
-// open opens the file, or makes it. It has its name only once it is whole.
+// open opens the file, or creates it with free records. A new file gets its name only once it is complete.
 func (b *Book) open() error {
 	f, err := statefile.Open(b.path, os.O_RDWR, 0)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -269,8 +273,9 @@ func (p *page) write(i int, r record) error {
 	return nil
 }
 
-// free returns the index of a free record, of a new one, or, in a full book, of the sum of the oldest month.
-func (p *page) free() (int, error) {
+// freeRecord returns the index of a free record, or of a share of an earlier month. If there is none it extends the file or, in a full book, returns the sum of the oldest month
+// before this one, which is then overwritten. A book full of others is an error.
+func (p *page) freeRecord() (int, error) {
 	oldest, month := -1, uint32(0)
 	now, _ := dateOf(p.b.now())
 	for i := range p.records {
@@ -295,12 +300,11 @@ func (p *page) free() (int, error) {
 	return 0, fmt.Errorf("more than %d processes and projects spend", maxRecords)
 }
 
-// sweep adds the records of processes that have ended to the sums, with what they held, and reports whether there was any. It looks at each
-// process that has a record.
-func (p *page) sweep() (found bool, err error) {
+// addUpEnded adds the records of processes that have ended to the sums, and what they held as spent, and reports whether there were any.
+func (p *page) addUpEnded() (found bool, err error) {
 	for i := range p.records {
 		r := p.records[i]
-		if r.kind != recordOwn || i == p.b.own || !p.b.abandoned(&r) {
+		if r.kind != recordOwn || i == p.b.own || !p.b.isAbandoned(&r) {
 			continue
 		}
 		found = true
@@ -308,7 +312,7 @@ func (p *page) sweep() (found bool, err error) {
 		if r, err = p.b.readOne(i); err != nil {
 			return found, err
 		}
-		s, err := p.sum(r.project, r.month, r.day)
+		s, err := p.sumOf(r.project, r.month, r.day)
 		if err != nil {
 			return found, err
 		}
@@ -318,15 +322,16 @@ func (p *page) sweep() (found bool, err error) {
 		if err := p.write(i, r); err != nil {
 			return found, err
 		}
-		if err := p.pay(i, r); err != nil {
+		if err := p.finishPayment(i, r); err != nil {
 			return found, err
 		}
 	}
 	return found, nil
 }
 
-// abandoned reports whether the process of a record is known to have ended, or holds something for too long.
-func (b *Book) abandoned(r *record) bool {
+// isAbandoned reports whether the process of a record has ended, or holds something for longer than any request takes. This process's own
+// record is abandoned only if its boot or PID is missing.
+func (b *Book) isAbandoned(r *record) bool {
 	if r.pid == 0 || r.boot != b.boot {
 		return true
 	}
@@ -338,9 +343,10 @@ func (b *Book) abandoned(r *record) bool {
 	return r.held != (Amount{}) && b.now().Unix()-int64(r.since) > int64(longestRest/time.Second) && r.pid != uint32(b.owner.PID)
 }
 
-// pay adds payment i to its sum, unless that was done, and frees it.
-func (p *page) pay(i int, r record) error {
-	s, err := p.sum(r.project, r.month, r.day)
+// finishPayment adds payment i to the sum of its project and month and frees the record. If that was done before and only the freeing is missing,
+// which the number of the sum shows, it adds nothing.
+func (p *page) finishPayment(i int, r record) error {
+	s, err := p.sumOf(r.project, r.month, r.day)
 	if err != nil {
 		return err
 	}
@@ -360,13 +366,13 @@ func (p *page) pay(i int, r record) error {
 	return p.write(i, record{})
 }
 
-// sum returns the index of the sum of a project's month, which it makes if there is none.
-func (p *page) sum(project projectID, month, day uint32) (int, error) {
+// sumOf returns the index of the record with the sum of a project's month, and creates that record if there is none.
+func (p *page) sumOf(project projectID, month, day uint32) (int, error) {
 	i := slices.IndexFunc(p.records, func(r record) bool { return r.kind == recordSum && r.month == month && r.project == project })
 	if i >= 0 {
 		return i, nil
 	}
-	i, err := p.free()
+	i, err := p.freeRecord()
 	if err != nil {
 		return 0, err
 	}

@@ -22,13 +22,13 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("SPEND_IN"); dir != "" {
 		b := OpenBook(dir, "p", Budget{Day: 1000})
 		for i := 0; ; i++ {
-			h, _, err := b.hold(context.Background(), Amount{Tokens: 100, Cost: 0.01})
+			h, _, err := b.holdAmount(context.Background(), Amount{Tokens: 100, Cost: 0.01})
 			if err != nil {
 				fmt.Println(err)
 				os.Exit(1)
 			}
 			fmt.Println(i) // held; killed anywhere from here on
-			h.end(&Amount{Tokens: 100, Cost: 0.01})
+			h.settle(&Amount{Tokens: 100, Cost: 0.01})
 		}
 	}
 	os.Exit(m.Run())
@@ -54,11 +54,11 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 // pay holds and settles an amount.
 func pay(t *testing.T, b *Book, cost float64) []Line {
 	t.Helper()
-	h, _, err := b.hold(t.Context(), Amount{Cost: cost})
+	h, _, err := b.holdAmount(t.Context(), Amount{Cost: cost})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h.end(&Amount{Cost: cost})
+	return h.settle(&Amount{Cost: cost})
 }
 
 func TestBudgets(t *testing.T) {
@@ -81,11 +81,11 @@ func TestBudgets(t *testing.T) {
 		t.Errorf("told again: %+v", told)
 	}
 	pay(t, one, 1)
-	if _, name, err := one.hold(t.Context(), Amount{Cost: 1}); !isOver(err) || name != BudgetProjectDay {
+	if _, name, err := one.holdAmount(t.Context(), Amount{Cost: 1}); !isOver(err) || name != BudgetProjectDay {
 		t.Errorf("project: %s, %v", name, err)
 	}
 	pay(t, two, 1)
-	_, name, err := two.hold(t.Context(), Amount{Cost: 1})
+	_, name, err := two.holdAmount(t.Context(), Amount{Cost: 1})
 	if !isOver(err) || name != BudgetDay || !strings.Contains(err.Error(), "plimsoll config explain budget.day") {
 		t.Errorf("all: %s, %v", name, err)
 	}
@@ -127,10 +127,10 @@ func TestADeathAtAnyWrite(t *testing.T) {
 			return nil
 		}
 		held := false
-		h, _, err := b.hold(t.Context(), Amount{Cost: 2})
+		h, _, err := b.holdAmount(t.Context(), Amount{Cost: 2})
 		if err == nil {
 			held = true
-			h.end(&Amount{Cost: 3})
+			h.settle(&Amount{Cost: 3})
 		}
 		after := OpenBook(dir, "p", Budget{Day: 100})
 		got := spent(t, after, BudgetDay)
@@ -223,7 +223,7 @@ func TestADamagedBookRefuses(t *testing.T) {
 		if err := os.WriteFile(b.path, damage([]byte(string(image))), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := OpenBook(dir, "p", Budget{Day: 1}).hold(t.Context(), Amount{Cost: 0.1})
+		_, _, err := OpenBook(dir, "p", Budget{Day: 1}).holdAmount(t.Context(), Amount{Cost: 0.1})
 		if !errors.Is(err, ErrBook) || !strings.Contains(err.Error(), b.path) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -233,11 +233,11 @@ func TestADamagedBookRefuses(t *testing.T) {
 	}
 	full := errors.New("no space left on device")
 	b.fail = func() error { return full }
-	if _, _, err := b.hold(t.Context(), Amount{Cost: 0.1}); !errors.Is(err, ErrBook) || !errors.Is(err, full) {
+	if _, _, err := b.holdAmount(t.Context(), Amount{Cost: 0.1}); !errors.Is(err, ErrBook) || !errors.Is(err, full) {
 		t.Errorf("a full disk: %v", err)
 	}
 	elsewhere := OpenBook(filepath.Join(b.path, "no"), "p", Budget{Day: 1})
-	if _, _, err := elsewhere.hold(t.Context(), Amount{}); !errors.Is(err, ErrBook) {
+	if _, _, err := elsewhere.holdAmount(t.Context(), Amount{}); !errors.Is(err, ErrBook) {
 		t.Errorf("no directory: %v", err)
 	}
 }
@@ -277,11 +277,11 @@ func TestAMeterWithABook(t *testing.T) {
 func FuzzBook(f *testing.F) {
 	b := OpenBook(f.TempDir(), "p", Budget{Day: 100})
 	for range 2 {
-		h, _, err := b.hold(f.Context(), Amount{Cost: 2})
+		h, _, err := b.holdAmount(f.Context(), Amount{Cost: 2})
 		if err != nil {
 			f.Fatal(err)
 		}
-		h.end(&Amount{Cost: 1})
+		h.settle(&Amount{Cost: 1})
 	}
 	b.team = &teamwork{} // so that shares count
 	if err := b.locked(f.Context(), func(p *page) error {

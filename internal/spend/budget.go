@@ -61,11 +61,11 @@ func (b *Book) money(a Amount) float64 {
 // needsPrice reports whether a request counts against the budget and has no price.
 func (b *Book) needsPrice(r Request) bool { return !r.Priced && (!r.Plan || b.budget.Plan) }
 
-// first returns the name of the first budget that is set.
-func (b *Book) first() string { return b.accounts(nil)[0].name }
+// firstBudget returns the name of the first budget that is set.
+func (b *Book) firstBudget() string { return b.accounts(nil)[0].name }
 
-// accounts returns the budgets that are set, with what these records have of them. A day that has not come yet, after a clock was set back,
-// counts as today: too much rather than too little.
+// accounts returns the budgets that are set, with what is spent and held of them according to these records. A day that has not come yet,
+// after a clock was set back, counts as today: too much rather than too little.
 func (b *Book) accounts(records []record) []account {
 	month, day := dateOf(b.now())
 	y, m, d := b.now().Local().Date()
@@ -129,9 +129,9 @@ func (b *Book) accounts(records []record) []account {
 	return set
 }
 
-// look returns the budgets with what everybody has spent and holds. What others have is read anew where it is old or a budget is near its
-// line.
-func (b *Book) look(want float64, exact bool) ([]account, error) {
+// currentAccounts returns the budgets with what all processes have spent and hold. The records of others are read again if exact is set, if they were
+// read too long ago, or if a budget is near its limit.
+func (b *Book) currentAccounts(want float64, exact bool) ([]account, error) {
 	_, day := dateOf(b.now())
 	own := b.accounts([]record{b.row})
 	if !exact && b.seen.day == day && b.now().Sub(b.seen.at) < restOfOthers && b.now().After(b.seen.at.Add(-restOfOthers)) {
@@ -170,8 +170,9 @@ type bookHold struct {
 	want Amount
 }
 
-// hold holds want in the budgets. The error is an [*Over], errWait with the name of the budget to wait for, or wraps [ErrBook].
-func (b *Book) hold(ctx context.Context, want Amount) (h *bookHold, name string, err error) {
+// holdAmount adds want to what this process holds, and writes that. If the budgets do not allow it, nothing is held and the error is an [*Over],
+// or errWait with the name of the budget to wait for. Any other error wraps [ErrBook].
+func (b *Book) holdAmount(ctx context.Context, want Amount) (h *bookHold, name string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	month, day := dateOf(b.now())
@@ -179,12 +180,12 @@ func (b *Book) hold(ctx context.Context, want Amount) (h *bookHold, name string,
 		return nil, "", b.fault(err)
 	}
 	if b.team != nil {
-		b.team.touch(b)
+		b.team.startOnce(b)
 	}
 	name, err = b.allows(want, false)
 	if errors.Is(err, errWait) { // for the living only
 		found := false
-		if err := b.locked(ctx, func(p *page) (err error) { found, err = p.sweep(); return err }); err != nil {
+		if err := b.locked(ctx, func(p *page) (err error) { found, err = p.addUpEnded(); return err }); err != nil {
 			return nil, "", b.fault(err)
 		}
 		if found {
@@ -215,20 +216,21 @@ func (b *Book) store(day uint32) error {
 	return b.write(b.own, b.row)
 }
 
-// allows returns the [*Over] of a budget that is used up, or errWait with the name of one whose rest is held.
+// allows returns nil if want fits into all budgets, the [*Over] of a budget that is used up, or errWait with the name of a budget whose
+// rest is held by others or has to be asked of the team.
 func (b *Book) allows(want Amount, exact bool) (name string, err error) {
 	money := b.money(want)
 	if money <= 0 {
 		return "", nil
 	}
-	accounts, err := b.look(money, exact)
+	accounts, err := b.currentAccounts(money, exact)
 	if err != nil {
 		return "", err
 	}
 	for i := range accounts {
 		a := &accounts[i]
 		switch {
-		case b.team != nil && b.asks(a, money):
+		case b.team != nil && b.mustAskTeam(a, money):
 			name, err = a.name, errWait
 		case a.total() >= a.max:
 			return a.name, &Over{Name: a.name, Used: a.total(), Max: a.max, Reset: a.reset, Hosts: b.spenders(a.name)}
@@ -239,9 +241,10 @@ func (b *Book) allows(want Amount, exact bool) (name string, err error) {
 	return name, err
 }
 
-// end settles a hold, or releases it where a is nil, and returns the lines that were reached and not told of before. Where the book cannot be
-// written its record is written with the next request, or counts with what it holds once this process has ended.
-func (h *bookHold) end(a *Amount) []Line {
+// settle releases a hold and, if a is not nil, adds a as spent. It returns the lines of budgets that were reached by that and not told of
+// before, by any process. If the book cannot be written, the record is written with the next request, or counts with what it holds once
+// this process has ended.
+func (h *bookHold) settle(a *Amount) []Line {
 	b := h.book
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -260,7 +263,7 @@ func (h *bookHold) end(a *Amount) []Line {
 	if b.store(day) != nil || a == nil {
 		return nil
 	}
-	accounts, err := b.look(0, false)
+	accounts, err := b.currentAccounts(0, false)
 	if err != nil {
 		return nil
 	}
@@ -274,10 +277,11 @@ func (h *bookHold) end(a *Amount) []Line {
 	return nil
 }
 
-// reached returns the lines of the budgets that are reached and were not told of, and notes that they are.
+// reached returns the lines of the budgets that were reached and not told of yet, and records in the book that they are told, so that no
+// other process tells of them.
 func (p *page) reached() (lines []Line, err error) {
 	month, day := dateOf(p.b.now())
-	own, err := p.sum(p.b.project, month, day)
+	own, err := p.sumOf(p.b.project, month, day)
 	if err != nil {
 		return nil, err
 	}
@@ -320,12 +324,13 @@ func (p *page) reached() (lines []Line, err error) {
 	return lines, p.write(own, r)
 }
 
-// Accounts returns the budgets that are set, with what was spent and is held.
+// Accounts returns the budgets that are set, with what was spent and is held. It first adds up the records of ended processes, and asks the
+// team for what other hosts have spent.
 func (b *Book) Accounts(ctx context.Context) ([]Account, error) {
 	b.mu.Lock()
 	var accounts []account
 	err := b.locked(ctx, func(p *page) error {
-		_, err := p.sweep()
+		_, err := p.addUpEnded()
 		accounts = b.accounts(p.records)
 		return err
 	})
@@ -337,7 +342,7 @@ func (b *Book) Accounts(ctx context.Context) ([]Account, error) {
 	for i := range accounts {
 		a := &accounts[i]
 		if b.team != nil {
-			b.team.look(ctx, b, a)
+			b.team.readOthers(ctx, b, a)
 		}
 		out = append(out, Account{a.name, a.max, a.total(), a.held, a.reset, b.spenders(a.name)})
 	}

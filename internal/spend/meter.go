@@ -103,15 +103,16 @@ type Hold struct {
 
 var errWait = errors.New("others hold the rest")
 
-// Hold holds what a request will probably cost, and waits while others hold what is left. The error is an [*Over], a [*Busy], the
-// context's, or that of a book that can't be read or written, which is no open budget.
+// Hold holds what a request will probably cost, and waits, at most r.Patience, while others hold what is left. The error is an [*Over] if a
+// limit is used up, a [*Busy] after waiting in vain, the context's, or that of a book that cannot be read or written: without a book
+// nothing may be spent.
 func (m *Meter) Hold(ctx context.Context, r Request) (*Hold, error) {
 	want := m.answers.expect(r)
 	var late <-chan time.Time
 	for {
-		answer, _ := m.o.Book.heard()
+		answer, _ := m.o.Book.teamState()
 		m.mu.Lock()
-		h, name, err := m.try(ctx, r, want)
+		h, name, err := m.tryHold(ctx, r, want)
 		changed := m.changed
 		m.mu.Unlock()
 		if !errors.Is(err, errWait) {
@@ -133,7 +134,7 @@ func (m *Meter) Hold(ctx context.Context, r Request) (*Hold, error) {
 		case <-late:
 			busy := &Busy{Name: name}
 			if name != LimitTokens && name != LimitCost {
-				_, busy.Away = m.o.Book.heard()
+				_, busy.Away = m.o.Book.teamState()
 			}
 			return nil, busy
 		case <-ctx.Done():
@@ -142,9 +143,10 @@ func (m *Meter) Hold(ctx context.Context, r Request) (*Hold, error) {
 	}
 }
 
-// try holds want if the limits allow it; name is the limit to wait for.
-func (m *Meter) try(ctx context.Context, r Request, want Amount) (h *Hold, name string, err error) {
-	if err := m.over(r); err != nil {
+// tryHold holds want if the limits of the run and the budgets allow it. If the rest is held by other requests, the error is errWait, and name
+// is the limit to wait for. A request alone may exceed a limit of the run. The caller holds m.mu.
+func (m *Meter) tryHold(ctx context.Context, r Request, want Amount) (h *Hold, name string, err error) {
+	if err := m.checkLimits(r); err != nil {
 		return nil, "", err
 	}
 	if m.holds > 0 { // alone, a request may pass the line: only what is settled refuses
@@ -158,9 +160,9 @@ func (m *Meter) try(ctx context.Context, r Request, want Amount) (h *Hold, name 
 	h = &Hold{m: m, want: want}
 	if b := m.o.Book; b != nil {
 		if b.needsPrice(r) {
-			return nil, "", &Over{Name: b.first(), Unpriced: r.Model}
+			return nil, "", &Over{Name: b.firstBudget(), Unpriced: r.Model}
 		}
-		if h.book, name, err = b.hold(ctx, want); err != nil {
+		if h.book, name, err = b.holdAmount(ctx, want); err != nil {
 			return nil, name, err
 		}
 	}
@@ -169,8 +171,9 @@ func (m *Meter) try(ctx context.Context, r Request, want Amount) (h *Hold, name 
 	return h, "", nil
 }
 
-// over returns the [*Over] of a limit of the run that is used up; nil for none.
-func (m *Meter) over(r Request) error {
+// checkLimits returns the [*Over] of a limit of the run that is used up, or that cannot be held because the model's price is not known; nil if
+// there is none.
+func (m *Meter) checkLimits(r Request) error {
 	l := m.limits
 	if l.Tokens > 0 && m.settled.Tokens >= l.Tokens {
 		return &Over{Name: LimitTokens, Used: float64(m.settled.Tokens), Max: float64(l.Tokens), Run: m.o.Run}
@@ -194,22 +197,21 @@ func (m *Meter) over(r Request) error {
 }
 
 // Settle ends a hold with what the request has cost. Only the first call of Settle or Release counts.
-func (h *Hold) Settle(a Amount) { h.end(&a) }
+func (h *Hold) Settle(a Amount) { h.finish(&a) }
 
 // SettleHeld ends a hold of a request of which nothing tells what it has cost: it was what was held.
 func (h *Hold) SettleHeld() {
 	if h != nil {
-		h.end(&h.want)
+		h.finish(&h.want)
 	}
 }
 
 // Release ends a hold of a request that cost nothing.
-func (h *Hold) Release() { h.end(nil) }
+func (h *Hold) Release() { h.finish(nil) }
 
-// end gives the held amount back and, if a is not nil, counts a as spent. It reports lines that were crossed, and wakes those that wait. A
-// second call
-// does nothing, and neither does one for nil.
-func (h *Hold) end(a *Amount) {
+// finish gives the held amount back and, if a is not nil, counts a as spent. It reports lines that were crossed, and wakes those that wait. A
+// second call does nothing, and neither does one on nil.
+func (h *Hold) finish(a *Amount) {
 	if h == nil {
 		return
 	}
@@ -224,14 +226,14 @@ func (h *Hold) end(a *Amount) {
 		}
 		if a != nil {
 			m.settled.add(*a)
-			m.lines()
+			m.reportLines()
 			if m.o.OnUse != nil {
 				m.o.OnUse(m.limits, m.settled)
 			}
 		}
 		if h.book != nil {
-			for _, l := range h.book.end(a) {
-				m.tell(l)
+			for _, l := range h.book.settle(a) {
+				m.report(l)
 			}
 		}
 		m.wake()
@@ -246,8 +248,8 @@ func (m *Meter) wake() {
 	m.changed = make(chan struct{})
 }
 
-// lines tells of the lines that were reached.
-func (m *Meter) lines() {
+// reportLines reports the lines of tokens and cost that the run has reached. The caller holds m.mu.
+func (m *Meter) reportLines() {
 	for _, l := range []Line{
 		{LimitTokens, false, float64(m.settled.Tokens), float64(m.limits.Tokens)},
 		{LimitCost, false, m.settled.Cost, m.limits.Cost},
@@ -260,13 +262,13 @@ func (m *Meter) lines() {
 func (m *Meter) reach(l Line) {
 	if l.Max > 0 && l.Used >= l.Max*SoftLine {
 		l.Hard = l.Used >= l.Max
-		m.tell(l)
+		m.report(l)
 	}
 }
 
-// tell calls OnLine for a line, once for its soft and once for its hard part; after the hard part, the soft one is not reported any more. The
+// report calls OnLine for a line, once for its soft and once for its hard part; after the hard part, the soft one is not reported any more. The
 // caller holds m.mu.
-func (m *Meter) tell(l Line) {
+func (m *Meter) report(l Line) {
 	name := l.Name
 	if l.Hard {
 		name += "!"
@@ -280,7 +282,8 @@ func (m *Meter) tell(l Line) {
 	}
 }
 
-// See takes what the provider has said of the windows of the plan with an answer.
+// See records the windows of the plan that the provider has named in an answer, and reports those that have reached the quota. If a quota
+// is set and no provider has named any window, it calls OnBlind once.
 func (m *Meter) See(windows []Window) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -124,7 +124,7 @@ func decodeRecord(from []byte) (record, error) {
 	return r, nil
 }
 
-// decodeBook reads all records of a book.
+// decodeBook decodes all records of a book, without its head. One damaged record makes all of it errDamaged.
 func decodeBook(image []byte) ([]record, error) {
 	if len(image) < recordSize || len(image)%recordSize != 0 {
 		return nil, fmt.Errorf("%w: %d bytes, which are no whole records", errDamaged, len(image))

@@ -34,7 +34,7 @@ const shareSize = 56
 
 func (s *share) encode(to []byte) { _, _ = binary.Encode(to, binary.LittleEndian, s) }
 
-// decode returns false for numbers that no share has.
+// decode reads a share from its bytes. It returns false if a number is negative, infinite or not a number.
 func (s *share) decode(from []byte) bool {
 	if _, err := binary.Decode(from, binary.LittleEndian, s); err != nil {
 		return false
@@ -55,16 +55,17 @@ func since(second uint32, d time.Duration, now time.Time) bool {
 	return now.Unix()-int64(second) >= int64(d/time.Second)
 }
 
-// keep returns the least that the others have to be told that this host may spend.
-func (s *share) keep(now time.Time) float64 {
+// stillPublished returns the least that the others have to be told that this host may spend.
+func (s *share) stillPublished(now time.Time) float64 {
 	if s.Lowered != 0 && !since(s.Lowered, lowerRest, now) {
 		return max(s.Published, s.Granted)
 	}
 	return s.Granted
 }
 
-// take makes it what a [Team] has answered.
-func (s *share) take(p Part, budget, spent float64, now time.Time) {
+// setAnswer sets the share to the team's answer. spent is what this host had told; Lowered becomes the time since when the host has published
+// more than it was granted.
+func (s *share) setAnswer(p Part, budget, spent float64, now time.Time) {
 	lower := p.Granted < s.Granted
 	s.Granted, s.Published, s.Told, s.Others = p.Granted, p.Published, spent, p.Others
 	s.Left, s.Hosts, s.At = float32(min(max(p.Left, 0), math.MaxFloat32)), uint16(min(p.Hosts, math.MaxUint16)), uint32(now.Unix())
@@ -84,9 +85,9 @@ const (
 	ahead = 4
 )
 
-// lend makes the best of it that the others have not answered. A host that holds no share of a budget is lent an advance, once until they do: of
-// what was left of it no more than half is lent, if all that were known do so. A share of a larger budget than today's says nothing of what today's
-// has left: of that nothing more is spent.
+// lend grants the host an advance if the team cannot be asked, and returns whether it changed the share. A host without a share gets one
+// once: a fixed part of the budget, or at most half of what was known to be left, divided by the hosts. A host whose share is of a larger
+// budget than today's may spend nothing more.
 func (s *share) lend(budget, spent, held float64, now time.Time) bool {
 	if s.At != 0 && !s.Returned {
 		if s.Max <= budget {
@@ -104,11 +105,11 @@ func (s *share) lend(budget, spent, held float64, now time.Time) bool {
 	return true
 }
 
-// claim returns what this host claims of an account.
+// claim returns the claim of this host for an account: what is spent, held and wanted of it.
 func (t *teamwork) claim(b *Book, a *account) Claim {
 	c := Claim{
 		Budget: a.name, Period: fmt.Sprint(cmp.Or(a.day, a.month)), Host: fmt.Sprintf("%016x", b.id.Load()),
-		Max: a.max, Spent: a.spent, Held: a.held, Told: a.share.Told, Keep: a.share.keep(b.now()),
+		Max: a.max, Spent: a.spent, Held: a.held, Told: a.share.Told, Keep: a.share.stillPublished(b.now()),
 	}
 	if a.project != ofAll { // two of this host may have one name
 		c.Project = t.project
@@ -120,8 +121,8 @@ func (t *teamwork) claim(b *Book, a *account) Claim {
 	return c
 }
 
-// alone calls f while no other process of this host asks the team.
-func (t *teamwork) alone(ctx context.Context, b *Book, f func() error) error {
+// whileAlone calls f while no other process of this host asks the team. It waits at most teamRest for that.
+func (t *teamwork) whileAlone(ctx context.Context, b *Book, f func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, teamRest)
 	defer cancel()
 	lock, err := filelock.Open(ctx, b.path+".team.lock")
@@ -132,11 +133,12 @@ func (t *teamwork) alone(ctx context.Context, b *Book, f func() error) error {
 	return f()
 }
 
-// exchange asks the team for what this host has too little of, and with whole also tells of what has changed, and now and then that nothing
-// has. Where nobody can be asked an advance stands in.
+// exchange asks the team for a larger share of the budgets that have too little left, and writes the answers to the book. With whole it
+// also publishes what was spent since the last time. If the team cannot be asked, the share gets an advance. asked is false if there was
+// nothing to ask or publish.
 func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) (asked bool, err error) {
-	err = t.alone(ctx, b, func() error {
-		accounts, err := b.fresh()
+	err = t.whileAlone(ctx, b, func() error {
+		accounts, err := b.readAccounts()
 		if err != nil {
 			return err
 		}
@@ -169,9 +171,10 @@ func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) (asked boo
 	return asked || err != nil, err
 }
 
-// leave gives back what is left, unless another process of this host spends. What the others may have is taken from this host first.
-func (t *teamwork) leave(ctx context.Context, b *Book) error {
-	return t.alone(ctx, b, func() error {
+// returnShares gives the rest of the shares back to the team, unless another process of this host still spends. It takes the rest from this host
+// before it tells the team. If the team does not answer, the share stays for the next process.
+func (t *teamwork) returnShares(ctx context.Context, b *Book) error {
+	return t.whileAlone(ctx, b, func() error {
 		accounts := b.accounts(nil)
 		first := t.claim(b, &accounts[0])
 		first.Look = true
@@ -181,7 +184,7 @@ func (t *teamwork) leave(ctx context.Context, b *Book) error {
 		accounts = nil
 		b.mu.Lock()
 		err := b.locked(ctx, func(p *page) error {
-			_, err := p.sweep()
+			_, err := p.addUpEnded()
 			if err != nil || slices.ContainsFunc(p.records, func(r record) bool { return r.kind == recordOwn }) {
 				return err
 			}
@@ -215,7 +218,7 @@ func (t *teamwork) leave(ctx context.Context, b *Book) error {
 	})
 }
 
-// divide asks the team, and has the account's share be what it answers.
+// divide asks the team for a share and stores it in a. With c.Look it only stores what the others have spent.
 func (t *teamwork) divide(ctx context.Context, a *account, c Claim, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, teamTime)
 	defer cancel()
@@ -226,7 +229,7 @@ func (t *teamwork) divide(ctx context.Context, a *account, c Claim, now time.Tim
 	if c.Look {
 		a.share.Others = part.Others
 	} else {
-		a.share.take(part, a.max, a.spent, now)
+		a.share.setAnswer(part, a.max, a.spent, now)
 		a.share.Returned = c.Last
 	}
 	t.mu.Lock()
@@ -238,8 +241,8 @@ func (t *teamwork) divide(ctx context.Context, a *account, c Claim, now time.Tim
 	return nil
 }
 
-// fresh returns the accounts as the book has them now.
-func (b *Book) fresh() ([]account, error) {
+// readAccounts reads the book and returns the accounts; os.ErrClosed if the book is closed.
+func (b *Book) readAccounts() ([]account, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.file == nil {
@@ -266,7 +269,7 @@ func (p *page) setShare(a *account) (err error) {
 	at := slices.IndexFunc(p.records, func(o record) bool { return o.kind == r.kind && o.project == r.project && o.month == r.month })
 	if at >= 0 {
 		r = p.records[at]
-	} else if at, err = p.free(); err != nil {
+	} else if at, err = p.freeRecord(); err != nil {
 		return err
 	}
 	if a.day != 0 {

@@ -17,22 +17,22 @@ var dollar = models.Price{Rate: models.Rate{Output: 1000}}
 func TestShareIsLoweredHereFirst(t *testing.T) {
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.Local)
 	s := share{}
-	s.take(Part{Granted: 10, Published: 10}, 100, 1, now)
-	if s.keep(now) != 10 {
-		t.Errorf("%v is kept of a new one", s.keep(now))
+	s.setAnswer(Part{Granted: 10, Published: 10}, 100, 1, now)
+	if s.stillPublished(now) != 10 {
+		t.Errorf("%v is kept of a new one", s.stillPublished(now))
 	}
-	s.take(Part{Granted: 4, Published: s.keep(now)}, 100, 1, now)
-	if s.Granted != 4 || s.keep(now.Add(time.Second)) != 10 || s.keep(now.Add(-time.Hour)) != 10 || s.keep(now.Add(lowerRest)) != 4 {
+	s.setAnswer(Part{Granted: 4, Published: s.stillPublished(now)}, 100, 1, now)
+	if s.Granted != 4 || s.stillPublished(now.Add(time.Second)) != 10 || s.stillPublished(now.Add(-time.Hour)) != 10 || s.stillPublished(now.Add(lowerRest)) != 4 {
 		t.Errorf("%+v", s)
 	}
 	// Lower again: the time begins anew.
 	later := now.Add(2 * time.Second)
-	s.take(Part{Granted: 2, Published: s.keep(later)}, 100, 1, later)
-	if s.keep(later.Add(2*time.Second)) != 10 || s.keep(later.Add(lowerRest)) != 2 {
+	s.setAnswer(Part{Granted: 2, Published: s.stillPublished(later)}, 100, 1, later)
+	if s.stillPublished(later.Add(2*time.Second)) != 10 || s.stillPublished(later.Add(lowerRest)) != 2 {
 		t.Errorf("%+v", s)
 	}
-	s.take(Part{Granted: 2, Published: 2}, 100, 1, later)
-	if s.Lowered != 0 || s.keep(later) != 2 {
+	s.setAnswer(Part{Granted: 2, Published: 2}, 100, 1, later)
+	if s.Lowered != 0 || s.stillPublished(later) != 2 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -43,7 +43,7 @@ func TestAdvance(t *testing.T) {
 	if !s.lend(100, 5, 0, now) || s.Granted != 7 || s.lend(100, 7, 0, now) {
 		t.Errorf("a host that nobody knows: %+v", s)
 	}
-	s.take(Part{Granted: 8, Published: 8, Left: 3, Hosts: 2}, 100, 8, now)
+	s.setAnswer(Part{Granted: 8, Published: 8, Left: 3, Hosts: 2}, 100, 8, now)
 	if s.lend(100, 8, 0, now) {
 		t.Error("one that holds a share is lent something")
 	}
@@ -51,8 +51,8 @@ func TestAdvance(t *testing.T) {
 	if !s.lend(100, 8, 0, now) || s.Granted != 8.5 {
 		t.Errorf("half of what is left, for three hosts: %+v", s)
 	}
-	s.take(Part{Granted: 60, Published: 60}, 100, 8, now)
-	if !s.lend(50, 8, 1, now) || s.Granted != 9 || s.keep(now) != 60 || s.lend(50, 8, 1, now) {
+	s.setAnswer(Part{Granted: 60, Published: 60}, 100, 8, now)
+	if !s.lend(50, 8, 1, now) || s.Granted != 9 || s.stillPublished(now) != 60 || s.lend(50, 8, 1, now) {
 		t.Errorf("the share of a larger budget: %+v", s)
 	}
 }

@@ -86,8 +86,9 @@ func (b *Book) Join(team Team, project string, away func(error)) {
 	}
 }
 
-// heard returns a channel that is closed at the next answer of the team, and why it could not be asked the last time; nil without one.
-func (b *Book) heard() (next <-chan struct{}, lost error) {
+// teamState returns a channel that is closed at the next answer of the team, and the error if it could not be asked the last time. Both are nil
+// without a team.
+func (b *Book) teamState() (next <-chan struct{}, lost error) {
 	if b == nil || b.team == nil {
 		return nil, nil
 	}
@@ -96,9 +97,9 @@ func (b *Book) heard() (next <-chan struct{}, lost error) {
 	return b.team.answered, b.team.failed
 }
 
-// need asks for a share with room for an amount, and reports whether the answer is still to come. What was denied just now is not asked for
-// again at once, unless nothing was told of who has spent the budget.
-func (t *teamwork) need(budget string, money float64) bool {
+// askFor asks the team, in the background, for a share with room for an amount, and reports whether an answer will come. It returns false,
+// and asks for nothing, if the team did not answer a moment ago, or has just denied as little.
+func (t *teamwork) askFor(budget string, money float64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	rest := teamRest
@@ -120,16 +121,16 @@ func (t *teamwork) need(budget string, money float64) bool {
 	return true
 }
 
-// asks reports whether a request waits for the team's answer, and has the team asked in time. What is over is looked at once more, and who
-// has spent it.
-func (b *Book) asks(a *account, money float64) bool {
+// mustAskTeam reports whether a request has to wait for the team's answer. It also asks the team early, before the share is used up. Of a budget
+// that seems to be used up the team is asked once more, so that it is known who has spent it.
+func (b *Book) mustAskTeam(a *account, money float64) bool {
 	switch {
 	case a.total() >= a.max:
-		return b.spenders(a.name) == nil && b.team.need(a.name, money)
+		return b.spenders(a.name) == nil && b.team.askFor(a.name, money)
 	case a.spent+a.held+money > a.share.Granted, a.share.Max > a.max: // or of a larger budget
-		return b.team.need(a.name, money)
+		return b.team.askFor(a.name, money)
 	case a.spent+a.held+ahead*money > a.share.Granted:
-		b.team.need(a.name, money)
+		b.team.askFor(a.name, money)
 	}
 	return false
 }
@@ -144,15 +145,15 @@ func (b *Book) spenders(budget string) []HostSpent {
 	return b.team.top[budget]
 }
 
-// look brings what the others have spent of an account up to now, if they can be asked, and claims nothing.
-func (t *teamwork) look(ctx context.Context, b *Book, a *account) {
+// readOthers brings what the others have spent of an account up to now, if they can be asked, and claims nothing.
+func (t *teamwork) readOthers(ctx context.Context, b *Book, a *account) {
 	c := t.claim(b, a)
 	c.Look = true
-	t.done(ctx, t.divide(ctx, a, c, b.now()))
+	t.wakeWaiting(ctx, t.divide(ctx, a, c, b.now()))
 }
 
-// touch starts the work, once something is spent.
-func (t *teamwork) touch(b *Book) {
+// startOnce starts the work, once something is spent.
+func (t *teamwork) startOnce(b *Book) {
 	t.start.Do(func() {
 		ctx, stop := context.WithCancel(context.Background())
 		t.stop = stop
@@ -160,7 +161,7 @@ func (t *teamwork) touch(b *Book) {
 	})
 }
 
-// run exchanges with the team when it is kicked, and regularly everything, until ctx ends.
+// run asks the team whenever somebody needs a share, and publishes what is spent at regular intervals, until ctx ends.
 func (t *teamwork) run(ctx context.Context, b *Book) {
 	defer close(t.ended)
 	report := time.NewTicker(tellEvery)
@@ -175,13 +176,14 @@ func (t *teamwork) run(ctx context.Context, b *Book) {
 			whole = true
 		}
 		if asked, err := t.exchange(ctx, b, whole); asked || !whole {
-			t.done(ctx, err)
+			t.wakeWaiting(ctx, err)
 		}
 	}
 }
 
-// done wakes those that wait for an answer.
-func (t *teamwork) done(ctx context.Context, err error) {
+// wakeWaiting records the outcome of asking the team and wakes those that wait for it. The first failure is reported once. If ctx has ended it
+// does nothing.
+func (t *teamwork) wakeWaiting(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -195,16 +197,17 @@ func (t *teamwork) done(ctx context.Context, err error) {
 	}
 }
 
-// close ends the work of a process. The last one of the host gives back what is left of its shares.
-func (t *teamwork) close(b *Book, entered bool) {
+// shutDown ends the exchange in the background and waits for that. If this process had a record and the team answers, it gives the rest of the
+// shares back, unless another process of the host spends.
+func (t *teamwork) shutDown(b *Book, entered bool) {
 	t.start.Do(func() { close(t.ended) }) // nobody has asked, and nobody will
 	if t.stop != nil {
 		t.stop()
 	}
 	<-t.ended
-	if _, lost := b.heard(); entered && lost == nil {
+	if _, lost := b.teamState(); entered && lost == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), teamTime)
 		defer cancel()
-		_ = t.leave(ctx, b)
+		_ = t.returnShares(ctx, b)
 	}
 }

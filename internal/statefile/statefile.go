@@ -47,8 +47,7 @@ func OpenIn(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, e
 	})
 }
 
-// OpenRoot works like [os.OpenRoot], which would wait for the other end of a pipe that has the name of
-// the directory.
+// OpenRoot works like [os.OpenRoot], but never waits: if dir is a pipe, it returns an error where os.OpenRoot would wait for the other end.
 func OpenRoot(dir string) (*os.Root, error) {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
@@ -61,7 +60,7 @@ func OpenRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir + string(os.PathSeparator))
 }
 
-// Read returns the content of a regular file of at most most bytes; a larger one is an error.
+// Read returns the content of a regular file of at most maxBytes; a larger file, a symbolic link or anything else is an error.
 func Read(path string, maxBytes int64) ([]byte, error) {
 	f, err := Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -82,7 +81,8 @@ func ReadLinked(path string, maxBytes int64) ([]byte, error) {
 	return readBounded(f, path, maxBytes)
 }
 
-// OpenLinked opens such a file for reading.
+// OpenLinked opens a file that others made for reading. Symbolic links are followed, and must lead to a regular file. It never waits for
+// the other end of a pipe. The caller closes the file.
 func OpenLinked(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -120,8 +120,8 @@ type opener struct {
 	open  func(flag int) (*os.File, error)
 }
 
-// open checks before opening that the name is a regular file, so that opening has no effect on a pipe or a device, and checks the opened file
-// again, for what was put there in between.
+// open opens a regular file. It checks that the name is one before opening, so that opening has no effect on a pipe or a device, and checks
+// the opened file again, in case something else was put there in between. A file is truncated only after these checks.
 func open(name string, flag int, p opener) (*os.File, error) {
 	info, err := p.lstat()
 	switch {

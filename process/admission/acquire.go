@@ -32,12 +32,12 @@ type acquisition struct {
 	exactAt        time.Time
 }
 
-// run repeats steps until the run is admitted or refused: it cleans up after dead claims, and waits in the queue. With an error, the queue has
-// been left and the claim's files are removed.
-func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
+// waitUntilDecided repeats decisions until the run is admitted or refused: it cleans up after dead claims, and waits in the queue. With an
+// error, the queue has been left and the claim's files are removed.
+func (a *acquisition) waitUntilDecided(ctx context.Context) (_ *Claim, err error) {
 	defer func() {
 		if err != nil && a.claim != nil {
-			a.leave()
+			a.releaseAfterError()
 		}
 	}()
 	defer func() {
@@ -47,7 +47,7 @@ func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
 		}
 	}()
 	for {
-		s, err := a.step(ctx)
+		s, err := a.decideOnce(ctx)
 		switch {
 		case err != nil:
 			return nil, err
@@ -80,9 +80,9 @@ type step struct {
 	verdict    verdict
 }
 
-// step makes one decision under the locks: it admits the run, queues it, refuses it with an error, or says in the result what to do first. The
-// locks in s.dead are held by us and have to be closed, which step does itself if it returns an error.
-func (a *acquisition) step(ctx context.Context) (s step, err error) {
+// decideOnce makes one decision under the locks: it admits the run, queues it, refuses it with an error, or says in the result what to do
+// first. The locks in s.dead are held by us and have to be closed, which decideOnce does itself if it returns an error.
+func (a *acquisition) decideOnce(ctx context.Context) (s step, err error) {
 	l, r := a.ledger, a.request
 	leave, err := l.serialise(ctx)
 	defer leave()
@@ -186,12 +186,12 @@ func (a *acquisition) neededProbe(b *book, v verdict, over bool) probeDepth {
 // our claim file since.
 func (a *acquisition) findOrMakeEntry(b *book) *entry {
 	if a.claim != nil {
-		if e := b.find(a.claim.id); e != nil {
+		if e := b.entryOf(a.claim.id); e != nil {
 			return e
 		}
 		e := b.newEntry(a.request)
 		e.ID, e.State = a.claim.id, Waiting
-		b.add(e)
+		b.addEntry(e)
 		return e
 	}
 	return b.newEntry(a.request)
@@ -207,7 +207,7 @@ func (b *book) newEntry(r Request) *entry {
 
 // parent returns the ID of the live claim that r draws on, "" when there is none.
 func (b *book) parent(r Request) string {
-	if e := b.find(r.Parent); e != nil && e.State == Holding && e.StaleAt.IsZero() && e.ID != r.ID {
+	if e := b.entryOf(r.Parent); e != nil && e.State == Holding && e.StaleAt.IsZero() && e.ID != r.ID {
 		return e.ID
 	}
 	return ""
@@ -224,7 +224,7 @@ func (a *acquisition) enqueue(b *book, e *entry) error {
 	if a.notifier, err = a.ledger.notifiers.listen(e.ID); err != nil {
 		a.notifier = pollingNotifier{}
 	}
-	b.add(e)
+	b.addEntry(e)
 	return nil
 }
 
@@ -243,7 +243,7 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 		if err := a.createFiles(b, e); err != nil {
 			return err
 		}
-		b.add(e)
+		b.addEntry(e)
 	}
 	c := a.claim
 	c.queued, c.headroom = false, a.request.Headroom
@@ -251,7 +251,7 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	c.entry, c.terms, c.waited = *e, v.terms, time.Since(a.began)
 	c.shared = b.share(e, v.machine)
 	if e.Parent != "" {
-		if above := b.find(e.Parent); above != nil {
+		if above := b.entryOf(e.Parent); above != nil {
 			c.parent = b.holder(above)
 			if e.Reservation > above.Reservation {
 				b.warn("nested", "", "%s may need %s, more than the %s reserved by the run around it (%s): the inner run draws on the outer one's reservation",
@@ -271,7 +271,7 @@ func (a *acquisition) createFiles(b *book, e *entry) error {
 		if a.request.ID == "" {
 			e.ID = newID()
 		}
-		if b.find(e.ID) != nil {
+		if b.entryOf(e.ID) != nil {
 			return fmt.Errorf("admission: %s: %w", e.ID, ErrTaken)
 		}
 		f, err := os.OpenFile(l.claimLock(e.ID), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -308,9 +308,9 @@ func newID() string {
 	return hex.EncodeToString(random[:])
 }
 
-// leave releases the claim after an error, also when ctx is done. If even that fails, its lock is closed, so that the next command can
-// remove it.
-func (a *acquisition) leave() {
+// releaseAfterError releases the claim after an error, also when the caller's context is done, for at most leaveWithin. If even that fails,
+// its lock is closed, so that the next command can remove it.
+func (a *acquisition) releaseAfterError() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
 	defer cancel()
 	_ = a.claim.release(ctx)

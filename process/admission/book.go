@@ -186,7 +186,8 @@ func (b *book) adoptUnlisted() error {
 	return nil
 }
 
-func (b *book) find(id string) *entry {
+// entryOf returns the entry with this ID, or nil.
+func (b *book) entryOf(id string) *entry {
 	for _, e := range b.file.Entries {
 		if e.ID == id {
 			return e
@@ -195,21 +196,22 @@ func (b *book) find(id string) *entry {
 	return nil
 }
 
-func (b *book) add(e *entry) {
+// addEntry appends an entry to the ledger in memory, which is written out later, and raises the ledger's last ticket to that of the entry.
+func (b *book) addEntry(e *entry) {
 	b.file.Entries = append(b.file.Entries, e)
 	b.file.Ticket = max(b.file.Ticket, e.Ticket)
 	b.index, b.changed = nil, true
 }
 
-// remove takes the entry out of the ledger and deletes its files. The claim file goes first: without it, the rest of a removal that is cut
-// short is a dead claim with nothing to clean up.
-func (b *book) remove(id string) {
+// removeEntry takes the entry out of the ledger and deletes its files. The claim file goes first: without it, the rest of a removal that is
+// cut short is a dead claim with nothing to clean up.
+func (b *book) removeEntry(id string) {
 	b.ledger.removeFiles(id)
-	b.drop(id)
+	b.dropEntry(id)
 }
 
-// drop takes the entry out of the ledger and leaves its files.
-func (b *book) drop(id string) {
+// dropEntry takes the entry out of the ledger in memory and leaves its files.
+func (b *book) dropEntry(id string) {
 	before := len(b.file.Entries)
 	b.file.Entries = slices.DeleteFunc(b.file.Entries, func(e *entry) bool { return e.ID == id })
 	b.changed = b.changed || len(b.file.Entries) != before
@@ -268,6 +270,7 @@ func parseClaimFile(text []byte, id string) (claimFile, error) {
 	return c, nil
 }
 
+// writeClaimFile replaces the claim's file, with the current schema.
 func (l *Ledger) writeClaimFile(c claimFile) error {
 	c.Schema = schema
 	text, err := json.Marshal(c)

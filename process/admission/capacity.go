@@ -72,7 +72,7 @@ func (b *book) readCapacity(r Request, exact bool) *capacity {
 			if recent {
 				left -= min(left, e.used)
 			}
-			g.claimed = add(g.claimed, left)
+			g.claimed = addCapped(g.claimed, left)
 		}
 	}
 	b.addOthers(g, r)
@@ -90,7 +90,7 @@ func (b *book) sumUse(g *capacity, holding []*entry, cgroupsHash uint64) {
 			continue
 		}
 		e.used = h.Reservation - h.Unused()
-		g.claimed = add(g.claimed, h.Unused())
+		g.claimed = addCapped(g.claimed, h.Unused())
 	}
 	sortHolders(g.holders)
 	b.sum = snapshot{}
@@ -208,17 +208,17 @@ func (g *capacity) starves(e, w *entry) bool {
 	return w.SlotsPerTool > 0 && e.slot() == w.slot() && g.tools[w.slot()]+1 >= w.SlotsPerTool
 }
 
-// take adds the reservation and the slot of w to those in use.
-func (g *capacity) take(w *entry) {
-	g.claimed = add(g.claimed, w.Reservation)
+// reserveFor adds the reservation of w to that in use, and its slot unless it takes none.
+func (g *capacity) reserveFor(w *entry) {
+	g.claimed = addCapped(g.claimed, w.Reservation)
 	if !w.NoSlot {
 		g.tools[w.slot()]++
 		g.total++
 	}
 }
 
-// add returns a + b, for sizes that are not negative, and at most [headroom.Unlimited].
-func add(a, b limit.Bytes) limit.Bytes {
+// addCapped returns a + b, for sizes that are not negative, and at most [headroom.Unlimited].
+func addCapped(a, b limit.Bytes) limit.Bytes {
 	if a > headroom.Unlimited-b {
 		return headroom.Unlimited
 	}

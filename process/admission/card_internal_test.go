@@ -47,9 +47,9 @@ func TestCardFollowsItsFile(t *testing.T) {
 
 	write("six", "6", old)
 	want("six", "6", true)
-	l.cards.keep([]*entry{{ID: "other"}})
+	l.cards.dropExcept([]*entry{{ID: "other"}})
 	want("six", "6", true)
-	l.cards.keep(nil)
+	l.cards.dropExcept(nil)
 	if len(l.cards.known) != 0 {
 		t.Error("what is known of a claim that is gone is kept")
 	}

@@ -109,7 +109,7 @@ func (c *Claim) Observe(current limit.Bytes) error {
 	err := writeUse(c.use, max(0, current))
 	if c.shared != nil {
 		c.shared.note.Current = max(0, current)
-		err = errors.Join(err, c.shared.write())
+		err = errors.Join(err, c.shared.writeNote())
 	}
 	return err
 }
@@ -132,14 +132,14 @@ func (c *Claim) release(ctx context.Context) error {
 		c.use.Close()
 	}
 	if c.shared != nil {
-		c.shared.remove()
+		c.shared.removeFile()
 	}
 	failpoint("release")
 	err := c.ledger.withLock(ctx, func(b *book) error {
 		// Closed under the ledger's lock, and before its file is removed: Windows removes no
 		// file that is open.
 		c.lock.Close()
-		b.remove(c.id)
+		b.removeEntry(c.id)
 		b.wakeFitting(Request{Headroom: c.headroom})
 		if c.queued {
 			b.watchFront(b.waiting())

@@ -186,7 +186,7 @@ func (d *day) step(e dayEvent) {
 	case e.kind == 'e':
 		r.finished = true
 		delete(d.live, r.id)
-		d.book.drop(r.id)
+		d.book.dropEntry(r.id)
 		d.book.wakeFitting(Request{Headroom: d.reading})
 		d.done++
 	case d.now.Before(r.stopped): // it looks when it is continued
@@ -196,11 +196,11 @@ func (d *day) step(e dayEvent) {
 	}
 }
 
-// look is what [acquisition.step] does with the ledger in memory.
+// look is what [acquisition.decideOnce] does with the ledger in memory.
 func (d *day) look(r *dayRun) {
 	b := d.book
 	d.live[r.id] = r
-	e, waiting := b.find(r.id), b.waiting()
+	e, waiting := b.entryOf(r.id), b.waiting()
 	if e == nil {
 		e = b.newEntry(r.request)
 		e.State = ""
@@ -214,7 +214,7 @@ func (d *day) look(r *dayRun) {
 		queued := e.State == Waiting
 		b.makeHolder(e, v, false)
 		if !queued {
-			b.add(e)
+			b.addEntry(e)
 		}
 		r.began = d.now
 		d.longest = max(d.longest, d.now.Sub(r.came))
@@ -226,7 +226,7 @@ func (d *day) look(r *dayRun) {
 	}
 	if e.State == "" {
 		e.State = Waiting
-		b.add(e)
+		b.addEntry(e)
 		d.queued++
 		if d.random.IntN(100) == 0 {
 			r.stopped = d.now.Add(time.Minute)

@@ -115,7 +115,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	}
 	// Those behind may fit where we do not, and sleep.
 	if v.admit {
-		g.take(e)
+		g.reserveFor(e)
 	} else {
 		q.blocked = append(q.blocked, e)
 	}
@@ -211,7 +211,7 @@ func (q *queueWalk) visit(w *entry) {
 		if b.markReady(w) {
 			return
 		}
-		g.take(w)
+		g.reserveFor(w)
 		return
 	}
 	if !w.ReadyAt.IsZero() {

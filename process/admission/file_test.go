@@ -208,7 +208,7 @@ func TestModesAndBootDirectories(t *testing.T) {
 	if err := errors.Join(c.Record(1), c.Observe(1)); err != nil {
 		t.Fatal(err)
 	}
-	l.wake(&book{})
+	l.wakeWaiters(&book{})
 	err = filepath.WalkDir(filepath.Join(dir, "ledger", l.owner.Boot), func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -338,7 +338,7 @@ func FuzzTable(f *testing.F) {
 				t.Fatalf("accepted %+v", e)
 			}
 			b.isNested(e)
-			g.take(e)
+			g.reserveFor(e)
 			if g.claimed < 0 {
 				t.Fatal("the sum wrapped")
 			}

@@ -49,7 +49,7 @@ func (c *Claim) Grow(ctx context.Context, least, want limit.Bytes, force bool) (
 	err = l.withLock(ctx, func(b *book) error {
 		b.seen = seen
 		b.reconcile(0, nil, everyLock)
-		e := b.find(c.id)
+		e := b.entryOf(c.id)
 		if e == nil || e.State != Holding {
 			return ErrReleased
 		}
@@ -84,7 +84,7 @@ func (c *Claim) writeReservation(bytes limit.Bytes) error {
 	err := c.ledger.writeClaimFile(claimFile{Entry: &c.entry, Remains: c.remains})
 	if c.shared != nil {
 		c.shared.note.Reservation = min(bytes, maxReserved)
-		err = errors.Join(err, c.shared.write())
+		err = errors.Join(err, c.shared.writeNote())
 	}
 	return err
 }

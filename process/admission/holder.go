@@ -62,7 +62,7 @@ type Holder struct {
 
 // Unused returns what the run has reserved and does not use yet, which nobody else gets: max(0, reservation − current).
 func (h Holder) Unused() limit.Bytes {
-	return h.Reservation - min(h.Reservation, add(h.Current, h.Swapped))
+	return h.Reservation - min(h.Reservation, addCapped(h.Current, h.Swapped))
 }
 
 // sortHolders sorts by Since, the oldest first.
@@ -141,7 +141,7 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 		for _, e := range b.waiting() {
 			list = append(list, b.holder(e))
 		}
-		l.cards.keep(b.file.Entries)
+		l.cards.dropExcept(b.file.Entries)
 		return nil
 	})
 	return list, err
@@ -215,8 +215,8 @@ func (l *Ledger) readCard(id string) (card, error) {
 	return out, nil
 }
 
-// keep drops the cards of claims that are not in living.
-func (c *cards) keep(living []*entry) {
+// dropExcept drops the cards of claims that are not in living.
+func (c *cards) dropExcept(living []*entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.known) <= len(living) {

@@ -188,7 +188,7 @@ func (l *Ledger) withLock(ctx context.Context, do func(*book) error) error {
 		return doErr
 	}()
 	if stored { // also where do refuses: a waiter that is marked as ready and not told would miss its turn
-		l.wake(b)
+		l.wakeWaiters(b)
 	}
 	for _, w := range b.warnings {
 		l.opts.Warn(w)

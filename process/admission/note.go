@@ -88,8 +88,8 @@ func parseNote(text []byte, name noteName) (note, error) {
 	return n, nil
 }
 
-// text returns the note as JSON, padded with spaces to noteSize bytes.
-func (n note) text() ([]byte, error) {
+// encode returns the note as JSON, padded with spaces to noteSize bytes.
+func (n note) encode() ([]byte, error) {
 	text, err := json.Marshal(n)
 	if err == nil && len(text) >= noteSize {
 		err = fmt.Errorf("the claim takes %d bytes, more than %d", len(text), noteSize)

@@ -26,8 +26,8 @@ type notifier interface {
 	close()
 }
 
-// wake wakes the waiters in b.toWake and tells those in b.toWatch to look soon. Call it after the ledger's lock is released.
-func (l *Ledger) wake(b *book) {
+// wakeWaiters wakes the waiters in b.toWake and tells those in b.toWatch to look soon. Call it after the ledger's lock is released.
+func (l *Ledger) wakeWaiters(b *book) {
 	for _, id := range b.toWake {
 		l.notifiers.wake(id)
 	}
@@ -66,18 +66,18 @@ func (m *memoryNotifiers) listen(id string) (notifier, error) {
 }
 
 func (m *memoryNotifiers) wake(id string) {
-	if b := m.find(id); b != nil {
+	if b := m.notifierOf(id); b != nil {
 		signal(b.woken)
 	}
 }
 
 func (m *memoryNotifiers) watch(id string) {
-	if b := m.find(id); b != nil {
+	if b := m.notifierOf(id); b != nil {
 		signal(b.watched)
 	}
 }
 
-func (m *memoryNotifiers) find(id string) *memoryNotifier {
+func (m *memoryNotifiers) notifierOf(id string) *memoryNotifier {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.waiting[id]

@@ -45,9 +45,9 @@ func (p pipeNotifiers) listen(id string) (notifier, error) {
 }
 
 // wake writes to the waiter's pipe. It does nothing for a waiter that has ended: its pipe has no reader.
-func (p pipeNotifiers) wake(id string) { p.write(id, ringByte) }
+func (p pipeNotifiers) wake(id string) { p.writeByte(id, ringByte) }
 
-func (p pipeNotifiers) watch(id string) { p.write(id, watchByte) }
+func (p pipeNotifiers) watch(id string) { p.writeByte(id, watchByte) }
 
 // What is written into a pipe.
 const (
@@ -55,7 +55,9 @@ const (
 	watchByte = 'w'
 )
 
-func (p pipeNotifiers) write(id string, what byte) {
+// writeByte writes one byte into the pipe of the waiter with this ID, without waiting. It does nothing if nobody reads there; errors are
+// ignored.
+func (p pipeNotifiers) writeByte(id string, what byte) {
 	if f, err := openPipe(p.l.notifierPath(id), unix.O_WRONLY); err == nil {
 		_, _ = f.Write([]byte{what})
 		f.Close()

@@ -290,7 +290,7 @@ func TestStoppedWaiterIsPassedAndKeepsItsPlace(t *testing.T) {
 		}
 		r := Request{SlotsTotal: 1, Wait: Forever}
 		q.start(t.Context(), "a", r)
-		if _, err := stopped.step(t.Context()); err != nil { // queued, and looks no more
+		if _, err := stopped.decideOnce(t.Context()); err != nil { // queued, and looks no more
 			t.Fatal(err)
 		}
 		q.start(t.Context(), "b", r)
@@ -300,13 +300,13 @@ func TestStoppedWaiterIsPassedAndKeepsItsPlace(t *testing.T) {
 		time.Sleep(turnMissed)
 		q.settle()
 		q.want("a", "b")
-		if s, err := stopped.step(t.Context()); err != nil || s.admitted || s.verdict.position != 1 {
+		if s, err := stopped.decideOnce(t.Context()); err != nil || s.admitted || s.verdict.position != 1 {
 			t.Fatalf("continued, it is at %+v (%v)", s.verdict, err)
 		}
 		if err := q.claims["b"].Release(); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := stopped.step(t.Context()); err != nil || !s.admitted {
+		if s, err := stopped.decideOnce(t.Context()); err != nil || !s.admitted {
 			t.Fatalf("it does not get its turn: %+v (%v)", s.verdict, err)
 		}
 		q.settle()
@@ -327,7 +327,7 @@ func TestQueueIsBounded(t *testing.T) {
 			e := b.newEntry(Request{ID: "w" + string(rune('a'+i%26)) + time.Duration(i).String(), Tool: "x"})
 			e.State = Waiting
 			b.file.Ticket++
-			b.add(e)
+			b.addEntry(e)
 		}
 		waiting := b.waiting()
 		if len(waiting) != MaxWaiters {

@@ -101,7 +101,7 @@ func (b *book) reconcile(take int, tried map[string]time.Time, c probeDepth) (fo
 		found = append(found, dead{e, lock})
 	}
 	for _, id := range deadWaiters {
-		b.remove(id)
+		b.removeEntry(id)
 	}
 	return found
 }

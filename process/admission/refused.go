@@ -36,10 +36,10 @@ type Terms struct {
 }
 
 // Needs returns Estimate + Reserve.
-func (t Terms) Needs() limit.Bytes { return add(t.Estimate, t.Reserve) }
+func (t Terms) Needs() limit.Bytes { return addCapped(t.Estimate, t.Reserve) }
 
 // Available returns Physical + Swap.
-func (t Terms) Available() limit.Bytes { return add(t.Physical, t.Swap) }
+func (t Terms) Available() limit.Bytes { return addCapped(t.Physical, t.Swap) }
 
 // Missing returns how much memory is missing for Needs, 0 when there is enough.
 func (t Terms) Missing() limit.Bytes {
@@ -191,7 +191,7 @@ func (e *Refused) holderLines() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// nextSteps lists the steps that would help.
+// nextSteps lists in words the steps that would help, the gentlest first; waiting is among them unless the run can never be admitted.
 func (e *Refused) nextSteps() []string {
 	var steps []string
 	if e.Never {

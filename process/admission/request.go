@@ -142,7 +142,7 @@ func (l *Ledger) Acquire(ctx context.Context, r Request) (*Claim, error) {
 		return nil, context.Cause(ctx)
 	}
 	a := &acquisition{ledger: l, request: r, began: time.Now(), tried: map[string]time.Time{}}
-	return a.run(ctx)
+	return a.waitUntilDecided(ctx)
 }
 
 // Preview returns the terms on which Acquire would decide now. The error is nil when the request would be admitted at once, and a

@@ -186,7 +186,7 @@ func (l *Ledger) readShared(tidy bool) sharedClaims {
 func (b *book) others() []Holder {
 	list := slices.Clone(b.seen.others)
 	for _, h := range b.seen.own {
-		if b.find(h.ID) == nil && b.ledger.isHeldElsewhere(h.ID) {
+		if b.entryOf(h.ID) == nil && b.ledger.isHeldElsewhere(h.ID) {
 			list = append(list, h)
 		}
 	}
@@ -292,7 +292,7 @@ func (b *book) addOthers(g *capacity, r Request) {
 			}
 			continue
 		}
-		sums[h.User] = add(sums[h.User], h.Unused())
+		sums[h.User] = addCapped(sums[h.User], h.Unused())
 	}
 	for name, sum := range sums {
 		if g.known && sum > g.capacity {
@@ -303,6 +303,6 @@ func (b *book) addOthers(g *capacity, r Request) {
 			}
 			sum = g.capacity
 		}
-		g.claimed = add(g.claimed, sum)
+		g.claimed = addCapped(g.claimed, sum)
 	}
 }

@@ -160,7 +160,7 @@ func FuzzParseNote(f *testing.F) {
 		if n.Tool != cleanTool(n.Tool) || len(n.Tool) > maxNoteTool || strings.ContainsAny(n.Tool, "\x1b\n\r\x00") {
 			t.Errorf("the tool %q", n.Tool)
 		}
-		again, err := n.text()
+		again, err := n.encode()
 		if err != nil {
 			return // a date of five digits
 		}

@@ -35,8 +35,8 @@ func (*sharedDir) lock(context.Context, time.Duration) (*os.File, error) { retur
 // publish returns an error, as lock does.
 func (*sharedDir) publish(note) (*sharedClaim, error) { return nil, errNoSharing }
 
-// write returns an error, as lock does.
-func (*sharedClaim) write() error { return errNoSharing }
+// writeNote returns an error, as lock does.
+func (*sharedClaim) writeNote() error { return errNoSharing }
 
-// remove does nothing: there is no file.
-func (*sharedClaim) remove() {}
+// removeFile does nothing: there is no file.
+func (*sharedClaim) removeFile() {}

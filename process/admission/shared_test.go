@@ -61,7 +61,7 @@ func plant(t *testing.T, dir, name, text string, owner int) *os.File {
 func aNote(t *testing.T, id string, reservation limit.Bytes) (name, text string) {
 	t.Helper()
 	n := note{Schema: schema, Boot: self().Boot, UID: userA, ID: id, Tool: "claude", Reservation: reservation, Since: time.Now()}
-	body, err := n.text()
+	body, err := n.encode()
 	if err != nil {
 		t.Fatal(err)
 	}

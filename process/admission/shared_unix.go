@@ -121,7 +121,7 @@ func (d *sharedDir) scan(boot string, tidy bool) (sharedClaims, error) {
 				d.removeIfDead(n, now, bootKept)
 			}
 		default:
-			about, live, err := d.read(n)
+			about, live, err := d.readNote(n)
 			switch {
 			case errors.Is(err, fs.ErrNotExist): // released meanwhile
 			case err != nil:
@@ -155,15 +155,15 @@ func (n noteName) check(f *os.File) (fs.FileInfo, error) {
 
 // holds reports whether our own user's claim id is held now.
 func (d *sharedDir) holds(boot, id string) bool {
-	_, live, err := d.read(noteName{boot: boot, uid: os.Geteuid(), id: id})
+	_, live, err := d.readNote(noteName{boot: boot, uid: os.Geteuid(), id: id})
 	return err == nil && live
 }
 
 // rereads is the number of times that a file which looks broken is read: its owner may have been writing.
 const rereads = 3
 
-// read reads a claim's file; live is false if its owner is dead. The file may be read while its owner writes it, so it is tried a few times.
-func (d *sharedDir) read(n noteName) (about note, live bool, err error) {
+// readNote reads a claim's file; live is false if its owner is dead. The file may be read while its owner writes it, so it is tried a few times.
+func (d *sharedDir) readNote(n noteName) (about note, live bool, err error) {
 	f, err := d.open(n.String(), unix.O_RDONLY, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EMLINK) { // EMLINK: FreeBSD
 		return note{}, false, errors.New("it is a symbolic link")
@@ -306,7 +306,7 @@ func (d *sharedDir) publish(n note) (_ *sharedClaim, err error) {
 		return nil, err
 	}
 	c := &sharedClaim{f: f, path: filepath.Join(d.path, name.String()), note: n}
-	if err := c.write(); err != nil {
+	if err := c.writeNote(); err != nil {
 		return nil, err
 	}
 	if err := f.Chmod(0o644); err != nil {
@@ -317,8 +317,8 @@ func (d *sharedDir) publish(n note) (_ *sharedClaim, err error) {
 	return c, err
 }
 
-// remove removes the file at the claim's path, if it is still the one that this claim has open. Then it closes the file, which releases the lock.
-func (c *sharedClaim) remove() {
+// removeFile removes the file at the claim's path, if it is still the one that this claim has open. Then it closes the file, which releases the lock.
+func (c *sharedClaim) removeFile() {
 	if ours, err := c.f.Stat(); err == nil {
 		if named, err := os.Lstat(c.path); err == nil && os.SameFile(ours, named) {
 			_ = os.Remove(c.path)
@@ -327,9 +327,9 @@ func (c *sharedClaim) remove() {
 	c.f.Close()
 }
 
-// write writes the note over the content of the claim's file; all notes have the same size.
-func (c *sharedClaim) write() error {
-	text, err := c.note.text()
+// writeNote writes the note over the content of the claim's file; all notes have the same size.
+func (c *sharedClaim) writeNote() error {
+	text, err := c.note.encode()
 	if err != nil {
 		return err
 	}

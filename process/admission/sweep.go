@@ -95,14 +95,14 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 			h := holders[id]
 			if err == nil {
 				d.lock.Close()
-				b.remove(id)
+				b.removeEntry(id)
 				done.Removed = append(done.Removed, h)
 				b.wakeFront(b.waiting())
 				continue
 			}
 			h.State, h.StaleWhy = Stale, clip(err.Error())
 			done.Stale = append(done.Stale, h)
-			if e := b.find(id); e != nil && e.StaleWhy != h.StaleWhy {
+			if e := b.entryOf(id); e != nil && e.StaleWhy != h.StaleWhy {
 				e.StaleWhy, b.changed = h.StaleWhy, true
 				b.writeStaleReason(e)
 			}

@@ -103,6 +103,8 @@ func (c *Claim) Wished() (w Wish, ok bool) {
 	return takeWish(path)
 }
 
+// takeWish reads the wish in a file and removes the file. ok is false if there is no such file, or if it is invalid; an invalid one is
+// removed too.
 func takeWish(path string) (w Wish, ok bool) {
 	text, err := statefile.Read(path, maxWish)
 	if errors.Is(err, fs.ErrNotExist) {

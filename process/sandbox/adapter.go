@@ -122,9 +122,9 @@ func (w *watcher) spareAgent(p proctree.Process) {
 	}
 }
 
-// settle decides, once for each process, whether m is a child, and if so raises its OOM score and, in a background run, lowers its priority. The
+// settleRole decides, once for each process, whether m is a child, and if so raises its OOM score and, in a background run, lowers its priority. The
 // agent, the processes that lead to it, and those that may still become it are left alone.
-func (w *watcher) settle(m *member) {
+func (w *watcher) settleRole(m *member) {
 	if m.protected || m.settled {
 		return
 	}

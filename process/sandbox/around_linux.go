@@ -57,8 +57,8 @@ func number(body []byte) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(body)), 10, 64)
 }
 
-// used returns the bytes that the group holds, and its limit in bytes; ok is false if they are unknown.
-func (a outerGroup) used() (used, limit int64, ok bool) {
+// bytesUsed returns the bytes that the group holds, and its limit in bytes; ok is false if they are unknown.
+func (a outerGroup) bytesUsed() (used, limit int64, ok bool) {
 	if a.usage == nil {
 		return 0, 0, false
 	}
@@ -81,8 +81,8 @@ func openMachineSigns() (m machineSigns) {
 	return m
 }
 
-// read returns the present state, from proc_meminfo(5) and proc_loadavg(5); the zero value if it cannot be read.
-func (m machineSigns) read() machineState {
+// readState returns the present state, from proc_meminfo(5) and proc_loadavg(5); the zero value if it cannot be read.
+func (m machineSigns) readState() machineState {
 	if m.meminfo == nil || m.loadavg == nil {
 		return machineState{}
 	}

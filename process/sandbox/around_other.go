@@ -9,8 +9,8 @@ func newOuterGroup() outerGroup  { return outerGroup{} }
 func (outerGroup) kills() int    { return 0 }
 func (outerGroup) bounded() bool { return false }
 
-// used returns false: there are no control groups here.
-func (outerGroup) used() (used, limit int64, ok bool) { return 0, 0, false }
+// bytesUsed returns false: there are no control groups here.
+func (outerGroup) bytesUsed() (used, limit int64, ok bool) { return 0, 0, false }
 
 func (outerGroup) close() {}
 
@@ -19,7 +19,7 @@ type machineSigns struct{}
 
 func openMachineSigns() machineSigns { return machineSigns{} }
 
-// read returns the zero value: the state of the machine is not known so cheaply here.
-func (machineSigns) read() machineState { return machineState{} }
+// readState returns the zero value: the state of the machine is not known so cheaply here.
+func (machineSigns) readState() machineState { return machineState{} }
 
 func (machineSigns) close() {}

@@ -250,8 +250,8 @@ type siblings struct {
 	pids map[int]bool
 }
 
-// start runs launch and records the pid, with the lock held, so that no one can ask about the pid before it is recorded.
-func (s *siblings) start(launch func() (pid int, err error)) error {
+// startRecorded runs launch and records the pid, with the lock held, so that no one can ask about the pid before it is recorded.
+func (s *siblings) startRecorded(launch func() (pid int, err error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pid, err := launch()
@@ -294,7 +294,7 @@ func startedHere(p proctree.Process) bool {
 // calls ended when it has waited for the program. On Linux 5.4 and newer, programs started by os/exec need no Beside.
 func Beside(start func() (pid int, err error)) (ended func(), err error) {
 	var started int
-	err = runningCommands.start(func() (pid int, err error) {
+	err = runningCommands.startRecorded(func() (pid int, err error) {
 		started, err = start()
 		return started, err
 	})

@@ -40,6 +40,8 @@ func (c *command) fork() (int, error) {
 	return pid, nil
 }
 
+// execError returns the error for a program that could not be started, with the exit status of shells: 127 if it is not there, else 126. A
+// script that is there but whose interpreter is not gets 126 and an error that says so.
 func execError(path string, err error) error {
 	status := 126
 	if errors.Is(err, syscall.ENOENT) {

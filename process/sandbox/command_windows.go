@@ -69,6 +69,7 @@ func forgetCommand(pid int) {
 	}
 }
 
+// fork starts the process, and stores its handle in commands for those who wait for it.
 func (c *command) fork() (int, error) {
 	attr := &syscall.ProcAttr{Dir: c.dir, Env: c.env, Files: c.files, Sys: &c.sys}
 	pid, handle, err := syscall.StartProcess(c.path, c.args, attr)
@@ -79,6 +80,7 @@ func (c *command) fork() (int, error) {
 	return pid, nil
 }
 
+// execError returns the error for a program that could not be started, with the exit status of shells: 127 if it is not there, else 126.
 func execError(path string, err error) error {
 	status := 126
 	switch {

@@ -62,10 +62,10 @@ type cpuUse struct {
 // maxCPUReads bounds the processes that are asked one by one at each sample.
 const maxCPUReads = 64
 
-// total reads the processor time of at most maxCPUReads of the run's processes. used is that of the run so far, including processes that have
+// readTimes reads the processor time of at most maxCPUReads of the run's processes. used is that of the run so far, including processes that have
 // ended. work is that of the living processes and of the children that they have waited for: a build of a thousand short processes shows in it,
 // and it falls when a process ends that no member waits for. work is negative if nothing could be read.
-func (c *cpuUse) total(pids []int) (used, work time.Duration) {
+func (c *cpuUse) readTimes(pids []int) (used, work time.Duration) {
 	now := c.spare
 	if c.spare = nil; now == nil {
 		now = make(map[int]time.Duration, min(len(pids), maxCPUReads))
@@ -78,11 +78,12 @@ func (c *cpuUse) total(pids []int) (used, work time.Duration) {
 			work = max(work, 0) + p.CPU + p.Waited
 		}
 	}
-	return c.add(now), work
+	return c.addTimes(now), work
 }
 
-// add takes the times of the living processes and returns the sum over them and those that have ended since they were last seen.
-func (c *cpuUse) add(now map[int]time.Duration) time.Duration {
+// addTimes takes the times of the living processes and returns the sum over them and those that have ended since they were last seen. It
+// keeps now for the next call.
+func (c *cpuUse) addTimes(now map[int]time.Duration) time.Duration {
 	for pid, used := range c.last {
 		if again, here := now[pid]; !here || again < used { // less: the number is another process's now
 			c.gone += used

@@ -35,7 +35,7 @@ func TestLooksMakeNoGarbage(t *testing.T) {
 				r.watch.mu.Lock()
 				r.watch.sampled, r.watch.listed = time.Time{}, time.Time{} // everything is due
 				r.watch.mu.Unlock()
-				r.watch.look(false)
+				r.watch.lookOnce(false)
 				r.EachProcess(func(Member) {})
 			}
 			round()

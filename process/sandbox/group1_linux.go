@@ -243,7 +243,8 @@ func (g *group1) forkInside(c *command) (int, error) {
 
 func (g *group1) charged() int64 { return readNumber(g.usage) }
 
-// sample counts anonymous, shared and kernel memory as the working set.
+// sample returns the memory of the group; anonymous, shared and kernel memory is the working set. It is zero for an empty group, and false
+// if the group cannot be read.
 func (g *group1) sample() (Sample, bool) {
 	usage := readNumber(g.usage)
 	if usage <= 0 {

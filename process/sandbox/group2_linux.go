@@ -160,7 +160,8 @@ func (g *group2) cpuUsed() (time.Duration, bool) {
 
 func (g *group2) charged() int64 { return readNumber(g.current) }
 
-// sample counts anonymous, shared and kernel memory as the working set.
+// sample returns the memory and processor time of the group; anonymous, shared and kernel memory is the working set. It is zero for an
+// empty group, and false if the group cannot be read.
 func (g *group2) sample() (Sample, bool) {
 	current := readNumber(g.current)
 	if current <= 0 {

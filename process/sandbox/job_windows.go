@@ -56,21 +56,22 @@ func newJob(spec *Spec, l Limits) (cage, error) {
 		// Ours is the only handle: when we die, however, the kernel ends the run.
 		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
 	}
-	if err := j.set(); err != nil {
+	if err := j.setLimits(); err != nil {
 		return nil, errors.Join(fmt.Errorf("set the limits of the job object: %w", err), j.close())
 	}
 	j.limitCPU(l, runtime.NumCPU())
 	return j, nil
 }
 
-func (j *jobCage) set() error {
+// setLimits gives the job the limits that are in j.info.
+func (j *jobCage) setLimits() error {
 	_, err := windows.SetInformationJobObject(j.job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&j.info)), uint32(unsafe.Sizeof(j.info)))
 	return err
 }
 
 func (j *jobCage) raise(memory, _ limit.Bytes) error {
 	j.info.JobMemoryLimit = uintptr(min(memory, maxJobMemory))
-	return j.set()
+	return j.setLimits()
 }
 
 func (j *jobCage) strength() Strength { return j.held }
@@ -134,6 +135,7 @@ type memoryUsage struct{ now, peak uint64 }
 
 const memoryUsageClass = 28
 
+// charged returns the memory that the job uses, in bytes; 0 if it is closed or cannot be asked.
 func (j *jobCage) charged() int64 {
 	var u memoryUsage
 	if j.job == 0 { // Windows takes 0 for the job that this process is in itself
@@ -146,6 +148,7 @@ func (j *jobCage) charged() int64 {
 	return int64(min(u.now, uint64(maxJobMemory)))
 }
 
+// sample returns the memory, processes and CPU time of the job; false if it is empty, closed or cannot be asked.
 func (j *jobCage) sample() (Sample, bool) {
 	charged := limit.Bytes(j.charged())
 	if charged == 0 {
@@ -165,6 +168,8 @@ type pidList struct {
 // maxListed bounds the processes of a job that are listed; the limits count all.
 const maxListed = 4096
 
+// members appends the PIDs in the job, at most maxListed. The result is always true: a job knows its members exactly. If it cannot be asked
+// there are none.
 func (j *jobCage) members(pids []int) ([]int, bool) {
 	if j.job == 0 {
 		return pids, true
@@ -180,6 +185,7 @@ func (j *jobCage) members(pids []int) ([]int, bool) {
 	return pids, true
 }
 
+// peak returns the job's largest memory in bytes and the name of the counter; false if it is closed or cannot be asked.
 func (j *jobCage) peak() (int64, string, bool) {
 	if j.job == 0 {
 		return 0, "", false
@@ -207,6 +213,7 @@ func (j *jobCage) kill() error {
 	return windows.TerminateJobObject(j.job, killedStatus)
 }
 
+// close closes the handle of the job, whose processes Windows then ends. A second call does nothing.
 func (j *jobCage) close() error {
 	if j.job == 0 {
 		return nil

@@ -45,7 +45,7 @@ func TestAKillIsNamedWhenItsProcessHasGone(t *testing.T) {
 		t.Errorf("named too early: %q", got)
 	}
 	_ = cmd.Wait()
-	w.lose(*w.known[pid])
+	w.noteGone(*w.known[pid])
 	delete(w.known, pid)
 	w.noteKills()
 	if got := named(); !slices.Equal(got, []string{"greedy"}) {
@@ -55,7 +55,7 @@ func TestAKillIsNamedWhenItsProcessHasGone(t *testing.T) {
 	w.run.cage = counted{kills: 2}
 	w.noteKills()
 	w.noteKills()
-	w.lose(member{pid: pid, name: "innocent", met: time.Now()})
+	w.noteGone(member{pid: pid, name: "innocent", met: time.Now()})
 	w.noteKills()
 	if got := named(); !slices.Equal(got, []string{"greedy"}) {
 		t.Errorf("named: %q", got)

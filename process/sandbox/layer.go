@@ -174,6 +174,7 @@ type watchedCage struct {
 	around outerGroup
 }
 
+// newWatched returns a cage whose memory and processes, where they are limited, are held by watching and not by the kernel.
 func newWatched(l Limits) watchedCage {
 	w := watchedCage{held: heldByNobody, around: newOuterGroup()}
 	if l.Memory > 0 {
@@ -193,7 +194,7 @@ func (w *watchedCage) charged() int64                   { return 0 }
 func (w *watchedCage) peak() (int64, string, bool)      { return 0, "", false }
 func (w *watchedCage) oomKills() int                    { return w.around.kills() }
 func (w *watchedCage) bounded() bool                    { return w.around.bounded() }
-func (w *watchedCage) usedAround() (int64, int64, bool) { return w.around.used() }
+func (w *watchedCage) usedAround() (int64, int64, bool) { return w.around.bytesUsed() }
 func (w *watchedCage) kill() error                      { return nil }
 func (w *watchedCage) close() error                     { w.around.close(); return nil }
 func (w *watchedCage) freeze(bool) error {

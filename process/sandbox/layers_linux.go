@@ -89,6 +89,8 @@ func parentDir(dir string) string {
 // finishes a turn at 2 GiB, and some do not start below.
 const rlimitFloor = 2 * limit.GiB
 
+// newRlimit returns a cage of resource limits of each process. It first records the layer in the run's remains. The limit of data is at
+// least rlimitFloor.
 func newRlimit(spec *Spec, l Limits) (cage, error) {
 	if err := spec.remember(Remains{Layer: Rlimit}); err != nil {
 		return nil, err

@@ -156,7 +156,8 @@ func groupMembers(groups []string) []proctree.Process {
 	return list
 }
 
-// endGroups ends the processes in the groups of a run: SIGTERM, and after grace SIGKILL. If they were left on purpose it is [ErrBusy] instead.
+// endGroups thaws the groups of a run, since a frozen process gets no signal, and ends the processes in them: SIGTERM, and after grace
+// SIGKILL. If they were left on purpose it is [ErrBusy] instead; without processes it does nothing.
 func endGroups(ctx context.Context, r Remains, grace time.Duration) error {
 	thawAll(r)
 	members := groupMembers(r.Groups)

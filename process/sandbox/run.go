@@ -185,7 +185,8 @@ func buildersFor(layers []Layer) []builder {
 var errNotKernel = errors.New("holds memory, but not by the kernel for the whole run")
 
 // startIn builds the cage of one layer, tries its limits, and starts the command in it, together with the goroutines that watch and end the
-// run. With an error, nothing is left behind.
+// run. From then on signals to this process go to [Run.Attend] if spec.Attended is set. The start goes into the journal. With an error,
+// nothing is left behind.
 func startIn(spec *Spec, b builder) (*Run, error) {
 	if spec.Enforcement == Required && spec.Limits.Memory > 0 && (b.layer == Rlimit || b.layer == Monitor) {
 		return nil, errNotKernel
@@ -234,7 +235,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		}
 	}
 	r.began = time.Now()
-	err = runningCommands.start(func() (int, error) {
+	err = runningCommands.startRecorded(func() (int, error) {
 		command := newCommand(spec)
 		if nice := spec.limits().nice(); c.strength().CPU != ByKernel && nice != 0 {
 			command.nice = niceAfter(ownNice(), nice)
@@ -278,7 +279,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 func (r *Run) attendCommand(release func()) {
 	watching := make(chan struct{})
 	stop := make(chan struct{})
-	go func() { defer close(watching); r.watch.loop(stop) }()
+	go func() { defer close(watching); r.watch.lookUntil(stop) }()
 	r.ended = waitFor(r.pid, r.onStop)
 	close(r.exited)
 	if r.spec.OnExit == WaitForLeftovers {

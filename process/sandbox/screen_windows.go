@@ -31,6 +31,7 @@ func SaveScreen() *Screen {
 	return s
 }
 
+// consoleMode opens a console by its name, and returns its handle, which the caller closes, with its mode. Both are 0 if there is none.
 func consoleMode(name string) (windows.Handle, uint32) {
 	console, err := openConsole(name)
 	if err != nil {

@@ -48,7 +48,7 @@ func timeToTake(size limit.Bytes) time.Duration {
 // isStill reads the state of the machine and reports whether the run can have changed so little since the last look that the tree need not be
 // looked at yet, unless it has [stillness.newcomers]. memory is the limit in bytes, 0 for none.
 func (s *stillness) isStill(now time.Time, memory limit.Bytes) bool {
-	s.now = s.signs.read()
+	s.now = s.signs.readState()
 	s.most = max(s.most, s.now.available)
 	slack := int64(stillSlack)
 	if memory > 0 {
@@ -66,8 +66,8 @@ func (s *stillness) scanned() {
 	s.before.newest = s.now.newest
 }
 
-// note records what a look has found. The state of the machine that it keeps was read before the look, so that no change is missed.
-func (s *stillness) note(now time.Time, found Sample) {
+// recordLook records what a look has found. The state of the machine that it keeps was read before the look, so that no change is missed.
+func (s *stillness) recordLook(now time.Time, found Sample) {
 	drift := max(found.Working-s.last.Working, s.last.Working-found.Working)
 	if found.Working > 0 && drift <= stillDrift && found.Processes == s.last.Processes {
 		s.same++

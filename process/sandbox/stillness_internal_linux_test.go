@@ -43,7 +43,7 @@ func TestStillness(t *testing.T) {
 		if s.isStill(now, limit.GiB) && !s.newcomers() {
 			return false
 		}
-		s.note(now, found)
+		s.recordLook(now, found)
 		return true
 	}
 	settled := func() *stillness {

@@ -31,7 +31,7 @@ import (
 //	plimsoll-ID.scope/plimsoll-ID2/agent  a further run of the same supervisor
 //
 // The scope ends by itself when its last process has gone. systemd removes its groups then,
-// as far as nobody else does so at the same time; see letGo.
+// as far as nobody else does so at the same time; see waitUnitGone.
 const (
 	systemdBus   = "org.freedesktop.systemd1"
 	systemdPath  = dbus.ObjectPath("/org/freedesktop/systemd1")
@@ -113,7 +113,7 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	if g.held.CPU == ByKernel && !holds(scope, "cpu.weight", limits.CPUWeight) {
 		g.held.CPU = ByNobody
 	}
-	entered.set(scope)
+	entered.remember(scope)
 	return g, nil
 }
 
@@ -138,7 +138,7 @@ func (e *enteredScope) scope() string {
 	return e.dir
 }
 
-func (e *enteredScope) set(dir string) {
+func (e *enteredScope) remember(dir string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.dir = dir

@@ -102,18 +102,18 @@ const (
 	youngFor  = time.Second
 )
 
-// rename reads a process's name again, and passes another one on to [Spec].Meet. The old name stays when the process has gone. The caller
+// refreshName reads a process's name again, and passes another one on to [Spec].Meet. The old name stays when the process has gone. The caller
 // holds the lock.
-func (w *watcher) rename(m *member, now time.Time) {
+func (w *watcher) refreshName(m *member, now time.Time) {
 	m.named = now
 	if p, err := proctree.Lookup(m.pid); err == nil && p.Start == m.started && p.Name != m.name {
 		m.name = p.Name
-		w.meet(m.pid, m.name)
+		w.reportProcess(m.pid, m.name)
 	}
 }
 
-// meet passes a process and its name on to [Spec].Meet. The caller holds the lock.
-func (w *watcher) meet(pid int, name string) {
+// reportProcess passes a process and its name on to [Spec].Meet. The caller holds the lock.
+func (w *watcher) reportProcess(pid int, name string) {
 	if w.run.spec.Meet != nil {
 		w.run.spec.Meet(pid, name)
 	}
@@ -152,8 +152,8 @@ type alarmed interface {
 	disableThrottle()
 }
 
-// loop looks at the run again and again until stop is closed.
-func (w *watcher) loop(stop <-chan struct{}) {
+// lookUntil looks at the run until stop is closed: after the pause that each look asks for, and when the alarm for the memory limit wakes it.
+func (w *watcher) lookUntil(stop <-chan struct{}) {
 	wake := make(chan struct{}, 1)
 	var alarm sync.WaitGroup
 	defer alarm.Wait()
@@ -162,23 +162,23 @@ func (w *watcher) loop(stop <-chan struct{}) {
 			alarm.Go(func() { w.keepAlarm(c, wake, stop) })
 		}
 	}
-	t := time.NewTimer(w.look(true))
+	t := time.NewTimer(w.lookOnce(true))
 	defer t.Stop()
 	for {
 		select {
 		case <-stop:
 			return
 		case <-wake:
-			t.Reset(rounding.Pause(w.look(false)))
+			t.Reset(rounding.Pause(w.lookOnce(false)))
 		case <-t.C:
-			t.Reset(rounding.Pause(w.look(false)))
+			t.Reset(rounding.Pause(w.lookOnce(false)))
 		}
 	}
 }
 
-// look samples, lists and counts as far as each is due, and returns the pause until the next look. first is true for the first one, when
-// all is due.
-func (w *watcher) look(first bool) time.Duration {
+// lookOnce samples, lists and counts as far as each is due, and returns the pause until the next look. first is true for the first one,
+// when all is due.
+func (w *watcher) lookOnce(first bool) time.Duration {
 	w.run.cageMu.Lock()
 	defer w.run.cageMu.Unlock()
 	w.mu.Lock()
@@ -226,10 +226,10 @@ func (w *watcher) updateMembers(now time.Time) {
 		if m == nil {
 			m = w.addMember(pid, now)
 		} else if now.Sub(m.met) < youngFor && now.Sub(m.named) >= nameEvery {
-			w.rename(m, now)
+			w.refreshName(m, now)
 		}
 		m.round = w.round
-		w.settle(m)
+		w.settleRole(m)
 	}
 	if w.known[w.run.pid] == nil { // it left before it was seen, or has ended
 		w.noteMoved(member{pid: w.run.pid, name: proctree.Name(w.run.pid), started: w.run.started})
@@ -241,7 +241,7 @@ func (w *watcher) updateMembers(now time.Time) {
 	for pid, m := range w.known {
 		if m.round != w.round {
 			delete(w.known, pid)
-			w.lose(*m)
+			w.noteGone(*m)
 			broken = broken || m.protected
 		}
 	}
@@ -258,13 +258,14 @@ func (w *watcher) unprotect() {
 		for _, m := range w.known {
 			if parent := w.known[m.parent]; m.protected && m.pid != w.run.pid && (parent == nil || !parent.protected) {
 				m.protected, again = false, true
-				w.settle(m)
+				w.settleRole(m)
 			}
 		}
 	}
 }
 
-func (w *watcher) lose(m member) {
+// noteGone keeps a process that is gone as a candidate for the next OOM kills, at most maxLost of them, and as moved if it still runs.
+func (w *watcher) noteGone(m member) {
 	w.noteMoved(m)
 	if len(w.lost) >= maxLost {
 		w.lost = slices.Delete(w.lost, 0, maxLost/2)
@@ -282,14 +283,13 @@ func (w *watcher) addMember(pid int, now time.Time) *member {
 	if len(w.known) < maxKnown {
 		w.known[pid] = m
 	}
-	w.settle(m)
-	w.meet(pid, m.name)
+	w.settleRole(m)
+	w.reportProcess(pid, m.name)
 	return m
 }
 
-// leadsToAgent reports whether m is the first child of a launcher in the chain that leads to the
-// agent: npx starts a shell that starts the agent, and the agent must not be the victim. An
-// interpreter is no launcher: node and python are the agent that they run.
+// leadsToAgent reports whether m is the first child of a launcher in the chain that leads to the agent: npx starts a shell that starts the
+// agent, and the agent must not be the victim. An interpreter is no launcher: node and python are the agent that they run.
 func (w *watcher) leadsToAgent(m *member) bool {
 	parent := w.known[m.parent]
 	if parent == nil || !parent.protected || !isLauncher(proctree.Name(m.parent)) {
@@ -363,14 +363,14 @@ func (w *watcher) sampleCage(now time.Time) {
 	s.Processes = len(w.pids)
 	s.Work = s.CPU
 	if s.CPU == 0 && w.run.spec.Observe != nil {
-		s.CPU, s.Work = w.cpu.total(w.pids)
+		s.CPU, s.Work = w.cpu.readTimes(w.pids)
 	}
 	w.recordSample(s)
 	if memory := w.run.memory(); memory > 0 && s.Charged >= memory/2 {
 		for pid, m := range w.known {
 			held := resident(pid)
 			if held > 2*m.bytes { // it has grown: perhaps as another program
-				w.rename(m, now)
+				w.refreshName(m, now)
 			}
 			if held > 0 {
 				m.bytes = held

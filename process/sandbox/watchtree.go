@@ -57,7 +57,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	}
 	if w.run.spec.Meet != nil {
 		for _, p := range w.members() {
-			w.meet(p.PID, p.Name)
+			w.reportProcess(p.PID, p.Name)
 		}
 	}
 	_, _ = w.tree.RaiseOOMScore(childScore)
@@ -73,7 +73,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	w.sampled = now
 	w.high.Working = max(w.high.Working, min(usage.HighWater, usage.RSS))
 	if w.run.spec.Observe != nil {
-		s.CPU, s.Work = w.cpu.total(w.alivePIDs())
+		s.CPU, s.Work = w.cpu.readTimes(w.alivePIDs())
 	}
 	w.recordSample(s)
 	if pids > 0 && usage.Processes > pids {
@@ -81,10 +81,10 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 		return time.Millisecond
 	}
 	if memory <= 0 || s.Working <= memory/4 {
-		w.still.note(now, s)
+		w.still.recordLook(now, s)
 		return w.still.pause(memory, pids)
 	}
-	w.still.note(now, Sample{})
+	w.still.recordLook(now, Sample{})
 	if s.Working > memory {
 		w.endLargest()
 		return tick / 5 // look again soon: is it enough?

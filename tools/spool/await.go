@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
-// wait returns the document once the result has ended; ctx ends the waiting with its error.
-func (r *Result) wait(ctx context.Context) (*view, error) {
+// waitForEnd returns the document once the result has ended; ctx ends the waiting with its error.
+func (r *Result) waitForEnd(ctx context.Context) (*view, error) {
 	for {
 		v, w, err := r.complete()
 		if v != nil || err != nil {
@@ -34,7 +34,7 @@ func (r *Result) waitForMore(ctx context.Context, w *Writer) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-t.C:
-			return r.isWriterAlive()
+			return r.checkWriter()
 		}
 	}
 	w.mu.Lock()
@@ -45,7 +45,7 @@ func (r *Result) waitForMore(ctx context.Context, w *Writer) error {
 	wake := w.wake
 	w.waiting++
 	before := w.size
-	_ = w.drain(false)
+	_ = w.storeBuffer(false)
 	moved := w.size != before
 	err := w.err
 	w.mu.Unlock()
@@ -66,9 +66,10 @@ func (r *Result) waitForMore(ctx context.Context, w *Writer) error {
 	}
 }
 
-// isWriterAlive returns *NotFound if the process that writes the result has died without finishing it: then the lock can be taken
-// exclusively and there is no meta file. It returns nil otherwise, also if another reader holds the lock.
-func (r *Result) isWriterAlive() error {
+// checkWriter returns *NotFound if the process that writes the result has died without finishing it: then the lock can be taken
+// exclusively and there is no meta file. It returns nil otherwise, also if another reader holds the lock. For a moment it gives up this
+// reader's own lock; if it cannot get that back, the error is *NotFound too.
+func (r *Result) checkWriter() error {
 	filelock.Unlock(r.lock)
 	alone, err := filelock.Try(r.lock, filelock.Exclusive)
 	if alone {

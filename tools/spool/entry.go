@@ -73,8 +73,8 @@ type meta struct {
 	Parts    int      `json:"parts"`
 }
 
-// valid returns an error if the numbers contradict each other: reading by such numbers would leave the file or never end.
-func (m *meta) valid() error {
+// check returns an error if the numbers contradict each other: reading by such numbers would leave the file or never end.
+func (m *meta) check() error {
 	ok := m.Version == version && m.DocBegin >= 0 && m.DocBegin <= m.DocEnd && m.DocEnd <= m.Stored &&
 		m.Items >= 0 && m.Pages >= 0 && m.Pages <= m.Items && m.Large >= 0 && m.Large <= m.Items && m.Blocks >= 0 &&
 		m.Begin >= m.DocBegin && m.Begin <= m.DocEnd && m.Last <= m.DocEnd && m.Close <= m.DocEnd &&
@@ -110,7 +110,7 @@ func readMeta(root *os.Root, name string) (*meta, error) {
 	if err := readJSON(root, name+"/"+metaFile, maxMetaLen, &m); err != nil {
 		return nil, err
 	}
-	return &m, m.valid()
+	return &m, m.check()
 }
 
 // readJSON decodes a file of at most maxBytes bytes into into; invalid JSON is an *errDamaged.

@@ -45,7 +45,7 @@ func newFinder(w *Writer, p *part) *finder { return &finder{w: w, p: p} }
 // feed processes text that is already stored; b is the last of the part so far.
 func (f *finder) feed(b []byte) error {
 	if f.mode == undecided {
-		b = f.decide(b)
+		b = f.chooseMode(b)
 		if f.mode == undecided {
 			return nil
 		}
@@ -65,9 +65,9 @@ func (f *finder) feed(b []byte) error {
 	return f.err()
 }
 
-// decide chooses JSON or lines by the first byte that is not white space or a byte order mark, and returns what is left of b for that mode;
+// chooseMode chooses JSON or lines by the first byte that is not white space or a byte order mark, and returns what is left of b for that mode;
 // nil if there is no such byte in b.
-func (f *finder) decide(b []byte) []byte {
+func (f *finder) chooseMode(b []byte) []byte {
 	for i, c := range b {
 		at := f.p.end - int64(len(b)) + int64(i)
 		switch {
@@ -80,15 +80,15 @@ func (f *finder) decide(b []byte) []byte {
 			f.js = jsonstream.NewItems(f, at)
 			return b[i:]
 		}
-		f.toLines()
+		f.beginLines()
 		return b
 	}
 	return nil
 }
 
-// toLines drops what was found as JSON, and begins again at the part's beginning with lines. The caller then gives it the text that is
+// beginLines drops what was found as JSON, and begins again at the part's beginning with lines. The caller then gives it the text that is
 // already stored, by catchUp.
-func (f *finder) toLines() {
+func (f *finder) beginLines() {
 	f.mode, f.js = asLines, nil
 	f.w.release(f.now)
 	f.w.release(f.best)
@@ -129,7 +129,7 @@ func (f *finder) fallBackToLines() error {
 		f.mode = settled
 		return nil
 	}
-	f.toLines()
+	f.beginLines()
 	return f.catchUp(f.p.begin, f.p.end)
 }
 
@@ -222,7 +222,7 @@ func (f *finder) finish(cut bool) (*paging, error) {
 		}
 	}
 	if f.mode != asLines {
-		f.toLines()
+		f.beginLines()
 	}
 	if err := f.catchUp(f.ls.off, f.p.end); err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (f *finder) members(e extent) (*paging, error) {
 		return nil, err
 	}
 	if p.count == 0 {
-		f.toLines()
+		f.beginLines()
 		return f.finish(false)
 	}
 	f.lines = p // so that its errors are seen

@@ -22,7 +22,7 @@ func (w *Writer) endPart(cut bool) error {
 	if p == nil {
 		return nil
 	}
-	if err := w.drain(true); err != nil && !cut {
+	if err := w.storeBuffer(true); err != nil && !cut {
 		return err
 	}
 	w.part = nil
@@ -41,17 +41,17 @@ func (w *Writer) endPart(cut bool) error {
 		kept = &w.other
 	}
 	if old := *kept; old != nil && (old.size() >= p.size() || w.frozenPart == old) {
-		w.drop(p)
+		w.releaseTables(p)
 		return nil
 	} else if old != nil {
-		w.drop(old)
+		w.releaseTables(old)
 	}
 	*kept = p
 	return nil
 }
 
-// drop releases the page tables of a part, unless readers use them.
-func (w *Writer) drop(p *part) {
+// releaseTables releases the page tables of a part, unless readers use them.
+func (w *Writer) releaseTables(p *part) {
 	if w.frozenPart == p {
 		return
 	}
@@ -114,7 +114,9 @@ func (w *Writer) Cut(reason string) error {
 	return w.finish(limit.Cut(reason, 500, func(int) string { return "…" }), false)
 }
 
-// finish ends the result and writes its metadata. cut says why it broke off, "" if it is whole; failed, that it is the error of a tool.
+// finish ends the result, writes its metadata and corrects its size in the ledger. cut says why the result broke off, "" if it is whole;
+// failed, that it is the error of a tool. A second call returns os.ErrClosed; after an error the caller may still cut or discard the
+// result.
 func (w *Writer) finish(cut string, failed bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,7 +141,7 @@ func (w *Writer) finish(cut string, failed bool) error {
 			w.blocks.retry()
 		}
 	}
-	m, err := w.settle(cut, failed)
+	m, err := w.writeDocument(cut, failed)
 	if err == nil {
 		err = w.s.full(writeJSON(w.dir, metaFile, m))
 	}
@@ -150,7 +152,7 @@ func (w *Writer) finish(cut string, failed bool) error {
 	}
 	w.meta = m
 	w.notify()
-	w.leave()
+	w.releaseFiles()
 	return w.s.locked(func(l *ledger) error {
 		delete(w.s.live, w.id)
 		if a := l.find(w.id); a != nil {
@@ -160,7 +162,7 @@ func (w *Writer) finish(cut string, failed bool) error {
 	})
 }
 
-// pagings returns all page tables that the writer has made.
+// pagings returns all page tables that the writer has made, also those that are not used at present.
 func (w *Writer) pagings() []*paging {
 	all := append(slices.Clone(w.idlePagings), w.frozenPaging)
 	for _, p := range []*part{w.best, w.other, w.part} {
@@ -171,8 +173,8 @@ func (w *Writer) pagings() []*paging {
 	return slices.DeleteFunc(all, func(p *paging) bool { return p == nil })
 }
 
-// leave gives up one use of the files, the writer's or a reader's, and closes them with the last. The caller holds w.mu.
-func (w *Writer) leave() {
+// releaseFiles gives up one use of the files, the writer's or a reader's, and closes them with the last. The caller holds w.mu.
+func (w *Writer) releaseFiles() {
 	if w.refs--; w.refs > 0 {
 		return
 	}
@@ -183,12 +185,13 @@ func (w *Writer) leave() {
 	if w.blocks != nil {
 		w.blocks.close()
 	}
-	w.close()
+	w.closeFiles()
 	w.buf, w.scratch = nil, nil
 }
 
-// settle ends the part under way, chooses the document and writes its tables. The caller holds w.mu.
-func (w *Writer) settle(cut string, failed bool) (*meta, error) {
+// writeDocument ends the part under way, chooses the document, writes its tables and removes all others. It returns the metadata, which the caller
+// writes. The caller holds w.mu.
+func (w *Writer) writeDocument(cut string, failed bool) (*meta, error) {
 	under := w.part
 	if under != nil && under.dropped {
 		under = nil
@@ -196,10 +199,10 @@ func (w *Writer) settle(cut string, failed bool) (*meta, error) {
 	if err := w.endPart(cut != ""); err != nil {
 		return nil, err
 	}
-	doc := w.choose()
+	doc := w.chooseDocument()
 	m := &meta{Version: version, Stored: w.size, Cut: cut, Failed: failed, Parts: w.parts}
 	if doc == nil && w.blocks != nil && w.texts > 1 {
-		return m, w.settleBlocks(m)
+		return m, w.writeBlockDocument(m)
 	}
 	if doc == nil {
 		doc = &part{kind: Text, find: newFinder(w, nil), sum: sha256.Sum256(nil)}
@@ -219,11 +222,13 @@ func (w *Writer) settle(cut string, failed bool) (*meta, error) {
 		m.Keys = append(m.Keys, w.key(k))
 	}
 	w.best, w.other = doc, nil
-	return m, errors.Join(w.s.full(table.pages.flush()), w.s.full(table.large.flush()), w.tidy(m))
+	err = errors.Join(w.s.full(table.pages.flush()), w.s.full(table.large.flush()))
+	w.removeUnusedTables(m)
+	return m, err
 }
 
-// tidy removes the table files that do not belong to the document.
-func (w *Writer) tidy(m *meta) error {
+// removeUnusedTables removes the table files that do not belong to the document, as far as it can.
+func (w *Writer) removeUnusedTables(m *meta) {
 	for n := range w.made {
 		for _, name := range []string{fmt.Sprintf("pages.%d", n+1), fmt.Sprintf("large.%d", n+1)} {
 			if name != m.PageName && name != m.BigName {
@@ -234,11 +239,10 @@ func (w *Writer) tidy(m *meta) error {
 	if m.Shape != Blocks {
 		_ = w.dir.Remove(blockFile)
 	}
-	return nil
 }
 
-// choose returns the part that is the document; nil if the blocks are, or if there is no part at all.
-func (w *Writer) choose() *part {
+// chooseDocument returns the part that is the document; nil if the blocks are, or if there is no part at all.
+func (w *Writer) chooseDocument() *part {
 	if w.frozenPart != nil {
 		return w.frozenPart
 	}
@@ -259,8 +263,8 @@ func (w *Writer) choose() *part {
 	return nil
 }
 
-// settleBlocks makes each block an item of the document, and fills m accordingly.
-func (w *Writer) settleBlocks(m *meta) error {
+// writeBlockDocument makes each block an item of the document, and fills m accordingly.
+func (w *Writer) writeBlockDocument(m *meta) error {
 	first, err := w.blocks.get(0)
 	if err != nil {
 		return err
@@ -285,7 +289,9 @@ func (w *Writer) settleBlocks(m *meta) error {
 	}
 	m.SHA256 = fmt.Sprintf("%x", h.Sum(nil))
 	w.idlePagings = append(w.idlePagings, p)
-	return errors.Join(w.s.full(w.blocks.flush()), w.s.full(p.pages.flush()), p.err(), w.tidy(m))
+	err = errors.Join(w.s.full(w.blocks.flush()), w.s.full(p.pages.flush()), p.err())
+	w.removeUnusedTables(m)
+	return err
 }
 
 // key returns a key of the path to the items, by its place in the text; "" if it is too long to be shown.
@@ -307,7 +313,7 @@ func (w *Writer) Discard() error {
 	}
 	w.gone = true
 	w.notify()
-	w.leave()
+	w.releaseFiles()
 	return w.s.locked(func(l *ledger) error {
 		delete(w.s.live, w.id)
 		l.remove(w.id)

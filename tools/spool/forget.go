@@ -65,7 +65,7 @@ func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
 				} else if s.live[i] == nil && s.evict(l, *a) {
 					var t tally
 					t.add(account{id: i})
-					t.tell(s, "forgotten")
+					t.record(s, "forgotten")
 					gone = true
 				}
 				return nil
@@ -100,7 +100,8 @@ func (s *Spool) containsWords(i id, words Words) (bool, error) {
 	return words.Read(f)
 }
 
-// overwrite overwrites the words in the text of an entry that cannot be removed now, and removes its call if it contains them.
+// overwrite overwrites the words in the text of an entry that cannot be removed now, and removes its call if it contains them. If the entry
+// is still being written it returns an error, although the text so far has been overwritten.
 func (s *Spool) overwrite(i id, words Words) error {
 	name := i.String()
 	dir, err := s.root.OpenRoot(name)

@@ -299,8 +299,8 @@ func (s *Spool) makeRoom(l *ledger, bytes, written int64, results int) error {
 			forBytes.add(a)
 		}
 	}
-	forCount.tell(s, "count")
-	forBytes.tell(s, "bytes")
+	forCount.record(s, "count")
+	forBytes.record(s, "bytes")
 	switch why := missing(); why {
 	case "":
 		return nil

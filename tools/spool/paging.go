@@ -61,7 +61,8 @@ type paging struct {
 	keys   [][2]int64
 }
 
-// add adds the next item, at [start,end) of the text.
+// add adds the next item, at [start,end) of the text: to the page under way, or to a new page if that has no room. An item that is larger
+// than a page is recorded as large, and counts with the size of its stub.
 func (p *paging) add(start, end int64) {
 	size, gap := end-start, int64(0)
 	if p.json() {

@@ -44,8 +44,9 @@ type view struct {
 	blocks *table
 }
 
-// Read opens the result of a handle for its owner. If it cannot be read the error is always *NotFound, whether the handle is unknown or
-// somebody else's, or the result expired, was evicted or is damaged.
+// Read opens the result of a handle for its owner, who closes it. It counts as a use, which puts off the eviction. If the result cannot be
+// read the error is always *NotFound, whether the handle is unknown or somebody else's, or the result expired, was evicted or is damaged; a
+// damaged one is removed.
 func (s *Spool) Read(principal, handle string) (*Result, error) {
 	handle = strings.TrimSpace(handle)
 	if s.unusable != nil || len(handle) != handleLength || !strings.HasPrefix(handle, handleProlog) {
@@ -53,31 +54,30 @@ func (s *Spool) Read(principal, handle string) (*Result, error) {
 	}
 	full, owner := digest("handle", handle), digest("principal", principal)
 	r := &Result{s: s, id: idOf(full)}
-	if err := r.open(full[:], owner[:]); err != nil {
+	if err := r.openFiles(full[:], owner[:]); err != nil {
 		r.closeFiles()
 		return nil, &NotFound{}
 	}
 	s.mu.Lock()
 	r.w = s.live[r.id]
 	s.mu.Unlock()
-	if r.w != nil && !r.w.join() {
+	if r.w != nil && !r.w.addReader() {
 		r.w = nil
 	}
 	if r.w == nil {
-		if err := r.load(); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := r.loadDocument(); err != nil && !errors.Is(err, os.ErrNotExist) {
 			r.closeFiles()
 			s.removeDamaged(r.id)
 			return nil, &NotFound{}
 		}
 	}
-	s.touch(r.id)
+	s.recordUse(r.id)
 	return r, nil
 }
 
-// open opens the files of a result and takes its lock, so that it is not evicted. A wrong handle or owner, or a result that is too old, looks
-// like one
-// that does not exist. On an error the caller closes the files.
-func (r *Result) open(handle, owner []byte) error {
+// openFiles opens the files of a result and takes its lock, so that it is not evicted. A wrong handle or owner, or a result that is too old,
+// looks like one that does not exist. On an error the caller closes the files.
+func (r *Result) openFiles(handle, owner []byte) error {
 	name := r.id.String()
 	dir, err := r.s.root.OpenRoot(name)
 	if err != nil {
@@ -107,8 +107,8 @@ func (r *Result) open(handle, owner []byte) error {
 	return err
 }
 
-// join counts one more reader of the writer's files, unless the result has ended; it reports whether it did.
-func (w *Writer) join() bool {
+// addReader counts one more reader of the writer's files, who calls releaseFiles later. It returns false and counts none if the result has ended.
+func (w *Writer) addReader() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.meta != nil || w.gone {
@@ -118,8 +118,9 @@ func (w *Writer) join() bool {
 	return true
 }
 
-// load reads the meta file and opens the document; os.ErrNotExist if there is no meta file yet.
-func (r *Result) load() error {
+// loadDocument reads the meta file, opens the tables of the document and stores it in r.v; damaged tables are made again from the text. The error
+// is os.ErrNotExist if there is no meta file yet.
+func (r *Result) loadDocument() error {
 	m, err := readMeta(r.s.root, r.id.String())
 	if err != nil {
 		return err
@@ -169,7 +170,7 @@ func (r *Result) Close() error {
 	r.mu.Unlock()
 	if w != nil {
 		w.mu.Lock()
-		w.leave()
+		w.releaseFiles()
 		w.mu.Unlock()
 	}
 	r.closeFiles()
@@ -207,8 +208,8 @@ func (r *Result) closeFiles() {
 	}
 }
 
-// touch records a use of the entry, which puts off its eviction.
-func (s *Spool) touch(i id) {
+// recordUse records a use of the entry, which puts off its eviction.
+func (s *Spool) recordUse(i id) {
 	_ = s.locked(func(l *ledger) error {
 		if a := l.find(i); a != nil {
 			a.used, l.changed = nowMillis(), true
@@ -225,7 +226,7 @@ func (s *Spool) removeDamaged(i id) {
 			if one := *a; s.evict(l, one) {
 				t.add(one)
 			}
-			t.tell(s, "crash")
+			t.record(s, "crash")
 		}
 		return nil
 	})
@@ -257,7 +258,7 @@ func (r *Result) complete() (*view, *Writer, error) {
 			return nil, w, nil
 		}
 	}
-	err := r.load()
+	err := r.loadDocument()
 	if errors.Is(err, os.ErrNotExist) && w == nil {
 		return nil, nil, nil
 	}
@@ -269,7 +270,7 @@ func (r *Result) complete() (*view, *Writer, error) {
 	return r.v, nil, nil
 }
 
-// Totals describes the result, or the part that has come so far.
+// Totals describes the result, or the part that has come so far: its form, its sizes and how many items and pages it has. It does not wait.
 func (r *Result) Totals() Totals {
 	t := Totals{
 		PageItems: r.head.PageItems, PageBytes: r.head.PageBytes, Shape: Lines,
@@ -326,7 +327,7 @@ type Document struct {
 // Document waits for the end of the result and returns its document, whose File the caller closes. It returns ctx's error if ctx ends
 // first, and an error if the result is gone or its file cannot be opened.
 func (r *Result) Document(ctx context.Context) (Document, error) {
-	v, err := r.wait(ctx)
+	v, err := r.waitForEnd(ctx)
 	if err != nil {
 		return Document{}, err
 	}

@@ -148,7 +148,8 @@ func (s *search) locate(ctx context.Context, at int64) (unit, bool, error) {
 	return s.units[i], true, nil
 }
 
-// onPage reports whether an offset lies at or behind the beginning of a page and before that of the next.
+// onPage reports whether an offset lies at or behind the beginning of a page and before that of the next; false also if the index of pages
+// cannot be read.
 func (s *search) onPage(page, at int64) bool {
 	a, err := s.v.pages.get(page)
 	if err != nil || a[1] > at {
@@ -161,7 +162,7 @@ func (s *search) onPage(page, at int64) bool {
 	return err == nil && at < b[1]
 }
 
-// load reads the units of a page into s.units.
+// load reads where the items of a page are in the text, and keeps that in s.units; s.page is the page then.
 func (s *search) load(ctx context.Context, page int64) error {
 	first, err := s.v.pages.get(page)
 	if err != nil {
@@ -294,9 +295,9 @@ func (s *search) count(u unit, from, to int64, text []byte) {
 	}
 }
 
-// show returns the page of matches that q asks for, with excerpts; a page ends at the asked number of matches or at a page's bytes. A page
+// pageOfMatches returns the page of matches that q asks for, with excerpts; a page ends at the asked number of matches or at a page's bytes. A page
 // that does not exist is [*NoPage].
-func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *searchResult) (Matches, error) {
+func (r *Result) pageOfMatches(ctx context.Context, v *view, q SearchRequest, found *searchResult) (Matches, error) {
 	size := min(max(q.Size, 0), MaxPageMatches)
 	if size == 0 {
 		size = DefaultMatches

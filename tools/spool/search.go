@@ -122,14 +122,15 @@ type searchResult struct {
 	tenths     [10]int64
 }
 
-// Search waits for the end of the result and returns a page of the items that match, in order. If more than q.Most or MaxMatches match the
-// error is *TooMany, for an invalid pattern *BadPattern, for a page out of range *NoPage.
+// Search waits for the end of the result and returns a page of the items that match, in order. The matches are kept for the next pages of
+// the same pattern. If more than q.Most or MaxMatches match the error is *TooMany, for an invalid pattern *BadPattern, for a page out of
+// range *NoPage.
 func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 	p, err := compile(q.Pattern, q.IgnoreCase)
 	if err != nil {
 		return Matches{}, err
 	}
-	v, err := r.wait(ctx)
+	v, err := r.waitForEnd(ctx)
 	if err != nil {
 		return Matches{}, err
 	}
@@ -151,7 +152,7 @@ func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 	if found.total > maxBytes {
 		return Matches{}, found.tooMany(v.m.Shape, maxBytes)
 	}
-	return r.show(ctx, v, q, found)
+	return r.pageOfMatches(ctx, v, q, found)
 }
 
 // tooMany returns the error for a search with too many matches, with the most frequent texts.
@@ -198,7 +199,8 @@ func (s *Spool) remember(f *searchResult) {
 	s.searches = append(s.searches, f)
 }
 
-// add counts a hit; text is the matched text.
+// add counts a hit, the tenth of the document that it is in, and the matched text. Only the first MaxMatches hits are kept, and only
+// breakdownTracked different texts.
 func (s *searchResult) add(h hit, m *meta, text []byte) {
 	s.total++
 	if size := m.DocEnd - m.DocBegin; size > 0 {

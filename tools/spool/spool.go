@@ -139,8 +139,8 @@ func (s *Spool) sweep(l *ledger) {
 			}
 		}
 	}
-	old.tell(s, "age")
-	crashed.tell(s, "crash")
+	old.record(s, "age")
+	crashed.record(s, "crash")
 }
 
 // tally counts the entries that are evicted for one reason, for the event.
@@ -151,7 +151,7 @@ type tally struct {
 
 func (t *tally) add(a account) { t.results++; t.bytes += a.bytes }
 
-func (t *tally) tell(s *Spool, why string) {
+func (t *tally) record(s *Spool, why string) {
 	if t.results > 0 {
 		s.o.Journal.Append(journal.SpoolEvicted{Results: t.results, Bytes: t.bytes, Why: why})
 	}
@@ -195,7 +195,7 @@ func (s *Spool) evictOldest(l *ledger) bool {
 		if !a.writing && s.live[a.id] == nil && s.evict(l, a) {
 			var t tally
 			t.add(a)
-			t.tell(s, "bytes")
+			t.record(s, "bytes")
 			return true
 		}
 	}

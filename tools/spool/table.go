@@ -46,7 +46,7 @@ type errDamaged struct{ what string }
 
 func (e *errDamaged) Error() string { return "the index is damaged: " + e.what }
 
-// append adds a row; it is written to the file later. An error is kept in t.err.
+// append adds a row; it is written to the file when the buffer is full. An error is kept in t.err. If t.null is set, rows are only counted.
 func (t *table) append(r row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,7 +128,7 @@ func (t *table) flushLocked() error {
 	return nil
 }
 
-// reset removes all rows.
+// reset removes all rows, also from the file. An error of that is kept in t.err; an earlier one is forgotten.
 func (t *table) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -92,9 +92,9 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 	}
 	w.used = spareSize + int64(len(src.Call))*4/3 + 2<<10
 	w.reserved = w.used + minStep
-	err := s.locked(w.enter)
+	err := s.locked(w.addEntry)
 	for err != nil && diskspace.CanMakeRoom(err) && s.freeDisk() {
-		err = s.locked(w.enter)
+		err = s.locked(w.addEntry)
 	}
 	if err != nil {
 		return nil, err
@@ -102,15 +102,16 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 	return w, nil
 }
 
-// enter makes room, the entry's directory and its account in the ledger.
-func (w *Writer) enter(l *ledger) error {
+// addEntry makes room, creates the entry's directory, and adds the entry to the ledger and to the results that this process writes. After an
+// error nothing of it is left.
+func (w *Writer) addEntry(l *ledger) error {
 	s := w.s
 	s.sweepSome(l)
 	if err := s.makeRoom(l, w.reserved, w.reserved, 1); err != nil {
 		return err
 	}
-	if err := w.open(); err != nil {
-		w.close()
+	if err := w.createFiles(); err != nil {
+		w.closeFiles()
 		_ = s.root.RemoveAll(w.id.String())
 		return s.full(err)
 	}
@@ -130,9 +131,9 @@ func (s *Spool) sweepSome(l *ledger) {
 	}
 }
 
-// open makes the entry's directory, its lock, which the Writer holds until it is closed, and its files. After an error the caller closes
+// createFiles makes the entry's directory, its lock, which the Writer holds until it is closed, and its files. After an error the caller closes
 // and removes what was made.
-func (w *Writer) open() (err error) {
+func (w *Writer) createFiles() (err error) {
 	name := w.id.String()
 	if err := w.s.root.Mkdir(name, 0o700); err != nil {
 		return err
@@ -156,8 +157,8 @@ func (w *Writer) open() (err error) {
 	return err
 }
 
-// close closes the text, the lock, which frees the entry, and the directory; those that are not open are skipped.
-func (w *Writer) close() {
+// closeFiles closes the text, the lock, which frees the entry, and the directory; those that are not open are skipped.
+func (w *Writer) closeFiles() {
 	for _, f := range []io.Closer{w.text, w.lock, w.dir} {
 		switch f := f.(type) {
 		case *os.File:
@@ -238,7 +239,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 		w.buf = append(w.buf, b[:k]...)
 		b, n = b[k:], n+k
 		if len(w.buf) == writeBuffer || w.waiting > 0 && len(b) == 0 {
-			if err := w.drain(false); err != nil {
+			if err := w.storeBuffer(false); err != nil {
 				return n, err
 			}
 		}
@@ -257,8 +258,8 @@ func (w *Writer) usable() error {
 	return nil
 }
 
-// drain stores the buffer; unless last is set, the bytes of an incomplete character at its end stay in it.
-func (w *Writer) drain(last bool) error {
+// storeBuffer stores the buffer; unless last is set, the bytes of an incomplete character at its end stay in it.
+func (w *Writer) storeBuffer(last bool) error {
 	if len(w.buf) == 0 || w.part == nil {
 		return nil
 	}
@@ -267,7 +268,7 @@ func (w *Writer) drain(last bool) error {
 	if !last {
 		keep = openRune(b)
 	}
-	err := w.take(b[:len(b)-keep])
+	err := w.storeText(b[:len(b)-keep])
 	w.buf = w.buf[:copy(w.buf, b[len(b)-keep:])]
 	if err != nil && w.err == nil {
 		w.err = err
@@ -276,9 +277,9 @@ func (w *Writer) drain(last bool) error {
 	return w.err
 }
 
-// take stores text of the part and passes it to the part's finder. Each byte that is not UTF-8 becomes U+FFFD here, so that everything
+// storeText stores text of the part and passes it to the part's finder. Each byte that is not UTF-8 becomes U+FFFD here, so that everything
 // later is valid and offsets stay the same.
-func (w *Writer) take(b []byte) error {
+func (w *Writer) storeText(b []byte) error {
 	for len(b) > 0 {
 		good := b
 		if !utf8.Valid(b) {
@@ -304,7 +305,7 @@ func (w *Writer) take(b []byte) error {
 	return nil
 }
 
-// store appends b to the text file; on a full disk it evicts entries and tries again.
+// store appends b, which is not empty, to the text file. On a full disk it evicts entries of the spool and tries again.
 func (w *Writer) store(b []byte) error {
 	if err := w.reserve(int64(len(b))); err != nil {
 		return err
@@ -331,7 +332,7 @@ func (w *Writer) grow(n int64) error {
 	return err
 }
 
-// reserve ensures that n more bytes are reserved on the disk; *Full if they cannot be.
+// reserve ensures that n more bytes are reserved in the ledger, which may evict other results; *Full if they cannot be.
 func (w *Writer) reserve(n int64) error {
 	if w.ending { // the spare room is for this
 		return nil

@@ -165,6 +165,7 @@ type group struct {
 
 func (g *group) has(id string) bool { return g.open[id] }
 
+// openCall records a call of the assistant whose result must follow.
 func (g *group) openCall(id string) {
 	if g.open == nil {
 		g.open, g.answered = map[string]bool{}, map[string]bool{}

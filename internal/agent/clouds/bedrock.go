@@ -121,7 +121,8 @@ func newEvents(from io.ReadCloser) *events {
 	return &events{from: from, frames: eventstream.Reader{Most: frameBound}}
 }
 
-// Read implements io.Reader.
+// Read reads frames of Amazon's event stream and returns the events in them as text. An error in a frame, a broken frame and an end within
+// one are errors.
 func (e *events) Read(p []byte) (int, error) {
 	var piece [16 << 10]byte
 	for e.out.Len() == 0 {

@@ -85,7 +85,8 @@ func openFacts(app *core.Core, s config.Settings, events *journal.Journal, times
 // Now returns the number of waiting episodes and the tokens of the day.
 func (f *Facts) Now() memories.FactsStats { return f.memory.FactsNow() }
 
-// Close ends the work. Waiting episodes stay in the queue for the next daemon. A nil Facts does nothing.
+// Close ends the work in the background, waits for it, and closes the memory. Waiting episodes stay in the queue for the next daemon. A nil
+// Facts does nothing.
 func (f *Facts) Close() error {
 	if f == nil {
 		return nil

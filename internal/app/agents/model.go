@@ -219,8 +219,8 @@ var errNoModel = errors.New(`no model: there is no key in the environment, and n
   --model standin for the built-in stand-in, which is no model but needs no key`)
 
 // guessProvider returns the provider of a model for which none is configured, and why. The first of these that says something decides: the
-// cloud that LLM_PROVIDER names, the model's name, another provider in LLM_PROVIDER, the first provider whose key is set. Both results are ""
-// if none does. If an address is configured, LLM_PROVIDER is not used.
+// cloud that LLM_PROVIDER names, the model's name, another provider in LLM_PROVIDER, the first provider whose key is set. Both results are
+// "" if none does. If an address is configured, neither LLM_PROVIDER nor keys count: it is anthropic for a model of theirs, else openai.
 func guessProvider(m modelChoice, getenv func(string) string) (provider, why string) {
 	switch p := makerOf(m.name); {
 	case m.url != "" && p != "anthropic":

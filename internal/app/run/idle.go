@@ -143,7 +143,8 @@ func (x *process) reclaim(run *sandbox.Run) {
 	x.report.journal.Append(journal.LimitReached{Name: limitIdle, Line: journal.LineSoft, Did: "gave back " + freed.Human()})
 }
 
-// warnOfIdleRuns warns if idle runs hold more than a quarter of the machine's memory. It does nothing in a run inside a run.
+// warnOfIdleRuns warns, and journals, if idle runs hold more than a quarter of the machine's memory, unless the user was told of the same
+// runs before. It does nothing in a run inside a run, or if that memory cannot be known.
 func (x *process) warnOfIdleRuns() {
 	p := x.decision
 	total := int64(p.Reading.Capacity())

@@ -48,7 +48,7 @@ func openEngine(c *core.Core, name string, o Options) (jobs.Engine, error) {
 	return nil, fmt.Errorf("--on %s: nothing places runs there; write one of: %s", name, strings.Join(Names, ", "))
 }
 
-// ofKubernetes returns a flag that was given and means something for Kubernetes only, "" for none.
+// ofKubernetes returns the first flag that was given and is for Kubernetes only; "" if there is none.
 func (o *Options) ofKubernetes() string {
 	switch {
 	case o.Image != "":
@@ -93,6 +93,7 @@ func OpenCluster(c *core.Core, context, namespace string) (*kubeapi.Cluster, err
 // runs. [jobs.Ref].At is its process.
 type local struct{ core *core.Core }
 
+// openLocal returns the engine of this host. It is an error if the options ask for retries or name a queue, which it does not have.
 func openLocal(c *core.Core, o Options) (jobs.Engine, error) {
 	switch {
 	case o.Retries > 0:
@@ -108,7 +109,8 @@ func (l *local) Plan(j *jobs.Job) (string, error) {
 	return strings.Join(append([]string{"plimsoll"}, j.Run()...), " "), nil
 }
 
-// Submit implements [jobs.Engine]. The environment is the submitter's: it is the same host and user.
+// Submit implements [jobs.Engine]: it starts `plimsoll run` in the background, with the submitter's environment, as host and user are the
+// same. It returns the PID. Within a run, and if no runs are recorded, it is an error.
 func (l *local) Submit(_ context.Context, j *jobs.Job) (string, error) {
 	if f := l.core.Fence(); f.Inside() {
 		return "", fmt.Errorf("this is inside a run (%s), with which what it starts ends: submit with --wait", f.Why)
@@ -160,7 +162,7 @@ func (l *local) Status(_ context.Context, refs []jobs.Ref) (map[string]jobs.Stat
 	return answers, nil
 }
 
-// runs returns the newest run of each job.
+// runs returns the newest run of each job, by the name of the job.
 func (l *local) runs() (map[string]runs.Entry, error) {
 	store, err := openRuns(l.core)
 	if err != nil {
@@ -176,7 +178,7 @@ func (l *local) runs() (map[string]runs.Entry, error) {
 	return byJob, nil
 }
 
-// openRuns opens the store of runs and reads it.
+// openRuns opens the store of runs and reads it. The caller closes it.
 func openRuns(c *core.Core) (*runs.Store, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {

@@ -40,7 +40,8 @@ type Recommendation struct {
 	Command string         `json:"command,omitempty"`
 }
 
-// Recommend lists what runs in a cluster under plimsoll, with what its tools have shown to need.
+// Recommend lists the workloads of a cluster that run under plimsoll, each with the memory that its tool has needed so far and the change
+// that would set that. It changes nothing in the cluster.
 func Recommend(ctx context.Context, c *core.Core, o RecommendOptions) ([]Recommendation, error) {
 	if o.On != Kubernetes {
 		return nil, fmt.Errorf("--on %s: nothing that already runs is listed there; plimsoll stats TOOL --format slurm, or nomad, says what to ask for", o.On)

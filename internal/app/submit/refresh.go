@@ -80,7 +80,7 @@ func refresh(ctx context.Context, c *core.Core, store *jobs.Store, list ...jobs.
 	defer cancel()
 	var asked sync.WaitGroup
 	for name, records := range byEngine {
-		asked.Go(func() { ask(ctx, c, store, name, records) })
+		asked.Go(func() { refreshEngine(ctx, c, store, name, records) })
 	}
 	asked.Wait()
 }
@@ -105,8 +105,8 @@ func Asker(c *core.Core) (soon func()) {
 	}
 }
 
-// ask brings the jobs of one engine up to date.
-func ask(ctx context.Context, c *core.Core, store *jobs.Store, name string, records []jobs.Record) {
+// refreshEngine asks one engine about its jobs and stores their status. If the engine does not answer, it warns and notes that at the jobs.
+func refreshEngine(ctx context.Context, c *core.Core, store *jobs.Store, name string, records []jobs.Record) {
 	engine, err := openEngine(c, name, Options{})
 	var answers map[string]jobs.Status
 	if err == nil {
@@ -177,8 +177,8 @@ const askAgain = 5 * time.Second
 // exitFailed is the status of Plimsoll's own failures.
 const exitFailed = 125
 
-// attend copies what a job writes until it has ended, and returns its exit status. Ctrl-C, or a request to end, cancels the job; a second one
-// leaves it. say is called with what a person should know.
+// attend copies the output of a job until the job has ended, and returns its exit status. Ctrl-C, or a request to end, cancels the job; a
+// second one leaves it running and returns. say is called with messages for the user.
 func attend(ctx context.Context, c *core.Core, p *Plan, out, errs io.Writer, say func(string)) (status int) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

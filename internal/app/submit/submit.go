@@ -175,8 +175,9 @@ func variables(named []string) (names, env []string, err error) {
 
 var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Submit hands a job over, and with o.Attended stays until it has ended and returns its status. here is true for a command that the caller is to
-// run itself: the queue of this host, attended, is `plimsoll run --wait`.
+// Submit submits a job and, with o.Attended, copies its output until it has ended and returns its status. here is true if nothing was
+// submitted and the caller is to run the command itself: an attended job of this host is `plimsoll run --wait`, for which the variables of
+// --env are set in this process.
 func Submit(ctx context.Context, c *core.Core, p *Plan, o Options, out, errs io.Writer) (status int, here bool, err error) {
 	if o.Attended && p.Engine == Local {
 		for _, e := range o.Env {
@@ -255,7 +256,8 @@ func jobOf(c *core.Core, name string) string {
 	return name
 }
 
-// Living returns the names of jobs that have not ended, for shell completion.
+// Living returns the jobs that have not ended, each with a description behind a tab, for shell completion. Without a readable store there
+// are none.
 func Living(c *core.Core) (names []string) {
 	store, err := storeOf(c)
 	if err != nil {

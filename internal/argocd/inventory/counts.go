@@ -69,8 +69,9 @@ func bump(counts map[string]int, status []byte) {
 	counts[string(status)]++
 }
 
-// add counts an entry by its status and its project. If there are more than maxNames projects, the counts so far go to a scratch file.
-func (c *counter) add(e *entry) error {
+// countEntry counts an entry by its status and its project; of projects nothing is counted, and of clusters only the status. If there are
+// more than maxNames projects, the counts so far go to a scratch file.
+func (c *counter) countEntry(e *entry) error {
 	switch c.kind {
 	case argocd.Applications:
 		bump(c.health, statusOrNone(e.health))
@@ -85,7 +86,7 @@ func (c *counter) add(e *entry) error {
 	}
 	name := clip(statusOrNone(e.project), maxName)
 	if _, known := c.projects[string(name)]; !known && len(c.projects) >= maxNames {
-		if err := c.spill(); err != nil {
+		if err := c.spillProjects(); err != nil {
 			return err
 		}
 	}
@@ -93,11 +94,11 @@ func (c *counter) add(e *entry) error {
 	return nil
 }
 
-// spill writes the counts of the projects into the scratch file, and begins anew.
-func (c *counter) spill() error {
+// spillProjects writes the counts of the projects into the scratch file, and begins anew.
+func (c *counter) spillProjects() error {
 	c.runsWritten = true
 	for name, n := range c.projects {
-		if err := c.beyond.add([]byte(name), binary.AppendUvarint(nil, uint64(n))); err != nil {
+		if err := c.beyond.addRecord([]byte(name), binary.AppendUvarint(nil, uint64(n))); err != nil {
 			return err
 		}
 	}
@@ -124,7 +125,7 @@ func (c *counter) counts() (*Counts, error) {
 			top.add(name, n)
 		}
 	} else {
-		if err := c.spill(); err != nil {
+		if err := c.spillProjects(); err != nil {
 			return nil, err
 		}
 		var name []byte

@@ -57,13 +57,13 @@ func readEntry(kind argocd.Kind, item []byte) (*entry, error) {
 	r := reader{item: item, e: e}
 	switch kind {
 	case argocd.Applications:
-		r.application(span)
+		r.readApplication(span)
 	case argocd.Projects:
-		r.project(span)
+		r.readProject(span)
 	case argocd.ApplicationSets:
-		r.applicationSet(span)
+		r.readApplicationSet(span)
 	case argocd.Clusters:
-		r.cluster(span)
+		r.readCluster(span)
 	default:
 		return nil, fmt.Errorf("%q is no kind", kind)
 	}
@@ -109,28 +109,28 @@ func (r *reader) forElements(span rawjson.Span, each func(i int, value rawjson.S
 	}
 }
 
-// field is a member of an object that is read: into points to where its value goes (see [reader.take]), or has the fields of an inner
+// field is a member of an object that is read: into points to where its value goes (see [reader.storeValue]), or has the fields of an inner
 // object.
 type field struct {
 	key  string
 	into any
 }
 
-// fields stores those members of the object at span that are in the list where the list says. It ignores all others, and values of other types
+// readFields stores those members of the object at span that are in the list where the list says. It ignores all others, and values of other types
 // than expected.
-func (r *reader) fields(span rawjson.Span, list ...field) {
+func (r *reader) readFields(span rawjson.Span, list ...field) {
 	r.forMembers(span, func(key string, value rawjson.Span) {
 		for i := range list {
 			if list[i].key == key {
-				r.store(value, list[i].into)
+				r.storeValue(value, list[i].into)
 			}
 		}
 	})
 }
 
-// store reads a value into a variable according to its type: a text, texts, labels, a destination, a number, or the fields of an object. A
-// function is called with the span of the value.
-func (r *reader) store(value rawjson.Span, into any) {
+// storeValue reads a value into a variable according to its type: a text, texts, labels, a destination, a number, or the fields of an
+// object. A function is called with the span of the value. A variable of any other type is left as it is.
+func (r *reader) storeValue(value rawjson.Span, into any) {
 	switch into := into.(type) {
 	case *[]byte:
 		*into = r.text(value)
@@ -144,7 +144,7 @@ func (r *reader) store(value rawjson.Span, into any) {
 	case *int:
 		*into = r.number(value)
 	case []field:
-		r.fields(value, into...)
+		r.readFields(value, into...)
 	case func(rawjson.Span):
 		into(value)
 	}
@@ -174,26 +174,26 @@ func (r *reader) number(span rawjson.Span) int {
 	return n
 }
 
-func (r *reader) metadata(span rawjson.Span) {
+func (r *reader) readMetadata(span rawjson.Span) {
 	var deletion []byte
-	r.fields(span, field{"name", &r.e.name}, field{"namespace", &r.e.namespace}, field{"labels", &r.e.labels},
+	r.readFields(span, field{"name", &r.e.name}, field{"namespace", &r.e.namespace}, field{"labels", &r.e.labels},
 		field{"annotations", &r.e.annotations}, field{"deletionTimestamp", &deletion})
 	r.e.deleting = len(deletion) > 0
 }
 
 func (r *reader) source(span rawjson.Span) (s source) {
-	r.fields(span, field{"repoURL", &s.repo}, field{"path", &s.path}, field{"chart", &s.chart}, field{"targetRevision", &s.revision}, field{"ref", &s.ref})
+	r.readFields(span, field{"repoURL", &s.repo}, field{"path", &s.path}, field{"chart", &s.chart}, field{"targetRevision", &s.revision}, field{"ref", &s.ref})
 	return s
 }
 
 func (r *reader) destination(span rawjson.Span) (d destination) {
-	r.fields(span, field{"server", &d.server}, field{"name", &d.name}, field{"namespace", &d.namespace})
+	r.readFields(span, field{"server", &d.server}, field{"name", &d.name}, field{"namespace", &d.namespace})
 	return d
 }
 
 // hydratorSource returns a source hydrator (in alpha since 2.14) as a source: the branch that is synced, with the dry fields.
 func (r *reader) hydratorSource(span rawjson.Span) (s source) {
-	r.fields(span,
+	r.readFields(span,
 		field{"drySource", []field{{"repoURL", &s.dryRepo}, {"path", &s.dryPath}, {"targetRevision", &s.dryRevision}}},
 		field{"syncSource", []field{{"repoURL", &s.repo}, {"path", &s.path}, {"targetBranch", &s.revision}}}, // repoURL since 3.5
 		field{"hydrateTo", []field{{"targetBranch", &s.hydrateTo}}},
@@ -204,12 +204,13 @@ func (r *reader) hydratorSource(span rawjson.Span) (s source) {
 	return s
 }
 
-// spec reads the parts of a spec that applications and the templates of application sets share: project, destination and sources.
-func (r *reader) spec(span rawjson.Span) {
+// readSpec reads the parts of a spec that applications and the templates of application sets share into the entry: project, destination and
+// sources.
+func (r *reader) readSpec(span rawjson.Span) {
 	var one, hydrator rawjson.Span
 	var many []source
 	keep := func(at *rawjson.Span) func(rawjson.Span) { return func(value rawjson.Span) { *at = value } }
-	r.fields(span,
+	r.readFields(span,
 		field{"project", &r.e.project}, field{"destination", &r.e.to}, field{"source", keep(&one)}, field{"sourceHydrator", keep(&hydrator)},
 		field{"sources", func(value rawjson.Span) {
 			many = nil

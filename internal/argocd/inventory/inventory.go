@@ -74,7 +74,7 @@ type Inventory struct {
 	stats     Stats
 }
 
-// New returns an Inventory. It opens no files.
+// New returns an Inventory, with a default for each bound that is 0. It opens no files.
 func New(o Options) *Inventory {
 	o.MaxSnapshots = cmp.Or(max(o.MaxSnapshots, 0), 32)
 	o.MaxSnapshotBytes = cmp.Or(max(o.MaxSnapshotBytes, 0), 512*limit.MiB)
@@ -102,7 +102,7 @@ func (v *Inventory) Close() error {
 	v.mu.Lock()
 	v.closed = true
 	for _, s := range v.snapshots {
-		v.evict(s)
+		v.evictSnapshot(s)
 	}
 	v.mu.Unlock()
 	v.end()

@@ -7,11 +7,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// application reads an Application.
-func (r *reader) application(span rawjson.Span) {
-	r.fields(span,
-		field{"metadata", r.metadata},
-		field{"spec", r.spec},
+// readApplication reads an Application into the entry.
+func (r *reader) readApplication(span rawjson.Span) {
+	r.readFields(span,
+		field{"metadata", r.readMetadata},
+		field{"spec", r.readSpec},
 		field{"status", []field{
 			{"health", []field{{"status", &r.e.health}}},
 			{"sync", []field{{"status", &r.e.sync}}},
@@ -21,9 +21,9 @@ func (r *reader) application(span rawjson.Span) {
 	)
 }
 
-// project reads a project (AppProject).
-func (r *reader) project(span rawjson.Span) {
-	r.fields(span, field{"metadata", r.metadata}, field{"spec", []field{
+// readProject reads a project (AppProject) into the entry.
+func (r *reader) readProject(span rawjson.Span) {
+	r.readFields(span, field{"metadata", r.readMetadata}, field{"spec", []field{
 		{"description", &r.e.description},
 		{"sourceRepos", &r.e.repos},
 		{"destinations", func(value rawjson.Span) {
@@ -32,7 +32,7 @@ func (r *reader) project(span rawjson.Span) {
 		{"roles", func(value rawjson.Span) {
 			r.forElements(value, func(_ int, value rawjson.Span) {
 				var name []byte
-				r.fields(value, field{"name", &name})
+				r.readFields(value, field{"name", &name})
 				r.e.roles = append(r.e.roles, name)
 			})
 		}},
@@ -40,32 +40,32 @@ func (r *reader) project(span rawjson.Span) {
 	}})
 }
 
-// applicationSet reads an ApplicationSet. All repositories of its generators count as its own.
-func (r *reader) applicationSet(span rawjson.Span) {
-	r.fields(span,
-		field{"metadata", r.metadata},
+// readApplicationSet reads an ApplicationSet into the entry. All repositories of its generators count as its own.
+func (r *reader) readApplicationSet(span rawjson.Span) {
+	r.readFields(span,
+		field{"metadata", r.readMetadata},
 		field{"spec", []field{
-			{"template", []field{{"metadata", []field{{"name", &r.e.template}}}, {"spec", r.spec}}},
+			{"template", []field{{"metadata", []field{{"name", &r.e.template}}}, {"spec", r.readSpec}}},
 			{"generators", func(value rawjson.Span) {
-				r.e.generators = r.generators(value, 0)
-				r.repositories(value, []byte("generators"), 0)
+				r.e.generators = r.generatorNames(value, 0)
+				r.collectRepositories(value, []byte("generators"), 0)
 			}},
 		}},
-		field{"status", r.applicationSetStatus},
+		field{"status", r.readApplicationSetStatus},
 	)
 }
 
-// applicationSetStatus reads the health, the number of applications, and the message of an error that is present.
-func (r *reader) applicationSetStatus(span rawjson.Span) {
+// readApplicationSetStatus reads the health, the number of applications, and the message of an error that is present, into the entry.
+func (r *reader) readApplicationSetStatus(span rawjson.Span) {
 	resources, said := 0, -1
-	r.fields(span,
+	r.readFields(span,
 		field{"health", []field{{"status", &r.e.health}}},
 		field{"resources", func(value rawjson.Span) { resources = r.count(value) }},
 		field{"resourcesCount", &said}, // since 2.14; resources may be cut to fewer
 		field{"conditions", func(value rawjson.Span) {
 			r.forElements(value, func(_ int, value rawjson.Span) {
 				var kind, status, message []byte
-				r.fields(value, field{"type", &kind}, field{"status", &status}, field{"message", &message})
+				r.readFields(value, field{"type", &kind}, field{"status", &status}, field{"message", &message})
 				if string(kind) == "ErrorOccurred" && string(status) == "True" {
 					r.e.trouble = message
 				}
@@ -79,8 +79,8 @@ func (r *reader) applicationSetStatus(span rawjson.Span) {
 // their JSON about 12.
 const maxNesting = 64
 
-// generators returns the names of generators, those inside another in parentheses: "git", "matrix(git,clusters)".
-func (r *reader) generators(span rawjson.Span, depth int) (names [][]byte) {
+// generatorNames returns the names of generators, those inside another in parentheses: "git", "matrix(git,clusters)".
+func (r *reader) generatorNames(span rawjson.Span, depth int) (names [][]byte) {
 	if depth == maxNesting {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (r *reader) generators(span rawjson.Span, depth int) (names [][]byte) {
 			name := []byte(key)
 			r.forMembers(value, func(key string, value rawjson.Span) {
 				if key == "generators" {
-					inner := bytes.Join(r.generators(value, depth+1), []byte(","))
+					inner := bytes.Join(r.generatorNames(value, depth+1), []byte(","))
 					name = append(append(append(name, '('), inner...), ')')
 				}
 			})
@@ -102,15 +102,16 @@ func (r *reader) generators(span rawjson.Span, depth int) (names [][]byte) {
 	return names
 }
 
-// repositories adds every repoURL below span to the entry, with the path to it. place is the path to span.
-func (r *reader) repositories(span rawjson.Span, place []byte, depth int) {
+// collectRepositories adds every repoURL below span to the entry, with the path to it. place is the path to span. What is nested deeper
+// than maxNesting is not looked at.
+func (r *reader) collectRepositories(span rawjson.Span, place []byte, depth int) {
 	if depth == maxNesting {
 		return
 	}
 	place = place[:len(place):len(place)]
 	r.forElements(span, func(i int, value rawjson.Span) {
 		at := append(strconv.AppendInt(append(place, '['), int64(i), 10), ']')
-		r.repositories(value, at, depth+1)
+		r.collectRepositories(value, at, depth+1)
 	})
 	r.forMembers(span, func(key string, value rawjson.Span) {
 		at := append(append(place, '.'), key...)
@@ -120,30 +121,30 @@ func (r *reader) repositories(span rawjson.Span, place []byte, depth int) {
 			}
 			return
 		}
-		r.repositories(value, at, depth+1)
+		r.collectRepositories(value, at, depth+1)
 	})
 }
 
-// cluster reads a cluster; newer servers have some of its fields in "info" only.
-func (r *reader) cluster(span rawjson.Span) {
-	r.fields(span,
+// readCluster reads a cluster into the entry; newer servers have some of its fields in "info" only.
+func (r *reader) readCluster(span rawjson.Span) {
+	r.readFields(span,
 		field{"name", &r.e.name}, field{"server", &r.e.server}, field{"project", &r.e.project},
 		field{"labels", &r.e.labels}, field{"annotations", &r.e.annotations}, field{"namespaces", &r.e.namespaces},
-		field{"serverVersion", r.version}, field{"connectionState", r.connection},
-		field{"info", []field{{"applicationsCount", &r.e.applications}, {"serverVersion", r.version}, {"connectionState", r.connection}}},
+		field{"serverVersion", r.readVersion}, field{"connectionState", r.readConnection},
+		field{"info", []field{{"applicationsCount", &r.e.applications}, {"serverVersion", r.readVersion}, {"connectionState", r.readConnection}}},
 	)
 }
 
-// version and connection read members that are at the top and, since 1.8, in info; those at the top are
+// readVersion and connection read members that are at the top and, since 1.8, in info; those at the top are
 // deprecated.
-func (r *reader) version(span rawjson.Span) {
+func (r *reader) readVersion(span rawjson.Span) {
 	if v := r.text(span); len(v) > 0 {
 		r.e.version = v
 	}
 }
 
-// connection reads the status and the message of a cluster's connection.
-func (r *reader) connection(span rawjson.Span) {
+// readConnection reads the status and the message of a cluster's connection into the entry; empty ones do not replace what it has.
+func (r *reader) readConnection(span rawjson.Span) {
 	r.forMembers(span, func(key string, value rawjson.Span) {
 		switch t := r.text(value); {
 		case len(t) == 0:

@@ -70,7 +70,7 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	if err != nil {
 		return nil, err
 	}
-	items, err := ans.table.page(from, to)
+	items, err := ans.table.rowsBetween(from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 		}
 		ans.total++
 		ans.widths.add(e, len(item))
-		if err := c.add(e); err != nil {
+		if err := c.countEntry(e); err != nil {
 			return err
 		}
 		key := e.key()
@@ -135,9 +135,9 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 			return nil
 		case r.Full != nil:
 			// Unchanged: Full is expensive, and only needed for one page.
-			return s.add(key, item)
+			return s.addRecord(key, item)
 		}
-		return s.add(key, e.row())
+		return s.addRecord(key, e.row())
 	})
 	if err != nil {
 		return nil, err

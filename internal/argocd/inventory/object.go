@@ -82,19 +82,19 @@ func (w *writer) number(key string, n int) {
 
 func (w *writer) int(n int) { w.b = strconv.AppendInt(w.b, int64(n), 10) }
 
-// list writes a list member with at most maxLen strings, and the member more_KEY with the number of those left out. An empty list is not
+// textList writes a list member with at most maxLen strings, and the member more_KEY with the number of those left out. An empty list is not
 // written.
-func (w *writer) list(key string, values [][]byte, maxLen int) {
+func (w *writer) textList(key string, values [][]byte, maxLen int) {
 	if len(values) == 0 {
 		return
 	}
 	w.key(key)
-	w.strings(values[:min(maxLen, len(values))])
+	w.textArray(values[:min(maxLen, len(values))])
 	w.number("more_"+key, max(0, len(values)-maxLen))
 }
 
-// strings writes an array; each string is shortened.
-func (w *writer) strings(values [][]byte) {
+// textArray writes an array; each string is shortened.
+func (w *writer) textArray(values [][]byte) {
 	w.raw("[")
 	for i, value := range values {
 		if i > 0 {

@@ -158,7 +158,7 @@ func (w *Widths) add(e *entry, whole int) {
 	w.any = true
 }
 
-// shortestRow returns the shortest row of an entry as JSON, with this namespace; nil leaves the namespace out.
+// shortestRow returns the shortest row of an entry as JSON, with this namespace; nil or an empty one leaves the namespace out.
 func (e *entry) shortestRow(namespace []byte) []byte {
 	w := &writer{b: make([]byte, 0, 128)}
 	w.raw("{")

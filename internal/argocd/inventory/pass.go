@@ -79,7 +79,7 @@ func (v *Inventory) answerFor(ctx context.Context, key string, need int, fresh b
 			v.stats.FromSnapshot++
 			s.ans.refs++
 			v.mu.Unlock()
-			return s.ans, func() { v.release(s.ans) }, nil
+			return s.ans, func() { v.releaseAnswer(s.ans) }, nil
 		}
 		if running := v.running[key]; running != nil {
 			p = running
@@ -106,7 +106,7 @@ func (v *Inventory) answerFor(ctx context.Context, key string, need int, fresh b
 	select {
 	case <-p.ready:
 	case <-ctx.Done():
-		v.leave(p)
+		v.leavePass(p)
 		return nil, nil, context.Cause(ctx)
 	}
 	switch {
@@ -115,29 +115,30 @@ func (v *Inventory) answerFor(ctx context.Context, key string, need int, fresh b
 	case p.err != nil:
 		return nil, nil, p.err
 	}
-	return p.ans, func() { v.release(p.ans) }, nil
+	return p.ans, func() { v.releaseAnswer(p.ans) }, nil
 }
 
-// leave is called when the context of a waiting caller has ended. It cancels the pass if no other caller waits for it.
-func (v *Inventory) leave(p *pass) {
+// leavePass takes a caller whose context has ended from those that wait for the pass, and cancels the pass if no other waits for it. If the
+// answer has come meanwhile, the caller's reference to it is dropped.
+func (v *Inventory) leavePass(p *pass) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	select {
 	case <-p.ready:
 		if p.ans != nil {
-			v.drop(p.ans)
+			v.dropReference(p.ans)
 		}
 		return
 	default:
 	}
 	if p.refs--; p.refs == 0 {
 		p.cancel()
-		v.forget(p)
+		v.forgetPass(p)
 	}
 }
 
-// forget removes a pass from the maps in which other requests find it. The caller holds v.mu.
-func (v *Inventory) forget(p *pass) {
+// forgetPass removes a pass from the maps in which other requests find it. The caller holds v.mu.
+func (v *Inventory) forgetPass(p *pass) {
 	for _, list := range []map[string]*pass{v.waiting, v.running} {
 		if list[p.key] == p {
 			delete(list, p.key)
@@ -155,7 +156,7 @@ func (v *Inventory) runPass(ctx context.Context, p *pass, read runner) {
 	var panicked string
 	select {
 	case v.turns <- struct{}{}:
-		ans, panicked, err = v.perform(ctx, p, read)
+		ans, panicked, err = v.performPass(ctx, p, read)
 		<-v.turns
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -165,21 +166,21 @@ func (v *Inventory) runPass(ctx context.Context, p *pass, read runner) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.forget(p)
+	v.forgetPass(p)
 	if ans != nil {
 		v.stats.Read += ans.bytes
 		ans.refs = p.refs + 1
 		if p.kept && !v.closed && ctx.Err() == nil {
 			v.storeSnapshot(p.key, ans)
 		}
-		v.drop(ans)
+		v.dropReference(ans)
 	}
 	p.ans, p.err, p.panicked = ans, err, panicked
 	close(p.ready)
 }
 
-// perform calls read and sets the time of the answer to when that began. A panic of read is returned as text, with its stack.
-func (v *Inventory) perform(ctx context.Context, p *pass, read runner) (ans *answer, panicked string, err error) {
+// performPass calls read and sets the time of the answer to when that began. A panic of read is returned as text, with its stack.
+func (v *Inventory) performPass(ctx context.Context, p *pass, read runner) (ans *answer, panicked string, err error) {
 	v.mu.Lock()
 	need := p.need
 	if v.waiting[p.key] == p {
@@ -201,14 +202,14 @@ func (v *Inventory) perform(ctx context.Context, p *pass, read runner) (ans *ans
 	return ans, "", nil
 }
 
-func (v *Inventory) release(ans *answer) {
+func (v *Inventory) releaseAnswer(ans *answer) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.drop(ans)
+	v.dropReference(ans)
 }
 
-// drop gives one reference back. The caller holds v.mu.
-func (v *Inventory) drop(ans *answer) {
+// dropReference gives one reference back. The caller holds v.mu.
+func (v *Inventory) dropReference(ans *answer) {
 	if ans.refs--; ans.refs == 0 {
 		ans.table.close()
 	}
@@ -230,7 +231,7 @@ func (v *Inventory) freshSnapshot(key string) *snapshot {
 	}
 	if v.o.Now().Sub(s.ans.at) >= v.o.SnapshotTTL {
 		v.stats.Expired++
-		v.evict(s)
+		v.evictSnapshot(s)
 		return nil
 	}
 	v.uses++
@@ -242,7 +243,7 @@ func (v *Inventory) freshSnapshot(key string) *snapshot {
 // fits. Its age counts from when the reading began. If it is too old or too large, it is not stored. The caller holds v.mu.
 func (v *Inventory) storeSnapshot(key string, ans *answer) {
 	if old := v.snapshots[key]; old != nil {
-		v.evict(old)
+		v.evictSnapshot(old)
 	}
 	left := v.o.SnapshotTTL - v.o.Now().Sub(ans.at)
 	if left <= 0 {
@@ -261,7 +262,7 @@ func (v *Inventory) storeSnapshot(key string, ans *answer) {
 			}
 		}
 		v.stats.Evicted++
-		v.evict(oldest)
+		v.evictSnapshot(oldest)
 	}
 	v.uses++
 	s := &snapshot{key: key, ans: ans, used: v.uses}
@@ -270,7 +271,7 @@ func (v *Inventory) storeSnapshot(key string, ans *answer) {
 		defer v.mu.Unlock()
 		if v.snapshots[key] == s {
 			v.stats.Expired++
-			v.evict(s)
+			v.evictSnapshot(s)
 		}
 	})
 	ans.refs++
@@ -278,10 +279,10 @@ func (v *Inventory) storeSnapshot(key string, ans *answer) {
 	v.kept += size
 }
 
-// evict drops a snapshot. Requests that read it can do so to the end. The caller holds v.mu.
-func (v *Inventory) evict(s *snapshot) {
+// evictSnapshot drops a snapshot. Requests that read it can do so to the end. The caller holds v.mu.
+func (v *Inventory) evictSnapshot(s *snapshot) {
 	s.timer.Stop()
 	delete(v.snapshots, s.key)
 	v.kept -= s.ans.table.weight()
-	v.drop(s.ans)
+	v.dropReference(s.ans)
 }

@@ -40,14 +40,14 @@ func (e *entry) row() []byte {
 		}
 	case argocd.Projects:
 		w.text("description", displayText(e.description))
-		w.list("repos", mapTexts(e.repos, maskAddress), maxListed)
-		w.list("destinations", e.compactDestinations(), maxListed)
+		w.textList("repos", mapTexts(e.repos, maskAddress), maxListed)
+		w.textList("destinations", e.compactDestinations(), maxListed)
 		w.number("roles", len(e.roles))
 		w.number("sync_windows", e.windows)
 	case argocd.ApplicationSets:
 		w.text("namespace", e.namespace)
 		w.textOrEmpty("project", e.project)
-		w.list("generators", e.generators, maxSources)
+		w.textList("generators", e.generators, maxSources)
 		w.text("template", []byte(secrets.Text(string(short(e.template)))))
 		e.writeSources(w)
 		w.text("health", e.health)
@@ -64,7 +64,7 @@ func (e *entry) row() []byte {
 		w.text("project", e.project)
 		w.key("applications")
 		w.int(e.applications)
-		w.list("namespaces", e.namespaces, maxListed)
+		w.textList("namespaces", e.namespaces, maxListed)
 	}
 	if e.deleting {
 		w.key("deleting")
@@ -143,7 +143,7 @@ func (e *entry) compactDestinations() [][]byte {
 func (e *entry) writeSources(w *writer) {
 	if !e.multi {
 		if len(e.sources) == 1 {
-			e.sources[0].write(w)
+			e.sources[0].writeFields(w)
 		}
 		return
 	}
@@ -154,14 +154,15 @@ func (e *entry) writeSources(w *writer) {
 			w.raw(",")
 		}
 		w.raw("{")
-		s.write(w)
+		s.writeFields(w)
 		w.raw("}")
 	}
 	w.raw("]")
 	w.number("more_sources", max(0, len(e.sources)-maxSources))
 }
 
-func (s source) write(w *writer) {
+// writeFields writes the fields of a source that are not empty. Credentials in the address of the repository are masked.
+func (s source) writeFields(w *writer) {
 	w.text("repo", maskAddress(s.repo))
 	w.text("path", s.path)
 	w.text("chart", s.chart)

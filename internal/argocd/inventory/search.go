@@ -98,7 +98,7 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 	key := digestKey("search", src, kinds, r.Query, r.Pattern, r.Literal, r.CaseSensitive)
 	ans, release, err := v.answerFor(ctx, key, w.rowsNeeded(), r.Fresh, func(ctx context.Context, need int) (*answer, error) {
 		s := &search{v: v, src: src, pattern: p, query: r.Query, filter: f, sorter: v.sorterFor(min(need, v.o.MaxMatches))}
-		return s.run(ctx, kinds, need == allRows)
+		return s.searchAll(ctx, kinds, need == allRows)
 	})
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 	if found.Pagination, from, to, err = w.locate(ans.total); err != nil {
 		return nil, err
 	}
-	rows, err := ans.table.page(from, to)
+	rows, err := ans.table.rowsBetween(from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +163,11 @@ type search struct {
 	panics []any
 }
 
-// run searches all kinds at once. A kind that the server refuses is recorded in the answer; if all are refused, the first refusal is the error.
-// Any other error cancels the other kinds. A panic in one of them is raised here.
-func (s *search) run(ctx context.Context, kinds []argocd.Kind, onDisk bool) (*answer, error) {
-	defer s.forget()
+// searchAll searches all kinds at once. A kind that the server refuses is recorded in the answer; if all are refused, the first refusal is
+// the error. Any other error cancels the other kinds. A panic in one of them is raised here. With onDisk the rows are put into scratch
+// files.
+func (s *search) searchAll(ctx context.Context, kinds []argocd.Kind, onDisk bool) (*answer, error) {
+	defer s.dropRows()
 	s.ans.totals, s.ans.scanned, s.ans.failed = map[argocd.Kind]int{}, map[argocd.Kind]int{}, map[argocd.Kind]string{}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -215,7 +216,7 @@ func (s *search) run(ctx context.Context, kinds []argocd.Kind, onDisk bool) (*an
 	return &ans, err
 }
 
-func (s *search) forget() {
+func (s *search) dropRows() {
 	if s.sorter != nil {
 		s.sorter.close()
 		s.sorter = nil
@@ -232,8 +233,8 @@ func refusal(err error) (why string, yes bool) {
 	return "", false
 }
 
-// searchKind reads the objects of one kind and adds those that match. scanned is the number of objects read. order is the kind's place in the
-// result.
+// searchKind reads the objects of one kind and adds those that match, and their counts, to the answer. scanned is the number of objects
+// read. order is the kind's place in the result.
 func (s *search) searchKind(ctx context.Context, order int, searchKind argocd.Kind) (scanned int, err error) {
 	q := argocd.Query{}
 	if searchKind == argocd.Applications {
@@ -260,7 +261,7 @@ func (s *search) searchKind(ctx context.Context, order int, searchKind argocd.Ki
 		total++
 		widths.add(e, len(item))
 		if searchKind == argocd.Applications {
-			if err := c.add(e); err != nil {
+			if err := c.countEntry(e); err != nil {
 				return err
 			}
 		}
@@ -293,7 +294,7 @@ func (s *search) addHit(order int, e *entry, names []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ans.total++; s.ans.total > s.v.o.MaxMatches {
-		s.forget()
+		s.dropRows()
 	}
 	key := append([]byte{byte(order)}, e.key()...)
 	if s.sorter == nil || !s.sorter.wants(key) {
@@ -308,7 +309,7 @@ func (s *search) addHit(order int, e *entry, names []string) error {
 	for i, name := range names {
 		matched[i] = []byte(name)
 	}
-	w.strings(matched)
+	w.textArray(matched)
 	w.raw("}")
-	return s.sorter.add(key, w.b)
+	return s.sorter.addRecord(key, w.b)
 }

@@ -143,6 +143,7 @@ func (e *entry) forTexts(yield func(at fieldPlace, text []byte) bool) {
 	}
 }
 
+// forTexts calls see with the place and text of each field of a source. Credentials in addresses are masked.
 func (s source) forTexts(at fieldPlace, see func(fieldPlace, []byte)) {
 	for _, one := range []struct {
 		sub  string
@@ -162,6 +163,7 @@ func (s source) forTexts(at fieldPlace, see func(fieldPlace, []byte)) {
 	}
 }
 
+// forTexts calls see with the place and text of each field of a destination. Credentials in the address are masked.
 func (d destination) forTexts(at fieldPlace, see func(fieldPlace, []byte)) {
 	for _, one := range []struct {
 		sub  string

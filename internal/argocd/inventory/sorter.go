@@ -52,14 +52,14 @@ func (s *sorter) wants(key []byte) bool {
 	return s.bound == nil || bytes.Compare(key[:min(maxKey, len(key))], s.bound) < 0
 }
 
-// add adds a record, unless it is known to be beyond those that are kept. If the memory is full, it makes room first.
-func (s *sorter) add(key, row []byte) error {
+// addRecord adds a record, unless it is known to be beyond those that are kept. If the memory is full, it makes room first.
+func (s *sorter) addRecord(key, row []byte) error {
 	key = key[:min(maxKey, len(key))]
 	if !s.wants(key) {
 		return nil
 	}
 	if len(s.records) > 0 && s.memory()+len(key)+len(row)+recordBytes > s.limit {
-		if err := s.shrink(); err != nil {
+		if err := s.makeRoom(); err != nil {
 			return err
 		}
 		if !s.wants(key) {
@@ -77,7 +77,8 @@ func (s *sorter) keyOf(r record) []byte { return s.arena[r.at : r.at+r.key] }
 
 func (s *sorter) rowOf(r record) []byte { return s.arena[r.at+r.key : r.at+r.key+r.row] }
 
-// sortRecords sorts the records in memory by key, equal ones in the order in which they came, and drops those beyond the first s.keep.
+// sortRecords sorts the records in memory by key, equal ones in the order in which they came, and drops those beyond the first s.keep, if
+// that is not 0. The last of these bounds what is added from then on.
 func (s *sorter) sortRecords() {
 	sorting.By(s.records, func(a, b record) int {
 		if c := bytes.Compare(s.keyOf(a), s.keyOf(b)); c != 0 {
@@ -93,8 +94,8 @@ func (s *sorter) sortRecords() {
 	}
 }
 
-// shrink makes room in memory: it drops the records beyond s.keep, and if that is not enough writes all as a run into the scratch file.
-func (s *sorter) shrink() error {
+// makeRoom makes room in memory: it drops the records beyond s.keep, and if that is not enough writes all as a run into the scratch file.
+func (s *sorter) makeRoom() error {
 	s.sortRecords()
 	size := 0
 	for _, r := range s.records {
@@ -173,7 +174,7 @@ func (s *sorter) forEach(yield func(key, row []byte) error) error {
 				return err
 			}
 			at := run{off: s.file.size}
-			if err := s.merge(group, func(key, row []byte) error { return writeRecord(s.file, key, row) }); err != nil {
+			if err := s.mergeRuns(group, func(key, row []byte) error { return writeRecord(s.file, key, row) }); err != nil {
 				return err
 			}
 			at.size = s.file.size - at.off
@@ -184,15 +185,15 @@ func (s *sorter) forEach(yield func(key, row []byte) error) error {
 	if err := s.file.flush(); err != nil {
 		return err
 	}
-	return s.merge(s.runs, yield)
+	return s.mergeRuns(s.runs, yield)
 }
 
-// merge calls yield with the records of several sorted runs in order, at most s.keep of them unless that is 0.
-func (s *sorter) merge(runs []run, yield func(key, row []byte) error) error {
+// mergeRuns calls yield with the records of several sorted runs in order, at most s.keep of them unless that is 0.
+func (s *sorter) mergeRuns(runs []run, yield func(key, row []byte) error) error {
 	var h runHeap
 	for i, one := range runs {
 		c := &cursor{r: bufio.NewReaderSize(s.file.section(one.off, one.size), bufferBytes), n: i}
-		switch err := c.next(); {
+		switch err := c.nextRecord(); {
 		case err == nil:
 			h = append(h, c)
 		case !errors.Is(err, io.EOF):
@@ -205,7 +206,7 @@ func (s *sorter) merge(runs []run, yield func(key, row []byte) error) error {
 		if err := yield(c.key, c.row); err != nil {
 			return err
 		}
-		switch err := c.next(); {
+		switch err := c.nextRecord(); {
 		case err == nil:
 			heap.Fix(&h, 0)
 		case errors.Is(err, io.EOF):
@@ -231,8 +232,8 @@ type cursor struct {
 	key, row []byte
 }
 
-// next reads the next record into key and row; io.EOF at the end of the run.
-func (c *cursor) next() error {
+// nextRecord reads the next record into key and row, which are valid until the next call; io.EOF at the end of the run.
+func (c *cursor) nextRecord() error {
 	key, err := binary.ReadUvarint(c.r)
 	if errors.Is(err, io.EOF) { // not io.ErrUnexpectedEOF, which is within a number
 		return io.EOF

@@ -31,7 +31,7 @@ func TestSorterEqualsAStableSort(t *testing.T) {
 			}
 			p := pair{fmt.Sprintf("key %d", random.IntN(100)), fmt.Sprintf("%d %s", i, strings.Repeat("x", size))}
 			want = append(want, p)
-			if err := s.add([]byte(p.key), []byte(p.row)); err != nil {
+			if err := s.addRecord([]byte(p.key), []byte(p.row)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -60,7 +60,7 @@ func TestDamagedScratch(t *testing.T) {
 	s := &sorter{d: v.disk, limit: 1000}
 	defer s.close()
 	for i := range 100 {
-		if err := s.add(fmt.Appendf(nil, "%03d", i), bytes.Repeat([]byte("x"), 50)); err != nil {
+		if err := s.addRecord(fmt.Appendf(nil, "%03d", i), bytes.Repeat([]byte("x"), 50)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestDamagedScratch(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &sorter{d: v.disk, file: s.file, runs: []run{{20, 1000}}}
-	if err := c.merge(c.runs, func([]byte, []byte) error { return nil }); err == nil {
+	if err := c.mergeRuns(c.runs, func([]byte, []byte) error { return nil }); err == nil {
 		t.Error("a file that is cut is believed")
 	}
 }
@@ -89,7 +89,7 @@ func TestErrorsEndASort(t *testing.T) {
 	for _, limit := range []int{100, 1 << 20} {
 		s := &sorter{d: v.disk, limit: limit}
 		for i := range 100 {
-			if err := s.add(fmt.Appendf(nil, "%d", i), nil); err != nil {
+			if err := s.addRecord(fmt.Appendf(nil, "%d", i), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -112,7 +112,7 @@ func TestManyProjects(t *testing.T) {
 	for range 60_000 {
 		name := fmt.Sprintf("p%d", random.IntN(1+random.IntN(20_000)))
 		want[name]++
-		if err := c.add(&entry{kind: argocd.Applications, project: []byte(name)}); err != nil {
+		if err := c.countEntry(&entry{kind: argocd.Applications, project: []byte(name)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestStatusesAreBounded(t *testing.T) {
 	v := newInventory(t, Options{})
 	c := newCounter(argocd.Clusters, v.disk, 8<<10)
 	for i := range 1000 {
-		if err := c.add(&entry{kind: argocd.Clusters, sync: fmt.Appendf(nil, "made up %d", i)}); err != nil {
+		if err := c.countEntry(&entry{kind: argocd.Clusters, sync: fmt.Appendf(nil, "made up %d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

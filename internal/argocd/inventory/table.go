@@ -74,8 +74,8 @@ func newTable(s *sorter, onDisk bool) (t *table, err error) {
 	return t, nil
 }
 
-// page returns the rows from (counted from 0) up to to, exclusive; fewer at the end. More than maxPageBytes in scratch files are an error.
-func (t *table) page(from, to int) ([]json.RawMessage, error) {
+// rowsBetween returns the rows from (counted from 0) up to to, exclusive; fewer at the end. More than maxPageBytes in scratch files are an error.
+func (t *table) rowsBetween(from, to int) ([]json.RawMessage, error) {
 	from, to = min(max(from, 0), t.n), min(max(to, 0), t.n)
 	if from >= to {
 		return []json.RawMessage{}, nil

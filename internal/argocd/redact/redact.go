@@ -88,16 +88,16 @@ func Mask(raw []byte) ([]byte, int, error) {
 func redactAll(raw []byte, keep *Keep) (*walker, error) {
 	// Everything after this relies on it: the walker checks nothing.
 	if !json.Valid(raw) {
-		return nil, invalid(raw)
+		return nil, invalidError(raw)
 	}
 	w := &walker{Scanner: rawjson.Scanner{Text: raw}, keep: keep}
-	w.run()
+	w.writeAll()
 	return w, nil
 }
 
-// invalid finds out where raw stops to be JSON. The text of encoding/json names one
+// invalidError finds out where raw stops to be JSON. The text of encoding/json names one
 // character at most.
-func invalid(raw []byte) error {
+func invalidError(raw []byte) error {
 	var none json.RawMessage
 	err := json.Unmarshal(raw, &none)
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {

@@ -47,16 +47,16 @@ type valueContext struct {
 	namedSecrets bool   // an object here has secrets under names of their own
 }
 
-func (w *walker) run() {
+func (w *walker) writeAll() {
 	s := markFinder{Scanner: rawjson.Scanner{Text: w.Text}, marks: map[int]byte{}}
-	s.value()
+	s.findInValue()
 	w.marks = s.marks
 	w.out = make([]byte, 0, len(w.Text))
-	w.value(valueContext{})
+	w.writeValue(valueContext{})
 }
 
-// value writes the value at the present position, with secrets masked. In the context of a secret, numbers may be masked too.
-func (w *walker) value(p valueContext) {
+// writeValue writes the value at the present position, with secrets masked. In the context of a secret, numbers may be masked too.
+func (w *walker) writeValue(p valueContext) {
 	switch c := w.Peek(); c {
 	case '{':
 		w.writeObject(p)
@@ -108,7 +108,7 @@ func (w *walker) writeObject(p valueContext) {
 		}
 		empty = false
 		w.out = append(append(w.out, raw...), ':')
-		w.value(memberContext(p, mark, key))
+		w.writeValue(memberContext(p, mark, key))
 		w.path = w.path[:length]
 	}
 	w.out = append(w.out, '}')
@@ -158,7 +158,7 @@ func (w *walker) writeArray(p valueContext) {
 		in.namedSecrets = false // "secrets": [{"name":…}] are references
 		in.hide = in.hide || flag
 		at, text := w.At, w.Peek() == '"'
-		w.value(in)
+		w.writeValue(in)
 		flag = text && secrets.Flag(unquote(bytes.TrimSpace(w.Text[at:w.At])))
 		w.path = w.path[:length]
 	}
@@ -196,7 +196,7 @@ func (w *walker) maskText(s string) (safe string, masked int) {
 			return Hidden, 1
 		}
 		within := &walker{Scanner: rawjson.Scanner{Text: []byte(s)}, inner: w.inner + 1}
-		within.run()
+		within.writeAll()
 		return string(within.out), within.masked
 	}
 	return secrets.MaskText(s)
@@ -219,7 +219,8 @@ func (w *walker) isLeftOut(parent, key string) bool {
 	return false
 }
 
-// noteLeftOut notes a value of that size that is left out.
+// noteLeftOut notes that the value at w.path, of that size, is left out: by its path for the first maxLeft, and then only counted. An empty
+// value is not noted.
 func (w *walker) noteLeftOut(size int) {
 	if size <= len("null") {
 		return // null, {} or []: nobody misses it
@@ -270,29 +271,29 @@ type markFinder struct {
 	marks map[int]byte
 }
 
-// value looks for marks in the value at the present position.
-func (s *markFinder) value() {
+// findInValue looks for marks in the value at the present position.
+func (s *markFinder) findInValue() {
 	switch s.Peek() {
 	case '{':
-		s.object()
+		s.findInObject()
 	case '[':
 		s.Begin('[', "")
 		for s.More(']') {
-			s.value()
+			s.findInValue()
 		}
 	default:
 		s.Skip()
 	}
 }
 
-// object records by the object's offset whether it is a Secret, a list of them, or a pair whose name is that of a secret.
-func (s *markFinder) object() {
+// findInObject records by the object's offset whether it is a Secret, a list of them, or a pair whose name is that of a secret.
+func (s *markFinder) findInObject() {
 	at, mark := s.At, byte(0)
 	s.Begin('{', "")
 	for s.More('}') {
 		key := s.Name().Of(s.Text)
 		if s.Peek() != '"' {
-			s.value()
+			s.findInValue()
 			continue
 		}
 		value := s.String().Of(s.Text)

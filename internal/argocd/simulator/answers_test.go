@@ -111,11 +111,11 @@ func TestAnswersAreTheRecordedOnes(t *testing.T) {
 	// The recorded application is in a project of its own, without sync windows.
 	for ; ; o.Seed++ {
 		s := sim(t, o)
-		f, ok := s.find(applications, "argocd", "billing-admin-dev")
+		f, ok := s.findObject(applications, "argocd", "billing-admin-dev")
 		if !ok {
 			t.Fatal("the application the recorded answers are about is not generated")
 		}
-		if f.project != "default" && len(s.windows(f.project)) == 0 {
+		if f.project != "default" && len(s.syncWindowsOf(f.project)) == 0 {
 			break
 		}
 	}

@@ -46,10 +46,10 @@ type application struct {
 	reconciled, started, finished string
 }
 
-// roll sets the application with number i, by dice that depend on the seed and i only.
+// roll replaces a by the application with number i, made by dice that depend on the seed and i only. Slices that a had are used again.
 func (a *application) roll(i int) {
 	s, w := a.sim, &a.sim.words
-	d := roll(s.seed, partTraits, uint64(i))
+	d := newDice(s.seed, partTraits, uint64(i))
 	names, inProjects := &s.names[applications], &s.names[projects]
 	at, _ := names.parts(i)
 	*a = application{
@@ -67,11 +67,11 @@ func (a *application) roll(i int) {
 		a.project = inProjects.name(from + d.intn(to-from))
 		a.team = a.project
 	}
-	st := s.state(&d)
+	st := s.rollState(&d)
 	a.health, a.sync, a.never = st.Health, st.Sync, st.Sync == ""
 	a.toServer = "https://kubernetes.default.svc"
 	if n := s.options.Clusters; n > 0 {
-		if c := s.cluster(d.intn(n)); d.chance(300) {
+		if c := s.clusterAt(d.intn(n)); d.chance(300) {
 			a.toServer, a.toCluster = "", c.Name
 		} else {
 			a.toServer = c.Server
@@ -119,7 +119,7 @@ func (a *application) roll(i int) {
 	a.conditions = make([]struct{}, [...]int{1, 2, 0}[d.below(90, 162)])
 }
 
-// rollSource decides where the manifests come from.
+// rollSource decides with d where the manifests come from, and sets the fields of the source.
 func (a *application) rollSource(d *dice) {
 	a.multi, a.third = d.chance(160), d.chance(400)
 	k := d.intn(1000)
@@ -160,8 +160,8 @@ func version(d *dice, before, behind string) string {
 	return before + strconv.Itoa(d.intn(15)) + "." + strconv.Itoa(d.intn(42)) + "." + strconv.Itoa(d.intn(21)) + behind
 }
 
-// state rolls a health and a sync status.
-func (s *Simulator) state(d *dice) state {
+// rollState rolls a health and a sync status, each pair as often as its weight says.
+func (s *Simulator) rollState(d *dice) state {
 	k := d.intn(s.weight)
 	for _, st := range s.words.States {
 		if k -= st.Weight; k < 0 {
@@ -195,6 +195,6 @@ func (a *application) head(h *head) {
 }
 
 func (a *application) write(b []byte) []byte {
-	a.fill()
+	a.fillDetails()
 	return a.sim.render(b, "application", a, int(a.index), dice{})
 }

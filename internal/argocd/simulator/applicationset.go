@@ -24,10 +24,10 @@ type child struct {
 	health     []byte
 }
 
-// roll sets the application set with number i, by dice that depend on the seed and i only.
+// roll replaces p by the application set with number i, made by dice that depend on the seed and i only.
 func (p *set) roll(i int) {
 	s := p.sim
-	d := roll(s.seed, partSet, uint64(i))
+	d := newDice(s.seed, partSet, uint64(i))
 	at, _ := s.names[applicationsets].parts(i)
 	*p = set{sim: s, index: i, name: s.names[applicationsets].name(i), domain: s.words.Domains[at[0]], project: "default", open: "{{", closed: "}}"}
 	if from, to := s.names[projects].span(at[0]); to > from {
@@ -44,11 +44,12 @@ func (p *set) head(h *head) {
 	*h = head{name: p.name, namespace: "argocd", project: p.project, labels: labels}
 }
 
-// write appends the application set as JSON, with the status of some applications that it has made.
+// write appends the application set as JSON, with the status of some applications that it has made; it decides which first, and keeps them
+// in p.
 func (p *set) write(b []byte) []byte {
 	p.short = p.name[:min(len(p.name), 20)]
 	p.created, p.version = created(p.index), 480+p.index
-	d := roll(p.sim.seed, partSet, uint64(p.index)+1<<40)
+	d := newDice(p.sim.seed, partSet, uint64(p.index)+1<<40)
 	if n := p.sim.names[applications].n; n > 0 && d.chance(750) {
 		var all []int
 		for range 1 + d.intn(6) {
@@ -62,33 +63,35 @@ func (p *set) write(b []byte) []byte {
 		}
 	}
 	p.count = len(p.children)
-	return p.sim.render(b, "set", p, p.index, roll(p.sim.seed, partSet, uint64(p.index)+1<<41))
+	return p.sim.render(b, "set", p, p.index, newDice(p.sim.seed, partSet, uint64(p.index)+1<<41))
 }
 
-// checkSet refuses an application set as the server does: a templated or unknown project, a bad name, or no right to change it.
-func (c *call) checkSet(m obj) {
+// checkApplicationSet refuses the call as the server does: for a templated or unknown project, a bad name, or no right to change the
+// project.
+func (c *call) checkApplicationSet(m obj) {
 	name, project := text(m, "metadata", "name"), text(m, "spec", "template", "spec", "project")
 	switch {
 	case strings.Contains(project, "{{"):
-		fail(unknown, "error validating ApplicationSets: the Argo CD API does not currently support creating ApplicationSets with templated `project` fields")
+		refuseCall(unknown, "error validating ApplicationSets: the Argo CD API does not currently support creating ApplicationSets with templated `project` fields")
 	case !c.exists(projects, project):
-		fail(invalidArgument, "ApplicationSet references project %s which does not exist", project)
+		refuseCall(invalidArgument, "ApplicationSet references project %s which does not exist", project)
 	case !dnsName(name):
-		fail(unknown, "error creating ApplicationSet: ApplicationSet.argoproj.io %q is invalid: metadata.name: Invalid value: %q", name, name)
+		refuseCall(unknown, "error creating ApplicationSet: ApplicationSet.argoproj.io %q is invalid: metadata.name: Invalid value: %q", name, name)
 	case !c.canChange(project):
 		c.deny("applicationsets", "create", project+"/"+name)
 	}
 }
 
-// createSet answers the creation of an application set; a dry run has the applications that it would make in its status.
-func createSet(c *call) {
+// createApplicationSet stores a new application set, or with upsert replaces one, and answers with it. A dry run stores nothing, and the
+// answer has the applications that it would make in its status.
+func createApplicationSet(c *call) {
 	m := obj{}
-	c.read(&m)
+	c.decodeBody(&m)
 	upsert, dry := c.flag("upsert"), c.flag("dryRun")
-	c.checkSet(m)
+	c.checkApplicationSet(m)
 	if dry {
 		var resources []any
-		for _, a := range c.generate(m) {
+		for _, a := range c.generateApplications(m) {
 			resources = append(resources, obj{"group": "argoproj.io", "version": "v1alpha1", "kind": "Application", "namespace": space(text(m, "metadata", "namespace")), "name": text(a, "metadata", "name")})
 		}
 		ensureObject(m, "status")["resources"] = resources
@@ -99,25 +102,27 @@ func createSet(c *call) {
 	c.storeNew(applicationsets, m, upsert, "existing ApplicationSet spec is different, use upsert flag to force update")
 }
 
-func deleteSet(c *call) {
-	f, ok := c.find(applicationsets, space(c.query.Get("appsetNamespace")), c.args[0])
+// deleteApplicationSet removes an application set. It refuses if there is none, or if the user may not change its project.
+func deleteApplicationSet(c *call) {
+	f, ok := c.findObject(applicationsets, space(c.query.Get("appsetNamespace")), c.args[0])
 	if !ok {
-		fail(notFound, "error getting ApplicationSets: applicationsets.argoproj.io %q not found", c.args[0])
+		refuseCall(notFound, "error getting ApplicationSets: applicationsets.argoproj.io %q not found", c.args[0])
 	}
 	if !c.canChange(f.project) {
 		c.deny("applicationsets", "delete", f.project+"/"+f.name)
 	}
-	c.remove(&f)
+	c.removeObject(&f)
 }
 
 // maxGenerated bounds what one set may become.
 const maxGenerated = 1000
 
-// generate makes the applications of a set with list and clusters generators; others would
-// ask a repository or a code host, which there is none of.
-func (c *call) generate(m obj) (all []obj) {
+// generateApplications makes the applications of a set with list and clusters generators, and stores none. It refuses the call for a set
+// without generators, with others (they would ask a repository or a code host, which there is none of), and for more than maxGenerated
+// applications.
+func (c *call) generateApplications(m obj) (all []obj) {
 	broken := func(format string, args ...any) {
-		fail(unknown, "unable to generate Applications of ApplicationSet: "+format, args...)
+		refuseCall(unknown, "unable to generate Applications of ApplicationSet: "+format, args...)
 	}
 	generators := list(m, "spec", "generators")
 	if len(generators) == 0 {
@@ -126,7 +131,7 @@ func (c *call) generate(m obj) (all []obj) {
 	template, _ := lookup(m, "spec", "template").(obj)
 	for _, g := range generators {
 		generator, _ := g.(obj)
-		rows, why := c.parameters(generator)
+		rows, why := c.generatorRows(generator)
 		if why != "" {
 			broken("%s", why)
 		}
@@ -143,15 +148,16 @@ func (c *call) generate(m obj) (all []obj) {
 			ensureObject(app, "metadata")["namespace"] = "argocd"
 			ensureObject(app, "status")
 			if all = append(all, app); len(all) > maxGenerated {
-				fail(resourceExhausted, "unable to generate Applications of ApplicationSet: more than %d", maxGenerated)
+				refuseCall(resourceExhausted, "unable to generate Applications of ApplicationSet: more than %d", maxGenerated)
 			}
 		}
 	}
 	return all
 }
 
-// parameters returns a generator's rows, or why it has none.
-func (c *call) parameters(generator obj) (rows []obj, why string) {
+// generatorRows returns a generator's rows: the elements of a list, or the clusters with the label env that it selects. For any other
+// generator there are none, and why says so.
+func (c *call) generatorRows(generator obj) (rows []obj, why string) {
 	if fixed, ok := generator["list"].(obj); ok {
 		for _, e := range list(fixed, "elements") {
 			if row, ok := e.(obj); ok {
@@ -163,7 +169,7 @@ func (c *call) parameters(generator obj) (rows []obj, why string) {
 	if selected, ok := generator["clusters"].(obj); ok {
 		labels, _ := lookup(selected, "selector", "matchLabels").(obj)
 		for i := range min(c.options.Clusters, maxGenerated) {
-			cl := c.cluster(i)
+			cl := c.clusterAt(i)
 			if env, has := labels["env"]; !has || env == cl.Env {
 				rows = append(rows, obj{"name": cl.Name, "server": cl.Server, "url": cl.Server, "env": cl.Env, "cluster": cl.Name})
 			}
@@ -176,16 +182,16 @@ func (c *call) parameters(generator obj) (rows []obj, why string) {
 	return nil, "an empty generator"
 }
 
-// generateSet answers with the applications that a set would make.
-func generateSet(c *call) {
+// previewApplicationSet answers with the applications that a set would make. It stores nothing.
+func previewApplicationSet(c *call) {
 	var q struct{ ApplicationSet obj }
-	c.read(&q)
+	c.decodeBody(&q)
 	if q.ApplicationSet == nil {
-		fail(unknown, "set ApplicationSets is nil in request")
+		refuseCall(unknown, "set ApplicationSets is nil in request")
 	}
-	c.checkSet(q.ApplicationSet)
+	c.checkApplicationSet(q.ApplicationSet)
 	answer := obj{}
-	if apps := c.generate(q.ApplicationSet); len(apps) > 0 {
+	if apps := c.generateApplications(q.ApplicationSet); len(apps) > 0 {
 		answer["applications"] = apps
 	}
 	c.answer(marshal(answer))

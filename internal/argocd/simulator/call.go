@@ -28,9 +28,10 @@ type call struct {
 	faults Faults
 }
 
-// authenticate finds out who asks. What the server says of a token that is no JWT differs
-// from what it says of one with a wrong signature.
-func (c *call) authenticate() *refusal {
+// findUser sets c.user to the user of the token in the header or cookie; the administrator, and everybody if no token is wanted, is nil.
+// Anybody else is refused and set as anonymous. What the server says of a token that is no JWT differs from what it says of one with a
+// wrong signature.
+func (c *call) findUser() *refusal {
 	token, bearer := strings.CutPrefix(c.r.Header.Get("Authorization"), "Bearer ")
 	if !bearer {
 		token = ""
@@ -53,7 +54,7 @@ func (c *call) authenticate() *refusal {
 		why = "invalid session: token signature is invalid: signature is invalid"
 	}
 	c.anon = true
-	return refuse(unauthenticated, "%s", why)
+	return newRefusal(unauthenticated, "%s", why)
 }
 
 // canRead reports whether the user may see a project's objects.
@@ -75,10 +76,11 @@ func (c *call) username() string {
 
 // deny refuses with the long form of "permission denied" that the calls about projects have.
 func (c *call) deny(resource, action, object string) {
-	fail(permissionDenied, "permission denied: %s, %s, %s, sub: %s, iat: 2026-11-20T09:53:47Z", resource, action, object, c.username())
+	refuseCall(permissionDenied, "permission denied: %s, %s, %s, sub: %s, iat: 2026-11-20T09:53:47Z", resource, action, object, c.username())
 }
 
-// parameter reads a parameter as the gateway does; the zero value stands for one that is not there.
+// parameter reads a parameter as the gateway does; the zero value stands for one that is not there. One that cannot be parsed refuses the
+// call.
 func parameter[T any](c *call, name string, parse func(string) (T, error)) (v T) {
 	if text := c.query.Get(name); text != "" {
 		var err error
@@ -94,26 +96,27 @@ func (c *call) flag(name string) bool { return parameter(c, name, strconv.ParseB
 // maxBody bounds what a request may send; the server's own bound for messages is larger.
 const maxBody = 4 * limit.MiB
 
-// receive reads the body of a request.
-func (c *call) receive() {
+// receiveBody reads the body of a request into c.sent. A body that breaks off or is larger than maxBody refuses the call.
+func (c *call) receiveBody() {
 	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, int64(maxBody)))
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		fail(resourceExhausted, "grpc: received message larger than max (more than %d)", large.Limit)
+		refuseCall(resourceExhausted, "grpc: received message larger than max (more than %d)", large.Limit)
 	}
 	if err != nil {
-		fail(invalidArgument, "unexpected EOF")
+		refuseCall(invalidArgument, "unexpected EOF")
 	}
 	c.sent = body
 }
 
-// read decodes a request's body, with the errors of encoding/json as the server tells them.
-func (c *call) read(v any) {
+// decodeBody decodes a request's body into v; without one v stays as it is. A body that cannot be decoded refuses the call, with the errors
+// of encoding/json as the server tells them.
+func (c *call) decodeBody(v any) {
 	if len(bytes.TrimSpace(c.sent)) == 0 {
 		return
 	}
 	if err := decode(c.sent, v); err != nil {
-		fail(invalidArgument, "%v", err)
+		refuseCall(invalidArgument, "%v", err)
 	}
 }
 

@@ -15,8 +15,8 @@ type cluster struct {
 	shard                                    int
 }
 
-// cluster returns the cluster of a number.
-func (s *Simulator) cluster(i int) cluster {
+// clusterAt returns the cluster of a number: the first are those of words.json, the others are made from the number alone.
+func (s *Simulator) clusterAt(i int) cluster {
 	if i < len(s.words.Clusters) {
 		c := s.words.Clusters[i]
 		c.index = i
@@ -37,10 +37,10 @@ func (s *Simulator) cluster(i int) cluster {
 	return c
 }
 
-// findCluster finds a cluster by its name or server.
+// findCluster finds a cluster by its name and server; an empty one fits any. It returns false if there is none.
 func (s *Simulator) findCluster(name, server string) (cluster, bool) {
 	for i := range s.options.Clusters {
-		c := s.cluster(i)
+		c := s.clusterAt(i)
 		if (name == "" || c.Name == name) && (server == "" || c.Server == server) {
 			return c, true
 		}
@@ -53,7 +53,7 @@ func (s *Simulator) anyCluster(d *dice) cluster {
 	if s.options.Clusters == 0 {
 		return cluster{Name: "in-cluster", Server: "https://kubernetes.default.svc"}
 	}
-	return s.cluster(d.intn(s.options.Clusters))
+	return s.clusterAt(d.intn(s.options.Clusters))
 }
 
 // writeCluster appends a cluster as JSON.
@@ -64,10 +64,11 @@ func (s *Simulator) writeCluster(b []byte, c cluster) []byte {
 	}
 	c.narrow, c.whole = c.Env == "edge" || c.index == 12, c.index == 12
 	c.sharded, c.shard = c.index%4 == 1 && c.index < 100, c.index%3
-	return s.render(b, "cluster", &c, c.index, roll(s.seed, partCluster, uint64(c.index)))
+	return s.render(b, "cluster", &c, c.index, newDice(s.seed, partCluster, uint64(c.index)))
 }
 
-// getCluster answers with one cluster, which only the administrator may see.
+// getCluster answers with the cluster of a name or server. Who is not the administrator is refused, and so is a cluster that does not
+// exist.
 func getCluster(c *call) {
 	name, server := "", c.args[0]
 	switch c.query.Get("id.type") {
@@ -76,7 +77,7 @@ func getCluster(c *call) {
 	}
 	found, ok := c.findCluster(name, server)
 	if !ok || c.args[0] == "" || c.user != nil {
-		panic(denied())
+		panic(deniedRefusal())
 	}
 	c.answer(c.writeCluster(nil, found))
 }
@@ -84,12 +85,12 @@ func getCluster(c *call) {
 // listClusters answers with the clusters that the name or server in the query selects; only the administrator sees any.
 func listClusters(c *call) {
 	name, server := c.query.Get("name"), c.query.Get("server")
-	c.list(clusters, "{}", false, func(s *sink) {
+	c.answerList(clusters, "{}", false, func(s *sink) {
 		if c.user != nil {
 			return
 		}
 		for i := range c.options.Clusters {
-			cl := c.cluster(i)
+			cl := c.clusterAt(i)
 			if name != "" && cl.Name != name || server != "" && cl.Server != server {
 				continue
 			}

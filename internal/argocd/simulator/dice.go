@@ -30,7 +30,7 @@ const (
 	partRevision
 )
 
-func roll(seed uint64, p part, index uint64) dice {
+func newDice(seed uint64, p part, index uint64) dice {
 	d := dice{state: seed ^ uint64(p)*0xd1342543de82ef95 ^ index*0x9e3779b97f4a7c15}
 	d.next()
 	return d

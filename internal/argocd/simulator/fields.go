@@ -34,9 +34,9 @@ func (c *call) selectFields(query string) (s selection, ok bool) {
 	return s, true
 }
 
-// write writes the selected paths of an application.
+// write appends an application as JSON that has only the selected paths.
 func (s selection) write(b []byte, f *found) []byte {
-	leaf := s.leaf(f)
+	leaf := s.leafWriter(f)
 	b = append(b, '{')
 	var open []string
 	for _, path := range s {
@@ -73,11 +73,12 @@ func comma(b []byte) []byte {
 	return b
 }
 
-// leaf returns the function that appends the value of a path, or nothing where the field is left out.
-func (s selection) leaf(f *found) func(b []byte, path []string) []byte {
+// leafWriter returns the function that appends the value of a path of f, or nothing where the field is left out. It makes up the details of
+// a generated application if the selection needs them.
+func (s selection) leafWriter(f *found) func(b []byte, path []string) []byte {
 	if a, ok := f.made.(*application); ok {
 		if s.filled() {
-			a.fill()
+			a.fillDetails()
 		}
 		return func(b []byte, path []string) []byte {
 			return a.sim.render(b, fieldSection+strings.Join(path, "."), a, int(a.index), dice{})

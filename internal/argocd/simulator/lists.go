@@ -18,7 +18,8 @@ type filter struct {
 	labels            selector
 }
 
-// filterFor reads the parameters that the server honours for a kind; it ignores all others.
+// filterFor reads the parameters that the server honours for a kind; it ignores all others. A selector that cannot be parsed refuses the
+// call.
 func (c *call) filterFor(k kind) (f filter) {
 	switch k {
 	case projects:
@@ -31,7 +32,7 @@ func (c *call) filterFor(k kind) (f filter) {
 	f.projects = append(slices.Clone(c.query["projects"]), c.query["project"]...)
 	var err error
 	if f.labels, err = parseSelector(c.query.Get("selector")); err != nil {
-		fail(unknown, "error parsing the selector: %v", err)
+		refuseCall(unknown, "error parsing the selector: %v", err)
 	}
 	return f
 }
@@ -44,9 +45,10 @@ func (f *filter) takes(h *head) bool {
 		f.labels.matches(h.labels)
 }
 
-// list writes the frame of a list around the objects that all writes: "items" is null when
-// there are none. With metaLast the metadata follows, as where fields were selected.
-func (c *call) list(k kind, meta string, metaLast bool, all func(s *sink)) {
+// answerList counts a request for a list, and answers with the frame of a list around the objects that all writes: "items" is null when
+// there are none. meta is the list's metadata, "" for none. With metaLast it follows the items, as where fields were selected. A list that
+// is not read yet has no items and no version.
+func (c *call) answerList(k kind, meta string, metaLast bool, all func(s *sink)) {
 	c.lists[k].Add(1)
 	s := c.sink()
 	s.list = true
@@ -104,8 +106,8 @@ func listObjects(k kind) func(*call) {
 				return
 			}
 		}
-		c.list(k, meta, fields != "", func(s *sink) {
-			c.walk(k, func(o *found) {
+		c.answerList(k, meta, fields != "", func(s *sink) {
+			c.forObjects(k, func(o *found) {
 				if c.canRead(o.project) && f.takes(&o.head) {
 					s.beginItem()
 					s.b = write(o, s.b)
@@ -164,7 +166,7 @@ var (
 	tokens       = lazy.Regexp(`^\s*([^\s=!(),<>]*)\s*([=!(),<>]*)`)
 )
 
-// parseSelector reads a selector. Its errors are like the server's.
+// parseSelector parses a label selector of at most maxSelector bytes. Its errors are like the server's.
 func parseSelector(text string) (s selector, err error) {
 	if len(text) > maxSelector {
 		return nil, fmt.Errorf("unable to parse requirement: %d bytes, at most %d are read", len(text), maxSelector)

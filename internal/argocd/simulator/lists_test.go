@@ -16,7 +16,7 @@ import (
 
 func TestLatticeNamesAreSortedAndFound(t *testing.T) {
 	t.Parallel()
-	w := words()
+	w := loadWords()
 	for _, n := range []int{1, 2, 13, 819, 7499, 7500, 7501, 30_000} {
 		for _, l := range []nameSequence{newNameSequence(n, w.Domains, w.Components, w.Places), newNameSequence(n, w.Domains, w.Teams)} {
 			before := ""

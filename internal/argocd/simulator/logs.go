@@ -33,7 +33,7 @@ type logQuery struct {
 	follow, previous   bool
 }
 
-// logQuery reads the parameters of a request for logs, and refuses those that the server refuses.
+// logQuery returns the parameters of a request for logs, and refuses the call for those that the server refuses.
 func (c *call) logQuery() logQuery {
 	whole := func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
 	q := logQuery{
@@ -44,7 +44,7 @@ func (c *call) logQuery() logQuery {
 	if text := c.query.Get("untilTime"); text != "" {
 		var err error
 		if q.until, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			fail(invalidArgument, "invalid untilTime parameter value: %v", err)
+			refuseCall(invalidArgument, "invalid untilTime parameter value: %v", err)
 		}
 	}
 	return q
@@ -65,17 +65,18 @@ func (q *logQuery) takes(text string) bool {
 // maxLogPods is the server's bound on pods in one call.
 const maxLogPods = 10
 
-// getLogs answers with the logs of the pods that the query selects, at most maxLogPods.
+// getLogs answers with the logs of the pods that the query selects. It refuses more than maxLogPods pods, an unknown pod or container, and
+// previous logs.
 func getLogs(c *call) {
 	q := c.logQuery()
-	_, t := c.content()
+	_, t := c.requestedContent()
 	name, ofPods := c.query.Get("podName"), c.query.Get("kind") == "Pod"
 	var pods []string
 	for _, o := range t.objects {
 		if name == "" && !ofPods && !c.selects(&o, "resourceName") {
 			continue
 		}
-		for _, member := range c.family(t.name, &o)[1:] {
+		for _, member := range c.withPods(t.name, &o)[1:] {
 			if member.Kind == "Pod" && (name == "" || member.Name == name) && (!ofPods || c.selects(&member, "resourceName")) {
 				pods = append(pods, member.Name)
 			}
@@ -83,19 +84,20 @@ func getLogs(c *call) {
 	}
 	switch {
 	case len(pods) > maxLogPods:
-		fail(invalidArgument, "max pods to view logs are reached. Please provide more granular query")
+		refuseCall(invalidArgument, "max pods to view logs are reached. Please provide more granular query")
 	case len(pods) == 0 && name != "":
-		fail(invalidArgument, "pod %s not found as part of application %s", name, t.name)
+		refuseCall(invalidArgument, "pod %s not found as part of application %s", name, t.name)
 	case len(pods) > 0 && q.container != "app" && q.container != "proxy":
-		fail(invalidArgument, "container %s is not valid for pod %s", q.container, pods[0])
+		refuseCall(invalidArgument, "container %s is not valid for pod %s", q.container, pods[0])
 	case len(pods) > 0 && q.previous:
-		fail(invalidArgument, "previous terminated container %q in pod %q not found", q.container, pods[0])
+		refuseCall(invalidArgument, "previous terminated container %q in pod %q not found", q.container, pods[0])
 	}
-	c.tail(pods, q)
+	c.writeLogs(pods, q)
 }
 
-// tail writes the lines of the pods in the order of time, and then follows.
-func (c *call) tail(pods []string, q logQuery) {
+// writeLogs answers with the lines of the pods in the order of time. If q asks to follow, it goes on with a line of each pod every
+// Options.LogEvery until the client goes. A mark of the end comes last.
+func (c *call) writeLogs(pods []string, q logQuery) {
 	s := c.sink()
 	lengths := make([]int, len(pods))
 	var lines []line
@@ -120,7 +122,7 @@ func (c *call) tail(pods []string, q logQuery) {
 	c.writeLines(s, q, lines)
 	for q.follow && len(pods) > 0 {
 		s.push()
-		pause(c.r.Context(), c.options.LogEvery)
+		pauseFor(c.r.Context(), c.options.LogEvery)
 		lines = lines[:0]
 		for i, pod := range pods {
 			lines = append(lines, line{pod: pod, number: lengths[i], at: time.Now()})
@@ -132,7 +134,8 @@ func (c *call) tail(pods []string, q logQuery) {
 	s.flush()
 }
 
-// writeLines writes those of the lines that the query takes, each as an event.
+// writeLines writes those of the lines that the query takes, each as an event, and flushes whenever the buffer is full. It fills in the
+// texts and times of the lines.
 func (c *call) writeLines(s *sink, q logQuery, lines []line) {
 	for i := range lines {
 		l := &lines[i]

@@ -2,12 +2,12 @@ package simulator
 
 import "strings"
 
-// manifest returns an object's manifest. Live ones have what a cluster adds; drifted ones
-// differ from the target where a human would have edited.
-func (s *Simulator) manifest(app string, o *object, live, drifted bool) string {
-	v := s.shown(app, o)
+// manifestOf returns an object's manifest as JSON, made by dice. Live ones have what a cluster adds; drifted ones differ from the target
+// where a human would have edited.
+func (s *Simulator) manifestOf(app string, o *object, live, drifted bool) string {
+	v := s.shownFields(app, o)
 	v.live = live
-	e := roll(s.diceOf(app, o).state, partTree, 2)
+	e := newDice(s.diceOf(app, o).state, partTree, 2)
 	v.replicas, v.image = 1+e.intn(5), version(&e, "v", "")
 	v.edited = drifted
 	if drifted {
@@ -27,9 +27,9 @@ type compared struct {
 	modified                                              bool
 }
 
-// getManaged compares live and target of each resource. The query may name one.
+// getManaged answers with live and target of each resource of an application, or of those that the query names.
 func getManaged(c *call) {
-	_, t := c.content()
+	_, t := c.requestedContent()
 	s := c.sink()
 	s.b = append(s.b, `{"items":`...)
 	s.array(func() {
@@ -39,8 +39,8 @@ func getManaged(c *call) {
 			}
 			s.beginItem()
 			v := compared{group: o.Group, kind: o.Kind, namespace: o.Namespace, name: o.Name, modified: o.Status == "OutOfSync"}
-			v.target, v.predicted = c.manifest(t.name, &o, false, false), c.manifest(t.name, &o, true, false)
-			v.live = c.manifest(t.name, &o, true, v.modified && !o.RequiresPruning)
+			v.target, v.predicted = c.manifestOf(t.name, &o, false, false), c.manifestOf(t.name, &o, true, false)
+			v.live = c.manifestOf(t.name, &o, true, v.modified && !o.RequiresPruning)
 			if o.RequiresPruning {
 				v.target, v.predicted = "null", "null"
 			}
@@ -67,33 +67,34 @@ func (c *call) selects(o *object, name string) bool {
 	return true
 }
 
+// getManifests answers with the desired manifests of all resources of an application, at a commit drawn from the seed.
 func getManifests(c *call) {
-	_, t := c.content()
+	_, t := c.requestedContent()
 	var manifests []string
 	for _, o := range t.objects {
-		manifests = append(manifests, c.manifest(t.name, &o, false, false))
+		manifests = append(manifests, c.manifestOf(t.name, &o, false, false))
 	}
 	d := c.diceOf(t.name, &object{Kind: "Manifests"})
 	c.answer(cat(nil, `{"manifests":`, string(marshal(manifests)), `,"revision":"`, d.commit(), `","sourceType":"Helm"}`))
 }
 
-// resourceNamed finds the resource, or pod below one, that the query names.
+// resourceNamed returns the resource, or pod below one, that the query names, and its application. It refuses the call if there is none.
 func (c *call) resourceNamed() (app string, o object) {
-	_, t := c.content()
+	_, t := c.requestedContent()
 	name, kind := c.query.Get("resourceName"), c.query.Get("kind")
 	for _, o := range t.objects {
-		for _, member := range c.family(t.name, &o) {
+		for _, member := range c.withPods(t.name, &o) {
 			if member.Name == name && member.Kind == kind && c.selects(&member, "resourceName") {
 				return t.name, member
 			}
 		}
 	}
-	panic(refuse(invalidArgument, "%s %s %s not found as part of application %s", kind, c.query.Get("group"), name, t.name))
+	panic(newRefusal(invalidArgument, "%s %s %s not found as part of application %s", kind, c.query.Get("group"), name, t.name))
 }
 
 func getResource(c *call) {
 	app, o := c.resourceNamed()
-	c.answer(marshal(obj{"manifest": c.manifest(app, &o, true, o.Status == "OutOfSync")}))
+	c.answer(marshal(obj{"manifest": c.manifestOf(app, &o, true, o.Status == "OutOfSync")}))
 }
 
 type action struct {
@@ -101,8 +102,8 @@ type action struct {
 	scale       bool
 }
 
-// actions returns what can be done to a kind of resource, resource_customizations of Argo CD.
-func actions(kind string) []string {
+// actionsOf returns what can be done to a kind of resource, resource_customizations of Argo CD.
+func actionsOf(kind string) []string {
 	return strings.Fields(map[string]string{
 		"Deployment":     "restart scale",
 		"StatefulSet":    "restart scale",
@@ -113,10 +114,11 @@ func actions(kind string) []string {
 	}[kind])
 }
 
+// getActions answers with the actions that a resource of this kind has.
 func getActions(c *call) {
 	app, o := c.resourceNamed()
-	v := c.shown(app, &o)
-	for _, name := range actions(o.Kind) {
+	v := c.shownFields(app, &o)
+	for _, name := range actionsOf(o.Kind) {
 		v.actions = append(v.actions, action{name, strings.ToUpper(name[:1]) + name[1:], name == "scale"})
 	}
 	c.answer(c.render(nil, "actions", &v, 0, dice{}))

@@ -48,7 +48,8 @@ type generator interface {
 	write(b []byte) []byte
 }
 
-func (s *Simulator) generator(k kind) generator {
+// newGenerator returns a new generator of objects of a kind: applications, projects, and else application sets.
+func (s *Simulator) newGenerator(k kind) generator {
 	switch k {
 	case applications:
 		return &application{sim: s}
@@ -64,8 +65,9 @@ func (f *found) roll(i int) {
 	f.made.head(&f.head)
 }
 
-// find looks an object up, whoever asks.
-func (s *Simulator) find(k kind, namespace, name string) (found, bool) {
+// findObject looks an object up, whoever asks: what was written is found before what is generated. It returns false, with a found to store
+// one in, if there is none or it was deleted.
+func (s *Simulator) findObject(k kind, namespace, name string) (found, bool) {
 	f := found{kind: k, index: -1}
 	if namespace == "argocd" {
 		if i, ok := s.names[k].find(name); ok {
@@ -78,20 +80,21 @@ func (s *Simulator) find(k kind, namespace, name string) (found, bool) {
 	if f.index < 0 {
 		return f, false
 	}
-	f.made = s.generator(k)
+	f.made = s.newGenerator(k)
 	f.roll(f.index)
 	return f, true
 }
 
 func (s *Simulator) exists(k kind, name string) bool {
-	_, ok := s.find(k, "argocd", name)
+	_, ok := s.findObject(k, "argocd", name)
 	return ok
 }
 
-// walk gives all objects of a kind in the order of their names. What it gives is valid during yield and not to be changed.
-func (s *Simulator) walk(k kind, yield func(f *found)) {
-	changed, added := s.stored[k].list()
-	made := found{kind: k, made: s.generator(k)}
+// forObjects calls yield with all objects of a kind, generated and written ones, in the order of their names. What it gives is valid during
+// yield and not to be changed.
+func (s *Simulator) forObjects(k kind, yield func(f *found)) {
+	changed, added := s.stored[k].allObjects()
+	made := found{kind: k, made: s.newGenerator(k)}
 	for i := range s.names[k].n {
 		if len(changed) == 0 {
 			made.roll(i)
@@ -117,7 +120,7 @@ func (s *Simulator) walk(k kind, yield func(f *found)) {
 	}
 }
 
-// headOf reads what filters need from an object. What has another type than that, no filter knows.
+// headOf returns what filters need of an object. A field of an unexpected type counts as missing.
 func headOf(m obj) head {
 	h := head{
 		name: text(m, "metadata", "name"), namespace: text(m, "metadata", "namespace"),
@@ -137,37 +140,38 @@ func headOf(m obj) head {
 	return h
 }
 
-// object finds the application, project or application set that a path names, for who may see it.
-func (c *call) object(k kind) found {
+// requestedObject returns the application, project or application set that the path names. It refuses the call if there is none, or if the
+// user may not see it.
+func (c *call) requestedObject(k kind) found {
 	name := c.args[0]
 	if k == applications {
-		return c.application(c.query.Get("appNamespace"), c.query.Get("project"))
+		return c.requestedApplication(c.query.Get("appNamespace"), c.query.Get("project"))
 	}
 	if k == projects && !c.canRead(name) {
 		c.deny("projects", "get", name)
 	}
-	f, ok := c.find(k, space(c.query.Get("appsetNamespace")), name)
+	f, ok := c.findObject(k, space(c.query.Get("appsetNamespace")), name)
 	switch {
 	case k == projects && !ok:
-		fail(notFound, "appprojects.argoproj.io %q not found", name)
+		refuseCall(notFound, "appprojects.argoproj.io %q not found", name)
 	case !ok:
-		fail(notFound, "error getting ApplicationSet: applicationset.argoproj.io %q not found", name)
+		refuseCall(notFound, "error getting ApplicationSet: applicationset.argoproj.io %q not found", name)
 	case !c.canRead(f.project):
 		c.deny("applicationsets", "get", f.project+"/"+name)
 	}
 	return f
 }
 
-// application finds the one a path names. What the server says of one that is missing
-// depends on whether the request names a project: without it nobody is told what exists.
-func (c *call) application(namespace, project string) found {
-	f, ok := c.find(applications, space(namespace), c.args[0])
+// requestedApplication returns the application that the path names, and refuses the call if there is none or the user may not see it. What
+// the server says of one that is missing depends on whether the request names a project: without it nobody is told what exists.
+func (c *call) requestedApplication(namespace, project string) found {
+	f, ok := c.findObject(applications, space(namespace), c.args[0])
 	elsewhere := project != "" && (!ok || f.project != project)
 	if elsewhere && c.canRead(project) {
-		fail(notFound, "applications.argoproj.io %q not found", c.args[0])
+		refuseCall(notFound, "applications.argoproj.io %q not found", c.args[0])
 	}
 	if elsewhere || !ok || !c.canRead(f.project) {
-		panic(denied())
+		panic(deniedRefusal())
 	}
 	return f
 }
@@ -175,11 +179,13 @@ func (c *call) application(namespace, project string) found {
 // space returns the namespace that a name means.
 func space(name string) string { return cmp.Or(name, "argocd") }
 
+// getObject returns a handler that answers with one object of a kind. An application is refreshed before, if the query says refresh=normal
+// or hard.
 func getObject(k kind) func(*call) {
 	return func(c *call) {
-		f := c.object(k)
+		f := c.requestedObject(k)
 		if how := c.query.Get("refresh"); k == applications && (how == "normal" || how == "hard") {
-			f = c.refresh(f)
+			f = c.refreshApplication(f)
 		}
 		c.answer(f.write(nil))
 	}
@@ -208,8 +214,8 @@ func (o *store) get(key string) *found {
 	return o.objects[key]
 }
 
-// list returns the objects as they are now, and those among them that were not generated, sorted.
-func (o *store) list() (all map[string]*found, added []*found) {
+// allObjects returns the objects as they are now, and those among them that were not generated, sorted.
+func (o *store) allObjects() (all map[string]*found, added []*found) {
 	o.mu.RLock()
 	all = maps.Clone(o.objects)
 	o.mu.RUnlock()
@@ -227,8 +233,9 @@ func (o *store) list() (all map[string]*found, added []*found) {
 	return all, added
 }
 
-// put stores an object in place of the generated one; with a nil body the object counts as deleted.
-func (o *store) put(f *found) *refusal {
+// putObject stores an object in place of the generated one; with a nil body the object counts as deleted. It refuses when the store would
+// have too many objects or bytes, and then changes nothing.
+func (o *store) putObject(f *found) *refusal {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	old := o.objects[f.key()]
@@ -244,7 +251,7 @@ func (o *store) put(f *found) *refusal {
 	}
 	if n > maxChanged && !forgotten || size > maxChangedBytes && f.body != nil {
 		o.refused++
-		return refuse(resourceExhausted, "etcdserver: mvcc: database space exceeded")
+		return newRefusal(resourceExhausted, "etcdserver: mvcc: database space exceeded")
 	}
 	if forgotten {
 		delete(o.objects, f.key())

@@ -26,6 +26,7 @@ type size struct {
 	otherwise int
 }
 
+// sizes lists the numbers of objects, each with its name, the field that it is parsed into, and its default.
 func (o *Options) sizes() []size {
 	return []size{
 		{"applications", &o.Applications, DefaultApplications},
@@ -70,7 +71,9 @@ type fault struct {
 	set       func(value string) bool
 }
 
-func (f *Faults) words() map[string]fault {
+// parsers returns by name how each fault is parsed into its field of f: the value that counts if none is written, the words for an error, and
+// a function that stores the value and returns false if it is invalid.
+func (f *Faults) parsers() map[string]fault {
 	duration := func(into *time.Duration) func(string) bool {
 		return func(value string) (ok bool) {
 			d, err := time.ParseDuration(value)
@@ -111,7 +114,7 @@ func ParseFaults(text string) (Faults, error) {
 	if strings.TrimSpace(text) == "" {
 		return f, nil
 	}
-	words, seen := f.words(), make(map[string]bool)
+	words, seen := f.parsers(), make(map[string]bool)
 	for item := range strings.SplitSeq(text, ",") {
 		key, value, given := strings.Cut(strings.TrimSpace(item), "=")
 		word, known := words[key]

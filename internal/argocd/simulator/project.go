@@ -28,6 +28,7 @@ func (p *project) roll(i int) {
 
 func (p *project) head(h *head) { *h = head{name: p.name, namespace: "argocd", project: p.name} }
 
+// write appends the project as JSON. It makes up what depends on the index first, and sets it in p: roles, version and time of creation.
 func (p *project) write(b []byte) []byte {
 	p.byDefault, p.clusters = p.name == "default", p.sim.options.Clusters > 0
 	p.created, p.version, p.roles = created(p.index), 57+p.index, nil
@@ -35,7 +36,7 @@ func (p *project) write(b []byte) []byte {
 	for i, name := range []string{"admin", "ci", "deployer", "read-only"} {
 		p.roles = append(p.roles, role{name, p.name, slices.Concat(actions[i:], actions[:i]), i%2 == 0})
 	}
-	return p.sim.render(b, "project", p, p.index, roll(p.sim.seed, partProject, uint64(p.index)))
+	return p.sim.render(b, "project", p, p.index, newDice(p.sim.seed, partProject, uint64(p.index)))
 }
 
 // detailed is a project with its repositories.
@@ -44,10 +45,11 @@ type detailed struct {
 	repositories []repository
 }
 
+// getDetailed answers with a project and the repositories that belong to it.
 func getDetailed(c *call) {
-	f := c.object(projects)
+	f := c.requestedObject(projects)
 	v := detailed{body: f.write(nil)}
-	for _, r := range c.repositories() {
+	for _, r := range c.allRepositories() {
 		if r.project == f.name {
 			v.repositories = append(v.repositories, r)
 		}
@@ -55,12 +57,12 @@ func getDetailed(c *call) {
 	c.answer(c.render(nil, "detailed", &v, 0, dice{}))
 }
 
-// windows returns the sync windows of a project.
-func (s *Simulator) windows(name string) []obj {
+// syncWindowsOf returns the sync windows of the project of this name; nil if there is no such project.
+func (s *Simulator) syncWindowsOf(name string) []obj {
 	var p struct {
 		Spec struct{ SyncWindows []obj }
 	}
-	f, ok := s.find(projects, "argocd", name)
+	f, ok := s.findObject(projects, "argocd", name)
 	if !ok || json.Unmarshal(f.write(nil), &p) != nil {
 		return nil // a project somebody stored with something else there has none
 	}
@@ -73,8 +75,8 @@ type repository struct {
 	insecure, oci, failed    bool
 }
 
-// repositories returns 24, as in the recorded installation.
-func (s *Simulator) repositories() []repository {
+// allRepositories makes up the 24 repositories, as many as the recorded installation has.
+func (s *Simulator) allRepositories() []repository {
 	var all []repository
 	for i, domain := range s.words.Domains[:24] {
 		r := repository{kind: "git", failed: true, insecure: i%4 == 3}
@@ -96,6 +98,7 @@ func (s *Simulator) repositories() []repository {
 	return all
 }
 
+// listRepositories answers with all repositories, or with an empty list for a restricted user.
 func listRepositories(c *call) {
 	s := c.sink()
 	s.b = append(s.b, `{"metadata":{},"items":`...)
@@ -103,7 +106,7 @@ func listRepositories(c *call) {
 		if c.user != nil {
 			return
 		}
-		for _, r := range c.repositories() {
+		for _, r := range c.allRepositories() {
 			s.beginItem()
 			s.b = c.render(s.b, "repository", &r, 0, dice{})
 		}
@@ -112,55 +115,60 @@ func listRepositories(c *call) {
 	s.flush()
 }
 
+// createProject stores a new project, or with upsert replaces one, and answers with it. It refuses restricted users, and a name that
+// Kubernetes would not take.
 func createProject(c *call) {
 	var q struct {
 		Project obj
 		Upsert  bool
 	}
-	c.read(&q)
+	c.decodeBody(&q)
 	if q.Project == nil {
-		fail(invalidArgument, "missing payload 'project' in request")
+		refuseCall(invalidArgument, "missing payload 'project' in request")
 	}
 	if c.user != nil {
 		c.deny("projects", "create", text(q.Project, "metadata", "name"))
 	}
 	name := text(q.Project, "metadata", "name")
 	if !dnsName(name) {
-		fail(invalidArgument, "AppProject.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'", name, name)
+		refuseCall(invalidArgument, "AppProject.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'", name, name)
 	}
 	ensureObject(q.Project, "metadata")["namespace"] = "argocd"
 	ensureObject(q.Project, "status")
 	c.storeNew(projects, q.Project, q.Upsert, `existing project spec is different; use upsert flag to force update; difference in keys "spec"`)
 }
 
+// updateProject merges the request's project into the stored one, stores it and answers with it. It refuses a request of an older version
+// of it, and users who may not change it.
 func updateProject(c *call) {
 	var q struct{ Project obj }
-	c.read(&q)
+	c.decodeBody(&q)
 	if q.Project == nil {
-		fail(invalidArgument, "missing payload 'project' in request")
+		refuseCall(invalidArgument, "missing payload 'project' in request")
 	}
-	f := c.object(projects)
+	f := c.requestedObject(projects)
 	if !c.canChange(f.name) {
 		c.deny("projects", "update", f.name)
 	}
 	f.m = f.parsed()
 	if want := text(q.Project, "metadata", "resourceVersion"); want != "" && want != text(f.m, "metadata", "resourceVersion") {
-		fail(aborted, "Operation cannot be fulfilled on appprojects.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", f.name)
+		refuseCall(aborted, "Operation cannot be fulfilled on appprojects.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", f.name)
 	}
 	mergeUpdate(f.m, q.Project)
-	c.saved(&f)
+	c.saveAndAnswer(&f)
 }
 
+// deleteProject removes a project. It fails for restricted users, for the default project, and for one that applications refer to.
 func deleteProject(c *call) {
-	f := c.object(projects)
+	f := c.requestedObject(projects)
 	if c.user != nil {
 		c.deny("projects", "delete", f.name)
 	}
 	if f.name == "default" {
-		fail(invalidArgument, "name '%s' is reserved and cannot be deleted", f.name)
+		refuseCall(invalidArgument, "name '%s' is reserved and cannot be deleted", f.name)
 	}
 	if n := c.Counts().ByProject[f.name]; n > 0 {
-		fail(invalidArgument, "project is referenced by %d applications", n)
+		refuseCall(invalidArgument, "project is referenced by %d applications", n)
 	}
-	c.remove(&f)
+	c.removeObject(&f)
 }

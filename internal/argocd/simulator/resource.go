@@ -25,14 +25,14 @@ type deployment struct {
 	id                              int
 }
 
-// fill sets the parts of the application that no filter or count needs: resources, history, the last operation.
-func (a *application) fill() {
+// fillDetails sets the parts of the application that no filter or count needs: resources, history, the last operation.
+func (a *application) fillDetails() {
 	if a.never {
 		return
 	}
 	a.rollResources()
 	a.rollHistory()
-	d := roll(a.sim.seed, partStatus, a.index+1<<42)
+	d := newDice(a.sim.seed, partStatus, a.index+1<<42)
 	a.reconciled = stamped(0, 4*3600+d.intn(3*3600))
 	if a.phase != "" {
 		a.rollOperation()
@@ -42,7 +42,7 @@ func (a *application) fill() {
 // rollResources rolls the resources, sorted by group, kind and name.
 func (a *application) rollResources() {
 	kinds := a.sim.words.Kinds
-	d := roll(a.sim.seed, partResources, a.index)
+	d := newDice(a.sim.seed, partResources, a.index)
 	bad := a.count / 2 // the one that explains the application's state
 	for i := range a.count {
 		k := kinds[i*len(kinds)/a.count]
@@ -93,13 +93,13 @@ func (a *application) rollResources() {
 
 // rollHistory rolls the deployments, the newest last.
 func (a *application) rollHistory() {
-	d := roll(a.sim.seed, partHistory, a.index)
+	d := newDice(a.sim.seed, partHistory, a.index)
 	first := 1 + d.intn(240)
 	for i := range a.deployed {
 		h := deployment{id: first + i}
 		switch {
 		case a.multi:
-			e := roll(a.sim.seed, partRevision, a.index+uint64(a.deployed-i+1)<<42)
+			e := newDice(a.sim.seed, partRevision, a.index+uint64(a.deployed-i+1)<<42)
 			h.revisions = []string{e.commit(), e.commit()}
 			if a.third {
 				h.revisions = append(h.revisions, e.commit())
@@ -120,7 +120,7 @@ func (a *application) rollHistory() {
 
 // rollOperation rolls the last operation and what became of it.
 func (a *application) rollOperation() {
-	d := roll(a.sim.seed, partOperation, a.index+1<<40)
+	d := newDice(a.sim.seed, partOperation, a.index+1<<40)
 	day, second := d.intn(60), d.intn(86000)
 	a.started = stamped(day, second)
 	if !a.running {

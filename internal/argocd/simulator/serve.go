@@ -23,13 +23,13 @@ type route struct {
 	handle func(c *call)
 }
 
-// calls returns the calls that are played. In a path "{}" is a part that varies, and "{**}" all of what is left.
-func calls() map[string]func(*call) {
+// handlersByCall returns the calls that are played. In a path "{}" is a part that varies, and "{**}" all of what is left.
+func handlersByCall() map[string]func(*call) {
 	return map[string]func(*call){
 		"GET /api/version":                                 getVersion,
 		"GET /api/v1/account":                              fixed(`{"items":[` + strings.Join(accounts(), ",") + `]}`),
 		"GET /api/v1/account/{}":                           getAccount,
-		"GET /api/v1/account/can-i/{}/{}/{**}":             canI,
+		"GET /api/v1/account/can-i/{}/{}/{**}":             answerCanI,
 		"GET /api/v1/certificates":                         listCertificates,
 		"GET /api/v1/gpgkeys":                              fixed(`{"metadata":{}}`),
 		"GET /api/v1/repositories":                         listRepositories,
@@ -43,9 +43,9 @@ func calls() map[string]func(*call) {
 		"DELETE /api/v1/projects/{}":                       deleteProject,
 		"GET /api/v1/applicationsets":                      listObjects(applicationsets),
 		"GET /api/v1/applicationsets/{}":                   getObject(applicationsets),
-		"POST /api/v1/applicationsets":                     createSet,
-		"DELETE /api/v1/applicationsets/{}":                deleteSet,
-		"POST /api/v1/applicationsets/generate":            generateSet,
+		"POST /api/v1/applicationsets":                     createApplicationSet,
+		"DELETE /api/v1/applicationsets/{}":                deleteApplicationSet,
+		"POST /api/v1/applicationsets/generate":            previewApplicationSet,
 		"GET /api/v1/applications":                         listObjects(applications),
 		"GET /api/v1/applications/{}":                      getObject(applications),
 		"POST /api/v1/applications":                        createApplication,
@@ -53,12 +53,12 @@ func calls() map[string]func(*call) {
 		"DELETE /api/v1/applications/{}":                   changeHandler("delete", deleteApplication),
 		"PUT /api/v1/applications/{}/spec":                 changeHandler("update", updateSpec),
 		"POST /api/v1/applications/{}/sync":                changeHandler("sync", syncApplication),
-		"POST /api/v1/applications/{}/rollback":            changeHandler("sync", rollback),
-		"DELETE /api/v1/applications/{}/operation":         changeHandler("sync", terminate),
+		"POST /api/v1/applications/{}/rollback":            changeHandler("sync", rollbackApplication),
+		"DELETE /api/v1/applications/{}/operation":         changeHandler("sync", terminateOperation),
 		"GET /api/v1/applications/{}/resource-tree":        getTree,
 		"GET /api/v1/applications/{}/managed-resources":    getManaged,
 		"GET /api/v1/applications/{}/events":               getEvents,
-		"GET /api/v1/applications/{}/syncwindows":          getWindows,
+		"GET /api/v1/applications/{}/syncwindows":          getSyncWindows,
 		"GET /api/v1/applications/{}/links":                fixed(`{}`),
 		"GET /api/v1/applications/{}/manifests":            getManifests,
 		"GET /api/v1/applications/{}/resource":             getResource,
@@ -69,8 +69,9 @@ func calls() map[string]func(*call) {
 	}
 }
 
-func routes() (all []route) {
-	for call, handle := range calls() {
+// compileRoutes returns the calls of the API, with a pattern for the path of each. {} in a path stands for one part, {**} for all the rest.
+func compileRoutes() (all []route) {
+	for call, handle := range handlersByCall() {
 		method, path, _ := strings.Cut(call, " ")
 		pattern := "^" + strings.NewReplacer("{}", "([^/]*)", "{**}", "(.*)").Replace(path) + "$"
 		all = append(all, route{method, regexp.MustCompile(pattern), path == "/api/version", strings.HasSuffix(path, "/logs"), handle})
@@ -82,8 +83,8 @@ const loginPage = `<!doctype html><html lang="en"><head><meta charset="UTF-8"><t
 	`<body><noscript><p>Your browser does not support JavaScript.</p></noscript><div id="app"></div><form action="/auth/login" method="post">` +
 	`<input name="username"><input name="password" type="password"><button>Sign in</button></form></body></html>` + "\n"
 
-// pause lets time pass; the request ends when the client goes.
-func pause(ctx context.Context, d time.Duration) {
+// pauseFor waits for d. If the client goes meanwhile, it ends the request by a panic that the HTTP server knows.
+func pauseFor(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return
 	}
@@ -94,7 +95,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, f Faults) {
+// answerRequest answers one request, with the faults f. The version needs no token; everything else that the API has does.
+func (s *Simulator) answerRequest(w http.ResponseWriter, r *http.Request, f Faults) {
 	path := r.URL.Path
 	switch {
 	case f.HTML:
@@ -117,25 +119,26 @@ func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, f Faults) {
 		return
 	}
 	w.Header().Set("Vary", "Accept-Encoding")
-	rt, args, status := s.route(r)
+	rt, args, status := s.routeOf(r)
 	if rt == nil {
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
 	c := &call{Simulator: s, w: w, r: r, query: r.URL.Query(), args: args, faults: f}
-	told := c.authenticate()
+	told := c.findUser()
 	if told == nil || rt.open {
-		told = c.try(rt.run)
+		told = c.callRefusable(rt.answerCall)
 	}
 	if told != nil {
 		told.write(w, rt.stream)
 	}
 }
 
-// run answers, compressed if the client takes it. One write runs at a time.
-func (rt *route) run(c *call) {
+// answerCall answers a call, compressed if the client takes it and it is no stream. Of calls that are no GET the body is read first, and
+// one runs at a time.
+func (rt *route) answerCall(c *call) {
 	if rt.method != http.MethodGet {
-		c.receive()
+		c.receiveBody()
 		c.writing.Lock()
 		defer c.writing.Unlock()
 	}
@@ -152,9 +155,9 @@ func (rt *route) run(c *call) {
 // escapedPaths are those of which the gateway takes names apart before it reads their escapes.
 var escapedPaths = lazy.Regexp("^/api/v1/(clusters|repositories|repocreds)/")
 
-// route finds the call. A colon that is not escaped ends the last part of a path, as the
-// gateway has it: what is behind is a verb, and no call has one.
-func (s *Simulator) route(r *http.Request) (found *route, args []string, status int) {
+// routeOf returns the route of a request and the parts of its path that vary, or nil with the status for the answer. A colon that is not
+// escaped ends the last part of a path, as the gateway has it: what is behind is a verb, and no call has one.
+func (s *Simulator) routeOf(r *http.Request) (found *route, args []string, status int) {
 	path := r.URL.Path
 	escaped := escapedPaths().MatchString(r.URL.RawPath)
 	if escaped {
@@ -187,9 +190,9 @@ func (s *Simulator) route(r *http.Request) (found *route, args []string, status 
 // failAll answers as a broken server or a proxy before it does.
 func failAll(w http.ResponseWriter, status int) {
 	told := map[int]*refusal{
-		http.StatusUnauthorized:        refuse(unauthenticated, "no session information"),
-		http.StatusForbidden:           denied(),
-		http.StatusInternalServerError: refuse(unknown, "rpc error: code = Unknown desc = connection error"),
+		http.StatusUnauthorized:        newRefusal(unauthenticated, "no session information"),
+		http.StatusForbidden:           deniedRefusal(),
+		http.StatusInternalServerError: newRefusal(unknown, "rpc error: code = Unknown desc = connection error"),
 	}[status]
 	switch {
 	case told != nil:
@@ -224,14 +227,15 @@ type refusal struct {
 	early   bool // told by the gateway, before a stream is one
 }
 
-func refuse(code int, format string, args ...any) *refusal {
+func newRefusal(code int, format string, args ...any) *refusal {
 	return &refusal{code: code, message: fmt.Sprintf(format, args...)}
 }
 
-func fail(code int, format string, args ...any) { panic(refuse(code, format, args...)) }
+// refuseCall ends the call by a panic that callRefusable turns into a refusal.
+func refuseCall(code int, format string, args ...any) { panic(newRefusal(code, format, args...)) }
 
-// try makes a call and returns what it was refused for.
-func (c *call) try(handle func(*call)) (told *refusal) {
+// callRefusable runs handle and returns the refusal with which it ended the call, nil for none. Any other panic goes on.
+func (c *call) callRefusable(handle func(*call)) (told *refusal) {
 	defer func() {
 		reason := recover()
 		if r, ok := reason.(*refusal); ok {
@@ -244,7 +248,7 @@ func (c *call) try(handle func(*call)) (told *refusal) {
 	return nil
 }
 
-func denied() *refusal { return refuse(permissionDenied, "permission denied") }
+func deniedRefusal() *refusal { return newRefusal(permissionDenied, "permission denied") }
 
 // status returns the HTTP status that the gateway makes of a code.
 func (r *refusal) status() int {
@@ -285,6 +289,7 @@ func (r *refusal) write(w http.ResponseWriter, stream bool) {
 	_, _ = w.Write(marshal(body)) // a client that has gone needs no answer
 }
 
+// getVersion answers with the version; who has no token is not told about the build.
 func getVersion(c *call) {
 	text := c.options.Version
 	if !strings.Contains(text, "+") {
@@ -307,18 +312,20 @@ func accounts() []string {
 	}
 }
 
+// getAccount answers with one account. A restricted user may only see its own.
 func getAccount(c *call) {
 	at := slices.IndexFunc(accounts(), func(one string) bool { return strings.HasPrefix(one, `{"name":"`+c.args[0]+`"`) })
 	switch {
 	case c.user != nil && (at < 0 || c.user.Name != c.args[0]):
-		panic(denied())
+		panic(deniedRefusal())
 	case at < 0:
-		fail(notFound, "account '%s' does not exist", c.args[0])
+		refuseCall(notFound, "account '%s' does not exist", c.args[0])
 	}
 	c.answer([]byte(accounts()[at]))
 }
 
-func canI(c *call) {
+// answerCanI answers "yes" or "no" to the question whether the user may do something. Who is not restricted may do everything.
+func answerCanI(c *call) {
 	resource, action, object := c.args[0], c.args[1], c.args[2]
 	project, _, _ := strings.Cut(object, "/")
 	shown := slices.Contains([]string{"applications", "applicationsets", "projects"}, resource)
@@ -332,7 +339,7 @@ func canI(c *call) {
 func listCertificates(c *call) {
 	answer := []byte(`{"metadata":{},"items":null}`)
 	if c.user == nil {
-		answer = c.render(nil, "certificates", &line{}, 0, roll(c.seed, partMeta, 1<<50))
+		answer = c.render(nil, "certificates", &line{}, 0, newDice(c.seed, partMeta, 1<<50))
 	}
 	c.answer(answer)
 }

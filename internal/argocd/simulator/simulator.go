@@ -136,7 +136,7 @@ func New(o Options) (*Simulator, error) {
 		return nil, fmt.Errorf("simulator: the token of user %q is the administrator's or empty", o.Tokens[o.Token].Name)
 	}
 	o.LogEvery, o.SyncTakes = cmp.Or(o.LogEvery, time.Second), cmp.Or(o.SyncTakes, time.Second)
-	s := &Simulator{options: o, seed: o.Seed, faults: o.Faults, words: words(), routes: routes()}
+	s := &Simulator{options: o, seed: o.Seed, faults: o.Faults, words: loadWords(), routes: compileRoutes()}
 	w := &s.words
 	s.names[applications] = newNameSequence(o.Applications, w.Domains, w.Components, w.Places)
 	s.names[projects] = newNameSequence(max(o.Projects-1, 0), w.Domains, w.Teams)
@@ -150,7 +150,7 @@ func New(o Options) (*Simulator, error) {
 		p := project{sim: s, name: "default"}
 		f := found{kind: projects, index: -1, body: p.write(nil)}
 		p.head(&f.head)
-		_ = s.stored[projects].put(&f) // an empty store takes it
+		_ = s.stored[projects].putObject(&f) // an empty store takes it
 	}
 	return s, nil
 }
@@ -178,18 +178,18 @@ func (s *Simulator) Requests(kind string) int64 {
 // Counts returns the totals of what the simulator shows to its administrator now.
 func (s *Simulator) Counts() Counts {
 	c := Counts{Health: map[string]int{}, Sync: map[string]int{}, ByProject: map[string]int{}, Clusters: s.options.Clusters}
-	s.walk(applications, func(f *found) {
+	s.forObjects(applications, func(f *found) {
 		c.Applications++
 		c.Health[f.health]++
 		c.Sync[f.sync]++
 		c.ByProject[f.project]++
 	})
-	s.walk(projects, func(*found) { c.Projects++ })
-	s.walk(applicationsets, func(*found) { c.ApplicationSets++ })
+	s.forObjects(projects, func(*found) { c.Projects++ })
+	s.forObjects(applicationsets, func(*found) { c.ApplicationSets++ })
 	return c
 }
 
-// halfStarted reports whether a list is to be null, and counts it.
+// halfStarted reports whether a list is to be null because the server has not read it yet, and takes it from the number of those.
 func (s *Simulator) halfStarted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +200,7 @@ func (s *Simulator) halfStarted() bool {
 	return true
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP counts and answers one request, with the faults that are set. A silent simulator waits until the client goes.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
 	s.mu.Lock()
@@ -210,6 +210,6 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
 	}
-	pause(r.Context(), f.Latency)
-	s.serve(w, r, f)
+	pauseFor(r.Context(), f.Latency)
+	s.answerRequest(w, r, f)
 }

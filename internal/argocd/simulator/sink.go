@@ -16,6 +16,7 @@ type sink struct {
 
 const full = 64 << 10
 
+// sink sets the headers of a JSON answer, and returns a buffer that writes the answer.
 func (c *call) sink() *sink {
 	h := c.w.Header()
 	h.Set("Content-Type", "application/json")
@@ -44,7 +45,7 @@ func (s *sink) beginItem() {
 	}
 	if s.c.faults.PerItem > 0 {
 		s.push()
-		pause(s.c.r.Context(), s.c.faults.PerItem)
+		pauseFor(s.c.r.Context(), s.c.faults.PerItem)
 	}
 }
 
@@ -90,6 +91,7 @@ func (c *compressed) WriteHeader(status int) {
 	c.ResponseWriter.WriteHeader(status)
 }
 
+// Write compresses p. The first call sets the header Content-Encoding and begins the gzip stream.
 func (c *compressed) Write(p []byte) (int, error) {
 	if c.z == nil {
 		c.Header().Set("Content-Encoding", "gzip")
@@ -102,6 +104,7 @@ func (c *compressed) Write(p []byte) (int, error) {
 	return c.z.Write(p)
 }
 
+// FlushError sends what was compressed so far to the client.
 func (c *compressed) FlushError() error {
 	if c.z != nil {
 		if err := c.z.Flush(); err != nil {

@@ -14,21 +14,23 @@ func automated(m obj) bool {
 	return ok && a["enabled"] != false
 }
 
-func busy(m obj) bool { return m["operation"] != nil }
+func hasOperation(m obj) bool { return m["operation"] != nil }
 
 // checkReady refuses an operation on an application that is being deleted, or that has one already. against is a further reason of the call itself
 // to refuse, "" for none.
 func checkReady(m obj, against string) {
 	switch {
 	case lookup(m, "metadata", "deletionTimestamp") != nil:
-		fail(failedPrecondition, "application is deleting")
+		refuseCall(failedPrecondition, "application is deleting")
 	case against != "":
-		fail(failedPrecondition, "%s", against)
-	case busy(m):
-		fail(failedPrecondition, "another operation is already in progress")
+		refuseCall(failedPrecondition, "%s", against)
+	case hasOperation(m):
+		refuseCall(failedPrecondition, "another operation is already in progress")
 	}
 }
 
+// syncApplication starts a sync of an application to a revision, by default that of its source. It fails if an operation is running, or if
+// the revision is another one than auto-sync follows.
 func syncApplication(c *call, f *found, q *request) {
 	revision, wanted, against := q.Revision, text(f.m, "spec", "source", "targetRevision"), ""
 	if revision != "" && revision != wanted && automated(f.m) && !q.DryRun {
@@ -36,13 +38,13 @@ func syncApplication(c *call, f *found, q *request) {
 	}
 	checkReady(f.m, against)
 	if revision == "" || revision == wanted || len(revision) != 40 && lookup(f.m, "spec", "source", "chart") == nil {
-		revision = c.resolve(f, revision)
+		revision = c.resolveRevision(f, revision)
 	}
-	c.start(f, q, revision, nil)
+	c.startOperation(f, q, revision, nil)
 }
 
-// resolve returns the commit that a branch or tag points to now; for a chart, its version.
-func (c *call) resolve(f *found, name string) string {
+// resolveRevision returns the commit that a branch or tag points to now; for a chart, its version.
+func (c *call) resolveRevision(f *found, name string) string {
 	wanted, current := text(f.m, "spec", "source", "targetRevision"), text(f.m, "status", "sync", "revision")
 	switch {
 	case text(f.m, "spec", "source", "chart") != "":
@@ -54,7 +56,9 @@ func (c *call) resolve(f *found, name string) string {
 	return d.commit()
 }
 
-func rollback(c *call, f *found, q *request) {
+// rollbackApplication starts a sync to an entry of the application's history. It fails if there is no such entry, if an operation is running, and if
+// auto-sync is on.
+func rollbackApplication(c *call, f *found, q *request) {
 	against := ""
 	if automated(f.m) {
 		against = "rollback cannot be initiated when auto-sync is enabled"
@@ -63,11 +67,11 @@ func rollback(c *call, f *found, q *request) {
 	for _, h := range list(f.m, "status", "history") {
 		entry, _ := h.(obj)
 		if id, _ := lookup(entry, "id").(json.Number); id != "" && id == q.ID {
-			c.start(f, q, text(entry, "revision"), entry)
+			c.startOperation(f, q, text(entry, "revision"), entry)
 			return
 		}
 	}
-	fail(invalidArgument, "application %s/%s does not have deployment with id %s", f.namespace, f.name, cmp.Or(q.ID, "0"))
+	refuseCall(invalidArgument, "application %s/%s does not have deployment with id %s", f.namespace, f.name, cmp.Or(q.ID, "0"))
 }
 
 // operation holds the part of an application that tells of a sync somebody asked for.
@@ -88,8 +92,9 @@ type wanted struct {
 	Namespace string `json:"namespace"`
 }
 
-// start begins an operation: it shows as running until the time of one has passed.
-func (c *call) start(f *found, q *request, revision string, from obj) {
+// startOperation stores in the application that an operation is running, which a timer ends after Options.SyncTakes, and answers with the
+// application. from is the entry of the history whose sources are used, nil for those of the specification.
+func (c *call) startOperation(f *found, q *request, revision string, from obj) {
 	ask := operation{Revision: revision, Prune: q.Prune, DryRun: q.DryRun, Strategy: q.Strategy, Resources: q.Resources, SyncOptions: q.SyncOptions.Items}
 	operation := obj{"sync": ask, "initiatedBy": obj{"username": c.username()}, "retry": obj{}}
 	f.m["operation"] = operation
@@ -105,32 +110,33 @@ func (c *call) start(f *found, q *request, revision string, from obj) {
 		"operation": operation, "phase": "Running", "message": "waiting for completion of the sync", "startedAt": now(),
 		"syncResult": obj{"revision": revision, kept: source},
 	}
-	c.save(f)
+	c.saveObject(f)
 	s, started := c.Simulator, text(f.m, "metadata", "resourceVersion")
-	time.AfterFunc(s.options.SyncTakes, func() { s.finish(f, started, q, revision) })
+	time.AfterFunc(s.options.SyncTakes, func() { s.finishOperation(f, started, q, revision) })
 	c.answer(marshal(f.m))
 }
 
-// ended writes how an operation ended.
-func ended(m obj, phase, message string) obj {
+// endOperation removes the operation from an application, and writes into its state how and when that ended. It returns the state.
+func endOperation(m obj, phase, message string) obj {
 	delete(m, "operation")
 	state := ensureObject(m, "status", "operationState")
 	state["phase"], state["message"], state["finishedAt"] = phase, message, now()
 	return state
 }
 
-// finish ends an operation if it still runs.
-func (s *Simulator) finish(of *found, started string, q *request, revision string) {
+// finishOperation ends the operation of an application and stores its results: resources are synced or pruned as q asks, except in a dry
+// run. It does nothing if the application has changed since the operation was started.
+func (s *Simulator) finishOperation(of *found, started string, q *request, revision string) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	f, ok := s.find(applications, of.namespace, of.name)
+	f, ok := s.findObject(applications, of.namespace, of.name)
 	if !ok || f.body == nil {
 		return
 	}
 	if f.m = f.parsed(); f.m["operation"] == nil || text(f.m, "metadata", "resourceVersion") != started {
 		return
 	}
-	state := ended(f.m, "Succeeded", "successfully synced (all tasks run)")
+	state := endOperation(f.m, "Succeeded", "successfully synced (all tasks run)")
 	status := ensureObject(f.m, "status")
 	resources := list(status, "resources")
 	var results []any
@@ -228,24 +234,27 @@ func (q *request) takes(o obj) bool {
 	})
 }
 
-func terminate(c *call, f *found, _ *request) {
-	if !busy(f.m) || lookup(f.m, "status", "operationState") == nil {
-		fail(invalidArgument, "Unable to terminate operation. No operation is in progress")
+// terminateOperation ends the running operation as failed, stores that and answers. It refuses if none is running.
+func terminateOperation(c *call, f *found, _ *request) {
+	if !hasOperation(f.m) || lookup(f.m, "status", "operationState") == nil {
+		refuseCall(invalidArgument, "Unable to terminate operation. No operation is in progress")
 	}
-	ended(f.m, "Failed", "Operation terminated")
+	endOperation(f.m, "Failed", "Operation terminated")
 	c.done(f)
 }
 
+// runAction runs an action of a resource: the resource becomes healthy, or suspended if that is the action. It refuses an unknown resource
+// and an action that its kind does not have.
 func runAction(c *call, f *found, q *request) {
 	at := slices.IndexFunc(list(f.m, "status", "resources"), func(r any) bool {
 		o, _ := r.(obj)
 		return text(o, "kind") == q.Kind && text(o, "name") == q.ResourceName && text(o, "group") == q.Group && (q.Namespace == "" || text(o, "namespace") == q.Namespace)
 	})
 	if at < 0 {
-		fail(invalidArgument, "%s %s %s not found as part of application %s", q.Kind, q.Group, q.ResourceName, f.name)
+		refuseCall(invalidArgument, "%s %s %s not found as part of application %s", q.Kind, q.Group, q.ResourceName, f.name)
 	}
-	if !slices.Contains(actions(q.Kind), q.Action) {
-		fail(unknown, "error getting Lua resource action: built-in script does not exist")
+	if !slices.Contains(actionsOf(q.Kind), q.Action) {
+		refuseCall(unknown, "error getting Lua resource action: built-in script does not exist")
 	}
 	health := "Healthy"
 	if q.Action == "suspend" {

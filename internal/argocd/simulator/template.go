@@ -50,7 +50,7 @@ func parts() map[string]part {
 	}
 }
 
-// readTemplates reads the sections of all files; v names the types. A mistake in a file of this
+// readTemplates reads and compiles the sections of all templates; types are the structs whose fields they name. A mistake in a file of this
 // package is a panic, which every test meets.
 func (s *Simulator) readTemplates(types ...any) map[string]*section {
 	named := map[string]reflect.Type{}
@@ -87,7 +87,7 @@ func (s *Simulator) readTemplates(types ...any) map[string]*section {
 	}
 	for name, one := range all {
 		c := compiler{name: name, rest: bodies[name], sections: all, lists: s.words.lists()}
-		one.body, _ = c.pieces([]reflect.Type{one.of})
+		one.body, _ = c.compilePieces([]reflect.Type{one.of})
 	}
 	return all
 }
@@ -98,8 +98,8 @@ type compiler struct {
 	lists      map[string][]string
 }
 
-// pieces reads up to the mark that ends what encloses it, and returns that mark.
-func (c *compiler) pieces(scopes []reflect.Type) (all pieces, end string) {
+// compilePieces compiles c.rest up to the mark that ends what encloses it, and returns that mark.
+func (c *compiler) compilePieces(scopes []reflect.Type) (all pieces, end string) {
 	for c.rest != "" {
 		text, rest, _ := strings.Cut(c.rest, "<<")
 		if text != "" {
@@ -113,30 +113,32 @@ func (c *compiler) pieces(scopes []reflect.Type) (all pieces, end string) {
 		if mark == "/" || mark == ":" || mark == "|" {
 			return all, mark
 		}
-		all = append(all, c.mark(mark, scopes))
+		all = append(all, c.compileMark(mark, scopes))
 	}
 	return all, ""
 }
 
-// bodies reads what a mark encloses, and one more that is empty.
-func (c *compiler) bodies(scopes []reflect.Type) (all []pieces) {
+// compileBodies compiles the bodies that a mark encloses, and adds one that is empty.
+func (c *compiler) compileBodies(scopes []reflect.Type) (all []pieces) {
 	for end := ":"; end == ":" || end == "|"; {
 		var body pieces
-		body, end = c.pieces(scopes)
+		body, end = c.compilePieces(scopes)
 		all = append(all, body)
 	}
 	return append(all, nil)
 }
 
-func (c *compiler) mark(mark string, scopes []reflect.Type) piece {
+// compileMark compiles one mark of a template, together with its bodies that follow it. The first byte says which kind it is; all other marks are
+// names of fields. It panics if a name is unknown.
+func (c *compiler) compileMark(mark string, scopes []reflect.Type) piece {
 	kind, name := mark[0], mark[1:]
 	switch kind {
 	case '?', '!':
 		empty := func(w *writing) bool { return len(w.kept) == 0 }
 		if name != "kept" {
-			empty = c.field(name, scopes).empty
+			empty = c.fieldNamed(name, scopes).empty
 		}
-		bodies := c.bodies(scopes)
+		bodies := c.compileBodies(scopes)
 		return func(w *writing) {
 			if empty(w) == (kind == '!') {
 				w.all(bodies[0])
@@ -145,12 +147,12 @@ func (c *compiler) mark(mark string, scopes []reflect.Type) piece {
 			}
 		}
 	case '*':
-		return c.each(name, scopes)
+		return c.compileEach(name, scopes)
 	case '%':
-		limits, bodies := numbers(name), c.bodies(scopes)
+		limits, bodies := numbers(name), c.compileBodies(scopes)
 		return func(w *writing) { w.all(bodies[w.dice.below(limits...)]) }
 	case '1':
-		bodies := c.bodies(scopes)
+		bodies := c.compileBodies(scopes)
 		return func(w *writing) { w.all(bodies[w.dice.intn(len(bodies)-1)]) }
 	case '@':
 		one, depth := c.sections[name], 0
@@ -163,18 +165,18 @@ func (c *compiler) mark(mark string, scopes []reflect.Type) piece {
 		return func(w *writing) {
 			inner := w.scopes
 			w.scopes = w.scopes[:len(w.scopes)-depth]
-			w.section(one)
+			w.writeSection(one)
 			w.scopes = inner
 		}
 	case '#':
 		n := append(numbers(name), 1)
 		return func(w *writing) { w.b = number(w.b, (n[0]+w.dice.intn(n[1]))*n[2]) }
 	case '=':
-		f := c.field(name, scopes)
+		f := c.fieldNamed(name, scopes)
 		return func(w *writing) { w.b = append(w.b, f.of(w).Bytes()...) }
 	}
 	if mark == "keep" {
-		body := c.bodies(scopes)[0]
+		body := c.compileBodies(scopes)[0]
 		return func(w *writing) {
 			before := len(w.b)
 			w.all(body)
@@ -182,18 +184,19 @@ func (c *compiler) mark(mark string, scopes []reflect.Type) piece {
 			w.b = w.b[:before]
 		}
 	}
-	return c.value(mark, scopes)
+	return c.compileValue(mark, scopes)
 }
 
-// each compiles what is written for each element, for some of them, or so many times.
-func (c *compiler) each(name string, scopes []reflect.Type) piece {
+// compileEach compiles a mark for a repetition: for each element of a field, for a random number of the first ones, or a random number of
+// times.
+func (c *compiler) compileEach(name string, scopes []reflect.Type) piece {
 	name, most, _ := strings.Cut(name, " ")
 	if name[0] >= '0' && name[0] <= '9' {
-		n, body := numbers(name), c.bodies(scopes)[0]
-		return func(w *writing) { w.repeat(n[0]+w.dice.intn(n[1]), func(int) { w.all(body) }) }
+		n, body := numbers(name), c.compileBodies(scopes)[0]
+		return func(w *writing) { w.writeTimes(n[0]+w.dice.intn(n[1]), func(int) { w.all(body) }) }
 	}
-	n, f := numbers(most), c.field(name, scopes)
-	body := c.bodies(append(slices.Clone(scopes), f.elem))[0]
+	n, f := numbers(most), c.fieldNamed(name, scopes)
+	body := c.compileBodies(append(slices.Clone(scopes), f.elem))[0]
 	return func(w *writing) {
 		list := f.of(w)
 		times := list.Len()
@@ -201,7 +204,7 @@ func (c *compiler) each(name string, scopes []reflect.Type) piece {
 			times = n[0] + w.dice.intn(n[1])
 		}
 		outer := w.scopes
-		w.repeat(times, func(i int) {
+		w.writeTimes(times, func(i int) {
 			w.scopes = append(outer, list.Index(i))
 			w.all(body)
 		})
@@ -209,8 +212,8 @@ func (c *compiler) each(name string, scopes []reflect.Type) piece {
 	}
 }
 
-// value compiles a mark that encloses nothing.
-func (c *compiler) value(mark string, scopes []reflect.Type) piece {
+// compileValue compiles a mark that encloses nothing: a random value, a value that was kept or picked, or a field.
+func (c *compiler) compileValue(mark string, scopes []reflect.Type) piece {
 	word, rest, _ := strings.Cut(mark, " ")
 	n := numbers(rest)
 	switch word {
@@ -239,7 +242,7 @@ func (c *compiler) value(mark string, scopes []reflect.Type) piece {
 	case "any-server":
 		return func(w *writing) { w.b = append(w.b, w.picked.Server...) }
 	}
-	f := c.field(mark, scopes)
+	f := c.fieldNamed(mark, scopes)
 	switch f.kind {
 	case reflect.String:
 		return func(w *writing) { w.b = appendQuoted(w.b, f.of(w).String()) }
@@ -249,8 +252,8 @@ func (c *compiler) value(mark string, scopes []reflect.Type) piece {
 	return func(w *writing) { w.b = number(w.b, int(f.of(w).Int())) }
 }
 
-// field finds a field in the innermost struct that has it.
-func (c *compiler) field(name string, scopes []reflect.Type) field {
+// fieldNamed finds a field in the innermost struct that has it. It panics if none has it.
+func (c *compiler) fieldNamed(name string, scopes []reflect.Type) field {
 	for depth := range scopes {
 		of := scopes[len(scopes)-1-depth]
 		if name == "." {
@@ -301,14 +304,15 @@ type writing struct {
 func (s *Simulator) render(b []byte, name string, from any, index int, d dice) []byte {
 	w := writing{Simulator: s, b: b, index: uint64(index), dice: d}
 	w.scopes = append(w.room[:0], reflect.ValueOf(from).Elem())
-	w.section(s.sections[name])
+	w.writeSection(s.sections[name])
 	return w.b
 }
 
-func (w *writing) section(one *section) {
+// writeSection appends a section of a template. One that has its own random numbers gets them from the seed and the index alone.
+func (w *writing) writeSection(one *section) {
 	outer := w.dice
 	if one.own {
-		w.dice = roll(w.seed, one.part, w.index+one.shift)
+		w.dice = newDice(w.seed, one.part, w.index+one.shift)
 	}
 	w.all(one.body)
 	if one.own {
@@ -322,8 +326,8 @@ func (w *writing) all(body pieces) {
 	}
 }
 
-// repeat calls write so many times, and writes commas between.
-func (w *writing) repeat(times int, write func(i int)) {
+// writeTimes calls write so many times, with a comma between.
+func (w *writing) writeTimes(times int, write func(i int)) {
 	for i := range times {
 		if i > 0 {
 			w.b = append(w.b, ',')

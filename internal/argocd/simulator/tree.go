@@ -25,8 +25,10 @@ type content struct {
 	images  []string
 }
 
-func (c *call) content() (found, content) {
-	f := c.object(applications)
+// requestedContent returns the application that the request names, with its resources and images. It refuses the call as
+// requestedApplication does.
+func (c *call) requestedContent() (found, content) {
+	f := c.requestedObject(applications)
 	var app struct {
 		Status struct {
 			Resources  []object
@@ -51,7 +53,7 @@ func (s *Simulator) diceOf(app string, o *object) dice {
 	for _, part := range []string{app, o.Group, o.Kind, o.Namespace, o.Name} {
 		_, _ = h.Write([]byte(part + "\x00")) // a hash takes everything
 	}
-	return roll(s.seed, partTree, h.Sum64())
+	return newDice(s.seed, partTree, h.Sum64())
 }
 
 // shown is an object as one of the calls below an application shows it.
@@ -74,7 +76,8 @@ type shown struct {
 	actions []action
 }
 
-func (s *Simulator) shown(app string, o *object) shown {
+// shownFields returns the fields that answers show of a resource. Its id, revision and age are drawn from the seed.
+func (s *Simulator) shownFields(app string, o *object) shown {
 	v := shown{app: app, group: o.Group, version: o.Version, kind: o.Kind, namespace: o.Namespace, name: o.Name, api: o.Version}
 	if o.Group != "" {
 		v.api = o.Group + "/" + o.Version
@@ -85,7 +88,7 @@ func (s *Simulator) shown(app string, o *object) shown {
 	return v
 }
 
-func (s *Simulator) known(o *object) (k resourceKind) {
+func (s *Simulator) kindOf(o *object) (k resourceKind) {
 	if at := slices.IndexFunc(s.words.Kinds, func(k resourceKind) bool { return k.Kind == o.Kind && k.Group == o.Group }); at >= 0 {
 		k = s.words.Kinds[at]
 	}
@@ -94,13 +97,14 @@ func (s *Simulator) known(o *object) (k resourceKind) {
 
 func (o *object) missing() bool { return o.Health != nil && o.Health.Status == "Missing" }
 
-// family returns an object with its replica set, where it has one, and its pods: each is above what follows it, but pods are beside each other.
-func (s *Simulator) family(app string, o *object) []object {
+// withPods returns an object with its replica set, where it has one, and its pods, made by dice: each is above what follows it, but pods
+// are beside each other.
+func (s *Simulator) withPods(app string, o *object) []object {
 	all := []object{*o}
-	if !s.known(o).Pods || o.missing() {
+	if !s.kindOf(o).Pods || o.missing() {
 		return all
 	}
-	d := roll(s.diceOf(app, o).state, partTree, 1)
+	d := newDice(s.diceOf(app, o).state, partTree, 1)
 	owner := o.Name
 	if o.Kind == "Deployment" || o.Kind == "Rollout" {
 		owner += "-" + string(hex(nil, d.next(), 9))
@@ -122,8 +126,10 @@ type tree struct {
 	hosts          bool
 }
 
+// getTree answers with the resource tree: for each resource that is not missing also those that controllers made of it, such as pods, and
+// the application's orphans.
 func getTree(c *call) {
-	_, content := c.content()
+	_, content := c.requestedContent()
 	var t tree
 	for _, o := range content.objects {
 		if o.missing() {
@@ -132,12 +138,12 @@ func getTree(c *call) {
 		health, message := "", ""
 		if o.Health != nil {
 			health, message = o.Health.Status, o.Health.Message
-		} else if c.known(&o).Healthy {
+		} else if c.kindOf(&o).Healthy {
 			health = "Healthy"
 		}
 		var above []shown
-		for _, member := range c.family(content.name, &o) {
-			v := c.shown(content.name, &member)
+		for _, member := range c.withPods(content.name, &o) {
+			v := c.shownFields(content.name, &member)
 			v.parents, v.health, v.message, v.degraded = above, health, message, health == "Degraded"
 			v.replicaSet, v.pod = above != nil && v.kind == "ReplicaSet", above != nil && v.kind == "Pod"
 			if v.pod {
@@ -150,40 +156,40 @@ func getTree(c *call) {
 	}
 	if len(t.nodes) > 0 {
 		for i := range content.orphans {
-			t.orphans = append(t.orphans, c.shown(content.name, &object{Version: "v1", Kind: "ConfigMap", Namespace: content.objects[0].Namespace, Name: "orphan-" + strconv.Itoa(i)}))
+			t.orphans = append(t.orphans, c.shownFields(content.name, &object{Version: "v1", Kind: "ConfigMap", Namespace: content.objects[0].Namespace, Name: "orphan-" + strconv.Itoa(i)}))
 		}
 	}
 	c.answer(c.render(nil, "tree", &t, 0, dice{}))
 }
 
-// getEvents tells of the application, or of the resource the query names.
+// getEvents answers with events of the application, or of the resource that the query names.
 func getEvents(c *call) {
-	f, t := c.content()
+	f, t := c.requestedContent()
 	about := object{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application", Namespace: f.namespace, Name: f.name}
 	if name := c.query.Get("resourceName"); name != "" {
 		about = object{}
 		for _, o := range t.objects {
-			for i, member := range c.family(t.name, &o) {
+			for i, member := range c.withPods(t.name, &o) {
 				if member.Name == name && (i > 0 || o.Namespace == c.query.Get("resourceNamespace")) {
 					about = member
 				}
 			}
 		}
 		if about.Name == "" {
-			fail(invalidArgument, "%s not found as part of application %s", name, f.name)
+			refuseCall(invalidArgument, "%s not found as part of application %s", name, f.name)
 		}
 	}
-	v := c.shown(t.name, &about)
+	v := c.shownFields(t.name, &about)
 	b := cat(nil, `{"metadata":`, c.meta(), `,"items":`)
 	c.answer(append(c.render(b, "events", &v, 0, c.diceOf(t.name, &about)), '}'))
 }
 
-// getWindows tells of the windows of the application's project that mean it.
-func getWindows(c *call) {
-	f := c.object(applications)
+// getSyncWindows answers with the windows of the application's project that apply to it. canSync is always true.
+func getSyncWindows(c *call) {
+	f := c.requestedObject(applications)
 	answer := obj{"canSync": true}
 	var assigned []obj
-	for _, w := range c.windows(f.project) {
+	for _, w := range c.syncWindowsOf(f.project) {
 		for _, p := range list(w, "applications") {
 			text, _ := p.(string)
 			before, isPrefix := strings.CutSuffix(text, "*")

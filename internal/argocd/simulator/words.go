@@ -46,7 +46,8 @@ func (w *word) lists() map[string][]string {
 	return map[string][]string{"people": w.People, "tiers": w.Tiers, "places": w.Places, "requests": w.Requests}
 }
 
-func words() (w word) {
+// loadWords returns the words that names are made of, from words.json.
+func loadWords() (w word) {
 	text, err := files.ReadFile("words.json")
 	if err == nil {
 		err = json.Unmarshal(text, &w)
@@ -66,6 +67,8 @@ type nameSequence struct {
 	digits           int
 }
 
+// newNameSequence returns a sequence of at least n different names, each with one word of every list. If there are too few combinations,
+// names end in a number.
 func newNameSequence(n int, words ...[]string) nameSequence {
 	base := 1
 	for _, list := range words {
@@ -103,6 +106,7 @@ func (l *nameSequence) span(a int) (from, to int) {
 	return l.from(a * each), l.from((a + 1) * each)
 }
 
+// name returns the i-th name of the sequence.
 func (l *nameSequence) name(i int) string {
 	at, copied := l.parts(i)
 	words := make([]string, 0, 4)

@@ -73,24 +73,24 @@ func (f *found) parsed() obj {
 // put stores an object as a write left it.
 func (s *Simulator) put(f *found) *refusal {
 	ensureObject(f.m, "metadata")["resourceVersion"] = strconv.FormatInt(s.revision.Add(1), 10)
-	return s.stored[f.kind].put(&found{head: headOf(f.m), kind: f.kind, index: f.index, body: marshal(f.m)})
+	return s.stored[f.kind].putObject(&found{head: headOf(f.m), kind: f.kind, index: f.index, body: marshal(f.m)})
 }
 
-func (c *call) save(f *found) {
+func (c *call) saveObject(f *found) {
 	if err := c.put(f); err != nil {
 		panic(err)
 	}
 }
 
-// saved saves and answers with the object.
-func (c *call) saved(f *found) {
-	c.save(f)
+// saveAndAnswer saves and answers with the object.
+func (c *call) saveAndAnswer(f *found) {
+	c.saveObject(f)
 	c.answer(marshal(f.m))
 }
 
 // done saves and answers with nothing.
 func (c *call) done(f *found) {
-	c.save(f)
+	c.saveObject(f)
 	c.answer([]byte(`{}`))
 }
 
@@ -112,26 +112,27 @@ type request struct {
 	spec obj
 }
 
-// readRequest reads what a write of an application asks for. Two calls have another body: the specification, and an action alone with
-// the rest in the query.
+// readRequest decodes what a write of an application asks for. Two calls have another body: the specification, and an action alone with the
+// rest in the query.
 func (c *call) readRequest(action string) (q request) {
 	switch {
 	case c.r.Method == http.MethodPut:
 		q.spec = obj{}
-		c.read(&q.spec)
+		c.decodeBody(&q.spec)
 	case action == "action" && json.Unmarshal(c.sent, &q.Action) == nil:
 		q.Group, q.Kind, q.Namespace, q.ResourceName = c.query.Get("group"), c.query.Get("kind"), c.query.Get("namespace"), c.query.Get("resourceName")
 	case c.r.Method != http.MethodDelete:
-		c.read(&q)
+		c.decodeBody(&q)
 	}
 	return q
 }
 
-// changeHandler returns the handler of a write. It finds the application, refuses those who may not change it, and calls change.
+// changeHandler returns the handler of a write of the application that the path names: it refuses those who may not change it, and calls
+// change, which has to store it and to answer.
 func changeHandler(action string, change func(c *call, f *found, q *request)) func(*call) {
 	return func(c *call) {
 		q := c.readRequest(action)
-		f := c.application(cmp.Or(q.AppNamespace, c.query.Get("appNamespace")), cmp.Or(q.Project, c.query.Get("project")))
+		f := c.requestedApplication(cmp.Or(q.AppNamespace, c.query.Get("appNamespace")), cmp.Or(q.Project, c.query.Get("project")))
 		if !c.canChange(f.project) {
 			asked := action
 			if q.Action != "" {
@@ -144,59 +145,60 @@ func changeHandler(action string, change func(c *call, f *found, q *request)) fu
 	}
 }
 
-// refresh compares an application again, which changes only its times, and stores it.
-func (c *call) refresh(f found) found {
+// refreshApplication compares an application again, which changes only its times, stores it and returns it as stored.
+func (c *call) refreshApplication(f found) found {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	f, ok := c.find(applications, f.namespace, f.name)
+	f, ok := c.findObject(applications, f.namespace, f.name)
 	if !ok {
-		panic(denied())
+		panic(deniedRefusal())
 	}
 	f.m = f.parsed()
 	ensureObject(f.m, "status")["reconciledAt"] = now()
-	c.save(&f)
-	f, _ = c.find(applications, f.namespace, f.name)
+	c.saveObject(&f)
+	f, _ = c.findObject(applications, f.namespace, f.name)
 	return f
 }
 
-// storeNew stores a new object, or changes the existing one of its name if upsert allows it. Otherwise it refuses with the text different.
+// storeNew stores a new object, or changes the existing one of its name if upsert allows it, and answers with it. Otherwise it refuses with
+// the text different; an existing one with the same specification is stored unchanged.
 func (c *call) storeNew(k kind, m obj, upsert bool, different string) {
-	f, exists := c.find(k, space(text(m, "metadata", "namespace")), text(m, "metadata", "name"))
+	f, exists := c.findObject(k, space(text(m, "metadata", "namespace")), text(m, "metadata", "name"))
 	if !exists {
 		c.fillMetadata(m)
 		f.m = m
 	} else if f.m = f.parsed(); !same(f.m["spec"], m["spec"]) {
 		if !upsert {
-			fail(invalidArgument, "%s", different)
+			refuseCall(invalidArgument, "%s", different)
 		}
 		mergeUpdate(f.m, m)
 	}
-	c.saved(&f)
+	c.saveAndAnswer(&f)
 }
 
-// remove deletes an object and says so.
-func (c *call) remove(f *found) {
+// removeObject deletes an object and says so.
+func (c *call) removeObject(f *found) {
 	c.revision.Add(1)
-	if err := c.stored[f.kind].put(&found{head: f.head, kind: f.kind, index: f.index}); err != nil {
+	if err := c.stored[f.kind].putObject(&found{head: f.head, kind: f.kind, index: f.index}); err != nil {
 		panic(err)
 	}
 	c.answer([]byte(`{}`))
 }
 
-// checkApplication refuses an application as the server does before it stores one.
+// checkApplication refuses an application as the server does before it stores one, and sets its project if it has none.
 func (c *call) checkApplication(m obj) {
 	name, project := text(m, "metadata", "name"), cmp.Or(text(m, "spec", "project"), "default")
 	invalid := func(format string, args ...any) {
-		fail(invalidArgument, "application "+format, args...)
+		refuseCall(invalidArgument, "application "+format, args...)
 	}
 	server, cluster := text(m, "spec", "destination", "server"), text(m, "spec", "destination", "name")
 	switch {
 	case !c.exists(projects, project):
-		fail(invalidArgument, "app is not allowed in project %q, or the project does not exist", project)
+		refuseCall(invalidArgument, "app is not allowed in project %q, or the project does not exist", project)
 	case name == "":
-		fail(unknown, "error while validating and normalizing app: resource name may not be empty")
+		refuseCall(unknown, "error while validating and normalizing app: resource name may not be empty")
 	case !dnsName(name):
-		fail(invalidArgument, "error while validating and normalizing app: Application.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", name, name)
+		refuseCall(invalidArgument, "error while validating and normalizing app: Application.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", name, name)
 	case server == "" && cluster == "":
 		invalid("destination spec for %s is invalid: Destination server missing from app spec", name)
 	case server != "" && cluster != "":
@@ -232,7 +234,7 @@ func (s *Simulator) fillMetadata(m obj) {
 	if text(meta, "namespace") == "" {
 		meta["namespace"] = "argocd"
 	}
-	d := roll(s.seed, partMeta, uint64(s.revision.Load())+1<<43)
+	d := newDice(s.seed, partMeta, uint64(s.revision.Load())+1<<43)
 	meta["uid"] = string(d.uid(nil))
 	meta["generation"], meta["creationTimestamp"] = 1, now()
 	delete(m, "kind")
@@ -242,9 +244,10 @@ func (s *Simulator) fillMetadata(m obj) {
 // same reports whether two specs are equal.
 func same(a, b any) bool { return bytes.Equal(marshal(a), marshal(b)) }
 
+// createApplication stores a new application, or with upsert replaces one, if the user may change its project. Its status is empty.
 func createApplication(c *call) {
 	m := obj{}
-	c.read(&m)
+	c.decodeBody(&m)
 	upsert := c.flag("upsert")
 	project := cmp.Or(text(m, "spec", "project"), "default")
 	if !c.canChange(project) {
@@ -258,7 +261,8 @@ func createApplication(c *call) {
 	c.storeNew(applications, m, upsert, "existing application spec is different, use upsert flag to force update")
 }
 
-// mergeUpdate copies into old what an update changes: the spec, and the labels and annotations, in addition to those that are there.
+// mergeUpdate copies into old what an update changes: spec and finalizers in place of those there, and labels and annotations in addition
+// to them.
 func mergeUpdate(old, m obj) {
 	old["spec"] = m["spec"]
 	for _, key := range []string{"labels", "annotations"} {
@@ -271,7 +275,7 @@ func mergeUpdate(old, m obj) {
 	}
 }
 
-// mergePatch applies RFC 7396.
+// mergePatch applies the merge patch of RFC 7396 to m.
 func mergePatch(m, patch obj) {
 	for key, value := range patch {
 		switch v := value.(type) {
@@ -285,35 +289,37 @@ func mergePatch(m, patch obj) {
 	}
 }
 
+// patchApplication applies a merge patch and stores the result. Other types of patches are refused; name and namespace stay.
 func patchApplication(c *call, f *found, q *request) {
 	if q.PatchType != "merge" {
-		fail(invalidArgument, "Patch type '%s' is not supported", q.PatchType)
+		refuseCall(invalidArgument, "Patch type '%s' is not supported", q.PatchType)
 	}
 	patch, err := parse([]byte(q.Patch))
 	if err != nil {
-		fail(unknown, "error calculating merge patch: Invalid JSON Patch")
+		refuseCall(unknown, "error calculating merge patch: Invalid JSON Patch")
 	}
 	mergePatch(f.m, patch)
 	meta := ensureObject(f.m, "metadata")
 	meta["name"], meta["namespace"] = f.name, f.namespace
 	c.checkApplication(f.m)
-	c.saved(f)
+	c.saveAndAnswer(f)
 }
 
 func updateSpec(c *call, f *found, q *request) {
 	f.m["spec"] = q.spec
 	c.checkApplication(f.m)
-	c.save(f)
+	c.saveObject(f)
 	c.answer(marshal(q.spec))
 }
 
+// deleteApplication removes an application, whatever the policy is. It only checks that the policy is valid.
 func deleteApplication(c *call, f *found, _ *request) {
 	policy := c.query.Get("propagationPolicy")
 	if cascade := c.flag("cascade"); !cascade && c.query.Get("cascade") != "" && policy != "" {
-		fail(invalidArgument, "cannot set propagation policy when cascading is disabled")
+		refuseCall(invalidArgument, "cannot set propagation policy when cascading is disabled")
 	}
 	if !slices.Contains([]string{"", "foreground", "background", "orphan"}, policy) {
-		fail(invalidArgument, "invalid propagation policy: %s", policy)
+		refuseCall(invalidArgument, "invalid propagation policy: %s", policy)
 	}
-	c.remove(f)
+	c.removeObject(f)
 }

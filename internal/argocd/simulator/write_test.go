@@ -130,16 +130,16 @@ func TestSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := sim(t, Options{Applications: 150, SyncTakes: time.Minute})
 		name := pick(t, s, func(a obj) bool {
-			return !automated(a) && text(a, "status", "sync", "status") == "OutOfSync" && !busy(a) && lookup(a, "spec", "sources") == nil && text(a, "spec", "source", "chart") == ""
+			return !automated(a) && text(a, "status", "sync", "status") == "OutOfSync" && !hasOperation(a) && lookup(a, "spec", "sources") == nil && text(a, "spec", "source", "chart") == ""
 		})
 		path := "/api/v1/applications/" + name
-		if a := must(t, s, http.MethodPost, path+"/sync", `{"prune":true,"dryRun":true}`); !busy(a) {
+		if a := must(t, s, http.MethodPost, path+"/sync", `{"prune":true,"dryRun":true}`); !hasOperation(a) {
 			t.Error("no operation")
 		}
 		refused(t, s, http.MethodPost, path+"/sync", `{}`, 400, "another operation is already in progress")
 		time.Sleep(2 * time.Minute) // virtual
 		a := get(t, s, name)
-		if busy(a) || text(a, "status", "sync", "status") != "OutOfSync" || text(a, "status", "operationState", "phase") != "Succeeded" {
+		if hasOperation(a) || text(a, "status", "sync", "status") != "OutOfSync" || text(a, "status", "operationState", "phase") != "Succeeded" {
 			t.Errorf("after a dry run: %s", marshal(a["status"]))
 		}
 		revision := strings.Repeat("ab", 20)
@@ -165,7 +165,9 @@ func TestSync(t *testing.T) {
 			}
 		}
 		refused(t, s, http.MethodPost, path+"/rollback", `{"id":99999}`, 400, "does not have deployment with id 99999")
-		auto := pick(t, s, func(a obj) bool { return automated(a) && !busy(a) && lookup(a, "metadata", "deletionTimestamp") == nil })
+		auto := pick(t, s, func(a obj) bool {
+			return automated(a) && !hasOperation(a) && lookup(a, "metadata", "deletionTimestamp") == nil
+		})
 		refused(t, s, http.MethodPost, "/api/v1/applications/"+auto+"/rollback", `{"id":1}`, 400, "auto-sync is enabled")
 		refused(t, s, http.MethodPost, "/api/v1/applications/"+auto+"/sync", `{"revision":"`+revision+`"}`, 400, "auto-sync currently set to")
 	})
@@ -247,23 +249,23 @@ func TestStoreIsBounded(t *testing.T) {
 	var o store
 	entry := func(name string, body []byte) *found { return &found{head: head{name: name}, index: -1, body: body} }
 	for i := range maxChanged {
-		if err := o.put(entry(fmt.Sprint(i), []byte("x"))); err != nil {
+		if err := o.putObject(entry(fmt.Sprint(i), []byte("x"))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := o.put(entry("more", []byte("x"))); err == nil || o.refused != 1 {
+	if err := o.putObject(entry("more", []byte("x"))); err == nil || o.refused != 1 {
 		t.Errorf("%v, refused %d", err, o.refused)
 	}
-	if err := o.put(entry("17", []byte("y"))); err != nil {
+	if err := o.putObject(entry("17", []byte("y"))); err != nil {
 		t.Errorf("a change of what is there: %v", err)
 	}
-	if err := o.put(entry("17", nil)); err != nil {
+	if err := o.putObject(entry("17", nil)); err != nil {
 		t.Error(err)
 	}
-	if err := o.put(entry("more", make([]byte, maxChangedBytes))); err == nil {
+	if err := o.putObject(entry("more", make([]byte, maxChangedBytes))); err == nil {
 		t.Error("too many bytes are taken")
 	}
-	if err := o.put(entry("more", []byte("x"))); err != nil {
+	if err := o.putObject(entry("more", []byte("x"))); err != nil {
 		t.Error(err)
 	}
 }

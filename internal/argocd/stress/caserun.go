@@ -40,9 +40,10 @@ type caseRun struct {
 	division atomic.Int32 // which part it is in
 }
 
-// call makes one call. Without a problem the answer is good for more tests.
-func (c *caseRun) call(ctx context.Context, tool string, args map[string]any) (Answer, bool) {
-	if c.finished(ctx) {
+// callTool makes one call, and notes how long it took and how large the answer was. A failed call and an answer that is too large are noted
+// as errors; ok is true if the answer is good for more tests. It makes no call after the case has been given up.
+func (c *caseRun) callTool(ctx context.Context, tool string, args map[string]any) (Answer, bool) {
+	if c.isFinished(ctx) {
 		return Answer{}, false
 	}
 	if c.o.Instance != "" {
@@ -62,38 +63,38 @@ func (c *caseRun) call(ctx context.Context, tool string, args map[string]any) (A
 	case ctx.Err() != nil:
 		return a, false
 	case err != nil:
-		c.fail("%s: %v", tool, err)
+		c.noteError("%s: %v", tool, err)
 		return a, false
 	case a.Bytes > int(c.o.MaxResponse):
-		c.fail("%s: an answer of %d bytes on the wire, over %d", tool, a.Bytes, int(c.o.MaxResponse))
+		c.noteError("%s: an answer of %d bytes on the wire, over %d", tool, a.Bytes, int(c.o.MaxResponse))
 		return a, false
 	}
 	return a, true
 }
 
-// pass counts the last answer as correct.
-func (c *caseRun) pass() {
+// noteSuccess counts the last answer as correct.
+func (c *caseRun) noteSuccess() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.inRow = 0
 }
 
-// fail counts an error and notes it.
-func (c *caseRun) fail(format string, args ...any) {
+// noteError counts an error and notes the first. After maxErrorsInRow in a row the case is given up.
+func (c *caseRun) noteError(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.errors++
 	c.inRow++
 	if c.problem == "" {
-		c.problem = cut(fmt.Sprintf(format, args...))
+		c.problem = shorten(fmt.Sprintf(format, args...))
 	}
 	if c.inRow >= maxErrorsInRow {
 		c.halted = true
 	}
 }
 
-// finished reports whether the case should stop.
-func (c *caseRun) finished(ctx context.Context) bool {
+// isFinished reports whether the case should stop.
+func (c *caseRun) isFinished(ctx context.Context) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.halted || ctx.Err() != nil
@@ -106,14 +107,14 @@ func (c *caseRun) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-func (c *caseRun) skip(format string, args ...any) {
+func (c *caseRun) skipCase(format string, args ...any) {
 	c.note(format, args...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.skipped = true
 }
 
-// sampleMemory samples the server's memory until stop is called.
+// sampleMemory samples the server's memory in a goroutine until stop is called, and once more then.
 func (c *caseRun) sampleMemory() (stop func()) {
 	if c.target.Memory == nil {
 		return func() {}
@@ -149,7 +150,7 @@ func (c *caseRun) sampleNow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.unseen = cut(err.Error())
+		c.unseen = shorten(err.Error())
 		return
 	}
 	c.peak = max(c.peak, n)
@@ -165,9 +166,9 @@ func (c *caseRun) reportDone(done, all int) {
 	}
 }
 
-// growth compares the mean memory of the second part with that of the last; the first part fills caches and pools. ok is false if it was not
+// memoryMeans compares the mean memory of the second part with that of the last; the first part fills caches and pools. ok is false if it was not
 // measured.
-func (c *caseRun) growth() (from, to int64, ok bool) {
+func (c *caseRun) memoryMeans() (from, to int64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a, b := c.memory[1], c.memory[parts-1]
@@ -177,8 +178,8 @@ func (c *caseRun) growth() (from, to int64, ok bool) {
 	return a.sum / a.n, b.sum / b.n, true
 }
 
-// row sums the case up.
-func (c *caseRun) row(name string) Row {
+// summary returns the row of the case in the report, with the problems first. Memory above Options.MaxMemory makes it not OK.
+func (c *caseRun) summary(name string) Row {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	slices.Sort(c.times)
@@ -217,7 +218,7 @@ func quantile(sorted []time.Duration, percent int) time.Duration {
 	return sorted[min(len(sorted)-1, len(sorted)*percent/100)]
 }
 
-// cut shortens what a server said to what fits into a table.
-func cut(s string) string {
+// shorten shortens what a server said to what fits into a table.
+func shorten(s string) string {
 	return limit.ShortRunes(s, 161)
 }

@@ -30,9 +30,9 @@ const searchTool = "search_argocd_resources"
 func cases(o Options) []testCase {
 	few := max(10, o.Queries/20)
 	all := []testCase{
-		{"repeated list", func(ctx context.Context, c *caseRun) { c.repeated(ctx, few) }},
-		{"5 at a time", func(ctx context.Context, c *caseRun) { c.mixed(ctx, few, 5) }},
-		{"50 at a time", func(ctx context.Context, c *caseRun) { c.mixed(ctx, max(50, few), 50) }},
+		{"repeated list", func(ctx context.Context, c *caseRun) { c.repeatFirstPage(ctx, few) }},
+		{"5 at a time", func(ctx context.Context, c *caseRun) { c.mixCalls(ctx, few, 5) }},
+		{"50 at a time", func(ctx context.Context, c *caseRun) { c.mixCalls(ctx, max(50, few), 50) }},
 		{fmt.Sprintf("%d queries", o.Queries), func(ctx context.Context, c *caseRun) { c.memoryGrowth(ctx, o.Queries) }},
 		{fmt.Sprintf("search over %d", o.MaxMatches/2), func(ctx context.Context, c *caseRun) { c.searchManyMatches(ctx) }},
 		{fmt.Sprintf("search over %d", o.MaxMatches), func(ctx context.Context, c *caseRun) { c.searchTooManyMatches(ctx) }},
@@ -43,13 +43,13 @@ func cases(o Options) []testCase {
 	return all
 }
 
-// repeated asks for the first page again and again.
-func (c *caseRun) repeated(ctx context.Context, n int) {
+// repeatFirstPage asks for the first page of the applications n times, and notes their total whenever it changes.
+func (c *caseRun) repeatFirstPage(ctx context.Context, n int) {
 	total := -1
 	for range n {
 		p, ok := c.readPageOf(ctx, lists[0].tool, map[string]any{}, 1)
 		switch {
-		case !ok && c.finished(ctx):
+		case !ok && c.isFinished(ctx):
 			return
 		case !ok:
 		case total < 0:
@@ -62,17 +62,17 @@ func (c *caseRun) repeated(ctx context.Context, n int) {
 	}
 }
 
-// mixed makes n calls of all kinds, so many at one time.
-func (c *caseRun) mixed(ctx context.Context, n, parallel int) {
+// mixCalls makes n calls, lists of all kinds and searches in turn, so many at one time. It stops early if the case is given up.
+func (c *caseRun) mixCalls(ctx context.Context, n, parallel int) {
 	var wg sync.WaitGroup
 	var next, done atomic.Int64
 	for range parallel {
 		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n) && !c.finished(ctx); i = next.Add(1) - 1 {
+			for i := next.Add(1) - 1; i < int64(n) && !c.isFinished(ctx); i = next.Add(1) - 1 {
 				if k := int(i) % (len(lists) + 1); k < len(lists) {
 					c.readPageOf(ctx, lists[k].tool, map[string]any{}, 1)
 				} else {
-					c.search(ctx, map[string]any{"query": terms[int(i)/(len(lists)+1)%len(terms)]}, 1)
+					c.searchPage(ctx, map[string]any{"query": terms[int(i)/(len(lists)+1)%len(terms)]}, 1)
 				}
 				c.reportDone(int(done.Add(1)), n)
 			}
@@ -81,11 +81,11 @@ func (c *caseRun) mixed(ctx context.Context, n, parallel int) {
 	wg.Wait()
 }
 
-// memoryGrowth makes many calls and compares the memory before and after.
+// memoryGrowth makes n calls and notes the memory in the second tenth and in the last: growth by more than a quarter and 8 MiB is an error.
 func (c *caseRun) memoryGrowth(ctx context.Context, n int) {
 	// Four at one time keep a server of a few cores busy without being a case of their own.
-	c.mixed(ctx, n, 4)
-	from, to, ok := c.growth()
+	c.mixCalls(ctx, n, 4)
+	from, to, ok := c.memoryMeans()
 	if !ok {
 		return
 	}
@@ -93,7 +93,7 @@ func (c *caseRun) memoryGrowth(ctx context.Context, n int) {
 	// Go's heap swings by a few megabytes with the collector's rhythm; what grows with the
 	// calls is beyond that after a thousand of them.
 	if to > from+8<<20 && to > from+from/4 {
-		c.fail("memory grows with the calls")
+		c.noteError("memory grows with the calls")
 	}
 }
 
@@ -104,7 +104,8 @@ func (c *caseRun) pages(ctx context.Context, tool string) {
 	}
 }
 
-// readAllPages reads all pages of a listing and checks that they agree with each other. It returns the number of the last page.
+// readAllPages reads all pages of a listing, of more than Options.MaxPages the first and the last, and checks that they agree with each
+// other: what does not is an error of the case. It returns the number of the last page; ok is false after an error.
 func (c *caseRun) readAllPages(ctx context.Context, tool string, args map[string]any) (last int, ok bool) {
 	first, ok := c.readPageOf(ctx, tool, withArgument(args), 1)
 	if !ok {
@@ -118,10 +119,10 @@ func (c *caseRun) readAllPages(ctx context.Context, tool string, args map[string
 			key, err := r.key()
 			switch {
 			case err != nil:
-				c.fail("%s page %d: %v", tool, number, err)
+				c.noteError("%s page %d: %v", tool, number, err)
 				return last, false
 			case seen[key] && !changed:
-				c.fail("%s page %d: a row stands on another page too: %s", tool, number, cut(string(r.raw)))
+				c.noteError("%s page %d: a row stands on another page too: %s", tool, number, shorten(string(r.raw)))
 				return last, false
 			}
 			seen[key] = true
@@ -146,7 +147,7 @@ func (c *caseRun) readAllPages(ctx context.Context, tool string, args map[string
 		c.note("%d items; the first and the last of %d pages", first.total(), last)
 	case changed:
 	case len(seen) != first.total():
-		c.fail("%s: the pages have %d items and total_items is %d", tool, len(seen), first.total())
+		c.noteError("%s: the pages have %d items and total_items is %d", tool, len(seen), first.total())
 		return last, false
 	default:
 		c.note("%d items on %d pages", first.total(), last)

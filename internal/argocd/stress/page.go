@@ -63,30 +63,31 @@ func (r row) key() (string, error) {
 		o.Name, o.Namespace, o.Server = o.Row.Name, o.Row.Namespace, o.Row.Server
 	}
 	if o.Name == "" && o.Server == "" {
-		return "", fmt.Errorf("a row without a name: %s", cut(string(r.raw)))
+		return "", fmt.Errorf("a row without a name: %s", shorten(string(r.raw)))
 	}
 	return strings.Join([]string{r.kind, o.Namespace, o.Name, o.Server}, "\x00"), nil
 }
 
-// readPageOf calls a tool and checks that the answer is a valid page; number is the page that was asked for.
+// readPageOf calls a tool and checks that the answer is a valid page, else it notes an error and returns false; number is the page that was
+// asked for. It may set args["page"].
 func (c *caseRun) readPageOf(ctx context.Context, tool string, args map[string]any, number int) (*page, bool) {
 	if number > 1 {
 		args["page"] = number
 	}
-	a, ok := c.call(ctx, tool, args)
+	a, ok := c.callTool(ctx, tool, args)
 	if !ok {
 		return nil, false
 	}
 	if a.IsError {
-		c.fail("%s: %s", tool, a.Text)
+		c.noteError("%s: %s", tool, a.Text)
 		return nil, false
 	}
 	p, err := parsePage(a.Text, number)
 	if err != nil {
-		c.fail("%s page %d: %v", tool, number, err)
+		c.noteError("%s page %d: %v", tool, number, err)
 		return nil, false
 	}
-	c.pass()
+	c.noteSuccess()
 	return p, true
 }
 
@@ -98,7 +99,7 @@ func parsePage(text string, number int) (*page, error) {
 	}
 	g := p.Pagination
 	if g == nil {
-		return nil, fmt.Errorf("the answer has no pagination: %s", cut(text))
+		return nil, fmt.Errorf("the answer has no pagination: %s", shorten(text))
 	}
 	n := len(p.rows())
 	pages := 1

@@ -116,7 +116,7 @@ func Run(ctx context.Context, t Target, o Options) (Report, error) {
 		if err := ctx.Err(); err != nil {
 			return report, err
 		}
-		row := c.row(s.name)
+		row := c.summary(s.name)
 		report.Rows = append(report.Rows, row)
 		if o.Progress != nil {
 			o.Progress(row)

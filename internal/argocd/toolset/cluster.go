@@ -38,8 +38,8 @@ func comparableAddress(server string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(server, "https://"), "/")
 }
 
-// add adds the server and the name of a destination to those by which the cluster is known, up to maxAliases of each.
-func (c *cluster) add(d destination) {
+// addAliases adds the server and the name of a destination to those by which the cluster is known, up to maxAliases of each.
+func (c *cluster) addAliases(d destination) {
 	put := func(list []string, one string) []string {
 		at, has := slices.BinarySearch(list, one)
 		if one == "" || has || len(list) >= maxAliases {
@@ -61,9 +61,9 @@ func (c *cluster) key() string { return fmt.Sprintf("%q %q", c.servers, c.names)
 // then c only has what the caller wrote.
 func clusterCalled(ctx context.Context, client *argocd.Client, called string) (c *cluster, note string, err error) {
 	c = &cluster{}
-	c.add(destination{Server: called, Name: strings.TrimSpace(called)})
+	c.addAliases(destination{Server: called, Name: strings.TrimSpace(called)})
 	if c.matches(destination{Server: ownServer, Name: ownName}) {
-		c.add(destination{Server: ownServer, Name: ownName})
+		c.addAliases(destination{Server: ownServer, Name: ownName})
 	}
 	asked, found := *c, false
 	asked.servers, asked.names = slices.Clone(c.servers), slices.Clone(c.names)
@@ -73,7 +73,7 @@ func clusterCalled(ctx context.Context, client *argocd.Client, called string) (c
 			return fmt.Errorf("a cluster of the list: %w", err)
 		}
 		if asked.matches(d) {
-			c.add(d)
+			c.addAliases(d)
 			found = true
 		}
 		return nil

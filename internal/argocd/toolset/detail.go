@@ -50,7 +50,7 @@ func withOldNames(tool builtin.Tool, oldNames map[string]string) builtin.Tool {
 	if typed := tool.Run; len(oldNames) > 0 && typed != nil {
 		tool.Run = func(ctx context.Context, c *builtin.Call) (*builtin.Result, error) {
 			renamed := *c
-			renamed.Arguments = rename(c.Arguments, oldNames)
+			renamed.Arguments = withNewNames(c.Arguments, oldNames)
 			return typed(ctx, &renamed)
 		}
 	}
@@ -64,10 +64,10 @@ func formerApplication(more map[string]string) map[string]string {
 	return names
 }
 
-// rename returns arguments with old names replaced by the present ones. Arguments that are not an object are unchanged, and so are two
-// names for one argument: the tool then refuses them with the reason. An argument whose name maps to "" is removed if its value is empty,
-// null or false.
-func rename(arguments json.RawMessage, oldNames map[string]string) json.RawMessage {
+// withNewNames returns arguments with old names replaced by the present ones, as oldNames maps them. Arguments that are not an object are
+// unchanged, and so are two names for one argument: the tool then refuses them with the reason. An argument whose name maps to "" is
+// removed if its value is empty, null or false.
+func withNewNames(arguments json.RawMessage, oldNames map[string]string) json.RawMessage {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(arguments, &values) != nil {
 		return arguments
@@ -128,9 +128,9 @@ const (
 	wholeParts  = `include=["managed_fields","history","helm_values","api_versions"]`
 )
 
-// object answers with the object raw: shortened to what fits, or whole (in parts if it is large) if d asks for that. repeat returns the
-// arguments of the same call for another part.
-func (t *Toolset) object(c *builtin.Call, client *argocd.Client, raw []byte, d objectDetail, link, note string, repeat func(part int) any) (*builtin.Result, error) {
+// objectResult answers with the object raw, secrets masked: shortened to what fits, or whole (in parts if it is large) if d asks for that.
+// repeat returns the arguments of the same call for another part.
+func (t *Toolset) objectResult(c *builtin.Call, client *argocd.Client, raw []byte, d objectDetail, link, note string, repeat func(part int) any) (*builtin.Result, error) {
 	keep, full, err := d.keep()
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (t *Toolset) object(c *builtin.Call, client *argocd.Client, raw []byte, d o
 	a := objectAnswer{Instance: t.instanceLabel(client), Link: link, Note: note, LeftOut: left}
 	if !full {
 		var cut []string
-		slim, cut = trim(slim, min(answerSize, roomOf(c))-len(link)-len(note)-600-size(left))
+		slim, cut = trimTo(slim, min(answerSize, roomOf(c))-len(link)-len(note)-600-size(left))
 		a.LeftOut = append(a.LeftOut, cut...)
 	}
 	if len(a.LeftOut) > 0 {
@@ -185,9 +185,9 @@ func size(texts []string) (n int) {
 	return n
 }
 
-// fetch reads an application or, with path, the address below it (such as "resource-tree"), and returns the JSON. It is an error if no name
+// fetchOf reads an application or, with path, the address below it (such as "resource-tree"), and returns the JSON. It is an error if no name
 // is given.
-func fetch(ctx context.Context, client *argocd.Client, path []string, in appArgs) ([]byte, error) {
+func fetchOf(ctx context.Context, client *argocd.Client, path []string, in appArgs) ([]byte, error) {
 	if err := required("name", in.Name); err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (t *Toolset) projectTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return t.object(c, client, raw, in.objectDetail, client.URL()+"/settings/projects/"+in.Name, "", func(part int) any { in.Part = part; return in })
+			return t.objectResult(c, client, raw, in.objectDetail, client.URL()+"/settings/projects/"+in.Name, "", func(part int) any { in.Part = part; return in })
 		})
 }
 
@@ -268,7 +268,7 @@ func (t *Toolset) clusterTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return t.object(c, client, raw, in.objectDetail, "", "", func(part int) any { in.Part = part; return in })
+			return t.objectResult(c, client, raw, in.objectDetail, "", "", func(part int) any { in.Part = part; return in })
 		})
 }
 

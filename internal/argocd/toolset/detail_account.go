@@ -89,17 +89,17 @@ func (r accountRow) shortened(maxBytes int) accountRow {
 	return r
 }
 
-func (a account) row() accountRow {
+func (a account) toRow() accountRow {
 	r := accountRow{Name: a.Name, Enabled: a.Enabled, Capabilities: a.Capabilities}
 	for _, token := range a.Tokens {
-		r.Tokens = append(r.Tokens, tokenView{clip(token.ID, 80), epoch(token.Issued), epoch(token.Expires)})
+		r.Tokens = append(r.Tokens, tokenView{clip(token.ID, 80), timeOfEpoch(token.Issued), timeOfEpoch(token.Expires)})
 	}
 	return r
 }
 
-// epoch returns the time, in RFC 3339, of seconds since 1970 that are a number or a string; "" for 0, which means never, and for anything
+// timeOfEpoch returns the time, in RFC 3339, of seconds since 1970 that are a number or a string; "" for 0, which means never, and for anything
 // else.
-func epoch(v any) string {
+func timeOfEpoch(v any) string {
 	text := fmt.Sprint(v)
 	if f, ok := v.(float64); ok {
 		text = fmt.Sprintf("%.0f", f)
@@ -122,7 +122,7 @@ func (t *Toolset) accountsTool() builtin.Tool {
 		Description: "The local accounts of Argo CD: whether they are enabled, whether they may log in or have tokens, and ids and times of their tokens (never a token).",
 	}, nil, func(ctx context.Context, c *builtin.Call, client *argocd.Client, in accountsArguments) (*builtin.Result, error) {
 		return listPage(ctx, t, c, client, "account", nil, in.paging, func(p paging) any { in.paging = p; return in },
-			func(e account) (accountRow, bool) { return e.row(), true },
+			func(e account) (accountRow, bool) { return e.toRow(), true },
 			func(a, b accountRow) int { return cmp.Compare(a.Name, b.Name) },
 			func(*paged[accountRow], int) {})
 	})
@@ -146,7 +146,7 @@ func (t *Toolset) accountTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return builtin.JSON(one.row().shortened(2000))
+			return builtin.JSON(one.toRow().shortened(2000))
 		})
 }
 

@@ -247,14 +247,14 @@ func (t *Toolset) applicationTool() builtin.Tool {
 				return nil, err
 			}
 			query := in.query()
-			set(query, "refresh", in.Refresh)
+			setQuery(query, "refresh", in.Refresh)
 			raw, err := client.Get(ctx, []string{"applications", in.Name}, query)
 			if err != nil {
 				return nil, err
 			}
 			in.Refresh = "" // the next part must not refresh again
 			if _, full, _ := in.keep(); full {
-				return t.object(c, client, raw, in.objectDetail, linkOf(client, raw), "", func(part int) any { in.Part = part; return in })
+				return t.objectResult(c, client, raw, in.objectDetail, linkOf(client, raw), "", func(part int) any { in.Part = part; return in })
 			}
 			return t.applicationAnswer(client, raw, min(answerSize, roomOf(c)))
 		})
@@ -302,7 +302,7 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte, room int)
 	}
 	if n := len(s.History); n > 0 {
 		latest := slices.MaxFunc(s.History, func(a, b historyEntry) int { return cmp.Compare(a.ID, b.ID) })
-		a.Deployed = &lastView{latest.row().shortened(maxShown), n}
+		a.Deployed = &lastView{latest.toRow().shortened(maxShown), n}
 	}
 	out, err := compact(a)
 	if err != nil {
@@ -310,7 +310,7 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte, room int)
 	}
 	// The note about what is left out comes last, as it is only known then; room is kept for it.
 	const note = 400
-	out, cut := trim(out, room-note-size(left))
+	out, cut := trimTo(out, room-note-size(left))
 	if left = append(left, cut...); len(left) > 0 {
 		tail, err := compact(struct {
 			LeftOut []string `json:"left_out"`

@@ -28,9 +28,9 @@ type differ struct {
 	subset bool
 }
 
-// diff compares two manifests as JSON, either of which may be empty or null, and returns at most maxDiffLines lines and the number of all
+// diffManifests compares two manifests as JSON, either of which may be empty or null, and returns at most maxDiffLines lines and the number of all
 // differences. subset is differ.subset.
-func diff(live, desired string, subset bool) (lines []string, all int, err error) {
+func diffManifests(live, desired string, subset bool) (lines []string, all int, err error) {
 	l, shownL, err := manifest(live)
 	if err != nil {
 		return nil, 0, fmt.Errorf("the live state: %w", err)
@@ -49,7 +49,7 @@ func manifest(text string) (value, shown any, err error) {
 	if absent(text) {
 		return nil, nil, nil
 	}
-	if value, err = tree([]byte(text)); err != nil {
+	if value, err = decodeTree([]byte(text)); err != nil {
 		return nil, nil, err
 	}
 	if metadata, ok := valueAt(value, "metadata").(map[string]any); ok {
@@ -62,7 +62,7 @@ func manifest(text string) (value, shown any, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	shown, err = tree(slim)
+	shown, err = decodeTree(slim)
 	return value, shown, err
 }
 
@@ -99,11 +99,11 @@ func (d *differ) compareMember(path, key string, l, r map[string]any, shownL, sh
 	rv, inR := r[key]
 	switch {
 	case inL && inR:
-		d.compareValues(path, lv, rv, member(shownL, key), member(shownR, key), depth+1)
+		d.compareValues(path, lv, rv, memberOf(shownL, key), memberOf(shownR, key), depth+1)
 	case inR:
-		d.addLine("+", path, shortJSON(member(shownR, key)), false)
+		d.addLine("+", path, shortJSON(memberOf(shownR, key)), false)
 	case !d.subset:
-		d.addLine("-", path, shortJSON(member(shownL, key)), false)
+		d.addLine("-", path, shortJSON(memberOf(shownL, key)), false)
 	}
 }
 
@@ -116,11 +116,11 @@ func (d *differ) compareArrays(path string, l, r []any, shownL, shownR any, dept
 			at := fmt.Sprintf("%s[%d]", path, i)
 			switch {
 			case i < len(l) && i < len(r):
-				d.compareValues(at, l[i], r[i], element(shownL, i), element(shownR, i), depth+1)
+				d.compareValues(at, l[i], r[i], elementOf(shownL, i), elementOf(shownR, i), depth+1)
 			case i < len(r):
-				d.addLine("+", at, shortJSON(element(shownR, i)), false)
+				d.addLine("+", at, shortJSON(elementOf(shownR, i)), false)
 			default:
-				d.addLine("-", at, shortJSON(element(shownL, i)), false)
+				d.addLine("-", at, shortJSON(elementOf(shownL, i)), false)
 			}
 		}
 		return
@@ -131,11 +131,11 @@ func (d *differ) compareArrays(path string, l, r []any, shownL, shownR any, dept
 		j, inR := rn[name]
 		switch {
 		case inL && inR:
-			d.compareValues(at, l[i], r[j], element(shownL, i), element(shownR, j), depth+1)
+			d.compareValues(at, l[i], r[j], elementOf(shownL, i), elementOf(shownR, j), depth+1)
 		case inR:
-			d.addLine("+", at, shortJSON(element(shownR, j)), false)
+			d.addLine("+", at, shortJSON(elementOf(shownR, j)), false)
 		default:
-			d.addLine("-", at, shortJSON(element(shownL, i)), false)
+			d.addLine("-", at, shortJSON(elementOf(shownL, i)), false)
 		}
 	}
 }

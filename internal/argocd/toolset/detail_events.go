@@ -66,8 +66,8 @@ func (r eventRow) shortened(maxBytes int) eventRow {
 	return r
 }
 
-// row returns the event as a row; a series counts as one event with its own count and last time.
-func (e event) row() eventRow {
+// toRow returns the event as a row; a series counts as one event with its own count and last time.
+func (e event) toRow() eventRow {
 	r := eventRow{
 		Type: e.Type, Reason: e.Reason, Message: e.Message, Object: e.Object.Kind + "/" + e.Object.Name, Count: e.Count,
 		First: e.First, Last: cmp.Or(e.Last, e.At, e.Metadata.Created), Source: cmp.Or(e.Source.Component, e.Reporter),
@@ -97,16 +97,16 @@ func (t *Toolset) eventsTool() builtin.Tool {
 				r := treeRef{Name: in.ResourceName, Namespace: in.ResourceNamespace, UID: in.ResourceUID}
 				if in.ResourceUID == "" || in.ResourceName == "" {
 					var err error
-					if r, err = locate(ctx, c, client, in.appArgs, resourceSelector{Kind: in.Kind, ResourceNamespace: in.ResourceNamespace, ResourceName: in.ResourceName}); err != nil {
+					if r, err = locateResource(ctx, c, client, in.appArgs, resourceSelector{Kind: in.Kind, ResourceNamespace: in.ResourceNamespace, ResourceName: in.ResourceName}); err != nil {
 						return nil, err
 					}
 				}
 				if r.UID == "" {
 					return nil, fmt.Errorf("%s is not in the cluster yet: it has no events", r)
 				}
-				set(q, "resourceName", r.Name)
-				set(q, "resourceNamespace", r.Namespace)
-				set(q, "resourceUID", r.UID)
+				setQuery(q, "resourceName", r.Name)
+				setQuery(q, "resourceNamespace", r.Namespace)
+				setQuery(q, "resourceUID", r.UID)
 			}
 			types, reasons := tally{}, tally{}
 			found := rows[eventRow]{narrow: "ask for type=\"Warning\" or for one resource"}
@@ -120,7 +120,7 @@ func (t *Toolset) eventsTool() builtin.Tool {
 					return nil
 				}
 				reasons[clip(e.Reason, 80)]++
-				return found.add(e.row().shortened(1200))
+				return found.add(e.toRow().shortened(1200))
 			}})
 			if err != nil {
 				return nil, err
@@ -165,10 +165,10 @@ func (t *Toolset) linksTool() builtin.Tool {
 			}
 			// This request alone calls the application's namespace "namespace" (ListAppLinksRequest).
 			q := map[string][]string{}
-			set(q, "namespace", in.Namespace)
-			set(q, "project", in.Project)
+			setQuery(q, "namespace", in.Namespace)
+			setQuery(q, "project", in.Project)
 			a := linksAnswer{Instance: t.instanceLabel(client), Links: []linkView{}}
-			if raw, err := fetch(ctx, client, nil, in); err == nil { // for its namespace, a part of the link
+			if raw, err := fetchOf(ctx, client, nil, in); err == nil { // for its namespace, a part of the link
 				a.Link = linkOf(client, raw)
 			}
 			_, err := client.Elements(ctx, []string{"applications", in.Name, "links"}, q, map[string]func([]byte) error{"items": func(raw []byte) error {

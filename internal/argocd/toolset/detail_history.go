@@ -61,8 +61,8 @@ func (r historyRow) shortened(maxBytes int) historyRow {
 	return r
 }
 
-// row returns the deployment as a row; Took is "" if its times are not known.
-func (d historyEntry) row() historyRow {
+// toRow returns the deployment as a row; Took is "" if its times are not known.
+func (d historyEntry) toRow() historyRow {
 	r := historyRow{ID: d.ID, At: d.At, Revision: d.Revision, Revisions: d.Revisions, Source: d.Source.String()}
 	for _, s := range d.Sources {
 		r.Sources = append(r.Sources, s.String())
@@ -89,7 +89,7 @@ func (t *Toolset) historyTool() builtin.Tool {
 		Name: "get_application_history", Title: "Deployments of an application",
 		Description: "The deployments of an application that Argo CD remembers (10 unless configured otherwise), newest first: id, time, revision, source, who began it. A rollback takes one of these ids.",
 	}, formerApplication(nil), func(ctx context.Context, c *builtin.Call, client *argocd.Client, in historyArguments) (*builtin.Result, error) {
-		raw, err := fetch(ctx, client, nil, in.appArgs)
+		raw, err := fetchOf(ctx, client, nil, in.appArgs)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (t *Toolset) historyTool() builtin.Tool {
 		}
 		var list []historyRow
 		for _, d := range app.Status.History {
-			list = append(list, d.row())
+			list = append(list, d.toRow())
 		}
 		sorting.StableBy(list, func(a, b historyRow) int { return cmp.Compare(b.ID, a.ID) })
 		a := paged[historyRow]{Instance: t.instanceLabel(client), Of: in.Name}
@@ -152,7 +152,7 @@ func (t *Toolset) windowsTool() builtin.Tool {
 		Name: "get_application_sync_windows", Title: "Sync windows of an application",
 		Description: "Whether an application may be synced by hand now, and its sync windows: those that are open and all that apply to it. allow windows let syncs happen only while they are open, deny windows forbid them.",
 	}, formerApplication(nil), func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in appArgs) (*builtin.Result, error) {
-		raw, err := fetch(ctx, client, []string{"syncwindows"}, in)
+		raw, err := fetchOf(ctx, client, []string{"syncwindows"}, in)
 		if err != nil {
 			return nil, err
 		}

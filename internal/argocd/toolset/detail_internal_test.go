@@ -11,14 +11,14 @@ func TestTrimLeavesOutTheLargeAndDeepFirst(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1000)
 	raw := []byte(`{"a":{"keep":1,"big":"` + long + `"},"b":["` + strings.Repeat(`y","`, 300) + `z"],"c":{"d":{"e":"` + long + long + `"}}}`)
-	got, left := trim(raw, 1500)
+	got, left := trimTo(raw, 1500)
 	if len(got)+size(left) > 1500 || !json.Valid(got) || !strings.Contains(string(got), `"keep":1`) {
 		t.Errorf("%d bytes, %q: %.200s", len(got), left, got)
 	}
 	if !strings.HasPrefix(left[0], "c.d.e (") && !strings.HasPrefix(left[0], "c.d (") {
 		t.Errorf("%q", left)
 	}
-	if same, none := trim(raw, len(raw)); string(same) != string(raw) || none != nil {
+	if same, none := trimTo(raw, len(raw)); string(same) != string(raw) || none != nil {
 		t.Error("what fits was changed")
 	}
 }
@@ -35,7 +35,7 @@ func FuzzTrim(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, left := trim(compacted, budget)
+		got, left := trimTo(compacted, budget)
 		if !json.Valid(got) || len(got) > len(compacted) || len(left) > maxTrim {
 			t.Fatalf("%q became %q (%q)", compacted, got, left)
 		}
@@ -50,17 +50,17 @@ func FuzzDiff(f *testing.F) {
 	f.Add(`{"kind":"Secret","data":{"a":"x"}}`, `null`)
 	f.Add(`[1,2,3]`, `[1,3]`)
 	f.Fuzz(func(t *testing.T, live, desired string) {
-		lines, all, err := diff(live, desired, false)
+		lines, all, err := diffManifests(live, desired, false)
 		if err != nil {
 			return
 		}
 		if len(lines) > maxDiffLines || all < len(lines) {
 			t.Fatalf("%d lines of %d", len(lines), all)
 		}
-		if _, same, err := diff(live, live, false); err != nil || same != 0 {
+		if _, same, err := diffManifests(live, live, false); err != nil || same != 0 {
 			t.Fatalf("%q differs from itself in %d places: %v", live, same, err)
 		}
-		if _, back, err := diff(desired, live, false); err != nil || (back == 0) != (all == 0) {
+		if _, back, err := diffManifests(desired, live, false); err != nil || (back == 0) != (all == 0) {
 			t.Fatalf("%q and %q: %d differences one way, %d the other, %v", live, desired, all, back, err)
 		}
 	})
@@ -83,7 +83,7 @@ func FuzzRename(f *testing.F) {
 	f.Add([]byte(`{"path_name":"a","name":"b"}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got := rename(raw, formerApplication(map[string]string{"refresh": ""}))
+		got := withNewNames(raw, formerApplication(map[string]string{"refresh": ""}))
 		if json.Valid(raw) && !json.Valid(got) {
 			t.Fatalf("%q became %q", raw, got)
 		}

@@ -94,7 +94,7 @@ func (t *Toolset) repositoriesTool() builtin.Tool {
 		states, types := tally{}, tally{}
 		search := strings.ToLower(strings.TrimSpace(in.Search))
 		q := url.Values{}
-		set(q, "appProject", in.Project)
+		setQuery(q, "appProject", in.Project)
 		return listPage(ctx, t, c, client, "repositories", q, in.paging, func(p paging) any { in.paging = p; return in },
 			func(e repository) (repositoryRow, bool) {
 				r := repositoryRow{e.Repo, e.Name, e.Type, e.Project, e.Username, e.Insecure, e.LFS, e.OCI, cmp.Or(e.State.Status, "none"), e.State.Message, e.State.At}
@@ -107,7 +107,7 @@ func (t *Toolset) repositoriesTool() builtin.Tool {
 				return r.shortened(1200), !in.Failed || r.Status == "Failed"
 			},
 			func(a, b repositoryRow) int {
-				return cmp.Or(-cmp.Compare(rank(a.Status == "Failed"), rank(b.Status == "Failed")), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Project, b.Project))
+				return cmp.Or(-cmp.Compare(rankOf(a.Status == "Failed"), rankOf(b.Status == "Failed")), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Project, b.Project))
 			},
 			func(a *paged[repositoryRow], n int) {
 				a.Summary = map[string]tally{"by_connection": states, "by_type": types}
@@ -118,7 +118,7 @@ func (t *Toolset) repositoriesTool() builtin.Tool {
 	})
 }
 
-func rank(first bool) int {
+func rankOf(first bool) int {
 	if first {
 		return 1
 	}
@@ -152,9 +152,9 @@ func (t *Toolset) certificatesTool() builtin.Tool {
 	}, map[string]string{"param_hostNamePattern": "host", "param_certType": "type", "param_certSubType": "sub_type"},
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in certificatesArguments) (*builtin.Result, error) {
 			q := url.Values{}
-			set(q, "hostNamePattern", in.Host)
-			set(q, "certType", in.Type)
-			set(q, "certSubType", in.SubType)
+			setQuery(q, "hostNamePattern", in.Host)
+			setQuery(q, "certType", in.Type)
+			setQuery(q, "certSubType", in.SubType)
 			types := tally{}
 			return listPage(ctx, t, c, client, "certificates", q, in.paging, func(p paging) any { in.paging = p; return in },
 				func(e struct {
@@ -202,7 +202,7 @@ type gnuPGKey struct {
 	SubType     string `json:"subType"`
 }
 
-func (k gnuPGKey) row() keyRow { return keyRow(k) }
+func (k gnuPGKey) toRow() keyRow { return keyRow(k) }
 
 func (t *Toolset) keysTool() builtin.Tool {
 	return readTool(t, builtin.Tool{
@@ -211,10 +211,10 @@ func (t *Toolset) keysTool() builtin.Tool {
 	}, map[string]string{"param_keyID": "key_id"},
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in keysArguments) (*builtin.Result, error) {
 			q := url.Values{}
-			set(q, "keyID", in.KeyID)
+			setQuery(q, "keyID", in.KeyID)
 			return listPage(ctx, t, c, client, "gpgkeys", q, in.paging, func(p paging) any { in.paging = p; return in },
 				func(e gnuPGKey) (keyRow, bool) {
-					return e.row().shortened(1200), in.KeyID == "" || strings.HasSuffix(strings.ToUpper(e.ID), strings.ToUpper(in.KeyID))
+					return e.toRow().shortened(1200), in.KeyID == "" || strings.HasSuffix(strings.ToUpper(e.ID), strings.ToUpper(in.KeyID))
 				},
 				func(a, b keyRow) int { return cmp.Compare(a.ID, b.ID) },
 				func(a *paged[keyRow], n int) {
@@ -250,6 +250,6 @@ func (t *Toolset) keyTool() builtin.Tool {
 			if key.ID == "" {
 				return nil, fmt.Errorf("%s: there is no key %q; gpg_key_service__list lists those there are", client.Name(), short(in.KeyID))
 			}
-			return builtin.JSON(key.row().shortened(1200))
+			return builtin.JSON(key.toRow().shortened(1200))
 		})
 }

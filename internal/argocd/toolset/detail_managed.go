@@ -111,7 +111,7 @@ func (t *Toolset) managedTool() builtin.Tool {
 				if !in.fits(r.treeRef) || !in.All && (r.state() == stateSynced || r.state() == stateHook) {
 					return nil
 				}
-				one, err := r.row(in.Full)
+				one, err := r.toRow(in.Full)
 				if err != nil {
 					return err
 				}
@@ -127,7 +127,7 @@ func (t *Toolset) managedTool() builtin.Tool {
 				return take(r)
 			})
 			if err == nil {
-				err = at.remaining(take)
+				err = at.forRemaining(take)
 			}
 			if err != nil {
 				return nil, err
@@ -146,13 +146,13 @@ func (t *Toolset) managedTool() builtin.Tool {
 					a.Note = "Nothing differs."
 				}
 			}
-			a.Note = strings.TrimSpace(at.note() + a.Note)
+			a.Note = strings.TrimSpace(at.revisionNote() + a.Note)
 			return page(c, a, found.list, in.paging, func(p paging) any { in.paging = p; return in })
 		})
 }
 
-// row returns the row of the resource: with full both manifests; else the differences, if its state is stateDiffers.
-func (r managedResource) row(full bool) (managedRow, error) {
+// toRow returns the row of the resource: with full both manifests; else the differences, if its state is stateDiffers.
+func (r managedResource) toRow(full bool) (managedRow, error) {
 	one := managedRow{Kind: r.kind(), Namespace: r.Namespace, Name: r.Name, State: r.state()}
 	if full {
 		var err error
@@ -173,7 +173,7 @@ func (r managedResource) row(full bool) (managedRow, error) {
 	if absent(live) || absent(desired) {
 		live, desired, subset = r.Live, r.Target, true
 	}
-	lines, all, err := diff(live, desired, subset)
+	lines, all, err := diffManifests(live, desired, subset)
 	if err != nil {
 		return one, fmt.Errorf("%s: %w", r, err)
 	}

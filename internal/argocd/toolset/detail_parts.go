@@ -22,7 +22,7 @@ const partHeader = 700
 
 // partOf returns one part of an object, counted from 1 (below that is 1), for an answer that has room bytes for it.
 func partOf(object []byte, part, room int) (*objectPart, json.RawMessage, error) {
-	parts := split(object, room-partHeader)
+	parts := splitInto(object, room-partHeader)
 	part = max(1, part)
 	if part > len(parts) {
 		return nil, nil, fmt.Errorf("there is no part %d: the object has %d; ask for a part from 1 to %d", part, len(parts), len(parts))
@@ -33,11 +33,11 @@ func partOf(object []byte, part, room int) (*objectPart, json.RawMessage, error)
 // minPart is the least room for a part of an object, in bytes: the paths of its values take a part of it.
 const minPart = 256
 
-// split divides a JSON object into parts of at most room bytes each (at least minPart). Every part is a JSON object whose keys are paths
+// splitInto divides a JSON object into parts of at most room bytes each (at least minPart). Every part is a JSON object whose keys are paths
 // into the whole and whose values are those there: {"metadata":{…},"status.resources[0]":{…}}. Together the parts have all of the object,
 // each value once; a text that is larger than a part is divided too, under "PATH (bytes 0-8191)". An object that fits is returned unchanged
 // as the only part.
-func split(raw []byte, room int) (parts []json.RawMessage) {
+func splitInto(raw []byte, room int) (parts []json.RawMessage) {
 	if len(raw) <= room {
 		return []json.RawMessage{raw}
 	}
@@ -46,8 +46,8 @@ func split(raw []byte, room int) (parts []json.RawMessage) {
 	if err != nil {
 		return []json.RawMessage{raw} // the server's answers were read as JSON before
 	}
-	s.value("", whole, 0)
-	s.end()
+	s.putValue("", whole, 0)
+	s.endPart()
 	return s.parts
 }
 
@@ -58,12 +58,12 @@ type splitter struct {
 	parts []json.RawMessage
 }
 
-// put adds a value to the part under way, or begins another part.
-func (s *splitter) put(path string, value []byte) {
+// putMember adds a value to the part under way, or begins another part if it has no room for it.
+func (s *splitter) putMember(path string, value []byte) {
 	member := append(rawjson.Quote(nil, path), ':')
 	member = append(member, value...)
 	if len(s.part) > 0 && len(s.part)+len(member)+len(",}") > s.room {
-		s.end()
+		s.endPart()
 	}
 	if len(s.part) == 0 {
 		s.part = append(s.part, '{')
@@ -73,7 +73,7 @@ func (s *splitter) put(path string, value []byte) {
 	s.part = append(s.part, member...)
 }
 
-func (s *splitter) end() {
+func (s *splitter) endPart() {
 	if len(s.part) > 0 {
 		s.parts = append(s.parts, append(s.part, '}'))
 		s.part = nil
@@ -85,10 +85,10 @@ func (s *splitter) fits(path string, size int) bool {
 	return size+len(rawjson.Quote(nil, path))+len("{:}") <= s.room
 }
 
-// value adds a value, or its members or elements one by one if it is too large for one part.
-func (s *splitter) value(path string, at rawjson.Span, depth int) {
+// putValue adds a value, or its members or elements one by one if it is too large for one part.
+func (s *splitter) putValue(path string, at rawjson.Span, depth int) {
 	if path != "" && (s.fits(path, at.Len()) || depth > maxTrimDepth*4) {
-		s.put(path, at.Of(s.raw))
+		s.putMember(path, at.Of(s.raw))
 		return
 	}
 	switch s.raw[at.Start] {
@@ -97,7 +97,7 @@ func (s *splitter) value(path string, at rawjson.Span, depth int) {
 			if err != nil {
 				return
 			}
-			s.value(joinedPath(path, string(m.Key)), m.Value, depth+1)
+			s.putValue(joinedPath(path, string(m.Key)), m.Value, depth+1)
 		}
 	case '[':
 		n := 0
@@ -105,18 +105,18 @@ func (s *splitter) value(path string, at rawjson.Span, depth int) {
 			if err != nil {
 				return
 			}
-			s.value(fmt.Sprintf("%s[%d]", path, n), element, depth+1)
+			s.putValue(fmt.Sprintf("%s[%d]", path, n), element, depth+1)
 			n++
 		}
 	case '"':
-		s.text(path, string(rawjson.Unquote(nil, at.Of(s.raw))))
+		s.putText(path, string(rawjson.Unquote(nil, at.Of(s.raw))))
 	default:
-		s.put(path, at.Of(s.raw))
+		s.putMember(path, at.Of(s.raw))
 	}
 }
 
-// text adds a text in several pieces. In JSON a byte takes up to six.
-func (s *splitter) text(path, text string) {
+// putText adds a text in several pieces, each of which fits into a part. In JSON a byte takes up to six.
+func (s *splitter) putText(path, text string) {
 	room := max(s.room-len(rawjson.Quote(nil, path))-40, minPart/2)
 	for from := 0; from < len(text); {
 		to := limit.Boundary(text, min(len(text), from+room))
@@ -129,7 +129,7 @@ func (s *splitter) text(path, text string) {
 				to = min(len(text), from+4)
 			}
 		}
-		s.put(fmt.Sprintf("%s (bytes %d-%d)", path, from, to-1), rawjson.Quote(nil, text[from:to]))
+		s.putMember(fmt.Sprintf("%s (bytes %d-%d)", path, from, to-1), rawjson.Quote(nil, text[from:to]))
 		from = to
 	}
 }

@@ -27,11 +27,11 @@ func (in *resourceArguments) locate(ctx context.Context, c *builtin.Call, client
 		return treeRef{}, err
 	}
 	want := resourceSelector{in.Kind, in.Group, in.ResourceNamespace, in.ResourceName}
-	return locate(ctx, c, client, in.appArgs, want)
+	return locateResource(ctx, c, client, in.appArgs, want)
 }
 
-// locate returns the one resource of an application that want selects. It is an error if there is none, or several, which are listed.
-func locate(ctx context.Context, c *builtin.Call, client *argocd.Client, app appArgs, want resourceSelector) (treeRef, error) {
+// locateResource returns the one resource of an application that want selects. It is an error if there is none, or several, which are listed.
+func locateResource(ctx context.Context, c *builtin.Call, client *argocd.Client, app appArgs, want resourceSelector) (treeRef, error) {
 	var found []treeRef
 	all := 0
 	match := func(raw []byte) error {
@@ -91,25 +91,25 @@ func (t *Toolset) resourceTool() builtin.Tool {
 			}
 			answer, err := read[struct {
 				Manifest string `json:"manifest"`
-			}](ctx, client, "the resource", []string{"applications", in.Name, "resource"}, in.at(r))
+			}](ctx, client, "the resource", []string{"applications", in.Name, "resource"}, in.resourceQuery(r))
 			if err != nil {
 				return nil, err
 			}
 			if answer.Manifest == "" {
 				return nil, fmt.Errorf("%s has no manifest: it is gone from the cluster", r)
 			}
-			return t.object(c, client, []byte(answer.Manifest), in.objectDetail, "", "", func(part int) any { in.Part = part; return in })
+			return t.objectResult(c, client, []byte(answer.Manifest), in.objectDetail, "", "", func(part int) any { in.Part = part; return in })
 		})
 }
 
-// at returns the query by which the server's requests select the resource.
-func (in *resourceArguments) at(r treeRef) map[string][]string {
+// resourceQuery returns the query by which the server's requests select the resource.
+func (in *resourceArguments) resourceQuery(r treeRef) map[string][]string {
 	q := in.query()
-	set(q, "namespace", r.Namespace)
-	set(q, "resourceName", r.Name)
-	set(q, "version", cmp.Or(in.Version, r.Version))
-	set(q, "group", r.Group)
-	set(q, "kind", r.Kind)
+	setQuery(q, "namespace", r.Namespace)
+	setQuery(q, "resourceName", r.Name)
+	setQuery(q, "version", cmp.Or(in.Version, r.Version))
+	setQuery(q, "group", r.Group)
+	setQuery(q, "kind", r.Kind)
 	return q
 }
 
@@ -149,7 +149,7 @@ func (t *Toolset) actionsTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		list, err := read[resourceActions](ctx, client, "the actions", []string{"applications", in.Name, "resource", "actions"}, in.at(r))
+		list, err := read[resourceActions](ctx, client, "the actions", []string{"applications", in.Name, "resource", "actions"}, in.resourceQuery(r))
 		if err != nil {
 			return nil, err
 		}

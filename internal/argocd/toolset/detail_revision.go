@@ -112,7 +112,7 @@ func (d *desiredManifests) replaceDesired(r *managedResource) error {
 			*state = string(without)
 		}
 	}
-	_, all, err := diff(r.Live, r.Target, true)
+	_, all, err := diffManifests(r.Live, r.Target, true)
 	r.Modified = all > 0
 	return err
 }
@@ -127,8 +127,8 @@ func withoutNamespace(manifest string) (string, error) {
 	return string(out), err
 }
 
-// remaining calls take for the resources that only the revision has.
-func (d *desiredManifests) remaining(take func(managedResource) error) error {
+// forRemaining calls take for the resources that only the revision has.
+func (d *desiredManifests) forRemaining(take func(managedResource) error) error {
 	if d == nil {
 		return nil
 	}
@@ -143,14 +143,14 @@ func (d *desiredManifests) remaining(take func(managedResource) error) error {
 	return nil
 }
 
-// note returns a sentence about the revision that was compared with; "" for nil.
-func (d *desiredManifests) note() string {
+// revisionNote returns a sentence about the revision that was compared with; "" for nil.
+func (d *desiredManifests) revisionNote() string {
 	if d == nil {
 		return ""
 	}
-	text := "Compared with revision " + cut(secrets.Text(d.asked))
+	text := "Compared with revision " + cutText(secrets.Text(d.asked))
 	if d.revision != "" && d.revision != d.asked {
-		text += " (" + cut(d.revision) + ")"
+		text += " (" + cutText(d.revision) + ")"
 	}
 	return text + ": what its manifests name, value by value, without the values of Secrets; what Argo CD ignores or takes for equal may be shown. "
 }

@@ -33,7 +33,7 @@ func (t *Toolset) applicationSetTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return t.object(c, client, raw, in.objectDetail, "", progressiveSync(raw), func(part int) any { in.Part = part; return in })
+			return t.objectResult(c, client, raw, in.objectDetail, "", progressiveSync(raw), func(part int) any { in.Part = part; return in })
 		})
 }
 
@@ -93,7 +93,7 @@ func fetchSet(ctx context.Context, client *argocd.Client, name, namespace string
 		return nil, err
 	}
 	q := map[string][]string{}
-	set(q, "appsetNamespace", namespace)
+	setQuery(q, "appsetNamespace", namespace)
 	return client.Get(ctx, []string{"applicationsets", name}, q)
 }
 
@@ -133,7 +133,7 @@ func (t *Toolset) generateTool() builtin.Tool {
 	return readTool(t, builtin.Tool{Name: "application_set_service__generate", Title: "Preview an application set", Description: generateText},
 		map[string]string{"applicationSet_metadata_labels": "labels", "applicationSet_metadata_annotations": "annotations"},
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in generateArguments) (*builtin.Result, error) {
-			object, err := in.object(ctx, client)
+			object, err := in.applicationSetFor(ctx, client)
 			if err != nil {
 				return nil, err
 			}
@@ -205,8 +205,8 @@ func generatedOf(client *argocd.Client, raw []byte, full bool) (generatedRow, er
 	return r, nil
 }
 
-// object returns the application set to generate from: the existing one of this name, or one made of the given parts.
-func (in generateArguments) object(ctx context.Context, client *argocd.Client) (any, error) {
+// applicationSetFor returns the application set to generate from: the existing one of this name, or one made of the given parts.
+func (in generateArguments) applicationSetFor(ctx context.Context, client *argocd.Client) (any, error) {
 	parts := len(in.Generators) > 0 || len(in.Template) > 0
 	switch {
 	case in.Name != "" && parts:

@@ -27,10 +27,10 @@ type part struct {
 	count int // elements of an array, or -1
 }
 
-// trim returns a JSON object without some members, so that it has at most budget bytes together with their names, which left holds with
+// trimTo returns a JSON object without some members, so that it has at most budget bytes together with their names, which left holds with
 // their sizes. Large and deep members go first. The result may be larger than budget: members smaller than [minTrim] stay, and at most
 // maxTrim go.
-func trim(raw []byte, budget int) (fitting []byte, left []string) {
+func trimTo(raw []byte, budget int) (fitting []byte, left []string) {
 	for len(raw)+size(left) > budget && len(left) < maxTrim {
 		over := len(raw) + size(left) - budget
 		victim, found := chooseMember(membersIn(raw), over, len(left) > maxTrim/2)
@@ -68,7 +68,8 @@ func chooseMember(all []part, over int, hurry bool) (best part, found bool) {
 	return best, false
 }
 
-// membersIn returns the members of at least minTrim bytes.
+// membersIn returns the members of at least minTrim bytes in an object and in all below it, down to maxTrimDepth; nil if it is not one JSON
+// value.
 func membersIn(raw []byte) (all []part) {
 	var walk func(at rawjson.Span, path string, depth int)
 	walk = func(at rawjson.Span, path string, depth int) {

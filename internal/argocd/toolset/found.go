@@ -81,8 +81,8 @@ func (r *results) ofKind(kind argocd.Kind) *[]json.RawMessage {
 	return &r.Applications
 }
 
-// draft returns an answer without its results and notes.
-func (t *Toolset) draft(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found) found {
+// draftSearchAnswer returns an answer of a search with its counts and what could not be searched, and without results and notes.
+func (t *Toolset) draftSearchAnswer(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found) found {
 	answer := found{
 		Instance: t.instanceLabel(client), Query: in.Query, CaseSensitive: in.CaseSensitive, Literal: in.Literal,
 		Exhaustive: len(got.Failed) == 0, Kinds: kinds,
@@ -122,10 +122,10 @@ func manyNote(total int) string {
 	return fmt.Sprintf("%d matches are many: a more specific query, resource_types or project gives fewer. ", total)
 }
 
-// answer returns the answer of a search: the rows of got by kind, with counts and notes, cut to the room of the call. Without a match it
-// has no rows. repeat returns the call for another page.
-func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found, repeat func(page int) *nextCall) (*builtin.Result, error) {
-	answer := t.draft(client, in, kinds, got)
+// searchAnswer returns the answer of a search: the rows of got by kind, with counts and notes, cut to the room of the call. Without a match
+// it has no rows. repeat returns the call for another page.
+func (t *Toolset) searchAnswer(c *builtin.Call, client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found, repeat func(page int) *nextCall) (*builtin.Result, error) {
+	answer := t.draftSearchAnswer(client, in, kinds, got)
 	answer.Note = clampNote(in.clamped().PageSize, got.PageSize) + in.note()
 	every := &answer.Results
 	for _, hit := range got.Items {
@@ -160,7 +160,7 @@ func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArgume
 		answer := answer // the copy shares the rows, which fit changes
 		answer.Note, answer.Namespace = strings.TrimSpace(answer.Note+note), namespace
 		return answer
-	}}.fit(roomOfPage(in.room(c), len(rows), in.PageSize))
+	}}.fitInto(roomOfPage(in.room(c), len(rows), in.PageSize))
 }
 
 // withMatched appends the names of the fields that match to a row; the row's other bytes stay unchanged.

@@ -49,7 +49,7 @@ type target struct {
 }
 
 // clientFor returns the client for the instance of that name ("" means the default) that the caller may use: with the caller's own token if
-// the policy says so. A missing or invalid token is an error.
+// the policy says so. An invalid token is an error, and so is a missing one if the policy requires it.
 func (t *Toolset) clientFor(c *builtin.Call, instance string) (*argocd.Client, error) {
 	client, err := t.instanceNamed(instance)
 	if err != nil || t.o.UserTokens == TokensOff {
@@ -79,11 +79,11 @@ func (t *Toolset) instanceNamed(instance string) (*argocd.Client, error) {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("no Argo CD instance is called %q; there are: %s", short(instance), t.names())
+	return nil, fmt.Errorf("no Argo CD instance is called %q; there are: %s", short(instance), t.instanceNames())
 }
 
-// names returns a list of the instances for people: "prod" (default), "staging".
-func (t *Toolset) names() string {
+// instanceNames returns a list of the instances for people: "prod" (default), "staging".
+func (t *Toolset) instanceNames() string {
 	var b strings.Builder
 	for i, c := range t.o.Instances {
 		if i > 0 {

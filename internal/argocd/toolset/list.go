@@ -132,8 +132,9 @@ type listCall struct {
 	notes string
 }
 
-// list answers a call of a tool that lists objects of one kind: with a page of rows or, if the arguments want it, of whole objects.
-func (t *Toolset) list(ctx context.Context, c *builtin.Call, q listCall) (*builtin.Result, error) {
+// answerList answers a call of a tool that lists objects of one kind: with a page of rows or, if the arguments want it, of whole objects.
+// It reads the list from the server, or uses a snapshot, and reports progress.
+func (t *Toolset) answerList(ctx context.Context, c *builtin.Call, q listCall) (*builtin.Result, error) {
 	keep, full, err := q.detailOptions.keep()
 	if err != nil {
 		return nil, err
@@ -230,7 +231,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q listCall) (*built
 			return &nextCall{Tool: c.Tool, Arguments: q.repeatPart(q.paging.following(got.Pagination.Page, size), part)}
 		})
 	}
-	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.fit(roomOfPage(rowRoom, len(answer.Items), q.paging.PageSize))
+	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.fitInto(roomOfPage(rowRoom, len(answer.Items), q.paging.PageSize))
 }
 
 // wholeObjects returns a page of whole objects. Page sizes are chosen by the largest object of all pages, so an object that is larger than

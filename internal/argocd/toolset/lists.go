@@ -63,7 +63,7 @@ func (t *Toolset) listApplicationsTool() builtin.Tool {
 		}
 		in.Refresh = ""
 		q.repeatPart = func(p paging, part int) any { in.paging, in.Part = p, part; return in }
-		return t.list(ctx, c, q)
+		return t.answerList(ctx, c, q)
 	})
 }
 
@@ -85,7 +85,7 @@ func (t *Toolset) listApplicationSetsTool() builtin.Tool {
 		Description: listApplicationSetsText,
 		Hints:       reads,
 	}, func(ctx context.Context, c *builtin.Call, in listApplicationSetsArguments) (*builtin.Result, error) {
-		return t.list(ctx, c, listCall{
+		return t.answerList(ctx, c, listCall{
 			target: in.target, paging: in.paging, detailOptions: in.detailOptions,
 			list: inventory.ListRequest{
 				Kind: argocd.ApplicationSets,
@@ -119,11 +119,11 @@ func (t *Toolset) listClustersTool() builtin.Tool {
 		Description: listClustersText,
 		Hints:       reads,
 	}, func(ctx context.Context, c *builtin.Call, in listClustersArguments) (*builtin.Result, error) {
-		name, server, err := in.identify()
+		name, server, err := in.nameOrServer()
 		if err != nil {
 			return nil, err
 		}
-		return t.list(ctx, c, listCall{
+		return t.answerList(ctx, c, listCall{
 			target: in.target, paging: in.paging, detailOptions: in.detailOptions,
 			list: inventory.ListRequest{
 				Kind:  argocd.Clusters,
@@ -135,8 +135,8 @@ func (t *Toolset) listClustersTool() builtin.Tool {
 	})
 }
 
-// identify returns the cluster's name or address from the two ways to give it. The types of ids are those of Argo CD's API.
-func (in listClustersArguments) identify() (name, server string, err error) {
+// nameOrServer returns the cluster's name or address from the two ways to give it. The types of ids are those of Argo CD's API.
+func (in listClustersArguments) nameOrServer() (name, server string, err error) {
 	value := strings.TrimSpace(in.IDValue)
 	idName, idServer := "", ""
 	switch strings.ToLower(strings.TrimSpace(in.IDType)) {
@@ -174,7 +174,7 @@ func (t *Toolset) listProjectsTool() builtin.Tool {
 		Description: listProjectsText,
 		Hints:       reads,
 	}, func(ctx context.Context, c *builtin.Call, in listProjectsArguments) (*builtin.Result, error) {
-		return t.list(ctx, c, listCall{
+		return t.answerList(ctx, c, listCall{
 			target: in.target, paging: in.paging, detailOptions: in.detailOptions,
 			list: inventory.ListRequest{
 				Kind:  argocd.Projects,

@@ -57,18 +57,18 @@ func (t *Toolset) logsTool() builtin.Tool {
 			"param_resourceName": "resource_name", "param_previous": "previous", "param_matchCase": "match_case", "param_tailLines": "tail_lines",
 		}),
 		func(_ context.Context, c *builtin.Call, client *argocd.Client, in logsArguments) (*builtin.Result, error) {
-			q, follow, err := in.request(time.Now())
+			q, follow, err := in.logQuery(time.Now())
 			if err != nil {
 				return nil, err
 			}
 			return &builtin.Result{Stream: func(ctx context.Context, w io.Writer) error {
-				return in.stream(ctx, c, client, q, follow, w)
+				return in.streamLines(ctx, c, client, q, follow, w)
 			}}, nil
 		})
 }
 
-// request checks the arguments, and returns the query for the server (ApplicationPodLogsQuery) and how long to follow; 0 means not at all.
-func (in logsArguments) request(now time.Time) (q url.Values, follow time.Duration, err error) {
+// logQuery checks the arguments, and returns the query for the server (ApplicationPodLogsQuery) and how long to follow; 0 means not at all.
+func (in logsArguments) logQuery(now time.Time) (q url.Values, follow time.Duration, err error) {
 	if err := required("name", in.Name); err != nil {
 		return nil, 0, err
 	}
@@ -89,7 +89,7 @@ func (in logsArguments) request(now time.Time) (q url.Values, follow time.Durati
 		"podName": in.Pod, "container": in.Container, "kind": in.Kind, "group": in.Group,
 		"resourceName": in.ResourceName, "namespace": in.ResourceNamespace, "filter": in.Filter,
 	} {
-		set(q, key, strings.TrimSpace(value))
+		setQuery(q, key, strings.TrimSpace(value))
 	}
 	if in.Filter != "" {
 		q.Set("filter", in.Filter) // blanks may be meant
@@ -105,15 +105,15 @@ func (in logsArguments) request(now time.Time) (q url.Values, follow time.Durati
 			return nil, 0, fmt.Errorf("follow_seconds is %d: it can be 1 to %d", in.FollowSeconds, int(maxFollow.Seconds()))
 		}
 	}
-	if err := in.times(q, now); err != nil {
+	if err := in.addTimes(q, now); err != nil {
 		return nil, 0, err
 	}
 	return q, follow, nil
 }
 
-// times adds the arguments since, as seconds before now, and until to the query. It is an error if they cannot be read, or if since is not
+// addTimes adds the arguments since, as seconds before now, and until to the query. It is an error if they cannot be read, or if since is not
 // in the past.
-func (in logsArguments) times(q url.Values, now time.Time) error {
+func (in logsArguments) addTimes(q url.Values, now time.Time) error {
 	if since := strings.TrimSpace(in.Since); since != "" {
 		d, err := time.ParseDuration(since)
 		if err != nil {
@@ -150,8 +150,9 @@ type logEntry struct {
 	Pod     string `json:"podName"`
 }
 
-// stream writes the lines to w as they come; none is held in memory.
-func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *argocd.Client, q url.Values, follow time.Duration, w io.Writer) error {
+// streamLines asks the server for the log and writes its lines to w as they come, with secrets masked; none is held in memory. Following
+// ends after follow. After that, and if there are no lines, a line in brackets says so.
+func (in logsArguments) streamLines(ctx context.Context, c *builtin.Call, client *argocd.Client, q url.Values, follow time.Duration, w io.Writer) error {
 	out := bufio.NewWriterSize(w, 16<<10)
 	reading, stop := ctx, context.CancelFunc(func() {})
 	if follow > 0 {
@@ -171,7 +172,7 @@ func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *arg
 		if lines++; lines%progressEvery == 0 {
 			c.Progress(float64(lines), 0, fmt.Sprintf("%d lines read", lines))
 		}
-		if _, err := out.WriteString(in.format(e, keys)); err != nil {
+		if _, err := out.WriteString(in.formatLine(e, keys)); err != nil {
 			return err
 		}
 		if follow > 0 {
@@ -196,8 +197,8 @@ func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *arg
 	return errors.Join(err, out.Flush())
 }
 
-// format returns a line of a log with its time and pod, as far as the arguments want them, and with credentials masked.
-func (in logsArguments) format(e logEntry, keys keyLines) string {
+// formatLine returns a line of a log with its time and pod, as far as the arguments want them, and with credentials masked.
+func (in logsArguments) formatLine(e logEntry, keys keyLines) string {
 	var b strings.Builder
 	if at := e.Time; at != "" && (in.Timestamps == nil || *in.Timestamps) && !strings.HasPrefix(at, "0001-") {
 		if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
@@ -208,7 +209,7 @@ func (in logsArguments) format(e logEntry, keys keyLines) string {
 	if in.Pod == "" && e.Pod != "" {
 		b.WriteString(clip(e.Pod, 260) + ": ")
 	}
-	b.WriteString(keys.line(e.Pod, e.Content))
+	b.WriteString(keys.maskedLine(e.Pod, e.Content))
 	b.WriteByte('\n')
 	return b.String()
 }
@@ -274,8 +275,9 @@ const (
 // line, and no line of a key can be recognised alone.
 type keyLines map[string]int
 
-// line returns a line of a pod as logLine does, or the mask if the line may belong to a private key.
-func (k keyLines) line(pod, text string) string {
+// maskedLine returns a line of a pod as logLine does, or the mask if the line may belong to a private key. It keeps for each of maxKeyPods
+// pods whether a key is under way, for at most maxKeyLines lines.
+func (k keyLines) maskedLine(pod, text string) string {
 	left := k[pod]
 	_, begins, _ := cutLast(text, "-----BEGIN ")
 	switch {

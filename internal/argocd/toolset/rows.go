@@ -30,9 +30,9 @@ type rowPage struct {
 	write func(note, namespace string) any
 }
 
-// fit returns the page in at most room bytes: with whole rows if they fit, else with shorter ones. The page size was chosen by
-// [fittingSize], so that the shortest rows fit.
-func (p rowPage) fit(room int) (*builtin.Result, error) {
+// fitInto returns the page in at most room bytes: with whole rows if they fit, else with shorter ones, which it changes in place. The page
+// size was chosen by [fittingSize], so that the shortest rows fit.
+func (p rowPage) fitInto(room int) (*builtin.Result, error) {
 	write := func(note, namespace string) (*builtin.Result, error) {
 		r, err := builtin.JSON(p.write(note, namespace))
 		if err == nil {

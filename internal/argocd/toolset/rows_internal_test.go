@@ -21,7 +21,7 @@ func shortened(t testing.TB, rows []json.RawMessage, namespace string, room int)
 	t.Helper()
 	r, err := rowPage{rows: pointers(rows), namespace: namespace, write: func(note, namespace string) any {
 		return rowsAnswer{note, namespace, rows}
-	}}.fit(room)
+	}}.fitInto(room)
 	if err != nil || !r.Paged {
 		t.Fatalf("%v, %+v", err, r)
 	}

@@ -77,7 +77,7 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 		Kinds: kinds, Page: page.Page, PageSize: in.PageSize, Fresh: in.Fresh,
 		Query: argocd.Query{Projects: projects},
 		Fit: fittingSize(in.room(c), func(_ int, counts *inventory.Counts, p inventory.Pagination, namespace string) any {
-			bare := t.draft(client, in, kinds, &inventory.Found{Pagination: p, Counts: counts})
+			bare := t.draftSearchAnswer(client, in, kinds, &inventory.Found{Pagination: p, Counts: counts})
 			bare.Next, bare.Namespace, bare.Link = repeatAny(p.TotalItems), namespace, linkTemplate(client.URL(), argocd.Applications)
 			bare.Note = longestPagingNote + shapeNote + manyNote(p.TotalItems)
 			bare.ReadAt = time.Now().UTC().Format(time.RFC3339)
@@ -88,7 +88,7 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 		return answerRefusal(err, in.Query, repeat)
 	}
 	size = got.PageSize
-	return t.answer(c, client, in, kinds, got, repeat)
+	return t.searchAnswer(c, client, in, kinds, got, repeat)
 }
 
 // room returns how many bytes an answer may have: only a caller who asks for many rows gets everything that the client takes.
@@ -111,7 +111,7 @@ func searchedKinds(names []string, projects bool) ([]argocd.Kind, error) {
 		}
 		switch {
 		case !slices.Contains(all, kind):
-			return nil, fmt.Errorf("resource_types has no %q; there are: %s", short(name), joined(all))
+			return nil, fmt.Errorf("resource_types has no %q; there are: %s", short(name), joinKinds(all))
 		case projects && kind != argocd.Applications:
 			return nil, fmt.Errorf("project narrows applications only, and resource_types asks for %s: leave one of the two out", kind)
 		case !slices.Contains(kinds, kind):
@@ -129,7 +129,7 @@ func searchedKinds(names []string, projects bool) ([]argocd.Kind, error) {
 	return all, nil
 }
 
-func joined(kinds []argocd.Kind) string {
+func joinKinds(kinds []argocd.Kind) string {
 	names := make([]string, len(kinds))
 	for i, kind := range kinds {
 		names[i] = string(kind)

@@ -129,7 +129,7 @@ How to go about it:
 - An answer is an error when the data could not be read whole; nothing partial is shown as whole. Values shown as ******** are secrets and cannot be read.
 `)
 	if len(t.o.Instances) > 1 {
-		fmt.Fprintf(&b, "\nThere are several Argo CD instances: %s. The argument instance says which; answers name theirs.\n", t.names())
+		fmt.Fprintf(&b, "\nThere are several Argo CD instances: %s. The argument instance says which; answers name theirs.\n", t.instanceNames())
 	}
 	if t.o.AllowWrites {
 		b.WriteString("\nTools that change something do nothing until confirm is the name of the object: without it they answer with what would happen.\n")
@@ -190,7 +190,7 @@ func (t *Toolset) forOptions(tool string, schema json.RawMessage) json.RawMessag
 	if _, has := properties["instance"]; has {
 		delete(properties, "instance")
 		if len(t.o.Instances) > 1 {
-			properties["instance"] = t.instances()
+			properties["instance"] = t.instanceSchema()
 		}
 	}
 	inner, err := json.Marshal(properties)
@@ -205,8 +205,8 @@ func (t *Toolset) forOptions(tool string, schema json.RawMessage) json.RawMessag
 	return changed
 }
 
-// instances returns the schema of the argument "instance", with the names of all instances.
-func (t *Toolset) instances() json.RawMessage {
+// instanceSchema returns the schema of the argument "instance", with the names of all instances.
+func (t *Toolset) instanceSchema() json.RawMessage {
 	names := make([]string, len(t.o.Instances))
 	for i, c := range t.o.Instances {
 		names[i] = c.Name()

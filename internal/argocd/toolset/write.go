@@ -74,7 +74,7 @@ func (s confirmation) confirmed(client *argocd.Client, name string) (bool, error
 	case name, client.Name() + "/" + name:
 		return true, nil
 	}
-	return false, fmt.Errorf("confirm is %q and the object is %q: nothing was changed; send confirm=%q (or %q) to do it", cut(s.Confirm), name, name, client.Name()+"/"+name)
+	return false, fmt.Errorf("confirm is %q and the object is %q: nothing was changed; send confirm=%q (or %q) to do it", cutText(s.Confirm), name, name, client.Name()+"/"+name)
 }
 
 // writeArguments are the arguments of a tool that changes something. subject is the object's name, which confirm repeats; intent reads what
@@ -121,8 +121,9 @@ type request struct {
 	body   any
 }
 
-// send makes the request and returns the server's answer. Of the requests of tools that write, only a refresh is a GET.
-func (r request) send(ctx context.Context, client *argocd.Client) ([]byte, error) {
+// sendTo makes the request, which changes something on the server, and returns the server's answer. Of the requests of tools that write,
+// only a refresh is a GET.
+func (r request) sendTo(ctx context.Context, client *argocd.Client) ([]byte, error) {
 	if r.method == http.MethodGet { // of a refresh, which reads
 		return client.Get(ctx, r.path, r.query)
 	}
@@ -177,12 +178,12 @@ func (i *intent) answerPlan(c *builtin.Call, client *argocd.Client, name string)
 	return builtin.JSON(p)
 }
 
-// carryOut sends the request of the intent and answers with the result.
+// carryOut sends the request of the intent and answers with the result. What was to be deleted and is gone already is no error.
 func (i *intent) carryOut(ctx context.Context, client *argocd.Client) (*builtin.Result, error) {
 	d := changeResult{Done: i.sentence, Instance: client.Name(), Warnings: i.warnings, Change: i.change, Next: i.next}
-	raw, err := i.request.send(ctx, client)
+	raw, err := i.request.sendTo(ctx, client)
 	switch {
-	case err != nil && i.gone(err):
+	case err != nil && i.isGone(err):
 		return builtin.JSON(changeResult{Done: i.deletes + " is gone now: it was deleted meanwhile", Instance: d.Instance})
 	case err == nil && i.finish != nil:
 		err = i.finish(&d, raw)
@@ -195,8 +196,8 @@ func (i *intent) carryOut(ctx context.Context, client *argocd.Client) (*builtin.
 	return builtin.JSON(d)
 }
 
-// gone reports whether a deletion failed because the server no longer knows the object.
-func (i *intent) gone(err error) bool {
+// isGone reports whether a deletion failed because the server no longer knows the object.
+func (i *intent) isGone(err error) bool {
 	refused, is := errors.AsType[*argocd.Error](err)
 	return i.deletes != "" && (isNotFound(err) || is && refused.Kind == argocd.Forbidden && i.again != nil && isNotFound(i.again()))
 }
@@ -236,8 +237,8 @@ type changeResult struct {
 	looked   bool     // the call has changed nothing
 }
 
-// shows sets the state to that of the application in the server's answer.
-func (d *changeResult) shows(client *argocd.Client, raw []byte) error {
+// showState sets the state to that of the application in the server's answer.
+func (d *changeResult) showState(client *argocd.Client, raw []byte) error {
 	app, err := decodeApplication(client, raw)
 	if err == nil {
 		d.State = app.state()
@@ -252,8 +253,8 @@ const (
 	maxListed = 20
 )
 
-// cut shortens a value to maxShown characters.
-func cut(s string) string {
+// cutText shortens a value to maxShown characters.
+func cutText(s string) string {
 	return limit.ShortRunes(s, maxShown+1)
 }
 
@@ -273,7 +274,7 @@ func oneOf(argument, value string, known ...string) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	return fmt.Errorf("%s is %q: it can be %s", argument, cut(value), strings.Join(known, ", "))
+	return fmt.Errorf("%s is %q: it can be %s", argument, cutText(value), strings.Join(known, ", "))
 }
 
 // required returns an error for the first argument that is empty; pairs are names and values in turn.

@@ -45,7 +45,8 @@ type actionParameter struct {
 
 func (in actionArgs) subject() string { return in.ResourceName }
 
-// intent checks that the resource has the action and that it is possible now.
+// intent runs an action on a resource. It asks the server first, and refuses an action that the resource does not have or that is not
+// possible now.
 func (in actionArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	if err := required("action", in.Action, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (in actionArgs) intent(ctx context.Context, client *argocd.Client, confirme
 	what := resource{Group: in.Group, Kind: in.Kind, Namespace: in.ResourceNamespace, Name: in.ResourceName}
 	switch {
 	case at < 0:
-		return nil, fmt.Errorf("%s has no action %q: nothing was changed; it has: %s", what, cut(in.Action), strings.Join(firstEntries(names), ", "))
+		return nil, fmt.Errorf("%s has no action %q: nothing was changed; it has: %s", what, cutText(in.Action), strings.Join(firstEntries(names), ", "))
 	case actions[at].Disabled:
 		return nil, fmt.Errorf("action %q of %s is not possible in the state it is in: nothing was changed", in.Action, what)
 	}
@@ -79,7 +80,7 @@ func (in actionArgs) intent(ctx context.Context, client *argocd.Client, confirme
 		preview: map[string][]string{"actions": firstEntries(names)},
 	}
 	if confirmed {
-		i.request, err = in.request(ctx, client)
+		i.request, err = in.actionRequestFor(ctx, client)
 	}
 	return i, err
 }
@@ -113,7 +114,7 @@ func (in *actionArgs) resolveResource(ctx context.Context, client *argocd.Client
 		in.Kind, in.Group, in.Version, in.ResourceNamespace = found[0].Kind, found[0].Group, found[0].Version, found[0].Namespace
 		return nil
 	case 0:
-		return fmt.Errorf("%s has no resource of kind %q called %q: nothing was changed; get_application_resource_tree lists them", in.Name, cut(in.Kind), cut(in.ResourceName))
+		return fmt.Errorf("%s has no resource of kind %q called %q: nothing was changed; get_application_resource_tree lists them", in.Name, cutText(in.Kind), cutText(in.ResourceName))
 	}
 	list := make([]string, len(found))
 	for i, r := range found {
@@ -125,20 +126,20 @@ func (in *actionArgs) resolveResource(ctx context.Context, client *argocd.Client
 	return fmt.Errorf("%d resources fit: %s; say group or resource_namespace", fit, strings.Join(list, ", "))
 }
 
-// place returns the query that selects the resource, for requests that have it in the URL.
-func (in *actionArgs) place() url.Values {
+// resourceQuery returns the query that selects the resource, for requests that have it in the URL.
+func (in *actionArgs) resourceQuery() url.Values {
 	q := in.query()
-	set(q, "namespace", in.ResourceNamespace)
-	set(q, "resourceName", in.ResourceName)
-	set(q, "version", in.Version)
-	set(q, "group", in.Group)
-	set(q, "kind", in.Kind)
+	setQuery(q, "namespace", in.ResourceNamespace)
+	setQuery(q, "resourceName", in.ResourceName)
+	setQuery(q, "version", in.Version)
+	setQuery(q, "group", in.Group)
+	setQuery(q, "kind", in.Kind)
 	return q
 }
 
 // availableActions asks the server which actions the resource has.
 func (in *actionArgs) availableActions(ctx context.Context, client *argocd.Client) ([]resourceAction, error) {
-	raw, err := client.Get(ctx, []string{"applications", in.Name, "resource", "actions"}, in.place())
+	raw, err := client.Get(ctx, []string{"applications", in.Name, "resource", "actions"}, in.resourceQuery())
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +150,9 @@ func (in *actionArgs) availableActions(ctx context.Context, client *argocd.Clien
 	return list.Actions, nil
 }
 
-// request returns the request of Argo CD 3.1 and newer, which has parameters, or the older one if the server is older
+// actionRequestFor returns the request of Argo CD 3.1 and newer, which has parameters, or the older one if the server is older
 // (docs/operator-manual/upgrading/3.0-3.1.md).
-func (in *actionArgs) request(ctx context.Context, client *argocd.Client) (request, error) {
+func (in *actionArgs) actionRequestFor(ctx context.Context, client *argocd.Client) (request, error) {
 	version, err := client.Version(ctx)
 	if err != nil {
 		return request{}, err
@@ -170,5 +171,5 @@ func (in *actionArgs) request(ctx context.Context, client *argocd.Client) (reque
 	if len(in.Parameters) > 0 {
 		return request{}, fmt.Errorf("parameters of actions need Argo CD 3.1, this is %s: nothing was changed", version.Text)
 	}
-	return request{method: http.MethodPost, path: path, query: in.place(), body: in.Action}, nil
+	return request{method: http.MethodPost, path: path, query: in.resourceQuery(), body: in.Action}, nil
 }

@@ -27,13 +27,13 @@ type appArgs struct {
 // query returns the query that selects the application, for requests that have it in the URL.
 func (a appArgs) query() url.Values {
 	q := url.Values{}
-	set(q, "appNamespace", a.Namespace)
-	set(q, "project", a.Project)
+	setQuery(q, "appNamespace", a.Namespace)
+	setQuery(q, "project", a.Project)
 	return q
 }
 
-// set adds a parameter to the query unless its value is "".
-func set(q url.Values, key, value string) {
+// setQuery adds a parameter to the query unless its value is "".
+func setQuery(q url.Values, key, value string) {
 	if value != "" {
 		q.Set(key, value)
 	}
@@ -123,7 +123,7 @@ func (s source) String() string {
 	if s.TargetRevision != "" {
 		text += " @ " + s.TargetRevision
 	}
-	return cut(text)
+	return cutText(text)
 }
 
 // deployment is one entry of an application's history.
@@ -139,7 +139,7 @@ func (d deployment) String() string {
 	if revision == "" {
 		revision = strings.Join(d.Revisions, ", ")
 	}
-	return cut(fmt.Sprintf("id %d: %s, deployed %s", d.ID, revision, d.DeployedAt))
+	return cutText(fmt.Sprintf("id %d: %s, deployed %s", d.ID, revision, d.DeployedAt))
 }
 
 // resource is one entry of status.resources or of a sync's result.
@@ -219,7 +219,7 @@ func (a *application) state() appState {
 		AutoSync: a.automated(), Resources: len(a.Status.Resources),
 	}
 	if s.Revision == "" {
-		s.Revision = cut(strings.Join(a.Status.Sync.Revisions, ", "))
+		s.Revision = cutText(strings.Join(a.Status.Sync.Revisions, ", "))
 	}
 	for _, from := range a.sources() {
 		s.Sources = append(s.Sources, from.String())
@@ -233,7 +233,7 @@ func (a *application) state() appState {
 		s.Destination += " " + d.Namespace
 	}
 	if o := a.Status.OperationState; o != nil {
-		s.Operation, s.Message = o.Phase, cut(secrets.Text(o.Message))
+		s.Operation, s.Message = o.Phase, cutText(secrets.Text(o.Message))
 	}
 	if a.Operation != nil && string(*a.Operation) != "null" && (a.Status.OperationState == nil || a.Status.OperationState.FinishedAt != "") {
 		s.Operation, s.Message = "requested", ""
@@ -318,7 +318,7 @@ func (in deleteArgs) intent(ctx context.Context, client *argocd.Client, confirme
 	query := in.query()
 	// Always sent: the server's own default is to delete the resources.
 	query.Set("cascade", strconv.FormatBool(in.Cascade))
-	set(query, "propagationPolicy", in.PropagationPolicy)
+	setQuery(query, "propagationPolicy", in.PropagationPolicy)
 	return &intent{
 		sentence: sentence, warnings: in.warnings(app), current: app.state(), preview: view,
 		request: request{method: http.MethodDelete, path: []string{"applications", in.Name}, query: query},
@@ -346,7 +346,7 @@ func (in deleteArgs) warnings(app *application) (warnings []string) {
 		warnings = append(warnings, "it is being deleted since "+at)
 	}
 	for _, o := range app.Metadata.OwnerReferences {
-		warnings = append(warnings, fmt.Sprintf("%s %s made it and will make it again", o.Kind, cut(o.Name)))
+		warnings = append(warnings, fmt.Sprintf("%s %s made it and will make it again", o.Kind, cutText(o.Name)))
 	}
 	if len(app.Metadata.Finalizers) > 0 && !in.Cascade {
 		warnings = append(warnings, "its finalizer that deletes the resources is taken away")

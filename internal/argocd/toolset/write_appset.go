@@ -35,11 +35,11 @@ func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, co
 	if err := refuseMask("spec", map[string]any(in.Spec)); err != nil {
 		return nil, err
 	}
-	before, err := existing(ctx, client, []string{"applicationsets", in.Name}, in.query())
+	before, err := existingObject(ctx, client, []string{"applicationsets", in.Name}, in.query())
 	if err != nil {
 		return nil, err
 	}
-	object := in.object(before)
+	object := in.applicationSetObject(before)
 	sentence := "create the application set " + in.Name
 	var warnings []string
 	switch {
@@ -57,7 +57,7 @@ func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, co
 	if !confirmed || in.DryRun {
 		made, problem := previewGenerated(ctx, client, object, in.Upsert)
 		if problem != nil {
-			i.doubts = []string{"which applications it makes could not be found out: " + cut(problem.Error())}
+			i.doubts = []string{"which applications it makes could not be found out: " + cutText(problem.Error())}
 		}
 		i.preview = struct {
 			*diffView
@@ -78,15 +78,15 @@ func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, co
 
 func (in appsetCreateArgs) query() url.Values {
 	q := url.Values{}
-	set(q, "appsetNamespace", in.Namespace)
+	setQuery(q, "appsetNamespace", in.Namespace)
 	return q
 }
 
-// object returns the set as the server expects it.
-func (in appsetCreateArgs) object(before any) map[string]any {
+// applicationSetObject returns the set as the server expects it.
+func (in appsetCreateArgs) applicationSetObject(before any) map[string]any {
 	object := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": map[string]any{"name": in.Name}, "spec": map[string]any(in.Spec)}
 	if in.Namespace != "" {
-		put(object, in.Namespace, "metadata", "namespace")
+		putValue(object, in.Namespace, "metadata", "namespace")
 	}
 	keepFinalizers(object, before)
 	return object
@@ -112,7 +112,7 @@ func previewGenerated(ctx context.Context, client *argocd.Client, object any, up
 	if upsert {
 		query.Set("upsert", "true")
 	}
-	raw, err := request{http.MethodPost, []string{"applicationsets"}, query, object}.send(ctx, client)
+	raw, err := request{http.MethodPost, []string{"applicationsets"}, query, object}.sendTo(ctx, client)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ type applicationSet struct {
 func (s *applicationSet) generation() *generation {
 	g := &generation{Applications: len(s.Status.Resources)}
 	for _, r := range s.Status.Resources {
-		g.Names = append(g.Names, cut(r.Name))
+		g.Names = append(g.Names, cutText(r.Name))
 	}
 	g.Names = firstEntries(g.Names)
 	return g
@@ -159,7 +159,7 @@ type appsetDeleteArgs struct {
 
 func (in appsetDeleteArgs) subject() string { return in.Name }
 
-// intent deletes an application set with the applications it has made.
+// intent deletes an application set with the applications it has made. It reads the set first, to say what is lost.
 func (in appsetDeleteArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
 	if err := required("name", in.Name); err != nil {
 		return nil, err

@@ -24,8 +24,8 @@ type change struct {
 // listed.
 const maxNesting = 200
 
-// tree decodes JSON and keeps numbers as they are written; an error for deeper nesting than maxNesting.
-func tree(raw []byte) (any, error) {
+// decodeTree decodes JSON and keeps numbers as they are written; an error for deeper nesting than maxNesting.
+func decodeTree(raw []byte) (any, error) {
 	if nestingDepth(raw) > maxNesting {
 		return nil, fmt.Errorf("the JSON is nested deeper than %d", maxNesting)
 	}
@@ -68,9 +68,9 @@ type object map[string]any
 
 // UnmarshalJSON also accepts an object that is written as a string, as some models do.
 func (o *object) UnmarshalJSON(raw []byte) error {
-	v, err := tree(raw)
+	v, err := decodeTree(raw)
 	if text, ok := v.(string); ok && err == nil {
-		v, err = tree([]byte(text))
+		v, err = decodeTree([]byte(text))
 	}
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func masked(v any) (any, error) {
 	if raw, _, err = redact.Mask(raw); err != nil {
 		return nil, err
 	}
-	return tree(raw)
+	return decodeTree(raw)
 }
 
 // walkDifferences calls found for each difference between before and after, which are at path. shownBefore and shownAfter are the same values with
@@ -162,7 +162,7 @@ func walkDifferences(path string, before, after, shownBefore, shownAfter any, fo
 		}
 		slices.Sort(keys)
 		for _, k := range keys {
-			walkDifferences(strings.TrimPrefix(path+"."+k, "."), b[k], a[k], member(shownBefore, k), member(shownAfter, k), found)
+			walkDifferences(strings.TrimPrefix(path+"."+k, "."), b[k], a[k], memberOf(shownBefore, k), memberOf(shownAfter, k), found)
 		}
 		return
 	}
@@ -170,26 +170,26 @@ func walkDifferences(path string, before, after, shownBefore, shownAfter any, fo
 	as, aok := after.([]any)
 	if bok && aok && len(bs) == len(as) {
 		for i := range bs {
-			walkDifferences(fmt.Sprintf("%s[%d]", path, i), bs[i], as[i], element(shownBefore, i), element(shownAfter, i), found)
+			walkDifferences(fmt.Sprintf("%s[%d]", path, i), bs[i], as[i], elementOf(shownBefore, i), elementOf(shownAfter, i), found)
 		}
 		return
 	}
 	if equalJSON(before, after) {
 		return
 	}
-	found(change{Path: cut(path), From: shortJSON(shownBefore), To: shortJSON(shownAfter)})
+	found(change{Path: cutText(path), From: shortJSON(shownBefore), To: shortJSON(shownAfter)})
 }
 
-// member returns the value to show for a key of v; if v was masked as a whole, the mask.
-func member(v any, key string) any {
+// memberOf returns the value to show for a key of v; if v was masked as a whole, the mask.
+func memberOf(v any, key string) any {
 	if m, ok := v.(map[string]any); ok {
 		return m[key]
 	}
 	return v
 }
 
-// element returns element i of an array, nil if it is shorter. Anything but an array, such as a mask, is returned itself.
-func element(v any, i int) any {
+// elementOf returns element i of an array, nil if it is shorter. Anything but an array, such as a mask, is returned itself.
+func elementOf(v any, i int) any {
 	if s, ok := v.([]any); ok {
 		if i < len(s) {
 			return s[i]
@@ -214,7 +214,7 @@ func shortJSON(v any) string {
 	if err != nil {
 		return ""
 	}
-	return cut(string(raw))
+	return cutText(string(raw))
 }
 
 // refuseMask returns an error if a string in v contains the mask of a secret: an agent that writes back what it was shown would replace the secret
@@ -247,8 +247,8 @@ type diffView struct {
 	All     int      `json:"all"`
 }
 
-// sentence describes the effect of an update on the object named what.
-func (v *diffView) sentence(what string) string {
+// describe describes the effect of an update on the object named what.
+func (v *diffView) describe(what string) string {
 	switch v.All {
 	case 0:
 		return "nothing to change: " + what + " has these values already"
@@ -267,8 +267,8 @@ func viewOf(before, after any) (*diffView, error) {
 	return &diffView{Changes: list, All: all}, nil
 }
 
-// put sets a value in nested objects, which it creates if needed.
-func put(into map[string]any, value any, path ...string) {
+// putValue sets a value in nested objects, which it creates if needed.
+func putValue(into map[string]any, value any, path ...string) {
 	for _, key := range path[:len(path)-1] {
 		next, ok := into[key].(map[string]any)
 		if !ok {

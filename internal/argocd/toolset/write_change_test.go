@@ -41,7 +41,7 @@ func TestMergePatchesAreThoseOfTheRFC(t *testing.T) {
 
 func mustTree(t testing.TB, text string) any {
 	t.Helper()
-	v, err := tree([]byte(text))
+	v, err := decodeTree([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestNestingBombsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{maxNesting + 1, 1_000_000} {
 		for _, open := range []string{"[", `{"a":`} {
-			if _, err := tree([]byte(strings.Repeat(open, n))); err == nil || !strings.Contains(err.Error(), "nested deeper") {
+			if _, err := decodeTree([]byte(strings.Repeat(open, n))); err == nil || !strings.Contains(err.Error(), "nested deeper") {
 				t.Errorf("%d of %s: %v", n, open, err)
 			}
 		}
@@ -77,11 +77,11 @@ func FuzzChange(f *testing.F) {
 	f.Add([]byte(`[]`), []byte(`{"a":{"b":null}}`))
 	f.Add([]byte(`{"a":1e400,"b":"\ud800"}`), []byte(`{"a":123456789012345678901234567890}`))
 	f.Fuzz(func(t *testing.T, onto, patch []byte) {
-		before, err := tree(onto)
+		before, err := decodeTree(onto)
 		if err != nil {
 			return
 		}
-		p, err := tree(patch)
+		p, err := decodeTree(patch)
 		if err != nil {
 			return
 		}

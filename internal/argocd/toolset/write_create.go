@@ -40,11 +40,11 @@ func (in createArgs) subject() string { return in.Name }
 
 // intent creates an application, or with upsert replaces its specification, and keeps the finalizers of the existing one.
 func (in createArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
-	object, err := in.object()
+	object, err := in.applicationObject()
 	if err != nil {
 		return nil, err
 	}
-	before, err := existing(ctx, client, []string{"applications", in.Name}, appArgs{Namespace: in.Namespace, Project: in.Project}.query())
+	before, err := existingObject(ctx, client, []string{"applications", in.Name}, appArgs{Namespace: in.Namespace, Project: in.Project}.query())
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (in createArgs) intent(ctx context.Context, client *argocd.Client, confirme
 	i.request = request{method: http.MethodPost, path: []string{"applications"}, query: query, body: object}
 	i.finish = func(d *changeResult, raw []byte) error {
 		d.Done = createdOr(sentence, "the application "+in.Name, view)
-		return d.shows(client, raw)
+		return d.showState(client, raw)
 	}
 	return i, nil
 }
@@ -99,13 +99,13 @@ func validName(argument, name string) error {
 		return err
 	}
 	if len(name) > 253 || !dnsName().MatchString(name) {
-		return fmt.Errorf("%s is %q: a name has at most 253 lower case letters, digits, - and ., and begins and ends with a letter or digit", argument, cut(name))
+		return fmt.Errorf("%s is %q: a name has at most 253 lower case letters, digits, - and ., and begins and ends with a letter or digit", argument, cutText(name))
 	}
 	return nil
 }
 
-// object returns the application as the server expects it; an error names the argument that is missing or wrong.
-func (in createArgs) object() (map[string]any, error) {
+// applicationObject returns the application as the server expects it; an error names the argument that is missing or wrong.
+func (in createArgs) applicationObject() (map[string]any, error) {
 	if err := validName("name", in.Name); err != nil {
 		return nil, err
 	}
@@ -123,27 +123,27 @@ func (in createArgs) object() (map[string]any, error) {
 	}
 	spec := map[string]any{"project": in.Project}
 	if in.RepoURL != "" {
-		put(spec, in.RepoURL, "source", "repoURL")
+		putValue(spec, in.RepoURL, "source", "repoURL")
 		revision := in.Revision
 		if revision == "" && in.Chart == "" {
 			revision = "HEAD"
 		}
 		for key, value := range map[string]string{"path": in.Path, "chart": in.Chart, "targetRevision": revision} {
 			if value != "" {
-				put(spec, value, "source", key)
+				putValue(spec, value, "source", key)
 			}
 		}
 		if in.DirectoryRecurse {
-			put(spec, true, "source", "directory", "recurse")
+			putValue(spec, true, "source", "directory", "recurse")
 		}
 	}
 	for key, value := range map[string]string{"server": in.DestServer, "name": in.DestName, "namespace": in.DestNamespace} {
 		if value != "" {
-			put(spec, value, "destination", key)
+			putValue(spec, value, "destination", key)
 		}
 	}
 	if in.AutomatedSync {
-		put(spec, map[string]any{"prune": in.Prune, "selfHeal": in.SelfHeal}, "syncPolicy", "automated")
+		putValue(spec, map[string]any{"prune": in.Prune, "selfHeal": in.SelfHeal}, "syncPolicy", "automated")
 	}
 	if in.Spec != nil {
 		spec, _ = mergePatch(spec, map[string]any(in.Spec)).(map[string]any)
@@ -167,9 +167,9 @@ func (in createArgs) object() (map[string]any, error) {
 	return map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}, nil
 }
 
-// existing returns an object as a tree; nil if the server says that there is none, or refuses to tell, as it does for objects that a user
+// existingObject returns an object as a tree; nil if the server says that there is none, or refuses to tell, as it does for objects that a user
 // may not see.
-func existing(ctx context.Context, client *argocd.Client, path []string, query url.Values) (any, error) {
+func existingObject(ctx context.Context, client *argocd.Client, path []string, query url.Values) (any, error) {
 	raw, err := client.Get(ctx, path, query)
 	var e *argocd.Error
 	if errors.As(err, &e) && (e.Kind == argocd.Missing || e.Kind == argocd.Forbidden) {
@@ -178,7 +178,7 @@ func existing(ctx context.Context, client *argocd.Client, path []string, query u
 	if err != nil {
 		return nil, err
 	}
-	return tree(raw)
+	return decodeTree(raw)
 }
 
 // specOf returns the parts of an object that are compared: labels, annotations and spec.
@@ -191,8 +191,8 @@ func specOf(object any) any {
 		if v := valueAt(object, path...); v != nil {
 			// Encoded and decoded, so that maps of a caller are compared like those of a server.
 			if raw, err := compact(v); err == nil {
-				if v, err = tree(raw); err == nil {
-					put(out, v, path...)
+				if v, err = decodeTree(raw); err == nil {
+					putValue(out, v, path...)
 				}
 			}
 		}
@@ -203,7 +203,7 @@ func specOf(object any) any {
 // projectAllows returns a warning if the project does not exist.
 func projectAllows(ctx context.Context, client *argocd.Client, project string) []string {
 	if _, err := client.Get(ctx, []string{"projects", project}, nil); isNotFound(err) {
-		return []string{fmt.Sprintf("there is no project %q: the server will refuse it; project_list shows those there are", cut(project))}
+		return []string{fmt.Sprintf("there is no project %q: the server will refuse it; project_list shows those there are", cutText(project))}
 	}
 	return nil
 }
@@ -212,6 +212,6 @@ func projectAllows(ctx context.Context, client *argocd.Client, project string) [
 // finalizers to what it gets, so they would be lost.
 func keepFinalizers(object map[string]any, before any) {
 	if finalizers := valueAt(before, "metadata", "finalizers"); finalizers != nil {
-		put(object, finalizers, "metadata", "finalizers")
+		putValue(object, finalizers, "metadata", "finalizers")
 	}
 }

@@ -101,7 +101,7 @@ func (in rollbackArgs) intent(ctx context.Context, client *argocd.Client, confir
 			body: rollbackRequest{in.Name, *in.ID, in.DryRun, in.Prune, in.Namespace, in.Project},
 		},
 		finish: func(d *changeResult, raw []byte) error {
-			return d.started(ctx, client, in.appArgs, app, raw, in.DryRun)
+			return d.describeStarted(ctx, client, in.appArgs, app, raw, in.DryRun)
 		},
 	}, nil
 }
@@ -136,7 +136,7 @@ func (in refreshArgs) intent(ctx context.Context, client *argocd.Client, confirm
 		request:  request{method: http.MethodGet, path: []string{"applications", in.Name}, query: in.query()},
 		finish: func(d *changeResult, raw []byte) error {
 			d.looked = true
-			return d.shows(client, raw)
+			return d.showState(client, raw)
 		},
 	}
 	i.request.query.Set("refresh", how)

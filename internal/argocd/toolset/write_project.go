@@ -20,15 +20,15 @@ type projectParts struct {
 	Spec         object              `json:"spec,omitempty" jsonschema:"JSON merge patch of the specification, for everything else: roles, syncWindows and so on"`
 }
 
-// patch returns the merge patch of a project that the arguments ask for; what spec says is merged over the other arguments. Values that are
+// mergePatchFor returns the merge patch of a project that the arguments ask for; what spec says is merged over the other arguments. Values that are
 // masks, and unknown keys of destinations, are errors.
-func (p projectParts) patch() (map[string]any, error) {
+func (p projectParts) mergePatchFor() (map[string]any, error) {
 	if err := refuseMask("spec", map[string]any(p.Spec)); err != nil {
 		return nil, err
 	}
 	patch := map[string]any{}
 	if p.Description != nil {
-		put(patch, *p.Description, "spec", "description")
+		putValue(patch, *p.Description, "spec", "description")
 	}
 	for i, d := range p.Destinations {
 		for key := range d {
@@ -38,17 +38,17 @@ func (p projectParts) patch() (map[string]any, error) {
 		}
 	}
 	if p.Destinations != nil {
-		put(patch, p.Destinations, "spec", "destinations")
+		putValue(patch, p.Destinations, "spec", "destinations")
 	}
 	if p.SourceRepos != nil {
-		put(patch, p.SourceRepos, "spec", "sourceRepos")
+		putValue(patch, p.SourceRepos, "spec", "sourceRepos")
 	}
 	for key, value := range p.Spec {
-		put(patch, overlaid(valueAt(patch, "spec", key), value), "spec", key)
+		putValue(patch, overlaid(valueAt(patch, "spec", key), value), "spec", key)
 	}
 	for name, set := range map[string]map[string]string{"labels": p.Labels, "annotations": p.Annotations} {
 		for key, value := range set {
-			put(patch, value, "metadata", name, key)
+			putValue(patch, value, "metadata", name, key)
 		}
 	}
 	return patch, nil
@@ -70,12 +70,12 @@ func (in projectCreateArgs) intent(ctx context.Context, client *argocd.Client, c
 	if err := validName("name", in.Name); err != nil {
 		return nil, err
 	}
-	patch, err := in.patch()
+	patch, err := in.mergePatchFor()
 	if err != nil {
 		return nil, err
 	}
 	object := mergePatch(map[string]any{"metadata": map[string]any{"name": in.Name}, "spec": map[string]any{}}, patch)
-	before, err := existing(ctx, client, []string{"projects", in.Name}, nil)
+	before, err := existingObject(ctx, client, []string{"projects", in.Name}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (in projectUpdateArgs) intent(ctx context.Context, client *argocd.Client, c
 	if err != nil {
 		return nil, err
 	}
-	patch, err := in.patch()
+	patch, err := in.mergePatchFor()
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (in projectUpdateArgs) intent(ctx context.Context, client *argocd.Client, c
 		return nil, err
 	}
 	return &intent{
-		sentence: view.sentence("the project " + in.Name), change: view, dryRun: &in.DryRun,
+		sentence: view.describe("the project " + in.Name), change: view, dryRun: &in.DryRun,
 		// The body has the resourceVersion that was read, so Kubernetes refuses the change if the project has changed since.
 		request: request{method: http.MethodPut, path: []string{"projects", in.Name}, body: map[string]any{"project": after}},
 	}, nil
@@ -149,7 +149,7 @@ func readProject(ctx context.Context, client *argocd.Client, name string) (any, 
 	if err != nil {
 		return nil, err
 	}
-	return tree(raw)
+	return decodeTree(raw)
 }
 
 type projectDeleteArgs struct {
@@ -174,7 +174,7 @@ func (in projectDeleteArgs) intent(ctx context.Context, client *argocd.Client, c
 		n, err := membersOf(ctx, client, in.Name)
 		switch {
 		case err != nil:
-			i.doubts = []string{"its applications could not be counted: " + cut(err.Error())}
+			i.doubts = []string{"its applications could not be counted: " + cutText(err.Error())}
 		case n > 0:
 			i.doubts = []string{fmt.Sprintf("%d applications are in it: the server refuses as long as there is one", n)}
 		}

@@ -57,28 +57,28 @@ func (in syncArgs) subject() string { return in.Name }
 
 // intent syncs an application. The plan has the first resources that would be applied and deleted, and warnings.
 func (in syncArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
-	if err := in.check(); err != nil {
+	if err := in.checkArguments(); err != nil {
 		return nil, err
 	}
 	app, _, err := readApplication(ctx, client, in.appArgs)
 	if err != nil {
 		return nil, err
 	}
-	change, warnings := in.preview(app)
+	change, warnings := in.previewSync(app)
 	if !confirmed {
 		warnings = append(warnings, closedWindows(ctx, client, in.appArgs)...)
 	}
 	return &intent{
-		sentence: in.sentence(), warnings: warnings, current: app.state(), preview: change,
-		request: request{method: http.MethodPost, path: []string{"applications", in.Name, "sync"}, body: in.request()},
+		sentence: in.describe(), warnings: warnings, current: app.state(), preview: change,
+		request: request{method: http.MethodPost, path: []string{"applications", in.Name, "sync"}, body: in.requestBody()},
 		finish: func(d *changeResult, raw []byte) error {
-			return d.started(ctx, client, in.appArgs, app, raw, in.DryRun)
+			return d.describeStarted(ctx, client, in.appArgs, app, raw, in.DryRun)
 		},
 	}, nil
 }
 
-// check returns an error for arguments that the server would refuse or misunderstand silently.
-func (in syncArgs) check() error {
+// checkArguments returns an error for arguments that the server would refuse or misunderstand silently.
+func (in syncArgs) checkArguments() error {
 	if err := oneOf("strategy", in.Strategy, "apply", "hook"); err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func (in syncArgs) check() error {
 	return nil
 }
 
-// request returns the body of the request. force without a strategy takes the server's default, "hook".
-func (in syncArgs) request() syncRequest {
+// requestBody returns the body of the request. force without a strategy takes the server's default, "hook".
+func (in syncArgs) requestBody() syncRequest {
 	r := syncRequest{
 		Name: in.Name, AppNamespace: in.Namespace, Project: in.Project,
 		Revision: in.Revision, Revisions: in.Revisions, SourcePositions: in.SourcePositions,
@@ -117,14 +117,14 @@ func (in syncArgs) request() syncRequest {
 	return r
 }
 
-// sentence describes the sync, as in "sync shop to v2, with prune".
-func (in syncArgs) sentence() string {
+// describe describes the sync, as in "sync shop to v2, with prune".
+func (in syncArgs) describe() string {
 	text := "sync " + in.Name
 	if in.DryRun {
 		text = "dry run of a sync of " + in.Name
 	}
 	if in.Revision != "" {
-		text += " to " + cut(in.Revision)
+		text += " to " + cutText(in.Revision)
 	}
 	if n := len(in.Resources); n > 0 {
 		text += fmt.Sprintf(", %d of its resources", n)
@@ -142,9 +142,9 @@ type syncPreview struct {
 	Delete    []string `json:"delete,omitempty"`
 }
 
-// preview returns the first resources that the sync would apply and delete, as far as the application's status shows them, and warnings
+// previewSync returns the first resources that the sync would apply and delete, as far as the application's status shows them, and warnings
 // about arguments that have no or a dangerous effect.
-func (in syncArgs) preview(app *application) (syncPreview, []string) {
+func (in syncArgs) previewSync(app *application) (syncPreview, []string) {
 	var p syncPreview
 	var warnings []string
 	kept := 0
@@ -170,7 +170,7 @@ func (in syncArgs) preview(app *application) (syncPreview, []string) {
 	}
 	for _, want := range in.Resources {
 		if !slices.ContainsFunc(app.Status.Resources, func(r resource) bool { return (syncArgs{Resources: []syncResource{want}}).covers(r) }) {
-			warnings = append(warnings, cut(fmt.Sprintf("the application has no resource %s", resource{Group: want.Group, Kind: want.Kind, Namespace: want.Namespace, Name: want.Name})))
+			warnings = append(warnings, cutText(fmt.Sprintf("the application has no resource %s", resource{Group: want.Group, Kind: want.Kind, Namespace: want.Namespace, Name: want.Name})))
 		}
 	}
 	if (in.Revision != "" || len(in.Revisions) > 0) && app.automated() && !in.DryRun {
@@ -203,7 +203,8 @@ func (a *application) obstacles() (warnings []string) {
 	return warnings
 }
 
-// closedWindows returns a warning if the project's sync windows forbid a sync now.
+// closedWindows asks the server for the project's sync windows, and returns a warning if they forbid a sync now; nil also if that cannot be
+// found out.
 func closedWindows(ctx context.Context, client *argocd.Client, a appArgs) []string {
 	raw, err := client.Get(ctx, []string{"applications", a.Name, "syncwindows"}, a.query())
 	if err != nil {
@@ -230,9 +231,9 @@ const (
 	dryRunPause = 500 * time.Millisecond
 )
 
-// started completes the answer after the server has accepted an operation. raw is the application in the server's answer, before the one
-// from before. For a dry run it waits for the result.
-func (d *changeResult) started(ctx context.Context, client *argocd.Client, a appArgs, before *application, raw []byte, dryRun bool) error {
+// describeStarted completes the answer after the server has accepted an operation. raw is the application in the server's answer, before
+// the one from before. For a dry run it waits for the result, for at most dryRunWait.
+func (d *changeResult) describeStarted(ctx context.Context, client *argocd.Client, a appArgs, before *application, raw []byte, dryRun bool) error {
 	app, err := decodeApplication(client, raw)
 	if err != nil {
 		return err
@@ -254,7 +255,8 @@ func (d *changeResult) started(ctx context.Context, client *argocd.Client, a app
 	return nil
 }
 
-// awaitDryRun reads the application until a dry run that did not start at last has ended, and reports whether it has.
+// awaitDryRun reads the application again and again until a dry run that did not start at last has ended, and reports whether it has. It
+// gives up after dryRunWait, with ctx, and when the application cannot be read.
 func awaitDryRun(ctx context.Context, client *argocd.Client, a appArgs, app *application, last string) (*application, bool) {
 	timeout := time.NewTimer(dryRunWait)
 	defer timeout.Stop()
@@ -277,7 +279,7 @@ func awaitDryRun(ctx context.Context, client *argocd.Client, a appArgs, app *app
 	}
 }
 
-// dryRunOutcome returns the results of the dry run.
+// dryRunOutcome returns the phase and message of a dry run that has ended, and the first results of its resources, with secrets masked.
 func dryRunOutcome(app *application) any {
 	s := app.Status.OperationState
 	out := struct {
@@ -285,13 +287,13 @@ func dryRunOutcome(app *application) any {
 		Message   string   `json:"message,omitempty"`
 		Resources int      `json:"resources"`
 		Results   []string `json:"results,omitempty"`
-	}{Phase: s.Phase, Message: cut(secrets.Text(s.Message))}
+	}{Phase: s.Phase, Message: cutText(secrets.Text(s.Message))}
 	if s.SyncResult == nil {
 		return out
 	}
 	out.Resources = len(s.SyncResult.Resources)
 	for _, r := range s.SyncResult.Resources {
-		out.Results = append(out.Results, cut(secrets.Text(fmt.Sprintf("%s: %s %s", r, r.Status, r.Message))))
+		out.Results = append(out.Results, cutText(secrets.Text(fmt.Sprintf("%s: %s %s", r, r.Status, r.Message))))
 	}
 	out.Results = firstEntries(out.Results)
 	return out

@@ -51,11 +51,11 @@ func (in updateArgs) intent(ctx context.Context, client *argocd.Client, confirme
 	if err != nil {
 		return nil, err
 	}
-	before, err := tree(raw)
+	before, err := decodeTree(raw)
 	if err != nil {
 		return nil, err
 	}
-	patch, err := in.patch(app, before)
+	patch, err := in.mergePatchFor(app, before)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +73,9 @@ func (in updateArgs) intent(ctx context.Context, client *argocd.Client, confirme
 		warnings = append(warnings, "auto-sync is on: the change is deployed at once")
 	}
 	for _, o := range app.Metadata.OwnerReferences {
-		warnings = append(warnings, fmt.Sprintf("%s %s made it and may undo the change", o.Kind, cut(o.Name)))
+		warnings = append(warnings, fmt.Sprintf("%s %s made it and may undo the change", o.Kind, cutText(o.Name)))
 	}
-	i := &intent{sentence: view.sentence(in.Name), warnings: warnings, current: app.state(), change: view, dryRun: &in.DryRun, next: nextLook(in.Name)}
+	i := &intent{sentence: view.describe(in.Name), warnings: warnings, current: app.state(), change: view, dryRun: &in.DryRun, next: nextLook(in.Name)}
 	if !confirmed || in.DryRun {
 		return i, nil
 	}
@@ -89,7 +89,7 @@ func (in updateArgs) intent(ctx context.Context, client *argocd.Client, confirme
 	}
 	// The server applies the patch to the current application: other changes since it was read are kept.
 	i.request = request{method: http.MethodPatch, path: []string{"applications", in.Name}, body: patchRequest{in.Name, string(text), "merge", in.Namespace}}
-	i.finish = func(d *changeResult, raw []byte) error { return d.shows(client, raw) }
+	i.finish = func(d *changeResult, raw []byte) error { return d.showState(client, raw) }
 	return i, nil
 }
 
@@ -108,12 +108,12 @@ func (in updateArgs) replaceSpec(patch map[string]any, after any) (request, erro
 // (updateApp of server/application).
 var patchable = []string{"labels", "annotations", "finalizers"}
 
-// patch returns the merge patch for the changes that the arguments ask for in an application, which is given decoded as app and as its
-// JSON tree as before. It is an error if they ask for no change, or for one that the server would ignore.
-func (in updateArgs) patch(app *application, before any) (map[string]any, error) {
+// mergePatchFor returns the merge patch for the changes that the arguments ask for in an application, which is given decoded as app and as
+// its JSON tree as before. It is an error if they ask for no change, or for one that the server would ignore.
+func (in updateArgs) mergePatchFor(app *application, before any) (map[string]any, error) {
 	for key := range in.Metadata {
 		if !slices.Contains(patchable, key) {
-			return nil, fmt.Errorf("metadata.%s cannot be changed: the server takes %s", cut(key), strings.Join(patchable, ", "))
+			return nil, fmt.Errorf("metadata.%s cannot be changed: the server takes %s", cutText(key), strings.Join(patchable, ", "))
 		}
 	}
 	if err := errors.Join(refuseMask("spec", map[string]any(in.Spec)), refuseMask("metadata", map[string]any(in.Metadata))); err != nil {
@@ -149,7 +149,7 @@ func (in updateArgs) patch(app *application, before any) (map[string]any, error)
 	return patch, nil
 }
 
-// overlaid returns two merge patches as one; over decides where both have a value.
+// overlaid returns two merge patches as one; over decides where both have a value. It changes the maps of under.
 func overlaid(under, over any) any {
 	u, uok := under.(map[string]any)
 	o, ook := over.(map[string]any)
@@ -202,19 +202,19 @@ func (in updateArgs) patchDestination(app *application, spec map[string]any) err
 		return errors.New("dest_server and dest_name are both given: a destination has one of them")
 	}
 	if in.DestServer != "" {
-		put(spec, in.DestServer, "destination", "server")
+		putValue(spec, in.DestServer, "destination", "server")
 		if app.Spec.Destination.Name != "" {
-			put(spec, nil, "destination", "name") // the server refuses both
+			putValue(spec, nil, "destination", "name") // the server refuses both
 		}
 	}
 	if in.DestName != "" {
-		put(spec, in.DestName, "destination", "name")
+		putValue(spec, in.DestName, "destination", "name")
 		if app.Spec.Destination.Server != "" {
-			put(spec, nil, "destination", "server")
+			putValue(spec, nil, "destination", "server")
 		}
 	}
 	if in.DestNamespace != "" {
-		put(spec, in.DestNamespace, "destination", "namespace")
+		putValue(spec, in.DestNamespace, "destination", "namespace")
 	}
 	return nil
 }
@@ -229,24 +229,24 @@ func (in updateArgs) patchSyncPolicy(app *application, before any, spec map[stri
 			return errors.New("automated_sync is false, so prune and self_heal have no meaning: leave them out")
 		}
 		if valueAt(before, "spec", "syncPolicy", "automated") != nil {
-			put(spec, nil, "syncPolicy", "automated")
+			putValue(spec, nil, "syncPolicy", "automated")
 		}
 		return nil
 	case !on && valueAt(before, "spec", "syncPolicy", "automated", "enabled") != nil:
-		put(spec, true, "syncPolicy", "automated", "enabled")
+		putValue(spec, true, "syncPolicy", "automated", "enabled")
 		on = true
 	case !on:
-		put(spec, map[string]any{}, "syncPolicy", "automated")
+		putValue(spec, map[string]any{}, "syncPolicy", "automated")
 		on = true
 	}
 	if (in.Prune != nil || in.SelfHeal != nil) && !on {
 		return errors.New("auto-sync is off, so prune and self_heal have no meaning: send automated_sync=true with them")
 	}
 	if in.Prune != nil {
-		put(spec, *in.Prune, "syncPolicy", "automated", "prune")
+		putValue(spec, *in.Prune, "syncPolicy", "automated", "prune")
 	}
 	if in.SelfHeal != nil {
-		put(spec, *in.SelfHeal, "syncPolicy", "automated", "selfHeal")
+		putValue(spec, *in.SelfHeal, "syncPolicy", "automated", "selfHeal")
 	}
 	return nil
 }

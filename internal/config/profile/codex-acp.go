@@ -42,7 +42,8 @@ func (c *codex) readVariables() {
 	}
 }
 
-// setAddress sets the provider's address in codex-acp's variable, in the user's own table of the provider if there is one.
+// setAddress sets the provider's address in codex-acp's variable, in the user's own table of the provider if there is one. If what the
+// variable holds cannot be changed, it refuses and sets nothing.
 func (c *codex) setAddress(key []string, address string) {
 	content := []byte(c.get(codexConfig))
 	if len(content) == 0 {

@@ -72,20 +72,21 @@ type line struct {
 	Gone float64 `json:"gone,omitempty"`
 }
 
-// taken returns what the budget has less for the others because of this host.
-func (l line) taken() float64 { return max(l.Granted, l.Spent) - l.Gone }
+// reserved returns what the budget has less for the others because of this host.
+func (l line) reserved() float64 { return max(l.Granted, l.Spent) - l.Gone }
 
 // Key returns the key of a claim's budget.
 func Key(c spend.Claim) string { return fleet.Key(c.Budget, c.Period, c.Project) }
 
-// Divide implements [spend.Team].
+// Divide implements [spend.Team]: it computes the host's share of a budget from the shares of all hosts, and writes it. With c.Look, and if
+// nothing changes, it writes nothing.
 func (t *Team) Divide(ctx context.Context, c spend.Claim) (part spend.Part, err error) {
 	err = t.store.Change(ctx, Key(c), func(old fleet.Entry) ([]byte, error) {
 		v, err := decode(old.Value)
 		if err != nil {
 			return nil, err
 		}
-		if _, known := v.Hosts[c.Host]; !c.Look && !known && !v.fold() {
+		if _, known := v.Hosts[c.Host]; !c.Look && !known && !v.makeRoom() {
 			return nil, fmt.Errorf("%w: more than %d hosts hold a share of %s", fleet.ErrRefused, maxLines, c.Budget)
 		}
 		part = v.divide(c, t.name)
@@ -98,7 +99,8 @@ func (t *Team) Divide(ctx context.Context, c spend.Claim) (part spend.Part, err 
 	return part, err
 }
 
-// decode reads a value. It is strict: a budget that was read wrong would be open.
+// decode parses the value of a budget; an empty text is one without hosts. Numbers that are out of bounds are an error, because a budget
+// that was read wrong would be no limit.
 func decode(text []byte) (*value, error) {
 	v := &value{}
 	if len(text) > 0 {
@@ -119,7 +121,8 @@ func decode(text []byte) (*value, error) {
 	return v, nil
 }
 
-// divide gives a host its part, by what all have, and writes that into the host's line.
+// divide computes the share of the host that makes the claim, sets the host's line in v accordingly, and returns the share: at least what
+// it has spent, at most what the others leave.
 func (v *value) divide(c spend.Claim, name string) spend.Part {
 	mine, known := v.Hosts[c.Host]
 	if !known && c.Told > 0 && c.Told <= v.Gone {
@@ -132,7 +135,7 @@ func (v *value) divide(c spend.Claim, name string) spend.Part {
 			continue
 		}
 		p.Others += l.Spent - l.Gone
-		taken += l.taken()
+		taken += l.reserved()
 		if l.Granted > l.Spent {
 			p.Hosts++
 		}
@@ -157,7 +160,7 @@ func (v *value) divide(c spend.Claim, name string) spend.Part {
 	return p
 }
 
-// top returns the hosts that have spent the most.
+// top returns the mostSpenders hosts that have spent the most, largest first; hosts with the same name count as one.
 func (v *value) top() []spend.HostSpent {
 	byName := map[string]float64{}
 	for _, l := range v.Hosts {
@@ -175,8 +178,9 @@ func (v *value) top() []spend.HostSpent {
 	return slices.Clip(all[:min(len(all), mostSpenders)])
 }
 
-// fold adds up the lines of hosts that hold nothing, where there are many, and reports whether there is room for one more.
-func (v *value) fold() bool {
+// makeRoom makes room for one more host, and returns false if that is not possible. If there are maxLines hosts, it removes those that hold
+// nothing and adds what they spent to v.Gone.
+func (v *value) makeRoom() bool {
 	if len(v.Hosts) < maxLines {
 		return true
 	}

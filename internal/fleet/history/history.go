@@ -49,7 +49,8 @@ type Seen struct {
 	LeftOut int
 }
 
-// Read asks the fleet. It returns when ctx ends at the latest.
+// Read asks the fleet for the runs of a tool, those of one project and those of all, at the same time. It returns when ctx ends at the
+// latest.
 func (h *History) Read(ctx context.Context, project, tool, variant string) (s Seen, err error) {
 	ask := func(key, project string) (runs []usage.Run, leftOut int, err error) {
 		values, err := h.bucket.Values(ctx, key)
@@ -79,7 +80,8 @@ func toolKey(tool, variant string) string { return fleet.Key("t", tool, variant)
 // future bounds the time by which another host's clock may be ahead.
 const future = 24 * time.Hour
 
-// decode returns the runs in values, each once, and counts what can't be one of this use of a tool.
+// decode returns the runs in values, each once, without removed ones. leftOut counts invalid values, and those of another tool, variant or
+// project or from the future.
 func decode(values []fleet.Entry, project, tool, variant string, now time.Time) (runs []usage.Run, leftOut int) {
 	known := map[string]bool{}
 	for _, v := range values {
@@ -120,8 +122,8 @@ func ID(run string) string {
 // many to be delivered again.
 const batch = 200
 
-// Deliver gives what waits in the outbox to the fleet, of this process and of all others of the host, until nothing waits or ctx ends. It
-// returns what waits still. Where another process delivers already it has nothing to do.
+// Deliver sends the observations in the outbox to the fleet, those of this process and of all others of the host, until none is left or ctx
+// ends. It returns how many are left. If another process is delivering, it does nothing and returns 0.
 func (h *History) Deliver(ctx context.Context) (left int, err error) {
 	if _, err := os.Lstat(h.outbox.path); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -139,7 +141,7 @@ func (h *History) Deliver(ctx context.Context) (left int, err error) {
 	for {
 		var lines [][]byte
 		err := h.outbox.locked(func() error {
-			all, dropped, err := h.outbox.read()
+			all, dropped, err := h.outbox.readLines()
 			if err != nil {
 				return err
 			}
@@ -151,7 +153,7 @@ func (h *History) Deliver(ctx context.Context) (left int, err error) {
 			} else if len(gone) == 0 {
 				return nil
 			}
-			return h.outbox.write(lines, dropped)
+			return h.outbox.replaceLines(lines, dropped)
 		})
 		if err := errors.Join(failed, err); err != nil || len(lines) == 0 {
 			return len(lines), err
@@ -169,7 +171,7 @@ func (h *History) Send(ctx context.Context, o usage.Observation) error {
 	return err
 }
 
-// send posts lines and returns those that need not be posted again: they are there, or nobody could read them.
+// send posts lines and returns those that can be removed: they were written, or are not valid.
 func (h *History) send(ctx context.Context, lines [][]byte) (gone map[string]bool, err error) {
 	gone = map[string]bool{}
 	var posts []fleet.Post

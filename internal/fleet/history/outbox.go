@@ -42,12 +42,12 @@ func (h *History) Keep(o usage.Observation) error {
 	if err != nil {
 		return err
 	}
-	return h.outbox.locked(func() error { return h.outbox.add(line) })
+	return h.outbox.locked(func() error { return h.outbox.appendLine(line) })
 }
 
 // Waiting returns how many observations wait in the outbox, how many were dropped since it was last empty, and its path.
 func (h *History) Waiting() (n, dropped int, path string, err error) {
-	lines, dropped, err := h.outbox.read()
+	lines, dropped, err := h.outbox.readLines()
 	return len(lines), dropped, h.outbox.path, err
 }
 
@@ -57,8 +57,9 @@ func (b outbox) locked(do func() error) error {
 	return filelock.While(ctx, b.path+".lock", do)
 }
 
-// add appends a line. The caller holds the lock. The line feed before it ends one that a killed process began.
-func (b outbox) add(line []byte) error {
+// appendLine appends a line. If the outbox is full, the oldest lines are dropped and counted. The line feed before it ends one that a killed
+// process began. The caller holds the lock.
+func (b outbox) appendLine(line []byte) error {
 	f, err := statefile.Open(b.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -76,13 +77,13 @@ func (b outbox) add(line []byte) error {
 			n += bytes.Count(part[:got], []byte{'\n'})
 		}
 		if n >= MaxKept || size > maxOutbox {
-			lines, dropped, err := b.read()
+			lines, dropped, err := b.readLines()
 			if err != nil {
 				return err
 			}
 			n := min(len(lines), max(makesRoom, len(lines)-MaxKept+1))
 			_ = f.Close() // Windows replaces no open file
-			return b.write(append(lines[n:], line), dropped+n)
+			return b.replaceLines(append(lines[n:], line), dropped+n)
 		}
 	}
 	text := store.AppendLine([]byte{'\n'}, line)
@@ -90,8 +91,8 @@ func (b outbox) add(line []byte) error {
 	return err
 }
 
-// read returns the whole lines, without those that no observation can be, and how many were dropped.
-func (b outbox) read() (lines [][]byte, dropped int, err error) {
+// readLines returns the valid lines, and how many were dropped so far. A missing file has none.
+func (b outbox) readLines() (lines [][]byte, dropped int, err error) {
 	f, err := statefile.Open(b.path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
@@ -122,8 +123,8 @@ func parse(text []byte) (lines [][]byte, dropped int) {
 	return lines, dropped
 }
 
-// write replaces the outbox, and removes one that is empty. The caller holds the lock.
-func (b outbox) write(lines [][]byte, dropped int) error {
+// replaceLines replaces the outbox by these lines; without any it removes the file. The caller holds the lock.
+func (b outbox) replaceLines(lines [][]byte, dropped int) error {
 	if len(lines) == 0 {
 		if err := os.Remove(b.path); !errors.Is(err, fs.ErrNotExist) {
 			return err

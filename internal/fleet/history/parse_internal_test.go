@@ -20,11 +20,11 @@ func FuzzOutbox(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b := outboxBelow(t.TempDir())
 		lines, was := parse(text)
-		err := b.locked(func() error { return b.write(lines, was) })
+		err := b.locked(func() error { return b.replaceLines(lines, was) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, head, err := b.read()
+		again, head, err := b.readLines()
 		if err != nil || len(again) != len(lines) || len(lines) > 0 && head != was {
 			t.Fatalf("%d lines became %d, %d became %d, %v", len(lines), len(again), was, head, err)
 		}
@@ -54,7 +54,7 @@ func FuzzDecode(f *testing.F) {
 // A line in the outbox that no observation can be is given up, and holds up nobody.
 func TestUnreadableLines(t *testing.T) {
 	b := outboxBelow(t.TempDir())
-	if err := b.locked(func() error { return b.add([]byte(`{"not":"an observation"}`)) }); err != nil {
+	if err := b.locked(func() error { return b.appendLine([]byte(`{"not":"an observation"}`)) }); err != nil {
 		t.Fatal(err)
 	}
 	h := &History{bucket: (*fleet.Fleet)(nil).Bucket(fleet.History), outbox: b}

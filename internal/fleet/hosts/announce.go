@@ -67,15 +67,15 @@ type announcer struct {
 	ended   ended
 }
 
-// Announce tells the fleet of this host and of the run of this process until end is called. It takes no time of the caller's but at the end
-// of the host's last run, at most goodbyeTime.
+// Announce tells the fleet of this host and of the run of this process, in the background, until end is called. end waits; for the last run
+// of the host, which says goodbye to the fleet, that takes at most goodbyeTime.
 func Announce(o Options) (end func()) {
 	a := &announcer{Options: o, dir: filepath.Join(o.Runtime, o.Key.ID), ended: ended{size: -1}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		a.run(ctx)
+		a.announceUntil(ctx)
 	}()
 	return func() {
 		cancel()
@@ -83,9 +83,9 @@ func Announce(o Options) (end func()) {
 	}
 }
 
-// run writes this process's card again and again. If it is the one that speaks for the host, it also announces the host to the fleet. It ends with
-// ctx, and then takes its card away.
-func (a *announcer) run(ctx context.Context) {
+// announceUntil writes the card of this process's run every few seconds. The one process that speaks for the host also announces the host to the
+// fleet. When ctx ends it removes the card.
+func (a *announcer) announceUntil(ctx context.Context) {
 	if os.MkdirAll(a.dir, 0o700) != nil {
 		return
 	}
@@ -106,8 +106,8 @@ func (a *announcer) run(ctx context.Context) {
 		}
 		next.Reset(every)
 		a.writeCard()
-		if a.speaks() {
-			_ = a.speak(ctx, time.Now()) // who looks says since when the fleet is away
+		if a.isSpeaker() {
+			_ = a.publish(ctx, time.Now()) // who looks says since when the fleet is away
 		}
 	}
 }
@@ -116,8 +116,9 @@ func openLock(path string) (*os.File, error) {
 	return statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// speaks reports whether this process is the one that speaks for its host. One that is stopped keeps the lock: another one speaks then too.
-func (a *announcer) speaks() bool {
+// isSpeaker reports whether this process speaks for its host. It takes the lock of the speaker if that is free, or if the one who holds it has
+// not been heard of for cardAge, and then marks the file as of now.
+func (a *announcer) isSpeaker() bool {
 	path := filepath.Join(a.dir, "speaker")
 	if a.speaker == nil {
 		f, err := openLock(path)
@@ -136,12 +137,13 @@ func (a *announcer) speaks() bool {
 	return os.Chtimes(path, now, now) == nil
 }
 
-// writeCard writes what is to be told of the run of this process.
+// writeCard writes the present state of this process's run to a file, for the process that speaks for the host. It does nothing without a
+// run.
 func (a *announcer) writeCard() {
 	if a.Own == nil {
 		return
 	}
-	r := a.Own.now()
+	r := a.Own.present()
 	if text, err := json.Marshal(r); err == nil && len(text) <= maxCard {
 		_ = atomicfile.Write(a.card(r.ID), text, 0o600, atomicfile.Volatile)
 	}
@@ -149,7 +151,8 @@ func (a *announcer) writeCard() {
 
 func (a *announcer) card(id string) string { return filepath.Join(a.dir, id+cardEnd) }
 
-// cards reads what the runs of this host say, and removes what those have left behind that were killed.
+// cards returns what the runs of this host say of themselves, at most maxCards. Files of runs that have not written for cardAge are
+// removed.
 func (a *announcer) cards(now time.Time) (list []Run) {
 	dir, err := os.Open(a.dir)
 	if err != nil {
@@ -179,8 +182,8 @@ func (a *announcer) cards(now time.Time) (list []Run) {
 	return list
 }
 
-// speak writes the values of this host.
-func (a *announcer) speak(ctx context.Context, now time.Time) error {
+// publish writes to the fleet: the load of this host, its runs, and what was spent on days that have ended.
+func (a *announcer) publish(ctx context.Context, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, every-time.Second)
 	defer cancel()
 	h := Host{Time: now, Load: Load{Used: a.ended.today}}
@@ -194,18 +197,18 @@ func (a *announcer) speak(ctx context.Context, now time.Time) error {
 	}
 	value, leftOut := encodeRuns(list, now)
 	h.LeftOut = leftOut
-	if err := a.tell(ctx, h); err != nil {
+	if err := a.publishHost(ctx, h); err != nil {
 		return err
 	}
-	if !a.heard() {
+	if !a.hasPublished() {
 		_, _ = a.speaker.WriteAt([]byte("heard\n"), 0)
 	}
 	_, err := a.Fleet.Bucket(fleet.Hosts).Put(ctx, a.Key.runs(), value)
 	return errors.Join(err, a.tellSpent(ctx, now))
 }
 
-// tell writes h into the fleet's bucket of hosts, under this host's name.
-func (a *announcer) tell(ctx context.Context, h Host) error {
+// publishHost writes h into the fleet's bucket of hosts, under this host's name.
+func (a *announcer) publishHost(ctx context.Context, h Host) error {
 	h.Name, h.ID = a.Key.Name, a.Key.ID
 	about, err := json.Marshal(h)
 	if err == nil {
@@ -214,13 +217,13 @@ func (a *announcer) tell(ctx context.Context, h Host) error {
 	return err
 }
 
-// heard reports whether others have heard of this host, who then wait for its last word. The file keeps it for the processes after this one.
-func (a *announcer) heard() bool {
+// hasPublished reports whether others have heard of this host, who then wait for its last word. The file keeps it for the processes after this one.
+func (a *announcer) hasPublished() bool {
 	info, err := a.speaker.Stat()
 	return err == nil && info.Size() > 0
 }
 
-// loadOf returns the part of a run that lives in the load of its host.
+// loadOf returns the part that a running or waiting run has in the load of its host. Its use counts only if the run started today.
 func loadOf(r *Run, today string) (l Load) {
 	switch {
 	case r.State == runs.Waiting:
@@ -234,19 +237,20 @@ func loadOf(r *Run, today string) (l Load) {
 	return l
 }
 
-// leave ends the part of this process. The last one says so for the host, and what was spent; else the next one speaks.
+// leave removes the card of this process. If it is the last one of the host, it tells the fleet, within goodbyeTime, that the host has left
+// and what it spent. It gives up the lock of the speaker.
 func (a *announcer) leave() {
 	spent := false
 	if a.Own != nil {
-		r := a.Own.now()
+		r := a.Own.present()
 		spent = r.Tokens > 0
 		_ = os.Remove(a.card(r.ID))
 	}
-	if a.last() && a.speaks() && (a.heard() || spent) {
+	if a.isLast() && a.isSpeaker() && (a.hasPublished() || spent) {
 		now := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), goodbyeTime)
 		defer cancel()
-		if errors.Join(a.tell(ctx, Host{Time: now, Left: true}), a.tellSpent(ctx, now)) == nil {
+		if errors.Join(a.publishHost(ctx, Host{Time: now, Left: true}), a.tellSpent(ctx, now)) == nil {
 			_ = a.speaker.Truncate(0)
 		}
 	}
@@ -255,9 +259,9 @@ func (a *announcer) leave() {
 	}
 }
 
-// last reports whether no other process of this host tells the fleet of a run. Of two that end at the same moment one is the last: the first
-// try of each gives up its own lock.
-func (a *announcer) last() bool {
+// isLast reports whether no other process of this host tells the fleet of a run. If it returns true, it holds the lock alone. Of two that end
+// at the same moment one is the last: the first try of each gives up its own lock.
+func (a *announcer) isLast() bool {
 	for range 2 {
 		if alone, err := filelock.Try(a.members, filelock.Exclusive); err == nil && alone {
 			return true
@@ -284,7 +288,8 @@ func Follow(h runs.Header, pid int) *Own {
 // keptRequests is more than a look at the window needs.
 const keptRequests = 16
 
-// Observe implements [journal.Observer]. What is kept of a run is elsewhere: here only its present state is.
+// Observe implements [journal.Observer]. It follows the present state of the run only: the records themselves are stored elsewhere, and old
+// ones are dropped here.
 func (o *Own) Observe(r journal.Record) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -303,8 +308,8 @@ func (o *Own) Sample(s runs.Sample) {
 	o.peak = max(o.peak, s.Charged, s.Working)
 }
 
-// now returns the run as others are told of it.
-func (o *Own) now() Run {
+// present returns the present state of the run in the form that other hosts get, with long texts shortened.
+func (o *Own) present() Run {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	r, s := &o.run.Entry, o.run.Now()

@@ -136,7 +136,7 @@ type told struct {
 	Runs []Run     `json:"runs"`
 }
 
-// encodeRuns returns the value with the largest runs that find room in it, which it sorts, and how many are left out.
+// encodeRuns returns the published form of the runs with the most memory, as many as fit, and how many are left out. It sorts list.
 func encodeRuns(list []Run, now time.Time) (value []byte, leftOut int) {
 	sorting.By(list, func(a, b Run) int { return cmp.Or(cmp.Compare(b.Memory, a.Memory), strings.Compare(a.ID, b.ID)) })
 	all := len(list)
@@ -152,7 +152,7 @@ func encodeRuns(list []Run, now time.Time) (value []byte, leftOut int) {
 
 var errNotOurs = errors.New("this is nothing that a host wrote")
 
-// decodeHost reads what a host said of itself, and shifts its times to our clock, which shows now.
+// decodeHost parses what a host has published about itself, cleans and bounds it, and shifts its times to our clock, which shows now.
 func decodeHost(value []byte, now time.Time) (*Host, error) {
 	h := &Host{}
 	if err := json.Unmarshal(value, h); err != nil || !ValidID(h.ID) || h.Time.IsZero() {
@@ -167,7 +167,8 @@ func decodeHost(value []byte, now time.Time) (*Host, error) {
 	return h, nil
 }
 
-// decodeRuns reads the runs of a host, and when it told of them by its own clock.
+// decodeRuns parses the runs that a host has published, cleans and bounds them, and shifts their times to our clock. at is when the host
+// wrote them, by its own clock.
 func decodeRuns(value []byte, now time.Time) (list []Run, at time.Time, err error) {
 	var t told
 	if err := json.Unmarshal(value, &t); err != nil || t.Time.IsZero() {
@@ -181,7 +182,7 @@ func decodeRuns(value []byte, now time.Time) (list []Run, at time.Time, err erro
 	return list, t.Time, nil
 }
 
-// tidy bounds what another process wrote.
+// tidy cuts and cleans the texts of a run that another process wrote, and makes negative numbers 0.
 func (r *Run) tidy() {
 	r.ID, r.Parent, r.Kind, r.State = clean(r.ID, maxID), clean(r.Parent, maxID), clean(r.Kind, maxID), clean(r.State, maxID)
 	r.Tool, r.Variant, r.Project, r.Reason = clean(r.Tool, maxName), clean(r.Variant, maxName), clean(r.Project, maxName), clean(r.Reason, maxReason)

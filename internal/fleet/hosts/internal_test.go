@@ -41,7 +41,7 @@ func pretended(k Key, many int, now time.Time) (about, list []byte) {
 func viewAt() *View { return newView(nil, Key{"ownownown", "own"}, true) }
 
 func (v *View) told(k Key, value []byte, at time.Time) {
-	v.see(fleet.Entry{Key: k.host(), Value: value}, at)
+	v.record(fleet.Entry{Key: k.host(), Value: value}, at)
 }
 
 // A host that falls silent is gone, unless it said so or the fleet was away; one that speaks again is there again.
@@ -52,7 +52,7 @@ func TestGone(t *testing.T) {
 	about, _ := pretended(k, 0, start)
 	v.told(k, about, start)
 	state := func(at time.Time) string {
-		v.age(at)
+		v.dropSilent(at)
 		return fmt.Sprint(len(v.hosts), len(v.gone))
 	}
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestGone(t *testing.T) {
 		}
 	}
 	v.told(k, about, start)
-	v.age(start.Add(time.Minute))
+	v.dropSilent(start.Add(time.Minute))
 	v.told(k, about, start.Add(time.Minute))
 	if got := state(start.Add(time.Minute)); got != "1 0" {
 		t.Errorf("it speaks again: %s", got)
@@ -111,7 +111,7 @@ func TestBounds(t *testing.T) {
 		about, _ := pretended(k, 0, now)
 		v.told(k, about, now)
 		if i < 2*room {
-			v.see(fleet.Entry{Key: k.runs(), Value: sixty}, now)
+			v.record(fleet.Entry{Key: k.runs(), Value: sixty}, now)
 		}
 	}
 	got := v.Now()

@@ -142,7 +142,8 @@ func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// tellDay puts a day into its place, unless more is known of it: what is kept of runs here may have been removed.
+// tellDay publishes what was spent on a day, unless more runs of that day are published already: the records of old runs may have been
+// removed here.
 func (a *announcer) tellDay(ctx context.Context, d *Day) error {
 	value, err := json.Marshal(d)
 	if err != nil {
@@ -157,7 +158,8 @@ func (a *announcer) tellDay(ctx context.Context, d *Day) error {
 	})
 }
 
-// Days gives what the other hosts spent on days from one on, until all is read or the context ends. What they wrote is bounded and cleaned.
+// Days calls give with what each other host spent on each day since from, until all was read or ctx ends. Texts and numbers are cleaned and
+// bounded. If not all could be read it returns [fleet.ErrAway].
 func Days(ctx context.Context, f *fleet.Fleet, own Key, from string, give func(*Day)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

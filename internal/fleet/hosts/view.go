@@ -96,11 +96,12 @@ func (v *View) Wait(ctx context.Context) {
 	}
 }
 
-// Now returns what is known.
+// Now returns copies of the known hosts, the own one, those that have gone, and how many are left out. While the fleet is away only that is
+// returned, as anything older may not hold any more.
 func (v *View) Now() Now {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.age(time.Now())
+	v.dropSilent(time.Now())
 	if v.now.Away != nil { // what the others said last may not hold any more
 		return Now{Away: v.now.Away, Since: v.now.Since}
 	}
@@ -116,7 +117,7 @@ func (v *View) Now() Now {
 	return now
 }
 
-// labelled returns hosts with labels: those of one name are told apart by their IDs. They are copied, since somebody may look at the others.
+// labelled returns copies of hosts with labels: the name, and a part of the ID if several have that name or it is empty.
 func labelled(hosts map[string]*Host) []*Host {
 	named := map[string]int{}
 	for _, h := range hosts {
@@ -133,11 +134,12 @@ func labelled(hosts map[string]*Host) []*Host {
 	return list
 }
 
-// age moves hosts that have fallen silent to those that are gone. While the fleet is away, or was a moment ago, nobody can be heard.
-func (v *View) age(now time.Time) {
+// dropSilent moves hosts that were silent for too long to those that are gone, and forgets those that are gone for long. Right after the fleet is
+// back no host counts as silent.
+func (v *View) dropSilent(now time.Time) {
 	for key, h := range v.hosts {
 		if v.now.Away == nil && now.Sub(h.Time) > silent && now.Sub(v.now.Since) > silent {
-			v.drop(key)
+			v.dropHost(key)
 			if v.gone[key] = h; len(v.gone) > maxHosts {
 				delete(v.gone, key)
 			}
@@ -150,8 +152,8 @@ func (v *View) age(now time.Time) {
 	}
 }
 
-// drop forgets a host.
-func (v *View) drop(key string) {
+// dropHost forgets a host.
+func (v *View) dropHost(key string) {
 	if h := v.hosts[key]; h != nil {
 		v.held -= len(h.Runs)
 		delete(v.hosts, key)
@@ -159,7 +161,8 @@ func (v *View) drop(key string) {
 	delete(v.leftOut, key)
 }
 
-// follow watches the bucket until the context ends.
+// follow watches the bucket and records what hosts publish, until ctx ends. If the fleet does not answer, it notes that and tries again
+// after a pause.
 func (v *View) follow(ctx context.Context) {
 	defer close(v.ended)
 	pattern := "host.>"
@@ -168,15 +171,15 @@ func (v *View) follow(ctx context.Context) {
 	}
 	for {
 		err := v.fleet.Bucket(fleet.Hosts).Watch(ctx, pattern, func(e fleet.Entry, ready bool) {
-			v.answered(nil, ready)
+			v.noteAnswer(nil, ready)
 			if !ready {
-				v.see(e, time.Now())
+				v.record(e, time.Now())
 			}
 		})
 		if ctx.Err() != nil {
 			return
 		}
-		v.answered(err, false)
+		v.noteAnswer(err, false)
 		select {
 		case <-ctx.Done():
 			return
@@ -185,9 +188,9 @@ func (v *View) follow(ctx context.Context) {
 	}
 }
 
-// answered notes that the fleet answers or why it does not, and with ready that all was read that there is. Who does not speak within silent
-// after it is back is gone.
-func (v *View) answered(err error, ready bool) {
+// noteAnswer records whether the fleet answers, err being why not, and since when. ready says that all present values were read. The first
+// call with an error or with ready wakes those that wait for the view.
+func (v *View) noteAnswer(err error, ready bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.now.Since.IsZero() || (err == nil) != (v.now.Away == nil) {
@@ -199,8 +202,9 @@ func (v *View) answered(err error, ready bool) {
 	}
 }
 
-// see takes over a value.
-func (v *View) see(e fleet.Entry, now time.Time) {
+// record records one value of the bucket: the state of a host, or its runs. A host that says it has left is removed; hosts and runs beyond the
+// bounds are left out and counted.
+func (v *View) record(e fleet.Entry, now time.Time) {
 	kind, id, ok := strings.Cut(e.Key, ".")
 	if !ok || e.Gone { // one that has aged out is gone when it is silent
 		return
@@ -230,7 +234,7 @@ func (v *View) see(e fleet.Entry, now time.Time) {
 		case id == strings.TrimPrefix(v.own.host(), "host."):
 			v.now.Own = h
 		case h.Left:
-			v.drop(id)
+			v.dropHost(id)
 			delete(v.gone, id)
 		case before == nil && len(v.hosts) >= maxHosts:
 			if len(v.leftOut) < maxHosts {
@@ -246,7 +250,7 @@ func (v *View) see(e fleet.Entry, now time.Time) {
 	}
 }
 
-// useSince sets the use of the processor by runs since their host told of them before.
+// useSince sets the CPU use of each run, in percent, since the host's message before; -1 if the run was not in that.
 func useSince(before *Host, list []Run, told time.Time) {
 	took := told.Sub(before.told)
 	was := make(map[string]int64, len(before.Runs))

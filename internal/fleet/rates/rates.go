@@ -49,7 +49,8 @@ type queue struct {
 	At   int64 `json:"at"`
 }
 
-// Part tells the others that so many runs of a host are in its queue for an allowance, and returns the host's part of all that are.
+// Part publishes how many runs of a host wait in the queue of an allowance, and returns the host's part of all that wait, 0 to 1. Hosts
+// that have not called for a while do not count.
 func (t *Team) Part(ctx context.Context, allowance, host string, runs int) (part float64, err error) {
 	err = t.store.Change(ctx, fleet.Key(allowance), func(e fleet.Entry) ([]byte, error) {
 		var v value

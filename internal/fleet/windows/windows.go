@@ -68,7 +68,9 @@ type Logs struct {
 	probes sync.WaitGroup
 }
 
-// Open returns the values of a fleet, and tries the store. The error is [ErrNoSecret]. Its owner closes it before the fleet.
+// Open returns the shared conversations of a fleet, sealed with keys that are derived from o.Secret. A secret that is too short is
+// [ErrNoSecret]. If the store does not answer, that is no error: it is tried again in the background. The caller closes the result before
+// the fleet.
 func Open(ctx context.Context, f *fleet.Fleet, o Options) (*Logs, error) {
 	if len(o.Secret) < minSecret {
 		return nil, ErrNoSecret
@@ -83,8 +85,8 @@ func Open(ctx context.Context, f *fleet.Fleet, o Options) (*Logs, error) {
 	l.ended, l.end = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithTimeout(ctx, openWait)
 	defer cancel()
-	if err := l.ask(ctx); err != nil {
-		_ = l.failed(err)
+	if err := l.checkStore(ctx); err != nil {
+		_ = l.noteFailure(err)
 	}
 	return l, nil
 }
@@ -108,7 +110,8 @@ func (l *Logs) Name(kind, of string) string {
 	return fleet.Key(kind, hex.EncodeToString(l.mac(l.names, kind+"\x00"+of)[:16]))
 }
 
-// Get returns a value with its revision; 0 where there is none, and nil where it cannot be opened.
+// Get returns a value with its revision; nil and 0 if there is none. A value that cannot be decrypted is nil with its revision, and a
+// warning.
 func (l *Logs) Get(ctx context.Context, name string) (value []byte, revision uint64, err error) {
 	if l.isAway() {
 		return nil, 0, errAway
@@ -118,17 +121,18 @@ func (l *Logs) Get(ctx context.Context, name string) (value []byte, revision uin
 	case errors.Is(err, fleet.ErrNone):
 		return nil, 0, nil
 	case err != nil:
-		return nil, 0, l.failed(err)
+		return nil, 0, l.noteFailure(err)
 	}
 	value, err = l.unseal(name, e.Value)
 	if err != nil {
-		l.tell("a shared conversation cannot be opened and is begun anew: it was sealed with another token, or changed in the store")
+		l.warnOnce("a shared conversation cannot be opened and is begun anew: it was sealed with another token, or changed in the store")
 		return nil, e.Revision, nil
 	}
 	return value, e.Revision, nil
 }
 
-// Put writes a value in the place of the one with a revision, 0 for none, and returns its own; 0 where there is another one.
+// Put replaces the value with this revision, 0 for none, and returns the new revision. If another replica was faster it writes nothing and
+// returns 0.
 func (l *Logs) Put(ctx context.Context, name string, value []byte, revision uint64) (uint64, error) {
 	if l.isAway() {
 		return 0, errAway
@@ -138,12 +142,12 @@ func (l *Logs) Put(ctx context.Context, name string, value []byte, revision uint
 	case errors.Is(err, fleet.ErrConflict):
 		return 0, nil
 	case err != nil:
-		return 0, l.failed(err)
+		return 0, l.noteFailure(err)
 	}
 	return next, nil
 }
 
-// cipher returns that of one name, so that no key seals more than the values of one conversation.
+// cipher returns the cipher of one name: each conversation is sealed with a key of its own.
 func (l *Logs) cipher(name string) cipher.AEAD {
 	block, err := aes.NewCipher(l.mac(l.seals, name))
 	if err != nil {
@@ -164,7 +168,7 @@ func (l *Logs) seal(name string, value []byte) []byte {
 	return c.Seal(out, out[1:], value, []byte(name))
 }
 
-// unseal decrypts a value that was sealed under this name.
+// unseal decrypts a value that was sealed under this name. A value of another name, or one that was changed, is an error.
 func (l *Logs) unseal(name string, sealed []byte) ([]byte, error) {
 	c := l.cipher(name)
 	if len(sealed) < 1+c.NonceSize() || sealed[0] != version {
@@ -181,9 +185,9 @@ func (l *Logs) isAway() bool {
 	return l.away
 }
 
-// failed tells that the store is away and begins to ask whether it is back. It returns the error. One whose caller has gone says nothing of the
-// store.
-func (l *Logs) failed(err error) error {
+// noteFailure returns err. If it says that the store is away or refuses, failed also warns once, marks the store as away, and begins to ask in
+// the background whether it is back. An error because the caller has gone says nothing of the store.
+func (l *Logs) noteFailure(err error) error {
 	if !errors.Is(err, fleet.ErrAway) && !errors.Is(err, fleet.ErrRefused) || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -195,12 +199,12 @@ func (l *Logs) failed(err error) error {
 	}
 	l.mu.Unlock()
 	if first {
-		l.tell(fmt.Sprintf("conversations are not shared with other replicas until the fleet is back, each replica goes on with what it has decided itself: %v", err))
+		l.warnOnce(fmt.Sprintf("conversations are not shared with other replicas until the fleet is back, each replica goes on with what it has decided itself: %v", err))
 	}
 	return err
 }
 
-// probe asks until the store answers.
+// probe asks the store every few seconds until it answers, and then marks it as back.
 func (l *Logs) probe() {
 	every := time.NewTicker(probeEvery)
 	defer every.Stop()
@@ -211,7 +215,7 @@ func (l *Logs) probe() {
 		case <-every.C:
 		}
 		ctx, cancel := context.WithTimeout(l.ended, probeWait)
-		err := l.ask(ctx)
+		err := l.checkStore(ctx)
 		cancel()
 		if err == nil {
 			l.mu.Lock()
@@ -222,8 +226,8 @@ func (l *Logs) probe() {
 	}
 }
 
-// ask returns why the store does not answer.
-func (l *Logs) ask(ctx context.Context) error {
+// checkStore returns why the store does not answer.
+func (l *Logs) checkStore(ctx context.Context) error {
 	_, err := l.bucket.Get(ctx, l.Name("log", ""))
 	if errors.Is(err, fleet.ErrNone) {
 		return nil
@@ -231,8 +235,8 @@ func (l *Logs) ask(ctx context.Context) error {
 	return err
 }
 
-// tell warns, but not of the same thing again within the hour. What a warning is about is told by its beginning: the rest names times and addresses.
-func (l *Logs) tell(text string) {
+// warnOnce warns, unless a warning with the same first 30 bytes was given within tellEvery: what follows them names times and addresses.
+func (l *Logs) warnOnce(text string) {
 	kind := text[:30]
 	l.mu.Lock()
 	last, told := l.told[kind]

@@ -32,7 +32,8 @@ const (
 
 var errSilent = fmt.Errorf("no answer within %s", callTime)
 
-// Path returns the path of something in the namespace: the version of its API, and what follows. Each part is escaped.
+// Path returns the path of a resource in the cluster's namespace: version is that of its API, such as "batch/v1", and parts follow the
+// namespace. Each part is escaped.
 func (c *Cluster) Path(version string, parts ...string) string {
 	path := "/apis/" + version
 	if !strings.Contains(version, "/") {
@@ -64,7 +65,8 @@ func (c *Cluster) Stream(ctx context.Context, path string, query url.Values) (io
 	return c.send(ctx, http.MethodGet, path, query, nil)
 }
 
-// Version returns the version of a group that the server prefers, "kueue.x-k8s.io/v1beta1", and "" where it does not have the group.
+// Version returns the version of a group that the server prefers, such as "kueue.x-k8s.io/v1beta1"; "" if the server does not have the
+// group.
 func (c *Cluster) Version(ctx context.Context, group string) (string, error) {
 	var answer struct {
 		PreferredVersion struct{ GroupVersion string }
@@ -99,7 +101,7 @@ func (c *Cluster) call(ctx context.Context, method, path string, query url.Value
 	text, err := io.ReadAll(io.LimitReader(answer, maxAnswer+1))
 	switch {
 	case err != nil:
-		return c.failed(ctx, method, path, err)
+		return c.transportError(ctx, method, path, err)
 	case len(text) > maxAnswer:
 		return c.newError(method, path, Error{}, "it answers with more than "+limit.Bytes(maxAnswer).Human(), "name one object, or another namespace")
 	case into != nil && json.Unmarshal(text, into) != nil:
@@ -108,20 +110,21 @@ func (c *Cluster) call(ctx context.Context, method, path string, query url.Value
 	return nil
 }
 
-// send makes a call, again where that is safe and of use, and returns the answer of one that was accepted.
+// send makes a call and returns the body of an answer with a status of 2xx, which the caller closes. Refused credentials are renewed once.
+// After 429, and for a GET after a failure that may pass, it tries again, with the pauses in c.Waits.
 func (c *Cluster) send(ctx context.Context, method, path string, query url.Values, body []byte) (io.ReadCloser, error) {
 	renewed := false
 	for try := 0; ; try++ {
-		answer, err := c.once(ctx, method, path, query, body)
+		answer, err := c.sendOnce(ctx, method, path, query, body)
 		var e *Error
 		wait := 0
 		switch {
 		case err != nil:
-			e = c.failed(ctx, method, path, err)
+			e = c.transportError(ctx, method, path, err)
 		case answer.StatusCode/100 == 2:
 			return answer.Body, nil
 		default:
-			e = c.refused(method, path, answer)
+			e = c.refusalError(method, path, answer)
 			wait, _ = strconv.Atoi(answer.Header.Get("Retry-After"))
 			wait = max(wait, 0)
 			_ = answer.Body.Close()
@@ -139,8 +142,8 @@ func (c *Cluster) send(ctx context.Context, method, path string, query url.Value
 	}
 }
 
-// once makes one HTTP request with the user's credential. The caller closes the body of the answer.
-func (c *Cluster) once(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
+// sendOnce makes one HTTP request with the user's credential. The caller closes the body of the answer.
+func (c *Cluster) sendOnce(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
 	token, err := c.secret.token(ctx)
 	if err != nil {
 		return nil, &noCredential{err}
@@ -227,8 +230,9 @@ var hints = []struct {
 	{5, "", "the cluster has a fault: try again, and look at kubectl get --raw /readyz"},
 }
 
-// refused is the error for an answer that is none of success.
-func (c *Cluster) refused(method, path string, answer *http.Response) *Error {
+// refusalError returns the error for an answer with another status than 2xx, with the server's message and, if one is known, a hint. It does not
+// close the body.
+func (c *Cluster) refusalError(method, path string, answer *http.Response) *Error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
 	message := fmt.Sprintf("it answers with status %d", answer.StatusCode)
 	var said struct{ Kind, Message string }
@@ -244,7 +248,8 @@ func (c *Cluster) refused(method, path string, answer *http.Response) *Error {
 	return c.newError(method, path, Error{Status: answer.StatusCode}, message, hint)
 }
 
-// newError puts e into words. In the hint are names for parts of the cluster.
+// newError returns e with its text: what the cluster does not do, the message, and the hint. USER, CONTEXT and HOST in the hint are
+// replaced by the names of this cluster.
 func (c *Cluster) newError(method, path string, e Error, message, hint string) *Error {
 	verb := map[string]string{http.MethodGet: "show", http.MethodPost: "create", http.MethodDelete: "delete"}[method]
 	e.text = fmt.Sprintf("Kubernetes (context %s) does not %s %s: %s", printable.Name(c.Context), verb, subject(path), message)
@@ -254,7 +259,7 @@ func (c *Cluster) newError(method, path string, e Error, message, hint string) *
 	return &e
 }
 
-// subject puts a path into words: "jobs in namespace agents".
+// subject returns a path of the API in words, such as "jobs in namespace agents".
 func subject(path string) string {
 	what, _ := url.PathUnescape(path)
 	if _, within, ok := strings.Cut(what, "/namespaces/"); ok {
@@ -264,8 +269,9 @@ func subject(path string) string {
 	return printable.Name(what)
 }
 
-// failed is the error for a call without an answer.
-func (c *Cluster) failed(ctx context.Context, method, path string, err error) *Error {
+// transportError returns the error for a call that got no answer. It records whether the request was certainly not sent, and whether trying again
+// is of no use.
+func (c *Cluster) transportError(ctx context.Context, method, path string, err error) *Error {
 	if u, ok := errors.AsType[*url.Error](err); ok { // its text has the whole address
 		err = u.Err
 	}

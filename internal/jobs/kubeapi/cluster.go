@@ -59,16 +59,17 @@ type Cluster struct {
 	http    *http.Client
 }
 
-// Open finds a namespace, "" for that of the context, which is one of the kubeconfig, "" for the current one. Nothing is asked yet.
+// Open returns the client for a namespace of a cluster, from the kubeconfig or, in a pod without one, from its service account. An empty
+// context means the current one, an empty namespace that of the context. Nothing is sent yet.
 func Open(context, namespace string) (*Cluster, error) {
-	c, err := choose(context)
+	c, err := chooseCluster(context)
 	if err != nil {
 		return nil, err
 	}
 	c.Namespace = cmp.Or(namespace, c.Namespace, "default")
 	c.Waits = []time.Duration{250 * time.Millisecond, time.Second, 3 * time.Second}
 	c.http = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if c.cluster.ca, err = material(c.cluster.CAFile, c.cluster.CAData); err != nil {
+	if c.cluster.ca, err = readMaterial(c.cluster.CAFile, c.cluster.CAData); err != nil {
 		return nil, fmt.Errorf("the certificate authority of context %s: %w", c.Context, err)
 	}
 	if c.secret, err = newCredential(c.user, c.cluster); err != nil {
@@ -86,7 +87,8 @@ func Open(context, namespace string) (*Cluster, error) {
 // Host is the address of the API server, without a path.
 func (c *Cluster) Host() string { return c.server.Host }
 
-// serverOf returns the address of an API server. Plain HTTP is taken from this machine only, where kubectl proxy listens.
+// serverOf parses the address of an API server. Plain HTTP is an error unless the server is on this machine, where kubectl proxy listens;
+// so is a password in the address.
 func serverOf(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -102,7 +104,7 @@ func serverOf(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// newTransport returns the transport for a cluster of a kubeconfig. The client certificate is asked of secret at each connection.
+// newTransport returns the transport for a cluster of a kubeconfig. It asks secret for the client certificate at each connection.
 func newTransport(c clusterEntry, secret *credential) (*http.Transport, error) {
 	t := forwardproxy.Transport()
 	t.DialContext = (&net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}).DialContext
@@ -133,8 +135,8 @@ func newTransport(c clusterEntry, secret *credential) (*http.Transport, error) {
 	return t, nil
 }
 
-// material returns what stands in data as base64, else in the file; nil for neither.
-func material(file, data string) ([]byte, error) {
+// readMaterial returns the bytes that data has as base64 or, if data is empty, those of the file; nil if both are empty.
+func readMaterial(file, data string) ([]byte, error) {
 	if data != "" {
 		text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(data))
 		if err != nil {
@@ -192,14 +194,15 @@ type userEntry struct {
 	Exec            *execEntry
 }
 
-// choose finds the context that is meant: in the kubeconfig where there is one, else the cluster whose pod this is.
-func choose(context string) (*Cluster, error) {
+// chooseCluster returns the cluster for a context: from the kubeconfig if there is one, else the cluster that this pod runs in. It is an error if
+// there is neither.
+func chooseCluster(context string) (*Cluster, error) {
 	all, err := readConfig()
 	if err != nil {
 		return nil, err
 	}
 	if all != nil {
-		return all.find(context)
+		return all.cluster(context)
 	}
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 	switch {
@@ -216,8 +219,8 @@ func choose(context string) (*Cluster, error) {
 	}, nil
 }
 
-// readConfig reads the kubeconfigs that count as one, in which the first entry of a name is the one that is meant. The result is nil where
-// there is none and nobody has named one.
+// readConfig reads the kubeconfigs that KUBECONFIG lists, or else ~/.kube/config, and joins them; of several entries with one name the
+// first counts. The result is nil if there is no file and KUBECONFIG is not set.
 func readConfig() (all *kubeconfig, err error) {
 	list := filepath.SplitList(os.Getenv("KUBECONFIG"))
 	list = slices.DeleteFunc(list, func(path string) bool { return path == "" })
@@ -249,7 +252,7 @@ func readConfig() (all *kubeconfig, err error) {
 	return all, nil
 }
 
-// parseConfig reads one file. Its relative paths start where it is.
+// parseConfig parses one kubeconfig. Relative paths in it become relative to the directory of the file.
 func parseConfig(path string, text []byte) (all kubeconfig, err error) {
 	if err := yaml.Unmarshal(text, &all); err != nil {
 		// The parser's words may quote the line that it stopped at, and with it a token.
@@ -272,8 +275,9 @@ func parseConfig(path string, text []byte) (all kubeconfig, err error) {
 	return all, nil
 }
 
-// find returns what is said of a context, "" for the current one.
-func (k *kubeconfig) find(context string) (*Cluster, error) {
+// cluster returns the cluster, user and namespace of a context, of the current one if context is "". It is an error if one of them is not in
+// the kubeconfig.
+func (k *kubeconfig) cluster(context string) (*Cluster, error) {
 	var names []string
 	for _, c := range k.Contexts {
 		names = append(names, c.Name)
@@ -283,15 +287,15 @@ func (k *kubeconfig) find(context string) (*Cluster, error) {
 	if context == "" {
 		return nil, fmt.Errorf("the kubeconfig names no current context; choose one of: %s", there)
 	}
-	of, ok := first(k.Contexts, context)
+	of, ok := entryNamed(k.Contexts, context)
 	if !ok {
 		return nil, fmt.Errorf("the kubeconfig has no context %q; there is %s", printable.Name(context), there)
 	}
-	cluster, ok := first(k.Clusters, of.Context.Cluster)
+	cluster, ok := entryNamed(k.Clusters, of.Context.Cluster)
 	if !ok {
 		return nil, fmt.Errorf("context %q of the kubeconfig names the cluster %q, which is not in it", printable.Name(context), printable.Name(of.Context.Cluster))
 	}
-	user, ok := first(k.Users, of.Context.User)
+	user, ok := entryNamed(k.Users, of.Context.User)
 	if !ok && of.Context.User != "" {
 		return nil, fmt.Errorf("context %q of the kubeconfig names the user %q, who is not in it", printable.Name(context), printable.Name(of.Context.User))
 	}
@@ -299,7 +303,7 @@ func (k *kubeconfig) find(context string) (*Cluster, error) {
 	return &Cluster{Context: context, Namespace: of.Context.Namespace, cluster: cluster.Cluster, user: user.User}, nil
 }
 
-func first(list []entry, name string) (entry, bool) {
+func entryNamed(list []entry, name string) (entry, bool) {
 	if i := slices.IndexFunc(list, func(e entry) bool { return e.Name == name }); i >= 0 {
 		return list[i], true
 	}

@@ -160,7 +160,7 @@ func FuzzKubeconfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		at, err := file.find(context)
+		at, err := file.cluster(context)
 		if err != nil {
 			return
 		}

@@ -60,8 +60,8 @@ func newCredential(u userEntry, cluster clusterEntry) (*credential, error) {
 	case len(u.AsExtra) > 0 || u.As == "" && len(u.AsGroups)+len(u.AsUID) > 0:
 		return nil, errors.New("it acts as somebody else by as-user-extra, or by groups without a name, which is not possible here; use as, as-uid and as-groups")
 	}
-	cert, certErr := material(u.CertFile, u.CertData)
-	key, keyErr := material(u.KeyFile, u.KeyData)
+	cert, certErr := readMaterial(u.CertFile, u.CertData)
+	key, keyErr := readMaterial(u.KeyFile, u.KeyData)
 	if err := cmp.Or(certErr, keyErr); err != nil {
 		return nil, fmt.Errorf("the client certificate or its key: %w", err)
 	}
@@ -79,7 +79,7 @@ func newCredential(u userEntry, cluster clusterEntry) (*credential, error) {
 			return nil, err
 		}
 		c.renew = func(ctx context.Context) (proof, error) {
-			next, err := u.Exec.ask(ctx, env)
+			next, err := u.Exec.runPlugin(ctx, env)
 			next.cert = cmp.Or(next.cert, kept.cert) // a plugin may give only the token beside a certificate
 			return next, err
 		}
@@ -87,7 +87,7 @@ func newCredential(u userEntry, cluster clusterEntry) (*credential, error) {
 	switch {
 	case u.TokenFile != "":
 		c.renew = func(context.Context) (proof, error) {
-			return c.read(u.TokenFile, proof{token: u.Token, cert: kept.cert})
+			return c.readTokenFile(u.TokenFile, proof{token: u.Token, cert: kept.cert})
 		}
 	case u.Token != "":
 		c.renew = nil
@@ -107,8 +107,9 @@ func pairOf(cert, key []byte) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// read reads a token from its file. As with kubectl the one beside it counts where that cannot be read.
-func (c *credential) read(file string, p proof) (proof, error) {
+// readTokenFile reads a token from its file, to be used for tokenFresh. If the file cannot be read, the token in p stays, as with kubectl; without
+// one it is an error.
+func (c *credential) readTokenFile(file string, p proof) (proof, error) {
 	text, err := statefile.ReadLinked(file, maxFile)
 	p.token, p.until = cmp.Or(strings.TrimSpace(string(text)), p.token), c.now().Add(tokenFresh)
 	if p.token == "" {
@@ -117,7 +118,7 @@ func (c *credential) read(file string, p proof) (proof, error) {
 	return p, nil
 }
 
-// token returns the token to send, "" for none. It renews what has expired, one call at a time.
+// token returns the token to send, "" for none. An expired one is renewed first, by one call at a time.
 func (c *credential) token(ctx context.Context) (string, error) {
 	if c.renew == nil {
 		return c.kept.Load().token, nil
@@ -170,7 +171,8 @@ type execEntry struct {
 	InteractiveMode    string `yaml:"interactiveMode"`
 }
 
-// environ returns the environment of the program, in which it is told of the cluster.
+// environ returns the environment for the program that gives the credential: this process's, with the cluster in KUBERNETES_EXEC_INFO. A
+// plugin that cannot be run here is an error.
 func (e *execEntry) environ(c clusterEntry) ([]string, error) {
 	switch {
 	case !slices.Contains(pluginVersions, e.APIVersion):
@@ -203,8 +205,9 @@ func (e *execEntry) environ(c clusterEntry) ([]string, error) {
 	return append(env, "KUBERNETES_EXEC_INFO="+string(info)), nil
 }
 
-// ask runs the program once, for as long as ctx and pluginTime allow.
-func (e *execEntry) ask(ctx context.Context, env []string) (got proof, err error) {
+// runPlugin runs the program once, for at most pluginTime, and returns the token or certificate that it prints, with the time at which to renew
+// it.
+func (e *execEntry) runPlugin(ctx context.Context, env []string) (got proof, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, pluginTime, fmt.Errorf("no answer within %s", pluginTime))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, e.Command, e.Args...)
@@ -250,9 +253,10 @@ func (e *execEntry) ask(ctx context.Context, env []string) (got proof, err error
 	return got, nil
 }
 
-// Output runs a program and returns what it prints, of at most so many bytes, and the beginning of what it says on its standard error.
-func Output(cmd *exec.Cmd, most int) (printed []byte, said string, err error) {
-	out, errs := &limit.Head{Max: most}, &limit.Head{Max: 4 * maxSaid}
+// Output runs a program and returns at most maxBytes of its output and the beginning of its standard error. More output than that is
+// [ErrTooMuch].
+func Output(cmd *exec.Cmd, maxBytes int) (printed []byte, said string, err error) {
+	out, errs := &limit.Head{Max: maxBytes}, &limit.Head{Max: 4 * maxSaid}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, time.Second // a child of it may hold the pipes
 	if err = cmd.Run(); err == nil && out.Cut() {
 		err = ErrTooMuch

@@ -94,8 +94,9 @@ func placeOf(ref jobs.Ref) (p place) {
 	return p
 }
 
-// find returns the namespace of a job. A context that leads to another server now is an error: the job is no more lost than it was.
-func (e *Engine) find(ref jobs.Ref) (*kubeapi.Cluster, error) {
+// clusterOf returns the client for the namespace that a job is in. It is an error if the context now leads to another server: there the job
+// would seem to be lost.
+func (e *Engine) clusterOf(ref jobs.Ref) (*kubeapi.Cluster, error) {
 	at := placeOf(ref)
 	if at.namespace == "" {
 		return nil, fmt.Errorf("what is kept of job %s names no place in a cluster", ref.ID)
@@ -108,8 +109,8 @@ func (e *Engine) find(ref jobs.Ref) (*kubeapi.Cluster, error) {
 	return c, err
 }
 
-// ready returns where a job goes, and refuses what would be refused there later.
-func (e *Engine) ready(j *jobs.Job) (*kubeapi.Cluster, error) {
+// checkJob returns the cluster that a job goes to. It is an error if an image is missing, or if the job itself is invalid.
+func (e *Engine) checkJob(j *jobs.Job) (*kubeapi.Cluster, error) {
 	switch {
 	case e.o.Image == "":
 		return nil, errors.New("a job of Kubernetes needs the image that has the command in it; name it with --image, or in submit.image")
@@ -124,16 +125,17 @@ func (e *Engine) ready(j *jobs.Job) (*kubeapi.Cluster, error) {
 
 // Plan implements [jobs.Engine].
 func (e *Engine) Plan(j *jobs.Job) (string, error) {
-	c, err := e.ready(j)
+	c, err := e.checkJob(j)
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("Job %s in namespace %s of context %s, in %s: plimsoll %s", j.ID, c.Namespace, c.Context, e.o.Image, strings.Join(j.Run(), " ")), nil
 }
 
-// Submit makes the Job, and the Secret with what goes with it.
+// Submit creates the Job and a Secret with its variables and its work directory. If that fails, or its outcome is not known, it removes
+// what was created.
 func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
-	c, err := e.ready(j)
+	c, err := e.checkJob(j)
 	if err != nil {
 		return "", err
 	}
@@ -144,7 +146,7 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	if err := checkQueue(ctx, c, j.Queue); err != nil {
 		return "", err
 	}
-	w, err := e.fill(ctx, j.Dir)
+	w, err := e.prepareWork(ctx, j.Dir)
 	if err != nil {
 		return "", err
 	}
@@ -167,13 +169,14 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 		err = c.Create(ctx, c.Path("v1", "secrets"), secretManifest(secret, j.ID, at.uid), nil)
 	}
 	if err != nil {
-		return "", errors.Join(err, undo(ctx, c, j.ID, nonce))
+		return "", errors.Join(err, removeSubmitted(ctx, c, j.ID, nonce))
 	}
 	return at.String(), nil
 }
 
-// undo removes the job of a submission, if there is one; that of another submission stays.
-func undo(ctx context.Context, c *kubeapi.Cluster, name, nonce string) error {
+// removeSubmitted removes the Job that this submission has created, if there is one; a Job of the same name with another nonce stays. It has time of
+// its own, also if ctx has ended.
+func removeSubmitted(ctx context.Context, c *kubeapi.Cluster, name, nonce string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	var there job
@@ -187,9 +190,9 @@ func undo(ctx context.Context, c *kubeapi.Cluster, name, nonce string) error {
 	return nil
 }
 
-// Cancel deletes the Job, with its pods and its Secret.
+// Cancel deletes the Job, with its pods and its Secret. If the Job is gone already it does nothing.
 func (e *Engine) Cancel(ctx context.Context, ref jobs.Ref) error {
-	c, err := e.find(ref)
+	c, err := e.clusterOf(ref)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ const (
 // object is one of the API's, before it is JSON.
 type object = map[string]any
 
-// secretOf returns, by key, what goes with a job and must not be read in its pod's description.
+// secretOf returns the content of the job's Secret by key: the archive of the work directory and the variables, which nobody must read in
+// the description of the pod. It is an error if they are too large for one.
 func secretOf(j *jobs.Job, w work) (map[string][]byte, error) {
 	values, size := map[string][]byte{}, len(w.archive)
 	if w.archive != nil {
@@ -64,7 +65,7 @@ func labels(name string) object {
 	return object{labelKey: name, "app.kubernetes.io/managed-by": "plimsoll"}
 }
 
-// manifest is the Job.
+// manifest returns the Job as an object. nonce is stored as an annotation.
 func (e *Engine) manifest(j *jobs.Job, w work, nonce string) object {
 	ofJob := labels(j.ID)
 	if j.Queue != "" {

@@ -30,10 +30,10 @@ const (
 	maxPiece, maxMoments = 64 << 10, 8 << 10
 )
 
-// Output copies the log of a job's pod, and of the next one where it is tried again. A pod has one stream, which goes to out. A cluster that
-// does not answer meanwhile has time to come back.
+// Output copies the log of a job's pod to out, and that of the next pod if the job is tried again, until the job has ended. A pod has one
+// stream, so errs gets nothing. After failures that may pass it tries again, at most maxFailures times in a row.
 func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, _ io.Writer) error {
-	c, err := e.find(ref)
+	c, err := e.clusterOf(ref)
 	if err != nil {
 		return err
 	}
@@ -56,11 +56,11 @@ func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, _ io.Writer) err
 	}
 }
 
-// follow looks once at what a job is at, and copies what there is to copy. ended is true where all of it was: the job is asked first, so that no
-// pod comes and ends in between.
+// follow asks once for the state of a job, copies the log of its newest pod, and waits for a change. ended is true once the job has ended
+// and all of its log was copied. The job is asked before its pods, so that none can begin and end in between.
 func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, l *follower) (ended bool, err error) {
 	answers := map[string]jobs.Status{}
-	pods, err := look(ctx, c, []jobs.Ref{ref}, answers)
+	pods, err := readStatus(ctx, c, []jobs.Ref{ref}, answers)
 	if err != nil {
 		return false, err
 	}
@@ -88,11 +88,11 @@ func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, l
 	case over && !whole: // its log was cut
 		return false, e.pause(ctx, time.Second)
 	}
-	return false, e.changed(ctx, c, ref, pods.Metadata.ResourceVersion)
+	return false, e.waitForChange(ctx, c, ref, pods.Metadata.ResourceVersion)
 }
 
-// changed returns when something has happened to the pods of a job, or after a while. Where watching is not allowed it waits a second.
-func (e *Engine) changed(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, version string) error {
+// waitForChange waits until something happens to the pods of a job, at most about watchTime. Where watching is not allowed it waits a second.
+func (e *Engine) waitForChange(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, version string) error {
 	bounded, cancel := context.WithTimeout(ctx, 2*watchTime)
 	defer cancel()
 	events, err := c.Stream(bounded, c.Path("v1", "pods"), url.Values{
@@ -116,7 +116,8 @@ type follower struct {
 	newest int64         // of those times
 }
 
-// follow copies what there is of the log. whole is true where the container had ended before, and all of it was copied.
+// follow copies the log of a pod from where the last call stopped. whole is true if the container had ended before, which ended says, and
+// all of its log was copied.
 func (l *follower) follow(ctx context.Context, c *kubeapi.Cluster, name string, ended bool) (whole bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, streamTime)
 	defer cancel()
@@ -143,7 +144,8 @@ func (l *follower) query() url.Values {
 	return query
 }
 
-// copy copies lines until the stream ends. broken is true where it ended other than at its end; err is that of the writer.
+// copy copies the lines of a log without their times, until the stream ends; bytes that an earlier call has copied are skipped. broken is
+// true if the stream ended in another way than at its end; err is that of the writer.
 func (l *follower) copy(stream io.Reader) (broken bool, err error) {
 	skip := maps.Clone(l.copied)
 	r := bufio.NewReaderSize(stream, maxPiece)

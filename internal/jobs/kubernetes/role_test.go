@@ -107,7 +107,7 @@ func TestRoleOfTheGuide(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if err := e.changed(t.Context(), e.open[[2]string{}], ref, "1"); err != nil {
+	if err := e.waitForChange(t.Context(), e.open[[2]string{}], ref, "1"); err != nil {
 		t.Error(err)
 	}
 	if err := e.Cancel(t.Context(), ref); err != nil {

@@ -100,14 +100,14 @@ type (
 	}
 )
 
-func find(all []condition, kind, status string) *condition {
+func conditionOf(all []condition, kind, status string) *condition {
 	if i := slices.IndexFunc(all, func(c condition) bool { return c.Type == kind && c.Status == status }); i >= 0 {
 		return &all[i]
 	}
 	return nil
 }
 
-// agent is the state of the container with the command; the zero value before there is one.
+// agent returns the state of the container that runs the command; the zero value if there is none yet.
 func (p *pod) agent() (agent container) {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name == agentName {
@@ -117,19 +117,20 @@ func (p *pod) agent() (agent container) {
 	return agent
 }
 
-// Status implements [jobs.Engine].
+// Status implements [jobs.Engine]. Jobs that are gone from the cluster have no entry in the answer. The error joins those of all clusters;
+// the answers of the others are returned nevertheless.
 func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.Status, error) {
 	answers, places := map[string]jobs.Status{}, map[*kubeapi.Cluster][]jobs.Ref{}
 	var failed error
 	for _, ref := range refs {
-		c, err := e.find(ref)
+		c, err := e.clusterOf(ref)
 		if failed = errors.Join(failed, err); err == nil {
 			places[c] = append(places[c], ref)
 		}
 	}
 	for c, all := range places {
 		for some := range slices.Chunk(all, maxAsked) {
-			_, err := look(ctx, c, some, answers)
+			_, err := readStatus(ctx, c, some, answers)
 			if failed = errors.Join(failed, err); err != nil {
 				break
 			}
@@ -138,8 +139,9 @@ func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.S
 	return answers, failed
 }
 
-// look asks about some jobs, with as many calls as for one, and returns their pods, the newest first.
-func look(ctx context.Context, c *kubeapi.Cluster, refs []jobs.Ref, answers map[string]jobs.Status) (pods list[pod], err error) {
+// readStatus adds the status of some jobs of one namespace to answers, with as many calls as for one job, and returns their pods, the newest
+// first. A job whose name was taken by another one gets no answer.
+func readStatus(ctx context.Context, c *kubeapi.Cluster, refs []jobs.Ref, answers map[string]jobs.Status) (pods list[pod], err error) {
 	var names []string
 	for _, ref := range refs {
 		names = append(names, ref.ID)
@@ -173,14 +175,15 @@ func look(ctx context.Context, c *kubeapi.Cluster, refs []jobs.Ref, answers map[
 	return pods, nil
 }
 
-// status tells what a Job is at, by itself and its newest pod, nil for none.
+// status returns the status of a Job, from its own conditions and its newest pod, which is nil if there is none. For a Job that waits it
+// also asks the cluster why.
 func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, err error) {
 	s.Phase = jobs.Queued
 	if p != nil {
 		s = p.status()
 	}
 	var why condition
-	switch complete, failed := find(j.Status.Conditions, "Complete", "True"), find(j.Status.Conditions, "Failed", "True"); {
+	switch complete, failed := conditionOf(j.Status.Conditions, "Complete", "True"), conditionOf(j.Status.Conditions, "Failed", "True"); {
 	case complete != nil && s.Phase != jobs.Ended: // its pod has gone meanwhile
 		s = jobs.Status{Phase: jobs.Ended, Reason: cmp.Or(complete.Reason, complete.Type), Started: j.Status.StartTime, Ended: j.Status.CompletionTime}
 	case failed != nil && s.Phase != jobs.Ended:
@@ -199,10 +202,11 @@ func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, 
 	return s, err
 }
 
-// status returns as much as the pod alone tells.
+// status returns the status that the pod alone shows: a report from its termination message, the reason why it does not start, or its exit
+// code.
 func (p *pod) status() jobs.Status {
 	s := jobs.Status{Phase: jobs.Queued, Node: p.Spec.NodeName}
-	why, agent, unplaced := p.Status.condition, p.agent().State, find(p.Status.Conditions, "PodScheduled", "False")
+	why, agent, unplaced := p.Status.condition, p.agent().State, conditionOf(p.Status.Conditions, "PodScheduled", "False")
 	switch {
 	case agent.Terminated != nil:
 		t := agent.Terminated
@@ -236,7 +240,7 @@ func (p *pod) status() jobs.Status {
 			}
 		}
 	}
-	if disrupted := find(p.Status.Conditions, "DisruptionTarget", "True"); disrupted != nil {
+	if disrupted := conditionOf(p.Status.Conditions, "DisruptionTarget", "True"); disrupted != nil {
 		why = *disrupted
 	}
 	s.Reason, s.Detail = why.Reason, why.Message
@@ -251,8 +255,8 @@ type causes struct {
 	warnings, workloads map[string]condition
 }
 
-// read asks for what tells more. What may not be read tells nothing.
-func read(ctx context.Context, c *kubeapi.Cluster, path string, query url.Values, into any) error {
+// getOptional asks for what tells more. What may not be read tells nothing.
+func getOptional(ctx context.Context, c *kubeapi.Cluster, path string, query url.Values, into any) error {
 	err := c.Get(ctx, path, query, into)
 	if kubeapi.StatusOf(err) == http.StatusForbidden {
 		return nil
@@ -260,11 +264,11 @@ func read(ctx context.Context, c *kubeapi.Cluster, path string, query url.Values
 	return err
 }
 
-// warning returns the newest warning about an object.
+// warning returns the newest warning about an object; the zero value if there is none. The first call reads all warnings of the namespace.
 func (in *causes) warning(ctx context.Context, uid string) (condition, error) {
 	if in.warnings == nil {
 		var all list[event]
-		if err := read(ctx, in.Cluster, in.Path("v1", "events"), url.Values{"fieldSelector": {"type=Warning"}, "limit": {maxListed}}, &all); err != nil {
+		if err := getOptional(ctx, in.Cluster, in.Path("v1", "events"), url.Values{"fieldSelector": {"type=Warning"}, "limit": {maxListed}}, &all); err != nil {
 			return condition{}, err
 		}
 		at := func(e event) time.Time { return cmp.Or(e.LastTimestamp, e.EventTime, e.Metadata.CreationTimestamp) }
@@ -277,13 +281,14 @@ func (in *causes) warning(ctx context.Context, uid string) (condition, error) {
 	return in.warnings[uid], nil
 }
 
-// suspended says why a Job waits for whoever has suspended it, which is Kueue where it has a queue.
+// suspended returns why a suspended Job waits: the condition of its workload in Kueue, else a general text. The first call reads all
+// workloads of the namespace.
 func (in *causes) suspended(ctx context.Context, uid string) (condition, error) {
 	if in.workloads == nil {
 		version, err := in.Version(ctx, kueueGroup)
 		var all list[job]
 		if err == nil && version != "" {
-			err = read(ctx, in.Cluster, in.Path(version, "workloads"), url.Values{"limit": {maxListed}}, &all)
+			err = getOptional(ctx, in.Cluster, in.Path(version, "workloads"), url.Values{"limit": {maxListed}}, &all)
 		}
 		if err != nil {
 			return condition{}, err
@@ -291,7 +296,7 @@ func (in *causes) suspended(ctx context.Context, uid string) (condition, error) 
 		in.workloads = map[string]condition{}
 		for _, l := range all.Items {
 			all := l.Status.Conditions
-			if c := cmp.Or(find(all, "Evicted", "True"), find(all, "QuotaReserved", "False"), find(all, "Admitted", "False")); c != nil {
+			if c := cmp.Or(conditionOf(all, "Evicted", "True"), conditionOf(all, "QuotaReserved", "False"), conditionOf(all, "Admitted", "False")); c != nil {
 				in.workloads[l.Metadata.Labels[kueueGroup+"/job-uid"]] = *c
 			}
 		}
@@ -299,7 +304,7 @@ func (in *causes) suspended(ctx context.Context, uid string) (condition, error) 
 	return cmp.Or(in.workloads[uid], condition{Reason: "Suspended", Message: "whoever has suspended the Job has not resumed it"}), nil
 }
 
-// checkQueue refuses a queue that is not there: without Kueue the Job would start at once.
+// checkQueue returns an error if Kueue or this queue is not there: without them the Job would start at once. The empty queue is no error.
 func checkQueue(ctx context.Context, c *kubeapi.Cluster, queue string) error {
 	if queue == "" {
 		return nil
@@ -309,7 +314,7 @@ func checkQueue(ctx context.Context, c *kubeapi.Cluster, queue string) error {
 		return fmt.Errorf("queue %q is one of Kueue, which the cluster of context %s does not have; leave the queue out", printable.Name(queue), printable.Name(c.Context))
 	}
 	if err == nil {
-		err = read(ctx, c, c.Path(version, "localqueues", queue), nil, nil)
+		err = getOptional(ctx, c, c.Path(version, "localqueues", queue), nil, nil)
 	}
 	if kubeapi.StatusOf(err) == http.StatusNotFound {
 		return fmt.Errorf("there is no queue %q in namespace %s; kubectl get localqueues lists them", printable.Name(queue), c.Namespace)

@@ -296,7 +296,7 @@ func TestArchiveWithoutGit(t *testing.T) {
 		t.Skip(err)
 	}
 	fifo(t, filepath.Join(dir, "pipe"))
-	body, err := pack(t.Context(), dir)
+	body, err := archiveOf(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestArchiveWithoutGit(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := pack(ctx, dir); err == nil {
+	if _, err := archiveOf(ctx, dir); err == nil {
 		t.Error("it goes on after its end")
 	}
 }
@@ -336,7 +336,7 @@ func TestArchiveOfARepositoryThatCannotBeRead(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{dir, inside} {
-		if _, err := pack(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "else everything would travel") {
+		if _, err := archiveOf(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "else everything would travel") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -377,7 +377,7 @@ func TestCommit(t *testing.T) {
 	refused("commit and push them")
 
 	// What the pod does with it, with a real git.
-	w, err := (&Engine{o: Options{Work: "commit", Hosts: []string{"git.example.com"}}}).fill(t.Context(), dir)
+	w, err := (&Engine{o: Options{Work: "commit", Hosts: []string{"git.example.com"}}}).prepareWork(t.Context(), dir)
 	if err == nil {
 		t.Errorf("a changed directory is taken: %+v", w)
 	}

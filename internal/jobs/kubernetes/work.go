@@ -45,8 +45,9 @@ type work struct {
 
 var validClaim = lazy.Regexp(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`)
 
-// fill prepares what Options.Work asks for. dir is the directory that it is about.
-func (e *Engine) fill(ctx context.Context, dir string) (work, error) {
+// prepareWork returns how the work directory of a job is filled, as Options.Work says: not at all, from a claim, from an archive of dir, or from
+// the commit that is checked out in dir.
+func (e *Engine) prepareWork(ctx context.Context, dir string) (work, error) {
 	claim, isClaim := strings.CutPrefix(e.o.Work, "claim:")
 	switch {
 	case e.o.Work == "":
@@ -54,7 +55,7 @@ func (e *Engine) fill(ctx context.Context, dir string) (work, error) {
 	case isClaim && validClaim().MatchString(claim):
 		return work{dir: workDir, claim: claim}, nil
 	case e.o.Work == "archive":
-		body, err := pack(ctx, dir)
+		body, err := archiveOf(ctx, dir)
 		return work{dir: workDir, archive: body, command: []string{"tar", "-xzf", archiveDir + "/" + archiveKey}}, err
 	case e.o.Work == "commit":
 		address, hash, err := commitOf(ctx, dir, e.o.Hosts)
@@ -63,7 +64,7 @@ func (e *Engine) fill(ctx context.Context, dir string) (work, error) {
 	return work{}, fmt.Errorf("--work %q is unknown; there are archive, commit and claim:NAME", printable.Name(limit.Short(e.o.Work, 80)))
 }
 
-// git asks the repository that dir is in.
+// git runs git in dir, for at most gitTime, and returns its output without the last line break.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -74,7 +75,8 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimRight(string(text), "\n"), err
 }
 
-// commitOf returns the commit that is checked out in dir, and where it can be fetched.
+// commitOf returns the commit that is checked out in dir and the HTTPS address that it can be fetched from. It is an error if there are
+// uncommitted changes, if no remote has the commit, or if origin is on a host that is not in hosts.
 func commitOf(ctx context.Context, dir string, hosts []string) (address, hash string, err error) {
 	hash, err = git(ctx, dir, "rev-parse", "--verify", "HEAD")
 	if err != nil {
@@ -126,8 +128,9 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Writer.Write(p)
 }
 
-// pack makes an archive of a directory: what git tracks or would add where it is a repository, else everything. It stops at the first bound.
-func pack(ctx context.Context, dir string) ([]byte, error) {
+// archiveOf returns a compressed archive of a directory: of what git tracks or would add in a repository, else of everything. It fails as soon
+// as the archive is too large.
+func archiveOf(ctx context.Context, dir string) ([]byte, error) {
 	root, err := statefile.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -141,7 +144,7 @@ func pack(ctx context.Context, dir string) ([]byte, error) {
 	case err == nil:
 		for name := range strings.SplitSeq(names, "\x00") {
 			if name != "" && err == nil {
-				err = add(to, root, filepath.FromSlash(name))
+				err = addToArchive(to, root, filepath.FromSlash(name))
 			}
 		}
 	case inRepository(dir):
@@ -149,7 +152,7 @@ func pack(ctx context.Context, dir string) ([]byte, error) {
 	case errors.As(err, new(*exec.ExitError)) || errors.Is(err, exec.ErrNotFound):
 		err = fs.WalkDir(root.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
 			if err == nil && name != "." {
-				err = add(to, root, filepath.FromSlash(name))
+				err = addToArchive(to, root, filepath.FromSlash(name))
 			}
 			return err
 		})
@@ -160,7 +163,7 @@ func pack(ctx context.Context, dir string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// inRepository reports whether a directory is within a repository, also where git does not say so: one of another owner, say.
+// inRepository reports whether dir or a directory above it has a .git, also where git itself refuses to work, as in one of another owner.
 func inRepository(dir string) bool {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
@@ -174,8 +177,9 @@ func inRepository(dir string) bool {
 	}
 }
 
-// add adds one entry to an archive. What is neither a file, a directory nor a link stays behind.
-func add(to *tar.Writer, root *os.Root, name string) error {
+// addToArchive adds one file, directory or link to an archive, without its owner. Anything else, and a file that is gone, is left out; a file that
+// shrinks meanwhile is an error.
+func addToArchive(to *tar.Writer, root *os.Root, name string) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) { // tracked by git, and removed
 		return nil

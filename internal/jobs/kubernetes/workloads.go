@@ -46,8 +46,8 @@ var kinds = []struct{ group, version, kind, plural string }{
 // maxPages bounds the pages of a list, of 500 each.
 const maxPages = 20
 
-// Workloads lists what runs under plimsoll, or names its tool, in the cluster's namespace, by kind and name. name keeps to one name, "" is all. What may not be
-// listed is told; it is an error where that is everything.
+// Workloads lists, by kind and name, the workloads of the cluster's namespace that run a command under plimsoll or name its tool; only that
+// of this name if name is not "". It passes on to told which kinds may not be listed. If none may be, that is an error.
 func Workloads(ctx context.Context, c *kubeapi.Cluster, name string, told func(string)) ([]Workload, error) {
 	found := []Workload{}
 	var last error
@@ -93,7 +93,8 @@ func Workloads(ctx context.Context, c *kubeapi.Cluster, name string, told func(s
 	return found, nil
 }
 
-// workload returns the container that runs a tool. A Job that has ended, was made by a CronJob or was submitted by plimsoll is none.
+// workload returns the container that runs a tool; ok is false if there is none. A Job that has ended, was made by a CronJob, or was
+// submitted by plimsoll does not count.
 func (o *job) workload(kind string) (w Workload, ok bool) {
 	if kind == "Job" && (!o.Status.CompletionTime.IsZero() || len(o.Metadata.OwnerReferences) > 0 || o.Metadata.Labels[labelKey] != "") {
 		return w, false
@@ -114,7 +115,7 @@ func (o *job) workload(kind string) (w Workload, ok bool) {
 	return w, false
 }
 
-// behindRun returns COMMAND of `plimsoll run … -- COMMAND`, nil for another command.
+// behindRun returns COMMAND of `plimsoll run … -- COMMAND`; nil for any other command.
 func behindRun(words []string) []string {
 	at := slices.IndexFunc(words, func(word string) bool { return path.Base(word) == "plimsoll" })
 	if at < 0 || at+1 == len(words) || words[at+1] != "run" {
@@ -139,7 +140,7 @@ var units = map[string]float64{
 	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60,
 }
 
-// parseQuantity reads a quantity of bytes; 0 for what is none.
+// parseQuantity parses a quantity of bytes such as 512Mi; 0 if it is not valid.
 func parseQuantity(text string) limit.Bytes {
 	number := strings.TrimRight(text, "KMGTPEkim")
 	unit, ok := units[text[len(number):]]
@@ -150,8 +151,8 @@ func parseQuantity(text string) limit.Bytes {
 	return limit.Bytes(math.Ceil(f * unit))
 }
 
-// Patch returns what gives the container this request and limit of memory: a strategic merge patch, as an object, for the kinds that know
-// one; for others a command of kubectl, because a merge would put its list of containers in the place of theirs.
+// Patch returns the change that gives the container this request and limit of memory: a strategic merge patch for kinds that know one, else
+// a kubectl command with a JSON patch, as a plain merge would replace their whole list of containers.
 func (w *Workload) Patch(request, most limit.Bytes) (patch map[string]any, command string) {
 	resources := object{}
 	if w.Kind == "SandboxTemplate" { // all of it is replaced, and what else is asked for stays

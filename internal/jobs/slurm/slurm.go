@@ -52,8 +52,8 @@ const (
 // around returns the memory of a job whose run has this limit.
 func around(run limit.Bytes) limit.Bytes { return run + max(margin, run/30) }
 
-// call runs one of Slurm's commands and returns its output.
-func call(ctx context.Context, input, name string, args ...string) (string, error) {
+// runCommand runs one of Slurm's commands with this standard input and returns its output. The error has what the command said.
+func runCommand(ctx context.Context, input, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = environ(os.Environ())
 	cmd.Stdin = strings.NewReader(input)
@@ -89,8 +89,8 @@ func environ(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(e string) bool { return ofSlurm().MatchString(e) && !chosen().MatchString(e) })
 }
 
-// arguments returns those of sbatch.
-func arguments(j *jobs.Job) []string {
+// sbatchArguments returns the arguments of sbatch for a job.
+func sbatchArguments(j *jobs.Job) []string {
 	args := []string{
 		"--parsable", "--job-name=" + j.ID, "--export=NONE", "--nodes=1", "--ntasks=1", "--chdir=" + j.Dir, "--open-mode=append",
 		"--output=" + pattern(filepath.Join(j.Folder, jobs.OutName)), "--error=" + pattern(filepath.Join(j.Folder, jobs.ErrName)),
@@ -123,12 +123,12 @@ func pattern(path string) string { return strings.ReplaceAll(path, "%", "%%") }
 
 // Plan implements [jobs.Engine].
 func (e *Engine) Plan(j *jobs.Job) (string, error) {
-	return "sbatch " + strings.Join(append(arguments(j), "…", "plimsoll", strings.Join(j.Run(), " ")), " "), nil
+	return "sbatch " + strings.Join(append(sbatchArguments(j), "…", "plimsoll", strings.Join(j.Run(), " ")), " "), nil
 }
 
-// script returns the file by which a job starts. Slurm starts a job again after a node has died, a preemption or scontrol requeue, and
-// --retry bounds that.
-func script(j *jobs.Job, program string) string {
+// startScript returns the shell script that starts a job. Slurm starts a job again after a node has died, a preemption or scontrol requeue; the
+// script ends with status 125 if that has happened more often than --retry allows.
+func startScript(j *jobs.Job, program string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\nif [ \"${SLURM_RESTART_COUNT:-0}\" -gt %d ]; then\n", j.Retries)
 	fmt.Fprintf(&b, "\techo \"plimsoll: Slurm has started this job again ${SLURM_RESTART_COUNT} times, and --retry allows %d\" >&2\n\texit 125\nfi\n", j.Retries)
@@ -147,7 +147,8 @@ func script(j *jobs.Job, program string) string {
 // quote writes a word for sh. Within single quotes nothing has a meaning but the quote itself.
 func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// Submit implements [jobs.Engine].
+// Submit implements [jobs.Engine]: it writes the script and the files for the output, and runs sbatch. If it is not known whether the job
+// was queued, it cancels it by its name.
 func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	program, err := os.Executable() // it is under the same path there
 	if err != nil {
@@ -161,7 +162,7 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	if placed.Slots, err = e.licensed(ctx, j.Slots); err != nil {
 		return "", err
 	}
-	if err := atomicfile.Write(start, []byte(script(j, program)), 0o600, atomicfile.DurableContent); err != nil {
+	if err := atomicfile.Write(start, []byte(startScript(j, program)), 0o600, atomicfile.DurableContent); err != nil {
 		return "", err
 	}
 	out, errs, err := jobs.OpenOutput(j.Folder) // slurmd would let everybody read them
@@ -169,7 +170,7 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 		return "", err
 	}
 	_, _ = out.Close(), errs.Close()
-	answer, err := call(ctx, "#!/bin/sh\nexec /bin/sh "+quote(start)+"\n", "sbatch", arguments(&placed)...)
+	answer, err := runCommand(ctx, "#!/bin/sh\nexec /bin/sh "+quote(start)+"\n", "sbatch", sbatchArguments(&placed)...)
 	at := strings.TrimSpace(answer)
 	switch {
 	case err == nil && numbered().MatchString(at):
@@ -181,7 +182,7 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	if ctx.Err() != nil || answer != "" {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
 		defer cancel()
-		if _, cleanErr := call(clean, "", "scancel", "--name="+j.ID); cleanErr != nil {
+		if _, cleanErr := runCommand(clean, "", "scancel", "--name="+j.ID); cleanErr != nil {
 			err = fmt.Errorf("%w; it may be queued all the same: squeue --name=%s", err, j.ID)
 		}
 	}
@@ -204,12 +205,12 @@ var nextSteps = []struct{ said, next string }{
 	{"accounting/QOS policy", "the account or the QOS bounds what may be queued: sacctmgr show assoc shows it"},
 }
 
-// licensed returns the slots for which Slurm has a licence of that name. The others are counted by each node for itself, which is said.
+// licensed returns the slots for which Slurm has a licence of that name. For each of the others it tells that every node counts for itself.
 func (e *Engine) licensed(ctx context.Context, slots map[string]int) (map[string]int, error) {
 	if len(slots) == 0 {
 		return nil, nil
 	}
-	answer, err := call(ctx, "", "scontrol", "--oneliner", "show", "licenses")
+	answer, err := runCommand(ctx, "", "scontrol", "--oneliner", "show", "licenses")
 	if err != nil {
 		return nil, err
 	}
@@ -235,8 +236,8 @@ func split(at string) (number, cluster string) {
 	return "0", ""
 }
 
-// of returns the option that names a cluster.
-func of(cluster string) []string {
+// clusterFlag returns the option that names a cluster.
+func clusterFlag(cluster string) []string {
 	if cluster == "" {
 		return nil
 	}
@@ -246,11 +247,12 @@ func of(cluster string) []string {
 // unknownJob stands in the error of a command for a job that Slurm does not know.
 const unknownJob = "Invalid job id"
 
-// Cancel implements [jobs.Engine]. The job gets SIGTERM, and after Slurm's KillWait SIGKILL.
+// Cancel implements [jobs.Engine]. The job gets SIGTERM, and after Slurm's KillWait SIGKILL. A job that Slurm does not know any more is no
+// error.
 func (e *Engine) Cancel(ctx context.Context, ref jobs.Ref) error {
 	number, cluster := split(ref.At)
 	// By both: a number that another cluster of the same name has given to somebody else's job is left alone.
-	_, err := call(ctx, "", "scancel", append(of(cluster), "--name="+ref.ID, number)...)
+	_, err := runCommand(ctx, "", "scancel", append(clusterFlag(cluster), "--name="+ref.ID, number)...)
 	if err != nil && strings.Contains(err.Error(), unknownJob) {
 		return nil
 	}

@@ -41,13 +41,13 @@ func TestLinesOfSlurm(t *testing.T) {
 		"7|j7|FAILED|3:0|n2|Unknown|Unknown":                                     {Phase: jobs.Ended, Reason: "FAILED", ExitCode: 3, Node: "n2"},
 		"7|j7|PENDING|0:0|None assigned|Unknown|Unknown":                         {Phase: jobs.Queued, Reason: "PENDING", Node: "None assigned"},
 	} {
-		number, name, got, ok := parse(line)
+		number, name, got, ok := parseLine(line)
 		if !ok || got != want || name != "j"+number && name != "c1" {
 			t.Errorf("%s: %s %s\n%+v\nwant %+v", line, number, name, got, want)
 		}
 	}
 	for _, line := range []string{"", "CLUSTER: one", "x", strings.Repeat(" ", 400), strings.Repeat("|", 8), "7|j7|COMPLETED"} {
-		if _, _, s, ok := parse(line); ok {
+		if _, _, s, ok := parseLine(line); ok {
 			t.Errorf("%q is %+v", line, s)
 		}
 	}
@@ -58,7 +58,7 @@ func TestArgumentsOfSbatch(t *testing.T) {
 		ID: "make-1", Dir: "/home/u/web", Folder: "/home/u/100%/jobs/make-1", MemoryLimit: 300 * limit.MiB, CPUs: 1.5, Time: 2*time.Hour + time.Second,
 		Slots: map[string]int{"codex": 2, "claude": 1}, Queue: "long", Retries: 1,
 	}
-	got := arguments(&j)
+	got := sbatchArguments(&j)
 	for _, want := range []string{
 		"--export=NONE", "--mem=364M", "--cpus-per-task=2", "--time=122", "--licenses=claude:1,codex:2", "--partition=long", "--requeue",
 		"--output=/home/u/100%%/jobs/make-1/out",
@@ -67,7 +67,7 @@ func TestArgumentsOfSbatch(t *testing.T) {
 			t.Errorf("%s is missing: %v", want, got)
 		}
 	}
-	bare := arguments(&jobs.Job{ID: "a"})
+	bare := sbatchArguments(&jobs.Job{ID: "a"})
 	if slices.ContainsFunc(bare, func(a string) bool {
 		return strings.HasPrefix(a, "--mem") || strings.HasPrefix(a, "--time") || strings.HasPrefix(a, "--lic")
 	}) || !slices.Contains(bare, "--no-requeue") {
@@ -170,10 +170,10 @@ func TestNothingInACommandIsTheShells(t *testing.T) {
 	if _, err := New(nil).Submit(t.Context(), j); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(j.Folder, jobs.StartName), []byte(script(j, self)), 0); err != nil { // in the place of this test
+	if err := os.WriteFile(filepath.Join(j.Folder, jobs.StartName), []byte(startScript(j, self)), 0); err != nil { // in the place of this test
 		t.Fatal(err)
 	}
-	out, err := call(t.Context(), "", "/bin/sh", filepath.Join(j.Folder, "script"))
+	out, err := runCommand(t.Context(), "", "/bin/sh", filepath.Join(j.Folder, "script"))
 	_, got, found := strings.Cut(out, "\x00--\x00")
 	if want := strings.Join(words, "\x00") + "\x00v'a\nl $x"; err != nil || !found || got != want {
 		t.Errorf("%q\nwant %q, %v", got, want, err)
@@ -182,7 +182,7 @@ func TestNothingInACommandIsTheShells(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	t.Setenv("SLURM_RESTART_COUNT", "1") // more often than --retry allows: environ keeps it from Slurm's own commands, so by env
-	if out, err := call(t.Context(), "", "env", "SLURM_RESTART_COUNT=1", "/bin/sh", filepath.Join(j.Folder, "script")); err == nil || out != "" || !strings.Contains(err.Error(), "--retry allows 0") {
+	if out, err := runCommand(t.Context(), "", "env", "SLURM_RESTART_COUNT=1", "/bin/sh", filepath.Join(j.Folder, "script")); err == nil || out != "" || !strings.Contains(err.Error(), "--retry allows 0") {
 		t.Errorf("%q, %v", out, err)
 	}
 }
@@ -192,7 +192,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		if _, _, s, ok := parse(line); ok && (s.Phase == "" || s.Phase == jobs.Lost || len(s.Reason) > len(line) || s.Phase == jobs.Ended && s.Reason != "COMPLETED" && s.ExitCode == 0) {
+		if _, _, s, ok := parseLine(line); ok && (s.Phase == "" || s.Phase == jobs.Lost || len(s.Reason) > len(line) || s.Phase == jobs.Ended && s.Reason != "COMPLETED" && s.ExitCode == 0) {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -26,8 +26,9 @@ var phases = map[string]jobs.Phase{
 	"RESIZING": jobs.Running, "STAGE_OUT": jobs.Running,
 }
 
-// parse reads a line of either. The words of the status are Slurm's: the reason while a job waits, the state afterwards.
-func parse(line string) (number, name string, s jobs.Status, ok bool) {
+// parseLine parses one line of squeue or sacct; ok is false if it is none. The reason in the status is in Slurm's words: why a job waits, else
+// its state.
+func parseLine(line string) (number, name string, s jobs.Status, ok bool) {
 	f := strings.SplitN(line, "|", 9)
 	for i := range f {
 		f[i] = strings.TrimSpace(f[i])
@@ -65,7 +66,7 @@ func parse(line string) (number, name string, s jobs.Status, ok bool) {
 	return f[0], f[1], s, true
 }
 
-// exitCode returns an exit status of squeue's, which is as wait(2) has it, or of sacct's, with the signal behind a colon.
+// exitCode returns the exit status in a text of squeue, encoded as wait(2) does it, or of sacct, as CODE:SIGNAL. A signal n is 128+n.
 func exitCode(text string) int {
 	first, second, apart := strings.Cut(text, ":")
 	code, _ := strconv.Atoi(first)
@@ -101,10 +102,10 @@ func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.S
 	}
 	for cluster, numbers := range byCluster {
 		ask := func(command string, args ...string) error {
-			args = append(of(cluster), append(args, "--noheader", "--jobs="+strings.Join(slices.Sorted(maps.Values(numbers)), ","))...)
-			answer, err := call(ctx, "", command, args...)
+			args = append(clusterFlag(cluster), append(args, "--noheader", "--jobs="+strings.Join(slices.Sorted(maps.Values(numbers)), ","))...)
+			answer, err := runCommand(ctx, "", command, args...)
 			for line := range strings.Lines(answer) {
-				if number, name, s, ok := parse(line); ok && numbers[name] == number {
+				if number, name, s, ok := parseLine(line); ok && numbers[name] == number {
 					answers[name] = s
 					delete(numbers, name)
 				}

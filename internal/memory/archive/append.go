@@ -24,13 +24,13 @@ func (a *Archive) Append(ctx context.Context, namespace string, durable bool, li
 			return fmt.Errorf("an entry of %d bytes is no JSON object of at most %d", len(l.Body)+len(l.Shared), MaxLine-256)
 		}
 	}
-	f, err := a.folder(namespace)
+	f, err := a.folderOf(namespace)
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := a.prepare(f); err != nil {
+	if err := a.makeFolder(f); err != nil {
 		return err
 	}
 	for len(lines) > 0 {
@@ -41,7 +41,7 @@ func (a *Archive) Append(ctx context.Context, namespace string, durable bool, li
 		if err != nil {
 			return err
 		}
-		n, err := w.append(lines)
+		n, err := w.appendLines(lines)
 		_ = filelock.Release(w.file)
 		if err != nil {
 			return a.failed("write", err)
@@ -246,11 +246,11 @@ func (a *Archive) createSegment(f *folder, name string, first []byte) (*writer, 
 	return w, nil
 }
 
-// batchBytes bounds the buffer of [writer.append]: as soon as it is that full it is written out.
+// batchBytes bounds the buffer of [writer.appendLines]: as soon as it is that full it is written out.
 const batchBytes = 256 << 10
 
-// append writes as many of the lines as the segment has room for, at least one, and returns how many. On an error the file is as it was.
-func (w *writer) append(lines []Line) (int, error) {
+// appendLines writes as many of the lines as the segment has room for, at least one, and returns how many. On an error the file is as it was.
+func (w *writer) appendLines(lines []Line) (int, error) {
 	start, n := w.end, 0
 	most := int64(w.a.o.SegmentBytes)
 	var buf []byte

@@ -136,8 +136,8 @@ func FolderName(namespace string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// folder returns the state of a namespace's folder, new if there is none; the error is [ErrClosed]. It touches no file.
-func (a *Archive) folder(namespace string) (*folder, error) {
+// folderOf returns the state of a namespace's folder, new if there is none; the error is [ErrClosed]. It touches no file.
+func (a *Archive) folderOf(namespace string) (*folder, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -151,8 +151,8 @@ func (a *Archive) folder(namespace string) (*folder, error) {
 	return f, nil
 }
 
-// prepare makes the folder and writes its name file, if they do not exist. The caller holds f.mu.
-func (a *Archive) prepare(f *folder) error {
+// makeFolder makes the folder and writes its name file, if they do not exist. The caller holds f.mu.
+func (a *Archive) makeFolder(f *folder) error {
 	if f.prepared {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (a *Archive) prepare(f *folder) error {
 
 // Namespaces returns the namespaces that have a folder, sorted.
 func (a *Archive) Namespaces() ([]string, error) {
-	if _, err := a.folder(""); err != nil {
+	if _, err := a.folderOf(""); err != nil {
 		return nil, err
 	}
 	dir, err := a.root.Open(".")

@@ -39,7 +39,7 @@ func FuzzRead(f *testing.F) {
 			if lines > len(data)+1 {
 				t.Fatal("it does not end")
 			}
-			_, l, err := r.next()
+			_, l, err := r.nextLine()
 			if errors.Is(err, io.EOF) || r.err != nil {
 				break
 			}

@@ -40,7 +40,7 @@ type Seen struct {
 // meanwhile come with the next Read.
 func (a *Archive) Read(namespace string, c *Cursor, each func(Place, Line) error) (Seen, error) {
 	var seen Seen
-	f, err := a.folder(namespace)
+	f, err := a.folderOf(namespace)
 	if err != nil {
 		return seen, err
 	}
@@ -93,7 +93,7 @@ func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, eac
 	start := c.at[name]
 	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, start, max(a.readable()-start, 0)), 64<<10), at: start, shared: map[ref][]byte{}}
 	for {
-		place, l, err := r.next()
+		place, l, err := r.nextLine()
 		place.Segment = name
 		if errors.Is(err, io.EOF) {
 			break
@@ -133,7 +133,7 @@ func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, eac
 func (a *Archive) findShared(file *os.File, end int64, wanted ref) []byte {
 	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, end), 64<<10), shared: map[ref][]byte{}}
 	for {
-		_, _, err := r.next()
+		_, _, err := r.nextLine()
 		if found := r.shared[wanted]; found != nil {
 			return found
 		}
@@ -153,9 +153,9 @@ type lineReader struct {
 	err    error // of reading the file; nothing can be read after it
 }
 
-// next returns the next line, valid until the next call; Body is nil for a head. It returns io.EOF after the last whole line. If r.err is
+// nextLine returns the next line, valid until the next call; Body is nil for a head. It returns io.EOF after the last whole line. If r.err is
 // set, reading has failed; any other error is about this line alone, and the next call goes on after it.
-func (r *lineReader) next() (Place, parsed, error) {
+func (r *lineReader) nextLine() (Place, parsed, error) {
 	line := r.rest
 	size := int64(len(line)) + 1
 	if r.rest = nil; line == nil {
@@ -222,7 +222,7 @@ type Fetcher struct {
 
 // Fetcher returns a [Fetcher] for a namespace. It opens nothing yet.
 func (a *Archive) Fetcher(namespace string) (*Fetcher, error) {
-	f, err := a.folder(namespace)
+	f, err := a.folderOf(namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func (f *Fetcher) Fetch(at Place) (l Line, ok bool, err error) {
 
 // Lines counts the lines of a namespace, heads and damaged ones included.
 func (a *Archive) Lines(namespace string) (int64, error) {
-	f, err := a.folder(namespace)
+	f, err := a.folderOf(namespace)
 	if err != nil {
 		return 0, err
 	}

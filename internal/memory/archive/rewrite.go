@@ -31,7 +31,7 @@ type Edit func(l Line) (body []byte, changed bool)
 // A process that dies on the way leaves each segment as it was or as it should be; [Archive.Sweep] removes the rest.
 func (a *Archive) Rewrite(ctx context.Context, namespace string, clean bool, edit Edit) (Rewritten, error) {
 	var out Rewritten
-	f, err := a.folder(namespace)
+	f, err := a.folderOf(namespace)
 	if err != nil {
 		return out, err
 	}
@@ -116,7 +116,7 @@ func (r *Rewritten) add(c counted, freed int64) {
 // clean, an unfinished line at its end counts as a change.
 func countLines(r *lineReader, size int64, clean bool, edit Edit) (c counted, err error) {
 	for {
-		_, l, err := r.next()
+		_, l, err := r.nextLine()
 		switch {
 		case errors.Is(err, io.EOF):
 			c.changed = c.changed || clean && r.at < size
@@ -141,7 +141,7 @@ func countLines(r *lineReader, size int64, clean bool, edit Edit) (c counted, er
 // WouldRewrite returns what [Archive.Rewrite] would do now. It changes nothing and waits for nobody.
 func (a *Archive) WouldRewrite(ctx context.Context, namespace string, clean bool, edit Edit) (Rewritten, error) {
 	var out Rewritten
-	f, err := a.folder(namespace)
+	f, err := a.folderOf(namespace)
 	if err != nil {
 		return out, err
 	}
@@ -218,7 +218,7 @@ func writeKept(to io.Writer, namespace string, r *lineReader, edit Edit) (size i
 	defined := map[ref]int{}
 	var buf []byte
 	for err == nil {
-		_, l, bad := r.next()
+		_, l, bad := r.nextLine()
 		if errors.Is(bad, io.EOF) {
 			break
 		}
@@ -250,11 +250,11 @@ func writeKept(to io.Writer, namespace string, r *lineReader, edit Edit) (size i
 
 // Sweep removes what dead processes have left in a namespace: unfinished new segments, and old ones that a newer generation has replaced.
 func (a *Archive) Sweep(namespace string) error {
-	f, err := a.folder(namespace)
+	f, err := a.folderOf(namespace)
 	if err != nil {
 		return err
 	}
-	_, left, err := a.scan(f.dir)
+	_, left, err := a.listSegments(f.dir)
 	if err != nil {
 		return err
 	}

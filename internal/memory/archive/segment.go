@@ -63,13 +63,13 @@ func splitName(name string) (base string, generation int, ok bool) {
 
 // list returns the current segments of a folder, each in its newest generation, the oldest segment first.
 func (a *Archive) list(dir string) ([]Segment, error) {
-	current, _, err := a.scan(dir)
+	current, _, err := a.listSegments(dir)
 	return current, err
 }
 
-// scan lists a folder: the current segments, the oldest first, and the names of the files that dead processes have left. A folder that does
+// listSegments lists a folder: the current segments, the oldest first, and the names of the files that dead processes have left. A folder that does
 // not exist is empty.
-func (a *Archive) scan(dir string) (current []Segment, left []string, err error) {
+func (a *Archive) listSegments(dir string) (current []Segment, left []string, err error) {
 	info, err := a.root.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -149,7 +149,7 @@ func (a *Archive) reportTooLarge(name string, size int64) {
 
 // Segments returns the current segment files of a namespace, the oldest first.
 func (a *Archive) Segments(namespace string) ([]Segment, error) {
-	f, err := a.folder(namespace)
+	f, err := a.folderOf(namespace)
 	if err != nil {
 		return nil, err
 	}

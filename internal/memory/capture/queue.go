@@ -76,7 +76,7 @@ func (q *Queue) Put(size int64, work func() []memory.Record) bool {
 	if !q.running {
 		q.running = true
 		q.idle = make(chan struct{})
-		go q.run()
+		go q.writeUntilEmpty()
 	}
 	q.mu.Unlock()
 	return true
@@ -88,8 +88,8 @@ func (q *Queue) reportStats(s QueueStats) {
 	}
 }
 
-// run makes and writes records until nothing waits. Records that cannot be written are lost, counted and reported.
-func (q *Queue) run() {
+// writeUntilEmpty makes and writes records until nothing waits. Records that cannot be written are lost, counted and reported.
+func (q *Queue) writeUntilEmpty() {
 	for {
 		q.mu.Lock()
 		if len(q.jobs) == 0 {

@@ -64,7 +64,7 @@ const maxTyped = 2 << 10
 func Episodes(of Conversation, said []Said) []memory.Record {
 	b := batch{of: of, recalled: recalledSet(of.Recalled)}
 	for i := range said {
-		b.add(&said[i])
+		b.addSaid(&said[i])
 	}
 	return b.records
 }
@@ -75,9 +75,9 @@ type batch struct {
 	recalled map[string]bool
 }
 
-// add adds the passages of a text to the batch. It leaves out system prompts, results of the memory's own tools, recalled memory, and texts
+// addSaid adds the passages of a text to the batch. It leaves out system prompts, results of the memory's own tools, recalled memory, and texts
 // without a word; secrets are replaced. Of what a person has typed, quoted parts count as a tool's.
-func (b *batch) add(s *Said) {
+func (b *batch) addSaid(s *Said) {
 	switch s.Role {
 	case "system", "developer":
 		return
@@ -92,7 +92,7 @@ func (b *batch) add(s *Said) {
 	text = secrets.Text(text)
 	switch {
 	case s.Origin == memory.OriginUser && s.Kind == Words && len(text) <= maxTyped:
-		for _, p := range quotations(text) {
+		for _, p := range quotationsIn(text) {
 			origin := memory.OriginUser
 			if p.quoted {
 				origin = memory.OriginTool

@@ -141,7 +141,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	if len(texts) > MaxBatch {
 		return nil, fmt.Errorf("%d texts are for more than one request, which has at most %d", len(texts), MaxBatch)
 	}
-	if err := c.rest.restError(); err != nil {
+	if err := c.rest.whyResting(); err != nil {
 		return nil, fmt.Errorf("the service for embeddings at %s: %w", c.shown, err)
 	}
 	vectors, wait, err := c.request(ctx, texts)
@@ -292,8 +292,8 @@ type rest struct {
 	last     time.Duration
 }
 
-// restError returns an [ErrResting] while the service must not be asked, else nil.
-func (r *rest) restError() error {
+// whyResting returns an [ErrResting] while the service must not be asked, else nil.
+func (r *rest) whyResting() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if left := r.until.Sub(r.now()); left > 0 {

@@ -21,8 +21,8 @@ const (
 	temporaryExt = ".tmp"
 )
 
-// lock waits until no other process writes the file, or ctx ends. Others wait until release is called.
-func (f File) lock(ctx context.Context) (release func(), err error) {
+// lockFile waits until no other process writes the file, or ctx ends. Others wait until release is called.
+func (f File) lockFile(ctx context.Context) (release func(), err error) {
 	file, err := statefile.OpenIn(f.Root, f.Name+lockExt, os.O_RDWR|os.O_CREATE, 0o600)
 	if err == nil {
 		err = filelock.Lock(ctx, file, filelock.Exclusive)
@@ -54,7 +54,7 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 	if len(entries) == 0 {
 		return nil
 	}
-	release, err := f.lock(ctx)
+	release, err := f.lockFile(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 		return fmt.Errorf("write vectors: %w", err)
 	}
 	if len(last) > 0 && !valid(last) { // behind a hole nobody would find what is added
-		seen, err := scan(ctx, io.NewSectionReader(file, 0, end), "", func(Entry, []byte) error { return nil })
+		seen, err := scanFile(ctx, io.NewSectionReader(file, 0, end), "", func(Entry, []byte) error { return nil })
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 // writeNew replaces the file by one with a head and the given records. It does not sync: vectors lost in a power cut can be made again.
 func (f File) writeNew(h Head, records []byte) error {
 	err := f.replacement().Stream(func(w io.Writer) error {
-		if _, err := w.Write(h.encode()); err != nil {
+		if _, err := w.Write(h.encodeHead()); err != nil {
 			return err
 		}
 		_, err := w.Write(records)
@@ -137,7 +137,7 @@ func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err erro
 	if _, err := f.Root.Lstat(f.Name); errors.Is(err, fs.ErrNotExist) {
 		return 0, f.sweep()
 	}
-	release, err := f.lock(ctx)
+	release, err := f.lockFile(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -154,7 +154,7 @@ func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err erro
 	}
 	defer file.Close()
 	kept := 0
-	seen, err := scan(ctx, file, "", func(e Entry, _ []byte) error {
+	seen, err := scanFile(ctx, file, "", func(e Entry, _ []byte) error {
 		if keep(e.Key) {
 			kept++
 		}
@@ -162,7 +162,7 @@ func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err erro
 	})
 	switch {
 	case errors.Is(err, ErrNewer):
-		return 0, f.remove(file) // what it holds cannot be told, and it can be made again
+		return 0, f.removeFile(file) // what it holds cannot be told, and it can be made again
 	case err != nil:
 		return 0, err
 	}
@@ -172,14 +172,14 @@ func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err erro
 	case gone == 0 && !torn:
 		return 0, nil
 	case kept == 0:
-		return gone, f.remove(file)
+		return gone, f.removeFile(file)
 	}
 	err = f.replacement().Stream(func(to io.Writer) error {
 		w := bufio.NewWriterSize(to, 64<<10)
-		if _, err := w.Write(seen.encode()); err != nil {
+		if _, err := w.Write(seen.encodeHead()); err != nil {
 			return err
 		}
-		_, err := scan(ctx, io.NewSectionReader(file, 0, 1<<62), "", func(e Entry, record []byte) error {
+		_, err := scanFile(ctx, io.NewSectionReader(file, 0, 1<<62), "", func(e Entry, record []byte) error {
 			if !keep(e.Key) {
 				return nil
 			}
@@ -194,8 +194,8 @@ func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err erro
 	return gone, nil
 }
 
-// remove truncates the file, so that its content is gone even if it stays, closes and removes it.
-func (f File) remove(file *os.File) error {
+// removeFile truncates the file, so that its content is gone even if it stays, closes and removes it.
+func (f File) removeFile(file *os.File) error {
 	err := errors.Join(file.Truncate(0), file.Close()) // Windows removes no file that is open
 	if bad := f.Root.Remove(f.Name); !errors.Is(bad, fs.ErrNotExist) {
 		err = errors.Join(err, bad)

@@ -67,8 +67,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // modelName returns the name of a model as a head holds it.
 func modelName(model string) string { return limit.Clip(model, maxModel) }
 
-// encode returns the head as the first headSize bytes of a file, with a checksum at the end.
-func (h Head) encode() []byte {
+// encodeHead returns the head as the first headSize bytes of a file, with a checksum at the end.
+func (h Head) encodeHead() []byte {
 	b := make([]byte, headSize)
 	copy(b, magic)
 	binary.LittleEndian.PutUint16(b[8:], uint16(h.Dimensions))
@@ -147,15 +147,15 @@ func (f File) Scan(ctx context.Context, model string, each func(Entry)) (Seen, e
 		return Seen{}, fmt.Errorf("read vectors: %w", err)
 	}
 	defer file.Close()
-	return scan(ctx, file, model, func(e Entry, _ []byte) error {
+	return scanFile(ctx, file, model, func(e Entry, _ []byte) error {
 		each(e)
 		return nil
 	})
 }
 
-// scan implements [File.Scan] for an open file. each also gets the bytes of the record, and its error ends the scan. Damaged records are
+// scanFile implements [File.Scan] for an open file. each also gets the bytes of the record, and its error ends the scan. Damaged records are
 // skipped and counted.
-func scan(ctx context.Context, file io.Reader, model string, each func(Entry, []byte) error) (Seen, error) {
+func scanFile(ctx context.Context, file io.Reader, model string, each func(Entry, []byte) error) (Seen, error) {
 	var seen Seen
 	first := make([]byte, headSize)
 	n, err := io.ReadFull(file, first)
@@ -247,12 +247,12 @@ func (v Vector) Cosine(w Vector) float32 {
 	if len(v.Values) != len(w.Values) {
 		return 0
 	}
-	return float32(dot(v.Values, w.Values)) * v.Scale * w.Scale
+	return float32(dotProduct(v.Values, w.Values)) * v.Scale * w.Scale
 }
 
-// dot returns the scalar product: at most 127² in each of MaxDimensions, which fits into 32 bits. Four sums beside each other keep the
+// dotProduct returns the scalar product: at most 127² in each of MaxDimensions, which fits into 32 bits. Four sums beside each other keep the
 // processor busy, and an array of 16 needs one bounds check.
-func dot(a, b []int8) int32 {
+func dotProduct(a, b []int8) int32 {
 	var s0, s1, s2, s3 int32
 	for len(a) >= 16 && len(b) >= 16 {
 		x, y := (*[16]int8)(a), (*[16]int8)(b)

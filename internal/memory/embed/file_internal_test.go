@@ -9,7 +9,7 @@ import (
 // FuzzVectors holds that any bytes are read as a file of vectors without harm: what is given is what was written, and the rest is counted.
 func FuzzVectors(f *testing.F) {
 	v, _ := Quantize([]float32{1, -2, 3, 0.5})
-	whole := Head{Model: "m", Dimensions: 4}.encode()
+	whole := Head{Model: "m", Dimensions: 4}.encodeHead()
 	for i := range 3 {
 		whole = appendEntry(whole, Entry{Key: Key{ID: [16]byte{uint8(i)}, Version: uint16(i)}, Vector: v})
 	}
@@ -21,7 +21,7 @@ func FuzzVectors(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		again := Head{}
 		var rest []byte
-		seen, err := scan(t.Context(), bytes.NewReader(b), "", func(e Entry, record []byte) error {
+		seen, err := scanFile(t.Context(), bytes.NewReader(b), "", func(e Entry, record []byte) error {
 			if len(e.Values) == 0 || len(e.Values) > MaxDimensions || len(record) != RecordSize(len(e.Values)) {
 				t.Fatalf("a vector of %d dimensions in %d bytes", len(e.Values), len(record))
 			}

@@ -35,7 +35,7 @@ func NewBudget(dir string, perDay int) *Budget { return &Budget{dir: dir, perDay
 
 // Reserve takes tokens off the day's; when fewer are left it takes none and returns an [ErrBudget].
 func (b *Budget) Reserve(ctx context.Context, now time.Time, tokens int) error {
-	return b.change(ctx, now, func(s *spent) error {
+	return b.changeCount(ctx, now, func(s *spent) error {
 		if tokens > b.perDay-s.Tokens {
 			return fmt.Errorf("%w: %d of %d, and a request takes up to %d", ErrBudget, s.Tokens, b.perDay, tokens)
 		}
@@ -46,7 +46,7 @@ func (b *Budget) Reserve(ctx context.Context, now time.Time, tokens int) error {
 
 // Settle replaces the reserved tokens of a request by the used ones, which may be more. Once that day (UTC) is over it does nothing.
 func (b *Budget) Settle(ctx context.Context, reservedAt time.Time, reserved, used int) error {
-	return b.change(ctx, time.Now(), func(s *spent) error {
+	return b.changeCount(ctx, time.Now(), func(s *spent) error {
 		if s.Day == dayOf(reservedAt) {
 			s.Tokens = max(0, s.Tokens-reserved+used)
 		}
@@ -56,9 +56,9 @@ func (b *Budget) Settle(ctx context.Context, reservedAt time.Time, reserved, use
 
 // Spent returns how many tokens of the day of now are used or reserved.
 func (b *Budget) Spent(now time.Time) (int, error) {
-	s, err := b.document().Read()
+	s, err := b.countFile().Read()
 	if err != nil {
-		return 0, b.explain(err)
+		return 0, b.explainError(err)
 	}
 	if s.Day != dayOf(now) {
 		return 0, nil
@@ -68,8 +68,8 @@ func (b *Budget) Spent(now time.Time) (int, error) {
 
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// document returns the file in which the tokens spent today are kept.
-func (b *Budget) document() store.Document[spent] {
+// countFile returns the file in which the tokens spent today are kept.
+func (b *Budget) countFile() store.Document[spent] {
 	return store.Document[spent]{
 		File: store.File{Path: filepath.Join(b.dir, budgetFile), Max: 4096, Kept: atomicfile.Durable},
 		Check: func(s *spent) error {
@@ -81,10 +81,10 @@ func (b *Budget) document() store.Document[spent] {
 	}
 }
 
-// change lets edit change today's count under the lock of the file. On a new day the count begins at 0. An [ErrBudget] of edit is returned
+// changeCount lets edit change today's count under the lock of the file. On a new day the count begins at 0. An [ErrBudget] of edit is returned
 // as it is.
-func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) error) error {
-	err := b.document().Change(ctx, func(s *spent) error {
+func (b *Budget) changeCount(ctx context.Context, now time.Time, edit func(*spent) error) error {
+	err := b.countFile().Change(ctx, func(s *spent) error {
 		if s.Day != dayOf(now) {
 			*s = spent{Day: dayOf(now)}
 		}
@@ -93,12 +93,12 @@ func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) er
 	if errors.Is(err, ErrBudget) {
 		return err
 	}
-	return b.explain(err)
+	return b.explainError(err)
 }
 
-// explain adds to an error of the file what a person can do about it; nil stays nil. A damaged file is not replaced: an empty one would be
+// explainError adds to an error of the file what a person can do about it; nil stays nil. A damaged file is not replaced: an empty one would be
 // a new budget.
-func (b *Budget) explain(err error) error {
+func (b *Budget) explainError(err error) error {
 	if err == nil {
 		return nil
 	}

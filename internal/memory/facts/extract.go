@@ -152,23 +152,23 @@ func (x *Extractor) Push(ctx context.Context, ids ...string) error {
 // spent.
 func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 	now := time.Now()
-	taken, err := x.queue.take(ctx, MaxBatch, now, 2*x.o.Timeout)
+	taken, err := x.queue.takeDue(ctx, MaxBatch, now, 2*x.o.Timeout)
 	if err != nil || len(taken) == 0 {
 		return false, err
 	}
-	batch, rest, gone, err := x.batch(ctx, taken)
+	batch, rest, gone, err := x.batchOf(ctx, taken)
 	if err != nil {
-		return false, errors.Join(err, x.queue.release(context.WithoutCancel(ctx), taken, now, false))
+		return false, errors.Join(err, x.queue.putOff(context.WithoutCancel(ctx), taken, now, false))
 	}
-	if err := errors.Join(x.queue.Forget(ctx, gone...), x.queue.release(ctx, rest, now, false)); err != nil {
+	if err := errors.Join(x.queue.Forget(ctx, gone...), x.queue.putOff(ctx, rest, now, false)); err != nil {
 		return false, err
 	}
 	if len(batch) == 0 {
 		return true, nil
 	}
-	question, reserve, batch, err := x.reserve(ctx, now, batch)
+	question, reserve, batch, err := x.reserveTokens(ctx, now, batch)
 	if err != nil {
-		return false, errors.Join(err, x.queue.release(context.WithoutCancel(ctx), taken, now, false))
+		return false, errors.Join(err, x.queue.putOff(context.WithoutCancel(ctx), taken, now, false))
 	}
 	of := make([]item, 0, len(batch))
 	passages := make([]memory.Record, 0, len(batch))
@@ -191,7 +191,7 @@ func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 		return false, e
 	}
 	if stopped { // not for the model to answer for: who goes on tries again
-		return false, errors.Join(err, x.queue.release(ctx, of, now, false))
+		return false, errors.Join(err, x.queue.putOff(ctx, of, now, false))
 	}
 	var proposals []Proposal
 	odd := 0
@@ -199,16 +199,16 @@ func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 		proposals, odd, err = ParseProposals(answer)
 	}
 	if err != nil {
-		return true, x.fail(ctx, of, used, !unspent, err)
+		return true, x.reportFailed(ctx, of, used, !unspent, err)
 	}
 	x.failures.Store(0)
 	return true, x.storeProposals(ctx, of, passages, proposals, odd, used)
 }
 
-// reserve returns the question about a batch, and takes the tokens that it may need off the day's budget. If they do not suffice, it asks
+// reserveTokens returns the question about a batch, and takes the tokens that it may need off the day's budget. If they do not suffice, it asks
 // about half of the passages, and so on; taken are those in the question, and the others go back into the queue. It counts a token for two
 // bytes, which is more than any text has.
-func (x *Extractor) reserve(ctx context.Context, now time.Time, batch []waiting) (question string, tokens int, taken []waiting, err error) {
+func (x *Extractor) reserveTokens(ctx context.Context, now time.Time, batch []waiting) (question string, tokens int, taken []waiting, err error) {
 	for n := len(batch); n > 0; n /= 2 {
 		passages := make([]memory.Record, n)
 		for i := range n {
@@ -222,7 +222,7 @@ func (x *Extractor) reserve(ctx context.Context, now time.Time, batch []waiting)
 			for _, b := range batch[n:] {
 				back = append(back, b.item)
 			}
-			return question, tokens, batch[:n], x.queue.release(ctx, back, now, false)
+			return question, tokens, batch[:n], x.queue.putOff(ctx, back, now, false)
 		}
 		if !errors.Is(err, ErrBudget) {
 			return "", 0, nil, err
@@ -239,10 +239,10 @@ type waiting struct {
 	record memory.Record
 }
 
-// batch looks up the episodes that were taken from the queue. The batch has those of the first one's conversation alone, so that words of
+// batchOf looks up the episodes that were taken from the queue. The batch has those of the first one's conversation alone, so that words of
 // one credential never get into a request of another. rest are those of other conversations, and gone the ids that are no episodes any
 // more.
-func (x *Extractor) batch(ctx context.Context, taken []item) (batch []waiting, rest []item, gone []string, err error) {
+func (x *Extractor) batchOf(ctx context.Context, taken []item) (batch []waiting, rest []item, gone []string, err error) {
 	for _, t := range taken {
 		r, ok, err := x.o.Store.Episode(ctx, t.ID)
 		switch {
@@ -259,9 +259,9 @@ func (x *Extractor) batch(ctx context.Context, taken []item) (batch []waiting, r
 	return batch, rest, gone, nil
 }
 
-// fail reports a failed request and puts its episodes back into the queue for a later try. If tried is set the failure counts as a try, and
+// reportFailed reports a failed request and puts its episodes back into the queue for a later try. If tried is set the failure counts as a try, and
 // episodes that have had MaxTries are given up; otherwise the cause was not theirs.
-func (x *Extractor) fail(ctx context.Context, of []item, used int, tried bool, cause error) error {
+func (x *Extractor) reportFailed(ctx context.Context, of []item, used int, tried bool, cause error) error {
 	x.failed.Add(1)
 	x.failures.Add(1)
 	x.report(Event{What: "failed", Episodes: len(of), Tokens: used, Err: cause})
@@ -280,7 +280,7 @@ func (x *Extractor) fail(ctx context.Context, of []item, used int, tried bool, c
 		x.report(Event{What: "gave_up", Episodes: len(gone), Err: cause})
 	}
 	until := time.Now().Add(x.o.FirstPause << most)
-	return errors.Join(x.seen.Add(ctx, gone...), x.queue.Forget(ctx, gone...), x.queue.release(ctx, again, until, tried))
+	return errors.Join(x.seen.Add(ctx, gone...), x.queue.Forget(ctx, gone...), x.queue.putOff(ctx, again, until, tried))
 }
 
 // storeProposals checks proposals against their passages, stores those that pass as facts, reports the outcome, and marks the episodes as
@@ -306,7 +306,7 @@ func (x *Extractor) storeProposals(ctx context.Context, of []item, passages []me
 			continue
 		}
 		if err != nil {
-			return errors.Join(err, x.queue.release(ctx, of, time.Now().Add(x.o.FirstPause), true))
+			return errors.Join(err, x.queue.putOff(ctx, of, time.Now().Add(x.o.FirstPause), true))
 		}
 		if known {
 			e.Known++

@@ -52,7 +52,7 @@ func NewQueue(dir string, maxItems int) *Queue {
 
 // Push adds the episodes that are not in the queue yet, and returns how many it dropped to make room, those that have waited longest first.
 func (q *Queue) Push(ctx context.Context, ids ...string) (dropped int, err error) {
-	err = q.change(ctx, func(all []item) []item {
+	err = q.changeItems(ctx, func(all []item) []item {
 		have := map[string]bool{}
 		for _, i := range all {
 			have[i.ID] = true
@@ -75,20 +75,20 @@ func (q *Queue) Len() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("the queue of facts: %w", err)
 	}
-	return len(q.parse(text)), nil
+	return len(q.parseItems(text)), nil
 }
 
 // Forget removes episodes from the queue.
 func (q *Queue) Forget(ctx context.Context, ids ...string) error {
-	return q.change(ctx, func(all []item) []item {
+	return q.changeItems(ctx, func(all []item) []item {
 		return slices.DeleteFunc(all, func(i item) bool { return slices.Contains(ids, i.ID) })
 	})
 }
 
-// take returns up to n episodes whose time has come, the oldest first. They stay in the queue, with one more try, but nobody gets them
+// takeDue returns up to n episodes whose time has come, the oldest first. They stay in the queue, with one more try, but nobody gets them
 // again within lease. So they are not lost if this process dies.
-func (q *Queue) take(ctx context.Context, n int, now time.Time, lease time.Duration) (taken []item, err error) {
-	err = q.change(ctx, func(all []item) []item {
+func (q *Queue) takeDue(ctx context.Context, n int, now time.Time, lease time.Duration) (taken []item, err error) {
+	err = q.changeItems(ctx, func(all []item) []item {
 		for i := range all {
 			if len(taken) < n && !all[i].After.After(now) {
 				taken = append(taken, all[i])
@@ -101,9 +101,9 @@ func (q *Queue) take(ctx context.Context, n int, now time.Time, lease time.Durat
 	return taken, err
 }
 
-// release puts off the next try of taken episodes to the time at. With tried false the try that take has counted is taken back.
-func (q *Queue) release(ctx context.Context, taken []item, at time.Time, tried bool) error {
-	return q.change(ctx, func(all []item) []item {
+// putOff puts off the next try of taken episodes to the time at. With tried false the try that take has counted is taken back.
+func (q *Queue) putOff(ctx context.Context, taken []item, at time.Time, tried bool) error {
+	return q.changeItems(ctx, func(all []item) []item {
 		for i := range all {
 			k := slices.IndexFunc(taken, func(t item) bool { return t.ID == all[i].ID })
 			if k < 0 {
@@ -122,11 +122,11 @@ func (q *Queue) file() store.File {
 	return store.File{Path: filepath.Join(q.dir, queueFile), Max: int64(q.maxItems) * maxLine, Kept: atomicfile.Durable}
 }
 
-// change lets edit change the items of the queue under the lock of its file.
-func (q *Queue) change(ctx context.Context, edit func([]item) []item) error {
+// changeItems lets edit change the items of the queue under the lock of its file.
+func (q *Queue) changeItems(ctx context.Context, edit func([]item) []item) error {
 	err := q.file().Change(ctx, func(old []byte) ([]byte, error) {
 		var fresh []byte
-		for _, i := range edit(q.parse(old)) {
+		for _, i := range edit(q.parseItems(old)) {
 			line, err := json.Marshal(i)
 			if err != nil {
 				return nil, err
@@ -141,8 +141,8 @@ func (q *Queue) change(ctx context.Context, edit func([]item) []item) error {
 	return nil
 }
 
-// parse returns the items. It ignores invalid lines: at worst an episode is not read.
-func (q *Queue) parse(text []byte) (all []item) {
+// parseItems returns the items. It ignores invalid lines: at worst an episode is not read.
+func (q *Queue) parseItems(text []byte) (all []item) {
 	for line := range bytes.Lines(text) {
 		var i item
 		if len(all) < q.maxItems && json.Unmarshal(line, &i) == nil && i.ID != "" && len(i.ID) <= maxID {

@@ -65,7 +65,7 @@ func (r *Runner) Run(ctx context.Context) {
 		held := err == nil && r.mustWait(time.Now())
 		if err == nil && !held && !time.Now().Before(rests) {
 			var pause time.Duration
-			pause, err = r.work(ctx)
+			pause, err = r.workUntilIdle(ctx)
 			rests = time.Now().Add(pause)
 		}
 		if ctx.Err() != nil {
@@ -86,9 +86,9 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// work makes requests until there is nothing to do or one fails. It returns how long to wait before the next request, 0 for no pause: until
+// workUntilIdle makes requests until there is nothing to do or one fails. It returns how long to wait before the next request, 0 for no pause: until
 // tomorrow if the budget is spent.
-func (r *Runner) work(ctx context.Context) (time.Duration, error) {
+func (r *Runner) workUntilIdle(ctx context.Context) (time.Duration, error) {
 	for ctx.Err() == nil {
 		more, err := r.Extractor.Step(ctx)
 		switch {

@@ -52,14 +52,14 @@ func (s *Seen) Add(ctx context.Context, ids ...string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := filelock.While(ctx, filepath.Join(s.dir, seenLock), func() error { return s.append(ids) }); err != nil {
+	if err := filelock.While(ctx, filepath.Join(s.dir, seenLock), func() error { return s.appendMarks(ids) }); err != nil {
 		return fmt.Errorf("the list of what was read for facts: %w; %s", err, archive.NextStep(s.dir, err))
 	}
 	return nil
 }
 
-// append appends marks to the file and syncs it. A file that would hold twice as many as allowed keeps only the newest.
-func (s *Seen) append(ids []string) error {
+// appendMarks appends marks to the file and syncs it. A file that would hold twice as many as allowed keeps only the newest.
+func (s *Seen) appendMarks(ids []string) error {
 	path := filepath.Join(s.dir, seenFile)
 	f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -22,8 +22,8 @@ type counter struct {
 // maxScratch is the number of terms of one document up to which their memory is reused for the next; more come from a very long note.
 const maxScratch = 1 << 16
 
-// count returns the different terms of a document, given as hashes, in the order of their first occurrence. Valid until the next call.
-func (c *counter) count(hashes []uint64) []occurrence {
+// countTerms returns the different terms of a document, given as hashes, in the order of their first occurrence. Valid until the next call.
+func (c *counter) countTerms(hashes []uint64) []occurrence {
 	size := 1 << bits.Len(uint(2*len(hashes)))
 	if cap(c.seen) < size {
 		c.seen = make([]uint32, size)
@@ -59,7 +59,7 @@ func (c *counter) count(hashes []uint64) []occurrence {
 // then several reads of memory run at the same time.
 func (t *terms) addAll(doc uint32, states bool, all []occurrence) {
 	for (t.list.count+len(all))*4 > len(t.slots)*3 {
-		t.grow()
+		t.doubleTable()
 	}
 	mask := uint64(len(t.slots) - 1)
 	for i := range all {
@@ -113,7 +113,7 @@ func (x *Index) setWord(c *cachedWord, word string) {
 	*c = cachedWord{length: uint8(len(word)), none: true}
 	copy(c.letters[:], word)
 	c.letters[0] |= 0x20
-	if term := x.words.term(append(x.buf[:0], c.letters[:c.length]...)); term != nil {
+	if term := x.words.termOf(append(x.buf[:0], c.letters[:c.length]...)); term != nil {
 		c.none, c.hash = false, x.terms.hash(term)
 	}
 }
@@ -173,7 +173,7 @@ func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 // hashRun appends the hashes of the terms of the run of letters and digits at text[i:], its parts and the whole, and returns where it ends.
 func (x *Index) hashRun(text string, i int, out []uint64) (int, []uint64) {
 	w := &x.words
-	end, run := w.next(text, i, func(term []byte) { out = append(out, x.terms.hash(term)) })
+	end, run := w.nextRun(text, i, func(term []byte) { out = append(out, x.terms.hash(term)) })
 	if !run {
 		return end, out
 	}
@@ -192,7 +192,7 @@ func (x *Index) hashRun(text string, i int, out []uint64) (int, []uint64) {
 			}
 		}
 		if entry == nil {
-			if term := w.term(word); term != nil {
+			if term := w.termOf(word); term != nil {
 				out = append(out, x.terms.hash(term))
 			}
 			continue

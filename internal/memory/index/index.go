@@ -99,13 +99,13 @@ func (x *Index) Len() int { return len(x.docs) }
 // Dead returns the number of removed documents. Their terms are still there: a caller who has removed many makes a new index.
 func (x *Index) Dead() int { return x.dead }
 
-// Add adds a document and returns its number.
+// Add adds a document to the index, and to its conversation if it has one, and returns its number.
 func (x *Index) Add(d Doc) int {
 	n := uint32(len(x.docs))
 	hashes := x.hashesOf(d.Text, x.hashes[:0])
 	length := len(hashes)
 	hashes = x.listWords(d, hashes)
-	x.terms.addAll(n, d.States, x.counter.count(hashes))
+	x.terms.addAll(n, d.States, x.counter.countTerms(hashes))
 	if x.hashes = hashes; cap(hashes) > maxScratch {
 		x.hashes = nil
 	}
@@ -118,20 +118,20 @@ func (x *Index) Add(d Doc) int {
 		x.stated++
 	}
 	if d.Speaker != "" {
-		one.speaker = x.speaker(d.Speaker)
+		one.speaker = x.speakerHash(d.Speaker)
 		x.names[one.speaker] = true
 	}
 	x.docs = append(x.docs, one)
 	x.length += int64(length)
 	if d.Conversation != 0 {
-		x.link(n, d.Conversation, length)
+		x.linkDocument(n, d.Conversation, length)
 	}
 	return int(n)
 }
 
-// link inserts document n into the list of its conversation, after those of the same and earlier turns. length is its number of terms. An
+// linkDocument inserts document n into the list of its conversation, after those of the same and earlier turns. length is its number of terms. An
 // unknown conversation gets a new list.
-func (x *Index) link(n uint32, conversation uint64, length int) {
+func (x *Index) linkDocument(n uint32, conversation uint64, length int) {
 	number := x.talkOf[conversation]
 	if number == 0 {
 		x.talks = append(x.talks, talkEntry{})

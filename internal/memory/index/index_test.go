@@ -65,7 +65,7 @@ func TestLists(t *testing.T) {
 		}
 	}
 	for w, want := range irregular() {
-		if got := stem([]byte(w)); string(got) != string(want) && len(w) > 2 {
+		if got := stemWord([]byte(w)); string(got) != string(want) && len(w) > 2 {
 			t.Errorf("%q becomes %q, want %q", w, got, want)
 		}
 	}

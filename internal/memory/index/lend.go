@@ -28,8 +28,8 @@ func (x *Index) newLender() lender {
 	return l
 }
 
-// add adds a part of the current word's score to document n. Of several parts for one word the largest counts fully and the others partly.
-func (l *lender) add(n uint32, part float32) {
+// addPart adds a part of the current word's score to document n. Of several parts for one word the largest counts fully and the others partly.
+func (l *lender) addPart(n uint32, part float32) {
 	c := &l.docs[n]
 	if c.word != l.word {
 		c.word, c.peak = l.word, 0
@@ -50,9 +50,9 @@ func (l *lender) lendToNeighbours(d *doc, own float32) {
 	own *= l.lanes[d.lane] // what counts less counts less for others too
 	one, two := l.one*own, l.two*own
 	if d.prev != 0 {
-		l.add(d.prev-1, one)
-		if n := l.x.neighbour(d.prev, false); n != 0 {
-			l.add(n-1, two)
+		l.addPart(d.prev-1, one)
+		if n := l.x.neighbourOf(d.prev, false); n != 0 {
+			l.addPart(n-1, two)
 		}
 	}
 	if d.next != 0 {
@@ -60,9 +60,9 @@ func (l *lender) lendToNeighbours(d *doc, own float32) {
 		if l.answer != 1 && l.x.isAnswered(d) {
 			one *= l.answer
 		}
-		l.add(d.next-1, one)
-		if n := l.x.neighbour(d.next, true); n != 0 {
-			l.add(n-1, two)
+		l.addPart(d.next-1, one)
+		if n := l.x.neighbourOf(d.next, true); n != 0 {
+			l.addPart(n-1, two)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (x *Index) Spread(own []float32, alone bool) []float32 {
 				continue
 			}
 			out[way.next-1] += one * score
-			if far := x.neighbour(way.next, way.ahead); far != 0 {
+			if far := x.neighbourOf(way.next, way.ahead); far != 0 {
 				out[far-1] += two * score
 			}
 		}

@@ -91,7 +91,7 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 	looked := 0
 	take := func(term []byte) {
 		hash := x.terms.hash(term)
-		if p, stated := x.terms.lookup(hash); stated > 0 && seen[hash] == 0 {
+		if p, stated := x.terms.termOf(hash); stated > 0 && seen[hash] == 0 {
 			seen[hash]++
 			out = append(out, wanted{p, stated, nearWeight})
 		}
@@ -113,7 +113,7 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 		}
 		var spare Words
 		for _, word := range x.listed.similarWords(t.Word, known) {
-			if term := spare.term([]byte(word)); term != nil {
+			if term := spare.termOf([]byte(word)); term != nil {
 				take(term)
 			}
 		}
@@ -123,7 +123,7 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 
 // isStated reports whether a document that states something holds a term.
 func (x *Index) isStated(term []byte) bool {
-	_, stated := x.terms.lookup(x.terms.hash(term))
+	_, stated := x.terms.termOf(x.terms.hash(term))
 	return stated > 0
 }
 
@@ -131,7 +131,7 @@ func (x *Index) isStated(term []byte) bool {
 func (x *Index) Stated(text string) (held map[string]int, of int) {
 	held = map[string]int{}
 	x.words.Each(text, func(term []byte) {
-		_, held[string(term)] = x.terms.lookup(x.terms.hash(term))
+		_, held[string(term)] = x.terms.termOf(x.terms.hash(term))
 	})
 	return held, x.stated
 }

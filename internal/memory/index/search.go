@@ -87,7 +87,7 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 			}
 			f := float32(tf)
 			own := idf * f * (k1 + 1) / (f + norms.forDoc(d))
-			lend.add(n, own)
+			lend.addPart(n, own)
 			if !q.Alone {
 				lend.lendToNeighbours(d, own)
 			}
@@ -103,9 +103,9 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 	return x.bestHits(q, speakers)
 }
 
-// neighbour returns the nearest document of another turn in the conversation of document n: a later one if ahead is set, else an earlier
+// neighbourOf returns the nearest document of another turn in the conversation of document n: a later one if ahead is set, else an earlier
 // one. It returns 0 if there is none within 8 steps. Here document numbers begin with 1.
-func (x *Index) neighbour(n uint32, ahead bool) uint32 {
+func (x *Index) neighbourOf(n uint32, ahead bool) uint32 {
 	turn := x.docs[n-1].turn
 	for range 8 {
 		if ahead {
@@ -260,7 +260,7 @@ func (x *Index) queryTerms(text string, loose bool) ([]wanted, map[uint32]bool) 
 		}
 	})
 	for _, hash := range order {
-		if p, stated := x.terms.lookup(hash); p != nil && (!loose || stated > 0) {
+		if p, stated := x.terms.termOf(hash); p != nil && (!loose || stated > 0) {
 			w := wanted{p, int(p.df), 1}
 			if loose {
 				w.df = stated
@@ -288,8 +288,8 @@ func (x *Index) queryTerms(text string, loose bool) ([]wanted, map[uint32]bool) 
 	return out[:min(len(out), maxTerms)], speakers
 }
 
-// speaker returns the hash by which a person is recognised in a query: that of the first word of the name, 0 if it has none.
-func (x *Index) speaker(name string) (first uint32) {
+// speakerHash returns the hash by which a person is recognised in a query: that of the first word of the name, 0 if it has none.
+func (x *Index) speakerHash(name string) (first uint32) {
 	x.words.Each(name, func(word []byte) {
 		if first == 0 {
 			first = uint32(x.terms.hash(word)>>32) | 1

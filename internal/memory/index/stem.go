@@ -74,17 +74,17 @@ wife wives;knife knives;leaf leaves;shelf shelves;half halves`, "\n") {
 		for group := range strings.SplitSeq(line, ";") {
 			words := strings.Fields(group)
 			for _, w := range words[min(1, len(words)):] {
-				forms[w] = regular([]byte(words[0]))
+				forms[w] = stemRegular([]byte(words[0]))
 			}
 		}
 	}
 	return forms
 })
 
-// stem removes the usual English endings from a word in lower case, in place: plurals, -ed, -ing, -ly, -ion, and a last e, so that hike,
+// stemWord removes the usual English endings from a word in lower case, in place: plurals, -ed, -ing, -ly, -ion, and a last e, so that hike,
 // hikes, hiked and hiking become one. Irregular forms become the stem of the regular one. Words with other characters than a to z, and
 // short ones, stay as they are.
-func stem(word []byte) []byte {
+func stemWord(word []byte) []byte {
 	n := len(word)
 	if n < 3 {
 		return word
@@ -99,11 +99,11 @@ func stem(word []byte) []byte {
 			return base
 		}
 	}
-	return regular(word)
+	return stemRegular(word)
 }
 
-// regular is [stem] for words that change by their endings only. It overwrites word.
-func regular(word []byte) []byte {
+// stemRegular is [stemWord] for words that change by their endings only. It overwrites word.
+func stemRegular(word []byte) []byte {
 	n := len(word)
 	if n < 4 {
 		return word

@@ -63,7 +63,7 @@ func (t *terms) findOrAdd(hash uint64) uint32 {
 		n := t.slots[i]
 		if n == 0 {
 			if (t.list.count+1)*4 > len(t.slots)*3 {
-				t.grow()
+				t.doubleTable()
 				return t.findOrAdd(hash)
 			}
 			t.list.add(hash)
@@ -76,8 +76,8 @@ func (t *terms) findOrAdd(hash uint64) uint32 {
 	}
 }
 
-// lookup returns the term with a hash, nil if it is missing, and the number of documents with it that state something.
-func (t *terms) lookup(hash uint64) (found *term, stated int) {
+// termOf returns the term with a hash, nil if it is missing, and the number of documents with it that state something.
+func (t *terms) termOf(hash uint64) (found *term, stated int) {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
 		n := t.slots[i]
@@ -90,8 +90,8 @@ func (t *terms) lookup(hash uint64) (found *term, stated int) {
 	}
 }
 
-// grow doubles the hash table.
-func (t *terms) grow() {
+// doubleTable doubles the hash table.
+func (t *terms) doubleTable() {
 	t.slots = make([]uint32, 2*len(t.slots))
 	mask := uint64(len(t.slots) - 1)
 	for n := range t.list.count {
@@ -119,7 +119,7 @@ func (t *terms) addPosting(p *term, doc uint32, tf int) {
 		n++
 	}
 	p.last = doc
-	t.arena.append(p, code[:n])
+	t.arena.appendCode(p, code[:n])
 }
 
 // eachPosting calls f for each document of a term, in the order of their numbers, with the number of times, at most 255, that it has the
@@ -155,8 +155,8 @@ const (
 
 func size(class uint8) int { return firstSize << class }
 
-// alloc returns the address of a new block. It never returns 0, which stands for no block.
-func (a *arena) alloc(class uint8) uint32 {
+// newBlock returns the address of a new block. It never returns 0, which stands for no block.
+func (a *arena) newBlock(class uint8) uint32 {
 	n := size(class)
 	if len(a.pages) == 0 || a.free+n > pageSize {
 		a.pages = append(a.pages, make([]byte, pageSize))
@@ -175,17 +175,17 @@ func (a *arena) block(at uint32, class uint8) []byte {
 	return a.pages[at>>pageBits][from : int(from)+size(class)]
 }
 
-// append appends code to a term's list, in as many blocks as it takes. Each new block of a list is of a larger class.
-func (a *arena) append(p *term, code []byte) {
+// appendCode appends code to a term's list, in as many blocks as it takes. Each new block of a list is of a larger class.
+func (a *arena) appendCode(p *term, code []byte) {
 	if p.head == 0 {
-		p.head = a.alloc(0)
+		p.head = a.newBlock(0)
 		p.tail, p.class, p.used = p.head, 0, 0
 	}
 	for len(code) > 0 {
 		b := a.block(p.tail, p.class)
 		if int(p.used) == len(b)-addr {
 			class := min(p.class+1, maxClass)
-			next := a.alloc(class)
+			next := a.newBlock(class)
 			binary.LittleEndian.PutUint32(b[len(b)-addr:], next)
 			p.tail, p.class, p.used = next, class, 0
 			b = a.block(next, class)

@@ -59,12 +59,12 @@ var class = func() (t [128]uint8) {
 func (w *Words) Each(text string, term func([]byte)) {
 	for i := 0; i < len(text); {
 		var run bool
-		if i, run = w.next(text, i, term); !run {
+		if i, run = w.nextRun(text, i, term); !run {
 			continue
 		}
 		for _, p := range w.parts {
 			// A term is made in the place of its word: the y of max_retry is an i in the whole name, too.
-			if one := w.term(w.run[p.from:p.to]); one != nil {
+			if one := w.termOf(w.run[p.from:p.to]); one != nil {
 				term(one)
 			}
 		}
@@ -74,9 +74,9 @@ func (w *Words) Each(text string, term func([]byte)) {
 	}
 }
 
-// next reads one character or one run of letters and digits at text[i:], and returns where it ends. If run is true, the run is in w.run and
+// nextRun reads one character or one run of letters and digits at text[i:], and returns where it ends. If run is true, the run is in w.run and
 // w.parts. Letters of a script without spaces are passed to term here, and other characters are skipped.
-func (w *Words) next(text string, i int, term func([]byte)) (end int, run bool) {
+func (w *Words) nextRun(text string, i int, term func([]byte)) (end int, run bool) {
 	if c := text[i]; c < utf8.RuneSelf {
 		if k := class[c]; k != isLower && k != isUpper && k != isDigit {
 			return i + 1, false
@@ -87,15 +87,15 @@ func (w *Words) next(text string, i int, term func([]byte)) (end int, run bool) 
 			return i + n, false
 		}
 		if dense(r) {
-			return w.pairs(text, i, term), false
+			return w.letterPairs(text, i, term), false
 		}
 	}
-	return w.collect(text, i), true
+	return w.collectRun(text, i), true
 }
 
-// collect reads a run of letters, digits and joiners at text[i:] into w.run, in lower case, and its parts into w.parts, and returns where
+// collectRun reads a run of letters, digits and joiners at text[i:] into w.run, in lower case, and its parts into w.parts, and returns where
 // it ends.
-func (w *Words) collect(text string, i int) int {
+func (w *Words) collectRun(text string, i int) int {
 	w.run, w.parts = w.run[:0], w.parts[:0]
 	start := 0 // of the current part
 	previous := uint8(isOther)
@@ -185,22 +185,22 @@ func (w *Words) cut(start int) int {
 	return len(w.run)
 }
 
-// term returns the term that a word is indexed as, nil for a stop word or one that is too long. It may overwrite word.
-func (w *Words) term(word []byte) []byte {
+// termOf returns the term that a word is indexed as, nil for a stop word or one that is too long. It may overwrite word.
+func (w *Words) termOf(word []byte) []byte {
 	switch {
 	case len(word) > maxTerm || !w.raw && isStop(word):
 		return nil
 	case w.raw:
 		return word
 	}
-	return stem(word)
+	return stemWord(word)
 }
 
 // whole reports whether the run in w.run is a term itself, beside its parts.
 func (w *Words) whole() bool { return !w.raw && len(w.parts) > 1 && len(w.run) <= maxTerm }
 
-// pairs calls term with each pair of adjacent letters of a run in a script without spaces, and returns its end. A single letter is a term.
-func (w *Words) pairs(text string, i int, term func([]byte)) int {
+// letterPairs calls term with each pair of adjacent letters of a run in a script without spaces, and returns its end. A single letter is a term.
+func (w *Words) letterPairs(text string, i int, term func([]byte)) int {
 	var last rune
 	count := 0
 	for i < len(text) {
@@ -265,7 +265,7 @@ func (w *Words) Tokens(text string) iter.Seq[Token] {
 		for i := 0; i < len(text) && on; {
 			at := i
 			dense := false
-			end, run := w.next(text, i, func(term []byte) {
+			end, run := w.nextRun(text, i, func(term []byte) {
 				if !dense {
 					breaks = breaks || endsSentence(text[last:at])
 				}
@@ -287,7 +287,7 @@ func (w *Words) Tokens(text string) iter.Seq[Token] {
 				word := string(w.run[p.from:p.to])
 				w.spare = append(w.spare[:0], word...)
 				term := word
-				if stemmed := w.term(w.spare); string(stemmed) != word {
+				if stemmed := w.termOf(w.spare); string(stemmed) != word {
 					term = string(stemmed)
 				}
 				token := Token{Word: word, Term: term, Run: withoutJoiners(text[at:end]), Part: n, Parts: len(w.parts), At: at, End: end}

@@ -10,9 +10,9 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// page returns a head and the records, each on one line with at most words bytes of its text. When the answer would be longer than maxText
+// pageOf returns a head and the records, each on one line with at most words bytes of its text. When the answer would be longer than maxText
 // (0 means maxAnswer), lines are shortened, but to no less than minWords.
-func page(head string, records []memory.Record, maxText limit.Bytes, words int) string {
+func pageOf(head string, records []memory.Record, maxText limit.Bytes, words int) string {
 	if maxText <= 0 {
 		maxText = maxAnswer
 	}
@@ -35,7 +35,7 @@ func Line(r memory.Record, words int) string {
 	if !r.Said.IsZero() {
 		parts = append(parts, r.Said.UTC().Format("2006-01-02 15:04"))
 	}
-	if s := source(r.Source); s != "" {
+	if s := sourceWords(r.Source); s != "" {
 		parts = append(parts, s)
 	}
 	if f := r.Fact; f != nil {
@@ -56,15 +56,15 @@ func Line(r memory.Record, words int) string {
 	if len(text) > words {
 		text = limit.Clip(text, words)
 	}
-	line := "- " + r.ID + " (" + strings.Join(parts, ", ") + "): " + quote(text)
+	line := "- " + r.ID + " (" + strings.Join(parts, ", ") + "): " + quoteText(text)
 	if len(text) < len(r.Text) {
 		line += " … get_memory has all of it"
 	}
 	return line
 }
 
-// source returns in words where a record comes from, without control characters and parentheses, so that it cannot end the line.
-func source(s memory.Source) string {
+// sourceWords returns in words where a record comes from, without control characters and parentheses, so that it cannot end the line.
+func sourceWords(s memory.Source) string {
 	var parts []string
 	add := func(before, what string) {
 		what = strings.Map(func(r rune) rune {
@@ -88,8 +88,8 @@ func source(s memory.Source) string {
 	return strings.Join(parts, ", ")
 }
 
-// quote returns a text as a JSON string, in which characters that could end a line or hide something are escaped or replaced.
-func quote(text string) string {
+// quoteText returns a text as a JSON string, in which characters that could end a line or hide something are escaped or replaced.
+func quoteText(text string) string {
 	q := string(rawjson.Quote(nil, text))
 	var b strings.Builder
 	for _, r := range q {

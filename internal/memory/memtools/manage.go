@@ -56,7 +56,7 @@ func (t *Toolset) Manage(ctx context.Context, in ManageArguments) (string, error
 		return "", fmt.Errorf("content has %d bytes, a memory has at most %d: shorten it, or write it into a file with the tool memory", len(content), maxContent)
 	}
 	if in.Action == "create" {
-		return t.create(ctx, content)
+		return t.createNote(ctx, content)
 	}
 	r, err := t.ownNote(ctx, in.ID)
 	if err != nil {
@@ -75,8 +75,8 @@ func (t *Toolset) Manage(ctx context.Context, in ManageArguments) (string, error
 	return "updated memory " + r.ID, nil
 }
 
-// create adds a note of the agent and returns the answer for the model. It is an error if the user had these words forgotten.
-func (t *Toolset) create(ctx context.Context, content string) (string, error) {
+// createNote adds a note of the agent and returns the answer for the model. It is an error if the user had these words forgotten.
+func (t *Toolset) createNote(ctx context.Context, content string) (string, error) {
 	added, err := t.o.Store.Add(ctx, memory.Record{
 		Kind: memory.KindNote, Origin: memory.OriginAgent, Namespace: t.o.Namespace, Scope: t.o.Scope, Text: content,
 		Source: memory.Source{Client: t.o.Client, Run: t.o.Run, Conversation: t.o.Conversation},
@@ -95,7 +95,7 @@ func (t *Toolset) create(ctx context.Context, content string) (string, error) {
 
 // ownNote returns a record if an agent may change it: a note of an agent in this namespace that is not a file. Any other is an error.
 func (t *Toolset) ownNote(ctx context.Context, id string) (memory.Record, error) {
-	found, err := t.visible(ctx, id, 0)
+	found, err := t.visibleRecords(ctx, id, 0)
 	if err != nil {
 		return memory.Record{}, err
 	}

@@ -66,15 +66,15 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 	}
 	if len(found.Items) == 0 {
 		if found.Total > 0 {
-			return fmt.Sprintf("%s for %s, and none from offset %d on: the last one has offset %d.", countOf(found.Total), quote(in.Query), q.Offset, found.Total-1), nil
+			return fmt.Sprintf("%s for %s, and none from offset %d on: the last one has offset %d.", countOf(found.Total), quoteText(in.Query), q.Offset, found.Total-1), nil
 		}
-		text := fmt.Sprintf("No memories for %s. Other words may find it; each word that says something is looked for.", quote(limit.Clip(in.Query, 200)))
+		text := fmt.Sprintf("No memories for %s. Other words may find it; each word that says something is looked for.", quoteText(limit.Clip(in.Query, 200)))
 		if found.WordsOnly != "" {
 			text += wordsOnly
 		}
 		return text, nil
 	}
-	head := fmt.Sprintf("%s for %s; %d to %d are shown, the best first.", countOf(found.Total), quote(limit.Clip(in.Query, 200)), found.Offset+1, found.Offset+len(found.Items))
+	head := fmt.Sprintf("%s for %s; %d to %d are shown, the best first.", countOf(found.Total), quoteText(limit.Clip(in.Query, 200)), found.Offset+1, found.Offset+len(found.Items))
 	if next := found.Offset + len(found.Items); next < found.Total {
 		head += fmt.Sprintf(" The next: offset=%d.", next)
 	}
@@ -85,7 +85,7 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 	for i := range found.Items {
 		records[i] = found.Items[i].Record
 	}
-	return appendReplaced(page(head, records, maxText, maxWords), found.Items), nil
+	return appendReplaced(pageOf(head, records, maxText, maxWords), found.Items), nil
 }
 
 // appendReplaced appends to an answer a line for each record whose place a newer one has taken.
@@ -171,7 +171,7 @@ func (t *Toolset) Get(ctx context.Context, in GetArguments) (string, error) {
 	if in.Around < 0 || in.Around > maxAround {
 		return "", fmt.Errorf("around is %d; it is 0 to %d", in.Around, maxAround)
 	}
-	found, err := t.visible(ctx, in.ID, in.Around)
+	found, err := t.visibleRecords(ctx, in.ID, in.Around)
 	if err != nil {
 		return "", err
 	}
@@ -179,13 +179,13 @@ func (t *Toolset) Get(ctx context.Context, in GetArguments) (string, error) {
 	if len(found) > 1 {
 		head += fmt.Sprintf(" and what was said around it, %d records in their order", len(found))
 	}
-	return page(head+".", found, 1<<30, 1<<30), nil
+	return pageOf(head+".", found, 1<<30, 1<<30), nil
 }
 
-// visible returns a record and up to around records before and after it, without those that these tools may not see. A record that they may
+// visibleRecords returns a record and up to around records before and after it, without those that these tools may not see. A record that they may
 // not see counts as missing.
-func (t *Toolset) visible(ctx context.Context, id string, around int) ([]memory.Record, error) {
-	none := fmt.Errorf("there is no memory %s; search_memory shows those that there are", quote(limit.Clip(id, 60)))
+func (t *Toolset) visibleRecords(ctx context.Context, id string, around int) ([]memory.Record, error) {
+	none := fmt.Errorf("there is no memory %s; search_memory shows those that there are", quoteText(limit.Clip(id, 60)))
 	if id == "" {
 		return nil, errors.New("id is empty; search_memory shows the ids")
 	}

@@ -52,17 +52,17 @@ func (d *Dir) Do(ctx context.Context, c Command) (string, error) {
 	}
 	switch c.Command {
 	case "view":
-		return d.view(c)
+		return d.viewPath(c)
 	case "create":
-		return d.create(ctx, c)
+		return d.createNote(ctx, c)
 	case "str_replace":
-		return d.replace(ctx, c)
+		return d.replaceText(ctx, c)
 	case "insert":
-		return d.insert(ctx, c)
+		return d.insertText(ctx, c)
 	case "delete":
-		return d.remove(ctx, c)
+		return d.removeNotes(ctx, c)
 	case "rename":
-		return d.rename(ctx, c)
+		return d.renameNote(ctx, c)
 	}
 	hint := ""
 	if near := nearest.Names(c.Command, Commands, 1); len(near) > 0 {
@@ -71,9 +71,9 @@ func (d *Dir) Do(ctx context.Context, c Command) (string, error) {
 	return "", refuse("Error: Unknown command %q%s. The commands are %s", limit.Clip(c.Command, 40), hint, strings.Join(Commands, ", "))
 }
 
-// create carries out the command create: it writes a new note. A note that exists is replaced only if the command has its digest.
-func (d *Dir) create(ctx context.Context, c Command) (string, error) {
-	name, err := resolve(c.Path)
+// createNote carries out the command create: it writes a new note. A note that exists is replaced only if the command has its digest.
+func (d *Dir) createNote(ctx context.Context, c Command) (string, error) {
+	name, err := resolvePath(c.Path)
 	if err != nil {
 		return "", err
 	}
@@ -96,13 +96,13 @@ func (d *Dir) create(ctx context.Context, c Command) (string, error) {
 			if err != nil {
 				return err
 			}
-			return d.write(root, name, c.Path, c.FileText, int64(len(old)))
+			return d.writeNote(root, name, c.Path, c.FileText, int64(len(old)))
 		case !errors.Is(err, fs.ErrNotExist):
 			return plainError(c.Path, err)
 		case c.ContentSHA256 != "":
 			return absent(c.Path)
 		}
-		return d.write(root, name, c.Path, c.FileText, -1)
+		return d.writeNote(root, name, c.Path, c.FileText, -1)
 	})
 	if err != nil {
 		return "", err
@@ -110,11 +110,11 @@ func (d *Dir) create(ctx context.Context, c Command) (string, error) {
 	return "File created successfully at: " + c.Path, nil
 }
 
-// replace carries out the command str_replace: it replaces a text that the note must have exactly once.
-func (d *Dir) replace(ctx context.Context, c Command) (string, error) {
+// replaceText carries out the command str_replace: it replaces a text that the note must have exactly once.
+func (d *Dir) replaceText(ctx context.Context, c Command) (string, error) {
 	var after string
 	var line int
-	err := d.edit(ctx, c, missing, func(text string) (string, error) {
+	err := d.editNote(ctx, c, missing, func(text string) (string, error) {
 		if c.OldStr == "" {
 			return "", refuse("No replacement was performed, old_str is empty. Give the text to replace, or use insert")
 		}
@@ -147,14 +147,14 @@ func (d *Dir) replace(ctx context.Context, c Command) (string, error) {
 	}
 	lines := strings.Split(after, "\n")
 	from, to := max(0, line-2), min(len(lines), line+3)
-	answer := "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" + numbered(lines[from:to], from+1)
+	answer := "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" + numberedLines(lines[from:to], from+1)
 	return answer + c.newDigest(after), nil
 }
 
-// insert carries out the command insert: it inserts a text after a line of a note, 0 for its beginning.
-func (d *Dir) insert(ctx context.Context, c Command) (string, error) {
+// insertText carries out the command insert: it inserts a text after a line of a note, 0 for its beginning.
+func (d *Dir) insertText(ctx context.Context, c Command) (string, error) {
 	var after string
-	err := d.edit(ctx, c, absent, func(text string) (string, error) {
+	err := d.editNote(ctx, c, absent, func(text string) (string, error) {
 		lines := strings.Split(text, "\n")
 		if c.InsertLine < 0 || c.InsertLine > len(lines) {
 			return "", refuse("Error: Invalid `insert_line` parameter: %d. It should be within the range of lines of the file: [0, %d]", c.InsertLine, len(lines))
@@ -168,10 +168,10 @@ func (d *Dir) insert(ctx context.Context, c Command) (string, error) {
 	return fmt.Sprintf("The file %s has been edited.", c.Path) + c.newDigest(after), nil
 }
 
-// edit replaces a note's text by the result of change, under the lock and if the command's precondition holds. If the note does not exist
+// editNote replaces a note's text by the result of change, under the lock and if the command's precondition holds. If the note does not exist
 // it returns none(path).
-func (d *Dir) edit(ctx context.Context, c Command, none func(string) error, change func(string) (string, error)) error {
-	name, err := resolve(c.Path)
+func (d *Dir) editNote(ctx context.Context, c Command, none func(string) error, change func(string) (string, error)) error {
+	name, err := resolvePath(c.Path)
 	if err != nil {
 		return err
 	}
@@ -190,13 +190,13 @@ func (d *Dir) edit(ctx context.Context, c Command, none func(string) error, chan
 		if err != nil {
 			return err
 		}
-		return d.write(root, name, c.Path, fresh, int64(len(text)))
+		return d.writeNote(root, name, c.Path, fresh, int64(len(text)))
 	})
 }
 
-// write stores a note's text, after making room for it, and reports the change. before is the size of the note that it replaces, -1 if
+// writeNote stores a note's text, after making room for it, and reports the change. before is the size of the note that it replaces, -1 if
 // there is none. The caller holds the lock.
-func (d *Dir) write(root *os.Root, name, notePath, text string, before int64) error {
+func (d *Dir) writeNote(root *os.Root, name, notePath, text string, before int64) error {
 	if len(text) > MaxNote && int64(len(text)) > before {
 		d.refused.Add(1)
 		return refuse("Error: %s would have %d bytes; a note has at most %d. Split it into several files, or shorten it", notePath, len(text), MaxNote)

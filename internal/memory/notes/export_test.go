@@ -11,6 +11,6 @@ func (p *Profile) Pending() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	c, err := p.confirmed()
+	c, err := p.readConfirmed()
 	return draft != c.Text, err
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// remove carries out the command delete for a note or a directory, and reports the change of each note.
-func (d *Dir) remove(ctx context.Context, c Command) (string, error) {
-	name, err := resolve(c.Path)
+// removeNotes carries out the command delete for a note or a directory, and reports the change of each note.
+func (d *Dir) removeNotes(ctx context.Context, c Command) (string, error) {
+	name, err := resolvePath(c.Path)
 	if err != nil {
 		return "", err
 	}
@@ -44,13 +44,13 @@ func (d *Dir) remove(ctx context.Context, c Command) (string, error) {
 	return "Successfully deleted " + c.Path, nil
 }
 
-// rename carries out the command rename. The destination must not exist. The change of each note is reported.
-func (d *Dir) rename(ctx context.Context, c Command) (string, error) {
-	from, err := resolve(c.OldPath)
+// renameNote carries out the command rename. The destination must not exist. The change of each note is reported.
+func (d *Dir) renameNote(ctx context.Context, c Command) (string, error) {
+	from, err := resolvePath(c.OldPath)
 	if err != nil {
 		return "", err
 	}
-	to, err := resolve(c.NewPath)
+	to, err := resolvePath(c.NewPath)
 	if err != nil {
 		return "", err
 	}
@@ -98,7 +98,7 @@ func (d *Dir) reportMoved(root *os.Root, from, to string, old []string) error {
 	for _, p := range old {
 		d.o.Changed(p, "", true)
 		now := path.Join(prefix, to) + strings.TrimPrefix(p, path.Join(prefix, from))
-		name, err := resolve(now)
+		name, err := resolvePath(now)
 		if err != nil {
 			continue
 		}
@@ -135,7 +135,7 @@ func (d *Dir) checkPrecondition(root *os.Root, c Command, name, notePath string)
 
 // notesBelow returns the paths of the notes at a name: the file itself, or all files in the directory.
 func notesBelow(root *os.Root, name string) ([]string, error) {
-	all, err := list(root)
+	all, err := listNotes(root)
 	if err != nil {
 		return nil, fmt.Errorf("notes: %w", err)
 	}

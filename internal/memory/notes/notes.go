@@ -105,21 +105,21 @@ type Note struct {
 
 // List returns all notes in the order of their paths. A directory that does not exist has none.
 func (d *Dir) List() ([]Note, error) {
-	root, err := d.open(false)
+	root, err := d.openDir(false)
 	if root == nil {
 		return nil, err
 	}
 	defer root.Close()
-	return list(root)
+	return listNotes(root)
 }
 
 // Read returns a note's text. The path begins with /memories.
 func (d *Dir) Read(notePath string) (string, error) {
-	name, err := resolve(notePath)
+	name, err := resolvePath(notePath)
 	if err != nil {
 		return "", err
 	}
-	root, err := d.open(false)
+	root, err := d.openDir(false)
 	if err != nil {
 		return "", err
 	}
@@ -130,9 +130,9 @@ func (d *Dir) Read(notePath string) (string, error) {
 	return readNote(root, name, notePath)
 }
 
-// open opens the directory for the caller to close. If it does not exist, open makes it if makes is set, else it returns nil without an
+// openDir opens the directory for the caller to close. If it does not exist, open makes it if makes is set, else it returns nil without an
 // error.
-func (d *Dir) open(makes bool) (*os.Root, error) {
+func (d *Dir) openDir(makes bool) (*os.Root, error) {
 	if makes {
 		if err := os.MkdirAll(d.o.Dir, 0o700); err != nil {
 			return nil, fmt.Errorf("notes: %w", err)
@@ -150,7 +150,7 @@ func (d *Dir) open(makes bool) (*os.Root, error) {
 
 // whileLocked calls change while it holds the lock against changes by other processes. It makes the directory if it does not exist.
 func (d *Dir) whileLocked(ctx context.Context, change func(*os.Root) error) error {
-	root, err := d.open(true)
+	root, err := d.openDir(true)
 	if err != nil {
 		return err
 	}
@@ -163,8 +163,8 @@ func (d *Dir) whileLocked(ctx context.Context, change func(*os.Root) error) erro
 	return change(root)
 }
 
-// list returns all regular files below the root. It skips links, pipes, temporary files and what cannot be read.
-func list(root *os.Root) ([]Note, error) {
+// listNotes returns all regular files below the root. It skips links, pipes, temporary files and what cannot be read.
+func listNotes(root *os.Root) ([]Note, error) {
 	var all []Note
 	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -187,7 +187,7 @@ func list(root *os.Root) ([]Note, error) {
 // makeRoom removes the notes that were written longest ago until the directory is within its bounds, even with more bytes and files new
 // files on top. The note at keep, which is about to be written, stays. The caller holds the lock.
 func (d *Dir) makeRoom(root *os.Root, keep string, more int64, files int) error {
-	all, err := list(root)
+	all, err := listNotes(root)
 	if err != nil {
 		return fmt.Errorf("notes: %w", err)
 	}
@@ -210,7 +210,7 @@ func (d *Dir) makeRoom(root *os.Root, keep string, more int64, files int) error 
 		if n.Path == keep {
 			continue
 		}
-		name, err := resolve(n.Path)
+		name, err := resolvePath(n.Path)
 		if err != nil {
 			continue // a name that no agent wrote
 		}

@@ -29,8 +29,8 @@ const (
 	maxName = 200 // 255 bytes less the ending of a temporary file
 )
 
-// resolve returns the name below the root for a path of the memory tool, "." for /memories itself. An invalid path is a [Refusal].
-func resolve(notePath string) (string, error) {
+// resolvePath returns the name below the root for a path of the memory tool, "." for /memories itself. An invalid path is a [Refusal].
+func resolvePath(notePath string) (string, error) {
 	rest, is := strings.CutPrefix(notePath, prefix)
 	if !is || rest != "" && rest[0] != '/' {
 		return "", refuse("Error: Path must start with %s, got: %s", prefix, limit.Clip(notePath, maxPath))

@@ -65,19 +65,19 @@ type confirmed struct {
 
 // InForce returns the confirmed text, "" when there is none.
 func (p *Profile) InForce() (string, error) {
-	c, err := p.confirmed()
+	c, err := p.readConfirmed()
 	return c.Text, err
 }
 
 // ConfirmedAt returns the time at which the text in force was confirmed, the zero time when there is none.
 func (p *Profile) ConfirmedAt() (time.Time, error) {
-	c, err := p.confirmed()
+	c, err := p.readConfirmed()
 	return c.At, err
 }
 
-// confirmed reads the text that a person has confirmed; "" if there is none. A damaged file is an error, and nothing is pinned then.
-func (p *Profile) confirmed() (confirmed, error) {
-	c, err := p.document().Read()
+// readConfirmed reads the text that a person has confirmed; "" if there is none. A damaged file is an error, and nothing is pinned then.
+func (p *Profile) readConfirmed() (confirmed, error) {
+	c, err := p.confirmedFile().Read()
 	if _, damaged := errors.AsType[*store.Damage](err); damaged {
 		return c, fmt.Errorf("the pinned profile: %s is damaged: nothing is pinned until you confirm %s again", confirmedFile, ProfileFile)
 	}
@@ -87,8 +87,8 @@ func (p *Profile) confirmed() (confirmed, error) {
 	return c, nil
 }
 
-// document returns the file of the confirmed text.
-func (p *Profile) document() store.Document[confirmed] {
+// confirmedFile returns the file of the confirmed text.
+func (p *Profile) confirmedFile() store.Document[confirmed] {
 	return store.Document[confirmed]{
 		File: store.File{Path: filepath.Join(p.o.Dir, confirmedFile), Max: 64 << 10, Kept: atomicfile.Durable},
 		Check: func(c *confirmed) error {
@@ -146,7 +146,7 @@ func (p *Profile) Pin(ctx context.Context, text string) (Entry, error) {
 		return Entry{}, errors.New("nothing to pin: the text is empty")
 	}
 	e := entry("- " + line)
-	err := p.change(ctx, func(draft string) (string, error) {
+	err := p.changeText(ctx, func(draft string) (string, error) {
 		for _, old := range Entries(draft) {
 			if old.ID == e.ID {
 				return draft, nil
@@ -163,7 +163,7 @@ func (p *Profile) Pin(ctx context.Context, text string) (Entry, error) {
 
 // Unpin removes the entry with an id; an unknown id is an [ErrNoEntry]. It returns an [ErrPending] if an edit of the file is not confirmed.
 func (p *Profile) Unpin(ctx context.Context, id string) error {
-	return p.change(ctx, func(draft string) (string, error) {
+	return p.changeText(ctx, func(draft string) (string, error) {
 		for _, e := range Entries(draft) {
 			if e.ID == id {
 				before, after, _ := strings.Cut(draft, e.block)
@@ -174,14 +174,14 @@ func (p *Profile) Unpin(ctx context.Context, id string) error {
 	})
 }
 
-// change writes the result of edit to the file and puts it in force. It returns an [ErrPending] if the file differs from the text in force.
-func (p *Profile) change(ctx context.Context, edit func(string) (string, error)) error {
+// changeText writes the result of edit to the file and puts it in force. It returns an [ErrPending] if the file differs from the text in force.
+func (p *Profile) changeText(ctx context.Context, edit func(string) (string, error)) error {
 	return p.whileLocked(ctx, func() error {
 		draft, err := p.Draft()
 		if err != nil {
 			return err
 		}
-		c, err := p.confirmed()
+		c, err := p.readConfirmed()
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (p *Profile) change(ctx context.Context, edit func(string) (string, error))
 }
 
 func (p *Profile) putInForce(text string) error {
-	if err := p.document().Write(confirmed{At: time.Now().UTC(), Text: text}); err != nil {
+	if err := p.confirmedFile().Write(confirmed{At: time.Now().UTC(), Text: text}); err != nil {
 		return p.unwritten(err)
 	}
 	return nil

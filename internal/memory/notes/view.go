@@ -13,14 +13,14 @@ import (
 // viewDepth is the depth of directories in a listing.
 const viewDepth = 2
 
-// view carries out the command view: it lists a directory, or returns the lines of a note.
-func (d *Dir) view(c Command) (string, error) {
-	name, err := resolve(c.Path)
+// viewPath carries out the command view: it lists a directory, or returns the lines of a note.
+func (d *Dir) viewPath(c Command) (string, error) {
+	name, err := resolvePath(c.Path)
 	if err != nil {
 		return "", err
 	}
 	none := refuse("The path %s does not exist. Please provide a valid path.", c.Path)
-	root, err := d.open(false)
+	root, err := d.openDir(false)
 	if err != nil {
 		return "", err
 	}
@@ -72,15 +72,15 @@ func viewFile(c Command, text string) (string, error) {
 		}
 		lines = lines[first-1 : last]
 	}
-	answer := fmt.Sprintf("Here's the content of %s with line numbers:\n", c.Path) + numbered(lines, first)
+	answer := fmt.Sprintf("Here's the content of %s with line numbers:\n", c.Path) + numberedLines(lines, first)
 	if c.WithSHA256 {
 		answer += "\ncontent_sha256: " + digest(text)
 	}
 	return answer, nil
 }
 
-// numbered returns lines with their numbers, padded to six columns, and a tab. first is the number of the first line.
-func numbered(lines []string, first int) string {
+// numberedLines returns lines with their numbers, padded to six columns, and a tab. first is the number of the first line.
+func numberedLines(lines []string, first int) string {
 	var b strings.Builder
 	for i, line := range lines {
 		if i > 0 {

@@ -140,7 +140,7 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 		all = append(all, j)
 	}
 	for _, j := range all {
-		p.judge(j, names, found.Held, found.Of)
+		p.judgeRecord(j, names, found.Held, found.Of)
 	}
 	all = d.newestOnly(all, found.Items)
 	all = slices.DeleteFunc(all, func(j *judged) bool {

@@ -107,9 +107,9 @@ type judged struct {
 
 func (j *judged) score() float64 { return math.Round(1000*j.says/j.floor) / 1000 }
 
-// judge sets how much a record says about a prompt (j.says) and how much it must say to be given (j.floor). names are the terms that the
+// judgeRecord sets how much a record says about a prompt (j.says) and how much it must say to be given (j.floor). names are the terms that the
 // prompt or a found record writes as names; held are the numbers of records, of of in all, with each term.
-func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of int) {
+func (p *Prompt) judgeRecord(j *judged, names map[string]bool, held map[string]int, of int) {
 	total, n := 0.0, 0.0
 	for i := range p.words {
 		w := &p.words[i]
@@ -121,7 +121,7 @@ func (p *Prompt) judge(j *judged, names map[string]bool, held map[string]int, of
 	bonus := 0.0
 	var says []float64
 	var last match
-	for i, m := range j.s.matches(p.words) {
+	for i, m := range j.s.matchWords(p.words) {
 		w := p.words[m.prompt]
 		mention := &j.s.mentions[m.mention]
 		share := 1.0

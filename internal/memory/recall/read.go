@@ -71,7 +71,7 @@ func Read(text string) Prompt {
 		p.Why = "the prompt is a command"
 		return p
 	}
-	all := units(p.Query)
+	all := unitsOf(p.Query)
 	german := isGerman(all)
 	order := p.readSigns(all)
 	seen := map[string]bool{}

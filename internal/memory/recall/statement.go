@@ -47,14 +47,15 @@ const (
 	againAndAgain = 0.03
 )
 
-// readStatement reads the text of a record.
+// readStatement reads the beginning of a record's text: its words with how much each is what the record is about, which of them are names,
+// and the initials of runs of words.
 func readStatement(text string) *statement {
 	text = limit.Clip(text, maxStatement)
 	s := &statement{first: map[byte][]int{}, initials: map[string]int{}, past: saysPast(text)}
 	var letters []byte // first letters of the words of the sentence
 	var from []int     // the mention of each
 	place, sentence, linked, began := 0, -1, 0, 0
-	all := units(text)
+	all := unitsOf(text)
 	german := isGerman(all)
 	titled := s.findTitles(text, all)
 	for n, u := range all {
@@ -128,8 +129,8 @@ func readStatement(text string) *statement {
 	return s
 }
 
-// separable returns a German participle without the ge in its middle, so that ausgerollt is a form of ausrollen; any other word as it is.
-func separable(word string) string {
+// withoutGe returns a German participle without the ge in its middle, so that ausgerollt is a form of ausrollen; any other word as it is.
+func withoutGe(word string) string {
 	i := strings.Index(word, "ge")
 	if i < 2 || i > 5 || len(word) < i+6 {
 		return word
@@ -252,9 +253,9 @@ type match struct {
 	weight          float64 // how surely it is the same, and how much the statement is about it
 }
 
-// matches returns for each word of a prompt the best match in the statement: the word itself, another inflected form, its initials, or a
+// matchWords returns for each word of a prompt the best match in the statement: the word itself, another inflected form, its initials, or a
 // near spelling.
-func (s *statement) matches(words []word) (out []match) {
+func (s *statement) matchWords(words []word) (out []match) {
 	for i := range words {
 		w := &words[i]
 		best := match{prompt: i, mention: -1}
@@ -269,7 +270,7 @@ func (s *statement) matches(words []word) (out []match) {
 			case w.Dense:
 			case w.initials != "" && w.initials == m.Word, m.initials != "" && m.initials == w.Word:
 				same = 0.9
-			case index.Inflected(separable(w.Word), separable(m.Word)):
+			case index.Inflected(withoutGe(w.Word), withoutGe(m.Word)):
 				same = 0.9
 			case w.rank == rare && (m.rank == rare || m.name && !(len(w.Word) > len(m.Word)+2 && strings.HasPrefix(w.Word, m.Word))):
 				same = index.Near(w.Word, m.Word)

@@ -82,8 +82,8 @@ type unit struct {
 	rank  rank
 }
 
-// units returns the words of a text with their ranks. The parts of a name such as camelCase that belong together are one unit.
-func units(text string) (all []unit) {
+// unitsOf returns the words of a text with their ranks. The parts of a name such as camelCase that belong together are one unit.
+func unitsOf(text string) (all []unit) {
 	var words index.Words
 	at := 0 // in the run, behind the part before
 	for t := range words.Tokens(text) {

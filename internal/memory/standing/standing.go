@@ -34,14 +34,15 @@ const (
 	maxFound    = 5
 )
 
-// Find returns the standing instructions in a message.
+// Find returns the standing instructions in a message; none for a long one, for one with more than maxFound of them, and for one that shows
+// signs of being somebody else's text.
 func Find(text string) []Instruction {
 	if len(text) > maxText {
 		return nil
 	}
 	low := strings.ToLower(text)
-	all := sentences(text)
-	if !hinted(low) && !slices.ContainsFunc(all, func(s sentence) bool { return beginsOccasion(strings.ToLower(s.text)) }) {
+	all := sentencesOf(text)
+	if !hasHint(low) && !slices.ContainsFunc(all, func(s sentence) bool { return beginsOccasion(strings.ToLower(s.text)) }) {
 		return nil
 	}
 	task := false // whether the message also says what is to be built
@@ -50,11 +51,11 @@ func Find(text string) []Instruction {
 	}
 	var found []Instruction
 	for _, s := range all {
-		if s.question || !hinted(strings.ToLower(s.text)) && !beginsOccasion(strings.ToLower(s.text)) || len(s.text) > maxSentence || !plain(s.text) {
+		if s.question || !hasHint(strings.ToLower(s.text)) && !beginsOccasion(strings.ToLower(s.text)) || len(s.text) > maxSentence || !plain(s.text) {
 			continue
 		}
 		ok := false
-		if chinese(s.text) {
+		if isChinese(s.text) {
 			ok = inChinese(s.text)
 		} else {
 			ok = inLatin(s.text, task)
@@ -78,8 +79,8 @@ const (
 	begins = "before ,after ,when,every ,each ,on ,vor ,nach,bevor ,wenn ,jedes,antes ,después ,cada ,cuando "
 )
 
-// hinted reports whether a text in lower case has a hint.
-func hinted(low string) bool {
+// hasHint reports whether a text in lower case has a hint.
+func hasHint(low string) bool {
 	for h := range strings.SplitSeq(hints, ",") {
 		if strings.Contains(low, h) {
 			return true
@@ -103,8 +104,8 @@ type sentence struct {
 	question bool
 }
 
-// sentences cuts a text at line breaks and behind full stops, question marks and exclamation marks.
-func sentences(text string) (out []sentence) {
+// sentencesOf cuts a text at line breaks and behind full stops, question marks and exclamation marks.
+func sentencesOf(text string) (out []sentence) {
 	put := func(s string, question bool) {
 		s = strings.TrimSpace(s)
 		s = strings.TrimSpace(strings.TrimLeft(s, "-*•"))
@@ -141,8 +142,8 @@ func plain(s string) bool {
 	return !strings.ContainsAny(s, "`{}<>=\"“”„«»「」|\\[]") && !strings.Contains(s, "()") && !strings.Contains(s, "://")
 }
 
-// chinese reports whether a sentence is mostly Chinese.
-func chinese(s string) bool {
+// isChinese reports whether a sentence is mostly Chinese.
+func isChinese(s string) bool {
 	han, letters := 0, 0
 	for _, r := range s {
 		switch {

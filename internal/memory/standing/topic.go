@@ -68,7 +68,7 @@ func topicOf(s string) (topic string, everywhere bool) {
 // writtenThings returns the words for things that are to be written in a language, such as identifiers or tests. It is "" if the
 // instruction is about what the agent says.
 func writtenThings(low string) string {
-	if chinese(low) {
+	if isChinese(low) {
 		return ""
 	}
 	words, _ := wordsOf(without(low, lasting, inProject, markers, languages))

@@ -75,7 +75,8 @@ const maxTable = 4 << 20
 // /sys/fs/cgroup may add one.
 const maxMounts = 1024
 
-// Parse joins the texts of /proc/PID/cgroup and /proc/PID/mountinfo.
+// Parse returns the directories of a process's groups, and of their mounts, from the texts of its /proc/PID/cgroup and /proc/PID/mountinfo.
+// A hierarchy that is not mounted, or not as far as the group, is left out.
 func Parse(groups, mountinfo []byte) Place {
 	place := Place{V1: map[string]string{}, V1Mount: map[string]string{}}
 	mounts := ParseMounts(mountinfo)

@@ -59,9 +59,9 @@ func parseMounts(body []byte) *mountTable {
 	return t
 }
 
-// of returns the mount that a path is on, nil for none. It goes by the name only: asking the file could hang. A later mount on the same
+// mountFor returns the mount that a path is on, nil for none. It goes by the name only: asking the file could hang. A later mount on the same
 // point hides the earlier one.
-func (t *mountTable) of(path string) *mount {
+func (t *mountTable) mountFor(path string) *mount {
 	var best *mount
 	for _, m := range t.list {
 		inside := path == m.point || m.point == "/" || strings.HasPrefix(path, m.point+"/")

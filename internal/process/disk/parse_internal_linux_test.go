@@ -24,7 +24,7 @@ func FuzzParse(f *testing.F) {
 		if len(mounts.list) > maxMounts {
 			t.Errorf("%d mounts", len(mounts.list))
 		}
-		_ = mounts.of("/a b/c")
+		_ = mounts.mountFor("/a b/c")
 	})
 }
 
@@ -37,7 +37,7 @@ func TestMounts(t *testing.T) {
 		point string
 		local bool
 	}{"/home x/a": {"/home x", false}, "/tmp/f": {"/tmp", false}, "/tmpfile": {"/", true}} {
-		if m := table.of(path); m == nil || m.point != want.point || m.local() != want.local {
+		if m := table.mountFor(path); m == nil || m.point != want.point || m.local() != want.local {
 			t.Errorf("%s is on %+v, want %+v", path, m, want)
 		}
 	}

@@ -137,7 +137,7 @@ func (p *Policy) Near(r Reading) bool {
 	return false
 }
 
-// Room returns how many bytes may be written before a hard line is reached.
+// Room returns how many bytes may be written before a hard line is reached: 0 if it is reached, 2^60 if there are no lines.
 func (p *Policy) Room(r Reading) limit.Bytes {
 	room := limit.Bytes(1 << 60)
 	if p.Lines.WriteMax > 0 {
@@ -152,7 +152,8 @@ func (p *Policy) Room(r Reading) limit.Bytes {
 // ending reports whether a victim of one of the last looks may not be gone yet.
 func (p *Policy) ending() bool { return p.rests > 0 }
 
-// Look takes in one reading and returns the events that follow from it. Each call counts as a look.
+// Look takes in one reading and returns the events that follow from it. It changes the policy: a line that is reported, and a process that
+// is to be ended, is recorded so that the next looks do not repeat it.
 func (p *Policy) Look(r Reading) []Event {
 	var events []Event
 	if p.rests > 0 {

@@ -64,7 +64,7 @@ func newSampler(dirs []string) *sampler {
 	mounts := readMounts()
 	for _, dir := range dirs {
 		if abs, err := filepath.Abs(dir); err == nil {
-			if m := mounts.of(abs); m != nil {
+			if m := mounts.mountFor(abs); m != nil {
 				s.addFileSystem(m)
 			}
 		}
@@ -89,7 +89,8 @@ func statfs(path string) (total, free limit.Bytes, ok bool) {
 	return limit.Bytes(st.Blocks) * limit.Bytes(st.Bsize), limit.Bytes(st.Bavail) * limit.Bytes(st.Bsize), true
 }
 
-// hasFilled reports whether a file system has lost at least enough bytes of free space since the last look, no matter to whom.
+// hasFilled reports whether a file system has lost at least enough bytes of free space since the last look, no matter to whom. It also
+// returns true if one cannot be asked.
 func (s *sampler) hasFilled(enough limit.Bytes) bool {
 	for _, sp := range s.spaces {
 		if _, free, ok := statfs(sp.Path); !ok || sp.Free-free >= enough {

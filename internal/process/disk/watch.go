@@ -65,7 +65,8 @@ func Start(o Options) (stop func()) {
 	return sync.OnceFunc(func() { close(quit) })
 }
 
-// watch looks until quit is closed. While nothing can have happened it does not look at all.
+// watch looks until quit is closed, more often the nearer a limit is, and acts on what it sees. It leaves out looks while nothing can have
+// happened.
 func watch(o Options, quit <-chan struct{}) {
 	policy := Policy{Lines: o.Lines}
 	s := newSampler(o.Dirs)
@@ -104,7 +105,8 @@ func watch(o Options, quit <-chan struct{}) {
 	}
 }
 
-// act reports the use, ends the victims of one look, and passes the events to Note.
+// act reports the use, ends the victims of one look and the writers on whose account they end, unless the victim is the agent, and passes
+// the events to Note.
 func (o *Options) act(events []Event, reading Reading) {
 	if o.Used != nil {
 		o.Used(reading.Growth(), reading.Written)

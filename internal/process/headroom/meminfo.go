@@ -39,7 +39,8 @@ func readPlaces(root fs.FS, p places) (Reading, error) {
 	return r, nil
 }
 
-// parseMeminfo reads /proc/meminfo (proc_meminfo(5)); its unit "kB" is 1024 bytes.
+// parseMeminfo parses /proc/meminfo (proc_meminfo(5)); its unit "kB" is 1024 bytes. Without MemTotal it is ErrNoMemTotal; without
+// MemAvailable, which old kernels lack, that is estimated and the reading is marked as approximate.
 func parseMeminfo(text []byte) (Reading, error) {
 	var r Reading
 	var free, inactiveFile, slab limit.Bytes

@@ -52,7 +52,7 @@ func NewReader() *Reader {
 // Read takes a reading as the function [Read] does. The Reading is valid until the next call.
 func (r *Reader) Read() (Reading, error) {
 	if now := time.Now(); r.found.IsZero() || now.Sub(r.found) >= placesFor {
-		r.find(now)
+		r.updatePlaces(now)
 	}
 	reading, err := readPlaces(r.root, r.places)
 	if err != nil {
@@ -61,8 +61,8 @@ func (r *Reader) Read() (Reading, error) {
 	return reading, err
 }
 
-// find updates r.places. The table of mounts is long on some hosts and seldom changes, so it is parsed only when it has changed.
-func (r *Reader) find(now time.Time) {
+// updatePlaces updates r.places. The table of mounts is long on some hosts and seldom changes, so it is parsed only when it has changed.
+func (r *Reader) updatePlaces(now time.Time) {
 	cgroup, ok := r.fingerprint("/proc/self/cgroup")
 	mounts, also := r.fingerprint("/proc/self/mountinfo")
 	told := [2]uint64{cgroup, mounts}
@@ -74,7 +74,7 @@ func (r *Reader) find(now time.Time) {
 		r.found = now
 		return
 	}
-	r.drop()
+	r.forgetFiles()
 	r.places, r.found, r.told = findCgroups(r.root.machine), now, told
 }
 
@@ -106,11 +106,11 @@ func (r *Reader) fingerprint(name string) (sum uint64, ok bool) {
 // Close closes the files. Read may be called again, and opens them anew.
 func (r *Reader) Close() {
 	r.root.text = nil
-	r.drop()
+	r.forgetFiles()
 }
 
-// drop closes all files and forgets what was found; the next reading begins anew.
-func (r *Reader) drop() {
+// forgetFiles closes all files and forgets what was found; the next reading begins anew.
+func (r *Reader) forgetFiles() {
 	for _, f := range r.root.files {
 		f.Close()
 	}

@@ -96,7 +96,8 @@ func (r Reading) Ceiling(countSwap bool) Room {
 // without swap.
 func (r Reading) Capacity() limit.Bytes { return r.Ceiling(false).Physical }
 
-// room returns the memory and swap that all enclosing cgroups allow, and which of them is the tightest. level returns the figures of one cgroup.
+// room returns the memory and swap that the host, of which memory and swap are the figures, and all enclosing cgroups allow, and which of
+// them is the tightest. level returns the figures of one cgroup.
 func (r Reading) room(memory, swap limit.Bytes, countSwap bool, level func(Cgroup) (memory, swap, both limit.Bytes)) Room {
 	room := Room{Physical: max(0, memory), BoundBy: Host}
 	if countSwap {

@@ -165,7 +165,7 @@ func (s *state) look(now time.Time, family []Process, frozen bool) step {
 		}
 	}
 	over = slices.DeleteFunc(over, func(o Orphan) bool { return !s.known[o.id()].reported })
-	s.note(Event{Orphans: over}, &do)
+	s.addEvent(Event{Orphans: over}, &do)
 	if frozen {
 		return do
 	}
@@ -276,11 +276,11 @@ func (s *state) finishDying(now time.Time, alive map[identity]Process, do *step)
 		}
 	}
 	sorting.By(list, func(a, b Orphan) int { return cmp.Compare(a.PID, b.PID) })
-	s.note(Event{Orphans: list, Ended: true}, do)
+	s.addEvent(Event{Orphans: list, Ended: true}, do)
 }
 
-// note adds an event, unless it has no orphans; the first MaxEvents are marked to be shown.
-func (s *state) note(e Event, do *step) {
+// addEvent adds an event, unless it has no orphans; only the first MaxEvents are marked to be shown.
+func (s *state) addEvent(e Event, do *step) {
 	if len(e.Orphans) == 0 {
 		return
 	}
@@ -312,7 +312,8 @@ type Options struct {
 	Note func(Event)
 }
 
-// Start looks after the orphans of a run until stop is called, which waits for the look under way.
+// Start watches the orphans of a run, and ends them as o.Mode says, until stop is called. stop waits for a look that is under way. If the
+// mode is Off, or Max is not positive, it does nothing.
 func Start(o Options) (stop func()) {
 	if o.Mode == Off || o.Max <= 0 {
 		return func() {}

@@ -88,7 +88,8 @@ func (p *policy) wantsLedger(now time.Time, r Reading) bool {
 	return now.Sub(p.ledgerReadAt) >= every
 }
 
-// nextPause returns the pause until the next look.
+// nextPause returns the pause until the next look: short near a threshold, long while there is plenty of memory and nothing is stopped,
+// normal otherwise.
 func (p *policy) nextPause() time.Duration {
 	switch {
 	case p.level >= near:
@@ -107,7 +108,7 @@ func (p *policy) step(in input) []action {
 	if p.level = plenty; p.holding() || !p.thresholds.ample(in.reading) { // else nothing is put into words
 		p.level, why = p.thresholds.levelOf(in.reading)
 	}
-	p.observe(in)
+	p.recordLook(in)
 	if acts := p.release(in, why); acts != nil {
 		return acts
 	}
@@ -127,8 +128,8 @@ func (p *policy) step(in input) []action {
 	return acts
 }
 
-// observe records how long memory has been short, or available again, and ends an episode.
-func (p *policy) observe(in input) {
+// recordLook records how long memory has been short, or available again, and ends an episode.
+func (p *policy) recordLook(in input) {
 	if in.ledgerRead {
 		p.ledgerReadAt = in.now
 		p.peers = len(in.holders)

@@ -161,7 +161,8 @@ func Start(o Options) (stop func()) {
 	}
 }
 
-// loop looks until ctx ends, and then continues everything that is stopped.
+// loop looks until ctx ends, and then continues everything that is stopped. The first look comes after a pause, so that a run of a moment
+// costs nothing.
 func (w *watch) loop(ctx context.Context) {
 	t := time.NewTimer(w.policy.pace.Fast) // a run of a moment costs nothing
 	defer t.Stop()
@@ -169,7 +170,7 @@ func (w *watch) loop(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			for _, a := range w.policy.releaseAll(time.Now(), "the run is over") {
-				w.do(a)
+				w.carryOut(a)
 			}
 			return
 		case <-t.C:
@@ -178,7 +179,8 @@ func (w *watch) loop(ctx context.Context) {
 	}
 }
 
-// look takes one look and returns the pause until the next.
+// look reads the memory and, if the policy wants it, the ledger, carries out the actions that follow, and returns the pause until the next
+// look.
 func (w *watch) look(ctx context.Context) time.Duration {
 	r, err := w.Read()
 	if err != nil {
@@ -196,7 +198,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 		return 0
 	}
 	for _, a := range w.policy.step(in) {
-		w.do(a)
+		w.carryOut(a)
 	}
 	return w.policy.nextPause()
 }
@@ -213,9 +215,9 @@ func (w *watch) holders(ctx context.Context) ([]Holder, error) {
 	return w.Peers.Holders(ctx)
 }
 
-// do carries out an action and reports it. The new state is published before a stop and after a continuation, so that others can undo a stop if this
-// process dies.
-func (w *watch) do(a action) {
+// carryOut carries out an action and reports it. The new state is published before a stop and after a continuation, so that others can undo a
+// stop if this process dies. If it cannot be published, nothing is stopped.
+func (w *watch) carryOut(a action) {
 	switch a.kind {
 	case DoStop, DoKill:
 		w.takeChild(a)
@@ -224,7 +226,7 @@ func (w *watch) do(a action) {
 		if err == nil {
 			err = w.Run.Freeze(true)
 		}
-		w.done(a, Child{}, err)
+		w.finishStop(a, Child{}, err)
 	case DoThaw:
 		err := w.Run.Freeze(false)
 		if err == nil {
@@ -255,7 +257,7 @@ func (w *watch) takeChild(a action) {
 	c, ok := w.Run.LargestChild()
 	if !ok || c.Bytes < LeastVictim {
 		for _, next := range w.policy.nothingToTake(time.Now(), a.reason) {
-			w.do(next)
+			w.carryOut(next)
 		}
 		return
 	}
@@ -267,7 +269,7 @@ func (w *watch) takeChild(a action) {
 	default:
 		err = w.Run.KillChild(c)
 	}
-	w.done(a, c, err)
+	w.finishStop(a, c, err)
 }
 
 // publish stores our state before the action that it describes is done: if we die or are stopped in between, the others know which processes to
@@ -282,8 +284,8 @@ func (w *watch) publish(s State) error {
 	return nil
 }
 
-// done reports an action, and takes it back in the policy when it failed.
-func (w *watch) done(a action, c Child, err error) {
+// finishStop reports an action, and takes it back in the policy when it failed.
+func (w *watch) finishStop(a action, c Child, err error) {
 	if err != nil {
 		_ = w.publish(w.policy.undoAction(time.Now(), a.kind))
 	}

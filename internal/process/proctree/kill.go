@@ -48,7 +48,7 @@ func (t *Tree) KillTree(ctx context.Context, o KillOptions) ([]Leftover, error) 
 		o.Within = DefaultKillWithin
 	}
 	k := &killing{tree: t, spareRoot: o.SpareRoot, index: make(map[identity]int)}
-	if err := k.look(); err != nil {
+	if err := k.rescan(); err != nil {
 		return nil, err
 	}
 	empty := func() bool { return len(k.alive) == 0 && k.tree.settled() }
@@ -93,8 +93,8 @@ type killing struct {
 // settleScans is the number of times an empty tree that is not settled is looked at again without a pause.
 const settleScans = 4
 
-// look scans and records which members are alive, in k.alive and k.found. Those in k.found that are not alive any more count as Terminated.
-func (k *killing) look() error {
+// rescan scans and records which members are alive, in k.alive and k.found. Those in k.found that are not alive any more count as Terminated.
+func (k *killing) rescan() error {
 	for range settleScans {
 		var err error
 		if k.alive, err = k.tree.living(k.spareRoot); err != nil {
@@ -143,11 +143,11 @@ func (k *killing) waitUntilEmpty(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return k.look()
+			return k.rescan()
 		case <-timer.C:
 		}
 		wait = min(wait*2, longWait)
-		if err := k.look(); err != nil || len(k.alive) == 0 && k.tree.settled() {
+		if err := k.rescan(); err != nil || len(k.alive) == 0 && k.tree.settled() {
 			return err
 		}
 	}
@@ -187,7 +187,7 @@ func (k *killing) stopAll() {
 			runtime.Gosched()
 		}
 	}
-	if err := k.look(); err != nil {
+	if err := k.rescan(); err != nil {
 		k.lastError = err
 	}
 }

@@ -180,7 +180,7 @@ func (t *Tree) identify(changes *Changes) (added int) {
 				continue
 			}
 			if e.m != nil {
-				t.drop(e.m, changes)
+				t.forgetMember(e.m, changes)
 				delete(t.known, f.pid)
 			}
 		}
@@ -266,15 +266,15 @@ func (t *Tree) dropUnseen(changes *Changes) {
 		}
 		delete(t.known, pid)
 		if e.m != nil {
-			t.drop(e.m, changes)
+			t.forgetMember(e.m, changes)
 		} else if len(t.spare) < cap(t.spare) {
 			t.spare = append(t.spare, e)
 		}
 	}
 }
 
-// drop forgets a member that ended; the scan takes it out of the list when it is through.
-func (t *Tree) drop(m *member, changes *Changes) {
+// forgetMember forgets a member that ended; the scan takes it out of the list when it is through.
+func (t *Tree) forgetMember(m *member, changes *Changes) {
 	t.closeStatm(m)
 	m.gone = true
 	if m.ended == 0 && m.PID > t.lastPID {

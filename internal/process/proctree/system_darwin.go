@@ -21,6 +21,7 @@ const (
 	sigCont = syscall.SIGCONT
 )
 
+// snapshot returns all processes, by one call of sysctl.
 func snapshot() ([]Process, error) {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
@@ -33,6 +34,7 @@ func snapshot() ([]Process, error) {
 	return out, nil
 }
 
+// processOf returns a process from the kernel's description of it. Its CPU time is -1, not known.
 func processOf(k *unix.KinfoProc) Process {
 	p := Process{
 		CPU: -1, // not in this structure

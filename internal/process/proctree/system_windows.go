@@ -57,6 +57,7 @@ func each(yield func(Process) bool) error {
 	return nil
 }
 
+// startOf returns when a process was created, or an error if this process may not open it.
 func startOf(pid int) (uint64, error) {
 	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if err != nil {

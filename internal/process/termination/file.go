@@ -29,8 +29,9 @@ var errForeign = errors.New("the container's program has written a message of it
 // message is the file while it is open.
 type message struct{ file *os.File }
 
-// write makes text the whole content of the file, unless somebody else has written into it. A reader at the same time, or after this process was
-// killed in between, sees the old text, or the new one followed by empty lines.
+// write makes text the whole content of the file, cut to MaxMessage; if somebody else has written into the file, it returns errForeign
+// instead. A reader at the same time, or after this process was killed in between, sees the old text, or the new one followed by empty
+// lines.
 func (m message) write(text string) error {
 	old := make([]byte, MaxMessage)
 	n, err := m.file.ReadAt(old, 0)
@@ -88,8 +89,8 @@ func Path(getenv func(string) string) (string, error) {
 	return DefaultPath, nil
 }
 
-// open opens the file, which is made where the directory is there. What is no regular file is refused: a link or a device would
-// lead elsewhere.
+// open opens the file, and creates it if its directory exists. A link, a device or anything else that is not a regular file is refused, as
+// it would lead elsewhere.
 func open(path string) (*os.File, error) {
 	f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if errors.Is(err, statefile.ErrNotRegular) {
@@ -141,9 +142,9 @@ func (p proc) String() string {
 	return fmt.Sprintf("%s (pid %d) with %s", printable.Name(limit.Short(p.name, maxName)), p.pid, p.held.Human())
 }
 
-// text returns what stands in the file. high is the sight, the highest one when the use has fallen since, and now the one after that; inner
+// messageText returns what stands in the file. high is the sight, the highest one when the use has fallen since, and now the one after that; inner
 // are the limits inside the container in words, reason why the program has ended, both "" for none.
-func text(high sight, now *sight, inner, reason string) string {
+func messageText(high sight, now *sight, inner, reason string) string {
 	var b strings.Builder
 	b.WriteString(own)
 	if reason != "" {

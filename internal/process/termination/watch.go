@@ -90,7 +90,8 @@ type Watch struct {
 	warned bool
 }
 
-// Start opens the file and watches. The error says why the file cannot be written; nothing is watched then.
+// Start opens the file, clears what an earlier Plimsoll wrote into it, and watches in the background until End. Without a path it returns
+// nil, nil. The error says why the file cannot be written; nothing is watched then.
 func Start(o Options) (*Watch, error) {
 	if o.Path == "" {
 		return nil, nil
@@ -107,7 +108,8 @@ func Start(o Options) (*Watch, error) {
 	return w, nil
 }
 
-// End ends the watch. A reason why the program ends is written before what was seen of memory; "" leaves the file as it is.
+// End ends the watch and closes the file. A reason why the program ends is written before what was seen of memory; "" leaves the file as it
+// is. A second call, and one on nil, does nothing.
 func (w *Watch) End(reason string) {
 	if w == nil {
 		return
@@ -125,7 +127,7 @@ func (w *Watch) End(reason string) {
 	_ = w.message.file.Close()
 }
 
-// run looks until the end.
+// run looks at the memory of the container until the watch ends. Now and then it looks for the container's group again.
 func (w *Watch) run() {
 	g, ok := findContainer()
 	defer func() { g.close() }()
@@ -225,12 +227,12 @@ func lineOver(percent, before int) int {
 // text returns what the file is to say now.
 func (w *Watch) text(reason string) string {
 	if w.over > 0 {
-		return text(w.latest, nil, w.o.Inner, reason)
+		return messageText(w.latest, nil, w.o.Inner, reason)
 	}
-	return text(w.high, w.fallen, w.o.Inner, reason)
+	return messageText(w.high, w.fallen, w.o.Inner, reason)
 }
 
-// write writes the file; that it cannot be written is said once.
+// write writes the file. If that fails, it warns, but only the first time.
 func (w *Watch) write(text string) {
 	err := w.message.write(text)
 	if err == nil || w.warned || w.o.Warn == nil {

@@ -115,7 +115,7 @@ func parse(body []byte, key string) (*document, error) {
 	if d.Appends < 0 || d.Evicted < 0 || len(d.Path) > maxPath {
 		return nil, errors.New("its counts are impossible")
 	}
-	if err := validShared(d.Shared); err != nil {
+	if err := checkShared(d.Shared); err != nil {
 		return nil, err
 	}
 	seen := make(map[string]bool, len(d.Tools))
@@ -123,7 +123,7 @@ func parse(body []byte, key string) (*document, error) {
 		if s == nil {
 			return nil, fmt.Errorf("tools[%d] is null", i)
 		}
-		if err := validTool(s.Tool); err != nil {
+		if err := checkTool(s.Tool); err != nil {
 			return nil, fmt.Errorf("tools[%d]: %w", i, err)
 		}
 		if seen[s.Tool] {
@@ -137,7 +137,7 @@ func parse(body []byte, key string) (*document, error) {
 			if r.Duration < 0 || r.Duration > maxSeconds*1000 {
 				return nil, fmt.Errorf("%s: runs[%d]: the duration is %d ms", s.Tool, n, r.Duration)
 			}
-			if err := r.toRun().valid(); err != nil {
+			if err := r.toRun().check(); err != nil {
 				return nil, fmt.Errorf("%s: runs[%d]: %w", s.Tool, n, err)
 			}
 		}
@@ -165,8 +165,8 @@ func unusable(body []byte, decoding error) error {
 	return fmt.Errorf("it is not the JSON it should be: %w", decoding)
 }
 
-// add appends one run and drops older ones of its tool beyond keep. It returns the history that was removed to make room for a new tool or
-// variant, nil for none.
+// add appends one run, counts it, and drops older ones of its tool beyond keep. It returns the history that was removed to make room for a
+// new tool or variant, nil for none.
 func (d *document) add(tool string, r Run, keep int) (evicted *toolHistory) {
 	s, evicted := d.historyFor(tool, r.Variant)
 	s.Recorded++
@@ -247,6 +247,7 @@ func (d *document) history(tool string) *toolHistory {
 	return nil
 }
 
+// runs returns the runs of one tool, each with the tool's variant.
 func (s *toolHistory) runs() []Run {
 	_, variant := splitHistoryKey(s.Tool)
 	runs := make([]Run, len(s.Runs))
@@ -276,7 +277,7 @@ func entriesOf(root *os.Root) (entries []os.DirEntry, more bool, err error) {
 	return entries, false, nil
 }
 
-// setAside renames a damaged file, and warns.
+// setAside renames a damaged file, so that a new one can begin, and warns. If it cannot be renamed, that is an error.
 func (h *History) setAside(root *os.Root, name string, damaged *damage) error {
 	path := filepath.Join(h.directory, name)
 	aside, err := store.SetAside(root, name)

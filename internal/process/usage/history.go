@@ -88,11 +88,11 @@ func (h *History) Directory() string { return h.directory }
 // Append records one run of a tool in a project. The error is an [OffError] when the history
 // could not be written, or wraps [ErrInvalid]; in both cases nothing was recorded.
 func (h *History) Append(p Project, tool string, r Run) error {
-	if err := errors.Join(validKey(p.Key), validTool(tool), validShared(p.Shared)); err != nil {
+	if err := errors.Join(checkKey(p.Key), checkTool(tool), checkShared(p.Shared)); err != nil {
 		return err
 	}
 	r.Method, r.Layer, r.Outcome = plainWord(r.Method), plainWord(r.Layer), journal.Outcome(plainWord(string(r.Outcome)))
-	if err := r.valid(); err != nil {
+	if err := r.check(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(h.directory, 0o700); err != nil {
@@ -118,7 +118,8 @@ func (h *History) Append(p Project, tool string, r Run) error {
 	return nil
 }
 
-// addRun reads the project's file, adds a run and writes the file anew. The caller holds the project's lock.
+// addRun reads the project's file, adds a run and writes the file anew. It warns if a tool's history had to go for that, and now and then
+// removes temporary files of killed writers. The caller holds the project's lock.
 func (h *History) addRun(root *os.Root, name string, p Project, tool string, r Run) error {
 	path := filepath.Join(h.directory, name)
 	d, err := h.readOrCreate(root, name, p.Key)
@@ -139,13 +140,13 @@ func (h *History) addRun(root *os.Root, name string, p Project, tool string, r R
 	if d.Appends%sweepEvery == 0 {
 		removeStale(root, p.Key)
 	}
-	return h.put(root, name, d)
+	return h.writeDocument(root, name, d)
 }
 
 // readOrCreate returns a project's document to add to: a new one if there is none or it is damaged, which is set aside then. The caller holds the
 // project's lock.
 func (h *History) readOrCreate(root *os.Root, name, key string) (*document, error) {
-	d, err := h.read(root, name, key)
+	d, err := h.readDocument(root, name, key)
 	damaged := (*damage)(nil)
 	switch {
 	case err == nil:
@@ -158,8 +159,8 @@ func (h *History) readOrCreate(root *os.Root, name, key string) (*document, erro
 	return &document{Schema: Schema, Project: key}, err
 }
 
-// put writes the project's file anew. The caller holds the project's lock.
-func (h *History) put(root *os.Root, name string, d *document) error {
+// writeDocument writes the project's file anew. The caller holds the project's lock.
+func (h *History) writeDocument(root *os.Root, name string, d *document) error {
 	path := filepath.Join(h.directory, name)
 	body, err := json.Marshal(d)
 	if err != nil {
@@ -180,8 +181,8 @@ type damage struct{ why error }
 
 func (d *damage) Error() string { return d.why.Error() }
 
-// read returns a project's document. The error is fs.ErrNotExist, a *damage or an *OffError.
-func (h *History) read(root *os.Root, name, key string) (*document, error) {
+// readDocument returns a project's document. The error is fs.ErrNotExist, a *damage or an *OffError.
+func (h *History) readDocument(root *os.Root, name, key string) (*document, error) {
 	path := filepath.Join(h.directory, name)
 	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
 	if err != nil {
@@ -218,7 +219,7 @@ func (h *History) read(root *os.Root, name, key string) (*document, error) {
 // Runs returns the runs kept of a tool in a project, without those of its variants, oldest first; nil when there are none. A damaged file
 // is reported through Warn and counts as empty; the next Append sets it aside.
 func (h *History) Runs(projectKey, tool string) ([]Run, error) {
-	d, err := h.open(projectKey)
+	d, err := h.readUnlocked(projectKey)
 	if err != nil || d == nil {
 		return nil, err
 	}
@@ -230,16 +231,16 @@ func (h *History) Runs(projectKey, tool string) ([]Run, error) {
 
 // Project returns the summaries of one project's tools, sorted by name; nil when there are none.
 func (h *History) Project(projectKey string) ([]Summary, error) {
-	d, err := h.open(projectKey)
+	d, err := h.readUnlocked(projectKey)
 	if err != nil || d == nil {
 		return nil, err
 	}
 	return d.summaries(), nil
 }
 
-// open reads one project's document without a lock; nil when there is none, or it is damaged, of which it warns.
-func (h *History) open(key string) (*document, error) {
-	if err := validKey(key); err != nil {
+// readUnlocked reads one project's document without a lock; nil when there is none, or it is damaged, of which it warns.
+func (h *History) readUnlocked(key string) (*document, error) {
+	if err := checkKey(key); err != nil {
 		return nil, err
 	}
 	root, err := statefile.OpenRoot(h.directory)
@@ -250,7 +251,7 @@ func (h *History) open(key string) (*document, error) {
 		return nil, h.offError(h.directory, err)
 	}
 	defer root.Close()
-	d, err := h.read(root, key+extension, key)
+	d, err := h.readDocument(root, key+extension, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -269,6 +270,7 @@ func (h *History) warnFound(name string, damaged *damage) {
 	})
 }
 
+// summaries returns one summary for each tool and variant of the project, sorted by both.
 func (d *document) summaries() []Summary {
 	list := make([]Summary, 0, len(d.Tools))
 	for _, s := range d.Tools {
@@ -284,7 +286,8 @@ func (d *document) summaries() []Summary {
 	return list
 }
 
-// lock takes the project's lock, waiting for other writers for LockWait at most; they get it in the order in which they came.
+// lock takes the project's lock and returns the function that releases it. It waits for other writers, which get it in the order in which
+// they came, for LockWait at most; then the error is OffLocked.
 func (h *History) lock(key string) (unlock func(), err error) {
 	path := filepath.Join(h.directory, key+".lock")
 	ctx, cancel := context.WithTimeoutCause(context.Background(), h.options.LockWait, errLockWait)
@@ -319,7 +322,7 @@ func cut(s string, n int) string { return limit.Clip(s, n) }
 // error is an [OffError] or wraps [ErrInvalid], and then nothing was removed; a damaged file is left for the next [History.Append] to set
 // aside.
 func (h *History) Forget(projectKey, tool string) (runs int, err error) {
-	if err := errors.Join(validKey(projectKey), validTool(tool)); err != nil {
+	if err := errors.Join(checkKey(projectKey), checkTool(tool)); err != nil {
 		return 0, err
 	}
 	root, err := statefile.OpenRoot(h.directory)
@@ -336,7 +339,7 @@ func (h *History) Forget(projectKey, tool string) (runs int, err error) {
 	}
 	defer unlock()
 	name := projectKey + extension
-	d, err := h.read(root, name, projectKey)
+	d, err := h.readDocument(root, name, projectKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -351,7 +354,7 @@ func (h *History) Forget(projectKey, tool string) (runs int, err error) {
 	if runs == 0 {
 		return 0, nil
 	}
-	if err := h.put(root, name, d); err != nil {
+	if err := h.writeDocument(root, name, d); err != nil {
 		return 0, err
 	}
 	atomicfile.SyncDir(root)

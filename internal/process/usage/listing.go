@@ -20,7 +20,7 @@ import (
 // and nothing else.
 func (h *History) Summaries() iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
-		root, files, err := h.list(MaxProjects)
+		root, files, err := h.listProjects(MaxProjects)
 		if err != nil {
 			yield(Summary{}, err)
 			return
@@ -48,7 +48,7 @@ func (h *History) Summaries() iter.Seq2[Summary, error] {
 // that were written last, newest last. Within a project the order is that of appending; between
 // projects it goes by the records' times, none of them counted as later than its file.
 func (h *History) ToolRuns(tool string) ([]Run, error) {
-	root, files, err := h.list(MaxToolProjects)
+	root, files, err := h.listProjects(MaxToolProjects)
 	if err != nil || root == nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func datedRuns(runs []Run, written time.Time) []datedRun {
 // readListed reads one file of a listing; it warns and returns nil when that can't be used.
 func (h *History) readListed(root *os.Root, key string) *document {
 	name := key + extension
-	d, err := h.read(root, name, key)
+	d, err := h.readDocument(root, name, key)
 	if err == nil {
 		return d
 	}
@@ -124,9 +124,9 @@ type projectFile struct {
 	written time.Time
 }
 
-// list returns the directory and the project files in it that were written last, at most bound; a nil root without an error when there is
+// listProjects returns the directory and the project files in it that were written last, at most bound; a nil root without an error when there is
 // no history yet.
-func (h *History) list(bound int) (*os.Root, []projectFile, error) {
+func (h *History) listProjects(bound int) (*os.Root, []projectFile, error) {
 	root, err := statefile.OpenRoot(h.directory)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +142,7 @@ func (h *History) list(bound int) (*os.Root, []projectFile, error) {
 	var files []projectFile
 	for _, e := range entries {
 		key, ok := strings.CutSuffix(e.Name(), extension)
-		if !ok || validKey(key) != nil || !e.Type().IsRegular() {
+		if !ok || checkKey(key) != nil || !e.Type().IsRegular() {
 			continue
 		}
 		status, err := e.Info()

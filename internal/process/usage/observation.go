@@ -38,7 +38,7 @@ type sentRun struct {
 	Run     record `json:"run"`
 }
 
-// Named returns the observation with an ID. One that nobody has named gets one by what it says, the same each time.
+// Named returns the observation with an ID. If it has none, the ID is made from a digest of its content, so that it is the same each time.
 func (o Observation) Named() Observation {
 	if o.Run.ID == "" {
 		line, _ := o.sent()
@@ -90,7 +90,7 @@ func ParseObservation(line []byte) (Observation, error) {
 	if strings.Contains(o.Tool, variantMark) {
 		return Observation{}, fmt.Errorf("%w: the tool %.40q has a variant in its name", ErrInvalid, o.Tool)
 	}
-	return o, errors.Join(validKey(o.Project), validTool(o.Tool), o.Run.valid())
+	return o, errors.Join(checkKey(o.Project), checkTool(o.Tool), o.Run.check())
 }
 
 // OpenImported returns the history of other hosts that was imported below a state directory. Its projects' keys are [Project.Shared].
@@ -103,7 +103,7 @@ func OpenImported(stateDir string, o Options) *History {
 // Merge adds runs of one project to an imported history, each once, and returns how many of them stay: of each variant of a tool those that
 // ended last are kept. Runs that end in the future count as of now. The error is as that of [History.Append].
 func (h *History) Merge(project string, list []Observation) (added int, err error) {
-	if err := validKey(project); err != nil || len(list) == 0 {
+	if err := checkKey(project); err != nil || len(list) == 0 {
 		return 0, err
 	}
 	if err := os.MkdirAll(h.directory, 0o700); err != nil {
@@ -129,14 +129,15 @@ func (h *History) Merge(project string, list []Observation) (added int, err erro
 		return 0, nil
 	}
 	removeStale(root, project)
-	if err := h.put(root, name, d); err != nil {
+	if err := h.writeDocument(root, name, d); err != nil {
 		return 0, err
 	}
 	atomicfile.SyncDir(root)
 	return added, nil
 }
 
-// merge adds runs by their IDs and returns the number of those that stay.
+// merge adds runs whose IDs are not there yet, sorts each tool's runs by their time, and drops those beyond keep. It counts kills and runs
+// anew, and returns the number of added runs that stay.
 func (d *document) merge(list []Observation, keep int, now time.Time) (added int) {
 	type use struct{ tool, variant string }
 	uses, order := map[use][]record{}, []use{}

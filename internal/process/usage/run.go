@@ -101,7 +101,8 @@ const (
 	maxSeconds = 100 * 365 * 24 * 3600
 )
 
-func validKey(key string) error {
+// checkKey returns an error for a project key that is empty, too long, or could not be the name of a file.
+func checkKey(key string) error {
 	if key == "" || len(key) > maxKey {
 		return fmt.Errorf("%w: the project key %.40q has %d bytes; it must have 1 to %d", ErrInvalid, key, len(key), maxKey)
 	}
@@ -115,7 +116,8 @@ func validKey(key string) error {
 	return nil
 }
 
-func validTool(tool string) error {
+// checkTool returns an error for a tool's name that is empty, too long, or has control characters or broken UTF-8.
+func checkTool(tool string) error {
 	if tool == "" || len(tool) > maxTool {
 		return fmt.Errorf("%w: the tool name %.40q has %d bytes; it must have 1 to %d", ErrInvalid, tool, len(tool), maxTool)
 	}
@@ -125,14 +127,14 @@ func validTool(tool string) error {
 	return nil
 }
 
-func validShared(name string) error {
+func checkShared(name string) error {
 	if name == "" {
 		return nil
 	}
-	return validKey(name)
+	return checkKey(name)
 }
 
-func validID(id string) error {
+func checkID(id string) error {
 	if len(id) > maxID || strings.ContainsFunc(id, func(c rune) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '/' || c == '-' || c == '_')
 	}) {
@@ -141,9 +143,9 @@ func validID(id string) error {
 	return nil
 }
 
-// valid returns an error when a value in r is impossible. The upper bounds are far beyond any machine (1 PiB, 2^40 kills, a hundred years):
+// check returns an error when a value in r is impossible. The upper bounds are far beyond any machine (1 PiB, 2^40 kills, a hundred years):
 // they catch damage, not large runs.
-func (r Run) valid() error {
+func (r Run) check() error {
 	for _, size := range []struct {
 		name  string
 		value limit.Bytes
@@ -171,10 +173,10 @@ func (r Run) valid() error {
 	if !(r.Cost >= 0 && r.Cost <= maxCost && r.PlanCost >= 0 && r.PlanCost <= maxCost) { // not a number fails too
 		return fmt.Errorf("%w: it cost %v and %v", ErrInvalid, r.Cost, r.PlanCost)
 	}
-	if err := validID(r.ID); err != nil {
+	if err := checkID(r.ID); err != nil {
 		return err
 	}
-	if err := validVariant(r.Variant); err != nil {
+	if err := checkVariant(r.Variant); err != nil {
 		return err
 	}
 	for _, word := range []string{r.Method, string(r.Outcome), r.Layer} {
@@ -241,26 +243,27 @@ func splitHistoryKey(name string) (tool, variant string) {
 	return tool, variant
 }
 
-func validVariant(variant string) error {
+func checkVariant(variant string) error {
 	if variant == "" {
 		return nil
 	}
 	if len(variant) > maxVariant || strings.Contains(variant, variantMark) {
 		return fmt.Errorf("%w: the variant %.40q has %d bytes; it must have at most %d, without %q", ErrInvalid, variant, len(variant), maxVariant, variantMark)
 	}
-	return validTool(variant)
+	return checkTool(variant)
 }
 
 // Variants returns the runs kept of a tool in a project by variant, each oldest first; nil when there are none. "" holds the runs without a
 // variant, and those recorded before there were variants. A damaged file is treated as by [History.Runs].
 func (h *History) Variants(projectKey, tool string) (map[string][]Run, error) {
-	d, err := h.open(projectKey)
+	d, err := h.readUnlocked(projectKey)
 	if err != nil || d == nil {
 		return nil, err
 	}
 	return d.variants(tool), nil
 }
 
+// variants returns the runs of a tool by variant; that of the tool itself is "".
 func (d *document) variants(tool string) map[string][]Run {
 	found := map[string][]Run{}
 	for _, s := range d.Tools {

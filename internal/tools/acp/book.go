@@ -68,8 +68,9 @@ func clip(s string, most int) string {
 	return strings.Clone(s)
 }
 
-// sent records a message from the editor.
-func (b *book) sent(h jsonrpc.Head, line []byte, now time.Time) {
+// recordSent records a message from the editor: its session is active, and a request is open until it is answered. A request beyond maxOpen is
+// only counted as missed.
+func (b *book) recordSent(h jsonrpc.Head, line []byte, now time.Time) {
 	params := h.Params.Of(line)
 	session := text(params, maxName, "sessionId")
 	b.touch(session, now)
@@ -98,8 +99,9 @@ func begins(method string) bool {
 	return false
 }
 
-// answered records a response of the agent, and reports whether a session has begun or ended.
-func (b *book) answered(h jsonrpc.Head, line []byte, now time.Time) bool {
+// recordAnswer records a response of the agent: its request is no longer open. It adds or removes the session if the request was for that, and
+// reports whether the sessions have changed so. An error changes no session.
+func (b *book) recordAnswer(h jsonrpc.Head, line []byte, now time.Time) bool {
 	for i, r := range b.open {
 		if r.id != h.ID {
 			continue
@@ -115,9 +117,9 @@ func (b *book) answered(h jsonrpc.Head, line []byte, now time.Time) bool {
 			if h.Result.End <= len(line) { // or it came in pieces
 				id = cmp.Or(text(h.Result.Of(line), maxName, "sessionId"), id)
 			}
-			return b.begin(Session{ID: id, Folder: r.folder, Began: now, Active: now})
+			return b.addSession(Session{ID: id, Folder: r.folder, Began: now, Active: now})
 		case r.method == "session/close" || r.method == "session/delete":
-			return b.end(r.session)
+			return b.removeSession(r.session)
 		}
 		b.touch(r.session, now)
 		return false
@@ -125,8 +127,8 @@ func (b *book) answered(h jsonrpc.Head, line []byte, now time.Time) bool {
 	return false
 }
 
-// updated records a notification or request of the agent.
-func (b *book) updated(h jsonrpc.Head, line []byte, now time.Time) {
+// recordUpdate records a notification or request of the agent: its session is active, and a usage_update sets how full its window is.
+func (b *book) recordUpdate(h jsonrpc.Head, line []byte, now time.Time) {
 	params := h.Params.Of(line)
 	s := b.touch(text(params, maxName, "sessionId"), now)
 	if s == nil || h.Method != "session/update" || text(params, maxName, "update", "sessionUpdate") != "usage_update" {
@@ -135,8 +137,8 @@ func (b *book) updated(h jsonrpc.Head, line []byte, now time.Time) {
 	s.Used, s.Size = number(params, "update", "used"), number(params, "update", "size")
 }
 
-// begin adds a session, and returns false if it has no ID or is there already. The oldest of more than maxSessions is dropped and counted.
-func (b *book) begin(s Session) bool {
+// addSession adds a session, and returns false if it has no ID or is there already. The oldest of more than maxSessions is dropped and counted.
+func (b *book) addSession(s Session) bool {
 	if s.ID == "" || b.find(s.ID) != nil {
 		return false
 	}
@@ -150,8 +152,8 @@ func (b *book) begin(s Session) bool {
 	return true
 }
 
-// end removes a session, and reports whether it was there.
-func (b *book) end(id string) bool {
+// removeSession removes a session, and reports whether it was there.
+func (b *book) removeSession(id string) bool {
 	for i, s := range b.state.Sessions {
 		if s.ID == id {
 			b.state.Sessions = append(b.state.Sessions[:i:i], b.state.Sessions[i+1:]...)
@@ -171,7 +173,7 @@ func (b *book) find(id string) *Session {
 	return nil
 }
 
-// touch marks a session as active now and returns it; nil if there is none.
+// touch marks a session as active now and returns it; nil if id is "" or there is no such session.
 func (b *book) touch(id string, now time.Time) *Session {
 	if id == "" {
 		return nil

@@ -55,7 +55,7 @@ type Relay struct {
 // New returns a relay that reads what the editor sends. It passes nothing on before [Relay.Connect].
 func New(o Options) *Relay {
 	r := &Relay{o: o, asked: make(chan struct{}), begun: make(chan struct{}), linked: make(chan struct{}), passed: make(chan struct{})}
-	go r.listen()
+	go r.passToAgent()
 	return r
 }
 
@@ -66,7 +66,7 @@ func (r *Relay) Asked() <-chan struct{} { return r.asked }
 func (r *Relay) Connect(toAgent io.WriteCloser, fromAgent io.Reader) {
 	r.toAgent = toAgent
 	close(r.linked)
-	go r.speak(fromAgent)
+	go r.passToEditor(fromAgent)
 }
 
 // Passed returns a channel that is closed when everything the agent wrote was passed on.
@@ -81,17 +81,18 @@ func (r *Relay) State() State {
 	return s
 }
 
-// listen passes on what the editor sends.
-func (r *Relay) listen() {
+// passToAgent passes on what the editor sends, and records it, until the editor or the agent has ended. It writes nothing before r.linked is
+// closed. At the end it closes the agent's input and discards what the editor still sends.
+func (r *Relay) passToAgent() {
 	in := lines{src: r.o.In, hold: holdToAgent}
 	w := walker{relay: r, take: r.fromEditor}
 	for begun := false; ; begun = true {
-		piece, first, last, err := in.next()
+		piece, first, last, err := in.nextPiece()
 		if err == nil && !begun {
 			r.confirm(piece, last)
 		}
 		if err == nil {
-			piece = w.walk(piece, first, last)
+			piece = w.record(piece, first, last)
 		}
 		if !begun {
 			close(r.begun)
@@ -123,17 +124,17 @@ func (r *Relay) confirm(line []byte, whole bool) {
 	close(r.asked)
 }
 
-// speak passes on what the agent sends.
-func (r *Relay) speak(from io.Reader) {
+// passToEditor passes on what the agent sends, and records it, until the stream ends. If the editor cannot be written to, the rest is discarded.
+func (r *Relay) passToEditor(from io.Reader) {
 	defer close(r.passed)
 	in := lines{src: from, hold: holdToClient}
 	w := walker{relay: r, take: r.fromAgent}
 	for {
-		piece, first, last, err := in.next()
+		piece, first, last, err := in.nextPiece()
 		if err != nil {
 			return
 		}
-		w.walk(piece, first, last)
+		w.record(piece, first, last)
 		if !r.write(piece, last) {
 			_, _ = io.Copy(io.Discard, from)
 			return
@@ -141,7 +142,7 @@ func (r *Relay) speak(from io.Reader) {
 	}
 }
 
-// write writes to the editor; it reports false if that fails or Fail was called.
+// write writes a piece to the editor; last says that a line ends with it. It returns false if that fails, or if Fail was called.
 func (r *Relay) write(piece []byte, last bool) bool {
 	r.out.Lock()
 	defer r.out.Unlock()
@@ -161,9 +162,9 @@ type walker struct {
 	size   int64
 }
 
-// walk records a piece of a line; first and last report whether the line begins and ends with it. It returns the bytes to pass on: piece
+// record records a piece of a line; first and last report whether the line begins and ends with it. It returns the bytes to pass on: piece
 // itself, unless it is a whole line that the take function has changed.
-func (w *walker) walk(piece []byte, first, last bool) []byte {
+func (w *walker) record(piece []byte, first, last bool) []byte {
 	r := w.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,23 +204,24 @@ func (w *walker) walk(piece []byte, first, last bool) []byte {
 
 // fromEditor records a message of the editor, and returns the line to pass on. The caller holds r.mu, as for fromAgent.
 func (r *Relay) fromEditor(h jsonrpc.Head, line []byte) []byte {
-	r.book.sent(h, line, time.Now())
+	r.book.recordSent(h, line, time.Now())
 	changed, wrapped := behindGateway(line, h, r.o.Gateway)
 	r.book.state.Wrapped += wrapped
 	return changed
 }
 
-// fromAgent takes note of a message of the agent, calls Changed if the sessions have changed, and returns the message unchanged.
+// fromAgent records a message of the agent, calls Changed with the lock held if sessions have begun or ended, and returns the message
+// unchanged.
 func (r *Relay) fromAgent(h jsonrpc.Head, line []byte) []byte {
 	switch h.Kind {
 	case jsonrpc.Response:
-		if r.book.answered(h, line, time.Now()) && r.o.Changed != nil {
+		if r.book.recordAnswer(h, line, time.Now()) && r.o.Changed != nil {
 			s := r.book.state
 			s.Sessions = slices.Clone(s.Sessions)
 			r.o.Changed(s)
 		}
 	case jsonrpc.Notification, jsonrpc.Request:
-		r.book.updated(h, line, time.Now())
+		r.book.recordUpdate(h, line, time.Now())
 	}
 	return line
 }
@@ -243,7 +245,7 @@ const (
 )
 
 // Fail answers every open request with an error whose message is sentence, and returns how many there were. Afterwards nothing of the agent
-// is passed on.
+// is passed on. It waits at most beginWait for the editor's first line, and failWait for the editor to read the errors.
 func (r *Relay) Fail(sentence string, f Failure) int {
 	if f.Killed == nil {
 		f.Killed = []string{}
@@ -299,9 +301,9 @@ type lines struct {
 	open bool // a line has begun and not ended
 }
 
-// next returns the next line with its line break, or a piece of it. first says that the line begins with the piece, last that it ends with
-// it. The piece is valid until the next call.
-func (l *lines) next() (piece []byte, first, last bool, err error) {
+// nextPiece reads until a line is complete and returns it with its line break; a line that is longer than l.hold comes in pieces. first says
+// that the line begins with the piece, last that it ends with it. The piece is valid until the next call.
+func (l *lines) nextPiece() (piece []byte, first, last bool, err error) {
 	seen := 0
 	for {
 		if n := bytes.IndexByte(l.buf[l.r+seen:l.w], '\n'); n >= 0 {

@@ -43,8 +43,8 @@ func readArguments(object []byte, names ...string) (arguments, error) {
 	return a, nil
 }
 
-// text returns a string argument, or "" if it is absent. Numbers and booleans, which models write where they mean strings, are accepted. If
-// it is required, an absent or empty one is an error.
+// text returns a string argument, or "" if it is absent. Numbers and booleans, which models write where they mean strings, are accepted;
+// objects and arrays are an error. If the argument is required, an absent or empty one is an error too.
 func (a arguments) text(name string, required bool) (string, error) {
 	v, ok := a.values[name]
 	switch {

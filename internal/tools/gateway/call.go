@@ -126,8 +126,9 @@ func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 	}
 }
 
-// bound passes an answer of any size to the client in a form that it can take: whole, or as its first page. If the page is delivered before the
-// rest has come, the call goes on without the client, for at most maxEarlyLife.
+// bound passes an answer of any size to the client in a form that it can take: whole, or as its first page. If the page is delivered before
+// the rest has come, the call goes on without the client, for at most maxEarlyLife. While the rest comes, each read restarts the timeout.
+// At the end the call's events are written.
 func (c *call) bound(f *transport.Frame) {
 	o := c.options()
 	if f.Whole() && len(f.Head) <= 4<<10 {
@@ -180,6 +181,7 @@ type deadlineReader struct {
 	c *call
 }
 
+// Read restarts the call's timeout after each read. An error, also the end of the body, stops the timeout.
 func (p *deadlineReader) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
 	if err != nil {
@@ -203,7 +205,8 @@ func (c *call) expire() {
 	c.cancel(context.Canceled)
 }
 
-// options returns the options for bounding the call's answer.
+// options returns the options for bounding the call's answer: its bounds, whose it is, and where it is kept. The call itself is kept with
+// it only if the tool says that it changes nothing, so that it can be made again.
 func (c *call) options() result.Options {
 	o := result.Options{
 		Method: c.method, ID: c.m.Head.ID, MaxText: c.textCap(), MaxItems: c.limits.MaxItems,

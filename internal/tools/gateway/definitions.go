@@ -47,8 +47,9 @@ func (s *Session) shortens(p params) bool {
 	return s.o.Definitions.Max > 0 && !s.o.Bare && !s.profile(p).Defers
 }
 
-// chooseWhole decides which tools are listed in full. It returns their names, and the definitions to add for the others; added is nil if all
-// tools fit. Except that all may fit later, the first decision stays. others are the definitions that are listed in any case.
+// chooseWhole decides which tools are listed in full. It returns their names, and the definitions to add for the others; added is nil if
+// all tools fit. Once tools were left out, the session keeps that decision, whatever the list becomes. others are the definitions that are
+// listed in any case.
 func (s *Session) chooseWhole(k *toolList, others [][]byte) (whole map[string]bool, added [][]byte) {
 	s.short.mu.Lock()
 	defer s.short.mu.Unlock()
@@ -322,8 +323,8 @@ func (s *Session) searchTools(k *toolList, m transport.Message, p params) (strin
 	return b.String(), nil
 }
 
-// search returns the indexes of at most maxHits tools that fit a query, the best first; a tool with exactly that name comes before all. The
-// first call makes the index.
+// search returns the indexes of at most maxHits tools that fit a query, the best first; a tool whose name is the query, in any case of
+// letters, comes before all. The first call makes the index.
 func (k *toolList) search(d *Definitions, query string, maxHits int) []int {
 	k.mu.Lock()
 	if k.find == nil {

@@ -30,7 +30,7 @@ type exchange struct {
 	done bool
 }
 
-// Open implements [transport.Receiver].
+// Open implements [transport.Receiver]: it passes an answer on, unless the exchange has ended.
 func (x *exchange) Open(a transport.Answer) {
 	defer x.recover()
 	x.mu.Lock()
@@ -50,7 +50,7 @@ func (x *exchange) Receive(f *transport.Frame) {
 	}
 }
 
-// Done implements [transport.Receiver].
+// Done implements [transport.Receiver]. It frees the request's id and then passes the end on; a second call does nothing.
 func (x *exchange) Done(err error) {
 	x.forget()
 	x.mu.Lock()

@@ -106,8 +106,8 @@ func (l *lister) Done(err error) {
 	}()
 }
 
-// deliver answers the client with the list made of the pages so far, and stores the tools in the catalogue. first is the server's response with
-// the first page.
+// deliver answers the client with the list made of the pages so far, stores the tools in the catalogue, unless the client asked for a later
+// page, and writes the event. first is the server's response with the first page.
 func (l *lister) deliver(first []byte) {
 	head, err := jsonrpc.Scan(first)
 	if err != nil {
@@ -267,8 +267,9 @@ const retryPause = 30 * time.Second
 // listRequest is a list under way that several calls wait for.
 type listRequest struct{ done chan struct{} }
 
-// knownTools returns the principal's list of tools. If there is none, or an outdated one older than refetchPause, it requests the list and waits;
-// calls of one principal share that request. The result is nil, or the outdated list, if ctx ends first.
+// knownTools returns the principal's list of tools. If there is none, or an outdated one older than refetchPause, it requests the list and
+// waits; calls of one principal share that request. The result is nil, or the outdated list, if ctx ends first. Nothing is requested of a
+// server that has said that it has no tools.
 func (s *Session) knownTools(ctx context.Context, m transport.Message, p params) *toolList {
 	k, stale := s.o.Catalogue.get(m.Principal)
 	if k != nil && (!stale || time.Since(k.at) < refetchPause) || s.o.Catalogue.isAlone() {

@@ -46,7 +46,8 @@ func newLocal(s *Server) *local {
 	}
 }
 
-// Send implements [transport.Peer].
+// Send implements [transport.Peer]: it sends the message over the connection for its version. If there is none and none can be made, a
+// request is answered with the error and any other message is dropped.
 func (l *local) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	p, err := l.peerFor(m)
 	switch {
@@ -124,7 +125,7 @@ func (r *discoverReceiver) Receive(f *transport.Frame) {
 	r.Receiver.Receive(f)
 }
 
-// Close implements [transport.Peer].
+// Close closes all connections and ends the streams. Later messages are refused.
 func (l *local) Close() error {
 	l.mu.Lock()
 	l.closed = true

@@ -238,7 +238,7 @@ func (n *negotiation) connectByVersion(m transport.Message) (transport.Peer, err
 	return n.takeStep(nextStep(true, v), p)
 }
 
-// Close implements [transport.Peer].
+// Close ends the streams and closes the connection, after a question for the server's versions that is under way has ended.
 func (n *negotiation) Close() error {
 	n.mu.Lock()
 	closed, next, d := n.closed, n.next, n.asking
@@ -287,7 +287,7 @@ func (t *initializeProbe) Receive(f *transport.Frame) {
 		return
 	}
 	t.answer = true
-	t.n.settle(versions{sessions: true})
+	t.n.decide(versions{sessions: true})
 	t.to.Receive(f)
 }
 
@@ -343,12 +343,12 @@ func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) 
 	}
 	n.mu.Unlock()
 	n.replaceTargets(p, nil)
-	n.settle(v)
+	n.decide(v)
 	return p
 }
 
-// settle makes the connection final, unless it is already, and adds v to the versions that the server is known to speak.
-func (n *negotiation) settle(v versions) {
+// decide makes the connection final, unless it is already, and adds v to the versions that the server is known to speak.
+func (n *negotiation) decide(v versions) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	select {

@@ -95,7 +95,8 @@ func (s *Server) Name() string { return s.o.Name }
 // Named reports whether the server's tools already have its name as a prefix.
 func (s *Server) Named() bool { return s.o.Named }
 
-// Open implements mcpserver.Options.Open for the server.
+// Open implements mcpserver.Options.Open for the server. A client that neither begins with initialize nor speaks the sessionless version
+// gets ErrNoSession from a local server; a server that cannot be started is a Refusal with status 503.
 func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	if s.o.Remote {
 		return s.openRemote(ctx, o)
@@ -194,8 +195,9 @@ func (s *Server) directPeer() transport.Peer {
 	return s.direct
 }
 
-// remoteVersions returns the versions of a remote server, and asks it again after versionAge. If that fails they are the zero value, which is not
-// kept: the answer to the client's own request will show them. A server that answers 401 or 403 is noted as one that wants credentials.
+// remoteVersions returns the versions of a remote server. It asks the server, at most once in versionAge, with a discovery and, if the
+// client may need it, an initialize. If that fails they are the zero value, which is not kept: the answer to the client's own request will
+// show them. A server that answers 401 or 403 is noted as one that wants credentials.
 func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versions {
 	s.mu.Lock()
 	v, fresh := s.versions, time.Since(s.learnedAt) < versionAge

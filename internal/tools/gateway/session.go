@@ -142,7 +142,8 @@ func (s *Session) event(e journal.Event) {
 	}
 }
 
-// Send implements [transport.Peer].
+// Send implements [transport.Peer]. It handles the requests that the gateway changes or answers itself, and forwards all others. A request
+// whose id is in use, or one too many, is refused.
 func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if s.o.Settings.restrictsTools() && s.o.through == nil && s.refuseAmbiguous(m, to) {
 		return

@@ -29,7 +29,7 @@ type union struct {
 	retrying bool
 }
 
-// Close implements [transport.Peer].
+// Close ends the attempts to reach lost servers, all streams, and the sessions with all servers.
 func (u *union) Close() error {
 	u.end()
 	u.shut()
@@ -40,7 +40,8 @@ func (u *union) Close() error {
 	return all
 }
 
-// Send implements [transport.Peer].
+// Send implements [transport.Peer]: it passes a message to the server that it is for, by the prefix or address in it, or answers itself
+// with what all servers have. Methods that it does not know are refused.
 func (u *union) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	switch m.Head.Kind {
 	case jsonrpc.Response:

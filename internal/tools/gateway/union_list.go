@@ -61,7 +61,9 @@ func (u *union) listEntries(ctx context.Context, c *part, m transport.Message, m
 	return entries, true
 }
 
-// handleList answers with the entries of all servers, with merged names if prefixed is set. A server that fails is left out and marked as lost.
+// handleList answers with the entries of all servers that live, with merged names if prefixed is set; else it notes from which server each
+// entry came. A server that fails is left out and marked as lost, one that answers as found. If ctx ends first, that ends the call without
+// an answer.
 func (u *union) handleList(ctx context.Context, m transport.Message, to transport.Receiver, member string, prefixed bool) {
 	lists := make([][][]byte, len(u.parts))
 	u.forEach(func(c *part) {

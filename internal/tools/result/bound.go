@@ -129,11 +129,12 @@ func (r *reading) close() {
 	lexers.Put(r.lexer)
 }
 
-// read reads the frame to its end, in chunks.
+// read reads the frame to its end, in chunks, and passes them to takeBytes, whose error ends it. An upstream that breaks off is a
+// [BrokenOff]; the end of ctx gives its cause.
 func (r *reading) read(f *transport.Frame) error {
 	// The head is held where it is; what is written after it goes to memory of its own.
 	r.raw.mem, r.raw.size = f.Head[:len(f.Head):len(f.Head)], int64(len(f.Head))
-	if err := r.take(f.Head, true); err != nil || f.Rest == nil {
+	if err := r.takeBytes(f.Head, true); err != nil || f.Rest == nil {
 		return err
 	}
 	chunk := chunks.Get().(*[ChunkBytes]byte)
@@ -141,7 +142,7 @@ func (r *reading) read(f *transport.Frame) error {
 	for {
 		n, err := f.Rest.Read(chunk[:])
 		if n > 0 {
-			if err := r.take(chunk[:n], false); err != nil {
+			if err := r.takeBytes(chunk[:n], false); err != nil {
 				return err
 			}
 		}
@@ -157,8 +158,9 @@ func (r *reading) read(f *transport.Frame) error {
 	}
 }
 
-// take processes the next bytes of the frame. held means that r.raw already has them. An error ends the reading.
-func (r *reading) take(p []byte, held bool) error {
+// takeBytes processes the next bytes of the frame: it counts and parses them, and begins to spool the result once its text, media or members
+// exceed their bounds. held means that r.raw already has the bytes. An error, such as a frame or task that is too large, ends the reading.
+func (r *reading) takeBytes(p []byte, held bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.out.Upstream += int64(len(p))
@@ -350,7 +352,8 @@ func (r *reading) finishPassing(err error) {
 	}
 }
 
-// complete delivers the composed message of a response that has come whole.
+// complete delivers the composed message of a response that has come whole, and ends its document in the spool. If the spool has failed,
+// the answer is the beginning of the result, or an error.
 func (r *reading) complete() {
 	s := r.spoolWriter
 	r.out.Failed = s.prescan.failed

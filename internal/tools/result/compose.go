@@ -60,8 +60,8 @@ func (c *composer) members(m members) {
 	}
 }
 
-// envelope begins the message, with the id and the members beside the result, and leaves its object open.
-func (s *spoolWriter) envelope(id jsonrpc.ID) *composer {
+// beginMessage begins the message, with the id and the members beside the result, and leaves its object open.
+func (s *spoolWriter) beginMessage(id jsonrpc.ID) *composer {
 	c := &composer{comma: true}
 	c.raw(`{"jsonrpc":"2.0"`)
 	task := `"result":{`
@@ -86,8 +86,8 @@ func (s *spoolWriter) envelope(id jsonrpc.ID) *composer {
 	return c
 }
 
-// closed closes the open objects and returns the segments of the message.
-func (s *spoolWriter) closed(c *composer) []seg {
+// endMessage closes the objects that envelope left open and returns the segments of the message.
+func (s *spoolWriter) endMessage(c *composer) []seg {
 	c.raw("}}")
 	if s.inTask {
 		c.raw("}")
@@ -98,7 +98,7 @@ func (s *spoolWriter) closed(c *composer) []seg {
 
 // composeError returns the error response that was read, with its message bounded.
 func (s *spoolWriter) composeError(id jsonrpc.ID) []seg {
-	c := s.envelope(id)
+	c := s.beginMessage(id)
 	c.next()
 	c.raw(`"error":{`)
 	c.comma = false
@@ -107,7 +107,7 @@ func (s *spoolWriter) composeError(id jsonrpc.ID) []seg {
 	}
 	c.members(s.err)
 	c.member("message", rawjson.Quote(nil, s.errorText.text()))
-	return s.closed(c)
+	return s.endMessage(c)
 }
 
 // composeResult returns the result with page 1 (v) in the place of the document's text, and whether the result is an error. v is nil if the
@@ -115,7 +115,7 @@ func (s *spoolWriter) composeError(id jsonrpc.ID) []seg {
 func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs []seg, failed bool) {
 	structured := s.structuredPart(v)
 	failed = s.prescan.failed
-	c := s.envelope(id)
+	c := s.beginMessage(id)
 	c.next()
 	c.raw(`"result":{`)
 	c.comma = false
@@ -148,7 +148,7 @@ func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs
 		c.splice(structured...)
 	}
 	s.metaPart(c, v)
-	return s.closed(c), failed
+	return s.endMessage(c), failed
 }
 
 // blocksPart writes the elements of content or the entries of contents.

@@ -86,18 +86,19 @@ func Open(dir string, o Options) (*Account, error) {
 		o.Warn = func(error) {}
 	}
 	a := &Account{dir: dir, o: o, added: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), pending: map[string]map[string]*tally{}}
-	go a.write()
+	go a.writeLoop()
 	return a, nil
 }
 
-// Observe implements [journal.Observer].
+// Observe implements [journal.Observer]: it counts calls of tools and, with [Options.Lists], stores the size of lists of tools. Nothing is
+// written yet.
 func (a *Account) Observe(r journal.Record) {
 	switch e := r.Event.(type) {
 	case journal.ToolCalled:
-		a.note(e.Server, cmp.Or(e.Tool, e.Method), func(t *tally) { t.add(e, r.Time) })
+		a.count(e.Server, cmp.Or(e.Tool, e.Method), func(t *tally) { t.add(e, r.Time) })
 	case journal.ToolsListed:
 		if a.o.Lists && e.Tokens > 0 {
-			a.note(e.Server, Listed, func(t *tally) { t.Definitions, t.Deferred, t.Last = e.Tokens, e.Deferred, r.Time })
+			a.count(e.Server, Listed, func(t *tally) { t.Definitions, t.Deferred, t.Last = e.Tokens, e.Deferred, r.Time })
 		}
 	}
 }
@@ -105,8 +106,9 @@ func (a *Account) Observe(r journal.Record) {
 // Listed is the tool of a row that is of the list of tools; it has no calls.
 const Listed = "tools/list"
 
-// note adds to the tally of a tool.
-func (a *Account) note(server, tool string, to func(*tally)) {
+// count calls to with the tally of a tool, and wakes the writer. After Close it does nothing. Of more than maxServers servers the rest share
+// one name.
+func (a *Account) count(server, tool string, to func(*tally)) {
 	server, tool = clip(server), clip(tool)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -127,7 +129,7 @@ func (a *Account) note(server, tool string, to func(*tally)) {
 	a.signal()
 }
 
-// tallyOf returns the tally of a tool, or of the others when there are too many.
+// tallyOf returns the tally of a tool and makes it if there is none; with maxTools of them, that of the others.
 func tallyOf(tools map[string]*tally, tool string) *tally {
 	t := tools[tool]
 	if t == nil && len(tools) >= maxTools {
@@ -143,8 +145,8 @@ func tallyOf(tools map[string]*tally, tool string) *tally {
 
 func clip(name string) string { return limit.Clip(name, maxName) }
 
-// write writes what was added, at most once in [Options.Every]. Between calls it sleeps.
-func (a *Account) write() {
+// writeLoop runs until Close. It writes what was added, at most once in [Options.Every], and later if that failed.
+func (a *Account) writeLoop() {
 	defer close(a.done)
 	for {
 		pause := a.o.Every
@@ -207,7 +209,7 @@ func (a *Account) giveBack(server string, tools map[string]*tally) {
 	}
 }
 
-// Close writes what is left and ends the Account.
+// Close ends the writing in the background and writes what is left. A second call does nothing.
 func (a *Account) Close() error {
 	a.mu.Lock()
 	closed := a.closed
@@ -228,8 +230,8 @@ type book struct {
 	Tools  map[string]*tally `json:"tools"`
 }
 
-// fileOf names the file of a server: the name where it is one of a file, with a digest, so
-// that two servers never share one.
+// fileOf returns the name of a server's file: at most 40 characters of the server's name, the others replaced by "-", and a digest, so that
+// two servers never share a file.
 func fileOf(server string) string {
 	sum := sha256.Sum256([]byte(server))
 	name := strings.Map(func(r rune) rune {
@@ -286,6 +288,7 @@ func isFull(dir string) bool {
 	return err == nil && len(files) >= maxServers
 }
 
+// add merges the figures of each tool into the book.
 func (b *book) add(tools map[string]*tally) {
 	b.Schema = 1
 	if b.Tools == nil {

@@ -85,7 +85,7 @@ func (t *tally) merge(o *tally) {
 	}
 }
 
-// isPlausible reports whether the numbers can have come from calls.
+// isPlausible reports whether no number is negative and no step unknown.
 func (t *tally) isPlausible() bool {
 	if t.Calls < 0 || t.Upstream < 0 || t.Delivered < 0 || t.Max < 0 || t.Spilled < 0 || t.Failed < 0 || t.Definitions < 0 || t.Deferred < 0 {
 		return false
@@ -98,7 +98,8 @@ func (t *tally) isPlausible() bool {
 	return true
 }
 
-// percentile returns the nearest rank's size, in bytes.
+// percentile returns the size that this part of all results, 0 to 1, does not exceed, in bytes. It is rounded up to the end of its step; 0
+// if there are no calls.
 func (t *tally) percentile(part float64) int64 {
 	var total int64
 	for _, n := range t.Steps {

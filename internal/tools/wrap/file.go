@@ -70,8 +70,8 @@ func (f file) replace(after []byte) error {
 	return f.write(f.target, after, f.mode)
 }
 
-// write writes a file next to the configuration file, or that file itself, durably and with exactly this mode. The folder may be a project's,
-// so no link in it is followed: see [config.OpenFolder].
+// write writes the configuration file or one next to it, durably and with exactly this mode. The folder may be a project's, so no link in
+// it is followed: see [config.OpenFolder].
 func (f file) write(path string, body []byte, mode fs.FileMode) error {
 	folder, name, err := config.OpenFolder(path)
 	if err != nil {
@@ -109,8 +109,9 @@ func Preview(path string, o Options) (before []byte, c Change, err error) {
 	return f.data, c, err
 }
 
-// Apply wraps the servers of a file in place. Before that it copies the file to its backup, beside it and readable by its owner only. If
-// the file already has wrapped servers, an existing backup has the original and is kept.
+// Apply wraps the servers of a file in place. If there is nothing to change it writes nothing. Otherwise it first copies the file to its
+// backup, beside it and readable by its owner only. If the file already has wrapped servers, an existing backup has the original and is
+// kept.
 func Apply(path string, o Options) (Change, error) {
 	f, err := openFile(path)
 	if err != nil {

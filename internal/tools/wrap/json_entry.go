@@ -27,9 +27,9 @@ func (e *jsonEntry) place() []string { return e.path }
 
 func (e *jsonEntry) text() []byte { return e.object.span.Of(e.d.data) }
 
-// list returns the strings of an array, their places, and the array's member. If the key is missing, ok is true and the member nil; ok is
+// stringList returns the strings of an array, their places, and the array's member. If the key is missing, ok is true and the member nil; ok is
 // false if the value is not an array of strings, or the key occurs twice.
-func (e *jsonEntry) list(key string) (at *member, values []string, places []span, ok bool) {
+func (e *jsonEntry) stringList(key string) (at *member, values []string, places []span, ok bool) {
 	m, times := e.object.get(key)
 	if m == nil {
 		return nil, nil, nil, true
@@ -53,7 +53,7 @@ func (e *jsonEntry) list(key string) (at *member, values []string, places []span
 // command returns the first element of an array, or the string, under "command".
 func (e *jsonEntry) command() (string, bool) {
 	if e.argv {
-		_, values, _, ok := e.list("command")
+		_, values, _, ok := e.stringList("command")
 		if !ok || len(values) == 0 {
 			return "", false
 		}
@@ -69,16 +69,17 @@ func (e *jsonEntry) command() (string, bool) {
 // arguments returns the elements after the command in its array, or those of "args"; nil if they are not all strings.
 func (e *jsonEntry) arguments() []string {
 	if e.argv {
-		_, values, _, ok := e.list("command")
+		_, values, _, ok := e.stringList("command")
 		if !ok || len(values) == 0 {
 			return nil
 		}
 		return values[1:]
 	}
-	_, values, _, _ := e.list("args")
+	_, values, _, _ := e.stringList("args")
 	return values
 }
 
+// isWrapped reports whether the entry has a command whose arguments are those that wrapping writes.
 func (e *jsonEntry) isWrapped() bool {
 	_, ok := e.command()
 	if !ok {
@@ -106,7 +107,8 @@ func (e *jsonEntry) variables() string {
 	return "env"
 }
 
-// wrap leaves an entry with a key that occurs twice, and one without command and address.
+// wrap returns the edits that wrap the entry. An entry with a key that occurs twice, or without command and address, is left: then there
+// are no edits, and the text says why.
 func (e *jsonEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	for _, key := range []string{"command", "args", "type", "url", "httpUrl", "serverUrl", "headers", e.variables()} {
 		if _, times := e.object.get(key); times > 1 {
@@ -138,13 +140,13 @@ func (e *jsonEntry) wrapCommand(o Options) ([]rawjson.Edit, string) {
 	}
 	front := append(o.argsBefore(e.name), "--")
 	if e.argv {
-		m, _, _, _ := e.list("command")
+		m, _, _, _ := e.stringList("command")
 		return []rawjson.Edit{e.insert(m, append([]string{o.command()}, front...))}, ""
 	}
 	m, _ := e.object.get("command")
 	front = append(front, command)
 	edits := []rawjson.Edit{{Span: m.value, With: quote(o.command())}}
-	args, _, _, ok := e.list("args")
+	args, _, _, ok := e.stringList("args")
 	switch {
 	case !ok:
 		return nil, whyForm
@@ -291,7 +293,8 @@ func (e *jsonEntry) wrapRemote(o Options, url *member) ([]rawjson.Edit, string) 
 	return edits, ""
 }
 
-// unwrap restores the original text if was has it. Otherwise it removes what wrapping inserts.
+// unwrap returns the edits that restore the entry: its original text if was has it, else without what wrapping inserts. If that cannot be
+// done there are none, and the text says why.
 func (e *jsonEntry) unwrap(was []byte) ([]rawjson.Edit, string) {
 	if was != nil {
 		return []rawjson.Edit{{Span: e.object.span, With: was}}, ""
@@ -301,11 +304,11 @@ func (e *jsonEntry) unwrap(was []byte) ([]rawjson.Edit, string) {
 		return e.unwrapRemote()
 	}
 	if e.argv {
-		m, _, places, _ := e.list("command")
+		m, _, places, _ := e.stringList("command")
 		return []rawjson.Edit{removeFront(e.d.data, m.value.Start+1, places, from+1)}, ""
 	}
 	command, _ := e.object.get("command")
-	args, values, places, _ := e.list("args")
+	args, values, places, _ := e.stringList("args")
 	return []rawjson.Edit{
 		{Span: command.value, With: quote(values[from])},
 		removeFront(e.d.data, args.value.Start+1, places, from+1),

@@ -11,6 +11,7 @@ import (
 // tomlFormat is TOML, for Codex and Mistral Vibe.
 type tomlFormat struct{}
 
+// read parses a TOML file, with or without a byte order mark. The servers in the array [[mcp_servers]] get numbers as their names.
 func (tomlFormat) read(data []byte) (map[string]any, error) {
 	value := map[string]any{}
 	err := toml.Unmarshal(bytes.TrimPrefix(data, mark), &value)

@@ -115,6 +115,7 @@ func (e *tomlEntry) arguments() []string {
 	return values
 }
 
+// isWrapped reports whether the entry has a command whose arguments are those that wrapping writes.
 func (e *tomlEntry) isWrapped() bool {
 	_, ok := e.command()
 	if !ok {
@@ -124,6 +125,7 @@ func (e *tomlEntry) isWrapped() bool {
 	return ok
 }
 
+// wrap returns the edits that wrap the server. If it cannot be wrapped there are none, and the text says why.
 func (e *tomlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	if a, ok := e.get("command"); ok {
 		return e.wrapCommand(o, a)

@@ -155,8 +155,8 @@ func (w *starter) Load(file string, take func(place []string, name string) bool)
 	}
 }
 
-// Take reads the servers in a file's bytes and keeps those for which take returns true, in place of a server of the same name that was taken
-// before. It returns the bytes as plain JSON; nil if they are not valid.
+// Take reads the servers in a file's bytes and keeps those for which take returns true, in place of a server of the same name that was
+// taken before. Invalid bytes are noted, and no server is kept. It returns the bytes as plain JSON; nil if they are not valid.
 func (w *starter) Take(path string, data []byte, take func(place []string, name string) bool) []byte {
 	change, err := Plan(path, data, w.start.Options)
 	if err != nil {

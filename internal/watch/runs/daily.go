@@ -51,7 +51,7 @@ func (d *Daily) Observe(r journal.Record) {
 	d.writer.Observe(r)
 }
 
-// endSegment ends the file of a day, in a goroutine, because the index may be locked. The caller holds mu.
+// endSegment ends the file of a day as one that ended well, in a goroutine, because the index may be locked. The caller holds mu.
 func (d *Daily) endSegment() {
 	w, report := d.writer, d.reporter.Report()
 	report.Outcome = journal.OutcomeOK

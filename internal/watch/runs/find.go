@@ -30,8 +30,9 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no run %q; plimsoll runs lists them", e.ID)
 }
 
-// Find returns the entry of the run that id names: its ID, the name of its tool (the newest run of it), or the beginning of its ID; "last" is
-// the newest run of all. Gateways inside runs are found by their ID alone. The error for none, or several, is an *UnknownError.
+// Find returns the entry of the run that id names: its ID, the name of its job, the name of its tool (the newest run of it), or the
+// beginning of its ID; "last" is the newest run of all. Gateways inside runs are found by their ID alone. The error for none, or several,
+// is an *UnknownError.
 func (s *Store) Find(id string) (Entry, error) {
 	list := s.Entries()
 	if i := slices.IndexFunc(list, func(e Entry) bool { return e.ID == id }); i >= 0 {
@@ -113,7 +114,8 @@ func (s *Store) Run(id string) (*Run, error) {
 	return r, nil
 }
 
-// load reads the file of a run from its beginning. When that fails, it returns a run with the entry alone, and an *UnknownError.
+// load reads the file of a run from its beginning, and adds what is known of its job. If that fails, it returns a run with the entry alone,
+// and an *UnknownError. A job without a run is returned as one.
 func (s *Store) load(e Entry) (*Run, error) {
 	if j := s.placed.seen[e.ID]; j != nil && e.Kind == KindJob {
 		return j.run, nil

@@ -139,7 +139,7 @@ func newRun() *Run {
 	return &Run{tools: map[string]*Tool{}, every: 1}
 }
 
-// apply adds one line of the file. A line before the header is counted as damaged.
+// apply adds one line of the file. A line before the header is counted as damaged. Samples beyond MaxSamples only count for the peak.
 func (r *Run) apply(l line) {
 	switch {
 	case l.header != nil && r.reporter == nil:
@@ -345,7 +345,7 @@ func (r *Run) addCall(at time.Time, e *journal.ToolCalled) {
 	}
 }
 
-// settle brings Entry, Report and Tools up to date after lines were added.
+// settle computes Entry, Report, state and Tools again after lines were added. Without a header it does nothing.
 func (r *Run) settle() {
 	if r.reporter == nil {
 		return

@@ -76,7 +76,8 @@ func forgetFiles(root *os.Root, words Words, dry bool, found map[string]bool, id
 	return living, err
 }
 
-// forgetIndex overwrites words in the index, under its lock.
+// forgetIndex overwrites words in the index, under its lock, or with dry only looks for them. If some are there, the index is added to
+// found and ids, once.
 func forgetIndex(root *os.Root, words Words, dry bool, found map[string]bool, ids *[]string) error {
 	lock, err := lockIndex(root)
 	if err != nil {

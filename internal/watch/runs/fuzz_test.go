@@ -27,10 +27,10 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, piece int) {
 		piece = max(1, min(piece, 1<<16))
 		a, b := &tail{run: newRun()}, &tail{run: newRun()}
-		a.split(text, a.take)
+		a.split(text, a.addLine)
 		for rest := text; len(rest) > 0; {
 			n := min(piece, len(rest))
-			b.split(rest[:n], b.take)
+			b.split(rest[:n], b.addLine)
 			rest = rest[n:]
 		}
 		a.run.settle()

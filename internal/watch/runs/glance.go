@@ -98,7 +98,8 @@ func Look(stateDir, id string) (Glance, error) {
 	return Glance{}, &UnknownError{ID: id}
 }
 
-// glance reads as much of a run's file as a glance needs.
+// glance returns the present state of a run, for which it reads only the beginning and the end of a large file. If the run has no end and
+// no writer holds the file any more, the run counts as died; nothing is written.
 func (t *tail) glance() (Glance, error) {
 	ended, err := filelock.Try(t.file, filelock.Shared|filelock.Readable)
 	if ended {

@@ -216,7 +216,8 @@ func readIndex(r io.Reader) (list []Entry, gone Totals, damaged int, err error) 
 	return list, gone, damaged, err
 }
 
-// eachLine calls f with every complete line, without its end; with nil for one of more than most bytes. Empty lines are left out.
+// eachLine calls f with every complete line, without its end; with nil for one of more than most bytes. Empty lines, and a last one without
+// an end, are left out. The slice is valid during the call only.
 func eachLine(r io.Reader, most int, f func([]byte)) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	var line []byte

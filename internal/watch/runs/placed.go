@@ -64,7 +64,7 @@ func (p *placed) poll() (changed bool) {
 	return changed
 }
 
-// runOfJob returns a job in the form of a run.
+// runOfJob returns a job in the form of a run: its state is that of the engine, its report the one that the job left, if there is one.
 func runOfJob(r *jobs.Record) *Run {
 	report := journal.Report{
 		Tool: r.Tool, Variant: r.Variant, Project: r.Project, Command: r.Command, ReservationBytes: int64(r.Memory), LimitBytes: int64(r.MemoryLimit),

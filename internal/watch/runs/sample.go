@@ -116,10 +116,10 @@ func (r *Run) MemorySeries(n int) []int64 {
 	total := max(r.DurationMS, r.Samples[len(r.Samples)-1].AtMS, 1)
 	out, seen := make([]int64, n), make([]bool, n)
 	for _, s := range r.Samples {
-		i := part(s.AtMS, total, n)
+		i := partOf(s.AtMS, total, n)
 		out[i], seen[i] = max(out[i], s.Charged, s.Working), true
 	}
-	hold(out, seen)
+	fillGaps(out, seen)
 	return out
 }
 
@@ -132,20 +132,20 @@ func (r *Run) WindowSeries(n int) []int64 {
 	total := max(r.DurationMS, r.Context[len(r.Context)-1].Time.Sub(r.Started).Milliseconds(), 1)
 	out, seen := make([]int64, n), make([]bool, n)
 	for _, c := range r.Context {
-		i := part(c.Time.Sub(r.Started).Milliseconds(), total, n)
+		i := partOf(c.Time.Sub(r.Started).Milliseconds(), total, n)
 		out[i], seen[i] = max(out[i], c.Tokens), true
 	}
-	hold(out, seen)
+	fillGaps(out, seen)
 	return out
 }
 
-// part returns the index of the one of n parts of total in which at lies; the first or last when a clock has jumped.
-func part(at, total int64, n int) int {
+// partOf returns the index of the one of n parts of total in which at lies; the first or last when a clock has jumped.
+func partOf(at, total int64, n int) int {
 	at = max(0, min(at, total))
 	return int(min(float64(at)/float64(total)*float64(n), float64(n-1)))
 }
 
-func hold(out []int64, seen []bool) {
+func fillGaps(out []int64, seen []bool) {
 	for i := 1; i < len(out); i++ {
 		if !seen[i] {
 			out[i] = out[i-1]

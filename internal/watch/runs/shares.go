@@ -81,7 +81,8 @@ func (s *sharer) due(at, working int64, processes int) bool {
 	return most-least > max(most/16, leastShare) || processes != s.processes
 }
 
-// sum adds up the processes by name and returns the point to write; it begins a new interval.
+// sum adds up the memory of the processes by their name and returns the point to write: the maxShareNames largest, and the rest as Other.
+// It begins a new interval.
 func (s *sharer) sum(at, working int64, processes int, each iter.Seq2[string, limit.Bytes]) Shares {
 	sums := map[string]int64{}
 	other := int64(0)
@@ -117,7 +118,7 @@ func (w *Writer) Shares(working limit.Bytes, processes int, each iter.Seq2[strin
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if at := w.sinceBegun(); !w.ended && w.shares.due(at, int64(working), processes) {
-		w.put(w.encode.line("shares", w.shares.sum(at, int64(working), processes, each)), steady)
+		w.enqueue(w.encode.line("shares", w.shares.sum(at, int64(working), processes, each)), steady)
 	}
 }
 
@@ -151,7 +152,8 @@ func (s *sharesSeen) add(p *Shares) {
 
 func padded(list []int64, n int) []int64 { return append(list, make([]int64, n-len(list))...) }
 
-// byProcess returns the points as columns; nil without any.
+// byProcess returns the points as columns, one for each of the processes that held the most, and one without a name for all others; nil
+// without any point.
 func (s *sharesSeen) byProcess() *ByProcess {
 	if len(s.at) == 0 {
 		return nil

@@ -102,7 +102,7 @@ type ModelCost struct {
 // maxModelName bounds the name of a model in sums, in bytes.
 const maxModelName = 64
 
-// addCost adds the cost of a model to those of others, of which maxUsage have a row of their own.
+// addCost adds the cost of a model to that model's row. Of more than maxUsage models the rest share the row of OtherModels.
 func addCost(costs []ModelCost, c ModelCost) []ModelCost {
 	c.Model = limit.Short(c.Model, maxModelName)
 	for range 2 {

@@ -140,7 +140,7 @@ type Requests struct {
 	turn turn
 }
 
-// Observe implements [journal.Observer].
+// Observe implements [journal.Observer]: it counts requests and follows whose turn it is.
 func (q *Requests) Observe(r journal.Record) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

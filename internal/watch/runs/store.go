@@ -119,7 +119,8 @@ func (s *Store) Version() uint64 { return s.version }
 // Damaged returns the number of lines of the index that could not be read.
 func (s *Store) Damaged() int { return s.damaged }
 
-// Poll reads what was written since the last call.
+// Poll reads what was written since the last call: records of jobs, the index, and the files of live and new runs. If the store's folder
+// was replaced, everything is read anew. A store that does not exist is no error.
 func (s *Store) Poll() error {
 	if s.placed.poll() {
 		s.version++
@@ -209,7 +210,8 @@ func (s *Store) addIndexLines(text []byte) {
 	}
 }
 
-// findNew opens files of runs that are not in the index.
+// findNew opens and reads the files of runs that are not in the index, at most maxLive. Files that are not of this user's runs are noted in
+// s.strange.
 func (s *Store) findNew() error {
 	days, err := dayFolders(s.root)
 	if err != nil {
@@ -320,7 +322,7 @@ func (s *Store) removed(r *Run) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Strange returns a sentence for each thing in the store that is not a run of this user.
+// Strange returns, sorted, a sentence for each thing in the store that is not a run of this user.
 func (s *Store) Strange() []string {
 	var list []string
 	for name, why := range s.strange {
@@ -330,7 +332,7 @@ func (s *Store) Strange() []string {
 	return list
 }
 
-// Entries returns all runs, the newest first.
+// Entries returns all runs that are kept, live, or known from elsewhere, the newest first.
 func (s *Store) Entries() []Entry {
 	list := make([]Entry, 0, len(s.index)+len(s.live))
 	for _, e := range s.index {

@@ -57,14 +57,15 @@ func (t *tail) close() { _ = t.file.Close() }
 // readBuffers are shared buffers: who reads a hundred runs each second must not need one for each.
 var readBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
-// poll reads the lines that have come since the last call; more reports whether there were any.
+// poll reads the lines that have come since the last call, at most maxRead bytes in all, and adds them to t.run; more reports whether there
+// were any.
 func (t *tail) poll() (more bool, err error) {
 	buf := readBuffers.Get().(*[64 << 10]byte)
 	defer readBuffers.Put(buf)
 	for t.read < maxRead {
 		n, err := t.file.ReadAt(buf[:], t.read)
 		t.read += int64(n)
-		t.split(buf[:n], t.take)
+		t.split(buf[:n], t.addLine)
 		more = more || n > 0
 		if errors.Is(err, io.EOF) || n == 0 && err == nil {
 			break
@@ -80,7 +81,7 @@ func (t *tail) poll() (more bool, err error) {
 	return more, nil
 }
 
-func (t *tail) take(l line, err error) {
+func (t *tail) addLine(l line, err error) {
 	if err != nil {
 		t.run.Damaged++
 		return

@@ -145,7 +145,8 @@ func planOf(at time.Time, e journal.WindowPlan) Plan {
 	return Plan{Told: at, Upstream: e.Upstream, Account: e.Account, Window: e.Window, Utilization: e.Utilization, Status: e.Status, Reset: e.Reset}
 }
 
-// AddPlan returns the plans with what was told of one window, in the place of what was told of it before.
+// AddPlan returns the plans with p in the place of what was told of the same window before, unless that is newer. Of more than maxPlans,
+// the one that was told longest ago is dropped. It may change plans.
 func AddPlan(plans []Plan, p Plan) []Plan {
 	for i := range plans {
 		if plans[i].same(&p) {

@@ -70,14 +70,16 @@ func ViewOf(e *Entry, price func(*Entry) (cost float64, ok bool)) View {
 func (v *View) SetAt(r *Run, at time.Time) {
 	since := at.Sub(r.Started)
 	i, _ := slices.BinarySearchFunc(r.Samples, since.Milliseconds()+1, func(s Sample, ms int64) int { return cmp.Compare(s.AtMS, ms) })
-	v.set(r, r.Samples[:i], since, at)
+	v.setPresent(r, r.Samples[:i], since, at)
 }
 
 // SetNow is [View.SetAt] of a run that lives. All of its samples count: their time is by a clock that does not jump, and the machine's may have
 // been set back since.
-func (v *View) SetNow(r *Run, now time.Time) { v.set(r, r.Samples, now.Sub(r.Started), now) }
+func (v *View) SetNow(r *Run, now time.Time) { v.setPresent(r, r.Samples, now.Sub(r.Started), now) }
 
-func (v *View) set(r *Run, seen []Sample, since time.Duration, at time.Time) {
+// setPresent fills in the memory, processes and CPU of the last sample in seen, and the fullest window of the run. What is not known keeps its
+// value.
+func (v *View) setPresent(r *Run, seen []Sample, since time.Duration, at time.Time) {
 	if len(seen) > 0 {
 		last := seen[len(seen)-1]
 		v.MemoryBytes, v.Processes = last.Memory(), last.Processes

@@ -150,10 +150,10 @@ func (w *Writer) Observe(r journal.Record) {
 	if _, ok := killOf(&r, ""); ok {
 		w.killed++
 	}
-	w.put(text, room)
+	w.enqueue(text, room)
 }
 
-// Sample adds the present use of the run. The samples of an interval become one line.
+// Sample adds the present use of the run. The samples of an interval become one line, with the highest values.
 func (w *Writer) Sample(s Sample) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,7 +170,7 @@ func (w *Writer) sinceBegun() int64 { return time.Since(w.began).Milliseconds() 
 func (w *Writer) putSample(s Sample) {
 	s.Compactions, s.Kills = w.made, w.killed
 	w.observed.inUse.writeTo(&s, w.head.Started)
-	w.put(w.encode.line("sample", s), steady)
+	w.enqueue(w.encode.line("sample", s), steady)
 }
 
 // rank says how much room a line may take.
@@ -182,8 +182,8 @@ const (
 	urgent        // written at once
 )
 
-// room returns the size up to which a file may grow with a line of this rank, and the bytes that may wait in memory with it.
-func (r rank) room() (file int64, memory int) {
+// bounds returns the size up to which a file may grow with a line of this rank, and the bytes that may wait in memory with it.
+func (r rank) bounds() (file int64, memory int) {
 	switch r {
 	case urgent:
 		return MaxFile - reservedEnd, maxWaiting + maxWaiting/4
@@ -193,12 +193,12 @@ func (r rank) room() (file int64, memory int) {
 	return MaxEvents, maxWaiting
 }
 
-// put adds a line to those that wait, or counts it as dropped when there is no room. The caller holds mu.
-func (w *Writer) put(text []byte, r rank) {
+// enqueue adds a line to those that wait, or counts it as dropped when there is no room. The caller holds mu.
+func (w *Writer) enqueue(text []byte, r rank) {
 	if w.ended {
 		return
 	}
-	file, memory := r.room()
+	file, memory := r.bounds()
 	if len(text) == 0 || len(text) > maxLine || w.accepted+int64(len(text)) > file || len(w.waiting)+len(text) > memory {
 		w.dropped++
 		return
@@ -226,7 +226,7 @@ func (w *Writer) flush() {
 
 func (w *Writer) flushLocked() {
 	if text, lines := w.takeWaiting(); len(text) > 0 && w.write(text) != nil {
-		w.drop(lines)
+		w.countDropped(lines)
 	}
 }
 
@@ -241,7 +241,7 @@ func (w *Writer) takeWaiting() (text []byte, lines int64) {
 	return text, lines
 }
 
-func (w *Writer) drop(lines int64) {
+func (w *Writer) countDropped(lines int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dropped += lines
@@ -265,7 +265,7 @@ func (w *Writer) header() []byte {
 // write appends text to the file. When the disk is full, the lines that fit whole stay. The caller holds disk.
 func (w *Writer) write(text []byte) error {
 	if w.file == nil && w.failure == nil {
-		w.failure = w.open()
+		w.failure = w.createFile()
 	}
 	if w.file == nil {
 		return w.failure
@@ -290,8 +290,8 @@ func (w *Writer) write(text []byte) error {
 	return nil
 }
 
-// open makes the file and locks it. The caller holds disk.
-func (w *Writer) open() (err error) {
+// createFile makes the file and locks it. The caller holds disk.
+func (w *Writer) createFile() (err error) {
 	dir := filepath.Join(w.o.Dir, Dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -323,8 +323,9 @@ func (w *Writer) open() (err error) {
 	return nil
 }
 
-// End writes the report as the last line and the run's line in the index, and closes the file. The error says what is missing in the file;
-// the run itself is not affected. Later events are dropped.
+// End writes the report as the last line and the run's line in the index, and closes the file. On a new day, or if the store exceeds its
+// bounds, it then removes old runs. The error says what is missing in the file; the run itself is not affected. Later events are dropped,
+// and a second call does nothing.
 func (w *Writer) End(report journal.Report) error {
 	w.mu.Lock()
 	if w.ended {
@@ -347,7 +348,7 @@ func (w *Writer) End(report journal.Report) error {
 	report = w.encode.report(report)
 	report.Command = w.commandAsKept(report.Command)
 	if w.write(append(text, w.endLine(now, report)...)) != nil { // the end tells of what found no room
-		w.drop(lines)
+		w.countDropped(lines)
 		_ = w.write(w.endLine(now, report)) // its error is the failure
 	}
 	defer w.close()
@@ -389,7 +390,7 @@ func (w *Writer) endLine(now time.Time, report journal.Report) []byte {
 	return text
 }
 
-// close closes the file and the store. The caller holds disk.
+// close closes the file, which releases its lock, and the store. Later writes fail. The caller holds disk.
 func (w *Writer) close() {
 	if w.file != nil {
 		_ = filelock.Release(w.file)

@@ -101,8 +101,8 @@ func New(o Options) *Breaker {
 	return &Breaker{o: o, cells: map[key]*cell{}}
 }
 
-// Overflow counts a provider's refusal of a request for its length. It returns the changes
-// it made: mostly none.
+// Overflow counts a provider's refusal of a request for its length, which may lower the model's working limit. It returns the changes it
+// made, those of recovery that were due among them: mostly none.
 func (b *Breaker) Overflow(upstream, model string) []Change {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +122,7 @@ func (b *Breaker) Overflow(upstream, model string) []Change {
 	}
 	first := c.overflows[0]
 	c.overflows = nil
-	return append(changes, c.trip(k, now, fmt.Sprintf("%d refusals for length in %v", b.o.Overflows, now.Sub(first).Round(time.Second)))...)
+	return append(changes, c.goDown(k, now, fmt.Sprintf("%d refusals for length in %v", b.o.Overflows, now.Sub(first).Round(time.Second)))...)
 }
 
 // OutOfMemory records that the agent's own process was killed for lack of memory. It trips all
@@ -138,11 +138,11 @@ func (b *Breaker) OutOfMemory() []Change {
 		b.cells[everything] = c
 	}
 	c.since = now
-	return append(changes, c.trip(everything, now, "the agent was killed for lack of memory")...)
+	return append(changes, c.goDown(everything, now, "the agent was killed for lack of memory")...)
 }
 
-// trip goes down one level, if there is one.
-func (c *cell) trip(k key, now time.Time, reason string) []Change {
+// goDown goes down one level, if there is one.
+func (c *cell) goDown(k key, now time.Time, reason string) []Change {
 	next := 1
 	if c.step <= 1 {
 		next = 0

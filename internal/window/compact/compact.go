@@ -219,18 +219,18 @@ func (r *Result) Changed() bool { return r.Patches != nil }
 func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	goal = goal.withDefaults()
 	if !goal.DropReasoning || goal.leaves(v.Request) {
-		return c.climb(ctx, v, measure, goal)
+		return c.climbLadder(ctx, v, measure, goal)
 	}
 	next, thoughts, err := reasoning.Without(v.Request, 0)
 	if err != nil || thoughts == 0 {
-		return c.climb(ctx, v, measure, goal)
+		return c.climbLadder(ctx, v, measure, goal)
 	}
 	before := measure(v.Request).Total
 	if before <= goal.Target {
 		return Result{Request: v.Request, Before: before, After: before}, ctx.Err()
 	}
 	bare := v.Cut(next)
-	res, err := c.climb(ctx, bare, measure, goal)
+	res, err := c.climbLadder(ctx, bare, measure, goal)
 	unchanged := Result{Request: v.Request, Before: before, After: before, SummaryIn: res.SummaryIn, SummaryOut: res.SummaryOut, SummaryError: res.SummaryError}
 	if err != nil {
 		return unchanged, err
@@ -247,8 +247,8 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 	return res, nil
 }
 
-// climb tries one level of the ladder after the other until the request is small enough. It is Compact without DropReasoning.
-func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
+// climbLadder tries one level of the ladder after the other until the request is small enough. It is Compact without DropReasoning.
+func (c *Compactor) climbLadder(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	before := measure(v.Request)
 	unchanged := Result{Request: v.Request, Before: before.Total, After: before.Total}
 	if before.Total <= goal.Target || goal.leaves(v.Request) {
@@ -263,7 +263,7 @@ func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Go
 			total := w.sizes.Total
 			rung(w, level)
 			if level == levelRelax && w.sizes.Total < total {
-				w.did(RungRelax)
+				w.noteRung(RungRelax)
 			}
 		}
 	}
@@ -280,7 +280,7 @@ func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Go
 	if w.cur == v.Request {
 		return unchanged, nil
 	}
-	return w.result(v, unchanged)
+	return w.completeResult(v, unchanged)
 }
 
 // ladder is the order in which the rungs are climbed. Each does as little as brings the request to
@@ -291,7 +291,7 @@ var ladder = []func(*work, level){
 	(*work).cutResults,
 	(*work).maskResults,
 	(*work).summarise,
-	(*work).drop,
+	(*work).dropToLine,
 }
 
 // dropUnread drops the messages before the provider's own compaction, which the provider does not read, if that makes the request smaller.
@@ -305,10 +305,10 @@ func (w *work) dropUnread(at level) {
 		w.dropped[i] = true
 	}
 	if !w.build() || w.sizes.Total >= before.sizes.Total {
-		w.restore(before)
+		w.restoreState(before)
 		return
 	}
-	w.did(RungUnread)
+	w.noteRung(RungUnread)
 }
 
 // A level is a degree of intrusion: each allows more of the messages to be changed.

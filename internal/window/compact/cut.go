@@ -18,8 +18,8 @@ const (
 	openLeast = 256 // of a result of the running turn, at the very last
 )
 
-// keep returns how many bytes stay of a result that is cut. set, if above 0, replaces the size derived from the window.
-func (g Goal) keep(set int) int {
+// keptBytes returns how many bytes stay of a result that is cut. set, if above 0, replaces the size derived from the window.
+func (g Goal) keptBytes(set int) int {
 	keep := min(max(g.Limit/cutShare, cutLeast), cutMost)
 	if set > 0 {
 		keep = set
@@ -32,26 +32,26 @@ func (g Goal) keep(set int) int {
 
 // cutResults cuts large results to their head and tail. On levelOpen it cuts them shorter until the request fits.
 func (w *work) cutResults(at level) {
-	keep := w.goal.keep(w.c.o.ResultBytes)
+	keep := w.goal.keptBytes(w.c.o.ResultBytes)
 	if at < levelOpen {
 		if w.c.o.WholeResults {
 			return
 		}
 		if w.applyCandidates(w.largeResults(at, keep), w.aim(at)) {
-			w.did(RungCut)
+			w.noteRung(RungCut)
 		}
 		return
 	}
 	for ; keep >= openLeast && w.sizes.Total > w.aim(at) && w.err == nil; keep /= 2 {
 		if w.applyCandidates(w.largeResults(at, keep), w.aim(at)) {
-			w.did(RungOpen)
+			w.noteRung(RungOpen)
 		}
 	}
 }
 
 // largeResults returns the results that a level may cut, and for which cutting to keep bytes saves more than keep bytes.
 func (w *work) largeResults(at level, keep int) (list []candidate) {
-	w.touchable(at, func(i int) {
+	w.forTouchable(at, func(i int) {
 		for j := range w.base.Messages[i].Parts {
 			t := target{i, j}
 			p := &w.base.Messages[i].Parts[j]
@@ -59,7 +59,7 @@ func (w *work) largeResults(at level, keep int) (list []candidate) {
 			if p.Kind != wire.Result || p.Declares && at < levelOpen || acted && (done.mask || done.keep <= keep) {
 				continue
 			}
-			if _, saves := shorter(w.base, p, keep); saves > keep {
+			if _, saves := shortenResult(w.base, p, keep); saves > keep {
 				list = append(list, candidate{t, action{keep: keep}, w.share(i, saves)})
 			}
 		}
@@ -83,13 +83,13 @@ func (c *Compactor) Bound(r *wire.Request, from int) (next *wire.Request, cut []
 				continue
 			}
 			keep := max(c.o.ResultBytes/max(1, len(p.Texts)), openLeast)
-			if _, saves := shorter(r, p, keep); saves <= 0 {
+			if _, saves := shortenResult(r, p, keep); saves <= 0 {
 				continue
 			}
 			if d == nil {
 				d = r.Draft()
 			}
-			w.apply(d, target{i, j}, action{keep: keep})
+			w.applyAction(d, target{i, j}, action{keep: keep})
 			touched = true
 		}
 		if touched {
@@ -124,9 +124,9 @@ type shortening struct {
 	whole string
 }
 
-// shorter returns the shortening of a result's texts to about keep bytes each, and the bytes it saves, 0 when it is not worth it. A result
+// shortenResult returns the shortening of a result's texts to about keep bytes each, and the bytes it saves, 0 when it is not worth it. A result
 // of many texts, or of none, becomes one text, unless it declares tools.
-func shorter(r *wire.Request, p *wire.Part, keep int) (s shortening, saves int) {
+func shortenResult(r *wire.Request, p *wire.Part, keep int) (s shortening, saves int) {
 	size := readableBytes(p)
 	for i, t := range p.Texts {
 		if t.Len() <= keep {

@@ -27,7 +27,7 @@ func (l *layout) pinDeclaring(r *wire.Request) {
 				if later == nil {
 					later = map[string]bool{}
 				}
-				for _, key := range declared(r, p) {
+				for _, key := range declaredKeys(r, p) {
 					fresh = fresh || !later[key]
 					later[key] = true
 				}
@@ -36,19 +36,19 @@ func (l *layout) pinDeclaring(r *wire.Request) {
 		if !fresh {
 			continue
 		}
-		l.pin(u)
+		l.pinUnit(u)
 		if r.Dialect.Rules().SystemBetween && r.Messages[where].Role == wire.RoleSystem {
 			// Anthropic takes a system message only between a user's and an assistant's: these come along.
-			l.pin(u - 1)
-			l.pin(u + 1)
+			l.pinUnit(u - 1)
+			l.pinUnit(u + 1)
 			l.between = append(l.between, u)
 		}
 	}
 	slices.Reverse(l.between)
 }
 
-// pin marks a unit as one that stays. A number out of range is ignored.
-func (l *layout) pin(u int) {
+// pinUnit marks a unit as one that stays. A number out of range is ignored.
+func (l *layout) pinUnit(u int) {
 	if l.stays == nil {
 		l.stays = make([]bool, len(l.units))
 	}
@@ -62,9 +62,9 @@ func (l *layout) pinned(u int, at level) bool {
 	return l.stays != nil && l.stays[u] && at < levelOpen
 }
 
-// declared returns keys for what a part declares: for each tool the path of names that leads to it, for each setting its name. A part
+// declaredKeys returns keys for what a part declares: for each tool the path of names that leads to it, for each setting its name. A part
 // without such names gets a key like no other: it is an instruction, or a change of the tools on which the next one builds.
-func declared(r *wire.Request, p *wire.Part) (keys []string) {
+func declaredKeys(r *wire.Request, p *wire.Part) (keys []string) {
 	raw := r.Raw(p.Span)
 	switch {
 	case strings.HasSuffix(p.Type, "_update"):

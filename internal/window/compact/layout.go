@@ -37,7 +37,7 @@ func layOut(r *wire.Request, minMessages int) *layout {
 	l := &layout{units: r.Units(), first: -1, latest: -1}
 	l.standing = make([]standing, len(l.units))
 	some := -1 // the first user message, whoever wrote it
-	l.cover(r)
+	l.setCovered(r)
 	for i := l.edge; i < len(r.Messages); i++ {
 		switch authorOf(r, i) {
 		case byUser:
@@ -88,8 +88,8 @@ func layOut(r *wire.Request, minMessages int) *layout {
 	return l
 }
 
-// cover sets edge and covered by the provider's newest compaction in the request, if there is one.
-func (l *layout) cover(r *wire.Request) {
+// setCovered sets edge and covered by the provider's newest compaction in the request, if there is one.
+func (l *layout) setCovered(r *wire.Request) {
 	edge, part := r.Edge()
 	if part == 0 {
 		return
@@ -186,11 +186,11 @@ func (l *layout) droppable(at level) (units []int) {
 	return units
 }
 
-// anchors returns the units that have to stay though they are among the first n of units. While Anthropic's model is in the middle of a
+// anchorUnits returns the units that have to stay though they are among the first n of units. While Anthropic's model is in the middle of a
 // turn with tools, that turn must begin with the thinking it began with, and behind a summary it would begin with the first unit that is
 // kept. So the last unit with thinking before that one stays; and where a user's message would begin a turn only because the results before
 // it went, those stay too.
-func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
+func (l *layout) anchorUnits(r *wire.Request, units []int, n int) (stay []int) {
 	if !r.Dialect.Rules().SignedThinking {
 		return nil
 	}

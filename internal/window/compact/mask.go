@@ -36,14 +36,14 @@ func (w *work) maskResults(at level) {
 	if at >= levelOpen || w.c.o.WholeResults {
 		return // the running turn needs what it just asked for
 	}
-	if w.applyCandidates(w.maskable(at), w.aim(at)) {
-		w.did(RungMask)
+	if w.applyCandidates(w.maskCandidates(at), w.aim(at)) {
+		w.noteRung(RungMask)
 	}
 }
 
-// maskable returns the results and media that a level may replace by a line, where that saves maskWorth bytes.
-func (w *work) maskable(at level) (list []candidate) {
-	w.touchable(at, func(i int) {
+// maskCandidates returns the results and media that a level may replace by a line, where that saves maskWorth bytes.
+func (w *work) maskCandidates(at level) (list []candidate) {
+	w.forTouchable(at, func(i int) {
 		m := &w.base.Messages[i]
 		for j := range m.Parts {
 			p, t := &m.Parts[j], target{i, j}
@@ -56,7 +56,7 @@ func (w *work) maskable(at level) (list []candidate) {
 			default:
 				continue
 			}
-			text := w.mask(t)
+			text := w.maskLine(t)
 			if text == "" || p.Span.Len()-len(text) < maskWorth {
 				continue
 			}
@@ -70,11 +70,12 @@ func inside(m *wire.Message, p *wire.Part) bool {
 	return m.Content.Contains(p.Span) && m.Content != p.Span
 }
 
-// mask returns the line that replaces a part; "" when the part is such a line already.
-func (w *work) mask(t target) string {
+// maskLine returns the line that replaces a part: how large it was, from which tool, how it can be read again, and what stands out in it;
+// "" when the part is such a line already.
+func (w *work) maskLine(t target) string {
 	p := &w.base.Messages[t.message].Parts[t.part]
 	if p.Kind == wire.Media {
-		return maskBegin + media(p.Media) + "]"
+		return maskBegin + describeMedia(p.Media) + "]"
 	}
 	var text string
 	if len(p.Texts) > 0 {
@@ -96,7 +97,7 @@ func (w *work) mask(t target) string {
 	}
 	if len(p.Media) > 0 {
 		b.WriteString(" with ")
-		b.WriteString(media(p.Media))
+		b.WriteString(describeMedia(p.Media))
 	}
 	if where := w.places[t]; where != "" {
 		b.WriteString(", all of it by " + where)
@@ -169,7 +170,7 @@ func (w *work) readResults() {
 	for i := range all {
 		all[i] = i
 	}
-	turns, from := w.turns(all)
+	turns, from := w.turnsOf(all)
 	for i, line := range extract.Notable(turns, heldLine, w.held()) {
 		if line != "" {
 			w.notes[from[i]] = line
@@ -182,8 +183,8 @@ func (w *work) readResults() {
 	}
 }
 
-// media returns a description of media, for a mask.
-func media(list []wire.MediaSource) string {
+// describeMedia returns a description of media, for a mask.
+func describeMedia(list []wire.MediaSource) string {
 	if len(list) != 1 {
 		return strconv.Itoa(len(list)) + " images or files"
 	}
@@ -233,17 +234,17 @@ func (w *work) toolName(t target) string {
 	return w.tools[t]
 }
 
-// apply makes the change of one action in a draft.
-func (w *work) apply(d *wire.Draft, t target, a action) {
+// applyAction makes the change of one action in a draft. A large result that is masked is passed to Options.Keep before.
+func (w *work) applyAction(d *wire.Draft, t target, a action) {
 	p := &w.base.Messages[t.message].Parts[t.part]
 	switch {
 	case a.mask && p.Kind == wire.Media:
-		d.ReplacePart(t.message, t.part, wire.TextElement(w.base.Dialect, w.base.Messages[t.message].Role, w.mask(t)))
+		d.ReplacePart(t.message, t.part, wire.TextElement(w.base.Dialect, w.base.Messages[t.message].Role, w.maskLine(t)))
 	case a.mask:
 		w.keepWhole(t)
-		d.ReplaceResult(t.message, t.part, w.mask(t))
+		d.ReplaceResult(t.message, t.part, w.maskLine(t))
 	default:
-		s, _ := shorter(w.base, p, a.keep)
+		s, _ := shortenResult(w.base, p, a.keep)
 		if s.whole != "" {
 			d.ReplaceResult(t.message, t.part, s.whole)
 		}

@@ -51,11 +51,11 @@ func (c *Compactor) Assign(v *View, tokens int) (a Assignment, ok bool) {
 			messages = append(messages, i)
 		}
 	}
-	turns, _ := w.turns(messages)
+	turns, _ := w.turnsOf(messages)
 	if len(turns) == 0 {
 		return Assignment{}, false
 	}
-	return Assignment{instructions, transcribe(turns), tokens}, true
+	return Assignment{instructions, transcriptOf(turns), tokens}, true
 }
 
 // Write has the Summarizer write a summary within the budget of this Compactor, and checks that it can be one. The error holds no text of
@@ -96,8 +96,8 @@ func (w *work) askModel(turns []extract.Turn, tokens int) bool {
 		return w.verbatim != ""
 	}
 	w.asked = true
-	w.modelErr = w.summary(func(ctx context.Context) error {
-		written, err := w.c.Write(ctx, Assignment{instructions, transcribe(turns), tokens})
+	w.modelErr = w.askSummarizer(func(ctx context.Context) error {
+		written, err := w.c.Write(ctx, Assignment{instructions, transcriptOf(turns), tokens})
 		w.verbatim, w.spentIn, w.spentOut = written.Text, written.In, written.Out
 		return err
 	})
@@ -159,8 +159,8 @@ func checkSummary(text string, tokens int) error {
 	return nil
 }
 
-// transcribe returns turns as text for a model. Long calls and results are cut, and so is the middle of a transcript over transcriptBytes.
-func transcribe(turns []extract.Turn) string {
+// transcriptOf returns turns as text for a model. Long calls and results are cut, and so is the middle of a transcript over transcriptBytes.
+func transcriptOf(turns []extract.Turn) string {
 	const result = 4000
 	var b strings.Builder
 	for _, t := range turns {

@@ -39,7 +39,7 @@ func (w *work) summariseResults(at level) {
 	}
 	need, saves := w.sizes.Total-w.aim(at), 0
 	var list []candidate
-	for _, c := range w.maskable(at) {
+	for _, c := range w.maskCandidates(at) {
 		if w.base.Messages[c.message].Parts[c.part].Kind == wire.Result && c.saves > resultTokens && saves < need+len(list)*resultTokens {
 			list = append(list, c)
 			saves += c.saves
@@ -54,7 +54,7 @@ func (w *work) summariseResults(at level) {
 	}
 	each := min(resultTokens, (saves-need)/n)
 	w.asked = true
-	w.modelErr = w.summary(func(ctx context.Context) error {
+	w.modelErr = w.askSummarizer(func(ctx context.Context) error {
 		written, err := w.c.Write(ctx, Assignment{fmt.Sprintf(resultInstructions, each/2), w.transcribeResults(list), each*n + resultTokens})
 		w.spentIn, w.spentOut = written.In, written.Out
 		if err != nil {
@@ -79,7 +79,7 @@ func (w *work) summariseResults(at level) {
 		}
 	}
 	if w.applyCandidates(told, w.aim(at)) {
-		w.did(RungResults)
+		w.noteRung(RungResults)
 	}
 }
 
@@ -89,7 +89,7 @@ func (w *work) transcribeResults(list []candidate) string {
 	for i := range all {
 		all[i] = i
 	}
-	turns, from := w.turns(all)
+	turns, from := w.turnsOf(all)
 	at := map[target]int{}
 	for i, t := range from {
 		if turns[i].Kind == extract.Result {

@@ -81,10 +81,10 @@ func (b *SummaryBreaker) Done(outcome string) time.Duration {
 	return b.rest
 }
 
-// summary calls ask with a time limit, unless the summarizer is left alone, and reports the outcome. It returns ask's error, or errResting.
-func (w *work) summary(ask func(context.Context) error) error {
+// askSummarizer calls ask with a time limit, unless the summarizer is left alone, and reports the outcome. It returns ask's error, or errResting.
+func (w *work) askSummarizer(ask func(context.Context) error) error {
 	if !w.c.o.Breaker.Try() {
-		w.c.report(Summary{Outcome: SummarySkipped, Err: errResting})
+		w.c.reportSummary(Summary{Outcome: SummarySkipped, Err: errResting})
 		return errResting
 	}
 	began := time.Now()
@@ -102,11 +102,11 @@ func (w *work) summary(ask func(context.Context) error) error {
 		s.Outcome = SummaryFailed
 	}
 	s.Rest = w.c.o.Breaker.Done(s.Outcome)
-	w.c.report(s)
+	w.c.reportSummary(s)
 	return err
 }
 
-func (c *Compactor) report(s Summary) {
+func (c *Compactor) reportSummary(s Summary) {
 	if c.o.Summaries != nil {
 		c.o.Summaries(s)
 	}

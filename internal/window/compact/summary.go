@@ -29,7 +29,8 @@ const (
 	fills = 2
 )
 
-// summarise puts a summary in place of old units, of as few as it takes to reach the aim.
+// summarise puts a summary in place of old units, of as few as it takes to reach the aim; a model may be asked for it. It does nothing with
+// the style Off.
 func (w *work) summarise(at level) {
 	if w.c.o.Style == Off {
 		return
@@ -50,7 +51,7 @@ func (w *work) summarise(at level) {
 			}
 		}
 		n = more
-		if !w.replace(units, n, room, aim) {
+		if !w.replaceBySummary(units, n, room, aim) {
 			return
 		}
 	}
@@ -67,9 +68,9 @@ func (w *work) retryFewer(units []int, aim int, before state) {
 		return
 	}
 	after := w.state()
-	w.restore(before)
-	if !w.replace(units, w.unitsToDrop(units, 0, w.sizes.Total-aim, room), room, aim) || w.sizes.Total > aim {
-		w.restore(after)
+	w.restoreState(before)
+	if !w.replaceBySummary(units, w.unitsToDrop(units, 0, w.sizes.Total-aim, room), room, aim) || w.sizes.Total > aim {
+		w.restoreState(after)
 	}
 }
 
@@ -161,16 +162,16 @@ func (w *work) cost(message int) int {
 	return max(0, cost)
 }
 
-// replace drops the first n units and puts a summary of at most room tokens in their place; a short summary may take more, up to aim: units
+// replaceBySummary drops the first n units and puts a summary of at most room tokens in their place; a short summary may take more, up to aim: units
 // go whole, and the room that the last of them frees beyond the aim is worth most in the summary. If the request gets no smaller or an edit
 // fails, it returns false.
-func (w *work) replace(units []int, n, room, aim int) bool {
+func (w *work) replaceBySummary(units []int, n, room, aim int) bool {
 	before := w.state()
 	messages := w.dropUnits(units, n)
 	if len(messages) == 0 {
 		return false
 	}
-	turns, _ := w.turns(messages)
+	turns, _ := w.turnsOf(messages)
 	rung, half := RungExtract, 0
 	for _, i := range messages {
 		if w.isSummary(i) {
@@ -183,30 +184,30 @@ func (w *work) replace(units []int, n, room, aim int) bool {
 	if w.askModel(turns, max(room, summaryLeast)) {
 		rung = RungModel
 	} else if w.demand {
-		w.restore(before)
+		w.restoreState(before)
 		return false
 	}
 	if w.where = ""; w.verbatim != "" {
 		w.where = w.placesOf(messages)
 	}
 	turns = append(turns, w.keptTurns(messages[len(messages)-1])...)
-	if !w.put(turns, len(messages), room*bytesPerToken, room, room/8) {
+	if !w.writeSummary(turns, len(messages), room*bytesPerToken, room, room/8) {
 		return false
 	}
-	if rung == RungExtract && !w.fill(turns, len(messages), room, min(half, summaryEnough), aim) {
+	if rung == RungExtract && !w.lengthenSummary(turns, len(messages), room, min(half, summaryEnough), aim) {
 		return false
 	}
 	if w.sizes.Total >= before.sizes.Total {
-		w.restore(before)
+		w.restoreState(before)
 		return false
 	}
-	w.did(rung)
+	w.noteRung(rung)
 	return true
 }
 
-// put writes the summary of turns, which were so many messages, in at most size bytes, and in fewer if that takes more than room+over
+// writeSummary writes the summary of turns, which were so many messages, in at most size bytes, and in fewer if that takes more than room+over
 // tokens. It returns false when the request cannot be built.
-func (w *work) put(turns []extract.Turn, messages, size, room, over int) bool {
+func (w *work) writeSummary(turns []extract.Turn, messages, size, room, over int) bool {
 	for range tries {
 		s := extract.Summarize(turns, extract.Options{Bytes: size, Messages: messages, Verbatim: w.verbatim + w.where})
 		w.note = s.Text
@@ -222,12 +223,12 @@ func (w *work) put(turns []extract.Turn, messages, size, room, over int) bool {
 	return true
 }
 
-// fill writes the summary anew if the aim leaves room for a longer one than room tokens, of at most most. It returns false when the request
-// cannot be built.
-func (w *work) fill(turns []extract.Turn, messages, room, most, aim int) bool {
+// lengthenSummary writes the summary anew if the aim leaves room for a longer one than room tokens, of at most most. It returns false when
+// the request cannot be built.
+func (w *work) lengthenSummary(turns []extract.Turn, messages, room, most, aim int) bool {
 	if room > summaryFew {
 		more := min(room+aim-w.sizes.Total, most)
-		return more <= room || w.put(turns, messages, more*bytesPerToken, more, 0)
+		return more <= room || w.writeSummary(turns, messages, more*bytesPerToken, more, 0)
 	}
 	for range fills { // to the last token: how many bytes one has is better known each time
 		used := w.noted()
@@ -235,7 +236,7 @@ func (w *work) fill(turns []extract.Turn, messages, room, most, aim int) bool {
 		if used == 0 || more <= used+used/32 {
 			break
 		}
-		if !w.put(turns, messages, more*len(w.note)/used, more, 0) {
+		if !w.writeSummary(turns, messages, more*len(w.note)/used, more, 0) {
 			return false
 		}
 	}
@@ -259,7 +260,7 @@ func (w *work) keptTurns(after int) []extract.Turn {
 			messages = append(messages, i)
 		}
 	}
-	turns, _ := w.turns(messages)
+	turns, _ := w.turnsOf(messages)
 	for i := range turns {
 		turns[i].Kept = true
 	}
@@ -268,7 +269,7 @@ func (w *work) keptTurns(after int) []extract.Turn {
 
 // dropUnits marks the first n units as dropped, except the anchors, and returns the indices of all messages that are dropped then.
 func (w *work) dropUnits(units []int, n int) (messages []int) {
-	stay := w.lay.anchors(w.base, units, n)
+	stay := w.lay.anchorUnits(w.base, units, n)
 	for _, u := range units[:n] {
 		for i := w.lay.units[u].From; i < w.lay.units[u].To; i++ {
 			w.dropped[i] = !slices.Contains(stay, u)
@@ -282,8 +283,8 @@ func (w *work) dropUnits(units []int, n int) (messages []int) {
 	return messages
 }
 
-// drop drops old units, as few as it takes to reach the aim, and puts a line with their number in their place.
-func (w *work) drop(at level) {
+// dropToLine drops old units, as few as it takes to reach the aim, and puts a line with their number in their place.
+func (w *work) dropToLine(at level) {
 	if w.note != "" && w.c.o.Style != Off && (at == levelSpare || w.sizes.Total <= w.goal.enough()) {
 		return // a summary is worth more than the last step to the target
 	}
@@ -303,16 +304,16 @@ func (w *work) drop(at level) {
 			return
 		}
 		if w.sizes.Total >= before.sizes.Total {
-			w.restore(before)
+			w.restoreState(before)
 			continue // the line is longer than what went; more may have to
 		}
-		w.did(RungDrop)
+		w.noteRung(RungDrop)
 	}
 }
 
 // priorSummaries returns those of messages that are earlier summaries.
 func (w *work) priorSummaries(messages []int) (list []extract.Turn) {
-	turns, _ := w.turns(messages)
+	turns, _ := w.turnsOf(messages)
 	for _, t := range turns {
 		if t.Kind == extract.Prior {
 			list = append(list, t)

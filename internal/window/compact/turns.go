@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// turns returns the texts of some messages, for a summary, and for each the part it is from. Reasoning is left out: it led to what was said
+// turnsOf returns the texts of some messages, for a summary, and for each the part it is from. Reasoning is left out: it led to what was said
 // and done. Of a result that was masked before it has the lines that the mask quotes.
-func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
+func (w *work) turnsOf(messages []int) (list []extract.Turn, from []target) {
 	r := w.base
 	for _, i := range messages {
 		m := &r.Messages[i]
@@ -21,7 +21,7 @@ func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 			case p.Kind == wire.Call:
 				t.Kind, t.Text = extract.Call, resultText(r, p)
 			case p.Kind == wire.Result:
-				t.Kind, t.Text, t.Tool = extract.Result, partText(r, p)+numbers(r, p), w.toolName(target{i, j})
+				t.Kind, t.Text, t.Tool = extract.Result, partText(r, p)+numbersIn(r, p), w.toolName(target{i, j})
 				if isMask(t.Text) {
 					t.Text, t.Failed = unmasked(t.Text)
 				}
@@ -55,9 +55,9 @@ func partText(r *wire.Request, p *wire.Part) string {
 	return r.Words(p)
 }
 
-// numbers returns the numbers and booleans of a result that is a JSON object, one a line with their names: a command's exit code is among
+// numbersIn returns the numbers and booleans of a result that is a JSON object, one a line with their names: a command's exit code is among
 // them. It is "" for any other result.
-func numbers(r *wire.Request, p *wire.Part) string {
+func numbersIn(r *wire.Request, p *wire.Part) string {
 	if p.Raw.IsZero() || len(p.Texts) == 0 {
 		return ""
 	}

@@ -64,19 +64,19 @@ func FuzzCompose(f *testing.F) {
 			}
 			return patches
 		}
-		first, covers := (&View{Client: client}).compose(some(n, 1))
-		one, err := patch(client, first)
+		first, covers := (&View{Client: client}).composePatches(some(n, 1))
+		one, err := applyPatches(client, first)
 		if err != nil {
 			t.Fatal(err)
 		}
 		base := &View{Client: client, Patches: first, covers: covers}
 		second := some(len(one.Messages), 2)
-		two, err := patch(one, second)
+		two, err := applyPatches(one, second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		composed, all := base.compose(second)
-		got, err := patch(client, composed)
+		composed, all := base.composePatches(second)
+		got, err := applyPatches(client, composed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestAGeminiResultKeepsItsCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := work{base: r}
-	turns, _ := w.turns([]int{1, 2})
+	turns, _ := w.turnsOf([]int{1, 2})
 	if got, want := turns[1].Text, "the ledger is busy\nexitCode: 7"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

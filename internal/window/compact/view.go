@@ -44,7 +44,7 @@ func Replay(client *wire.Request, log ...*checkpoint.Checkpoint) (*View, error) 
 		return v, nil
 	}
 	var err error
-	v.Request, err = patch(client, v.Patches)
+	v.Request, err = applyPatches(client, v.Patches)
 	return v, err
 }
 
@@ -89,7 +89,7 @@ func (v *View) Frozen(messages int) int {
 // that lead to it, each about one of them or about neighbours; nil without changes. Cache marks are left out of what was changed: the
 // client moves its own. The error says that a frozen message was changed, or that the changes cannot be made.
 func (v *View) Amend(next *wire.Request, sent, frozen int) (*View, []Patch, error) {
-	patches := difference(v.Request, next)
+	patches := patchesBetween(v.Request, next)
 	if len(patches) == 0 {
 		return v, nil, nil
 	}
@@ -111,25 +111,25 @@ func (v *View) Amend(next *wire.Request, sent, frozen int) (*View, []Patch, erro
 	}
 	// What is sent now has to be what later requests get from the log, to the byte.
 	var err error
-	out.Request, err = patch(v.Client, out.Patches)
+	out.Request, err = applyPatches(v.Client, out.Patches)
 	return out, patches, err
 }
 
 // Cut returns the view with next as its request, which was made of the view's request by any changes. Its patches replace all earlier
 // decisions about the same messages of the client.
 func (v *View) Cut(next *wire.Request) *View {
-	patches := difference(v.Request, next)
+	patches := patchesBetween(v.Request, next)
 	if len(patches) == 0 {
 		return v
 	}
 	out := &View{Client: v.Client, Request: next, Recalled: v.Recalled, generation: v.generation}
-	out.Patches, out.covers = v.compose(patches)
+	out.Patches, out.covers = v.composePatches(patches)
 	return out
 }
 
-// difference returns the patches that turn the messages of from into those of to, cache marks apart. Messages that both have are left
+// patchesBetween returns the patches that turn the messages of from into those of to, cache marks apart. Messages that both have are left
 // alone. The patches are found in one pass and need not be the smallest.
-func difference(from, to *wire.Request) (patches []Patch) {
+func patchesBetween(from, to *wire.Request) (patches []Patch) {
 	if from == to {
 		return nil
 	}
@@ -163,16 +163,16 @@ func difference(from, to *wire.Request) (patches []Patch) {
 				}
 			}
 		}
-		patches = append(patches, pairs(to, i, ni, j, nj)...)
+		patches = append(patches, pairPatches(to, i, ni, j, nj)...)
 		for i, j = ni, nj; i < len(a)-end && j < len(b)-end && same(i, j); i, j = i+1, j+1 {
 		}
 	}
 	return patches
 }
 
-// pairs returns the patches that put messages [j,nj) of to in place of messages [i,ni) of another request: one patch for each message if
+// pairPatches returns the patches that put messages [j,nj) of to in place of messages [i,ni) of another request: one patch for each message if
 // there are equally many, so that each is a decision of its own, else one for all.
-func pairs(to *wire.Request, i, ni, j, nj int) (patches []Patch) {
+func pairPatches(to *wire.Request, i, ni, j, nj int) (patches []Patch) {
 	if ni-i == nj-j {
 		for ; i < ni; i, j = i+1, j+1 {
 			patches = append(patches, Patch{From: i, To: i + 1, With: [][]byte{unmarked(to, j)}})
@@ -195,10 +195,10 @@ func unmarked(r *wire.Request, message int) []byte {
 	return out
 }
 
-// position returns the index in the view's request of one of the client's messages, or for one that was cut out of the next that was not;
+// positionOf returns the index in the view's request of one of the client's messages, or for one that was cut out of the next that was not;
 // the number of messages if there is none.
-func (v *View) position(message int) int {
-	for i, e := range elements(len(v.Client.Messages), v.Patches) {
+func (v *View) positionOf(message int) int {
+	for i, e := range patchedElements(len(v.Client.Messages), v.Patches) {
 		if e.client >= message {
 			return i
 		}
@@ -206,8 +206,8 @@ func (v *View) position(message int) int {
 	return len(v.Request.Messages)
 }
 
-// patch returns the request with the patches put in; a replaced message gets the client's cache marks of its place.
-func patch(r *wire.Request, patches []Patch) (*wire.Request, error) {
+// applyPatches returns the request with the patches put in; a replaced message gets the client's cache marks of its place.
+func applyPatches(r *wire.Request, patches []Patch) (*wire.Request, error) {
 	d := r.Draft()
 	for _, p := range patches {
 		if len(p.With) == p.To-p.From {
@@ -280,8 +280,8 @@ type element struct {
 	raw    []byte
 }
 
-// elements returns the messages of a request of n messages once the patches are put in.
-func elements(n int, patches []Patch) []element {
+// patchedElements returns the messages of a request of n messages once the patches are put in.
+func patchedElements(n int, patches []Patch) []element {
 	list := make([]element, 0, n)
 	at := 0
 	for _, p := range patches {
@@ -299,12 +299,12 @@ func elements(n int, patches []Patch) []element {
 	return list
 }
 
-// compose returns patches of the view's messages as patches of the client's, with those of the log. covers is the number of the client's
+// composePatches returns patches of the view's messages as patches of the client's, with those of the log. covers is the number of the client's
 // messages, from the first on, that they and the log are about.
-func (v *View) compose(patches []Patch) (composed []Patch, covers int) {
+func (v *View) composePatches(patches []Patch) (composed []Patch, covers int) {
 	n := len(v.Client.Messages)
 	covers = v.covers
-	list := elements(n, v.Patches)
+	list := patchedElements(n, v.Patches)
 	for _, p := range slices.Backward(patches) {
 		raw := make([]element, len(p.With))
 		for i, w := range p.With {

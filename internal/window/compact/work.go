@@ -59,7 +59,7 @@ func newWork(ctx context.Context, c *Compactor, v *View, measure Measure, sizes 
 	r := v.Request
 	spared := c.o.MinMessages
 	if goal.Since > 0 {
-		spared = max(spared, len(r.Messages)-v.position(goal.Since))
+		spared = max(spared, len(r.Messages)-v.positionOf(goal.Since))
 	}
 	return &work{
 		ctx: ctx, c: c, base: r, measure: measure, goal: goal, lay: layOut(r, spared), start: sizes,
@@ -67,8 +67,8 @@ func newWork(ctx context.Context, c *Compactor, v *View, measure Measure, sizes 
 	}
 }
 
-// did notes that a rung changed something, for Result.Rungs.
-func (w *work) did(rung string) {
+// noteRung notes that a rung changed something, for Result.Rungs.
+func (w *work) noteRung(rung string) {
 	if !slices.Contains(w.rungs, rung) {
 		w.rungs = append(w.rungs, rung)
 	}
@@ -85,7 +85,7 @@ type state struct {
 
 func (w *work) state() state { return state{slices.Clone(w.dropped), w.recast, w.note, w.cur, w.sizes} }
 
-func (w *work) restore(s state) {
+func (w *work) restoreState(s state) {
 	w.dropped, w.recast, w.note, w.cur, w.sizes = s.dropped, s.recast, s.note, s.cur, s.sizes
 }
 
@@ -95,7 +95,7 @@ func (w *work) build() bool {
 	d := w.base.Draft()
 	for t, a := range w.actions {
 		if !w.dropped[t.message] {
-			w.apply(d, t, a)
+			w.applyAction(d, t, a)
 		}
 	}
 	w.recast = w.misplaced()
@@ -144,13 +144,13 @@ func (w *work) applyCandidates(list []candidate, aim int) bool {
 		least = min(2*least, len(list))
 	}
 	if done > 0 && w.err == nil {
-		w.soften(list[done-1], aim)
+		w.softenLast(list[done-1], aim)
 	}
 	return done > 0
 }
 
-// soften lets the last candidate keep as much as aim allows: one result of half a window need not shrink to a page when half of it fits.
-func (w *work) soften(last candidate, aim int) {
+// softenLast lets the last candidate keep as much as aim allows: one result of half a window need not shrink to a page when half of it fits.
+func (w *work) softenLast(last candidate, aim int) {
 	p := &w.base.Messages[last.message].Parts[last.part]
 	slack := aim - w.sizes.Total
 	if slack < aim/10 || p.Kind != wire.Result || w.dropped[last.message] || w.digests[last.target] != "" {
@@ -167,7 +167,7 @@ func (w *work) soften(last candidate, aim int) {
 		return
 	}
 	if w.sizes.Total > aim {
-		w.restore(before)
+		w.restoreState(before)
 		w.actions[last.target] = did
 	}
 }
@@ -181,8 +181,8 @@ func (w *work) share(message, bytes int) int {
 	return int(int64(w.start.Messages[message]) * int64(min(bytes, span)) / int64(span))
 }
 
-// touchable calls f for each message whose results a level may cut or mask, oldest first.
-func (w *work) touchable(at level, f func(message int)) {
+// forTouchable calls f for each message whose results a level may cut or mask, oldest first.
+func (w *work) forTouchable(at level, f func(message int)) {
 	for u, s := range w.lay.standing {
 		if s == free || s == newest && at >= levelRelax || (s == open || s == sacred || s == preamble || s == covered) && at >= levelOpen {
 			for i := max(w.lay.units[u].From, w.lay.edge); i < w.lay.units[u].To; i++ {
@@ -194,8 +194,8 @@ func (w *work) touchable(at level, f func(message int)) {
 	}
 }
 
-// result returns res completed with what was done, as patches of the client's own messages; res itself if the request got no smaller.
-func (w *work) result(v *View, res Result) (Result, error) {
+// completeResult returns res completed with what was done, as patches of the client's own messages; res itself if the request got no smaller.
+func (w *work) completeResult(v *View, res Result) (Result, error) {
 	touched := make([]bool, len(w.base.Messages))
 	copy(touched, w.dropped)
 	for t := range w.actions {
@@ -210,10 +210,10 @@ func (w *work) result(v *View, res Result) (Result, error) {
 			res.Cut = append(append(res.Cut, w.base.Raw(w.base.Messages[i].Span)...), '\n')
 		}
 	}
-	patches := w.patches(touched)
-	composed, covers := v.compose(patches)
+	patches := w.patchesMade(touched)
+	composed, covers := v.composePatches(patches)
 	// What is sent now has to be what later requests get from the checkpoint, to the byte.
-	next, err := patch(v.Client, composed)
+	next, err := applyPatches(v.Client, composed)
 	if err != nil {
 		return res, fmt.Errorf("compact: put the patches into the client's request: %w", err)
 	}
@@ -227,9 +227,9 @@ func (w *work) result(v *View, res Result) (Result, error) {
 	return res, nil
 }
 
-// patches returns the patches that turn the base into the current request. touched marks the messages that were changed or dropped. The note
+// patchesMade returns the patches that turn the base into the current request. touched marks the messages that were changed or dropped. The note
 // becomes a message of its own; patches beside each other are joined.
-func (w *work) patches(touched []bool) (patches []Patch) {
+func (w *work) patchesMade(touched []bool) (patches []Patch) {
 	at := 0 // in the current request
 	put := func(from, to int, raw ...[]byte) {
 		if n := len(patches); n > 0 && patches[n-1].To == from {
@@ -299,7 +299,7 @@ func (w *work) doesNotFit(v *View) error {
 	}
 	if v.Replayed() && e.Message >= 0 {
 		// What was changed before stands before the client's next message that was not.
-		list := elements(len(v.Client.Messages), v.Patches)
+		list := patchedElements(len(v.Client.Messages), v.Patches)
 		i := e.Message
 		for i < len(list)-1 && list[i].client < 0 {
 			i++

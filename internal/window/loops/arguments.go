@@ -18,9 +18,9 @@ import (
 // digestCall returns what is kept of a call: digests of the call and of it with its result, the name, and its nature.
 func digestCall(c Call) seenCall {
 	h := sha256.New()
-	field(h, c.Name)
+	writeField(h, c.Name)
 	writeCanonical(h, c.Arguments)
-	s := seenCall{call: digest(h.Sum(nil)[:16]), name: clip(c.Name), nature: natureOf(c.Name, c.Arguments), failed: c.Failed}
+	s := seenCall{call: digest(h.Sum(nil)[:16]), name: clipName(c.Name), nature: natureOf(c.Name, c.Arguments), failed: c.Failed}
 	var result [9]byte
 	binary.LittleEndian.PutUint64(result[:], c.Result)
 	if c.Failed {
@@ -35,13 +35,13 @@ func digestCall(c Call) seenCall {
 func digestOf(texts ...string) digest {
 	h := sha256.New()
 	for _, t := range texts {
-		field(h, t)
+		writeField(h, t)
 	}
 	return digest(h.Sum(nil)[:16])
 }
 
-// field writes a text with its length, so that texts that follow each other cannot be confused with others.
-func field(h hash.Hash, text string) {
+// writeField writes a text with its length, so that texts that follow each other cannot be confused with others.
+func writeField(h hash.Hash, text string) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(len(text)))
 	h.Write(b[:])
@@ -66,39 +66,39 @@ func writeCanonical(h hash.Hash, arguments string) {
 			}
 		}
 	}
-	field(h, "text")
-	field(h, text)
+	writeField(h, "text")
+	writeField(h, text)
 }
 
 // writeValue writes a value. The decoder has bounded the nesting.
 func writeValue(h hash.Hash, v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		field(h, "object"+strconv.Itoa(len(v)))
+		writeField(h, "object"+strconv.Itoa(len(v)))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			field(h, k)
+			writeField(h, k)
 			writeValue(h, v[k])
 		}
 	case []any:
-		field(h, "array"+strconv.Itoa(len(v)))
+		writeField(h, "array"+strconv.Itoa(len(v)))
 		for _, e := range v {
 			writeValue(h, e)
 		}
 	case string:
-		field(h, "string")
-		field(h, v)
+		writeField(h, "string")
+		writeField(h, v)
 	case json.Number:
-		field(h, "number")
-		field(h, number(v.String()))
+		writeField(h, "number")
+		writeField(h, canonicalNumber(v.String()))
 	case bool:
-		field(h, strconv.FormatBool(v))
+		writeField(h, strconv.FormatBool(v))
 	default:
-		field(h, "null")
+		writeField(h, "null")
 	}
 }
 
-// number writes a number in one notation, whether it was 1, 1.0 or 1e0. A number that a float64 would round stays as it is.
-func number(text string) string {
+// canonicalNumber writes a number in one notation, whether it was 1, 1.0 or 1e0. A number that a float64 would round stays as it is.
+func canonicalNumber(text string) string {
 	const most = 40 // digits; more is no count, page or limit
 	if len(text) > most {
 		return text

@@ -162,14 +162,14 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 	for _, s := range list {
 		sum.Write(s.what[:])
 		polls = polls || s.nature.polls()
-		d.remember(s)
-		note(d.identical())
-		note(d.failing())
-		note(d.cycle())
+		d.rememberCall(s)
+		note(d.findIdentical())
+		note(d.findFailing())
+		note(d.findCycle())
 	}
 	d.steps = append(d.steps, step{digest(sum.Sum(nil)[:16]), len(list), polls})
 	d.steps = d.steps[max(0, len(d.steps)-maxRepeatedSteps):]
-	note(d.batch())
+	note(d.findBatch())
 	if !d.o.Foreign {
 		note(d.findErrors(calls))
 	}
@@ -191,8 +191,8 @@ func (d *Detector) Bytes() int64 {
 		int64(cap(d.streaks))*int64(unsafe.Sizeof(streak{}))
 }
 
-// remember adds a call, and forgets the oldest when there are too many.
-func (d *Detector) remember(s seenCall) {
+// rememberCall adds a call, and forgets the oldest when there are too many.
+func (d *Detector) rememberCall(s seenCall) {
 	if d.calls == nil {
 		d.calls = make([]seenCall, 0, d.o.Window)
 	}
@@ -204,8 +204,8 @@ func (d *Detector) remember(s seenCall) {
 	d.calls = append(d.calls, s)
 }
 
-// clip returns a name as it is kept and shown, in memory of its own.
-func clip(name string) string {
+// clipName returns a name as it is kept and shown, in memory of its own.
+func clipName(name string) string {
 	return strings.Clone(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '

@@ -63,7 +63,8 @@ var (
 // maxLooked bounds the arguments of a call that are read for its nature, in bytes.
 const maxLooked = 16 << 10
 
-// natureOf returns the nature of a call.
+// natureOf returns the nature of a call, whether it acts, asks, waits or looks, by the tool's name, its arguments and the command line in
+// them. An unknown one acts.
 func natureOf(name, arguments string) nature {
 	if len(arguments) > maxLooked { // a file that is written, mostly
 		return acts
@@ -121,7 +122,7 @@ func commandOf(name, arguments string) string {
 func natureOfLine(line string) nature {
 	found := waits
 	any := false
-	for command := range commands(extract.Words(line)) {
+	for command := range commandsIn(extract.Words(line)) {
 		n := natureOfCommand(command)
 		if n == waits {
 			return waits
@@ -136,8 +137,8 @@ func natureOfLine(line string) nature {
 	return found
 }
 
-// commands yields the commands of a line; of those joined by pipes the first.
-func commands(words []string) func(func([]string) bool) {
+// commandsIn yields the commands of a line; of those joined by pipes the first.
+func commandsIn(words []string) func(func([]string) bool) {
 	return func(yield func([]string) bool) {
 		start, piped := 0, false
 		for i := 0; i <= len(words); i++ {

@@ -41,7 +41,7 @@ func Find(r *wire.Request) (Loop, bool) {
 	if !x.mayRepeat() {
 		return Loop{}, false
 	}
-	return x.detect()
+	return x.detectLoop()
 }
 
 // A reading is one of the newest messages of a request.
@@ -144,7 +144,7 @@ const nearly = 64
 func (x *reading) mayRepeat() bool {
 	for i := range x.steps[0] {
 		c := &x.steps[0][i]
-		fails := failed(x.r, c.result)
+		fails := isFailed(x.r, c.result)
 		for k := range x.steps {
 			for j := range x.steps[k] {
 				o := &x.steps[k][j]
@@ -184,8 +184,9 @@ func (m *made) argumentsSum(r *wire.Request) uint64 {
 	return m.sum
 }
 
-// detect shows a detector the steps in their order.
-func (x *reading) detect() (Loop, bool) {
+// detectLoop shows a new detector the steps in their order, and returns the loop that the newest closes; false if it closes none. Again is
+// set if an earlier step had closed one already.
+func (x *reading) detectLoop() (Loop, bool) {
 	d := New(Options{Foreign: true})
 	var found Loop
 	ok, before := false, false
@@ -193,7 +194,7 @@ func (x *reading) detect() (Loop, bool) {
 		calls := make([]Call, len(step))
 		for k := range step {
 			c := &step[k]
-			calls[k] = Call{Name: c.call.Name, Arguments: arguments(x.r, c.call), Result: resultDigest(x.r, c.result), Failed: failed(x.r, c.result)}
+			calls[k] = Call{Name: c.call.Name, Arguments: arguments(x.r, c.call), Result: resultDigest(x.r, c.result), Failed: isFailed(x.r, c.result)}
 		}
 		f, loop := d.Observe(calls)
 		if i == 0 {
@@ -280,8 +281,8 @@ func writeStable(h *maphash.Hash, text []byte) {
 // failures are beginnings of results that are errors, in dialects that do not say so.
 var failures = [][]byte{[]byte("error"), []byte("traceback"), []byte("fatal:"), []byte("panic:"), []byte("failed"), []byte(`{\"error`), []byte(`{"error`), []byte("exception")}
 
-// failed reports whether a result is an error, by what its provider's dialect says or by its first words.
-func failed(r *wire.Request, p *wire.Part) bool {
+// isFailed reports whether a result is an error, by what its provider's dialect says or by its first words.
+func isFailed(r *wire.Request, p *wire.Part) bool {
 	if p.Failed {
 		return true
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// identical returns a finding if one call with one result is among the newest calls too often. A change in between is progress, so a test
+// findIdentical returns a finding if one call with one result is among the newest calls too often. A change in between is progress, so a test
 // that is run after each edit is no loop, unless the change was made before too. Waiting for something is no loop either.
-func (d *Detector) identical() (Finding, bool) {
+func (d *Detector) findIdentical() (Finding, bool) {
 	n, last := d.o.Identical, len(d.calls)-1
 	newest := d.calls[last]
 	if d.polls(newest) {
@@ -54,8 +54,8 @@ func identicalOf(name string, times, among int) Finding {
 	}
 }
 
-// failing looks for one call that fails again and again with nothing done in between. An error is no progress, however it is worded.
-func (d *Detector) failing() (Finding, bool) {
+// findFailing looks for one call that fails again and again with nothing done in between. An error is no progress, however it is worded.
+func (d *Detector) findFailing() (Finding, bool) {
 	n := d.o.Identical
 	if len(d.calls) < n {
 		return Finding{}, false
@@ -74,8 +74,8 @@ func (d *Detector) failing() (Finding, bool) {
 	}, true
 }
 
-// cycle looks for a few calls that come twice in the same order.
-func (d *Detector) cycle() (Finding, bool) {
+// findCycle looks for a few calls that come twice in the same order.
+func (d *Detector) findCycle() (Finding, bool) {
 	for n := 2; n <= maxCycle && 2*n <= len(d.calls); n++ {
 		last := d.calls[len(d.calls)-2*n:]
 		same, differ := true, false
@@ -91,8 +91,8 @@ func (d *Detector) cycle() (Finding, bool) {
 	return Finding{}, false
 }
 
-// batch looks for a step of several calls that comes again and again.
-func (d *Detector) batch() (Finding, bool) {
+// findBatch looks for a step of several calls that comes again and again.
+func (d *Detector) findBatch() (Finding, bool) {
 	if len(d.steps) < maxRepeatedSteps || d.steps[0].calls < 2 {
 		return Finding{}, false
 	}
@@ -140,7 +140,7 @@ func (d *Detector) findErrors(calls []Call) (found Finding, ok bool) {
 		if !known {
 			i = len(tools)
 			at[id] = i
-			tools = append(tools, sum{name: clip(c.Name), tool: id})
+			tools = append(tools, sum{name: clipName(c.Name), tool: id})
 		}
 		tools[i].well = tools[i].well || !c.Failed
 	}
@@ -148,7 +148,7 @@ func (d *Detector) findErrors(calls []Call) (found Finding, ok bool) {
 		s := streak{name: t.name, tool: t.tool}
 		if i := slices.IndexFunc(d.streaks, func(s streak) bool { return s.tool == t.tool }); i >= 0 {
 			s = d.streaks[i]
-			d.forget(i)
+			d.forgetStreak(i)
 		}
 		if t.well {
 			continue // a success ends the streak
@@ -161,7 +161,7 @@ func (d *Detector) findErrors(calls []Call) (found Finding, ok bool) {
 			s.steps = errorSteps - errorGrace
 		}
 		if len(d.streaks) == MaxTools {
-			d.forget(0)
+			d.forgetStreak(0)
 		}
 		d.names += int64(len(s.name))
 		d.streaks = append(d.streaks, s)
@@ -169,7 +169,7 @@ func (d *Detector) findErrors(calls []Call) (found Finding, ok bool) {
 	return found, ok
 }
 
-func (d *Detector) forget(i int) {
+func (d *Detector) forgetStreak(i int) {
 	d.names -= int64(len(d.streaks[i].name))
 	d.streaks = slices.Delete(d.streaks, i, i+1)
 }

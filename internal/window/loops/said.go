@@ -35,14 +35,14 @@ func (x *reading) repeatsSentence() (Loop, bool) {
 			if p.Kind != wire.Text || len(p.Texts) == 0 || !p.Raw.IsZero() {
 				continue
 			}
-			sentence := repeated(x.r.Raw(p.Texts[len(p.Texts)-1]))
+			sentence := repeatedSentence(x.r.Raw(p.Texts[len(p.Texts)-1]))
 			if sentence == "" {
 				continue
 			}
 			l := Loop{Message: -1, Answered: len(x.steps) == 0, Finding: Finding{
 				Kind:   KindSaid,
 				Nudge:  "Your last answer said the same sentence again and again. Saying it once more will change nothing. " + advice,
-				Detail: fmt.Sprintf("an answer of the model says %q at least %d times in a row", clip(sentence), saidTimes),
+				Detail: fmt.Sprintf("an answer of the model says %q at least %d times in a row", clipName(sentence), saidTimes),
 			}}
 			if len(x.steps) > 0 {
 				l.Message = newestResult(x.steps[0])
@@ -53,8 +53,8 @@ func (x *reading) repeatsSentence() (Loop, bool) {
 	return Loop{}, false
 }
 
-// repeated returns the sentence that the end of a literal repeats; "" for none. The last sentence may be cut off.
-func repeated(literal []byte) string {
+// repeatedSentence returns the sentence that the end of a literal repeats; "" for none. The last sentence may be cut off.
+func repeatedSentence(literal []byte) string {
 	if len(literal) < saidTimes*sentenceBytes {
 		return ""
 	}

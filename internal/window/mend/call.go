@@ -22,16 +22,16 @@ const shortened = "shortened"
 // argument is the name of the member into which arguments go that are not an object.
 const argument = "arguments"
 
-// call mends the name and the arguments of a call in message i.
-func (m *mending) call(i int, p *wire.Part) {
-	m.name(i, p)
+// mendCall mends the name and the arguments of a call in message i, so that the provider takes them.
+func (m *mending) mendCall(i int, p *wire.Part) {
+	m.mendName(i, p)
 	switch d := m.rules.dialect; {
 	case d.TextArguments != "":
 		if p.Type == d.TextArguments {
-			m.arguments(i, p)
+			m.mendArguments(i, p)
 		}
 	case d.ObjectArguments != "" || !p.Raw.IsZero():
-		m.input(i, p)
+		m.mendInput(i, p)
 	}
 }
 
@@ -43,17 +43,17 @@ func (m *mending) holder(call *wire.Part) wire.Span {
 	return call.Span
 }
 
-// arguments mends the arguments of a call that has them as JSON in a text.
-func (m *mending) arguments(i int, p *wire.Part) {
+// mendArguments mends the arguments of a call that has them as JSON in a text.
+func (m *mending) mendArguments(i int, p *wire.Part) {
 	switch {
 	case len(p.Texts) == 0 && (p.Raw.IsZero() || p.Raw == p.Span):
 		if holder := m.holder(p); !holder.IsZero() {
 			m.draft().SetMember(holder, "arguments", []byte(`"{}"`))
-			m.did(Wrapped, i, p.CallID, 0)
+			m.noteAction(Wrapped, i, p.CallID, 0)
 		}
 	case len(p.Texts) == 0:
 		m.draft().Replace(p.Raw, wire.Quote(nil, m.r.Raw(p.Raw)))
-		m.did(Wrapped, i, p.CallID, 0)
+		m.noteAction(Wrapped, i, p.CallID, 0)
 	default:
 		lit := p.Texts[0]
 		most := m.rules.argumentBytes
@@ -65,11 +65,11 @@ func (m *mending) arguments(i int, p *wire.Part) {
 		if !long && (p.Sound || len(text) == 0 && !m.rules.noEmptyInput) {
 			return
 		}
-		object, kind := mended(text)
+		object, kind := objectOf(text)
 		if long {
 			kind = shortened
-			if object, _ = mended(cutText(text, most-64)); len(object) > most {
-				object, _ = mended(cutText(text, most/8)) // no JSON, and longer when it is quoted
+			if object, _ = objectOf(cutText(text, most-64)); len(object) > most {
+				object, _ = objectOf(cutText(text, most/8)) // no JSON, and longer when it is quoted
 			}
 		}
 		m.draft().Replace(lit, wire.Quote(nil, object))
@@ -77,8 +77,8 @@ func (m *mending) arguments(i int, p *wire.Part) {
 	}
 }
 
-// input mends the arguments of a call that has them as an object.
-func (m *mending) input(i int, p *wire.Part) {
+// mendInput mends the arguments of a call that has them as an object.
+func (m *mending) mendInput(i int, p *wire.Part) {
 	raw := m.r.Raw(p.Raw)
 	switch {
 	case p.Raw.IsZero() || string(raw) == "null":
@@ -91,15 +91,15 @@ func (m *mending) input(i int, p *wire.Part) {
 		default:
 			m.draft().Replace(p.Raw, []byte("{}"))
 		}
-		m.did(Wrapped, i, p.CallID, 0)
+		m.noteAction(Wrapped, i, p.CallID, 0)
 	case raw[0] == '{':
 	case raw[0] == '"':
-		object, kind := mended(m.unquoted(p.Raw))
+		object, kind := objectOf(m.unquoted(p.Raw))
 		m.draft().Replace(p.Raw, slices.Clone(object))
 		m.noteChange(i, p, kind, max(0, len(raw)-2-len(object)))
 	default:
 		m.draft().Replace(p.Raw, wrapped(raw))
-		m.did(Wrapped, i, p.CallID, 0)
+		m.noteAction(Wrapped, i, p.CallID, 0)
 	}
 }
 
@@ -113,10 +113,10 @@ func (m *mending) noteChange(i int, p *wire.Part, kind string, bytes int) {
 	case shortened:
 		kind, line = Closed, tooLong
 	case "":
-		m.did(Wrapped, i, p.CallID, 0) // it is what was meant, in the right form
+		m.noteAction(Wrapped, i, p.CallID, 0) // it is what was meant, in the right form
 		return
 	}
-	m.did(kind, i, p.CallID, max(0, bytes))
+	m.noteAction(kind, i, p.CallID, max(0, bytes))
 	if m.notes == nil {
 		m.notes = map[string]string{}
 	}
@@ -154,13 +154,13 @@ func Arguments(text string) string {
 	if isJSON([]byte(text)) {
 		return text
 	}
-	object, _ := mended([]byte(text))
+	object, _ := objectOf([]byte(text))
 	return string(object)
 }
 
-// mended returns arguments as an object: closed if they only end too early, wrapped in an object if they are anything else. kind is Closed
+// objectOf returns arguments as an object: closed if they only end too early, wrapped in an object if they are anything else. kind is Closed
 // or Wrapped if the text was not valid JSON, else "", also where other valid JSON was wrapped.
-func mended(text []byte) (object []byte, kind string) {
+func objectOf(text []byte) (object []byte, kind string) {
 	text = bytes.TrimSpace(text)
 	switch {
 	case len(text) == 0 || string(text) == "null":
@@ -171,7 +171,7 @@ func mended(text []byte) (object []byte, kind string) {
 		}
 		return wrapped(text), ""
 	}
-	if object, ok := closed(text); ok {
+	if object, ok := closeObject(text); ok {
 		return object, Closed
 	}
 	return wrapped(wire.Quote(nil, text)), Wrapped
@@ -184,8 +184,8 @@ func wrapped(raw []byte) []byte {
 	return append(append(out, raw...), '}')
 }
 
-// name replaces a call's name that its provider refuses.
-func (m *mending) name(i int, p *wire.Part) {
+// mendName replaces a call's name that its provider refuses.
+func (m *mending) mendName(i int, p *wire.Part) {
 	u := &m.rules
 	if u.nameBytes == 0 || p.Type == "local_shell_call" || u.dialect.NamedCalls != nil && !slices.Contains(u.dialect.NamedCalls, p.Type) || goodName(p.Name, u) {
 		return
@@ -196,7 +196,7 @@ func (m *mending) name(i int, p *wire.Part) {
 		return
 	}
 	m.draft().SetMember(holder, "name", name)
-	m.did(Renamed, i, p.CallID, 0)
+	m.noteAction(Renamed, i, p.CallID, 0)
 }
 
 // goodName reports whether the provider accepts the name of a tool.
@@ -261,8 +261,8 @@ type list struct {
 	first []byte // an element to insert in front of the others
 }
 
-// list returns the array in a span as a list.
-func (m *mending) list(span wire.Span) *list {
+// listOf returns the array in a span as a list.
+func (m *mending) listOf(span wire.Span) *list {
 	l := &list{m: m, span: span}
 	for v, err := range rawjson.Elements(m.r.Body[:span.End], span.Start) {
 		if err != nil {
@@ -273,14 +273,14 @@ func (m *mending) list(span wire.Span) *list {
 	return l
 }
 
-func (l *list) drop(i int) {
+func (l *list) dropElement(i int) {
 	if l.gone == nil {
 		l.gone = map[int]bool{}
 	}
 	l.gone[i] = true
 }
 
-func (l *list) replace(i int, with []byte) {
+func (l *list) replaceElement(i int, with []byte) {
 	if l.with == nil {
 		l.with = map[int][]byte{}
 	}
@@ -290,8 +290,8 @@ func (l *list) replace(i int, with []byte) {
 // remaining returns the number of elements that stay.
 func (l *list) remaining() int { return len(l.at) - len(l.gone) }
 
-// apply makes the edits: of single elements if their number stays, else of the whole array.
-func (l *list) apply() {
+// applyEdits makes the edits: of single elements if their number stays, else of the whole array.
+func (l *list) applyEdits() {
 	if len(l.gone) == 0 && l.first == nil {
 		for i, with := range l.with {
 			l.m.draft().Replace(l.at[i], with)

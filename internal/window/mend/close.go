@@ -7,9 +7,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// closed returns a JSON object that ends too early, completed: what is open is closed, and what was cut in the middle (a number, a key, an
+// closeObject returns a JSON object that ends too early, completed: what is open is closed, and what was cut in the middle (a number, a key, an
 // escape) is left out. It returns false for any other text, a complete object too.
-func closed(text []byte) ([]byte, bool) {
+func closeObject(text []byte) ([]byte, bool) {
 	if len(text) == 0 || text[0] != '{' {
 		return nil, false
 	}

@@ -16,7 +16,7 @@ func TestClosedAtEveryByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := 1; n < len(whole); n++ {
-		object, ok := closed([]byte(whole[:n]))
+		object, ok := closeObject([]byte(whole[:n]))
 		if !ok || !json.Valid(object) {
 			t.Fatalf("cut at %d: %s gives %s, %v", n, whole[:n], object, ok)
 		}
@@ -28,7 +28,7 @@ func TestClosedAtEveryByte(t *testing.T) {
 			t.Fatalf("cut at %d: half a character is left in %s", n, object)
 		}
 	}
-	if _, ok := closed([]byte(whole)); ok {
+	if _, ok := closeObject([]byte(whole)); ok {
 		t.Error("what is whole ends not too early")
 	}
 }
@@ -58,10 +58,10 @@ func within(got, want any) bool {
 
 func TestWhatIsNoBeginning(t *testing.T) {
 	for _, text := range []string{"", "ls -l", `"a`, "[1", `{"a" 1`, `{"a":}`, `{"a":1,,`, `{"a":1}}`, `{"a":1} x`, `{]`, `{"a":[}`, `{,`, `{1`, "{\"a\":\"b\nc", `{"a":tru,`, `{"a":1 2`} {
-		if object, ok := closed([]byte(text)); ok {
+		if object, ok := closeObject([]byte(text)); ok {
 			t.Errorf("%q was closed to %s", text, object)
 		}
-		object, kind := mended([]byte(text))
+		object, kind := objectOf([]byte(text))
 		if !json.Valid(object) || object[0] != '{' || text != "" && kind != Wrapped {
 			t.Errorf("%q became %s, %q", text, object, kind)
 		}
@@ -73,14 +73,14 @@ func FuzzClosed(f *testing.F) {
 	f.Add([]byte(`{"a":"\ud83d\u`))
 	f.Add(bytes.Repeat([]byte(`{"a":[`), 6000))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if object, ok := closed(text); ok != json.Valid(object) && ok {
+		if object, ok := closeObject(text); ok != json.Valid(object) && ok {
 			t.Fatalf("%q was closed to %q", text, object)
 		}
-		object, _ := mended(text)
+		object, _ := objectOf(text)
 		if !json.Valid(object) || object[0] != '{' {
 			t.Fatalf("%q became %q", text, object)
 		}
-		if again, kind := mended(object); kind != "" || !bytes.Equal(again, bytes.TrimSpace(object)) {
+		if again, kind := objectOf(object); kind != "" || !bytes.Equal(again, bytes.TrimSpace(object)) {
 			t.Fatalf("%q is mended again to %q, %q", object, again, kind)
 		}
 	})

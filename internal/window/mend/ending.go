@@ -10,9 +10,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// ending makes the last message one that the model can answer: behind its own words, which it does not continue, it puts a message of the
+// mendEnding makes the last message one that the model can answer: behind its own words, which it does not continue, it puts a message of the
 // user.
-func (m *mending) ending() {
+func (m *mending) mendEnding() {
 	i := m.last()
 	if i < 0 {
 		return
@@ -27,7 +27,7 @@ func (m *mending) ending() {
 		}
 	}
 	if m.rules.prefill && !(m.rules.signed && m.hasThinkingBudget() && !startsWithThinking(msg)) {
-		m.trailing(i, msg)
+		m.trimTrailing(i, msg)
 		return
 	}
 	if flag := m.rules.dialect.PrefixFlag; flag != "" && string(rawjson.Get(m.r.Raw(msg.Span), flag).Of(m.r.Raw(msg.Span))) == "true" {
@@ -37,16 +37,16 @@ func (m *mending) ending() {
 		return // a request for a summary may end with the model's words (platform.claude.com "compaction-on-demand", 2026-11)
 	}
 	m.draft().InsertMessages(len(m.r.Messages), wire.TextMessage(m.r.Dialect, wire.RoleUser, goOn))
-	m.did(Prompted, i, "", 0)
+	m.noteAction(Prompted, i, "", 0)
 }
 
 func startsWithThinking(msg *wire.Message) bool {
 	return len(msg.Parts) > 0 && msg.Parts[0].Kind == wire.Reasoning
 }
 
-// trailing removes white space at the end of words that the model is to continue ("final assistant content cannot end with trailing
+// trimTrailing removes white space at the end of words that the model is to continue ("final assistant content cannot end with trailing
 // whitespace").
-func (m *mending) trailing(i int, msg *wire.Message) {
+func (m *mending) trimTrailing(i int, msg *wire.Message) {
 	if !m.rules.noTrailing || i < m.from || len(msg.Parts) == 0 {
 		return
 	}
@@ -58,7 +58,7 @@ func (m *mending) trailing(i int, msg *wire.Message) {
 	text := string(wire.Unquote(nil, m.r.Raw(p.Texts[0])))
 	if short := trimmed(text); short != text {
 		m.draft().ReplaceText(i, j, 0, short)
-		m.did(Trimmed, i, "", len(text)-len(short))
+		m.noteAction(Trimmed, i, "", len(text)-len(short))
 	}
 }
 
@@ -74,23 +74,23 @@ func (m *mending) hasThinkingBudget() bool {
 // leastBudget is the smallest thinking budget that the provider accepts, in tokens.
 const leastBudget = 1024
 
-// thinking changes the thinking budget and max_tokens so that they fit, and switches thinking off if the current turn has lost the thinking
+// mendThinking changes the thinking budget and max_tokens so that they fit, and switches thinking off if the current turn has lost the thinking
 // that it began with.
-func (m *mending) thinking() {
+func (m *mending) mendThinking() {
 	if !m.rules.signed || !m.hasThinkingBudget() {
 		return
 	}
 	if m.lacksThinking() {
 		// "When `thinking` is enabled, a final `assistant` message must start with a thinking block … To avoid this requirement, disable `thinking`."
 		m.draft().Replace(m.r.ThinkingSpan, []byte(`{"type":"disabled"}`))
-		m.did(Budgeted, -1, "", 0)
+		m.noteAction(Budgeted, -1, "", 0)
 		return
 	}
 	raw := m.r.Raw(m.r.ThinkingSpan)
 	at := rawjson.Get(raw, "budget_tokens")
 	budget, err := strconv.Atoi(string(at.Of(raw)))
 	most := m.r.MaxOutput
-	if at.IsZero() || err != nil || m.r.MaxOutputSpan.IsZero() || most > budget || budget > 1<<30 || m.interleaved() {
+	if at.IsZero() || err != nil || m.r.MaxOutputSpan.IsZero() || most > budget || budget > 1<<30 || m.mayInterleave() {
 		return
 	}
 	// A bound that somebody has set, or that the window leaves, stays where it can: the budget is halved. Where that would go below the
@@ -102,12 +102,12 @@ func (m *mending) thinking() {
 		budget = leastBudget
 	}
 	m.draft().Replace(wire.Span{Start: m.r.ThinkingSpan.Start + at.Start, End: m.r.ThinkingSpan.Start + at.End}, fmt.Append(nil, budget))
-	m.did(Budgeted, -1, "", 0)
+	m.noteAction(Budgeted, -1, "", 0)
 }
 
-// interleaved reports whether thinking may stand between calls: then its budget is that of a whole turn, and may be over
+// mayInterleave reports whether thinking may stand between calls: then its budget is that of a whole turn, and may be over
 // max_tokens (platform.claude.com "extended-thinking", 2026-11).
-func (m *mending) interleaved() bool {
+func (m *mending) mayInterleave() bool {
 	const beta = "interleaved-thinking"
 	if len(m.r.Tools) == 0 {
 		return false
@@ -167,8 +167,8 @@ func hasKind(msg *wire.Message, kind wire.PartKind) bool {
 	return false
 }
 
-// marks drops the oldest cache marks of too many: first those in messages, from the front; then those before the messages.
-func (m *mending) marks() {
+// dropMarks drops the oldest cache marks of too many: first those in messages, from the front; then those before the messages.
+func (m *mending) dropMarks() {
 	limit := m.rules.marks
 	if limit == 0 || len(m.r.Marks) < limit {
 		return
@@ -191,7 +191,7 @@ func (m *mending) marks() {
 	count = append(count, before...)
 	for _, n := range count[:max(0, len(count)-limit)] {
 		m.draft().DropMark(n)
-		m.did(Unmarked, m.messageAt(m.r.Marks[n]), "", 0)
+		m.noteAction(Unmarked, m.messageAt(m.r.Marks[n]), "", 0)
 	}
 }
 

@@ -31,8 +31,8 @@ var learned = []lesson{
 	{"unable to process input image", decode},
 	{"provided image is not valid", decode},
 	{"document pages", documentPages}, // "too much media: 130 document pages + 0 images > 100"; before the images
-	{"too many images", images},
-	{"too much media", images},
+	{"too many images", learnImages},
+	{"too much media", learnImages},
 
 	// A body with "\ud83d" and no second half: readers of JSON in Python, Rust and others refuse it (claude-code#68325, #86560).
 	{"no low surrogate", surrogates},
@@ -41,10 +41,10 @@ var learned = []lesson{
 	{"surrogates not allowed", surrogates},
 	{"unpaired surrogate", surrogates},
 
-	{"pdf specified", documents}, // "The PDF specified was not valid.", "… is password protected" (claude-code#20195, #25202)
-	{"pdf pages", pages},         // "A maximum of 100 PDF pages may be provided."
-	{"document has no pages", documents},
-	{"unsupported mime type", mediaType},
+	{"pdf specified", learnDocuments}, // "The PDF specified was not valid.", "… is password protected" (claude-code#20195, #25202)
+	{"pdf pages", pages},              // "A maximum of 100 PDF pages may be provided."
+	{"document has no pages", learnDocuments},
+	{"unsupported mime type", learnMediaType},
 
 	{"unknown variant image_url", noImages}, // DeepSeek's reader (Reasonix#6294)
 	{"support image input", noImages},       // OpenRouter: "No endpoints found that support image input"
@@ -54,25 +54,25 @@ var learned = []lesson{
 	{"image input is not supported", noImages}, // llama.cpp
 	{"image inputs are not supported", noImages},
 
-	{"unable to download", noFetched},
-	{"error while downloading", noFetched},
-	{"failed to download", noFetched},
+	{"unable to download", learnFetched},
+	{"error while downloading", learnFetched},
+	{"failed to download", learnFetched},
 
 	{"must have at least one content element", noEmpty}, // xAI
 	{"content or tool_calls must be set", noEmpty},      // DeepSeek (AstrBot#6551)
 
-	{"expected a string with maximum length", longID}, // "Invalid 'input[2].call_id': string too long. …" (vercel/ai#5171, dyad#4304)
+	{"expected a string with maximum length", learnIDLength}, // "Invalid 'input[2].call_id': string too long. …" (vercel/ai#5171, dyad#4304)
 	// A client that asks for a summary of its calls and declares no tool (opencode#34089, zed#48863; the last is LiteLLM's).
 	{"must define tools", needTools},
 	{"toolconfig field must be defined", needTools},
 	{"support tool calling without", needTools},
 
-	{"with a length of 9", nineIDs},                // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
-	{"expected an id that begins with", foreignID}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
-	{"extra inputs are not permitted", field},
-	{"is unsupported", field},    // Groq: "property 'messages.2.assistant.reasoning_content' is unsupported" (qwen-code#3304)
-	{"unknown parameter", field}, // OpenAI: "Unknown parameter: 'messages[2].reasoning_content'."
-	{"cannot find field", field}, // Gemini: "Unknown name \"id\" at 'contents[1].parts[0]': Cannot find field."
+	{"with a length of 9", nineIDs},                      // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
+	{"expected an id that begins with", learnForeignIDs}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
+	{"extra inputs are not permitted", learnField},
+	{"is unsupported", learnField},    // Groq: "property 'messages.2.assistant.reasoning_content' is unsupported" (qwen-code#3304)
+	{"unknown parameter", learnField}, // OpenAI: "Unknown parameter: 'messages[2].reasoning_content'."
+	{"cannot find field", learnField}, // Gemini: "Unknown name \"id\" at 'contents[1].parts[0]': Cannot find field."
 }
 
 // maxRefusal bounds how much of a refusal is read, in bytes.
@@ -112,8 +112,8 @@ func set(flag *bool) (was bool) {
 	return was
 }
 
-// images learns the number behind the first "> ", as in "too much media: 0 document pages + 101 images > 100"; without one, 100.
-func images(o *Options, refusal string) bool {
+// learnImages learns the number behind the first "> ", as in "too much media: 0 document pages + 101 images > 100"; without one, 100.
+func learnImages(o *Options, refusal string) bool {
 	n := 0
 	if _, rest, ok := strings.Cut(refusal, "> "); ok {
 		for _, c := range []byte(rest) {
@@ -133,8 +133,8 @@ func images(o *Options, refusal string) bool {
 	return true
 }
 
-// documents learns that a document is refused: the one at the place that the refusal names, else all.
-func documents(o *Options, refusal string) bool {
+// learnDocuments learns that a document is refused: the one at the place that the refusal names, else all.
+func learnDocuments(o *Options, refusal string) bool {
 	if set(&o.NoDocuments) {
 		return false
 	}
@@ -167,8 +167,8 @@ func pages(o *Options, _ string) bool {
 	return !set(&o.NoDocuments)
 }
 
-// noFetched learns the addresses that a refusal says could not be fetched; if it names none, that no image could.
-func noFetched(o *Options, refusal string) bool {
+// learnFetched learns the addresses that a refusal says could not be fetched; if it names none, that no image could.
+func learnFetched(o *Options, refusal string) bool {
 	named, taught := false, false
 	for word := range strings.FieldsFuncSeq(refusal, func(c rune) bool { return c <= ' ' || strings.ContainsRune("'<>()", c) }) {
 		if at := strings.Index(word, "http"); at >= 0 && strings.Contains(word[at:], "://") {
@@ -184,8 +184,8 @@ func noFetched(o *Options, refusal string) bool {
 	return !set(&o.NoFetched)
 }
 
-// mediaType learns the media type that a refusal names.
-func mediaType(o *Options, refusal string) bool {
+// learnMediaType learns the media type that a refusal names.
+func learnMediaType(o *Options, refusal string) bool {
 	at := mediaTypePath().FindStringSubmatch(refusal)
 	if at == nil || slices.Contains(o.NoTypes, at[1]) || len(o.NoTypes) >= maxLessons {
 		return false
@@ -199,8 +199,8 @@ var mediaTypePath = lazy.Regexp(`unsupported mime type:? ['"]?([a-z0-9.+-]{1,64}
 // maxLessons bounds the members and media types that are learned of one conversation.
 const maxLessons = 16
 
-// longID learns how many characters the id of a call may have. Other texts that are too long are not ours.
-func longID(o *Options, refusal string) bool {
+// learnIDLength learns how many characters the id of a call may have. Other texts that are too long are not ours.
+func learnIDLength(o *Options, refusal string) bool {
 	if !strings.Contains(refusal, "call_id'") && !(strings.Contains(refusal, "tool_calls[") && strings.Contains(refusal, "].id'")) {
 		return false
 	}
@@ -213,8 +213,8 @@ func longID(o *Options, refusal string) bool {
 	return true
 }
 
-// foreignID learns that the ids of items that another provider made are refused. An item may have none.
-func foreignID(o *Options, refusal string) bool {
+// learnForeignIDs learns that the ids of items that another provider made are refused. An item may have none.
+func learnForeignIDs(o *Options, refusal string) bool {
 	for prefix, kind := range map[string]string{"'fc'": "function_call", "'msg'": "message", "'ctc'": "custom_tool_call"} {
 		if strings.Contains(refusal, "begins with "+prefix) {
 			return o.addField(kind + ".id")
@@ -223,8 +223,8 @@ func foreignID(o *Options, refusal string) bool {
 	return false
 }
 
-// field learns a member that the provider does not know, from the path that its refusal names.
-func field(o *Options, refusal string) bool {
+// learnField learns a member that the provider does not know, from the path that its refusal names.
+func learnField(o *Options, refusal string) bool {
 	for _, form := range fieldPaths {
 		if at := form().FindStringSubmatch(refusal); at != nil {
 			path := at[1]
@@ -276,16 +276,16 @@ func (o *Options) addField(name string) bool {
 	return true
 }
 
-// raw mends what no other rule looks at: halves of surrogate pairs, and members that the provider does not know. Messages keep their places,
+// mendRaw mends what no other rule looks at: halves of surrogate pairs, and members that the provider does not know. Messages keep their places,
 // and so do their parts.
-func (m *mending) raw() {
+func (m *mending) mendRaw() {
 	if !m.o.NoSurrogates && len(m.o.NoFields) == 0 {
 		return
 	}
 	if m.o.NoSurrogates && m.r.SystemSpan.Len() > 0 {
 		if fixed := withoutHalves(m.r.Raw(m.r.SystemSpan)); fixed != nil {
 			m.draft().Replace(m.r.SystemSpan, fixed)
-			m.did(Replaced, -1, "", 0)
+			m.noteAction(Replaced, -1, "", 0)
 		}
 	}
 	for i := m.from; i < len(m.r.Messages); i++ {
@@ -303,7 +303,7 @@ func (m *mending) raw() {
 		}
 		if kind != "" {
 			m.draft().ReplaceMessage(i, after)
-			m.did(kind, i, "", len(before)-len(after))
+			m.noteAction(kind, i, "", len(before)-len(after))
 		}
 	}
 }
@@ -404,8 +404,8 @@ func (m *mending) unknownIn(object []byte, kinds ...string) (keys []string) {
 // maxDeclared bounds the tools that are declared for the calls of a history.
 const maxDeclared = 128
 
-// tools declares the tools of earlier calls, by their names alone, in a request that declares none.
-func (m *mending) tools() {
+// declareTools declares the tools of earlier calls, by their names alone, in a request that declares none.
+func (m *mending) declareTools() {
 	declare := m.rules.dialect.NamedTools
 	if !m.o.NeedTools || declare == nil || len(m.r.Tools) > 0 {
 		return
@@ -429,5 +429,5 @@ func (m *mending) tools() {
 	for _, member := range declare(names) {
 		m.draft().SetMember(whole, member.Name, member.Value)
 	}
-	m.did(Declared, -1, "", 0)
+	m.noteAction(Declared, -1, "", 0)
 }

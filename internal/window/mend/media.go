@@ -55,7 +55,7 @@ func (m *mending) hasDocument(p *wire.Part) bool {
 	if p.Kind != wire.Result || p.Content.IsZero() || m.r.Body[p.Content.Start] != '[' {
 		return false
 	}
-	for _, at := range m.list(p.Content).at {
+	for _, at := range m.listOf(p.Content).at {
 		if m.r.Body[at.Start] != '{' {
 			continue
 		}

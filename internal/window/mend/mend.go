@@ -102,7 +102,7 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if o.Model == "" {
 		o.Model = r.Model
 	}
-	next, actions, err := mendWith((*mending).raw, r, o)
+	next, actions, err := mendWith((*mending).mendRaw, r, o)
 	if err == nil {
 		var more []Action
 		next, more, err = mendOnce(next, o)
@@ -130,15 +130,15 @@ const maxRounds = 3
 // mendOnce mends a request in one round.
 func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return mendWith(func(m *mending) {
-		m.system()
+		m.dropEmptySystem()
 		m.countImages()
 		for i := m.from; i < len(r.Messages); i++ {
-			m.message(i)
+			m.mendMessage(i)
 		}
-		m.thinking()
-		m.tools()
-		m.ending()
-		m.marks()
+		m.mendThinking()
+		m.declareTools()
+		m.mendEnding()
+		m.dropMarks()
 	}, r, o)
 }
 
@@ -178,37 +178,38 @@ func (m *mending) draft() *wire.Draft {
 	return m.d
 }
 
-func (m *mending) did(kind string, message int, id string, bytes int) {
+func (m *mending) noteAction(kind string, message int, id string, bytes int) {
 	m.actions = append(m.actions, Action{Kind: kind, Message: message, CallID: id, Bytes: bytes})
 }
 
-// message mends the contents of message i.
-func (m *mending) message(i int) {
+// mendMessage mends the contents of message i: empty parts, calls, results and media. A message that is dropped as a whole is not looked
+// into.
+func (m *mending) mendMessage(i int) {
 	msg := &m.r.Messages[i]
-	if !m.texts(i, msg) {
+	if !m.dropEmptyParts(i, msg) {
 		return
 	}
 	for j := range msg.Parts {
 		switch p := &msg.Parts[j]; p.Kind {
 		case wire.Call:
-			m.call(i, p)
+			m.mendCall(i, p)
 		case wire.Result:
-			m.result(i, j, p)
+			m.mendResult(i, j, p)
 		case wire.Media:
-			m.media(i, j, p)
+			m.mendMedia(i, j, p)
 		}
 	}
 }
 
-// drop drops a whole message.
-func (m *mending) drop(i int) {
+// dropMessage drops a whole message.
+func (m *mending) dropMessage(i int) {
 	if m.dropped == nil {
 		m.dropped = map[int]bool{}
 	}
 	m.dropped[i] = true
 	m.gone = append(m.gone, m.r.Messages[i].Span)
 	m.draft().DropMessages(i, i+1)
-	m.did(Emptied, i, "", m.r.Messages[i].Span.Len())
+	m.noteAction(Emptied, i, "", m.r.Messages[i].Span.Len())
 }
 
 // last returns the index of the last message that stays, -1 when none does.

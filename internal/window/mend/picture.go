@@ -56,7 +56,7 @@ func (m *mending) countImages() {
 			}
 		})
 		if wrong && (left < before || m.crowd) {
-			m.did(Cut, i, "", 0)
+			m.noteAction(Cut, i, "", 0)
 			m.surplus = 0 // without that nothing that is new has to go
 			return
 		}
@@ -84,13 +84,13 @@ func (m *mending) imagesIn(msg *wire.Message, each func(*wire.MediaSource)) (n i
 	return n
 }
 
-// media mends part j of message i, if it is an image.
-func (m *mending) media(i, j int, p *wire.Part) {
+// mendMedia mends part j of message i, if it is an image.
+func (m *mending) mendMedia(i, j int, p *wire.Part) {
 	if line := m.replacementFor(i, j, p.Span); line != "" {
-		m.draft().ReplacePart(i, j, m.describe(i, p, &picture{block: p.Span}, line))
+		m.draft().ReplacePart(i, j, m.describeInstead(i, p, &picture{block: p.Span}, line))
 		return
 	}
-	pic, ok := m.picture(p.Span)
+	pic, ok := m.readPicture(p.Span)
 	if !ok {
 		return
 	}
@@ -99,8 +99,8 @@ func (m *mending) media(i, j int, p *wire.Part) {
 	}
 }
 
-// picture reads a block as an image; false when it is not one that may be mended.
-func (m *mending) picture(block wire.Span) (pic picture, ok bool) {
+// readPicture reads a block as an image; false when it is not one that may be mended.
+func (m *mending) readPicture(block wire.Span) (pic picture, ok bool) {
 	if len(m.rules.pictures.types) == 0 || m.r.Body[block.Start] != '{' {
 		return pic, false
 	}
@@ -221,14 +221,14 @@ func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 	switch {
 	case m.rules.dialect.SilentError && p.Failed:
 		// "all content must be type 'text' if 'is_error' is true" (vellum-assistant#18387)
-		return m.describe(i, p, pic, "[An image stood here; a result that says it failed may have none.]")
+		return m.describeInstead(i, p, pic, "[An image stood here; a result that says it failed may have none.]")
 	case tooMany:
-		return m.describe(i, p, pic, "[An image stood here; the request had too many.]")
+		return m.describeInstead(i, p, pic, "[An image stood here; the request had too many.]")
 	case pic.data.IsZero():
 		if u.fetched {
 			return nil
 		}
-		return m.describe(i, p, pic, "[An image at "+pic.url+" stood here; the provider does not fetch any.]")
+		return m.describeInstead(i, p, pic, "[An image at "+pic.url+" stood here; the provider does not fetch any.]")
 	}
 	if bytes.IndexByte(text, '\\') >= 0 {
 		text = wire.Unquote(nil, append(append([]byte{'"'}, text...), '"'))
@@ -236,9 +236,9 @@ func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 	h := headerOf(text)
 	switch {
 	case !isBase64(text), h.kind == "" && strings.HasPrefix(pic.kind, "image/"), h.kind != "" && h.kind != "image/heic" && !h.late && min(h.width, h.height) == 0:
-		return m.describe(i, p, pic, "[An image that could not be read stood here.]")
+		return m.describeInstead(i, p, pic, "[An image that could not be read stood here.]")
 	case h.kind == "":
-		return m.describe(i, p, pic, "[A file of the type "+cleanType(pic.kind)+" stood here, where only images may.]")
+		return m.describeInstead(i, p, pic, "[A file of the type "+cleanType(pic.kind)+" stood here, where only images may.]")
 	}
 	side := u.side
 	if m.crowd {
@@ -254,26 +254,26 @@ func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 			if max(h.width, h.height) <= side {
 				why = "the provider takes at most 5 MB for one"
 			}
-			return m.describe(i, p, pic, fmt.Sprintf("[An image of %s x %s pixels stood here; %s.]", grouped(h.width), grouped(h.height), why))
+			return m.describeInstead(i, p, pic, fmt.Sprintf("[An image of %s x %s pixels stood here; %s.]", grouped(h.width), grouped(h.height), why))
 		case err != nil && !known:
-			return m.describe(i, p, pic, "[An image of the type "+h.kind+" stood here, which the provider does not take.]")
+			return m.describeInstead(i, p, pic, "[An image of the type "+h.kind+" stood here, which the provider does not take.]")
 		case err != nil:
-			return m.describe(i, p, pic, "[An image that could not be read stood here.]")
+			return m.describeInstead(i, p, pic, "[An image that could not be read stood here.]")
 		case small.base64 != nil:
-			m.did(Scaled, i, p.CallID, max(0, len(text)-len(small.base64)))
-			return m.rewrite(pic, small.kind, small.base64)
+			m.noteAction(Scaled, i, p.CallID, max(0, len(text)-len(small.base64)))
+			return m.rewritePicture(pic, small.kind, small.base64)
 		}
 	}
 	if !pic.declared.IsZero() && pic.kind != h.kind && (u.exact || !slices.Contains(u.types, pic.kind)) {
-		m.did(Retyped, i, p.CallID, 0)
-		return m.rewrite(pic, h.kind, nil)
+		m.noteAction(Retyped, i, p.CallID, 0)
+		return m.rewritePicture(pic, h.kind, nil)
 	}
 	return nil
 }
 
-// describe returns a block with a line of text to replace an image. A cache mark stays.
-func (m *mending) describe(i int, p *wire.Part, pic *picture, line string) []byte {
-	m.did(Described, i, p.CallID, pic.block.Len())
+// describeInstead returns a block with a line of text to replace an image. A cache mark stays.
+func (m *mending) describeInstead(i int, p *wire.Part, pic *picture, line string) []byte {
+	m.noteAction(Described, i, p.CallID, pic.block.Len())
 	pic.line = true
 	role := m.r.Messages[i].Role
 	if role == wire.RoleTool {
@@ -287,8 +287,8 @@ func (m *mending) describe(i int, p *wire.Part, pic *picture, line string) []byt
 	return with
 }
 
-// rewrite returns the block of an image with another media type, and with data as its base64 text unless it is nil.
-func (m *mending) rewrite(pic *picture, kind string, data []byte) []byte {
+// rewritePicture returns the block of an image with another media type, and with data as its base64 text unless it is nil.
+func (m *mending) rewritePicture(pic *picture, kind string, data []byte) []byte {
 	edits := []wire.Edit{}
 	move := func(s wire.Span) wire.Span {
 		return wire.Span{Start: s.Start - pic.block.Start, End: s.End - pic.block.Start}

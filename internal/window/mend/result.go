@@ -7,25 +7,25 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// result mends the result of a call: empty texts and images in it, and a failed one without words; it adds the line about its call.
-func (m *mending) result(i, j int, p *wire.Part) {
+// mendResult mends the result of a call: empty texts and images in it, and a failed one without words; it adds the line about its call.
+func (m *mending) mendResult(i, j int, p *wire.Part) {
 	line := m.takeNote(p)
 	switch d := m.rules.dialect; {
 	case d.ObjectResults:
-		m.response(i, p, line)
+		m.mendResponse(i, p, line)
 		return
 	case d.Items:
 		if p.Content.IsZero() && p.Type != "tool_search_output" && p.Type != "apply_patch_call_output" && m.r.TakesText(p) {
 			// "Missing required parameter: 'input[2].output'."
 			m.draft().ReplaceResult(i, j, line)
-			m.did(Filled, i, p.CallID, 0)
+			m.noteAction(Filled, i, p.CallID, 0)
 			return
 		}
 	case d.SilentError:
 		if p.Failed && m.isEmptyResult(p) {
 			// "content cannot be empty if `is_error` is true" (oh-my-pi#2250, trae-agent#231)
 			m.draft().ReplaceResult(i, j, lines(line, failedSilently))
-			m.did(Filled, i, p.CallID, 0)
+			m.noteAction(Filled, i, p.CallID, 0)
 			return
 		}
 	}
@@ -41,22 +41,22 @@ func (m *mending) result(i, j int, p *wire.Part) {
 			m.draft().ReplaceResult(i, j, lines(line, string(wire.Unquote(nil, m.r.Raw(p.Content)))))
 		}
 	case '[':
-		if m.rules.openai && len(p.Texts) == 0 && len(p.Media) == 0 && len(m.list(p.Content).at) == 0 {
+		if m.rules.openai && len(p.Texts) == 0 && len(p.Media) == 0 && len(m.listOf(p.Content).at) == 0 {
 			// "Invalid 'messages[2].content': empty array. Expected an array with minimum length 1, but got an empty array instead."
 			m.draft().ReplaceResult(i, j, line)
-			m.did(Emptied, i, p.CallID, 0)
+			m.noteAction(Emptied, i, p.CallID, 0)
 			return
 		}
 		if line == "" && len(p.Media) == 0 && !(m.rules.dialect.NoEmptyText && m.hasEmpty(p)) {
 			return
 		}
-		m.blocks(i, j, p, line)
+		m.mendBlocks(i, j, p, line)
 	}
 }
 
-// blocks mends a result that is a list of blocks. line, unless "", becomes the first of them.
-func (m *mending) blocks(i, j int, p *wire.Part, line string) {
-	l := m.list(p.Content)
+// mendBlocks mends a result that is a list of blocks. line, unless "", becomes the first of them.
+func (m *mending) mendBlocks(i, j int, p *wire.Part, line string) {
+	l := m.listOf(p.Content)
 	if line != "" && m.r.TakesText(p) {
 		l.first = wire.TextElement(m.r.Dialect, wire.RoleUser, line)
 	}
@@ -67,20 +67,20 @@ func (m *mending) blocks(i, j int, p *wire.Part, line string) {
 		raw := m.r.Raw(at)
 		if m.rules.dialect.NoEmptyText {
 			if text := rawjson.Get(raw, "text"); text.Len() >= 2 && raw[text.Start] == '"' && m.kindOf(raw) == "text" && m.hollowText(wire.Span{Start: at.Start + text.Start, End: at.Start + text.End}) {
-				l.drop(k)
+				l.dropElement(k)
 				m.gone = append(m.gone, at)
-				m.did(Emptied, i, p.CallID, at.Len())
+				m.noteAction(Emptied, i, p.CallID, at.Len())
 				continue
 			}
 		}
 		if len(p.Media) > 0 {
 			if line := m.replacementFor(i, j, at); line != "" {
-				l.replace(k, m.describe(i, p, &picture{block: at}, line))
+				l.replaceElement(k, m.describeInstead(i, p, &picture{block: at}, line))
 				continue
 			}
-			if pic, ok := m.picture(at); ok {
+			if pic, ok := m.readPicture(at); ok {
 				if with := m.mendPicture(i, p, &pic); with != nil {
-					l.replace(k, with)
+					l.replaceElement(k, with)
 				}
 			}
 		}
@@ -93,7 +93,7 @@ func (m *mending) blocks(i, j int, p *wire.Part, line string) {
 		m.draft().Replace(p.Content, with)
 		return
 	}
-	l.apply()
+	l.applyEdits()
 }
 
 // hollowText reports whether the provider refuses a text in a result as empty.
@@ -119,7 +119,7 @@ func (m *mending) isEmptyResult(p *wire.Part) bool {
 	if p.Content.IsZero() || m.r.Body[p.Content.Start] != '[' {
 		return true
 	}
-	for _, at := range m.list(p.Content).at {
+	for _, at := range m.listOf(p.Content).at {
 		if m.r.Body[at.Start] != '{' || m.kindOf(m.r.Raw(at)) != "text" {
 			return false
 		}
@@ -127,8 +127,8 @@ func (m *mending) isEmptyResult(p *wire.Part) bool {
 	return true
 }
 
-// response mends a functionResponse of Gemini: the response has to be an object, and media stand in parts beside it. line is added to it.
-func (m *mending) response(i int, p *wire.Part, line string) {
+// mendResponse mends a functionResponse of Gemini: the response has to be an object, and media stand in parts beside it. line is added to it.
+func (m *mending) mendResponse(i int, p *wire.Part, line string) {
 	holder := m.member(p.Span, "functionResponse")
 	if holder.IsZero() {
 		if holder = m.member(p.Span, "function_response"); holder.IsZero() {
@@ -148,7 +148,7 @@ func (m *mending) response(i int, p *wire.Part, line string) {
 			with = noted(string(with), line)
 		}
 		m.draft().Replace(said, with)
-		m.did(Wrapped, i, p.CallID, 0)
+		m.noteAction(Wrapped, i, p.CallID, 0)
 	case line != "":
 		m.draft().SetMember(said, "note", wire.Quote(nil, line))
 	}
@@ -159,21 +159,21 @@ func (m *mending) response(i int, p *wire.Part, line string) {
 	if parts.IsZero() || m.r.Body[holder.Start+parts.Start] != '[' {
 		return
 	}
-	l := m.list(wire.Span{Start: holder.Start + parts.Start, End: holder.Start + parts.End})
+	l := m.listOf(wire.Span{Start: holder.Start + parts.Start, End: holder.Start + parts.End})
 	for k, at := range l.at {
-		pic, ok := m.picture(at)
+		pic, ok := m.readPicture(at)
 		if !ok {
 			continue
 		}
 		if with := m.mendPicture(i, p, &pic); with != nil {
 			if pic.line {
-				l.drop(k) // no text may stand here
+				l.dropElement(k) // no text may stand here
 				continue
 			}
-			l.replace(k, with)
+			l.replaceElement(k, with)
 		}
 	}
-	l.apply()
+	l.applyEdits()
 }
 
 // noted returns an object with line added as its note.

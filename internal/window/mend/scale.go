@@ -60,7 +60,7 @@ func (m *mending) checkImage(text []byte, h header, change bool) (smaller, error
 	limit := m.rules.pictures.base64
 	for side := smallSide; side >= 64; side /= 2 {
 		var out bytes.Buffer
-		if err := jpeg.Encode(&out, fitted(img, side), &jpeg.Options{Quality: quality}); err != nil {
+		if err := jpeg.Encode(&out, scaledTo(img, side), &jpeg.Options{Quality: quality}); err != nil {
 			return smaller{}, err
 		}
 		if n := base64.StdEncoding.EncodedLen(out.Len()); limit == 0 || n <= limit {
@@ -86,10 +86,10 @@ func decodeImage(kind string, r io.Reader) (image.Image, error) {
 	return nil, errNoFormat
 }
 
-// fitted returns an image scaled down to a longest side of side pixels, on white where it is transparent. Each pixel is the mean of those
+// scaledTo returns an image scaled down to a longest side of side pixels, on white where it is transparent. Each pixel is the mean of those
 // under it. It uses whole numbers only, so that the same image gives the same bytes on every machine (the scalers of
 // golang.org/x/image/draw do not, and are 0.1 MB of the program).
-func fitted(src image.Image, side int) image.Image {
+func scaledTo(src image.Image, side int) image.Image {
 	from := src.Bounds()
 	w, h := from.Dx(), from.Dy()
 	dw, dh := w, h

@@ -41,19 +41,19 @@ func (m *mending) isWhite(lit wire.Span) bool {
 	return len(bytes.TrimSpace(wire.Unquote(nil, m.r.Raw(lit)))) == 0
 }
 
-// texts drops empty parts of a message, or the whole message if nothing else is in it. It returns false when the message was dropped or
+// dropEmptyParts drops empty parts of a message, or the whole message if nothing else is in it. It returns false when the message was dropped or
 // replaced.
-func (m *mending) texts(i int, msg *wire.Message) bool {
+func (m *mending) dropEmptyParts(i int, msg *wire.Message) bool {
 	if wordless(m.rules.dialect, msg) {
 		return true
 	}
 	if !m.rules.noEmpty {
-		m.content(i, msg)
+		m.setEmptyContent(i, msg)
 		return true
 	}
 	left, some := 0, false // parts that say something; and whether there are others
 	for j := range msg.Parts {
-		switch keep, _ := m.judge(&msg.Parts[j]); {
+		switch keep, _ := m.partStays(&msg.Parts[j]); {
 		case !keep:
 			some = true
 		case msg.Parts[j].Kind != wire.Reasoning:
@@ -73,7 +73,7 @@ func (m *mending) texts(i int, msg *wire.Message) bool {
 	behind := true // nothing that says something comes later
 	for j := len(msg.Parts) - 1; j >= 0; j-- {
 		p := &msg.Parts[j]
-		keep, kind := m.judge(p)
+		keep, kind := m.partStays(p)
 		if keep && p.Kind == wire.Reasoning && behind && m.rules.signed && left > 0 {
 			keep, kind = false, Unsigned // "The final block in an assistant message cannot be `thinking`."
 		}
@@ -84,7 +84,7 @@ func (m *mending) texts(i int, msg *wire.Message) bool {
 		m.moveMark(msg, j)
 		m.gone = append(m.gone, p.Span)
 		m.draft().DropPart(i, j)
-		m.did(kind, i, "", p.Span.Len())
+		m.noteAction(kind, i, "", p.Span.Len())
 	}
 	return true
 }
@@ -95,8 +95,8 @@ func wordless(d *wire.Rules, msg *wire.Message) bool {
 	return d.Items && msg.Role != wire.RoleUser && len(msg.Parts) == 1 && msg.Parts[0].Kind != wire.Text && msg.Parts[0].Kind != wire.Media || msg.Role == wire.RoleTool && !d.Untyped || msg.Role == wire.RoleOther
 }
 
-// judge reports whether a part stays; if not, kind is the action to report.
-func (m *mending) judge(p *wire.Part) (keep bool, kind string) {
+// partStays reports whether a part stays; if not, kind is the action to report.
+func (m *mending) partStays(p *wire.Part) (keep bool, kind string) {
 	switch p.Kind {
 	case wire.Text:
 		empty, white := m.isBlank(p)
@@ -141,17 +141,17 @@ func (m *mending) takesEmpty(i int, msg *wire.Message) bool {
 // replaceEmpty drops an empty message, or replaces it by a line of text where the order of messages needs one: the first and the last
 // message have to be the user's, and in Gemini calls follow a content of the user's.
 func (m *mending) replaceEmpty(i int, msg *wire.Message) {
-	before, after := m.neighbour(i, -1), m.neighbour(i, 1)
+	before, after := m.nearestKept(i, -1), m.nearestKept(i, 1)
 	turns := m.rules.dialect.CallsBehindUser
 	switch {
 	case msg.Role == wire.RoleSystem && !turns:
-		m.drop(i)
+		m.dropMessage(i)
 		return
 	case before >= 0 && msg.Role == wire.RoleAssistant && (!turns || m.hasRole(before, wire.RoleUser) && (after < 0 || m.hasRole(after, wire.RoleUser))):
-		m.drop(i)
+		m.dropMessage(i)
 		return
 	case after >= 0 && msg.Role == wire.RoleUser && !turns && (before >= 0 || m.hasRole(after, wire.RoleUser)):
-		m.drop(i)
+		m.dropMessage(i)
 		return
 	}
 	line, role := userSaidNothing, wire.RoleUser
@@ -160,12 +160,12 @@ func (m *mending) replaceEmpty(i int, msg *wire.Message) {
 	}
 	m.gone = append(m.gone, msg.Span)
 	m.draft().ReplaceMessages(i, i+1, wire.TextMessage(m.r.Dialect, role, line))
-	m.did(Emptied, i, "", msg.Span.Len())
+	m.noteAction(Emptied, i, "", msg.Span.Len())
 }
 
-// neighbour returns the index of the nearest message before (by -1) or after (by 1) that stays and is not the system's, -1 when there is
+// nearestKept returns the index of the nearest message before (by -1) or after (by 1) that stays and is not the system's, -1 when there is
 // none.
-func (m *mending) neighbour(i, by int) int {
+func (m *mending) nearestKept(i, by int) int {
 	for i += by; i >= 0 && i < len(m.r.Messages); i += by {
 		if !m.dropped[i] && m.r.Messages[i].Role != wire.RoleSystem {
 			return i
@@ -176,15 +176,15 @@ func (m *mending) neighbour(i, by int) int {
 
 func (m *mending) hasRole(i int, role wire.Role) bool { return m.r.Messages[i].Role == role }
 
-// content sets an empty text as the content of a message that has none, or an empty list, for providers that accept the text only ("Invalid
+// setEmptyContent sets an empty text as the content of a message that has none, or an empty list, for providers that accept the text only ("Invalid
 // value for 'content': expected a string, got null.").
-func (m *mending) content(i int, msg *wire.Message) {
+func (m *mending) setEmptyContent(i int, msg *wire.Message) {
 	if !m.rules.dialect.StringContent || msg.Role == wire.RoleOther || len(msg.Parts) > 0 {
 		return
 	}
 	if m.r.Body[msg.Span.Start] == '{' {
 		m.draft().SetMember(msg.Span, "content", []byte(`""`))
-		m.did(Emptied, i, "", 0)
+		m.noteAction(Emptied, i, "", 0)
 	}
 }
 
@@ -197,7 +197,7 @@ func (m *mending) moveMark(msg *wire.Message, j int) {
 	}
 	for j--; j >= 0; j-- {
 		p := &msg.Parts[j]
-		if keep, _ := m.judge(p); !keep {
+		if keep, _ := m.partStays(p); !keep {
 			continue
 		}
 		if p.Kind != wire.Reasoning && m.r.Body[p.Span.Start] == '{' && m.markIn(p.Span) == nil {
@@ -222,19 +222,19 @@ func (m *mending) markIn(at wire.Span) []byte {
 	return nil
 }
 
-// system drops empty blocks of the top-level system prompt.
-func (m *mending) system() {
+// dropEmptySystem drops empty blocks of the top-level system prompt.
+func (m *mending) dropEmptySystem() {
 	if !m.rules.dialect.NoEmptyText || len(m.r.System) == 0 {
 		return
 	}
 	if m.r.Body[m.r.SystemSpan.Start] == '"' {
 		if lit := m.r.SystemSpan; lit.Len() > 2 && m.isWhite(lit) {
 			m.draft().Replace(lit, []byte(`""`))
-			m.did(Emptied, -1, "", lit.Len())
+			m.noteAction(Emptied, -1, "", lit.Len())
 		}
 		return
 	}
-	l := m.list(m.r.SystemSpan)
+	l := m.listOf(m.r.SystemSpan)
 	all, i := true, 0
 	for k := range m.r.System {
 		p := &m.r.System[k]
@@ -242,9 +242,9 @@ func (m *mending) system() {
 			i++
 		}
 		if empty, white := m.isBlank(p); p.Kind == wire.Text && (empty || white) && i < len(l.at) {
-			l.drop(i)
+			l.dropElement(i)
 			m.gone = append(m.gone, p.Span)
-			m.did(Emptied, -1, "", p.Span.Len())
+			m.noteAction(Emptied, -1, "", p.Span.Len())
 		} else {
 			all = false
 		}
@@ -253,7 +253,7 @@ func (m *mending) system() {
 		m.draft().Replace(m.r.SystemSpan, m.nothing())
 		return
 	}
-	l.apply()
+	l.applyEdits()
 }
 
 // nothing returns an empty content: "" or [].

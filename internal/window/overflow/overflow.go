@@ -41,19 +41,19 @@ func Classify(status int, contentType string, body []byte) (Overflow, bool) {
 	body = body[:min(len(body), refusal.MaxBody)]
 	if kind, _, err := mime.ParseMediaType(contentType); err == nil && kind == "text/event-stream" {
 		for data := range refusal.Events(body) {
-			if o, ok := classify(status, data); ok {
+			if o, ok := classifyOne(status, data); ok {
 				return o, true
 			}
 		}
 		return Overflow{}, false
 	}
-	return classify(status, body)
+	return classifyOne(status, body)
 }
 
 // Event reports whether one event of a stream refuses the request as too long. Data is what
 // follows "data:"; the first 64 KiB are read.
 func Event(data []byte) (Overflow, bool) {
-	return classify(200, data)
+	return classifyOne(200, data)
 }
 
 // Busy reports whether an error says that a rate, a quota or the account's money is used up, so that no change of the request helps. The first
@@ -63,7 +63,9 @@ func Busy(body []byte) bool {
 	return slices.ContainsFunc(others[:], func(o other) bool { return o.busy && o.matches(w) })
 }
 
-func classify(status int, body []byte) (Overflow, bool) {
+// classifyOne reports whether an answer says that the request was too long for the model, and by which sign. An error that a gateway names
+// inside of a 200 or 400 counts as that error; other refusals, such as of a rate, do not match.
+func classifyOne(status int, body []byte) (Overflow, bool) {
 	switch status {
 	case 200, 400, 413, 422, 500:
 	default:
@@ -80,13 +82,13 @@ func classify(status int, body []byte) (Overflow, bool) {
 		}
 	}
 	if len(w.Texts) == 0 && len(w.Codes) == 0 {
-		return silent(status, body)
+		return classifySilent(status, body)
 	}
 	if slices.ContainsFunc(others[:], func(o other) bool { return o.matches(w) }) {
 		return Overflow{}, false
 	}
 	for i := range table {
-		if o, ok := table[i].match(status, w); ok {
+		if o, ok := table[i].matchRow(status, w); ok {
 			return o, true
 		}
 	}
@@ -96,9 +98,9 @@ func classify(status int, body []byte) (Overflow, bool) {
 	return Overflow{}, false
 }
 
-// silent judges an error without words. Cerebras, and Mistral at times, answer a long
+// classifySilent judges an error without words. Cerebras, and Mistral at times, answer a long
 // request with 400 or 413 and no body; a 413 is about length whatever its body is.
-func silent(status int, body []byte) (Overflow, bool) {
+func classifySilent(status int, body []byte) (Overflow, bool) {
 	if status == 413 || status == 400 && len(bytes.TrimSpace(body)) == 0 {
 		return Overflow{Form: "http.no_body", Provider: "cerebras"}, true
 	}

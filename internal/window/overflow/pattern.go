@@ -23,8 +23,8 @@ type numbers struct {
 // longestNumber bounds the characters read as one number; what is longer is no token count.
 const longestNumber = 40
 
-// match looks for the phrase in a text and returns the numbers in its place; false if it is not there.
-func (p phrase) match(text string) (numbers, bool) {
+// matchText looks for the phrase in a text and returns the numbers in its place; false if it is not there.
+func (p phrase) matchText(text string) (numbers, bool) {
 	var n numbers
 	rest := string(p)
 	for rest != "" {
@@ -39,7 +39,7 @@ func (p phrase) match(text string) (numbers, bool) {
 			}
 			text = text[i+len(literal):]
 			trial := n
-			if end, ok := trial.follow(tail, text); ok {
+			if end, ok := trial.matchRest(tail, text); ok {
 				text, n, found = text[end:], trial, true
 				break
 			}
@@ -58,8 +58,8 @@ func cutLiteral(group string) (literal, tail string) {
 	return group, ""
 }
 
-// follow matches the rest of a group directly at the start of text.
-func (n *numbers) follow(tail, text string) (end int, ok bool) {
+// matchRest matches the rest of a group directly at the start of text.
+func (n *numbers) matchRest(tail, text string) (end int, ok bool) {
 	for tail != "" {
 		if tail[0] != '{' {
 			var literal string
@@ -72,7 +72,7 @@ func (n *numbers) follow(tail, text string) (end int, ok bool) {
 		}
 		var name string
 		name, tail, _ = strings.Cut(tail[1:], "}")
-		value, size := number(text[end:])
+		value, size := readNumber(text[end:])
 		if size == 0 {
 			return 0, false
 		}
@@ -96,9 +96,9 @@ func (n *numbers) follow(tail, text string) (end int, ok bool) {
 // maxTokens is the largest number taken for a count of tokens.
 const maxTokens = 1_000_000_000_000
 
-// number reads a decimal number at the start of text: its value, 0 when absurd, and its
+// readNumber reads a decimal number at the start of text: its value, 0 when absurd, and its
 // length in bytes. Groups of three digits may be separated by a comma, an underscore or a dot.
-func number(text string) (value, size int) {
+func readNumber(text string) (value, size int) {
 	for size < len(text) && size < longestNumber {
 		c := text[size]
 		switch {

@@ -300,8 +300,8 @@ type row struct {
 	limitMember, actualMember string
 }
 
-// match returns the overflow if a refusal has one of the row's phrases or codes, with the numbers that it names.
-func (r *row) match(status int, w refusal.Words) (Overflow, bool) {
+// matchRow returns the overflow if a refusal has one of the row's phrases or codes, with the numbers that it names.
+func (r *row) matchRow(status int, w refusal.Words) (Overflow, bool) {
 	if status == 500 && !r.servers {
 		return Overflow{}, false
 	}
@@ -327,7 +327,7 @@ func (r *row) match(status int, w refusal.Words) (Overflow, bool) {
 func (r *row) matchPhrase(w refusal.Words) (numbers, bool) {
 	for _, p := range r.phrases {
 		for _, text := range w.Texts {
-			if n, ok := p.match(text); ok {
+			if n, ok := p.matchText(text); ok {
 				return n, true
 			}
 		}
@@ -349,7 +349,7 @@ func (o other) matches(w refusal.Words) bool {
 		return true
 	}
 	return len(o.all) > 0 && slices.ContainsFunc(w.Texts, func(text string) bool {
-		return !slices.ContainsFunc(o.all, func(p phrase) bool { _, ok := p.match(text); return !ok })
+		return !slices.ContainsFunc(o.all, func(p phrase) bool { _, ok := p.matchText(text); return !ok })
 	})
 }
 

@@ -263,7 +263,7 @@ func TestNumbers(t *testing.T) {
 		{strings.Repeat("9", 100) + "x", 0, 100},
 		{"1000000000000", 1_000_000_000_000, 13},
 	} {
-		if value, size := number(c.text); value != c.value || size != c.size {
+		if value, size := readNumber(c.text); value != c.value || size != c.size {
 			t.Errorf("number(%q) = %d, %d; want %d, %d", c.text, value, size, c.value, c.size)
 		}
 	}

@@ -46,17 +46,17 @@ type Lifetimes struct {
 // Cold reports whether the cache of a conversation has expired that was quiet for idle: with a margin, for a clock is not the
 // provider's. asked is the lifetime that the client wants; 0 for no wish.
 func (l *Lifetimes) Cold(model string, idle, asked time.Duration) bool {
-	lives := l.lifetime(model, asked)
+	lives := l.lifetimeOf(model, asked)
 	return idle > lives+max(lives/5, 30*time.Second)
 }
 
 // Warm reports whether the cache of a conversation is still there that was quiet for idle.
 func (l *Lifetimes) Warm(model string, idle, asked time.Duration) bool {
-	return idle < l.lifetime(model, asked)*4/5
+	return idle < l.lifetimeOf(model, asked)*4/5
 }
 
-// lifetime returns for how long a cached prompt of a model probably lives. asked is the time that the client asked for, 0 for none.
-func (l *Lifetimes) lifetime(model string, asked time.Duration) time.Duration {
+// lifetimeOf returns for how long a cached prompt of a model probably lives. asked is the time that the client asked for, 0 for none.
+func (l *Lifetimes) lifetimeOf(model string, asked time.Duration) time.Duration {
 	l.mu.Lock()
 	k, _ := l.models.Get(model)
 	l.mu.Unlock()

@@ -32,15 +32,15 @@ type counts struct {
 	silent map[string]time.Time // by upstream: until when it is not asked
 }
 
-func (c *counts) get(key [sha256.Size]byte) (int, bool) {
+func (c *counts) knownCount(key [sha256.Size]byte) (int, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, ok := c.known[key]
 	return n, ok
 }
 
-// put remembers a count of the provider. A full memory is emptied first.
-func (c *counts) put(key [sha256.Size]byte, n int) {
+// rememberCount remembers a count of the provider. A full memory is emptied first.
+func (c *counts) rememberCount(key [sha256.Size]byte, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) >= askMemo {
@@ -55,8 +55,8 @@ func (c *counts) isSilent(upstream string) bool {
 	return time.Now().Before(c.silent[upstream])
 }
 
-// silence notes that an upstream cannot count now and is not to be asked for a while.
-func (c *counts) silence(upstream string) {
+// silenceUpstream notes that an upstream cannot count now and is not to be asked for a while.
+func (c *counts) silenceUpstream(upstream string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.silent == nil {
@@ -65,26 +65,26 @@ func (c *counts) silence(upstream string) {
 	c.silent[upstream] = time.Now().Add(askAgain) // as many entries as upstreams, at most
 }
 
-// ask replaces our estimate by the provider's own count of the request, where the provider counts for free (Anthropic, Gemini, OpenAI,
-// Bedrock). It uses the client's own credential, waits a short time, and remembers the count. It is only worth it if the estimate's band
-// includes a limit. If the provider cannot count, the estimate stays and the upstream is not asked for a while.
-func (t *conversation) ask() {
+// askCount replaces our estimate by the provider's own count of the request, where the provider counts for free (Anthropic, Gemini, OpenAI,
+// Bedrock). It sends one request with the client's own credential, waits a short time, and remembers the count. It is only worth it if the
+// estimate's band includes a limit. If the provider cannot count, the estimate stays and the upstream is not asked for a while.
+func (t *conversation) askCount() {
 	name := t.rt.up.Name
 	below, body := t.countRequest()
 	if below == "" || t.p.counts.isSilent(name) {
 		return
 	}
 	key := sha256.Sum256(append([]byte(t.Ledger+"\x00"), body...))
-	n, known := t.p.counts.get(key)
+	n, known := t.p.counts.knownCount(key)
 	if !known {
 		var silent bool
 		if n, silent = t.askProvider(below, body); n <= 0 {
 			if silent {
-				t.p.counts.silence(name)
+				t.p.counts.silenceUpstream(name)
 			}
 			return
 		}
-		t.p.counts.put(key, n)
+		t.p.counts.rememberCount(key, n)
 	}
 	t.p.o.Usage.Report(t.Ledger, t.Tally, n)
 	t.In, t.How = tokens.Exactly(n), tokens.CountedProvider
@@ -124,13 +124,14 @@ func setOwnBody(req *http.Request, body []byte) {
 	req.ContentLength = int64(len(body))
 }
 
-// askProvider returns the provider's count, 0 when there is none; silent means that asking again soon is no use.
+// askProvider sends the request for a count, waits at most askTime, and returns the provider's count, 0 when there is none; silent means
+// that asking again soon is no use.
 func (t *conversation) askProvider(below string, body []byte) (n int, silent bool) {
 	ctx, cancel := context.WithTimeout(t.r.Context(), askTime)
 	defer cancel()
 	rt := *t.rt
 	rt.below = below
-	req, err := t.p.outgoing(t.r.WithContext(ctx), &rt)
+	req, err := t.p.outgoingRequest(t.r.WithContext(ctx), &rt)
 	if err != nil {
 		return 0, true
 	}

@@ -27,8 +27,8 @@ func (m budgeted) Take(n int64) bool { return m.b.sem.TryAcquire(n) }
 func (m budgeted) Give(n int64)      { m.b.sem.Release(n) }
 
 // startSummary starts a job that summarises what was sent just now, by the provider or by the model that was set for it, if that is wanted,
-// the window fills, and no such summary is there yet. It does not wait, and reports whether it started one. The request's body is still
-// held.
+// the window fills, and no such summary is there yet. A finished one that does not fit the conversation any more is dropped. It does not
+// wait, and reports whether it started one. The request's body is still held.
 func (t *conversation) startSummary() bool {
 	if t.request == nil || len(t.chain) == 0 || t.In.Best < int(askAhead*float64(t.TriggerTokens())) || t.p.summaries.Running(t.key()) {
 		return false
@@ -66,7 +66,7 @@ func (t *conversation) summaryJob() (background.Job, bool) {
 			written, err := p.o.Compactor.Write(ctx, a)
 			return background.Answer{Text: written.Text, Usage: wire.Usage{Input: written.In, Output: written.Out}}, err
 		},
-		Told: func(o background.Outcome) { p.summarised(event, o) },
+		Told: func(o background.Outcome) { p.journalSummary(event, o) },
 	}, true
 }
 
@@ -86,7 +86,8 @@ func (t *conversation) summaryComing() bool {
 	return t.p.summaries.Running(t.key())
 }
 
-// nativeJob returns the job in which the provider itself compacts the conversation; ok is false for a request that the rule does not take.
+// nativeJob returns the job in which the provider itself compacts the conversation, by a request with the client's credential; ok is false
+// for a request that the rule does not take. Nothing is sent before the job runs.
 func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 	call, err := rule.Request(t.rt.below, t.r.Header, t.request)
 	if err != nil {
@@ -94,7 +95,7 @@ func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 	}
 	rt, r := *t.rt, t.r.WithContext(context.Background())
 	rt.below, r.Header = call.Path, call.Header
-	req, err := t.p.outgoing(r, &rt)
+	req, err := t.p.outgoingRequest(r, &rt)
 	if err != nil {
 		return background.Job{}, false
 	}
@@ -120,7 +121,7 @@ func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 			block, err := rule.Parse(res.StatusCode, res.Header.Get("Content-Type"), body)
 			return background.Answer{Messages: block.Messages, Usage: block.Usage}, err
 		},
-		Told: func(o background.Outcome) { p.summarised(event, o) },
+		Told: func(o background.Outcome) { p.journalSummary(event, o) },
 	}, true
 }
 
@@ -217,12 +218,12 @@ func (t *conversation) summaryReady() (background.Result, bool) {
 	return r, true
 }
 
-// summarised journals the outcome of a summary in the background, unless the proxy is closing.
-func (p *Proxy) summarised(e journal.WindowSummary, o background.Outcome) {
+// journalSummary journals the outcome of a summary in the background, unless the proxy is closing.
+func (p *Proxy) journalSummary(e journal.WindowSummary, o background.Outcome) {
 	if o.Outcome == compact.SummarySkipped {
 		return // the proxy ends
 	}
 	e.Outcome, e.Took, e.Rest, e.Error = o.Outcome, o.Took, o.Rest, errorText(o.Err)
 	e.SummaryIn, e.SummaryOut, e.CacheRead = int64(o.Usage.Input), int64(o.Usage.Output), int64(o.Usage.CacheRead)
-	p.event(e)
+	p.journalEvent(e)
 }

@@ -122,7 +122,7 @@ func TestTheClientsRegionIsSignedFor(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/"+c.upstream+"/model/x/converse", nil)
 		r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+c.credential+", SignedHeaders=host, Signature=00")
 		rt := &route{up: p.upstreams[c.upstream], below: "/model/x/converse"}
-		req, err := p.outgoing(r, rt)
+		req, err := p.outgoingRequest(r, rt)
 		if err != nil {
 			t.Fatal(err)
 		}

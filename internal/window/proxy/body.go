@@ -27,12 +27,12 @@ type heldBody struct {
 	pooled bool
 }
 
-// release ends one use of the body. The last one gives back its memory and its share of the budget.
-func (b *heldBody) release() {
+// releaseUse ends one use of the body. The last one gives back its memory and its share of the budget.
+func (b *heldBody) releaseUse() {
 	if b.refs.Add(-1) > 0 {
 		return
 	}
-	b.room.shrink(0)
+	b.room.shrinkTo(0)
 	if b.pooled {
 		freeBuffer(b.bytes)
 	}
@@ -82,7 +82,7 @@ func (r *heldReader) writeTo(w io.Writer, most int64) (int64, error) {
 	r.left = r.left[len(p):]
 	body.refs.Add(1)
 	r.mu.Unlock()
-	defer body.release()
+	defer body.releaseUse()
 	n, err := w.Write(p)
 	return int64(n), err
 }
@@ -94,13 +94,13 @@ func (r *heldReader) Close() error {
 	r.left, r.body = nil, nil
 	r.mu.Unlock()
 	if body != nil {
-		body.release()
+		body.releaseUse()
 	}
 	return nil
 }
 
-// attach makes content the body of req, which may then be sent again on a new connection. With chunked its length is not announced.
-func (b *heldBody) attach(req *http.Request, content []byte, chunked bool) {
+// attachTo makes content the body of req, which may then be sent again on a new connection. With chunked its length is not announced.
+func (b *heldBody) attachTo(req *http.Request, content []byte, chunked bool) {
 	if len(content) == 0 && !chunked {
 		req.Body = http.NoBody // net/http takes any other for a body of unknown length
 		return
@@ -166,11 +166,11 @@ func (p *Proxy) noRoomError(ctx context.Context, size int64) error {
 // journals that and panics with http.ErrAbortHandler.
 func (p *Proxy) answerBodyError(w http.ResponseWriter, r *http.Request, rt *route, err error) {
 	if e, ok := errors.AsType[*refusal](err); ok {
-		p.refuse(w, rt, e)
+		p.answerRefusal(w, rt, e)
 		return
 	}
 	// The client went away in the middle of its own request.
-	p.event(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Request: rt.request, Ended: "client_gone"})
+	p.journalEvent(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Request: rt.request, Ended: "client_gone"})
 	panic(http.ErrAbortHandler)
 }
 

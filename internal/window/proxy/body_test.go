@@ -24,7 +24,7 @@ func TestClosedBodyIsNotRead(t *testing.T) {
 		b := &heldBody{bytes: append(newBuffer(8<<10), bytes.Repeat([]byte("a"), 8<<10)...), room: hold{b: newBudget(1, 0)}, pooled: true}
 		b.refs.Store(1)
 		r := b.reader(b.bytes)
-		b.release()
+		b.releaseUse()
 		var wg sync.WaitGroup
 		var err error
 		wg.Go(func() {
@@ -54,7 +54,7 @@ func TestBodyWrittenAtOnce(t *testing.T) {
 		b := &heldBody{bytes: append(newBuffer(512<<10), bytes.Repeat([]byte("a"), 512<<10)...), room: hold{b: newBudget(1, 0)}, pooled: true}
 		b.refs.Store(1)
 		r := b.reader(b.bytes).(*heldReader)
-		b.release()
+		b.releaseUse()
 		head := make([]byte, 100)
 		if n, err := r.Read(head); n != len(head) || err != nil {
 			t.Fatal(n, err)

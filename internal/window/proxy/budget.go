@@ -84,8 +84,8 @@ type hold struct {
 	turn  bool // this has one of the turns
 }
 
-// acquire takes n of a semaphore and reports whether it got them before ctx ended or wait was over.
-func acquire(ctx context.Context, s *semaphore.Weighted, n int64, wait time.Duration) bool {
+// acquireWithin takes n of a semaphore and reports whether it got them before ctx ended or wait was over.
+func acquireWithin(ctx context.Context, s *semaphore.Weighted, n int64, wait time.Duration) bool {
 	if s.TryAcquire(n) {
 		return true
 	}
@@ -96,7 +96,7 @@ func acquire(ctx context.Context, s *semaphore.Weighted, n int64, wait time.Dura
 
 // beGiant waits for at most giantWait to be the one giant, and reports whether it is.
 func (h *hold) beGiant(ctx context.Context) bool {
-	h.giant = h.giant || acquire(ctx, h.b.giant, 1, giantWait)
+	h.giant = h.giant || acquireWithin(ctx, h.b.giant, 1, giantWait)
 	return h.giant
 }
 
@@ -109,7 +109,7 @@ func (h *hold) takeTurn(ctx context.Context, size int64) bool {
 	if size >= giantBody {
 		wait = giantWait
 	}
-	h.turn = acquire(ctx, h.b.turns, 1, wait)
+	h.turn = acquireWithin(ctx, h.b.turns, 1, wait)
 	return h.turn
 }
 
@@ -124,9 +124,9 @@ func (h *hold) endTurn() {
 	h.turn, h.giant = false, false
 }
 
-// grow raises the share to n bytes, or to the whole budget if n is more. It returns false if there was no room in time: the wait is
+// growTo raises the share to n bytes, or to the whole budget if n is more. It returns false if there was no room in time: the wait is
 // bounded, because two requests that each hold a share could wait for each other forever.
-func (h *hold) grow(ctx context.Context, n int64) bool {
+func (h *hold) growTo(ctx context.Context, n int64) bool {
 	n = min(n, h.b.size)
 	more := n - h.n
 	if more <= 0 {
@@ -144,7 +144,7 @@ func (h *hold) grow(ctx context.Context, n int64) bool {
 	if h.giant {
 		wait = min(wait, giantWait)
 	}
-	if !acquire(ctx, h.b.sem, more, wait) {
+	if !acquireWithin(ctx, h.b.sem, more, wait) {
 		return false
 	}
 	if before > 0 {
@@ -154,8 +154,8 @@ func (h *hold) grow(ctx context.Context, n int64) bool {
 	return true
 }
 
-// shrink gives back all but n bytes of the share. With the last byte it ends the turn too.
-func (h *hold) shrink(n int64) {
+// shrinkTo gives back all but n bytes of the share. With the last byte it ends the turn too.
+func (h *hold) shrinkTo(n int64) {
 	if n < h.n {
 		if h.small {
 			h.b.small.Release(h.n - n)

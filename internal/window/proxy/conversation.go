@@ -79,27 +79,27 @@ func newConversation(m *modelRequest) *conversation {
 // key returns the conversation's key in the tables of the Proxy: the scope of its log and its name.
 func (t *conversation) key() string { return t.log.String() + t.name }
 
-// prepare turns what the client sent into what is sent: it puts the conversation's log in, decides about new messages, counts, and cuts a
+// prepareRequest turns what the client sent into what is sent: it puts the conversation's log in, decides about new messages, counts, and cuts a
 // request over the trigger. The error is what to answer: a *refusal for a request that cannot be made to fit or found no memory, else the
 // context's.
-func (t *conversation) prepare() error {
-	t.identify()
+func (t *conversation) prepareRequest() error {
+	t.identifyConversation()
 	enforce := t.p.o.Mode == Enforce && t.received.Bypass.Room() != wire.RoomNever
 	if t.received.Bypass.Room() == wire.RoomNever {
-		t.p.passed(t.rt, "aside", t.received.Bypass.String())
+		t.p.journalPassed(t.rt, "aside", t.received.Bypass.String())
 	}
 	t.fetchShared()
-	if err := t.replay(); err != nil {
+	if err := t.replayLog(); err != nil {
 		return err
 	}
 	if err := t.lookForLoop(); err != nil {
 		return err
 	}
 	if t.p.o.Mode == Enforce {
-		t.decide()
+		t.decideNewMessages()
 	}
 	if t.fresh {
-		t.recount()
+		t.recountTokens()
 	}
 	t.keepTurn()
 	if err := t.r.Context().Err(); err != nil {
@@ -107,12 +107,12 @@ func (t *conversation) prepare() error {
 	}
 	t.journalRepairs()
 	if enforce {
-		if err := t.fit(); err != nil {
+		if err := t.fitIntoWindow(); err != nil {
 			return err
 		}
 	}
-	t.pack()
-	t.p.event(journal.WindowRequest{
+	t.packContent()
+	t.p.journalEvent(journal.WindowRequest{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Conversation: t.name,
 		Messages: len(t.request.Messages), Tokens: int64(t.In.Best), Low: int64(t.In.Low), High: int64(t.In.High), Counted: string(t.How),
 		LimitTokens: int64(t.Window.Context), LimitSource: t.Window.Source,
@@ -122,8 +122,8 @@ func (t *conversation) prepare() error {
 	return nil
 }
 
-// identify sets who asks, the scopes, the model's window in force, the digests of the messages and the name of the conversation.
-func (t *conversation) identify() {
+// identifyConversation sets who asks, the scopes, the model's window in force, the digests of the messages and the name of the conversation.
+func (t *conversation) identifyConversation() {
 	t.who = t.rt.up.Name + "\x00" + credential(t.r.Header, t.r.URL.RawQuery)
 	t.scope = t.p.scope(t.who)
 	t.log, t.logOf = t.scope, t.who
@@ -159,9 +159,9 @@ type noted struct {
 	task  int // index of the message that names it
 }
 
-// replay puts the conversation's stored log into the request, counts it, and finds out which of its messages were sent before and whether
+// replayLog puts the conversation's stored log into the request, counts it, and finds out which of its messages were sent before and whether
 // they still can be sent as they were (lost, strange, rehead). A damaged log is left out; the error is an edit that cannot be made.
-func (t *conversation) replay() error {
+func (t *conversation) replayLog() error {
 	before, known := t.p.lastSent(t.log, t.chain)
 	t.before = before
 	if known > 0 {
@@ -181,7 +181,7 @@ func (t *conversation) replay() error {
 	}
 	t.setRequest(view, view.Request)
 	t.generation = view.Generation()
-	t.recount()
+	t.recountTokens()
 	t.learnReports()
 	kept := t.noted // by itself: t holds the body
 	t.received.Note(&kept)
@@ -195,7 +195,7 @@ func (t *conversation) replay() error {
 		n := int(before.messages)
 		t.lost = n > len(t.Tally.Chain) || t.Tally.Chain[n-1] != before.digest
 		if t.lost && t.refetch() {
-			return t.replay()
+			return t.replayLog()
 		} else if t.lost {
 			t.sentBefore, t.frozen = 0, 0
 		} else {
@@ -233,8 +233,8 @@ func (t *conversation) setRequest(view *compact.View, request *wire.Request) {
 	}
 }
 
-// recount tallies and measures the request to send. It counts exactly only as far as the nearest limit makes it necessary.
-func (t *conversation) recount() {
+// recountTokens tallies and measures the request to send. It counts exactly only as far as the nearest limit makes it necessary.
+func (t *conversation) recountTokens() {
 	if t.request == t.received && t.names != nil {
 		t.noted.tally = t.names.TallyBelow(t.nearest())
 		t.Recount(t.noted.tally)
@@ -254,9 +254,9 @@ func (t *conversation) nearest() int {
 	return t.TriggerTokens()
 }
 
-// pack sets content, the bytes to send. After an edit they are validated against what the client sent: if the edit broke a rule, the
+// packContent sets content, the bytes to send. After an edit they are validated against what the client sent: if the edit broke a rule, the
 // client's bytes are sent and the journal says so. A replay that was valid before is not validated again.
-func (t *conversation) pack() {
+func (t *conversation) packContent() {
 	t.mendParameters()
 	switch {
 	case !t.edited:
@@ -307,7 +307,7 @@ func (t *conversation) takeBack(why string) {
 	t.setRequest(view, t.received)
 	t.result = nil
 	t.actions = []string{"taken-back"}
-	t.recount()
+	t.recountTokens()
 	t.content = t.body.bytes
-	t.p.passed(t.rt, "invalid", why)
+	t.p.journalPassed(t.rt, "invalid", why)
 }

@@ -24,10 +24,11 @@ const (
 	causeRepair  = "repair"  // calls and results could not be paired otherwise
 )
 
-// decide decides about the messages that are sent for the first time: calls and results are paired, contents that would doom the session
-// are mended, results are held to the user's bound, a loop is told behind the newest result, the newest prompt gets what is recalled. Each decision is stored. What was sent before
-// stays as it was; if it cannot, because the log is gone or a repair needs it, the decisions are stored as a cut.
-func (t *conversation) decide() {
+// decideNewMessages decides about the messages that are sent for the first time: calls and results are paired, contents that would doom the
+// session are mended, results are held to the user's bound, a loop is told behind the newest result, the newest prompt gets what is
+// recalled. Each decision is stored and journalled. What was sent before stays as it was; if it cannot, because the log is gone or a repair
+// needs it, the decisions are stored as a cut.
+func (t *conversation) decideNewMessages() {
 	d := decision{conversation: t, next: t.View.Request}
 	switch {
 	case t.lost:
@@ -36,12 +37,12 @@ func (t *conversation) decide() {
 		d.allowChange(causeClient)
 	case t.strange > 0:
 		// Reasoning behind what the client changed was made behind something else.
-		d.think(t.strange - t.sentBefore + t.frozen)
+		d.dropReasoning(t.strange - t.sentBefore + t.frozen)
 		t.broke(causeClient, t.sentBefore, d.thoughts)
 	}
-	d.repair()
-	d.mend()
-	d.bound()
+	d.repairPairs()
+	d.mendContents()
+	d.boundResults()
 	d.addHint()
 	next, at, text := t.addRecalled(d.next)
 	d.next = next
@@ -51,7 +52,7 @@ func (t *conversation) decide() {
 	for !d.cuts {
 		view, patches, err := t.View.Amend(d.next, t.sentBefore, t.frozen)
 		if err == nil {
-			d.freeze(view, patches, at, text)
+			d.freezeDecisions(view, patches, at, text)
 			return
 		}
 		d.allowChange(causeRepair)
@@ -59,7 +60,7 @@ func (t *conversation) decide() {
 	d.storeCut(text)
 }
 
-// A decision is the state of [conversation.decide].
+// A decision is the state of [conversation.decideNewMessages].
 type decision struct {
 	*conversation
 	next     *wire.Request
@@ -80,35 +81,35 @@ func (d *decision) allowChange(cause string) {
 	}
 	d.cuts = true
 	if d.boundReasoning() {
-		d.think(0)
+		d.dropReasoning(0)
 	}
 	d.broke(cause, 0, d.thoughts)
 }
 
-// think takes the reasoning out of the messages from an index on. On an error it does nothing.
-func (d *decision) think(from int) {
+// dropReasoning takes the reasoning out of the messages from an index on. On an error it does nothing.
+func (d *decision) dropReasoning(from int) {
 	next, n, err := reasoning.Without(d.next, from)
 	if err == nil && n > 0 {
 		d.next, d.thoughts = next, d.thoughts+n
 	}
 }
 
-// kept returns the number of leading messages that must stay as they are.
-func (d *decision) kept() int {
+// keptMessages returns the number of leading messages that must stay as they are.
+func (d *decision) keptMessages() int {
 	if d.cuts {
 		return 0
 	}
 	return d.frozen
 }
 
-// repair pairs calls and results. If messages that were sent before have to change for that, it allows it (see allowChange). On an error
-// the request stays as it is.
-func (d *decision) repair() {
+// repairPairs pairs calls and results in d.next. If messages that were sent before have to change for that, it allows it (see allowChange).
+// On an error the request stays as it is.
+func (d *decision) repairPairs() {
 	if d.p.o.NoRepair {
 		return
 	}
 	taught := d.mendOptions()
-	o := repair.Options{Frozen: d.kept(), MaxID: taught.MaxID, NineIDs: taught.NineIDs}
+	o := repair.Options{Frozen: d.keptMessages(), MaxID: taught.MaxID, NineIDs: taught.NineIDs}
 	if d.rt.up.Provider == Bedrock {
 		o.MaxID = repair.BedrockMaxID
 	}
@@ -125,14 +126,14 @@ func (d *decision) repair() {
 	d.actions = append(d.actions, fmt.Sprintf("repaired:%d", len(done)))
 }
 
-// mend changes contents that the provider would refuse, and journals each kind of change. If a message that was sent before has to change,
-// it allows that (see allowChange).
-func (d *decision) mend() {
+// mendContents changes contents in d.next that the provider would refuse, and journals each kind of change. If a message that was sent
+// before has to change, it allows that (see allowChange). On an error the request stays as it is.
+func (d *decision) mendContents() {
 	if d.p.o.NoRepair {
 		return
 	}
 	o := d.mendOptions()
-	o.From = d.kept()
+	o.From = d.keptMessages()
 	next, done, err := mend.Mend(d.next, o)
 	if _, before := mend.First(done); before && err == nil {
 		d.allowChange(causeContent)
@@ -155,7 +156,7 @@ func (d *decision) mend() {
 				count++
 			}
 		}
-		d.p.event(journal.WindowRepaired{
+		d.p.journalEvent(journal.WindowRepaired{
 			Upstream: d.rt.up.Name, Model: d.model, Conversation: d.name, What: a.Kind, Count: count, CallID: clip(a.CallID, 64),
 		})
 	}
@@ -185,13 +186,13 @@ func (t *conversation) mendParameters() {
 	}
 }
 
-// bound cuts new results that are larger than the user allows, and journals that.
-func (d *decision) bound() {
+// boundResults cuts new results that are larger than the user allows, and journals that.
+func (d *decision) boundResults() {
 	if d.received.Bypass.Room() == wire.RoomNever {
 		return
 	}
-	next, shown := d.p.o.Compactor.Bound(d.next, d.kept())
-	if d.guessed && d.kept() > 0 {
+	next, shown := d.p.o.Compactor.Bound(d.next, d.keptMessages())
+	if d.guessed && d.keptMessages() > 0 {
 		// Nothing says that older results were sent whole but the answers behind them: the user's bound counts for more, and is a cut.
 		if _, all := d.p.o.Compactor.Bound(d.next, 0); len(all) > len(shown) {
 			d.guessed = false
@@ -204,7 +205,7 @@ func (d *decision) bound() {
 	}
 	before, after := d.p.o.Counter.Tally(d.next, d.Family).Total.Best, d.p.o.Counter.Tally(next, d.Family).Total.Best
 	d.actions = append(d.actions, "compacted:"+compact.RungCut)
-	d.p.event(journal.WindowCompacted{
+	d.p.journalEvent(journal.WindowCompacted{
 		Upstream: d.rt.up.Name, Model: d.model, Request: d.rt.request, Conversation: d.name, Reason: reasonSize, Rungs: []string{compact.RungCut},
 		Before: int64(before), After: int64(after), Messages: 1, CutBytes: int64(len(d.next.Body) - len(next.Body)),
 	})
@@ -214,10 +215,10 @@ func (d *decision) bound() {
 // reasonSize is the reason for cutting a result that is larger than the user allows.
 const reasonSize = "result_size"
 
-// freeze stores patches, the decisions about messages that are sent for the first time, so that they are sent like that from now on, and
+// freezeDecisions stores patches, the decisions about messages that are sent for the first time, so that they are sent like that from now on, and
 // makes view what is sent. text was recalled for the client's message at, "" for nothing. If another process or replica stored other
 // decisions first, those are sent.
-func (d *decision) freeze(view *compact.View, patches []compact.Patch, at int, text string) {
+func (d *decision) freezeDecisions(view *compact.View, patches []compact.Patch, at int, text string) {
 	var cut *checkpoint.Cut
 	other := false
 	list := compact.Decisions(patches, d.chain)
@@ -235,7 +236,7 @@ func (d *decision) freeze(view *compact.View, patches []compact.Patch, at int, t
 		got, _ := d.p.o.Store.Freeze(d.log, c, cut) // the store journals what went wrong
 		other = other || got != c
 	}
-	if d.publish(nil) || other { // somebody else decided first: the same bytes for all
+	if d.publishLog(nil) || other { // somebody else decided first: the same bytes for all
 		if theirs, err := compact.Replay(d.received, checkpoint.Log(d.p.o.Store, d.log, d.chain, 0)...); err == nil {
 			view = theirs
 		}
@@ -269,7 +270,7 @@ func (d *decision) storeCut(text string) {
 // broke journals that the request does not begin with what was sent before: from which message on, and how many parts of reasoning went.
 func (t *conversation) broke(cause string, message, thoughts int) {
 	t.cut = true
-	t.p.event(journal.WindowBreak{
+	t.p.journalEvent(journal.WindowBreak{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Conversation: t.name,
 		Cause: cause, Message: message, ThinkingOut: thoughts,
 	})

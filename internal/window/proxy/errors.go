@@ -23,13 +23,13 @@ type refusal struct {
 
 func (e *refusal) Error() string { return e.text }
 
-// refuse answers with e in the form of the route's dialect, and journals it. rt may be nil: the form then is OpenAI's.
-func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
+// answerRefusal answers with e in the form of the route's dialect, and journals it. rt may be nil: the form then is OpenAI's.
+func (p *Proxy) answerRefusal(w http.ResponseWriter, rt *route, e *refusal) {
 	name, model, request := "", "", uint64(0)
 	if rt != nil && rt.up != nil {
 		name, model, request = rt.up.Name, rt.asked, rt.request
 	}
-	p.event(journal.WindowRefused{Upstream: name, Model: model, Request: request, Status: e.status, Reason: e.reason, Text: e.text})
+	p.journalEvent(journal.WindowRefused{Upstream: name, Model: model, Request: request, Status: e.status, Reason: e.reason, Text: e.text})
 	body := errorBody(rt, e)
 	h := w.Header()
 	h["Content-Type"] = []string{"application/json"}

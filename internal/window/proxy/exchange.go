@@ -42,8 +42,9 @@ type exchange struct {
 	held *spend.Hold // nil where nothing bounds what is spent
 }
 
-// run sends the request, recovers from refusals, and relays the answer to w.
-func (t *exchange) run(w http.ResponseWriter) {
+// runExchange sends the request, recovers from refusals by sending it again made smaller or mended, and relays the answer to w. What it
+// learned is kept. It may start a summary in the background.
+func (t *exchange) runExchange(w http.ResponseWriter) {
 	held, err := t.holdCost(t.expectedTokens())
 	if err != nil {
 		t.p.requestRefused(w, t.r, t.rt, err)
@@ -90,7 +91,7 @@ func (t *exchange) run(w http.ResponseWriter) {
 			t.shareSent(0)
 			t.startSummary()
 		}
-		t.relay(w, a)
+		t.relayAndLearn(w, a)
 		return
 	}
 }
@@ -113,7 +114,7 @@ func (t *exchange) sendOnce(w http.ResponseWriter) (*answer, error) {
 	if err := t.waitForRate(); err != nil {
 		return nil, err
 	}
-	req, err := t.p.outgoing(t.r, t.rt)
+	req, err := t.p.outgoingRequest(t.r, t.rt)
 	if err != nil {
 		t.endTurn(nil, err)
 		return nil, err
@@ -121,7 +122,7 @@ func (t *exchange) sendOnce(w http.ResponseWriter) (*answer, error) {
 	if beta := t.header["Anthropic-Beta"]; beta != nil {
 		req.Header["Anthropic-Beta"] = beta
 	}
-	t.body.attach(req, t.content, t.r.ContentLength < 0 && !t.edited)
+	t.body.attachTo(req, t.content, t.r.ContentLength < 0 && !t.edited)
 	if t.edited {
 		for _, name := range []string{"Content-Md5", "Digest", "Content-Digest", "Repr-Digest"} {
 			delete(req.Header, name) // they speak of the body that the client sent
@@ -156,17 +157,17 @@ func (t *exchange) sendOnce(w http.ResponseWriter) (*answer, error) {
 // close closes an answer's body; it may be called before all is read.
 func (a *answer) close() { _ = a.body.Close() }
 
-// relay sends the answer down, reads its usage as it passes, and journals how it ended. It panics with http.ErrAbortHandler after one that
-// was cut off.
-func (t *exchange) relay(w http.ResponseWriter, a *answer) {
+// relayAndLearn sends the answer down, reads its usage as it passes, learns from it, and journals how it ended. It closes the answer, and
+// panics with http.ErrAbortHandler after one that was cut off.
+func (t *exchange) relayAndLearn(w http.ResponseWriter, a *answer) {
 	defer a.close()
 	t.body.done() // nothing is sent again: the memory is free once the transport has sent it
 	encoding := a.res.Header.Get("Content-Encoding")
 	kind := mediaType(a.res.Header)
 	var along *tap
-	watch := t.p.watchStall(t.rt, a.res, a.body, t.upstream+"\x00"+t.model, readable(encoding, kind), t.received != nil && t.received.Thinking)
+	watch := t.p.watchStall(t.rt, a.res, a.body, t.upstream+"\x00"+t.model, isReadable(encoding, kind), t.received != nil && t.received.Thinking)
 	defer watch.stop()
-	if a.res.StatusCode == http.StatusOK && readable(encoding, kind) {
+	if a.res.StatusCode == http.StatusOK && isReadable(encoding, kind) {
 		if a.reader == nil || !isIdentity(encoding) {
 			a.reader = newReader(t.rt.dialect, a.res.Header)
 			along = newTap(encoding, a.reader, t.skims(kind), watch)
@@ -203,7 +204,7 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	if errors.Is(e.err, errStalled) {
 		watch.end(t.p, w, a.res, t.rt, &e)
 	}
-	t.finish(a, e, first)
+	t.finishAnswer(a, e, first)
 	endRelay(e)
 }
 
@@ -225,9 +226,9 @@ func (t *exchange) addHeaders(h http.Header) {
 	}
 }
 
-// finish journals an answer that ended as e says, learns from its usage, and settles its cost. first is the time until its head was sent to
+// finishAnswer journals an answer that ended as e says, learns from its usage, and settles its cost. first is the time until its head was sent to
 // the client.
-func (t *exchange) finish(a *answer, e ending, first time.Duration) {
+func (t *exchange) finishAnswer(a *answer, e ending, first time.Duration) {
 	ev := journal.WindowResponse{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Status: a.res.StatusCode, Stream: a.stream || t.stream,
 		FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how, Server: t.rt.up.server(),
@@ -258,8 +259,8 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 	} else if ev.Status == http.StatusOK {
 		t.addCost(&ev, nil)
 	}
-	t.settle(&ev)
-	t.p.event(ev)
+	t.settleCost(&ev)
+	t.p.journalEvent(ev)
 }
 
 // learnLate learns a limit from a refusal for length that came after a part of the answer was sent to the client. Nothing can be sent

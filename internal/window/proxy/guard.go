@@ -152,7 +152,8 @@ func (p *Proxy) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, &peer{conn: c})
 }
 
-// checkPeer returns a refusal if another user of this host made the connection, else nil. With Options.AnyPeer every user may.
+// checkPeer returns a refusal if another user of this host made the connection, or if that cannot be found out, else nil. With
+// Options.AnyPeer every user may.
 func (p *Proxy) checkPeer(r *http.Request) *refusal {
 	if p.o.AnyPeer {
 		return nil
@@ -288,9 +289,9 @@ func (p *Proxy) Protect(h http.Handler) http.Handler {
 				r.Header.Set(TokenHeader, bearer)
 			}
 		}
-		below, e := p.admit(r)
+		below, e := p.admitRequest(r)
 		if e != nil {
-			p.refuse(w, nil, e)
+			p.answerRefusal(w, nil, e)
 			return
 		}
 		r = r.Clone(r.Context())
@@ -306,7 +307,7 @@ func (p *Proxy) Protect(h http.Handler) http.Handler {
 func (p *Proxy) Guard(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if e := p.checkOutside(r); e != nil {
-			p.refuse(w, nil, e)
+			p.answerRefusal(w, nil, e)
 			return
 		}
 		h.ServeHTTP(w, r)

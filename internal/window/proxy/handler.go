@@ -22,9 +22,9 @@ import (
 
 // ServeHTTP checks who asks, finds the upstream, and relays or refuses the request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path, e := p.admit(r)
+	path, e := p.admitRequest(r)
 	if e != nil {
-		p.refuse(w, nil, e)
+		p.answerRefusal(w, nil, e)
 		return
 	}
 	up, below, ok := p.findUpstream(path)
@@ -40,17 +40,17 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case !rt.model:
-		p.pass(w, r, rt, "path", "")
+		p.passUnread(w, r, rt, "path", "")
 	case p.o.Mode == Off:
-		p.pass(w, r, rt, "mode", "")
+		p.passUnread(w, r, rt, "mode", "")
 	default:
 		p.serveModel(w, r, rt)
 	}
 }
 
-// admit checks who asks, and returns the path without the token, or a refusal. The checks are ordered so that a page in a browser and
+// admitRequest checks who asks, and returns the path without the token, or a refusal. The checks are ordered so that a page in a browser and
 // another local user learn nothing but that they may not.
-func (p *Proxy) admit(r *http.Request) (string, *refusal) {
+func (p *Proxy) admitRequest(r *http.Request) (string, *refusal) {
 	if e := p.checkOutside(r); e != nil {
 		return "", e
 	}
@@ -104,22 +104,22 @@ func (p *Proxy) noUpstream(w http.ResponseWriter, r *http.Request, path string) 
 		return
 	}
 	// The path is not repeated: what looks like a name may be the token of another run.
-	p.refuse(w, nil, &refusal{
+	p.answerRefusal(w, nil, &refusal{
 		status: http.StatusNotFound, reason: "upstream",
 		text: "the path begins with no upstream's name; there are: " + strings.Join(slices.Sorted(maps.Keys(p.upstreams)), ", "),
 	})
 }
 
-// pass relays a request without looking into it, and journals the reason with a detail. A request that costs money may be refused by a
+// passUnread relays a request without looking into it, and journals the reason with a detail. A request that costs money may be refused by a
 // limit. The body streams through, unless the request has to be signed.
-func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, rt *route, reason, detail string) {
+func (p *Proxy) passUnread(w http.ResponseWriter, r *http.Request, rt *route, reason, detail string) {
 	if e := p.checkUncounted(r, rt); e != nil {
-		p.refuse(w, rt, e)
+		p.answerRefusal(w, rt, e)
 		return
 	}
-	p.passed(rt, reason, detail)
+	p.journalPassed(rt, reason, detail)
 	if r.ContentLength > p.o.MaxBody {
-		p.refuse(w, rt, p.tooLarge())
+		p.answerRefusal(w, rt, p.tooLarge())
 		return
 	}
 	if rt.up.signs(r.Header) { // the signature covers the body
@@ -129,8 +129,8 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, rt *route, reason, 
 	p.passBody(w, r, rt, r.Body)
 }
 
-func (p *Proxy) passed(rt *route, reason, detail string) {
-	p.event(journal.WindowPassed{Upstream: rt.up.Name, Path: clip(rt.below, 256), Reason: reason, Detail: clip(detail, 256)})
+func (p *Proxy) journalPassed(rt *route, reason, detail string) {
+	p.journalEvent(journal.WindowPassed{Upstream: rt.up.Name, Path: clip(rt.below, 256), Reason: reason, Detail: clip(detail, 256)})
 }
 
 // clip returns at most n bytes of the beginning of s, in memory of its own: an event must not keep a whole request alive.
@@ -138,10 +138,10 @@ func clip(s string, n int) string { return strings.Clone(limit.Clip(s, n)) }
 
 // passBody sends the request with body, which streams through and may have MaxBody bytes, and relays the answer.
 func (p *Proxy) passBody(w http.ResponseWriter, r *http.Request, rt *route, body io.ReadCloser) {
-	req, err := p.outgoing(r, rt)
+	req, err := p.outgoingRequest(r, rt)
 	if err != nil {
 		_ = body.Close()
-		p.refuse(w, rt, badPath(err))
+		p.answerRefusal(w, rt, badPath(err))
 		return
 	}
 	if r.ContentLength != 0 {
@@ -154,7 +154,7 @@ func (p *Proxy) passBody(w http.ResponseWriter, r *http.Request, rt *route, body
 
 // relay sends req to the upstream and the answer to the client.
 func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, rt *route, req *http.Request) {
-	res, err := p.send(w, req)
+	res, err := p.sendRequest(w, req)
 	p.relayAnswer(w, r, rt, res, err)
 }
 
@@ -192,9 +192,9 @@ func (p *Proxy) relayAnswer(w http.ResponseWriter, r *http.Request, rt *route, r
 	endRelay(e)
 }
 
-// outgoing returns the request to the upstream without its body: what the client sent, less the proxy's token and what belongs to the one
+// outgoingRequest returns the request to the upstream without its body: what the client sent, less the proxy's token and what belongs to the one
 // connection, with the upstream's key where one is configured. The error is a path with a broken escape.
-func (p *Proxy) outgoing(r *http.Request, rt *route) (*http.Request, error) {
+func (p *Proxy) outgoingRequest(r *http.Request, rt *route) (*http.Request, error) {
 	target, err := rt.up.target(rt.below, r.URL.RawQuery, r.URL.ForceQuery)
 	if err != nil {
 		return nil, err
@@ -250,9 +250,9 @@ func hasToken(lines []string, token string) bool {
 	return false
 }
 
-// send makes the request and forwards to w what arrives before the answer: 103 and other 1xx, but not 100, which the server says itself
+// sendRequest makes the request and forwards to w what arrives before the answer: 103 and other 1xx, but not 100, which the server says itself
 // when the body is read. A status that ends no request, and a refusal of the forward proxy, are errors.
-func (p *Proxy) send(w http.ResponseWriter, req *http.Request) (*http.Response, error) {
+func (p *Proxy) sendRequest(w http.ResponseWriter, req *http.Request) (*http.Response, error) {
 	var mu sync.Mutex
 	over := false // w is the handler's again: a request that was given up may still hear a 1xx
 	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
@@ -288,11 +288,11 @@ func (p *Proxy) send(w http.ResponseWriter, req *http.Request) (*http.Response, 
 // http.ErrAbortHandler when the client is gone.
 func (p *Proxy) upstreamFailed(w http.ResponseWriter, r *http.Request, rt *route, err error) {
 	if r.Context().Err() != nil { // the client is gone, nobody reads an answer
-		p.event(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Request: rt.request, Ended: "client_gone"})
+		p.journalEvent(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Request: rt.request, Ended: "client_gone"})
 		panic(http.ErrAbortHandler)
 	}
 	if errors.Is(err, errBodyTooLarge) {
-		p.refuse(w, rt, p.tooLarge())
+		p.answerRefusal(w, rt, p.tooLarge())
 		return
 	}
 	e := &refusal{status: http.StatusBadGateway, reason: "upstream"}
@@ -305,7 +305,7 @@ func (p *Proxy) upstreamFailed(w http.ResponseWriter, r *http.Request, rt *route
 		err = inner.Err
 	}
 	e.text = fmt.Sprintf("upstream %s at %s gave no answer: %v", rt.up.Name, rt.up.base.Host, err)
-	p.refuse(w, rt, e)
+	p.answerRefusal(w, rt, e)
 }
 
 func badPath(err error) *refusal {

@@ -152,7 +152,7 @@ func (a *answer) readBeginning(d wire.Dialect) {
 	a.stream = isStream(kind)
 	encoding := a.res.Header.Get("Content-Encoding")
 	failed := a.res.StatusCode != http.StatusOK
-	if !failed && !readable(encoding, kind) {
+	if !failed && !isReadable(encoding, kind) {
 		return
 	}
 	var late <-chan time.Time // never, for an answer that is small and no stream: it is of use only whole
@@ -181,7 +181,7 @@ func (a *answer) readBeginning(d wire.Dialect) {
 		}
 	}
 	if failed {
-		text := unpacked(encoding, a.held)
+		text := unpackBeginning(encoding, a.held)
 		kind := a.res.Header.Get("Content-Type")
 		if a.over, a.refused = overflow.Classify(a.res.StatusCode, kind, text); !a.refused {
 			if a.refusal, a.thoughts = reasoning.Refused(a.res.StatusCode, kind, text); !a.thoughts && slices.Contains(refusals, a.res.StatusCode) && !overflow.Busy(text) {
@@ -217,7 +217,7 @@ func (a *answer) showReader(d wire.Dialect, encoding string, p []byte) {
 		return
 	}
 	a.reader = newReader(d, a.res.Header)
-	_, _ = a.reader.Write(unpacked(encoding, a.held))
+	_, _ = a.reader.Write(unpackBeginning(encoding, a.held))
 }
 
 // newReader returns a reader of answers of a dialect, in the form that the headers name.
@@ -239,8 +239,8 @@ func mediaType(h http.Header) string {
 
 func isIdentity(encoding string) bool { return encoding == "" || encoding == "identity" }
 
-// readable reports whether an answer with this content encoding and media type can be read as it passes: a stream of events or JSON.
-func readable(encoding, kind string) bool {
+// isReadable reports whether an answer with this content encoding and media type can be read as it passes: a stream of events or JSON.
+func isReadable(encoding, kind string) bool {
 	switch encoding {
 	case "", "identity", "gzip", "x-gzip", "br", "zstd":
 	default:
@@ -249,12 +249,12 @@ func readable(encoding, kind string) bool {
 	return isStream(kind) || kind == "application/json"
 }
 
-// unpacked returns what the beginning of a packed text unpacks to, at most holdDecoded bytes; nil for an encoding that is not read.
-func unpacked(encoding string, packed []byte) []byte {
+// unpackBeginning returns what the beginning of a packed text unpacks to, at most holdDecoded bytes; nil for an encoding that is not read.
+func unpackBeginning(encoding string, packed []byte) []byte {
 	if isIdentity(encoding) {
 		return packed
 	}
-	r, err := unpacker(encoding, bytes.NewReader(packed))
+	r, err := newUnpacker(encoding, bytes.NewReader(packed))
 	if err != nil {
 		return nil
 	}
@@ -265,8 +265,8 @@ func unpacked(encoding string, packed []byte) []byte {
 
 var errUnreadable = errors.New("the content encoding is not read along")
 
-// unpacker returns a reader that unpacks an encoding; the error is errUnreadable for one that is not known. The caller closes it.
-func unpacker(encoding string, r io.Reader) (io.ReadCloser, error) {
+// newUnpacker returns a reader that unpacks an encoding; the error is errUnreadable for one that is not known. The caller closes it.
+func newUnpacker(encoding string, r io.Reader) (io.ReadCloser, error) {
 	switch encoding {
 	case "gzip", "x-gzip":
 		return gzip.NewReader(r)

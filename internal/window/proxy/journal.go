@@ -22,7 +22,7 @@ func (t *conversation) journalBreaker(changes []breaker.Change) {
 		if c.Upstream == t.upstream {
 			name = t.rt.up.Name
 		}
-		t.p.event(journal.WindowBreaker{Upstream: name, Model: c.Model, State: c.State, LimitTokens: int64(limit), Reason: c.Reason})
+		t.p.journalEvent(journal.WindowBreaker{Upstream: name, Model: c.Model, State: c.State, LimitTokens: int64(limit), Reason: c.Reason})
 	}
 }
 
@@ -39,7 +39,7 @@ func (t *conversation) journalRepairs() {
 				count++
 			}
 		}
-		t.p.event(journal.WindowRepaired{
+		t.p.journalEvent(journal.WindowRepaired{
 			Upstream: t.rt.up.Name, Model: t.model, Conversation: t.name, What: a.Kind, Count: count, CallID: clip(a.CallID, 64),
 		})
 	}
@@ -59,7 +59,7 @@ func (t *conversation) journalUnused(res *compact.Result) {
 	if res.SummaryError == nil && res.SummaryIn+res.SummaryOut == 0 {
 		return
 	}
-	t.p.event(journal.WindowSummaryUnused{
+	t.p.journalEvent(journal.WindowSummaryUnused{
 		Upstream: t.rt.up.Name, Model: t.model, Conversation: t.name, Error: errorText(res.SummaryError),
 		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut),
 	})
@@ -68,7 +68,7 @@ func (t *conversation) journalUnused(res *compact.Result) {
 // changed journals the changes that the provider reports it made to the input, by reason.
 func (t *conversation) changed(changes []wire.Change) {
 	for _, c := range changes {
-		t.p.event(journal.WindowTransformed{
+		t.p.journalEvent(journal.WindowTransformed{
 			Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, What: c.What, Reason: c.Reason, Blocks: c.Count,
 		})
 	}
@@ -76,7 +76,7 @@ func (t *conversation) changed(changes []wire.Change) {
 
 // overflowed journals a refusal for length: its form, the limit it named or 0, the number of the try, and what was done about it.
 func (t *conversation) overflowed(form string, limit, try int, action string) {
-	t.p.event(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
+	t.p.journalEvent(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
 }
 
 // maxApproved bounds how many replays are remembered that broke no rule, by half. A conversation that goes on gets the

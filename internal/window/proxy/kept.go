@@ -23,7 +23,7 @@ func (t *conversation) useNewer(goal compact.Goal) bool {
 	}
 	t.generation = c.Generation
 	t.setRequest(view, view.Request)
-	t.recount()
+	t.recountTokens()
 	if t.In.High > goal.Trigger {
 		return false
 	}
@@ -45,7 +45,7 @@ func (t *conversation) storeResult(c *checkpoint.Checkpoint, taken bool) bool {
 	if taken {
 		mine = got
 	}
-	if t.publish(mine) {
+	if t.publishLog(mine) {
 		log = checkpoint.Log(t.p.o.Store, t.log, t.chain, 0)
 	}
 	if len(log) == 0 || log[0] == c || log[0] == nil {
@@ -75,10 +75,10 @@ func (t *conversation) storeRecovered() {
 	}
 }
 
-// publish shares the conversation's log with other replicas. It returns true if another replica has decided about the same messages first;
+// publishLog shares the conversation's log with other replicas. It returns true if another replica has decided about the same messages first;
 // its decisions are in the Store then. Without replicas it does nothing, and what cannot be shared now is shared with a later request.
 // taken, unless nil, is a cut that the provider accepted after it had refused the earlier decision.
-func (t *conversation) publish(taken *checkpoint.Checkpoint) (other bool) {
+func (t *conversation) publishLog(taken *checkpoint.Checkpoint) (other bool) {
 	th := t.thread
 	if th == nil {
 		return false
@@ -106,7 +106,7 @@ func (t *conversation) publish(taken *checkpoint.Checkpoint) (other bool) {
 		list, left := t.mergeLogs(theirs, mine)
 		value, cut := checkpoint.Pack(list, maxShared)
 		if left += cut; left > 0 {
-			t.p.event(journal.WindowStore{Evicted: left, Reason: "fleet"})
+			t.p.journalEvent(journal.WindowStore{Evicted: left, Reason: "fleet"})
 		}
 		if len(value) == 0 && revision == 0 {
 			known = knownLog{}
@@ -157,7 +157,7 @@ func (t *conversation) mergeLogs(theirs, mine []*checkpoint.Checkpoint) (list []
 
 // publishView shares the decisions of view and returns view, or if another replica decided first, a view with its decisions.
 func (t *conversation) publishView(view *compact.View) *compact.View {
-	if !t.publish(nil) {
+	if !t.publishLog(nil) {
 		return view
 	}
 	if theirs, err := compact.Replay(t.received, checkpoint.Log(t.p.o.Store, t.log, t.chain, 0)...); err == nil {
@@ -180,7 +180,7 @@ func (t *conversation) shareSent(input int) {
 	}
 	known, _ := t.p.threads.Get(th.log)
 	if known.behind || known.revision > 0 && t.p.now().Sub(known.at) > renewAfter {
-		t.publish(nil)
+		t.publishLog(nil)
 		known, _ = t.p.threads.Get(th.log)
 	}
 	mine := report{

@@ -98,7 +98,7 @@ func TestNobodyWaitsForMemoryInItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Proxy{o: Options{BudgetWait: time.Hour}, budget: newBudget(8<<20, time.Hour)}
 		other := hold{b: p.budget}
-		if !other.grow(t.Context(), 6<<20) {
+		if !other.growTo(t.Context(), 6<<20) {
 			t.Fatal("no memory")
 		}
 		for range turns() - 1 {
@@ -116,7 +116,7 @@ func TestNobodyWaitsForMemoryInItsTurn(t *testing.T) {
 			t.Fatal("it waits for memory in its turn")
 		}
 		p.budget.turns.Release(1)
-		other.shrink(0)
+		other.shrinkTo(0)
 		if err := <-done; err != nil {
 			t.Error(fmt.Errorf("with memory: %w", err))
 		}

@@ -34,7 +34,7 @@ func (t *conversation) lookForLoop() error {
 	newest := t.chain[len(t.chain)-1]
 	if !l.Again && !t.p.looped.contains(t.log, newest) { // a client that tries again tells nothing new
 		t.p.looped.add(t.log, newest)
-		t.p.event(journal.WindowLoop{
+		t.p.journalEvent(journal.WindowLoop{
 			Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Conversation: t.name,
 			Rule: string(l.Kind), Did: loopDid[did], Text: l.Detail,
 		})
@@ -72,7 +72,7 @@ func (d *decision) addHint() {
 	for at >= 0 && !hasResult(&d.next.Messages[at]) {
 		at--
 	}
-	if at < max(0, d.kept()) {
+	if at < max(0, d.keptMessages()) {
 		return
 	}
 	draft := d.next.Draft()
@@ -81,7 +81,7 @@ func (d *decision) addHint() {
 	}
 	next, err := draft.Build()
 	if err != nil || next == d.next { // our fault: the request goes on without it
-		d.p.passed(d.rt, "invalid", "what the model was to be told of its loop could not be added")
+		d.p.journalPassed(d.rt, "invalid", "what the model was to be told of its loop could not be added")
 		return
 	}
 	d.next = next

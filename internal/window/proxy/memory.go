@@ -108,10 +108,11 @@ func (t *conversation) keepLost(res *compact.Result) {
 	lost := compact.Lost(t.View, res)
 	lost = slices.DeleteFunc(lost, func(i int) bool { return slices.Contains(t.cutKept, i) })
 	t.cutKept = append(t.cutKept, lost...)
-	t.excerpts(ExcerptCut, lost)
+	t.keepExcerpts(ExcerptCut, lost)
 }
 
-// keepTurn gives the Keeper, with KeepTurns, the messages that are new in the conversation.
+// keepTurn gives the Keeper, with KeepTurns, the messages that are new in the conversation, and remembers that they were given. It does
+// nothing for a side conversation, or for a client's own request for a summary.
 func (t *conversation) keepTurn() {
 	if t.p.o.Keeper == nil || !t.p.o.KeepTurns || t.received.Bypass&wire.Summarising != 0 || t.speak().Side {
 		return
@@ -121,11 +122,11 @@ func (t *conversation) keepTurn() {
 	for i := t.p.kept.learn(t.scope, t.chain); i < len(t.received.Messages); i++ {
 		fresh = append(fresh, i)
 	}
-	t.excerpts(ExcerptTurn, fresh)
+	t.keepExcerpts(ExcerptTurn, fresh)
 }
 
-// excerpts gives the Keeper the client's messages at the given indices, in pieces of about excerptBytes.
-func (t *conversation) excerpts(why string, messages []int) {
+// keepExcerpts gives the Keeper the client's messages at the given indices, in pieces of about excerptBytes.
+func (t *conversation) keepExcerpts(why string, messages []int) {
 	r := t.received
 	for len(messages) > 0 {
 		n, size := 0, 0
@@ -260,7 +261,7 @@ func (t *conversation) addRecalled(r *wire.Request) (next *wire.Request, at int,
 	addText(d, r, here, text)
 	next, err := d.Build()
 	if err != nil || next == r { // our fault: the request goes on without it
-		t.p.passed(t.rt, "invalid", "what was recalled could not be added")
+		t.p.journalPassed(t.rt, "invalid", "what was recalled could not be added")
 		return r, 0, ""
 	}
 	t.actions = append(t.actions, "recalled")

@@ -41,7 +41,7 @@ type listTap struct {
 func newListTap(res *http.Response) *listTap {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	encoding := res.Header.Get("Content-Encoding")
-	if res.StatusCode != http.StatusOK || kind != "application/json" || !readable(encoding, kind) || res.ContentLength > maxList {
+	if res.StatusCode != http.StatusOK || kind != "application/json" || !isReadable(encoding, kind) || res.ContentLength > maxList {
 		return nil
 	}
 	return &listTap{encoding: encoding}
@@ -60,7 +60,7 @@ func (l *listTap) text() []byte {
 	if l.over || len(l.held) == 0 || isIdentity(l.encoding) {
 		return l.held
 	}
-	r, err := unpacker(l.encoding, strings.NewReader(string(l.held)))
+	r, err := newUnpacker(l.encoding, strings.NewReader(string(l.held)))
 	if err != nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ type requestBody struct {
 func (b *requestBody) done() {
 	if !b.gone {
 		b.gone = true
-		b.release()
+		b.releaseUse()
 	}
 }
 
@@ -45,7 +45,7 @@ func (b *requestBody) done() {
 func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 	rt.request = p.requests.Add(1)
 	if r.ContentLength > p.o.MaxBody {
-		p.refuse(w, rt, p.tooLarge())
+		p.answerRefusal(w, rt, p.tooLarge())
 		return
 	}
 	held, err := p.readBody(w, r)
@@ -57,7 +57,7 @@ func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 		if errors.Is(err, errGiants) {
 			reason = "giants"
 		}
-		p.passed(rt, reason, "")
+		p.journalPassed(rt, reason, "")
 		cost, ok := p.holdUnread(w, r, rt, max(r.ContentLength, int64(len(held.bytes))))
 		if !ok {
 			return
@@ -79,19 +79,19 @@ func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 	rt.asked = m.model
 	t := newConversation(m)
 	if m.received != nil {
-		if err := t.prepare(); err != nil {
+		if err := t.prepareRequest(); err != nil {
 			p.requestRefused(w, r, rt, err)
 			return
 		}
 	}
 	t.endLook()
 	e := &exchange{conversation: t}
-	e.run(w)
+	e.runExchange(w)
 }
 
 func (p *Proxy) requestRefused(w http.ResponseWriter, r *http.Request, rt *route, err error) {
 	if e, ok := errors.AsType[*refusal](err); ok {
-		p.refuse(w, rt, e)
+		p.answerRefusal(w, rt, e)
 		return
 	}
 	p.upstreamFailed(w, r, rt, err)
@@ -122,7 +122,7 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 	if isIdentity(r.Header.Get("Content-Encoding")) {
 		copies = 2
 	}
-	if !b.room.grow(r.Context(), copies*size) {
+	if !b.room.growTo(r.Context(), copies*size) {
 		return b, p.noRoomError(r.Context(), size)
 	}
 	// One byte more than announced lets the last read see the end without growing.
@@ -143,7 +143,7 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 		case int64(len(b.bytes)) > p.o.MaxHeld:
 			return b, errTooLargeToHold
 		case errors.Is(err, io.EOF):
-			b.room.shrink(copies * int64(len(b.bytes)))
+			b.room.shrinkTo(copies * int64(len(b.bytes)))
 			return b, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return b, &refusal{
@@ -160,7 +160,7 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 	size := min(2*int64(cap(b.bytes)), p.o.MaxHeld+1)
 	// While the bytes are copied both buffers exist.
-	if !b.room.grow(ctx, max(copies*size, size+int64(cap(b.bytes)))) {
+	if !b.room.growTo(ctx, max(copies*size, size+int64(cap(b.bytes)))) {
 		return p.noRoomError(ctx, size)
 	}
 	bigger := append(newBuffer(int(size)), b.bytes...)
@@ -193,7 +193,7 @@ func (t *modelRequest) readRequest() error {
 				text: fmt.Sprintf("the request's Content-Encoding is %q, which is not read here: send it with one of %s, or with none", clip(encoding, 40), wire.Encodings),
 			}
 		}
-		t.p.passed(t.rt, reason, "")
+		t.p.journalPassed(t.rt, reason, "")
 		return nil
 	}
 	if err := t.r.Context().Err(); err != nil {
@@ -201,11 +201,11 @@ func (t *modelRequest) readRequest() error {
 	}
 	req, err := look.Parse()
 	if err != nil {
-		t.p.passed(t.rt, "unreadable", err.Error())
+		t.p.journalPassed(t.rt, "unreadable", err.Error())
 		return nil
 	}
 	if t.rt.unnamed && rawjson.Get(req.Body, "anthropic_version").IsZero() { // which Bedrock demands of Anthropic's
-		t.p.passed(t.rt, "path", "")
+		t.p.journalPassed(t.rt, "path", "")
 		return nil
 	}
 	if t.model == "" {
@@ -248,7 +248,7 @@ func (t *modelRequest) mayLook(text []byte, held int64) (*wire.Look, error) {
 	look := t.p.views.Look(t.rt.dialect, text)
 	cost := lookCost(len(text), look.Objects())
 	err := t.turnFor(giantSize(int64(len(text)), cost), held+cost+int64(len(text)))
-	t.body.room.shrink(held + cost + int64(len(text)))
+	t.body.room.shrinkTo(held + cost + int64(len(text)))
 	return look, err
 }
 
@@ -261,7 +261,7 @@ func (t *modelRequest) turnFor(size, cost int64) error {
 	if size >= giantBody && !room.beGiant(ctx) {
 		return t.p.noRoomError(ctx, size)
 	}
-	if !room.grow(ctx, cost) || !room.takeTurn(ctx, size) {
+	if !room.growTo(ctx, cost) || !room.takeTurn(ctx, size) {
 		return t.p.noRoomError(ctx, size)
 	}
 	return nil
@@ -273,9 +273,9 @@ func (t *conversation) endLook() {
 	room.endTurn()
 	switch {
 	case t.received == nil: // nothing was looked into
-		room.shrink(int64(len(t.body.bytes)))
+		room.shrinkTo(int64(len(t.body.bytes)))
 	case !t.edited: // no copy was made
-		room.shrink(room.n - int64(len(t.received.Body)))
+		room.shrinkTo(room.n - int64(len(t.received.Body)))
 	}
 }
 

@@ -241,7 +241,7 @@ func New(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// setDefaults fills in the options that are not set.
+// setDefaults fills in the options that are not set, and lowers MaxHeld to what can ever get room.
 func setDefaults(o *Options) {
 	set := func(v *int64, standard int64) {
 		if *v <= 0 {
@@ -310,7 +310,7 @@ func (p *Proxy) Close() {
 	}
 }
 
-func (p *Proxy) event(e journal.Event) {
+func (p *Proxy) journalEvent(e journal.Event) {
 	if p.o.Journal != nil {
 		p.o.Journal.Append(e)
 	}

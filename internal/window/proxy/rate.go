@@ -99,7 +99,7 @@ func (t *exchange) mayRetry(a *answer) bool {
 		return false
 	}
 	t.queued.turn = nil
-	r, ok := rate.Refused(a.res.StatusCode, a.res.Header, unpacked(a.res.Header.Get("Content-Encoding"), a.held))
+	r, ok := rate.Refused(a.res.StatusCode, a.res.Header, unpackBeginning(a.res.Header.Get("Content-Encoding"), a.held))
 	if !ok {
 		turn.Leave()
 		return false
@@ -254,7 +254,7 @@ func (l *waitsOf) journalWaits(p *Proxy, atOnce bool) {
 	}
 	l.told, l.open = now, e.Waiting > 0
 	l.event = journal.WindowRateWaited{Upstream: e.Upstream, Model: e.Model}
-	p.event(e)
+	p.journalEvent(e)
 }
 
 // close tells what has not been told.
@@ -284,7 +284,7 @@ func (t *exchange) tellPlan(h http.Header) {
 			continue
 		}
 		t.p.plans.Put(key, now)
-		t.p.event(journal.WindowPlan{
+		t.p.journalEvent(journal.WindowPlan{
 			Upstream: t.rt.up.Name, Account: account, Window: now.Window, Utilization: now.Utilization, Status: now.Status, Reset: now.Reset,
 		})
 	}

@@ -55,8 +55,8 @@ func (t *exchange) recut(next *wire.Request, rung string) bool {
 	res.Rungs = []string{rung}
 	t.result = &res
 	t.setRequest(view, next)
-	t.recount()
-	t.pack()
+	t.recountTokens()
+	t.packContent()
 	if t.result == nil {
 		return false
 	}

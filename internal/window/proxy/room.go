@@ -15,9 +15,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// fit brings a request that is over the trigger to the target, and lowers the requested output if only that does not fit. The error is a
+// fitIntoWindow brings a request that is over the trigger to the target, and lowers the requested output if only that does not fit. The error is a
 // *refusal for a request that cannot be made to fit or found no memory, or the context's.
-func (t *conversation) fit() error {
+func (t *conversation) fitIntoWindow() error {
 	room := t.Room
 	if room <= 0 || !t.Enforced() {
 		return nil
@@ -30,7 +30,7 @@ func (t *conversation) fit() error {
 	// spans both lines leaves no answer that keeps both.
 	over, sure := t.In.Over(trigger, room)
 	if over && (!sure || t.cleared()) {
-		t.ask()
+		t.askCount()
 		over, _ = t.In.Over(trigger, room)
 	}
 	if late && t.In.Best <= room { // where that is wrong, the refusal is recovered from
@@ -103,10 +103,10 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	}
 	room := &t.body.room
 	size := giantSize(int64(len(t.request.Body)), lookCost(len(t.request.Body), bytes.Count(t.request.Body, []byte{'{'})))
-	if !room.grow(ctx, room.n+2*int64(len(t.request.Body))) || !room.takeTurn(ctx, size) {
+	if !room.growTo(ctx, room.n+2*int64(len(t.request.Body))) || !room.takeTurn(ctx, size) {
 		err := t.p.noRoomError(ctx, size)
 		if errors.Is(err, errGiants) { // it goes on as large as it is
-			t.p.passed(t.rt, "giants", "no memory to make room in it")
+			t.p.journalPassed(t.rt, "giants", "no memory to make room in it")
 			return errNoGain
 		}
 		return err
@@ -134,7 +134,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	case tooLarge || ctx.Err() != nil:
 		return err
 	case err != nil: // an edit that cannot be made is our fault: the request goes on without it
-		t.p.passed(t.rt, "invalid", "an edit could not be made")
+		t.p.journalPassed(t.rt, "invalid", "an edit could not be made")
 		return errNoGain
 	case !gained:
 		return errNoGain
@@ -142,15 +142,15 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	t.result = &res
 	c := compact.Checkpoint(t.View, &res, t.chain)
 	t.setRequest(t.View, res.Request)
-	t.pack()
+	t.packContent()
 	if t.result == nil { // taken back: what breaks a rule must not come again with every turn
 		return errNoGain
 	}
 	if c != nil && reason != "overflow" && t.storeResult(c, false) {
-		t.pack()
+		t.packContent()
 	}
 	t.keepLost(&res)
-	t.recount()
+	t.recountTokens()
 	if t.sentBefore > 0 && !t.guessed {
 		t.broke(reason, res.Patches[0].From, res.Thoughts)
 	}
@@ -159,7 +159,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	if c != nil {
 		id = checkpoint.EntryID(c)
 	}
-	t.p.event(journal.WindowCompacted{
+	t.p.journalEvent(journal.WindowCompacted{
 		Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Conversation: t.name, Checkpoint: id, Reason: reason, Boundary: t.sign(reason), Rungs: res.Rungs,
 		Before: int64(res.Before), After: int64(res.After), Messages: res.Messages, CutBytes: res.CutBytes, Took: time.Since(began),
 		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut), SummaryError: errorText(res.SummaryError),
@@ -222,7 +222,7 @@ func (t *conversation) lowerOutput(n int) error {
 	t.request = next
 	t.body.pooled = false
 	t.actions = append(t.actions, "output-lowered")
-	t.pack()
+	t.packContent()
 	return nil
 }
 

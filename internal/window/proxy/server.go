@@ -186,23 +186,23 @@ func isSocket(below string) bool {
 func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, rt *route) {
 	if _, last := cutLast(strings.TrimSuffix(rt.below, "/")); last == "responses" && p.o.Mode != Off {
 		w.Header()["Upgrade"] = []string{"HTTP/2.0, HTTP/1.1"}
-		p.refuse(w, rt, &refusal{
+		p.answerRefusal(w, rt, &refusal{
 			status: http.StatusUpgradeRequired, reason: "websocket",
 			text: "this proxy takes responses over HTTP only: a WebSocket session could not be kept within its window",
 		})
 		return
 	}
 	if !isSocket(rt.below) {
-		p.refuse(w, rt, &refusal{
+		p.answerRefusal(w, rt, &refusal{
 			status: http.StatusForbidden, reason: "websocket",
 			text: "no WebSocket is opened at this path: this proxy passes those of realtime, Gemini Live and Claude Code's voice; ask over HTTP, or ask the provider directly",
 		})
 		return
 	}
-	p.passed(rt, "path", "upgrade")
+	p.journalPassed(rt, "path", "upgrade")
 	target, err := rt.up.target(rt.below, r.URL.RawQuery, r.URL.ForceQuery)
 	if err != nil {
-		p.refuse(w, rt, badPath(err))
+		p.answerRefusal(w, rt, badPath(err))
 		return
 	}
 	relay := &httputil.ReverseProxy{

@@ -74,7 +74,7 @@ const maxSkew = 4 * time.Minute
 // sendSigned sends a request that [Proxy.sign] has signed. If it is refused and the answer's clock differs from ours by more than maxSkew,
 // the difference is kept for all later signatures and the request is signed and sent once more.
 func (p *Proxy) sendSigned(w http.ResponseWriter, req *http.Request, rt *route, body []byte) (*http.Response, error) {
-	res, err := p.send(w, req)
+	res, err := p.sendRequest(w, req)
 	if err != nil || !rt.up.signs(req.Header) || !p.correctClock(res) {
 		return res, err
 	}
@@ -89,7 +89,7 @@ func (p *Proxy) sendSigned(w http.ResponseWriter, req *http.Request, rt *route, 
 		return res, nil
 	}
 	_ = res.Body.Close()
-	return p.send(w, again)
+	return p.sendRequest(w, again)
 }
 
 // correctClock returns true if an answer refuses a request and its Date differs from our clock by more than maxSkew; the difference is then
@@ -120,7 +120,7 @@ func hexSum(body []byte) string {
 // passSigned relays a request that is not looked into to an upstream for which it must be signed. Its body is held for that.
 func (p *Proxy) passSigned(w http.ResponseWriter, r *http.Request, rt *route) {
 	body, err := p.readBody(w, r)
-	defer body.release()
+	defer body.releaseUse()
 	if errors.Is(err, errTooLargeToHold) {
 		err = &refusal{
 			status: http.StatusRequestEntityTooLarge, reason: "too_large",
@@ -131,17 +131,17 @@ func (p *Proxy) passSigned(w http.ResponseWriter, r *http.Request, rt *route) {
 		p.answerBodyError(w, r, rt, err)
 		return
 	}
-	req, err := p.outgoing(r, rt)
+	req, err := p.outgoingRequest(r, rt)
 	if err != nil {
-		p.refuse(w, rt, badPath(err))
+		p.answerRefusal(w, rt, badPath(err))
 		return
 	}
 	if len(body.bytes) > 0 || r.ContentLength != 0 {
-		body.attach(req, body.bytes, false)
+		body.attachTo(req, body.bytes, false)
 	}
 	if err := p.sign(req, rt, body.bytes); err != nil {
 		_ = req.Body.Close()
-		p.refuse(w, rt, &refusal{status: http.StatusBadGateway, reason: "upstream", text: err.Error()})
+		p.answerRefusal(w, rt, &refusal{status: http.StatusBadGateway, reason: "upstream", text: err.Error()})
 		return
 	}
 	res, err := p.sendSigned(w, req, rt, body.bytes)

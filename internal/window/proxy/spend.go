@@ -106,8 +106,8 @@ func (t *exchange) addCost(ev *journal.WindowResponse, r *wire.Answer) {
 	}
 }
 
-// settle replaces the reserved cost of a request by what its answer has cost. A failed request costs nothing.
-func (t *exchange) settle(ev *journal.WindowResponse) {
+// settleCost replaces the reserved cost of a request by what its answer has cost. A failed request costs nothing.
+func (t *exchange) settleCost(ev *journal.WindowResponse) {
 	if t.held == nil {
 		return
 	}

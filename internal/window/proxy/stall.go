@@ -240,7 +240,7 @@ func (s *stallWatch) end(p *Proxy, w http.ResponseWriter, res *http.Response, rt
 			ev.Ended, e.err = "error", nil
 		}
 	}
-	p.event(ev)
+	p.journalEvent(ev)
 }
 
 // stallError returns the error that the provider's own clients answer with another try. Measured on 2026-11-26 with answers that broke off

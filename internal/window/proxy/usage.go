@@ -34,7 +34,7 @@ func newTap(encoding string, reader *wire.Answer, skim bool, watch *stallWatch) 
 	t.pipe, t.done = w, make(chan struct{})
 	go func() {
 		defer close(t.done)
-		if plain, err := unpacker(encoding, r); err == nil {
+		if plain, err := newUnpacker(encoding, r); err == nil {
 			_, _ = io.Copy(shown{reader, watch}, io.LimitReader(plain, tapLimit))
 			_ = plain.Close()
 		}

@@ -29,7 +29,7 @@ type decoder struct {
 // decode reads arguments, valid JSON of an object, into a pointer to a struct of type t. Its error lists all mistakes and the known
 // arguments.
 func (d *decoder) decode(arguments []byte, t reflect.Type, known []field, into any) error {
-	exact := d.object(nil, arguments, known, "")
+	exact := d.appendObject(nil, arguments, known, "")
 	if len(d.problems) == 0 {
 		if err := json.Unmarshal(exact, into); err != nil {
 			d.problem("%s", refusal(err))
@@ -85,9 +85,9 @@ func (d *decoder) wrong(at, what string, raw []byte) {
 	d.problem("%q must be %s, not %s", at, what, limit.Short(string(raw), maxShown))
 }
 
-// object appends raw, an object, to dst as exact JSON for a struct with these fields, and records the mistakes in it. at is the prefix of
+// appendObject appends raw, an object, to dst as exact JSON for a struct with these fields, and records the mistakes in it. at is the prefix of
 // its arguments' names.
-func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
+func (d *decoder) appendObject(dst, raw []byte, known []field, at string) []byte {
 	given := make(map[string]bool, len(known))
 	dst = append(dst, '{')
 	for m, err := range rawjson.Members(raw, 0) {
@@ -96,7 +96,7 @@ func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 			return dst
 		}
 		name, value := string(m.Key), m.Value.Of(raw)
-		f := find(known, name)
+		f := fieldNamed(known, name)
 		switch {
 		case f == nil:
 			names := make([]string, len(known))
@@ -116,7 +116,7 @@ func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ',')
 		}
-		dst = d.value(append(rawjson.Quote(dst, name), ':'), value, f.of, at+name)
+		dst = d.appendValue(append(rawjson.Quote(dst, name), ':'), value, f.of, at+name)
 	}
 	for _, f := range known {
 		if !f.optional && !given[f.name] {
@@ -126,8 +126,8 @@ func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 	return append(dst, '}')
 }
 
-// find returns the field with this name; nil if there is none.
-func find(known []field, name string) *field {
+// fieldNamed returns the field with this name; nil if there is none.
+func fieldNamed(known []field, name string) *field {
 	for i := range known {
 		if known[i].name == name {
 			return &known[i]
@@ -167,8 +167,8 @@ func typeName(t reflect.Type) string {
 	return "a value"
 }
 
-// value appends raw to dst as exact JSON for type t. If that is not possible it records the mistake and appends null.
-func (d *decoder) value(dst, raw []byte, t reflect.Type, at string) []byte {
+// appendValue appends raw to dst as exact JSON for type t. If that is not possible it records the mistake and appends null.
+func (d *decoder) appendValue(dst, raw []byte, t reflect.Type, at string) []byte {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -200,16 +200,16 @@ func (d *decoder) value(dst, raw []byte, t reflect.Type, at string) []byte {
 			}
 		}
 	case reflect.Slice, reflect.Array:
-		if out, ok := d.list(dst, raw, t, at); ok {
+		if out, ok := d.appendArray(dst, raw, t, at); ok {
 			return out
 		}
 	case reflect.Struct:
 		if raw = nested(raw, '{'); raw[0] == '{' {
-			return d.object(dst, raw, fieldsOf(t), at+".")
+			return d.appendObject(dst, raw, fieldsOf(t), at+".")
 		}
 	case reflect.Map:
 		if raw = nested(raw, '{'); raw[0] == '{' {
-			return d.table(dst, raw, t, at)
+			return d.appendMap(dst, raw, t, at)
 		}
 	default: // any value
 		return append(dst, raw...)
@@ -218,8 +218,8 @@ func (d *decoder) value(dst, raw []byte, t reflect.Type, at string) []byte {
 	return append(dst, "null"...)
 }
 
-// list appends an array; ok is false if raw is not one. One string counts as an array of one if strings are expected.
-func (d *decoder) list(dst, raw []byte, t reflect.Type, at string) ([]byte, bool) {
+// appendArray appends an array; ok is false if raw is not one. One string counts as an array of one if strings are expected.
+func (d *decoder) appendArray(dst, raw []byte, t reflect.Type, at string) ([]byte, bool) {
 	raw = nested(raw, '[')
 	if raw[0] == '"' && t.Elem().Kind() == reflect.String {
 		return append(append(append(dst, '['), raw...), ']'), true
@@ -237,14 +237,14 @@ func (d *decoder) list(dst, raw []byte, t reflect.Type, at string) ([]byte, bool
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = d.value(dst, v.Of(raw), t.Elem(), fmt.Sprintf("%s[%d]", at, i))
+		dst = d.appendValue(dst, v.Of(raw), t.Elem(), fmt.Sprintf("%s[%d]", at, i))
 		i++
 	}
 	return append(dst, ']'), true
 }
 
-// table appends an object with arbitrary keys, as for a map.
-func (d *decoder) table(dst, raw []byte, t reflect.Type, at string) []byte {
+// appendMap appends an object with arbitrary keys, as for a map.
+func (d *decoder) appendMap(dst, raw []byte, t reflect.Type, at string) []byte {
 	dst = append(dst, '{')
 	for m, err := range rawjson.Members(raw, 0) {
 		if err != nil {
@@ -258,7 +258,7 @@ func (d *decoder) table(dst, raw []byte, t reflect.Type, at string) []byte {
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ',')
 		}
-		dst = d.value(append(append(dst, m.Name.Of(raw)...), ':'), value, t.Elem(), at+"."+limit.Short(string(m.Key), maxShown))
+		dst = d.appendValue(append(append(dst, m.Name.Of(raw)...), ':'), value, t.Elem(), at+"."+limit.Short(string(m.Key), maxShown))
 	}
 	return append(dst, '}')
 }

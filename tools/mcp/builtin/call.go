@@ -55,7 +55,8 @@ type call struct {
 	done       float64
 }
 
-// run does the call from its beginning to its end; it runs in a new goroutine.
+// run does the call from its beginning to its end, in a goroutine of its own. The client gets exactly one end: the answer, also that of a
+// tool that failed, or the cause of a cancellation.
 func (c *call) run() {
 	defer c.s.running.Done()
 	defer func() {
@@ -90,7 +91,7 @@ func (c *call) run() {
 		c.stream(r)
 		return
 	}
-	c.respond(&transport.Frame{Head: append(appendEscaped(c.begin(r.IsError), []byte(r.Text)), ending...), Paged: r.Paged})
+	c.respond(&transport.Frame{Head: append(appendEscaped(c.responseStart(r.IsError), []byte(r.Text)), ending...), Paged: r.Paged})
 }
 
 func (c *call) ended() error { return fmt.Errorf("the tool %s ended without an answer", c.tool.Name) }
@@ -118,8 +119,8 @@ func failure(err error) *Result {
 	return &Result{Text: limit.Short(text, maxErrorText), IsError: true}
 }
 
-// begin returns the response up to the beginning of its text.
-func (c *call) begin(isError bool) []byte {
+// responseStart returns the response up to the beginning of its text.
+func (c *call) responseStart(isError bool) []byte {
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), c.id...)
 	b = append(b, `,"result":{`...)
 	if c.modern {
@@ -136,7 +137,7 @@ const ending = `"}]}}`
 
 // reply answers with a text that is in memory.
 func (c *call) reply(isError bool, text []byte) {
-	c.respond(&transport.Frame{Head: append(appendEscaped(c.begin(isError), text), ending...)})
+	c.respond(&transport.Frame{Head: append(appendEscaped(c.responseStart(isError), text), ending...)})
 }
 
 // respond sends the answer and ends the call, unless it has ended. Its slot is free before the client learns of the end.
@@ -151,7 +152,8 @@ func (c *call) respond(message *transport.Frame) {
 	}
 }
 
-// stream answers with a text while the tool writes it.
+// stream answers with a text while the tool writes it, and waits until the tool has ended. If the tool fails before it wrote anything, the
+// answer is its error.
 func (c *call) stream(r *Result) {
 	pipe := newConduit(c.ctx)
 	ctx, cancel := context.WithCancelCause(c.ctx)
@@ -161,7 +163,7 @@ func (c *call) stream(r *Result) {
 		cancel(errUnread)
 		<-produced
 	}()
-	whole, empty, err := pipe.first()
+	whole, empty, err := pipe.waitForFirst()
 	if c.ctx.Err() != nil && !whole {
 		c.finish(context.Cause(c.ctx))
 		return
@@ -171,7 +173,7 @@ func (c *call) stream(r *Result) {
 		c.reply(true, []byte(f.Text))
 		return
 	}
-	message := c.begin(r.IsError)
+	message := c.responseStart(r.IsError)
 	if whole {
 		rest, _ := io.ReadAll(pipe) // in memory and bounded
 		c.respond(&transport.Frame{Head: append(message, rest...)})
@@ -220,7 +222,8 @@ func (c *call) finish(err error) {
 	}
 }
 
-// progress implements Call.Progress.
+// progress implements Call.Progress. It sends nothing if the client gave no token, if done has not grown, if the last progress was less
+// than progressEvery ago, or if the call has ended. It never waits.
 func (c *call) progress(done, total float64, text string) {
 	if c.token == nil || math.IsNaN(done) || math.IsInf(done, 0) {
 		return

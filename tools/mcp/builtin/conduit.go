@@ -47,11 +47,12 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Write implements io.Writer for the tool.
+// Write implements io.Writer for the tool. It waits while heldBytes are not read yet, and fails once the reader has closed or the context
+// has ended.
 func (c *conduit) Write(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
-		took, err := c.put(p[n:min(len(p), n+pieceBytes)])
+		took, err := c.tryWrite(p[n:min(len(p), n+pieceBytes)])
 		n += took
 		if err != nil {
 			return n, err
@@ -66,8 +67,8 @@ func (c *conduit) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// put writes a piece, and returns its length, or 0 if there is no room now. It never waits.
-func (c *conduit) put(piece []byte) (int, error) {
+// tryWrite writes a piece, and returns its length, or 0 if there is no room now. It never waits.
+func (c *conduit) tryWrite(piece []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -85,7 +86,7 @@ func (c *conduit) put(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// end ends the writing: behind the text the reader gets tail, or err if that is not nil.
+// end ends the writing: behind the text the reader gets tail or, if err is not nil, err instead.
 func (c *conduit) end(tail []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +97,8 @@ func (c *conduit) end(tail []byte, err error) {
 	signal(c.data)
 }
 
-// first waits for the first bytes or the end. whole says that everything is in memory, empty that nothing came before err.
-func (c *conduit) first() (whole, empty bool, err error) {
+// waitForFirst waits for the first bytes or the end. whole says that everything is in memory, empty that nothing came before err.
+func (c *conduit) waitForFirst() (whole, empty bool, err error) {
 	for {
 		c.mu.Lock()
 		some, err := len(c.buf) > 0, c.err
@@ -117,10 +118,10 @@ func (c *conduit) first() (whole, empty bool, err error) {
 	}
 }
 
-// Read implements io.Reader for the reader of the message.
+// Read implements io.Reader for the reader of the message. It waits for text of the tool, for the end, or for the end of the context.
 func (c *conduit) Read(p []byte) (int, error) {
 	for {
-		if n, err := c.take(p); n > 0 || err != nil || len(p) == 0 {
+		if n, err := c.tryRead(p); n > 0 || err != nil || len(p) == 0 {
 			return n, err
 		}
 		select {
@@ -130,8 +131,8 @@ func (c *conduit) Read(p []byte) (int, error) {
 	}
 }
 
-// take copies bytes that were written into p. It returns 0, nil if there are none yet, and the end or the cause of the context as an error.
-func (c *conduit) take(p []byte) (int, error) {
+// tryRead copies bytes that were written into p. It returns 0, nil if there are none yet, and the end or the cause of the context as an error.
+func (c *conduit) tryRead(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -148,7 +149,8 @@ func (c *conduit) take(p []byte) (int, error) {
 	return n, nil
 }
 
-// close ends the reading. It returns the error why the answer was not written whole; nil if it was, or if only the reader gave up.
+// close ends the reading: later writes fail. It returns the error why the answer was not written whole; nil if it was, or if only the
+// reader gave up.
 func (c *conduit) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -41,7 +41,7 @@ type fixedResults struct {
 	versions []byte // the value of supportedVersions
 }
 
-// prepare checks the options and tools and encodes the fixed results.
+// prepare checks the options and tools, sets s.tools and s.names, and encodes the results that are the same for every request.
 func (s *Server) prepare() error {
 	o := &s.o
 	switch {

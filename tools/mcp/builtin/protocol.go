@@ -33,7 +33,8 @@ type params struct {
 
 func (p *params) modern() bool { return p.version >= "2026" }
 
-// read reads the params of a request. Its error names the member that is wrong.
+// read sets the members of p that the params of a request have; a missing or null params sets none. Its error names the member that is
+// wrong.
 func (p *params) read(m *transport.Message) error {
 	at := m.Head.Params
 	if at.IsZero() || string(at.Of(m.Raw)) == "null" {
@@ -86,8 +87,8 @@ func (p *params) read(m *transport.Message) error {
 	return nil
 }
 
-// answer answers a request. tools/call and tools/list are answered from a new goroutine.
-func (s *Server) answer(ctx context.Context, w *connection, m transport.Message, to transport.Receiver) {
+// answerRequest answers a request. tools/call and tools/list are answered from a new goroutine.
+func (s *Server) answerRequest(ctx context.Context, w *connection, m transport.Message, to transport.Receiver) {
 	var p params
 	refuse := func(code int, text string, data []byte) {
 		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, data))
@@ -119,7 +120,7 @@ func (s *Server) answer(ctx context.Context, w *connection, m transport.Message,
 	}
 	switch method {
 	case "initialize":
-		version, err := s.agree(p.wanted.Of(m.Raw))
+		version, err := s.chooseVersion(p.wanted.Of(m.Raw))
 		if err != nil {
 			refuse(jsonrpc.CodeParams, "Invalid params: "+err.Error(), nil)
 			return
@@ -131,11 +132,11 @@ func (s *Server) answer(ctx context.Context, w *connection, m transport.Message,
 	case "ping", "logging/setLevel":
 		result()
 	case "tools/list":
-		s.list(&p, &m, to, refuse, result)
+		s.answerList(&p, &m, to, refuse, result)
 	case "subscriptions/listen":
 		s.subscribe(&p, &m, to, refuse, result)
 	case "tools/call":
-		s.call(ctx, w, &p, &m, to, refuse)
+		s.startCall(ctx, w, &p, &m, to, refuse)
 	default:
 		refuse(jsonrpc.CodeMethod, fmt.Sprintf("Method not found: %q; this server has tools only", limit.Short(m.Head.Method, maxShown)), nil)
 	}
@@ -145,9 +146,9 @@ func (s *Server) answer(ctx context.Context, w *connection, m transport.Message,
 // the next process may be of another version.
 const cacheable = `"resultType":"complete","ttlMs":300000,"cacheScope":"public"`
 
-// agree returns the protocol version for initialize: the wanted one (raw JSON) if it is known, else the newest with sessions. It is an
+// chooseVersion returns the protocol version for initialize: the wanted one (raw JSON) if it is known, else the newest with sessions. It is an
 // error if wanted is not a string.
-func (s *Server) agree(wanted []byte) (string, error) {
+func (s *Server) chooseVersion(wanted []byte) (string, error) {
 	if len(wanted) < 2 || wanted[0] != '"' {
 		return "", fmt.Errorf("initialize needs protocolVersion, a string such as %q", legacyVersions[0])
 	}
@@ -158,8 +159,8 @@ func (s *Server) agree(wanted []byte) (string, error) {
 	return legacyVersions[0], nil
 }
 
-// list answers tools/list, in a new goroutine; the list is one page, so any cursor is refused.
-func (s *Server) list(p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
+// answerList answers tools/list, in a new goroutine; the list is one page, so any cursor is refused.
+func (s *Server) answerList(p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
 	if !p.cursor.IsZero() && string(p.cursor.Of(m.Raw)) != "null" {
 		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid cursor: %s; the list has one page, ask for it without a cursor", limit.Short(string(p.cursor.Of(m.Raw)), maxShown)), nil)
 		return
@@ -191,8 +192,9 @@ func (s *Server) subscribe(p *params, m *transport.Message, to transport.Receive
 	result([]byte(`"resultType":"complete"`), meta)
 }
 
-// call begins a call of a tool, or refuses it.
-func (s *Server) call(ctx context.Context, w *connection, p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte)) {
+// startCall checks a tools/call and begins it in a new goroutine. An unknown tool, arguments that are no object, and a call beyond MaxCalls are
+// refused.
+func (s *Server) startCall(ctx context.Context, w *connection, p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte)) {
 	name := p.name.Of(m.Raw)
 	if len(name) < 2 || name[0] != '"' {
 		refuse(jsonrpc.CodeParams, "Invalid params: tools/call needs name, a string", nil)
@@ -221,7 +223,7 @@ func (s *Server) call(ctx context.Context, w *connection, p *params, m *transpor
 	}
 	c.request.Progress = c.progress
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	switch busy, closed := s.take(c); {
+	switch busy, closed := s.admit(c); {
 	case closed:
 		c.cancel(errClosed)
 		to.Done(errClosed)

@@ -92,8 +92,8 @@ func (s *Server) Stats() Stats {
 	return Stats{Open: s.open, Calls: s.calls.Load(), Refused: s.refused.Load(), Panics: s.panics.Load()}
 }
 
-// take admits a call and counts it. If it cannot, busy means that MaxCalls are open, closed that the server or the connection is closed.
-func (s *Server) take(c *call) (busy, closed bool) {
+// admit admits a call and counts it. If it cannot, busy means that MaxCalls are open, closed that the server or the connection is closed.
+func (s *Server) admit(c *call) (busy, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -170,7 +170,7 @@ func (w *connection) Send(ctx context.Context, m transport.Message, to transport
 	case w.closed.Load():
 		to.Done(errClosed)
 	default:
-		w.s.answer(ctx, w, m, to)
+		w.s.answerRequest(ctx, w, m, to)
 	}
 }
 

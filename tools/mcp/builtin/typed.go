@@ -85,13 +85,13 @@ func inferSchema(t reflect.Type) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %s: %w", t, err)
 	}
-	plain(schema, t)
+	simplifySchema(schema, t)
 	return json.Marshal(schema)
 }
 
-// plain changes a schema, of type t, so that every client accepts it: without null as a further type, because not all providers of models
+// simplifySchema changes a schema, of type t, so that every client accepts it: without null as a further type, because not all providers of models
 // know lists of types; pointers are optional instead.
-func plain(s *jsonschema.Schema, t reflect.Type) {
+func simplifySchema(s *jsonschema.Schema, t reflect.Type) {
 	if s == nil {
 		return
 	}
@@ -110,13 +110,13 @@ func plain(s *jsonschema.Schema, t reflect.Type) {
 	}
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array:
-		plain(s.Items, t.Elem())
+		simplifySchema(s.Items, t.Elem())
 	case reflect.Map:
-		plain(s.AdditionalProperties, t.Elem())
+		simplifySchema(s.AdditionalProperties, t.Elem())
 	case reflect.Struct:
 		s.Required = nil
 		for _, f := range fieldsOf(t) {
-			plain(s.Properties[f.name], f.of)
+			simplifySchema(s.Properties[f.name], f.of)
 			if !f.optional && s.Properties[f.name] != nil {
 				s.Required = append(s.Required, f.name)
 			}

@@ -23,6 +23,8 @@ func (l Limits) Encode() string {
 	return decimal(l.Data) + "," + decimal(l.AddressSpace) + "," + decimal(l.Processes)
 }
 
+// init becomes the shim if this process was started under the name [Name]: it sets the limits of this process and executes the command in its
+// place. If that fails, it writes the number of the error to the descriptor that it was given, and exits with status 127. It does not return then.
 func init() {
 	if len(os.Args) < 5 || os.Args[0] != Name {
 		return
@@ -87,6 +89,7 @@ func lowerLimit(resource int, to uint64) syscall.Errno {
 	return 0
 }
 
+// decimal formats n. The package strconv would make the start of the process longer.
 func decimal(n uint64) string {
 	var buf [20]byte
 	i := len(buf)
@@ -99,6 +102,7 @@ func decimal(n uint64) string {
 	}
 }
 
+// init becomes the process beside a run if this process was started under the name Beside: a witness or a guard. It does not return then.
 func init() {
 	if len(os.Args) < 2 || os.Args[0] != Beside {
 		return
@@ -153,6 +157,7 @@ func waitInputEnd() bool {
 	}
 }
 
+// init tries a limit if this process was started under the name Trial: it takes memory or starts processes. It does not return then.
 func init() {
 	if len(os.Args) != 3 || os.Args[0] != Trial {
 		return
@@ -183,7 +188,8 @@ func takeMemory(n int) int {
 	return Broke
 }
 
-// takePids starts n processes that wait.
+// takePids starts n processes that wait, and kills them again. It returns Stopped if one could not be started, as under a limit, and Broke
+// if all could.
 func takePids(n int) int {
 	self, err := os.Executable()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// init tries a limit if this process was started under the name [Trial]: it takes memory or starts processes, and exits. It does not return then.
 func init() {
 	if len(os.Args) != 3 || os.Args[0] != Trial {
 		return
@@ -31,7 +32,8 @@ func takeMemory(n uintptr) int {
 	return Broke
 }
 
-// takePids starts n processes that wait.
+// takePids starts n processes that wait, and kills them again. It returns Stopped if one could not be started, as under a limit, and Broke
+// if all could.
 func takePids(n int) int {
 	self, err := os.Executable()
 	if err != nil {

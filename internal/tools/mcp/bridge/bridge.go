@@ -75,6 +75,7 @@ type Options struct {
 	Probe time.Duration
 }
 
+// withDefaults returns the options with defaults for those that are zero or negative.
 func (o Options) withDefaults() Options {
 	set := func(d *time.Duration, to time.Duration) {
 		if *d <= 0 {

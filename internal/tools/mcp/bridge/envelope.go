@@ -167,8 +167,8 @@ func (e *envelope) endValue() {
 	}
 }
 
-// apply returns an edited frame; its head is a copy, its rest is read from that of f.
-func (e *envelope) apply(f *transport.Frame) *transport.Frame {
+// editFrame returns an edited frame; its head is a copy, its rest is read from that of f.
+func (e *envelope) editFrame(f *transport.Frame) *transport.Frame {
 	out := &transport.Frame{Event: f.Event, Head: e.feed(make([]byte, 0, len(f.Head)+len(e.id)+16), f.Head)}
 	if f.Rest == nil {
 		return out
@@ -191,7 +191,7 @@ type editedRest struct {
 	err   error
 }
 
-// Read implements io.Reader.
+// Read returns the rest of the message with the edits made. Once nothing more is to be edited, it reads straight from the source.
 func (r *editedRest) Read(p []byte) (int, error) {
 	if r.e.settled() && len(r.ready) == 0 && r.err == nil {
 		return r.from.Read(p)

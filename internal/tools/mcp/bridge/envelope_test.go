@@ -70,7 +70,7 @@ func FuzzEnvelope(f *testing.F) {
 		}
 		whole := edit().feed(nil, in)
 		cut = max(0, cut) % (len(in) + 1)
-		frame := edit().apply(&transport.Frame{Head: in[:cut], Rest: bytes.NewReader(in[cut:])})
+		frame := edit().editFrame(&transport.Frame{Head: in[:cut], Rest: bytes.NewReader(in[cut:])})
 		pieces, err := io.ReadAll(frame.Reader())
 		if !json.Valid(in) { // it passes, in whatever state
 			if err != nil {

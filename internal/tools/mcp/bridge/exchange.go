@@ -243,7 +243,7 @@ func (x *exchange) finishWith(f *transport.Frame) {
 		}
 	}
 	if x.current() != x.m.Head.ID {
-		f = (&envelope{id: []byte(x.m.Head.ID)}).apply(f)
+		f = (&envelope{id: []byte(x.m.Head.ID)}).editFrame(f)
 	}
 	x.finish(f, nil)
 }

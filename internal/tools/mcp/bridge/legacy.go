@@ -54,7 +54,8 @@ func (l *legacy) newID() jsonrpc.ID {
 	return jsonrpc.ID(strconv.Quote(l.prefix + strconv.Itoa(l.serial)))
 }
 
-// Send implements transport.Peer.
+// Send implements transport.Peer. What 2026-07-28 has too is sent to the server as a request of that version; initialize, ping, levels of
+// logs and subscriptions are answered here, from what the server has said. Methods of tasks are refused.
 func (l *legacy) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	params := m.Head.Params.Of(m.Raw)
 	switch m.Head.Kind {
@@ -256,7 +257,7 @@ func (l *legacy) passUnsolicited(f *transport.Frame) {
 	l.subscriptionRelay.notifyClient(f)
 }
 
-// Close implements transport.Peer.
+// Close ends all open requests with an error, and the subscription, and closes the connection to the server.
 func (l *legacy) Close() error {
 	l.mu.Lock()
 	var open []*exchange

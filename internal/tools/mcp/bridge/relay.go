@@ -150,7 +150,7 @@ func (n *subscriptionRelay) renew(ctx context.Context) (filter, error) {
 		n.replace(before, nil)
 		return filter{}, nil
 	}
-	s, err := n.open(want)
+	s, err := n.openStream(want)
 	if err != nil {
 		return filter{}, err
 	}
@@ -180,8 +180,8 @@ func (n *subscriptionRelay) replace(before, now *stream) {
 	}
 }
 
-// open requests a subscription; the server's acknowledgement comes on the stream's channel granted.
-func (n *subscriptionRelay) open(want filter) (*stream, error) {
+// openStream requests a subscription; the server's acknowledgement comes on the stream's channel granted.
+func (n *subscriptionRelay) openStream(want filter) (*stream, error) {
 	l := n.l
 	b, err := json.Marshal(want)
 	if err != nil {

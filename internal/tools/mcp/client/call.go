@@ -118,7 +118,7 @@ func (s *Server) watchCall(ctx context.Context, c *call) {
 			return
 		}
 		s.mu.Lock()
-		s.recent.add(c.id, late)
+		s.recent.remember(c.id, late)
 		s.mu.Unlock()
 		if c.method != "initialize" {
 			s.sendCancelled(c, err)
@@ -173,8 +173,8 @@ type recent struct {
 
 func newRecent() recent { return recent{states: map[jsonrpc.ID]recentState{}} }
 
-// add records how a request ended; only the last maxRecent are kept.
-func (r *recent) add(id jsonrpc.ID, f recentState) {
+// remember records how a request ended; only the last maxRecent are kept.
+func (r *recent) remember(id jsonrpc.ID, f recentState) {
 	if _, known := r.states[id]; !known {
 		if len(r.ring) < maxRecent {
 			r.ring = append(r.ring, id)

@@ -69,7 +69,9 @@ func (l *listener) finish(err error) {
 	}
 }
 
-// Send implements [transport.Peer].
+// Send implements [transport.Peer]. A request waits in the queue of the server, which is started if needed; the first initialize of a
+// shared server is sent and later ones are answered here. Any other message is done once it is queued, or dropped if the server must not
+// get it.
 func (c *client) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s := c.s
 	c.mu.Lock()
@@ -86,7 +88,8 @@ func (c *client) Send(ctx context.Context, m transport.Message, to transport.Rec
 	case s.o.Shared && !hasPlainMembers(m.Raw):
 		to.Done(nil)
 	case m.Head.Kind == jsonrpc.Request:
-		if s.o.Shared && m.Head.Method == "initialize" && s.shareHandshake(ctx, c, m, to) {
+		if s.o.Shared && m.Head.Method == "initialize" {
+			s.shareHandshake(ctx, c, m, to)
 			return
 		}
 		c.sendRequest(ctx, m, to)
@@ -197,7 +200,7 @@ func (c *client) cancelNamed(m transport.Message) (raw []byte, pass bool) {
 		return m.Raw, !s.o.Shared && s.health.generation != nil
 	}
 	s.mu.Lock()
-	s.recent.add(found.id, late)
+	s.recent.remember(found.id, late)
 	written := found.gen != nil
 	s.mu.Unlock()
 	found.finish(ErrCancelled)
@@ -208,7 +211,8 @@ func (c *client) cancelNamed(m transport.Message) (raw []byte, pass bool) {
 	return raw, written
 }
 
-// Listen implements [transport.Peer].
+// Listen implements [transport.Peer] and returns at once. The messages that were kept for a listener come first. Done is called when ctx
+// ends or the client is closed.
 func (c *client) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	l := &listener{to: to}
 	l.deliveryMu.Lock() // the waiting messages come first
@@ -233,6 +237,7 @@ func (c *client) Listen(ctx context.Context, _ http.Header, to transport.Receive
 	})
 }
 
+// removeListener removes a listener, if it is there. It does not call its Done.
 func (c *client) removeListener(l *listener) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -302,7 +307,7 @@ func (c *client) Close() error {
 	for _, r := range mine {
 		if s.removeOpen(r) {
 			s.mu.Lock()
-			s.recent.add(r.id, late)
+			s.recent.remember(r.id, late)
 			s.mu.Unlock()
 			s.sendCancelled(r, ErrClosed)
 			r.finish(ErrClosed)

@@ -125,8 +125,8 @@ func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head) {
 	}
 }
 
-// deliverResponse passes a response to the request that it answers; a response to no open request is dropped. The answer to initialize is also
-// stored.
+// deliverResponse passes a response to the request that it answers, which is then no longer open; a response to no open request is dropped.
+// The answer to initialize is also stored. A response that broke off is recorded in g.broken.
 func (s *Server) deliverResponse(g *generation, f *transport.Frame, h jsonrpc.Head) {
 	s.mu.Lock()
 	c := s.open[h.ID]
@@ -134,7 +134,7 @@ func (s *Server) deliverResponse(g *generation, f *transport.Frame, h jsonrpc.He
 	if c != nil && c.gen == g {
 		delete(s.open, h.ID)
 		s.forget(c)
-		s.recent.add(h.ID, answered)
+		s.recent.remember(h.ID, answered)
 	} else {
 		c = nil
 	}
@@ -403,6 +403,7 @@ type boundedRest struct {
 	read  int64
 }
 
+// Read fails with errEndless once bound bytes have been read.
 func (e *boundedRest) Read(p []byte) (int, error) {
 	if e.read >= e.bound {
 		return 0, fmt.Errorf("%w: more than %s came of one message, and its server is ended", errEndless, limit.Bytes(e.bound).Human())

@@ -111,8 +111,8 @@ func (h *restartHistory) recordEnd(life time.Duration, answered bool, reason, wo
 	return pause
 }
 
-// run starts the server whenever a message waits and the server does not run, and writes the messages, until Close.
-func (s *Server) run() {
+// serveQueue starts the server whenever a message waits and the server does not run, and writes the messages, until Close.
+func (s *Server) serveQueue() {
 	defer close(s.over)
 	for {
 		select {
@@ -126,7 +126,7 @@ func (s *Server) run() {
 		if !waiting {
 			continue
 		}
-		g, err := s.start()
+		g, err := s.startRun()
 		if err != nil {
 			if s.ctx.Err() != nil {
 				err = ErrClosed
@@ -138,9 +138,9 @@ func (s *Server) run() {
 	}
 }
 
-// start starts the server, after the pause since its last end, and repeats the client's handshake. The error is an [*Unavailable], or that of the
+// startRun starts the server, after the pause since its last end, and repeats the client's handshake. The error is an [*Unavailable], or that of the
 // closed context.
-func (s *Server) start() (*generation, error) {
+func (s *Server) startRun() (*generation, error) {
 	s.mu.Lock()
 	pause := time.Until(s.health.notBefore)
 	s.mu.Unlock()
@@ -165,16 +165,16 @@ func (s *Server) start() (*generation, error) {
 	s.mu.Lock()
 	s.health.generation = g
 	s.mu.Unlock()
-	s.note(journal.ToolServer{Server: s.o.Name, State: "started", PID: p.PID})
-	go s.attend(g)
+	s.record(journal.ToolServer{Server: s.o.Name, State: "started", PID: p.PID})
+	go s.watchRun(g)
 	// stop closes the standard input, which ends a write that the server does not read.
-	unwatch := context.AfterFunc(s.ctx, func() { s.stop(g) })
+	unwatch := context.AfterFunc(s.ctx, func() { s.stopRun(g) })
 	go func() {
 		<-g.gone
 		unwatch()
 	}()
 	if err := s.replayHandshake(g); err != nil {
-		s.stop(g)
+		s.stopRun(g)
 		if lost, ok := errors.AsType[*Lost](err); ok {
 			err = errors.New(lost.Reason)
 		}
@@ -195,9 +195,9 @@ func (s *Server) startFailed(err error) error {
 	s.health.recordEnd(0, false, "it could not be started: "+err.Error(), "")
 	refused, given := s.health.unavailable(s.o.Name), s.health.failures == giveUpAfter
 	s.mu.Unlock()
-	s.note(journal.ToolServer{Server: s.o.Name, State: "lost", Reason: "could not be started"})
+	s.record(journal.ToolServer{Server: s.o.Name, State: "lost", Reason: "could not be started"})
 	if given {
-		s.note(journal.ToolServer{Server: s.o.Name, State: "given_up", After: maxPause})
+		s.record(journal.ToolServer{Server: s.o.Name, State: "given_up", After: maxPause})
 	}
 	return refused
 }
@@ -217,7 +217,7 @@ func (s *Server) writeQueue(g *generation) {
 		}
 		if err := g.write(e.raw); err != nil {
 			// The server reads no more. What it still writes is read before stop returns.
-			s.stop(g)
+			s.stopRun(g)
 			s.wakeWriter()
 			return
 		}
@@ -232,9 +232,9 @@ func (s *Server) wakeWriter() {
 	}
 }
 
-// stop ends the server as the specification says: it closes the standard input, and sends SIGTERM and then SIGKILL if the server still runs
+// stopRun ends the server as the specification says: it closes the standard input, and sends SIGTERM and then SIGKILL if the server still runs
 // after Grace each. It returns when everything was read.
-func (s *Server) stop(g *generation) {
+func (s *Server) stopRun(g *generation) {
 	_ = g.p.Stdin.Close() // it may be gone already
 	for _, harder := range []func(){g.p.Terminate, g.p.Kill} {
 		timer := time.NewTimer(s.o.Grace)
@@ -249,9 +249,9 @@ func (s *Server) stop(g *generation) {
 	<-g.gone
 }
 
-// attend reads the server's output and waits for the end of this run. Then it records the end, ends the requests that are open in it, and closes
+// watchRun reads the server's output and waits for the end of this run. Then it records the end, ends the requests that are open in it, and closes
 // g.gone.
-func (s *Server) attend(g *generation) {
+func (s *Server) watchRun(g *generation) {
 	exited, drained := make(chan struct{}), make(chan struct{})
 	var failed error
 	go func() {
@@ -306,11 +306,11 @@ func (s *Server) attend(g *generation) {
 	if g.exit.OutOfMemory {
 		event.State = "killed"
 	}
-	s.note(event)
+	s.record(event)
 	if given && !closed {
 		s.failQueue(refused)
 		if !again {
-			s.note(journal.ToolServer{Server: s.o.Name, State: "given_up", Reason: reason, After: pause})
+			s.record(journal.ToolServer{Server: s.o.Name, State: "given_up", Reason: reason, After: pause})
 		}
 	}
 	close(g.gone)
@@ -349,7 +349,7 @@ func (s *Server) killIfStuck(g *generation, exited chan struct{}) {
 	}
 }
 
-func (s *Server) note(e journal.Event) {
+func (s *Server) record(e journal.Event) {
 	if s.o.Journal != nil {
 		s.o.Journal.Append(e)
 	}

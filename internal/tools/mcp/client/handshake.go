@@ -45,9 +45,9 @@ func (s *Server) keepHandshake(c *call, answer []byte) {
 	}
 }
 
-// shareHandshake answers an initialize with the result that the first client got; the first one's is sent to the server, and others wait
-// for its answer. It always returns true: the message needs nothing more.
-func (s *Server) shareHandshake(ctx context.Context, c *client, m transport.Message, to transport.Receiver) bool {
+// shareHandshake answers an initialize with the result that the first client got. The first one's is sent to the server, and others wait
+// for its answer, until ctx or the server ends.
+func (s *Server) shareHandshake(ctx context.Context, c *client, m transport.Message, to transport.Receiver) {
 	for {
 		s.mu.Lock()
 		result, asking := s.handshake.result, s.handshake.asking
@@ -55,21 +55,21 @@ func (s *Server) shareHandshake(ctx context.Context, c *client, m transport.Mess
 			s.handshake.asking = make(chan struct{})
 			s.mu.Unlock()
 			c.sendRequest(ctx, m, &firstHandshake{Receiver: to, s: s})
-			return true
+			return
 		}
 		s.mu.Unlock()
 		if result != nil {
 			transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, result))
-			return true
+			return
 		}
 		select {
 		case <-asking:
 		case <-ctx.Done():
 			to.Done(context.Cause(ctx))
-			return true
+			return
 		case <-s.ctx.Done():
 			to.Done(ErrClosed)
-			return true
+			return
 		}
 	}
 }

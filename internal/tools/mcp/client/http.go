@@ -93,9 +93,9 @@ func HTTP(o HTTPOptions) (*Remote, error) {
 	return r, nil
 }
 
-// begin returns a context that also ends with Close, and the function that cancels it; open is false if the Remote is closed. The caller must
+// beginWork returns a context that also ends with Close, and the function that cancels it; open is false if the Remote is closed. The caller must
 // call that function and r.wg.Done when its work is done.
-func (r *Remote) begin(ctx context.Context) (context.Context, context.CancelCauseFunc, bool) {
+func (r *Remote) beginWork(ctx context.Context) (context.Context, context.CancelCauseFunc, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -112,7 +112,7 @@ func (r *Remote) begin(ctx context.Context) (context.Context, context.CancelCaus
 	}, true
 }
 
-// Send implements [transport.Peer].
+// Send implements [transport.Peer]. It returns once the message was written, or earlier if that failed; the answer comes in the background.
 func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if ctx.Err() != nil {
 		to.Done(context.Cause(ctx))
@@ -122,7 +122,7 @@ func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Rec
 		old.Send(ctx, m, to)
 		return
 	}
-	ctx, cancel, open := r.begin(ctx)
+	ctx, cancel, open := r.beginWork(ctx)
 	if !open {
 		to.Done(ErrClosed)
 		return
@@ -143,7 +143,7 @@ func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Rec
 
 // Listen implements [transport.Peer]. If the server offers nothing to listen to, as one of 2026-07-28, Done comes when ctx ends.
 func (r *Remote) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
-	ctx, cancel, open := r.begin(ctx)
+	ctx, cancel, open := r.beginWork(ctx)
 	if !open {
 		to.Done(ErrClosed)
 		return
@@ -162,7 +162,7 @@ func (r *Remote) Listen(ctx context.Context, header http.Header, to transport.Re
 
 // End implements [transport.Ender]: it ends the session that header names, with DELETE, and returns after Done.
 func (r *Remote) End(ctx context.Context, header http.Header, to transport.Receiver) {
-	ctx, cancel, open := r.begin(ctx)
+	ctx, cancel, open := r.beginWork(ctx)
 	if !open {
 		to.Done(ErrClosed)
 		return

@@ -104,7 +104,7 @@ func (x *exchange) cancelIfEnded(ctx context.Context) {
 	}
 	x.answered = true
 	m := transport.Message{Raw: raw, Head: head}
-	_, cancel, open := x.r.begin(context.Background())
+	_, cancel, open := x.r.beginWork(context.Background())
 	if !open {
 		return
 	}

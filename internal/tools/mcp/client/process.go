@@ -118,7 +118,8 @@ func Exec(template *exec.Cmd) func(context.Context) (*Process, error) {
 	}
 }
 
-// startProcess starts cmd with three pipes. They are not those of os/exec, whose Wait closes them with what is still in them.
+// startProcess starts cmd with three pipes of its own. Those of os/exec would be closed by Wait, with what is still in them. The caller
+// closes the pipes in the result.
 func startProcess(cmd *exec.Cmd) (*Process, error) {
 	// Pipes of our own: those of os/exec are closed by Wait, with what is still in them.
 	var ours, theirs []*os.File

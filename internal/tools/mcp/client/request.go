@@ -104,6 +104,7 @@ type unzipped struct {
 	err   error
 }
 
+// Read unpacks gzip. The first call reads the header of the stream; if that is damaged, every call returns the error.
 func (u *unzipped) Read(p []byte) (int, error) {
 	if u.zip == nil && u.err == nil {
 		u.zip, u.err = gzip.NewReader(u.under) // not earlier: it reads, and the headers go first

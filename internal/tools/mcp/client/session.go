@@ -182,6 +182,7 @@ type versionReader struct {
 	r *Remote
 }
 
+// Receive passes the frame on, and stores the protocol version in it, if there is one, as that of the session.
 func (v *versionReader) Receive(f *transport.Frame) {
 	_ = f.ReadAll(maxHandshake) // one that is larger passes as it is, without a version
 	if version, ok := rawjson.Text(f.Head, "result", "protocolVersion"); ok {

@@ -110,6 +110,7 @@ func (r *Remote) openSSE(ctx context.Context) (*Process, error) {
 	}, nil
 }
 
+// endReason returns why the stream has ended, as a clause for messages.
 func (o *sseStream) endReason() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -159,6 +160,7 @@ func (o *sseStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// post sends a message to the address that the stream named. A status of 300 and more is an error; the body of the answer is not read.
 func (o *sseStream) post(message []byte) error {
 	header := http.Header{"Content-Type": {jsonType}}
 	answer, err := o.r.doAt(o.ctx, o.to, http.MethodPost, header, message, nil)

@@ -48,7 +48,7 @@ func (e *stderr) copy(s *Server) {
 	)
 	for {
 		n, err := e.src.Read(buf)
-		e.keep(buf[:n])
+		e.keepTail(buf[:n])
 		if now := time.Now(); !now.Before(until) {
 			until, left = now.Add(time.Second), s.o.StderrRate
 		}
@@ -67,7 +67,8 @@ func (e *stderr) copy(s *Server) {
 	}
 }
 
-func (e *stderr) keep(b []byte) {
+// keepTail appends output to the tail, which holds the last 4 KiB.
+func (e *stderr) keepTail(b []byte) {
 	const maxBytes = 4 << 10
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,7 +78,8 @@ func (e *stderr) keep(b []byte) {
 	}
 }
 
-// lastWords returns the last lines. It waits for the end of the stream, but only for a short time, since another process may hold it open.
+// lastWords returns the last lines. It waits for the end of the stream, but only for a short time, since another process may hold it open,
+// and closes it then.
 func (e *stderr) lastWords() string {
 	if e.src == nil {
 		return ""

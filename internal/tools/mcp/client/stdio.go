@@ -205,7 +205,7 @@ func (s *Server) pushLocked(e *entry) {
 	}
 	if !s.running {
 		s.running = true
-		go s.run()
+		go s.serveQueue()
 	}
 }
 
@@ -233,7 +233,7 @@ func (s *Server) nextQueued(g *generation) *entry {
 	return nil
 }
 
-// failQueue ends the messages in the queue with err.
+// failQueue empties the queue, ends each message in it with err, and lets those continue that wait for room in it.
 func (s *Server) failQueue(err error) {
 	s.mu.Lock()
 	queue := s.queue

@@ -79,6 +79,7 @@ func (e *EventWriter) Comment(text string) error {
 	return e.send([]byte(": " + strings.NewReplacer("\r", " ", "\n", " ").Replace(text) + "\n\n"))
 }
 
+// send writes b and flushes it, if there is a function for that.
 func (e *EventWriter) send(b []byte) error {
 	if _, err := e.w.Write(b); err != nil {
 		return err

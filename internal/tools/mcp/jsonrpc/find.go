@@ -21,7 +21,7 @@ type Finder struct {
 	id      Place
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. It never fails: bytes that are not JSON make the head that of an invalid message.
 func (f *Finder) Write(p []byte) (int, error) {
 	if !f.started {
 		f.lexer.Reset((*visitor)(f))
@@ -51,7 +51,7 @@ func (f *Finder) Head() (Head, Place) {
 // visitor takes the members of the message.
 type visitor Finder
 
-// Value implements [jsonstream.Visitor].
+// Value implements [jsonstream.Visitor]: it enters the message, and notes the name of each of its members.
 func (f *visitor) Value(literal, name []byte, _ byte) jsonstream.Action {
 	if f.key == "" && f.word == nil {
 		f.word = make([]byte, 0, 64)
@@ -70,7 +70,7 @@ func (f *visitor) Piece(p []byte) {
 	f.word = append(f.word, p[:min(len(p), MaxIDBytes-len(f.word))]...)
 }
 
-// End implements [jsonstream.Visitor].
+// End implements [jsonstream.Visitor]: it records the member that has just ended.
 func (f *visitor) End() {
 	// Spans of values that may be beyond an int's reach are not told: only that they are there.
 	there := Span{Start: 0, End: 1}

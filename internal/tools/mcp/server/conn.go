@@ -36,6 +36,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, c.noteError(err)
 }
 
+// flush sends what is buffered to the client, after it has extended the deadline for writing. A writer that cannot flush is no error.
 func (c *conn) flush() error {
 	c.extendDeadline()
 	err := c.rc.Flush()

@@ -108,10 +108,10 @@ func (h *Handler) serveDelete(c *conn, principal string) *Refusal {
 // sessionFor returns the session that a GET or DELETE names; the caller must release it. known is false for a session that only the server knows.
 func (h *Handler) sessionFor(c *conn, principal string) (s *session, known bool, bad *Refusal) {
 	id := c.r.Header.Get(headerSession)
-	if s = h.find(principal, id, false); s != nil {
+	if s = h.findSession(principal, id, false); s != nil {
 		return s, true, nil
 	}
-	s, bad = h.open(c, Opening{Header: c.r.Header, Principal: principal, SessionID: id})
+	s, bad = h.openSession(c, Opening{Header: c.r.Header, Principal: principal, SessionID: id})
 	if bad != nil && bad.Status == http.StatusNotFound {
 		switch {
 		case isModernVersion(c.r.Header.Get(headerVersion)):

@@ -123,7 +123,8 @@ func (h *Handler) Close() error {
 	return nil
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. A panic of a request is counted and answered with an error; the connection is cut if an answer had
+// begun, so that the client sees that it broke off.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.serving.Add(1)
 	defer h.serving.Add(-1)

@@ -89,9 +89,9 @@ func (s *session) trackPassed(st *stream, a transport.Answer) {
 		s.over = true
 		s.mu.Unlock()
 	case st.begins && len(id) <= maxSessionID:
-		_, _ = s.add(id)
+		_, _ = s.register(id)
 	case !st.known && len(st.sessionID) <= maxSessionID:
-		_, _ = s.add(st.sessionID)
+		_, _ = s.register(st.sessionID)
 	}
 }
 

@@ -50,12 +50,13 @@ func (h *Handler) servePost(c *conn, principal string) *Refusal {
 	return nil
 }
 
-// postModern passes on a message of a client without a session.
+// postModern passes on a message of a client without a session, after its headers were compared with its body, and serves the answer. All
+// such clients of one principal share a session here, which is opened if there is none.
 func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc.Head) *Refusal {
-	s := h.find(principal, "", true)
+	s := h.findSession(principal, "", true)
 	if s == nil {
 		var bad *Refusal
-		s, bad = h.open(c, Opening{
+		s, bad = h.openSession(c, Opening{
 			Message: transport.Message{Raw: raw, Head: head, Header: c.r.Header, Principal: principal},
 			Header:  c.r.Header, Principal: principal, Modern: true, SessionID: c.r.Header.Get(headerSession),
 		})
@@ -63,7 +64,7 @@ func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc
 			return bad
 		}
 		if s.Passed {
-			if s, bad = s.add(""); bad != nil {
+			if s, bad = s.register(""); bad != nil {
 				return bad
 			}
 		}
@@ -92,11 +93,12 @@ func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc
 	return s.sendAndServe(c, raw, head, &stream{})
 }
 
-// postLegacy passes on a message of a client with a session.
+// postLegacy passes on a message of a client with a session, and serves the answer. An initialize opens a session, which is removed again
+// if the client does not learn its id.
 func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc.Head) *Refusal {
 	id := c.r.Header.Get(headerSession)
 	begins := head.Kind == jsonrpc.Request && head.Method == "initialize"
-	s := h.find(principal, id, false)
+	s := h.findSession(principal, id, false)
 	known := s != nil
 	switch {
 	case known && begins && !s.Passed:
@@ -109,7 +111,7 @@ func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc
 	}
 	if s == nil {
 		var bad *Refusal
-		s, bad = h.open(c, Opening{
+		s, bad = h.openSession(c, Opening{
 			Message: transport.Message{Raw: raw, Head: head, Header: c.r.Header, Principal: principal},
 			Header:  c.r.Header, Principal: principal, Begins: begins, SessionID: id,
 		})

@@ -107,7 +107,8 @@ func (st *stream) markRead(rd *reader, c *conn, err error) {
 	}
 }
 
-// releaseBig lets the goroutine that brought the message big go on, with the error of writing it.
+// releaseBig lets the goroutine that brought the message big go on, with the error of writing it. After an error rd is no longer the reader
+// of the stream.
 func (st *stream) releaseBig(big *handoff, rd *reader, err error) {
 	s := st.s
 	s.mu.Lock()

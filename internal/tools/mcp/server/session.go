@@ -60,8 +60,8 @@ func (h *Handler) newSession(way Session, principal string, modern bool) *sessio
 	return s
 }
 
-// find returns the known session of a request, or nil. The caller must release it.
-func (h *Handler) find(principal, id string, modern bool) *session {
+// findSession returns the known session of a request, or nil, and counts the request as one that uses it. The caller must release it.
+func (h *Handler) findSession(principal, id string, modern bool) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.sessions[key(principal, id, modern)]
@@ -73,8 +73,8 @@ func (h *Handler) find(principal, id string, modern bool) *session {
 	return s
 }
 
-// open opens a new connection to the server. The caller must release the session.
-func (h *Handler) open(c *conn, o Opening) (*session, *Refusal) {
+// openSession opens a new connection to the server. The caller must release the session.
+func (h *Handler) openSession(c *conn, o Opening) (*session, *Refusal) {
 	way, err := h.o.Open(c.r.Context(), o)
 	if err != nil {
 		return nil, asRefusal(err, http.StatusBadGateway)
@@ -92,12 +92,14 @@ func (h *Handler) open(c *conn, o Opening) (*session, *Refusal) {
 	if !o.Modern {
 		s.id = rand.Text()
 	}
-	return s.add(s.id)
+	return s.register(s.id)
 }
 
-// add puts a session into the map under id, unless it is there. If another request has put one there meanwhile, that one is returned and s is
-// closed; of sessions that are passed through the newer one counts. The refusal is for too many sessions or a closed handler.
-func (s *session) add(id string) (*session, *Refusal) {
+// register puts a session into the map under id, unless it is there. If another request has put one there meanwhile, that one is returned
+// and s is closed; of sessions that are passed through the newer one counts. If there are too many, the least recently used one that serves
+// no request is closed for it. The refusal is for too many busy sessions, or a closed handler; s is closed then, unless it is passed
+// through.
+func (s *session) register(id string) (*session, *Refusal) {
 	h := s.h
 	k := key(s.principal, id, s.modern)
 	h.mu.Lock()

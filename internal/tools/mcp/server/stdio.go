@@ -266,7 +266,8 @@ func (c *call) Receive(f *transport.Frame) {
 	})
 }
 
-// Done implements transport.Receiver.
+// Done implements transport.Receiver. It ends the call: if it has no answer yet, an error is written as its answer, unless the client has
+// taken it back. A second call does nothing.
 func (c *call) Done(err error) {
 	if c.id == "" {
 		return

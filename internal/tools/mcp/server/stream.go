@@ -132,7 +132,8 @@ func (st *stream) Receive(f *transport.Frame) {
 	})
 }
 
-// Done implements transport.Receiver.
+// Done implements transport.Receiver. It ends the stream: if its request has no answer yet and err is not nil, the error becomes its
+// answer, except in a session that is passed through. A second call does nothing.
 func (st *stream) Done(err error) {
 	st.s.h.safely(func() {
 		s := st.s
@@ -287,7 +288,8 @@ func (r router) Open(transport.Answer) {}
 // Done implements transport.Receiver.
 func (r router) Done(error) {}
 
-// Receive implements transport.Receiver.
+// Receive implements transport.Receiver for messages that the server sends by itself: it puts one into the stream that it belongs to.
+// Without such a stream it is dropped and counted, and a request is declined.
 func (r router) Receive(f *transport.Frame) {
 	r.s.h.safely(func() {
 		head := headOf(f)

@@ -48,13 +48,13 @@ func Main() int {
 			}
 		})
 	}
-	go watch(o.Memory, func() {
+	go watchMemory(o.Memory, func() {
 		say(report{Kind: Memory, Text: memoryError(limit.Bytes(o.Memory)).Text, Offset: -1})
 		os.Exit(3)
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	say(answer(ctx, o, in, os.Stdout))
+	say(execute(ctx, o, in, os.Stdout))
 	return 0
 }
 
@@ -76,9 +76,9 @@ func readOrder(in *bufio.Reader) (order, error) {
 	return o, err
 }
 
-// watch calls exceeded once when the process holds more than memory bytes, and returns. Where the system has no such limit this is the only
+// watchMemory calls exceeded once when the process holds more than memory bytes, and returns. Where the system has no such limit this is the only
 // bound; elsewhere it acts before the harder one.
-func watch(memory int64, exceeded func()) {
+func watchMemory(memory int64, exceeded func()) {
 	held := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"},
 		{Name: "/memory/classes/heap/released:bytes"},
@@ -92,8 +92,8 @@ func watch(memory int64, exceeded func()) {
 	}
 }
 
-// answer runs one order, writes its values to out, and returns the report.
-func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report) {
+// execute runs one order, writes its values to out, and returns the report.
+func execute(ctx context.Context, o order, in io.Reader, out io.Writer) (r report) {
 	r.Offset = -1
 	defer func() {
 		if p := recover(); p != nil { // a fault of the interpreter that this query causes
@@ -115,7 +115,7 @@ func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report
 	var input any
 	if p.items {
 		p.stream.in = bufio.NewReaderSize(io.LimitReader(in, o.Size), 64<<10)
-	} else if input, err = runWhole(o, in); err != nil {
+	} else if input, err = readWhole(o, in); err != nil {
 		return fail(err)
 	}
 	w := &values{out: out, room: o.MaxBytes}
@@ -137,8 +137,8 @@ func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report
 	return r
 }
 
-// runWhole reads the whole document and returns it as a value: that of the JSON, an array of the lines, or an array of the blocks' values.
-func runWhole(o order, in io.Reader) (any, error) {
+// readWhole reads the whole document and returns it as a value: that of the JSON, an array of the lines, or an array of the blocks' values.
+func readWhole(o order, in io.Reader) (any, error) {
 	document := make([]byte, o.Size)
 	if n, err := io.ReadFull(in, document); err != nil {
 		return nil, failf(Document, "only %d of %d bytes of the result could be read: %v", n, o.Size, err)

@@ -37,7 +37,7 @@ func prepare(o order) (prepared, error) {
 	}
 	q, err := gojq.Parse(o.Query)
 	if err != nil {
-		return p, syntax(o.Query, err)
+		return p, syntaxError(o.Query, err)
 	}
 	var options []gojq.CompilerOption
 	cut := o.Broken && o.Shape == JSON
@@ -46,17 +46,17 @@ func prepare(o order) (prepared, error) {
 		options = append(options, gojq.WithIterFunction(itemsFunction, 0, 0, func(any, []any) gojq.Iter { return p.stream }))
 	}
 	if p.code, err = gojq.Compile(q, options...); err != nil {
-		return p, syntax(o.Query, err)
+		return p, syntaxError(o.Query, err)
 	}
 	if !p.items && (o.Size > WholeBytes || cut) {
-		return p, large(o, cut)
+		return p, tooLargeError(o, cut)
 	}
 	return p, nil
 }
 
-// large returns the error for a query that would need the whole of a large or (cut) broken document; it shows how to write one that runs
+// tooLargeError returns the error for a query that would need the whole of a large or (cut) broken document; it shows how to write one that runs
 // item by item.
-func large(o order, cut bool) *Error {
+func tooLargeError(o order, cut bool) *Error {
 	at := "."
 	for _, key := range o.Path {
 		if i := strings.IndexFunc(key, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }); i < 0 && key != "" {
@@ -78,8 +78,8 @@ func large(o order, cut bool) *Error {
 		why, each, each, each, each, each, ItemBytes)
 }
 
-// syntax returns the error for a query that cannot be compiled, with the place if that is known.
-func syntax(query string, err error) *Error {
+// syntaxError returns the error for a query that cannot be compiled, with the place if that is known.
+func syntaxError(query string, err error) *Error {
 	e := failf(Syntax, "the query is not valid jq: %v", err)
 	if p, ok := errors.AsType[*gojq.ParseError](err); ok {
 		e.Offset = max(0, min(p.Offset-len(p.Token), len(query)))

@@ -8,7 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func set(which int, value uint64) {
+// setLimit sets the soft and the hard limit of a resource of this process to value. If the system refuses, or cannot represent the value, the
+// limits stay.
+func setLimit(which int, value uint64) {
 	var r unix.Rlimit
 	if unix.Getrlimit(which, &r) != nil || value > math.MaxInt64 {
 		return
@@ -21,7 +23,7 @@ func set(which int, value uint64) {
 
 func assign[T int64 | uint64](field *T, value uint64) { *field = T(value) }
 
-func expendable() {}
+func preferForOOM() {}
 
 // addressSpace returns the size of this process's address space in bytes; 0 if it cannot be read.
 func addressSpace() int64 { return 0 }

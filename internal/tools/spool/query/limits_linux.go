@@ -8,11 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func set(which int, value uint64) { _ = unix.Setrlimit(which, &unix.Rlimit{Cur: value, Max: value}) }
+func setLimit(which int, value uint64) {
+	_ = unix.Setrlimit(which, &unix.Rlimit{Cur: value, Max: value})
+}
 
-// expendable makes this process the first that the kernel ends when memory is short, rather than the gateway that
+// preferForOOM makes this process the first that the kernel ends when memory is short, rather than the gateway that
 // started it.
-func expendable() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) }
+func preferForOOM() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) }
 
 // addressSpace returns the size of this process's address space in bytes; 0 if it cannot be read.
 func addressSpace() int64 {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine takes from the process what no query needs: it can no longer open or write files. It returns the size of its address space
-// so far, in bytes; 0 if that is not known.
+// confine takes from the process what no query needs: it can no longer open or write files or dump core, and the kernel ends it first when
+// memory is short. It returns the size of its address space so far, in bytes; 0 if that is not known.
 func confine() (mapped int64) {
-	expendable()
+	preferForOOM()
 	mapped = addressSpace()
 	for _, which := range []int{unix.RLIMIT_FSIZE, unix.RLIMIT_CORE, unix.RLIMIT_NOFILE} {
 		_ = unix.Setrlimit(which, &unix.Rlimit{})
@@ -25,14 +25,14 @@ const reserve = 72 << 20
 
 // bound sets the kernel's limits for an order. If a limit cannot be set, the watchdog still bounds the memory and the parent the time.
 func bound(memory, mapped int64, timeout time.Duration) {
-	set(unix.RLIMIT_DATA, uint64(memory+reserve))
+	setLimit(unix.RLIMIT_DATA, uint64(memory+reserve))
 	if mapped > 0 {
 		// Linux does not count pages into RLIMIT_DATA that are mapped over others, which is
 		// how the runtime takes memory: one allocation of any size would pass. Reserving the
 		// addresses before is counted here. An arena is 64 MiB.
-		set(unix.RLIMIT_AS, uint64(mapped+memory+64<<20))
+		setLimit(unix.RLIMIT_AS, uint64(mapped+memory+64<<20))
 	}
 	// The collector works on a second processor, and the second is the unit.
 	seconds := uint64(timeout/time.Second)*2 + 2
-	set(unix.RLIMIT_CPU, seconds)
+	setLimit(unix.RLIMIT_CPU, seconds)
 }

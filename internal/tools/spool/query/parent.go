@@ -18,8 +18,9 @@ import (
 // turns has an element for each child that this program runs.
 var turns = make(chan struct{}, Running)
 
-// Run answers a query. If its author can do something about an error it is an *Error, and the Answer has the values that came before it;
-// any other error comes from ctx or from the machine.
+// Run answers a query, in a child process with bounds of time and memory; at most Running run at once, others wait. If its author can do
+// something about an error it is an *Error, and the Answer has the values that came before it; any other error comes from ctx or from the
+// machine.
 func Run(ctx context.Context, r Request) (Answer, error) {
 	r.MaxBytes = cmp.Or(r.MaxBytes, DefaultBytes)
 	r.Timeout = cmp.Or(r.Timeout, DefaultTimeout)
@@ -55,7 +56,7 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	if ctx.Err() != nil {
 		return Answer{}, ctx.Err()
 	}
-	return read(r, out, report, err, timed.Err() != nil)
+	return answerOf(r, out, report, err, timed.Err() != nil)
 }
 
 // awaitSlot waits until a child may be started, and takes its place in turns. It fails after longest, as *Error, and when ctx ends.
@@ -75,9 +76,9 @@ func awaitSlot(ctx context.Context, longest time.Duration) error {
 // maxReport bounds what is read from the child's standard error, in bytes: a report, or the first lines of the runtime's message.
 const maxReport = 16 << 10
 
-// read returns the answer that the child's output and report give; failed is the error of running it, and late means that it was killed for
+// answerOf returns the answer that the child's output and report give; failed is the error of running it, and late means that it was killed for
 // its time.
-func read(r Request, out, said *limit.Head, failed error, late bool) (Answer, error) {
+func answerOf(r Request, out, said *limit.Head, failed error, late bool) (Answer, error) {
 	var end report
 	answer := Answer{Output: out.Bytes()}
 	if err := json.Unmarshal(said.Bytes(), &end); err == nil {

@@ -12,7 +12,7 @@ func rewrite(q *gojq.Query, path []string) bool {
 	if len(q.Imports) > 0 {
 		return false
 	}
-	return rewriter{path: path}.query(q)
+	return rewriter{path: path}.rewriteQuery(q)
 }
 
 type rewriter struct {
@@ -36,8 +36,8 @@ var generators = map[string]struct {
 	"nth":     {2, 1, []int{0}},
 }
 
-// query changes q to take the items of the main array one by one, and reports whether it could. If not, q may have been changed in part.
-func (r rewriter) query(q *gojq.Query) bool {
+// rewriteQuery changes q to take the items of the main array one by one, and reports whether it could. If not, q may have been changed in part.
+func (r rewriter) rewriteQuery(q *gojq.Query) bool {
 	if q == nil {
 		return false
 	}
@@ -48,15 +48,15 @@ func (r rewriter) query(q *gojq.Query) bool {
 	}
 	switch {
 	case q.Term != nil:
-		return r.term(q.Term)
+		return r.rewriteTerm(q.Term)
 	case q.Op != gojq.OpPipe || len(q.Patterns) > 0: // behind `as` the document is seen again
 		return false
 	}
 	// `.a | .b[]` is the path in two steps.
 	if rest, ok := r.steps(q.Left); ok {
-		return rewriter{path: rest}.query(q.Right)
+		return rewriter{path: rest}.rewriteQuery(q.Right)
 	}
-	return r.query(q.Left)
+	return r.rewriteQuery(q.Left)
 }
 
 // steps reports whether a query is only a beginning of the path, and returns the rest of the path.
@@ -64,12 +64,12 @@ func (r rewriter) steps(q *gojq.Query) (rest []string, ok bool) {
 	if q.Term == nil || len(q.FuncDefs) > 0 {
 		return nil, false
 	}
-	rest, suffixes, ok := r.walk(q.Term)
+	rest, suffixes, ok := r.followPath(q.Term)
 	return rest, ok && len(suffixes) == 0
 }
 
-// walk follows a term along the path and returns the rest of the path and of the term's suffixes; ok is false if the term leaves the path.
-func (r rewriter) walk(t *gojq.Term) (rest []string, suffixes []*gojq.Suffix, ok bool) {
+// followPath follows a term along the path and returns the rest of the path and of the term's suffixes; ok is false if the term leaves the path.
+func (r rewriter) followPath(t *gojq.Term) (rest []string, suffixes []*gojq.Suffix, ok bool) {
 	rest, suffixes = r.path, t.SuffixList
 	switch t.Type {
 	case gojq.TermTypeIdentity:
@@ -115,11 +115,11 @@ func key(i *gojq.Index) (string, bool) {
 	return "", false
 }
 
-// term works like rewriteQuery, for a term.
-func (r rewriter) term(t *gojq.Term) bool {
+// rewriteTerm does for a term what rewriteQuery does for a query.
+func (r rewriter) rewriteTerm(t *gojq.Term) bool {
 	switch t.Type {
 	case gojq.TermTypeIdentity, gojq.TermTypeIndex:
-		rest, suffixes, ok := r.walk(t)
+		rest, suffixes, ok := r.followPath(t)
 		if !ok || len(rest) > 0 || len(suffixes) == 0 || !suffixes[0].Iter || !ignoresInput(suffixes) {
 			return false
 		}
@@ -135,23 +135,23 @@ func (r rewriter) term(t *gojq.Term) bool {
 	}
 	switch t.Type {
 	case gojq.TermTypeArray:
-		return t.Array.Query != nil && r.query(t.Array.Query)
+		return t.Array.Query != nil && r.rewriteQuery(t.Array.Query)
 	case gojq.TermTypeQuery:
-		return r.query(t.Query)
+		return r.rewriteQuery(t.Query)
 	case gojq.TermTypeLabel:
-		return r.query(t.Label.Body)
+		return r.rewriteQuery(t.Label.Body)
 	case gojq.TermTypeReduce:
-		return constant(t.Reduce.Start) && r.query(t.Reduce.Query)
+		return constant(t.Reduce.Start) && r.rewriteQuery(t.Reduce.Query)
 	case gojq.TermTypeForeach:
-		return constant(t.Foreach.Start) && r.query(t.Foreach.Query)
+		return constant(t.Foreach.Start) && r.rewriteQuery(t.Foreach.Query)
 	case gojq.TermTypeFunc:
-		return r.call(t)
+		return r.rewriteCall(t)
 	}
 	return false
 }
 
-// call works like rewriteQuery, for the call of a function: map, or one that only passes items on.
-func (r rewriter) call(t *gojq.Term) bool {
+// rewriteCall does for the call of a function what rewriteQuery does for a query. Only map and functions that pass items on can be changed.
+func (r rewriter) rewriteCall(t *gojq.Term) bool {
 	f := t.Func
 	if f.Name == "map" && len(f.Args) == 1 && len(r.path) == 0 {
 		// map(f) is [.[] | f], and `.` is the main array here.
@@ -172,7 +172,7 @@ func (r rewriter) call(t *gojq.Term) bool {
 			return false
 		}
 	}
-	return r.query(f.Args[g.items])
+	return r.rewriteQuery(f.Args[g.items])
 }
 
 // ignoresInput reports whether the suffixes of a term do not use the term's own input: an index in brackets does, unless it is a constant.

@@ -29,10 +29,11 @@ type stream struct {
 // maxKey is the length of the longest key that is compared with those of the path, in bytes.
 const maxKey = 64 << 10
 
-// Next implements gojq.Iter.
+// Next implements gojq.Iter: it returns the next item, or an error as the last. Items that are too large are skipped and counted. A
+// document that is known to be broken ends without an error where it breaks off.
 func (s *stream) Next() (any, bool) {
 	for !s.ended {
-		whole, err := s.next()
+		whole, err := s.readItem()
 		if err == io.EOF || err == errEnd && s.broken {
 			s.ended = true
 			break
@@ -67,10 +68,10 @@ func (s *stream) value() (any, error) {
 	return decode(s.item)
 }
 
-// next reads an item into s.item. whole is false if the item is too large and was skipped; behind the last item err is io.EOF.
-func (s *stream) next() (whole bool, err error) {
+// readItem reads an item into s.item. whole is false if the item is too large and was skipped; behind the last item err is io.EOF.
+func (s *stream) readItem() (whole bool, err error) {
 	if s.shape != JSON {
-		return s.line()
+		return s.readLine()
 	}
 	if !s.begun {
 		s.begun = true
@@ -93,8 +94,8 @@ func (s *stream) next() (whole bool, err error) {
 	return s.capture(s.limit)
 }
 
-// line reads the next line into s.item; the result is false if the line is too long, and it is skipped then.
-func (s *stream) line() (bool, error) {
+// readLine reads the next line into s.item; the result is false if the line is too long, and it is skipped then.
+func (s *stream) readLine() (bool, error) {
 	s.item = s.item[:0]
 	whole := true
 	for {
@@ -139,8 +140,8 @@ func (s *stream) peek() (byte, error) {
 	}
 }
 
-// take reads the byte that peek has returned.
-func (s *stream) take() {
+// skipByte reads the byte that peek has returned.
+func (s *stream) skipByte() {
 	_, _ = s.in.ReadByte()
 	s.read++
 }
@@ -155,7 +156,7 @@ func (s *stream) descend() error {
 		if c != '{' {
 			return failf(Document, "there is no object with the key %q at byte %d", want, s.read)
 		}
-		s.take()
+		s.skipByte()
 		for first := true; ; first = false {
 			if first {
 				err = s.enter('}')
@@ -188,7 +189,7 @@ func (s *stream) descend() error {
 		return failf(Document, "there is no array or object at this path, but %q", c)
 	}
 	s.object = c == '{'
-	s.take()
+	s.skipByte()
 	return s.enter(s.closing())
 }
 
@@ -221,7 +222,7 @@ func (s *stream) separatorOf(closing byte) error {
 	case c != ',':
 		return errors.New("a comma is missing")
 	}
-	s.take()
+	s.skipByte()
 	return nil
 }
 
@@ -241,7 +242,7 @@ func (s *stream) key() (string, error) {
 	if c, err := s.peek(); err != nil || c != ':' {
 		return "", cmpError(err, "a colon is missing")
 	}
-	s.take()
+	s.skipByte()
 	return key, nil
 }
 

@@ -20,7 +20,7 @@ func decode(document []byte) (any, error) {
 		return nil, failf(Document, "the result is not valid JSON: use result_search or result_page")
 	}
 	b := builder{text: document, names: make(map[string]string)}
-	return b.value(), nil
+	return b.parseValue(), nil
 }
 
 // sequence returns the values of JSON texts that follow one another; ok is false if one is not JSON.
@@ -61,15 +61,15 @@ func (b *builder) peek() byte {
 	}
 }
 
-// value builds the value at the present position; numbers that are not an int stay as they are written.
-func (b *builder) value() any {
+// parseValue builds the value at the present position; numbers that are not an int stay as they are written.
+func (b *builder) parseValue() any {
 	switch c := b.peek(); c {
 	case '{':
-		return b.object()
+		return b.parseObject()
 	case '[':
-		return b.array()
+		return b.parseArray()
 	case '"':
-		return b.str()
+		return b.parseString()
 	case 't':
 		b.at += len("true")
 		return true
@@ -91,7 +91,8 @@ func (b *builder) value() any {
 	return json.Number(literal)
 }
 
-func (b *builder) object() any {
+// parseObject parses the object at b.at, which must be valid JSON, and moves behind it.
+func (b *builder) parseObject() any {
 	members := map[string]any{}
 	b.at++
 	b.depth++
@@ -100,17 +101,18 @@ func (b *builder) object() any {
 			b.at++
 			b.peek()
 		}
-		key := b.name()
+		key := b.parseName()
 		b.peek()
 		b.at++ // the colon
-		members[key] = b.value()
+		members[key] = b.parseValue()
 	}
 	b.depth--
 	b.at++
 	return members
 }
 
-func (b *builder) array() any {
+// parseArray parses the array at b.at, which must be valid JSON, and moves behind it.
+func (b *builder) parseArray() any {
 	// Counting the elements first costs a walk over them, so it is done near the top only,
 	// where the long arrays are.
 	n := 0
@@ -126,15 +128,15 @@ func (b *builder) array() any {
 		if b.text[b.at] == ',' {
 			b.at++
 		}
-		elements = append(elements, b.value())
+		elements = append(elements, b.parseValue())
 	}
 	b.depth--
 	b.at++
 	return elements
 }
 
-// literal skips a string and returns it with its quotes.
-func (b *builder) literal() []byte {
+// skipString skips a string and returns it with its quotes.
+func (b *builder) skipString() []byte {
 	start := b.at
 	for b.at++; b.text[b.at] != '"'; b.at++ {
 		if b.text[b.at] == '\\' {
@@ -145,9 +147,9 @@ func (b *builder) literal() []byte {
 	return b.text[start:b.at]
 }
 
-// str builds a string; its memory may be that of the document.
-func (b *builder) str() string {
-	literal := b.literal()
+// parseString builds a string; its memory may be that of the document.
+func (b *builder) parseString() string {
+	literal := b.skipString()
 	inside := literal[1 : len(literal)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
 		return text(inside)
@@ -155,14 +157,14 @@ func (b *builder) str() string {
 	return text(rawjson.Unquote(nil, literal))
 }
 
-// name builds the name of a member; equal names share their memory, up to maxNames of them.
-func (b *builder) name() string {
-	literal := b.literal()
+// parseName builds the name of a member; equal names share their memory, up to maxNames of them.
+func (b *builder) parseName() string {
+	literal := b.skipString()
 	if name, ok := b.names[string(literal)]; ok {
 		return name
 	}
 	b.at -= len(literal)
-	name := b.str()
+	name := b.parseString()
 	if len(b.names) < maxNames {
 		b.names[string(literal)] = name
 	}

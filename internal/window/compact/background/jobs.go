@@ -130,8 +130,8 @@ func New(o Options) *Jobs {
 	return &Jobs{o: o, ctx: ctx, end: end, busy: map[string]bool{}}
 }
 
-// Start begins a job and reports whether it did: not when one of that key runs or is ready, when AtOnce others run or memory is short, and
-// not while whoever is to be asked is left alone.
+// Start begins a job in a goroutine and reports whether it did: not when one of that key runs or is ready, when AtOnce others run or memory
+// is short, not after Close, and not while whoever is to be asked is left alone.
 func (j *Jobs) Start(job Job) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -139,7 +139,7 @@ func (j *Jobs) Start(job Job) bool {
 	if j.closed || ready || j.busy[job.Key] || len(j.busy) >= j.o.AtOnce || j.refusedLocked(job.Whom) {
 		return false
 	}
-	about, asked := breaker(&j.about, job.Key), breaker(&j.asked, job.Whom)
+	about, asked := breakerOf(&j.about, job.Key), breakerOf(&j.asked, job.Whom)
 	if !about.Try() {
 		return false
 	}
@@ -147,13 +147,13 @@ func (j *Jobs) Start(job Job) bool {
 		about.Done(compact.SummarySkipped)
 		return false
 	}
-	if !j.take(job.Size) {
+	if !j.reserveMemory(job.Size) {
 		about.Done(compact.SummarySkipped)
 		asked.Done(compact.SummarySkipped)
 		return false
 	}
 	j.busy[job.Key] = true
-	j.running.Go(func() { j.run(job, about, asked) })
+	j.running.Go(func() { j.runJob(job, about, asked) })
 	return true
 }
 
@@ -203,8 +203,8 @@ func (j *Jobs) Close() {
 	j.running.Wait()
 }
 
-// run does a job, records the outcome and keeps the summary.
-func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
+// runJob does a job, within the deadline, records the outcome for the breakers, keeps the summary for Take, and calls job.Told.
+func (j *Jobs) runJob(job Job, about, asked *compact.SummaryBreaker) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(j.ctx, j.o.Deadline)
 	defer cancel()
@@ -235,7 +235,7 @@ func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
 	}
 	j.mu.Lock()
 	delete(j.busy, job.Key)
-	j.give(job.Size)
+	j.freeMemory(job.Size)
 	if refused {
 		j.refused.put(job.Whom, time.Now().Add(refusedFor), maxRemembered)
 	}
@@ -257,7 +257,7 @@ func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
 func (j *Jobs) keepResult(job Job, answer Answer) {
 	r := Result{Answer: answer, Covers: job.Covers, Client: job.Client, Sent: job.Sent, At: time.Now()}
 	n := answer.bytes()
-	if !j.take(n) {
+	if !j.reserveMemory(n) {
 		return
 	}
 	for len(j.ready.order) > 0 && (len(j.ready.order) >= maxResults || j.held+n > maxResultBytes) {
@@ -271,19 +271,19 @@ func (j *Jobs) keepResult(job Job, answer Answer) {
 func (j *Jobs) letGo(r *Result) {
 	n := r.bytes()
 	j.held -= n
-	j.give(n)
+	j.freeMemory(n)
 }
 
-func (j *Jobs) take(n int64) bool { return j.o.Memory == nil || n <= 0 || j.o.Memory.Take(n) }
+func (j *Jobs) reserveMemory(n int64) bool { return j.o.Memory == nil || n <= 0 || j.o.Memory.Take(n) }
 
-func (j *Jobs) give(n int64) {
+func (j *Jobs) freeMemory(n int64) {
 	if j.o.Memory != nil && n > 0 {
 		j.o.Memory.Give(n)
 	}
 }
 
-// breaker returns the breaker of a name, a new one if there is none yet.
-func breaker(of *remembered[*compact.SummaryBreaker], name string) *compact.SummaryBreaker {
+// breakerOf returns the breaker of a name, a new one if there is none yet.
+func breakerOf(of *remembered[*compact.SummaryBreaker], name string) *compact.SummaryBreaker {
 	b, ok := of.get(name)
 	if !ok {
 		b = &compact.SummaryBreaker{}

@@ -134,7 +134,7 @@ func decodeCut(file []byte) (Cut, error) {
 // List returns the entries of every scope, newest first. Damaged files are set aside.
 func (s *Store) List() ([]Entry, error) {
 	var list []Entry
-	err := s.cuts(func(f stored) error {
+	err := s.forEachCut(func(f stored) error {
 		file, err := statefile.Open(f.path, os.O_RDONLY, 0)
 		if err != nil {
 			return nil // removed meanwhile
@@ -163,7 +163,7 @@ func (s *Store) Read(id string) (found Cut, err error) {
 	if !ok || digest == "" {
 		return found, fmt.Errorf("%w: %.40q; `plimsoll runs --cuts` lists them", ErrUnknown, id)
 	}
-	walkErr := s.cuts(func(f stored) error {
+	walkErr := s.forEachCut(func(f stored) error {
 		name := filepath.Base(f.path)
 		if !strings.HasPrefix(name, digest) || !strings.HasSuffix(name, "-"+generation+cutEnd) || f.size > maxFile {
 			return nil
@@ -218,7 +218,7 @@ func (s *Store) Remove(which Which) (files int, bytes int64, err error) {
 			err = errors.Join(err, removeErr)
 		}
 	}
-	all := s.walk()
+	all := s.listFiles()
 	// A checkpoint does not say which conversation it is of; the cuts beside it do.
 	gone := map[string]bool{} // checkpoints to remove
 	for _, f := range all {
@@ -258,15 +258,15 @@ func entryOf(path string) (Entry, error) {
 	return readEntry(file)
 }
 
-// cuts calls f for every file with a cut, until f returns an error, which it returns.
-func (s *Store) cuts(f func(stored) error) error {
+// forEachCut calls f for every file with a cut, until f returns an error, which it returns.
+func (s *Store) forEachCut(f func(stored) error) error {
 	if s == nil || s.o.Dir == "" {
 		return nil
 	}
 	if _, err := os.ReadDir(s.o.Dir); err != nil {
 		return fmt.Errorf("checkpoint: list the conversations: %w", err)
 	}
-	for _, one := range s.walk() {
+	for _, one := range s.listFiles() {
 		if strings.HasSuffix(one.path, cutEnd) {
 			if err := f(one); err != nil {
 				return err

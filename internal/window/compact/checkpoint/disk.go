@@ -48,7 +48,7 @@ const (
 
 func (s *Store) scopeDir(scope Scope) string { return filepath.Join(s.o.Dir, scope.String()) }
 
-func (s *Store) path(k key) string {
+func (s *Store) pathOf(k key) string {
 	return filepath.Join(s.scopeDir(k.scope), hex.EncodeToString(k.chain[:])+checkpointEnd)
 }
 
@@ -113,9 +113,9 @@ func (s *Store) diskListing(scope Scope) *listing {
 	return l
 }
 
-// find looks up chain[from], chain[from+step] and so on, before until, in memory and in the listing on, which may be nil. It returns the
+// findInChain looks up chain[from], chain[from+step] and so on, before until, in memory and in the listing on, which may be nil. It returns the
 // index of the first that is there, with what memory has of it (nil if it is on the disk only); until and nil if none is.
-func find[D ~[16]byte](s *Store, scope Scope, on *listing, chain []D, from, until, step int) (int, *held) {
+func findInChain[D ~[16]byte](s *Store, scope Scope, on *listing, chain []D, from, until, step int) (int, *held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.memory.scopes[scope] == 0 && (on == nil || len(on.names) == 0) {
@@ -130,16 +130,16 @@ func find[D ~[16]byte](s *Store, scope Scope, on *listing, chain []D, from, unti
 	return until, nil
 }
 
-// load returns the checkpoint of k: h, what memory has of it, or what the disk has when that is newer. It returns nil when there is none,
-// or only a damaged one, which it sets aside.
-func (s *Store) load(k key, h *held) *Checkpoint {
+// loadCheckpoint returns the checkpoint of k: h, what memory has of it, or what the disk has when that is newer, which memory then has too.
+// The time of a file that is used is renewed. It returns nil when there is none, or only a damaged one, which it sets aside.
+func (s *Store) loadCheckpoint(k key, h *held) *Checkpoint {
 	if s.o.Dir == "" || h != nil && !h.onDisk {
 		if h == nil {
 			return nil
 		}
 		return h.c
 	}
-	path := s.path(k)
+	path := s.pathOf(k)
 	info, err := os.Stat(path)
 	if err != nil {
 		if h != nil && errors.Is(err, fs.ErrNotExist) {
@@ -149,8 +149,8 @@ func (s *Store) load(k key, h *held) *Checkpoint {
 		}
 		return nil
 	}
-	if h != nil && s.unchanged(h, info) {
-		s.touch(path, h)
+	if h != nil && s.isUnchanged(h, info) {
+		s.renewTime(path, h)
 		return h.c
 	}
 	if info.Size() > maxFile {
@@ -167,23 +167,23 @@ func (s *Store) load(k key, h *held) *Checkpoint {
 		return nil
 	}
 	h = &held{key: k, c: c, modified: info.ModTime(), length: info.Size(), onDisk: true}
-	s.touch(path, h)
+	s.renewTime(path, h)
 	s.mu.Lock()
 	s.memory.put(h)
 	s.mu.Unlock()
 	return c
 }
 
-// unchanged reports whether the file with that info is the one that memory has. The time is read under the lock, because another request of
+// isUnchanged reports whether the file with that info is the one that memory has. The time is read under the lock, because another request of
 // the conversation may be renewing it.
-func (s *Store) unchanged(h *held, info fs.FileInfo) bool {
+func (s *Store) isUnchanged(h *held, info fs.FileInfo) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return h.modified.Equal(info.ModTime()) && h.length == info.Size()
 }
 
-// touch renews the time of a file that is used, at most once in touchAfter, so that MaxAge does not remove it.
-func (s *Store) touch(path string, h *held) {
+// renewTime renews the time of a file that is used, at most once in touchAfter, so that MaxAge does not remove it.
+func (s *Store) renewTime(path string, h *held) {
 	now := time.Now()
 	s.mu.Lock()
 	old := now.Sub(h.modified) > touchAfter
@@ -206,11 +206,11 @@ func (s *Store) setAside(path string, size int64) {
 	s.countAndJournal("damaged", 1, size)
 }
 
-// write writes a checkpoint and its cut to the disk, durably if there is a cut (nil for none). If another process has stored a checkpoint
+// writeFiles writes a checkpoint and its cut to the disk, durably if there is a cut (nil for none). If another process has stored a checkpoint
 // for the same messages first, h.c becomes that one.
-func (s *Store) write(h *held, cut *Cut) error {
+func (s *Store) writeFiles(h *held, cut *Cut) error {
 	dir := s.scopeDir(h.key.scope)
-	path := s.path(h.key)
+	path := s.pathOf(h.key)
 	file := h.c.encode()
 	var shown []byte
 	files, kept := 1, atomicfile.Volatile
@@ -223,7 +223,7 @@ func (s *Store) write(h *held, cut *Cut) error {
 	first := true
 	if err == nil {
 		// An older generation is replaced; of the same one the first stays.
-		if old := s.load(h.key, nil); old == nil {
+		if old := s.loadCheckpoint(h.key, nil); old == nil {
 			first, err = atomicfile.Replacement{Name: path, Perm: 0o600, Kept: kept}.Create(file)
 		} else if h.c.beats(old) {
 			err = atomicfile.Write(path, file, 0o600, kept)
@@ -232,7 +232,7 @@ func (s *Store) write(h *held, cut *Cut) error {
 		}
 	}
 	if err == nil && !first {
-		if old := s.load(h.key, nil); old != nil {
+		if old := s.loadCheckpoint(h.key, nil); old != nil {
 			h.c = old
 		}
 	}
@@ -325,6 +325,7 @@ func (m *memory) put(h *held) (evicted int, freed int64) {
 	return evicted, freed
 }
 
+// drop removes an entry from memory, if it is there. The file stays.
 func (m *memory) drop(k key) {
 	if e := m.entries[k]; e != nil {
 		m.bytes -= e.Value.(*held).size

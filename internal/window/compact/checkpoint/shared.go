@@ -60,7 +60,7 @@ func (s *Store) Adopt(scope Scope, list []*Checkpoint, mine *Checkpoint) (change
 		s.mu.Lock()
 		h := s.memory.get(k)
 		s.mu.Unlock()
-		if old := s.load(k, h); old != nil {
+		if old := s.loadCheckpoint(k, h); old != nil {
 			if old.Generation > c.Generation || old == mine && old.beats(c) || old.same(c) {
 				continue
 			}
@@ -68,12 +68,12 @@ func (s *Store) Adopt(scope Scope, list []*Checkpoint, mine *Checkpoint) (change
 			s.memory.drop(k)
 			s.mu.Unlock()
 			if s.o.Dir != "" {
-				_ = os.Remove(s.path(k)) // where it cannot be removed, it stays in force
+				_ = os.Remove(s.pathOf(k)) // where it cannot be removed, it stays in force
 			}
 		}
 		own := *c
-		own.encoded = nil              // it holds the whole value
-		_, _ = s.put(scope, &own, nil) // what went wrong is journalled, and memory has it
+		own.encoded = nil                            // it holds the whole value
+		_, _ = s.storeUnlessBeaten(scope, &own, nil) // what went wrong is journalled, and memory has it
 		changed = true
 	}
 	return changed

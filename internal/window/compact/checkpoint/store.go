@@ -124,7 +124,7 @@ func Open(o Options) (*Store, error) {
 	if s.key, err = readKey(filepath.Join(o.Dir, "key")); err != nil {
 		return nil, fmt.Errorf("checkpoint: the key of the directory of conversations: %w", err)
 	}
-	s.sweep()
+	s.keepWithinBounds()
 	return s, nil
 }
 
@@ -159,15 +159,15 @@ func lookup[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) *Check
 	known := s.diskListing(scope)
 	for i := len(chain) - 1; i >= untouched; i-- {
 		var h *held
-		if i, h = find(s, scope, known, chain, i, untouched-1, -1); i < untouched {
+		if i, h = findInChain(s, scope, known, chain, i, untouched-1, -1); i < untouched {
 			break
 		}
-		if c := s.load(key{scope, Digest(chain[i])}, h); c != nil && c.Covers == i+1 {
-			s.count(func(t *Stats) { t.Hits++ })
+		if c := s.loadCheckpoint(key{scope, Digest(chain[i])}, h); c != nil && c.Covers == i+1 {
+			s.countStats(func(t *Stats) { t.Hits++ })
 			return c
 		}
 	}
-	s.count(func(t *Stats) { t.Misses++ })
+	s.countStats(func(t *Stats) { t.Misses++ })
 	return nil
 }
 
@@ -186,10 +186,10 @@ func Log[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) (log []*C
 	known := s.diskListing(scope)
 	for i := max(from, untouched); i < len(chain); i++ {
 		var h *held
-		if i, h = find(s, scope, known, chain, i, len(chain), 1); i == len(chain) {
+		if i, h = findInChain(s, scope, known, chain, i, len(chain), 1); i == len(chain) {
 			break
 		}
-		if c := s.load(key{scope, Digest(chain[i])}, h); c != nil && c.Covers == i+1 && starts(c, from) {
+		if c := s.loadCheckpoint(key{scope, Digest(chain[i])}, h); c != nil && c.Covers == i+1 && starts(c, from) {
 			log, from = append(log, c), c.Covers
 		}
 	}
@@ -206,7 +206,7 @@ func (s *Store) Put(scope Scope, c *Checkpoint, cut Cut) (*Checkpoint, error) {
 	if cut.Time.IsZero() {
 		cut.Time = time.Now().UTC()
 	}
-	return s.put(scope, c, &cut)
+	return s.storeUnlessBeaten(scope, c, &cut)
 }
 
 // Freeze stores a decision, a checkpoint of generation 0 about the last messages that it covers, with the text it cut; cut is nil if there
@@ -216,12 +216,12 @@ func (s *Store) Freeze(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error
 	if cut != nil && cut.Time.IsZero() {
 		cut.Time = time.Now().UTC()
 	}
-	return s.put(scope.decisions(), c, cut)
+	return s.storeUnlessBeaten(scope.decisions(), c, cut)
 }
 
-// put stores c with its cut, unless there is a checkpoint for the same messages that c does not beat, and returns the one that is stored
+// storeUnlessBeaten stores c with its cut, unless there is a checkpoint for the same messages that c does not beat, and returns the one that is stored
 // now. The error is that of the disk; c counts in memory all the same.
-func (s *Store) put(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
+func (s *Store) storeUnlessBeaten(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
 	if s == nil {
 		return c, nil
 	}
@@ -229,13 +229,13 @@ func (s *Store) put(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
 	s.mu.Lock()
 	h := s.memory.get(k)
 	s.mu.Unlock()
-	if old := s.load(k, h); !c.beats(old) {
+	if old := s.loadCheckpoint(k, h); !c.beats(old) {
 		return old, nil
 	}
 	fresh := &held{key: k, c: c}
 	var err error
 	if s.o.Dir != "" {
-		err = s.write(fresh, cut)
+		err = s.writeFiles(fresh, cut)
 	}
 	s.mu.Lock()
 	evicted, freed := s.memory.put(fresh)
@@ -246,7 +246,7 @@ func (s *Store) put(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
 		s.countAndJournal("bytes", evicted, freed) // with a directory they are only out of memory
 	}
 	if s.o.Dir != "" && over {
-		s.sweep()
+		s.keepWithinBounds()
 	}
 	return fresh.c, err
 }
@@ -261,7 +261,7 @@ func (s *Store) Stats() Stats {
 	return s.stats
 }
 
-func (s *Store) count(f func(*Stats)) {
+func (s *Store) countStats(f func(*Stats)) {
 	s.mu.Lock()
 	f(&s.stats)
 	s.mu.Unlock()
@@ -269,7 +269,7 @@ func (s *Store) count(f func(*Stats)) {
 
 // countAndJournal counts and journals that files or entries were evicted, that a file was damaged, or that a write failed ("full"), as reason says.
 func (s *Store) countAndJournal(reason string, evicted int, bytes int64) {
-	s.count(func(t *Stats) {
+	s.countStats(func(t *Stats) {
 		switch reason {
 		case "damaged":
 			t.Damaged += int64(evicted)

@@ -40,8 +40,9 @@ type stored struct {
 	time time.Time
 }
 
-// walk returns the files below the store's directory, without the key, and removes empty directories of scopes.
-func (s *Store) walk() (all []stored) {
+// listFiles returns the files below the store's directory, without the key, and removes empty directories of scopes. What cannot be read is
+// left out.
+func (s *Store) listFiles() (all []stored) {
 	scopes, err := os.ReadDir(s.o.Dir)
 	if err != nil {
 		return nil
@@ -69,10 +70,11 @@ func (s *Store) walk() (all []stored) {
 	return all
 }
 
-// sweep removes files that are too old, and then the oldest until the directory is within its bounds.
-func (s *Store) sweep() {
+// keepWithinBounds removes files that are too old, temporary ones that were abandoned, and then the oldest until the directory is well
+// within its bounds. It counts and journals what went.
+func (s *Store) keepWithinBounds() {
 	now := time.Now()
-	all := s.walk()
+	all := s.listFiles()
 	sorting.By(all, func(a, b stored) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.path, b.path)) })
 	var bytes int64
 	for _, f := range all {
@@ -106,9 +108,9 @@ func (s *Store) sweep() {
 	s.mu.Lock()
 	s.disk = usage{bytes: bytes, files: files, swept: now}
 	s.mu.Unlock()
-	old.tell(s, "age")
-	fat.tell(s, "bytes")
-	many.tell(s, "count")
+	old.reportEvicted(s, "age")
+	fat.reportEvicted(s, "bytes")
+	many.reportEvicted(s, "count")
 }
 
 // dropped counts what one bound removed.
@@ -117,7 +119,7 @@ type dropped struct {
 	bytes int64
 }
 
-func (d dropped) tell(s *Store, reason string) {
+func (d dropped) reportEvicted(s *Store, reason string) {
 	if d.files > 0 {
 		s.countAndJournal(reason, d.files, d.bytes)
 	}
@@ -139,7 +141,7 @@ func (s *Store) Forget(holds func(text []byte) bool, dry bool) (files []string, 
 	if s.o.Dir == "" {
 		return nil, nil
 	}
-	all := s.walk()
+	all := s.listFiles()
 	gone := map[string]bool{} // digests, with their scope's directory
 	stem := func(path string) string {
 		name := filepath.Base(path)

@@ -110,8 +110,8 @@ func (p *argumentParser) readNested(v value, depth int) value {
 // plain reports whether a value is neither an object nor an array.
 func (v *value) plain() bool { return !v.object && !v.array }
 
-// visit calls f for v, or for each plain value below it, with the key of the value; an element of an array has the key of the array.
-func (v *value) visit(f func(text string, key string)) {
+// forPlainValues calls f for v, or for each plain value below it, with the key of the value; an element of an array has the key of the array.
+func (v *value) forPlainValues(f func(text string, key string)) {
 	if v.plain() {
 		f(v.text, v.key)
 		return
@@ -122,7 +122,7 @@ func (v *value) visit(f func(text string, key string)) {
 			f(m.text, v.key)
 			continue
 		}
-		m.visit(f)
+		m.forPlainValues(f)
 	}
 }
 

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// spoken records the list of things to do in what an agent said, with boxes or under a heading that calls it a plan.
-func (p *plans) spoken(text string, turn int32) {
-	if items := checklist(text); len(items) > 1 {
-		p.set(ownList, turn, items)
+// recordSpoken records the list of things to do in what an agent said, with boxes or under a heading that calls it a plan.
+func (p *plans) recordSpoken(text string, turn int32) {
+	if items := checklistItems(text); len(items) > 1 {
+		p.setList(ownList, turn, items)
 	} else if items := planUnderHeading(text); len(items) > 1 {
-		p.set(ownList, turn, items)
+		p.setList(ownList, turn, items)
 	}
 }
 
@@ -86,8 +86,8 @@ var boxes = []struct{ mark, status string }{
 	{"🔄", "in progress"},
 }
 
-// checklist returns the items of a text that have a box or a state in words.
-func checklist(text string) (list []planItem) {
+// checklistItems returns the items of a text that have a box or a state in words.
+func checklistItems(text string) (list []planItem) {
 	if !strings.ContainsAny(text, "[☐⬜◻□☑✅☒✔🔲⏳🔄") && !strings.Contains(text, "TODO") && !strings.Contains(text, "DONE") {
 		return nil
 	}
@@ -106,15 +106,15 @@ func checklist(text string) (list []planItem) {
 				break
 			}
 		}
-		if item, ok := stated(rest); ok && len(list) < maxItems {
+		if item, ok := statedItem(rest); ok && len(list) < maxItems {
 			list = append(list, item)
 		}
 	}
 	return list
 }
 
-// stated returns the item of a line that begins with a state in words: "[done] x", "TODO x", "DOING: x"; false for another line.
-func stated(row string) (item planItem, ok bool) {
+// statedItem returns the item of a line that begins with a state in words: "[done] x", "TODO x", "DOING: x"; false for another line.
+func statedItem(row string) (item planItem, ok bool) {
 	if rest, found := strings.CutPrefix(row, "["); found {
 		word, said, found := strings.Cut(rest, "]")
 		if !found || len(word) < 2 || len(word) > 16 || !slices.Contains(states, plainKey(word)) || strings.HasPrefix(said, "(") {

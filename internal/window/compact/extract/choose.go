@@ -63,9 +63,9 @@ type chooser struct {
 	names int             // bytes of left that are kept for identifiers by themselves
 }
 
-// choose returns what goes into a summary: records, and lines in the order of what they add for each byte, until room bytes are used.
+// chooseLines returns what goes into a summary: records, and lines in the order of what they add for each byte, until room bytes are used.
 // verbatim, unless "", takes the place of all but the user's words.
-func choose(all []line, known *records, room int, verbatim string) choice {
+func chooseLines(all []line, known *records, room int, verbatim string) choice {
 	c := chooser{choice: choice{text: map[int]string{}}, all: all, held: map[uint64]bool{}, said: map[string]bool{}, done: make([]bool, len(all))}
 	c.order = make([]int, 0, len(all))
 	for i := range all {
@@ -81,21 +81,21 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 	})
 	if verbatim != "" {
 		most := room - int(userShare*float64(room))/2
-		c.verbatim = shorten(verbatim, most)
+		c.verbatim = shortenText(verbatim, most)
 		room -= len(c.verbatim) + lineCost
 	}
 	c.whole, c.left = room, room
-	user := c.takeUsers(c.part(userShare))
+	user := c.takeUsers(c.shareOf(userShare))
 	if verbatim == "" {
 		if c.whole >= roomy {
-			c.names = c.part(alsoShare)
+			c.names = c.shareOf(alsoShare)
 		}
 		c.takeAgents(known, user)
 	}
 	for _, user := range []bool{false, true} {
 		for _, i := range c.order {
 			if (all[i].section == sectionUser) == user && !all[i].heads {
-				c.take(i, c.left-c.names)
+				c.takeLine(i, c.left-c.names)
 			}
 		}
 	}
@@ -110,12 +110,12 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 	return c.choice
 }
 
-// part returns a share of the room, in bytes.
-func (c *chooser) part(share float64) int { return int(share * float64(c.whole)) }
+// shareOf returns a share of the room, in bytes.
+func (c *chooser) shareOf(share float64) int { return int(share * float64(c.whole)) }
 
-// take adds line i, shortened, to the summary if it has a score, says something new, and fits into room and into what is left of the whole. It
+// takeLine adds line i, shortened, to the summary if it has a score, says something new, and fits into room and into what is left of the whole. It
 // returns the bytes it takes, else 0.
-func (c *chooser) take(i, room int) int {
+func (c *chooser) takeLine(i, room int) int {
 	l := &c.all[i]
 	if c.done[i] || l.score <= 0 || c.said[l.text] || l.addsNothing(c.held) {
 		return 0
@@ -144,7 +144,7 @@ func (c *chooser) take(i, room int) int {
 func (c *chooser) takeUsers(room int) int {
 	for _, i := range c.order {
 		if c.all[i].section == sectionUser {
-			room -= c.take(i, min(room, c.left-c.names))
+			room -= c.takeLine(i, min(room, c.left-c.names))
 		}
 	}
 	return room
@@ -153,43 +153,43 @@ func (c *chooser) takeUsers(room int) int {
 // takeAgents takes what a coding agent needs: of each kind its share, then the rest in the order of importance. user is the number of bytes
 // that the user's words left of their share.
 func (c *chooser) takeAgents(known *records, user int) {
-	told := c.findings()
+	told := c.newsLines()
 	p := packer{known: known, next: map[section][]block{}, held: c.held, said: c.said}
-	pack := func(s section, room int) { c.left -= p.pack(s, min(room, c.left-c.names)) }
+	pack := func(s section, room int) { c.left -= p.packSection(s, min(room, c.left-c.names)) }
 
-	pack(sectionPlan, c.part(planShare))
-	pack(sectionChanged, c.part(changedShare))
-	pack(sectionFailures, c.part(failuresShare))
-	prose := c.part(proseShare)
+	pack(sectionPlan, c.shareOf(planShare))
+	pack(sectionChanged, c.shareOf(changedShare))
+	pack(sectionFailures, c.shareOf(failuresShare))
+	prose := c.shareOf(proseShare)
 	if c.whole < roomy {
-		prose = c.part(proseSmall)
+		prose = c.shareOf(proseSmall)
 	}
-	prose -= c.takeSentences(told, c.part(stoodShare), sectionNext)
-	prose -= c.takeSentences(told, c.part(endsShare), sectionEnds)
+	prose -= c.takeSentences(told, c.shareOf(stoodShare), sectionNext)
+	prose -= c.takeSentences(told, c.shareOf(endsShare), sectionEnds)
 	for _, s := range []section{sectionCauses, sectionDecisions} {
-		prose -= c.takeSentences(told, c.part(placeShare), s)
+		prose -= c.takeSentences(told, c.shareOf(placeShare), s)
 	}
 	c.takeSentences(told, prose, sectionNone)
 	most := userMost
 	if c.whole < roomy {
 		most = userSmall
 	}
-	c.takeUsers(user + c.part(most-userShare))
+	c.takeUsers(user + c.shareOf(most-userShare))
 	pack(sectionPlan, c.left)
 	pack(sectionChanged, c.left)
 	pack(sectionFailures, c.left)
 	c.takeSentences(told, c.left, sectionNone)
-	p.next[sectionFailures] = known.blocks(sectionFailures, true)
-	pack(sectionFailures, c.part(retiredShare))
-	pack(sectionRetired, c.part(retiredShare))
+	p.next[sectionFailures] = known.blocksOf(sectionFailures, true)
+	pack(sectionFailures, c.shareOf(retiredShare))
+	pack(sectionRetired, c.shareOf(retiredShare))
 	c.blocks = p.taken
 	for _, b := range p.taken {
 		c.count += len(b.lines)
 	}
 }
 
-// findings returns the lines of the agent with enough news to come before identifiers, those with the most news first.
-func (c *chooser) findings() (list []int) {
+// newsLines returns the lines of the agent with enough news to come before identifiers, those with the most news first.
+func (c *chooser) newsLines() (list []int) {
 	for _, i := range c.order {
 		if l := &c.all[i]; l.news > 0 && l.hasNews() && !l.heads {
 			list = append(list, i)
@@ -208,9 +208,9 @@ func (c *chooser) takeSentences(list []int, room int, s section) (cost int) {
 		if s != sectionNone && c.all[i].section != s {
 			continue
 		}
-		used := c.take(i, min(room-cost, c.left-c.names))
+		used := c.takeLine(i, min(room-cost, c.left-c.names))
 		if head := i - int(c.all[i].head); used > 0 && head < i {
-			used += c.take(head, min(room-cost-used, c.left-c.names))
+			used += c.takeLine(head, min(room-cost-used, c.left-c.names))
 		}
 		cost += used
 	}
@@ -226,11 +226,11 @@ type packer struct {
 	taken []block
 }
 
-// pack adds blocks of a section, or parts of them, while they fit into room bytes, and returns the bytes they take.
-func (p *packer) pack(s section, room int) (cost int) {
+// packSection adds blocks of a section, or parts of them, while they fit into room bytes, and returns the bytes they take.
+func (p *packer) packSection(s section, room int) (cost int) {
 	blocks, ok := p.next[s]
 	if !ok {
-		blocks = p.known.blocks(s, false)
+		blocks = p.known.blocksOf(s, false)
 	}
 	for len(blocks) > 0 {
 		b := &blocks[0]
@@ -268,7 +268,7 @@ func (p *packer) pack(s section, room int) (cost int) {
 func (p *packer) markHeld(text string) {
 	l := line{text: text}
 	var buf [maxTokens]token
-	l.scan(buf[:0])
+	l.scanTokens(buf[:0])
 	for _, t := range l.tokens {
 		p.held[t.hash] = true
 	}
@@ -335,14 +335,14 @@ func (l *line) shortened() string {
 			}
 		}
 	}
-	return shorten(l.text[limit.Boundary(l.text, from):], most)
+	return shortenText(l.text[limit.Boundary(l.text, from):], most)
 }
 
 // ellipsis is put at the end of a text that was cut.
 const ellipsis = " ..."
 
-// shorten returns text cut to at most n bytes, at a rune, with an ellipsis; "" when n is too small for one.
-func shorten(text string, n int) string {
+// shortenText returns text cut to at most n bytes, at a rune, with an ellipsis; "" when n is too small for one.
+func shortenText(text string, n int) string {
 	if n < len(ellipsis) {
 		return ""
 	}

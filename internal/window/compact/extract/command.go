@@ -21,24 +21,24 @@ func (f *failures) recordRun(command string, turn int32, text string, isError, r
 	}
 	one, found := readFailure(unwrapped(text), isError)
 	command = oneLine(command, maxCommand)
-	f.retire(command)
+	f.retireCommand(command)
 	if found {
 		one.command, one.turn = command, turn
-		f.add(one)
+		f.addFailure(one)
 	}
 	return found
 }
 
-// retire marks the failure of a command as over, since the command was run again.
-func (f *failures) retire(command string) {
+// retireCommand marks the failure of a command as over, since the command was run again.
+func (f *failures) retireCommand(command string) {
 	if at, ok := f.by[command]; ok {
 		f.list[at].over = true
 		delete(f.by, command)
 	}
 }
 
-// add adds a failure, as the newest of its command. One without lines is ignored; of too many the oldest quarter is dropped.
-func (f *failures) add(one failure) {
+// addFailure adds a failure, as the newest of its command. One without lines is ignored; of too many the oldest quarter is dropped.
+func (f *failures) addFailure(one failure) {
 	if f.by == nil {
 		f.by = map[string]int{}
 	}
@@ -55,7 +55,7 @@ func (f *failures) add(one failure) {
 		}
 	}
 	if !one.over {
-		f.retire(one.command)
+		f.retireCommand(one.command)
 		f.by[one.command] = len(f.list)
 	}
 	f.list = append(f.list, one)
@@ -89,7 +89,7 @@ func commandOf(tool string, arguments *value) (command string, reads bool) {
 	}
 	var b strings.Builder
 	b.WriteString(tool)
-	arguments.visit(func(text, key string) {
+	arguments.forPlainValues(func(text, key string) {
 		if b.Len() < maxCommand && len(text) < 200 {
 			b.WriteString(" " + text)
 		}
@@ -110,7 +110,7 @@ func unwrapped(text string) string {
 	}
 	v := parseArguments(text)
 	var b strings.Builder
-	v.visit(func(text, key string) {
+	v.forPlainValues(func(text, key string) {
 		if len(text) < 40 {
 			b.WriteString(key + ": ")
 		}
@@ -165,7 +165,7 @@ func Todos(tool, arguments string) (items []string) {
 	}
 	v := parseArguments(arguments)
 	r := planReader{plans: &plans{}, name: tool, named: true}
-	r.read(&v)
+	r.readValue(&v)
 	if !r.found {
 		return nil
 	}

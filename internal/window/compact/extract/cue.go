@@ -31,8 +31,8 @@ var cueWords = []struct {
 	}},
 }
 
-// cues returns those of the cues in ask that a line has in its first longLine bytes. scratch is memory for it.
-func cues(text string, ask cue, scratch []byte) (found cue) {
+// cuesIn returns those of the cues in ask that a line has in its first longLine bytes. scratch is memory for it.
+func cuesIn(text string, ask cue, scratch []byte) (found cue) {
 	text = text[:min(len(text), longLine)]
 	lower := append(scratch[:0], ' ')
 	for i := range len(text) {
@@ -84,9 +84,9 @@ const (
 // order, each in at most n bytes; "" where no line stands out, and for other turns. The other turns decide which words are rare and which
 // were spoken of.
 func Notable(turns []Turn, n, most int) []string {
-	turns = newest(turns, DefaultScan)
-	all := lines(turns)
-	weigh(all, turns, nil)
+	turns = newestTurns(turns, DefaultScan)
+	all := linesOf(turns)
+	weighLines(all, turns, nil)
 	found := make([]string, len(turns))
 	var scores []float64
 	var best []int // the heaviest first
@@ -118,7 +118,7 @@ func Notable(turns []Turn, n, most int) []string {
 		slices.Sort(best)
 		var text []string
 		for _, k := range best {
-			text = append(text, shorten(all[k].shortened(), n))
+			text = append(text, shortenText(all[k].shortened(), n))
 		}
 		found[turn] = strings.Join(text, "\n")
 	}
@@ -128,9 +128,9 @@ func Notable(turns []Turn, n, most int) []string {
 // Failed returns for each turn that is the Result of a command the lines about failures in it, in at most n bytes together; "" where there
 // are none, and for other turns. A failure counts also if the command was run again later: it is what happened then.
 func Failed(turns []Turn, n int) []string {
-	turns = newest(turns, DefaultScan)
+	turns = newestTurns(turns, DefaultScan)
 	found := make([]string, len(turns))
-	for _, f := range gather(turns).failures.list {
+	for _, f := range gatherRecords(turns).failures.list {
 		text := ""
 		for _, l := range f.lines {
 			if len(text)+len(l)+1 > n {

@@ -49,7 +49,7 @@ const (
 func editedPaths(tool string, arguments *value) []string {
 	e := edits{writes: hasWord(tool, writingWords), reads: hasWord(tool, readingWords)}
 	e.addObject(arguments, e.writes)
-	arguments.visit(func(text, key string) {
+	arguments.forPlainValues(func(text, key string) {
 		if len(text) < 8 {
 			return
 		}
@@ -78,8 +78,8 @@ type edits struct {
 	paths         []string
 }
 
-// add adds a path, unless it is there, is outside of a project (/tmp, /dev, a URL) or cannot be a path.
-func (e *edits) add(path string) {
+// addPath adds a path, unless it is there, is outside of a project (/tmp, /dev, a URL) or cannot be a path.
+func (e *edits) addPath(path string) {
 	path = strings.TrimSpace(path)
 	path = strings.TrimPrefix(path, "file://")
 	if path == "" || len(path) > maxPath || len(e.paths) >= maxEdited || strings.ContainsAny(path, "\n\r\t\x00*?{}<>|\"`") || slices.Contains(e.paths, path) {
@@ -120,20 +120,20 @@ func (e *edits) addObject(v *value, writes bool) {
 		key := plainKey(m.key)
 		switch {
 		case m.key != "" && writes && (m.object || m.array) && looksLikePath(m.key):
-			e.add(m.key) // {"changes": {"a/b.go": [...]}}
+			e.addPath(m.key) // {"changes": {"a/b.go": [...]}}
 			e.addObject(m, writes)
 		case m.plain():
 			if !writes || slices.Contains(placeKeys, key) || slices.Contains(contentKeys, key) || slices.Contains(shellKeys, key) && key != "script" {
 				continue
 			}
 			if slices.Contains(pathKeys, key) && couldBePath(m.text) || looksLikePath(m.text) {
-				e.add(m.text)
+				e.addPath(m.text)
 			}
 		case m.array && slices.Contains(pathKeys, key):
 			for k := range m.members {
 				switch el := &m.members[k]; {
 				case el.plain() && writes && couldBePath(el.text):
-					e.add(el.text)
+					e.addPath(el.text)
 				case !el.plain():
 					e.addObject(el, writes)
 				}
@@ -206,13 +206,13 @@ func (e *edits) addPatch(text string) {
 				if rest == "/dev/null" {
 					rest, _, _ = strings.Cut(old, "\t")
 				}
-				e.add(withoutSide(rest))
+				e.addPath(withoutSide(rest))
 			case "diff --git ":
 				if _, to, ok := strings.Cut(rest, " "); ok {
-					e.add(withoutSide(to))
+					e.addPath(withoutSide(to))
 				}
 			default:
-				e.add(rest)
+				e.addPath(rest)
 			}
 			break
 		}
@@ -231,9 +231,9 @@ func withoutSide(path string) string {
 // namedPaths returns the paths in the arguments of a call that stand under keys for paths.
 func namedPaths(v *value) (paths []string) {
 	var e edits
-	v.visit(func(text, key string) {
+	v.forPlainValues(func(text, key string) {
 		if slices.Contains(pathKeys, plainKey(key)) && looksLikePath(text) {
-			e.add(text)
+			e.addPath(text)
 		}
 	})
 	return e.paths
@@ -264,10 +264,10 @@ func editedInText(text string) []string {
 		row = strings.TrimSpace(row)
 		switch {
 		case strings.HasPrefix(row, "<<<<<<< "):
-			e.add(last)
+			e.addPath(last)
 			last = ""
 		case strings.HasPrefix(row, "<path>") && writes:
-			e.add(strings.TrimSuffix(strings.TrimPrefix(row, "<path>"), "</path>"))
+			e.addPath(strings.TrimSuffix(strings.TrimPrefix(row, "<path>"), "</path>"))
 			writes = false
 		case strings.HasPrefix(row, "<") && !strings.HasPrefix(row, "</") && strings.HasSuffix(row, ">") && len(row) < maxTag:
 			writes = hasWord(strings.Trim(row, "<>"), writingWords)

@@ -72,8 +72,8 @@ type Summary struct {
 	Lines    int // that were taken over
 }
 
-// newest returns turns with only the newest scan bytes of their text; an earlier summary stays whole. It does not change turns.
-func newest(turns []Turn, scan int) []Turn {
+// newestTurns returns turns with only the newest scan bytes of their text; an earlier summary stays whole. It does not change turns.
+func newestTurns(turns []Turn, scan int) []Turn {
 	from, size := len(turns), 0
 	for from > 0 && size < scan {
 		from--
@@ -110,12 +110,12 @@ func Summarize(turns []Turn, o Options) Summary {
 	if o.Bytes < MinBytes {
 		return Summary{Text: w.bare(), Messages: messages}
 	}
-	turns = newest(turns, o.Scan)
-	known := gather(turns)
-	all := append(lines(turns), known.prose...)
-	weigh(all, turns, known)
-	chosen := choose(all, known, w.room(known), o.Verbatim)
-	text := w.write(all, chosen)
+	turns = newestTurns(turns, o.Scan)
+	known := gatherRecords(turns)
+	all := append(linesOf(turns), known.prose...)
+	weighLines(all, turns, known)
+	chosen := chooseLines(all, known, w.roomForLines(known), o.Verbatim)
+	text := w.writeSummary(all, chosen)
 	return Summary{Text: text, Messages: messages, Lines: chosen.count}
 }
 
@@ -148,7 +148,7 @@ func priorLines(found []line, text string, turn int32) []line {
 	for row := range strings.Lines(text) {
 		row = strings.TrimSpace(row)
 		if strings.HasPrefix(row, "## ") {
-			if s := titled(row); s != sectionNone {
+			if s := sectionTitled(row); s != sectionNone {
 				at = s
 			} else if row == verbatimTop {
 				at = sectionDecisions
@@ -156,7 +156,7 @@ func priorLines(found []line, text string, turn int32) []line {
 			continue
 		}
 		if at.recorded() {
-			continue // see records.prior
+			continue // see records.addPrior
 		}
 		if row == "" || strings.HasPrefix(row, "[Plimsoll: ") {
 			continue

@@ -102,8 +102,8 @@ func readFailure(text string, isError bool) (f failure, found bool) {
 		head, tail = text[:maxFailureHead], text[len(text)-maxFailureTail:]
 	}
 	r := failReader{}
-	r.read(head)
-	r.read(tail)
+	r.readLines(head)
+	r.readLines(tail)
 	if r.code == 0 && !isError && r.named == 0 && !r.sure {
 		return failure{}, false
 	}
@@ -111,7 +111,7 @@ func readFailure(text string, isError bool) (f failure, found bool) {
 	if r.named == 0 {
 		r.raiseWorth()
 	}
-	f.lines, f.best = r.pick()
+	f.lines, f.best = r.pickLines()
 	return f, len(f.lines) > 0
 }
 
@@ -146,8 +146,8 @@ type failReader struct {
 
 const maxFailScan = 4000 // lines that are held
 
-// read reads lines of output and gives each a worth by how much it says about a failure.
-func (f *failReader) read(text string) {
+// readLines reads lines of output and gives each a worth by how much it says about a failure.
+func (f *failReader) readLines(text string) {
 	for row := range strings.Lines(text) {
 		row = strings.TrimRight(row, " \t\r\n")
 		if len(row) > 2000 {
@@ -244,9 +244,9 @@ func (f *failReader) raiseWorth() {
 	}
 }
 
-// pick returns the lines that say most about the failure, in an order where the first best are the most important. Of a command that failed
+// pickLines returns the lines that say most about the failure, in an order where the first best are the most important. Of a command that failed
 // without a line about it these are the last lines of its output.
-func (f *failReader) pick() (lines []string, best int) {
+func (f *failReader) pickLines() (lines []string, best int) {
 	order := make([]int, 0, len(f.lines))
 	most := maxFailLines
 	for i := range f.lines {

@@ -51,8 +51,8 @@ const (
 // arguments turns the JSON text of a call into lines: one for each member, and those of its texts.
 var arguments = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `","`, "\n", `":"`, ": ", `,"`, "\n", `":`, ": ")
 
-// lines returns the lines of all turns that are not Kept.
-func lines(turns []Turn) []line {
+// linesOf returns the lines of all turns that are not Kept.
+func linesOf(turns []Turn) []line {
 	size := 0
 	for i := range turns {
 		size += len(turns[i].Text)
@@ -124,7 +124,7 @@ func pieces(text string, longest, most int) iter.Seq2[int, string] {
 			for len(rest) > 0 {
 				n := len(rest)
 				if n > longest {
-					if n = sentence(rest, most); n == 0 || n > most {
+					if n = endOfSentence(rest, most); n == 0 || n > most {
 						n = len(rest)
 					}
 				}
@@ -142,9 +142,9 @@ func pieces(text string, longest, most int) iter.Seq2[int, string] {
 	}
 }
 
-// sentence returns the end of the first sentence of text, 0 when it has no end within most bytes. A sentence ends at a terminal mark before
+// endOfSentence returns the end of the first sentence of text, 0 when it has no end within most bytes. A sentence ends at a terminal mark before
 // a space, or in scripts without spaces anywhere. A point before a small letter ends none: "e.g. this".
-func sentence(text string, most int) int {
+func endOfSentence(text string, most int) int {
 	for i := 20; i < min(len(text)-1, most); i++ {
 		switch c := text[i]; {
 		case c == '!' || c == '?' || c == '.':
@@ -238,6 +238,7 @@ func numbered(line string) bool {
 
 func passes(lower string) bool { return contains(lower, passMarks) }
 
+// contains reports whether the text contains one of the words, also as a part of another word.
 func contains(text string, words []string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {

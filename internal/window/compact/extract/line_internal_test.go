@@ -27,7 +27,7 @@ func TestCues(t *testing.T) {
 		"terror, horror and mirror":             0,
 		"a mirror with an error":                cueError,
 	} {
-		if got := cues(text, cueConstraint|cueError, nil); got != want {
+		if got := cuesIn(text, cueConstraint|cueError, nil); got != want {
 			t.Errorf("%q: %b, want %b", text, got, want)
 		}
 	}

@@ -44,7 +44,7 @@ func Own(text string) string {
 		if at < 0 {
 			break
 		}
-		whole, looked := element(rest[at:])
+		whole, looked := elementLength(rest[at:])
 		if looked {
 			tries++
 		}
@@ -88,9 +88,9 @@ const (
 	maxElements = 256
 )
 
-// element returns the length of a client's element <name …>…</name> at the start of text, 0 when there is none; looked means that text was
+// elementLength returns the length of a client's element <name …>…</name> at the start of text, 0 when there is none; looked means that text was
 // searched for its end. Codex writes a space into a name ("<permissions instructions>"): the first word is enough.
-func element(text string) (length int, looked bool) {
+func elementLength(text string) (length int, looked bool) {
 	i := 1
 	for i < len(text) && i <= maxTag && (text[i] == '_' || text[i] == '-' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z') {
 		i++

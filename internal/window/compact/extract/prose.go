@@ -53,16 +53,16 @@ type lexicon struct {
 	sentences int
 }
 
-// add counts the words of a sentence.
-func (x *lexicon) add(text string) {
+// addSentence counts the words of a sentence.
+func (x *lexicon) addSentence(text string) {
 	x.sentences++
-	words(text, func(hash uint64, _ float64) { x.count[hash%uint64(len(x.count))]++ })
+	forWords(text, func(hash uint64, _ float64) { x.count[hash%uint64(len(x.count))]++ })
 }
 
-// news returns the sum over the words of a sentence of how rare they are in what the agent said, at most mostNews.
-func (x *lexicon) news(text string) (sum float64) {
+// newsOf returns the sum over the words of a sentence of how rare they are in what the agent said, at most mostNews.
+func (x *lexicon) newsOf(text string) (sum float64) {
 	n := max(x.sentences, fewest)
-	words(text, func(hash uint64, share float64) {
+	forWords(text, func(hash uint64, share float64) {
 		rare := max(0, rarity(x.count[hash%uint64(len(x.count))], n))
 		sum += share * rare * rare
 	})
@@ -72,9 +72,9 @@ func (x *lexicon) news(text string) (sum float64) {
 // unspaced are scripts that write without spaces between words.
 var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
-// words calls f with the hash of every word of a text, in lower case, and with 1, or pairNews for a pair of letters of a script without
+// forWords calls f with the hash of every word of a text, in lower case, and with 1, or pairNews for a pair of letters of a script without
 // spaces. Identifiers, paths and numbers are left out.
-func words(text string, f func(hash uint64, share float64)) {
+func forWords(text string, f func(hash uint64, share float64)) {
 	for i := 0; i < len(text); {
 		if class[text[i]] == 0 {
 			i++
@@ -84,13 +84,13 @@ func words(text string, f func(hash uint64, share float64)) {
 		for end < len(text) && class[text[end]] != 0 {
 			end++
 		}
-		run(text[i:end], f)
+		forUnspacedWords(text[i:end], f)
 		i = end
 	}
 }
 
-// run calls f, as words does, for text without spaces and signs.
-func run(text string, f func(hash uint64, share float64)) {
+// forUnspacedWords calls f, as words does, for text without spaces and signs.
+func forUnspacedWords(text string, f func(hash uint64, share float64)) {
 	hash, n, name, before := uint64(fnvOffset), 0, false, rune(0)
 	small := false
 	flush := func() {
@@ -151,7 +151,7 @@ func setNews(all []line, turns []Turn, known *records, occurs map[uint64]int32) 
 	x := &lexicon{}
 	for i := range all {
 		if all[i].isProse() {
-			x.add(all[i].text)
+			x.addSentence(all[i].text)
 		}
 	}
 	for i := range all {
@@ -162,7 +162,7 @@ func setNews(all []line, turns []Turn, known *records, occurs map[uint64]int32) 
 		if !l.isProse() {
 			continue
 		}
-		l.news = x.news(l.text) + l.names(occurs)
+		l.news = x.newsOf(l.text) + l.names(occurs)
 		if labelled(l.text) {
 			l.news *= newsOfLabel
 		}

@@ -7,7 +7,7 @@ import (
 
 func TestWords(t *testing.T) {
 	count := func(text string) (n int, share float64) {
-		words(text, func(_ uint64, s float64) { n, share = n+1, share+s })
+		forWords(text, func(_ uint64, s float64) { n, share = n+1, share+s })
 		return n, share
 	}
 	for text, want := range map[string]int{
@@ -37,8 +37,8 @@ func TestWords(t *testing.T) {
 		t.Errorf("two pairs are %.1f words", share)
 	}
 	var upper, lower []uint64
-	words("Çok İYİ ÖNBELLEK", func(h uint64, _ float64) { upper = append(upper, h) })
-	words("çok iyi önbellek", func(h uint64, _ float64) { lower = append(lower, h) })
+	forWords("Çok İYİ ÖNBELLEK", func(h uint64, _ float64) { upper = append(upper, h) })
+	forWords("çok iyi önbellek", func(h uint64, _ float64) { lower = append(lower, h) })
 	if upper[0] != lower[0] || upper[2] != lower[2] {
 		t.Error("large letters make other words")
 	}
@@ -62,8 +62,8 @@ func TestAnAnnouncementNamesWhatTheCallNames(t *testing.T) {
 		{Kind: Assistant, Text: "Vajon readRow hol fordul elő a kódban?"},
 		{Kind: Call, Tool: "bash", Text: `{"command":"ls"}`},
 	}
-	all := lines(turns)
-	weigh(all, turns, gather(turns))
+	all := linesOf(turns)
+	weighLines(all, turns, gatherRecords(turns))
 	at := func(turn int32) *line {
 		return &all[slices.IndexFunc(all, func(l line) bool { return l.turn == turn })]
 	}

@@ -38,8 +38,8 @@ const (
 	maxUnnamed = 64   // calls that wait for a result that names none
 )
 
-// gather returns the records of turns. Turns that stay in the conversation (Kept) add nothing; they only replace what was recorded before.
-func gather(turns []Turn) *records {
+// gatherRecords returns the records of turns. Turns that stay in the conversation (Kept) add nothing; they only replace what was recorded before.
+func gatherRecords(turns []Turn) *records {
 	r := &records{changed: map[string]int32{}, answers: map[int32]bool{}, ends: map[int32]bool{}, trouble: map[int32]bool{}, leads: map[int32]bool{}, stood: -1}
 	said := int32(-1)             // by the agent, since a result came
 	trouble := 0                  // calls for which what failed may still be spoken of
@@ -52,7 +52,7 @@ func gather(turns []Turn) *records {
 		case Prior:
 			r.addPrior(t.Text, turn)
 		case Assistant:
-			r.plans.spoken(t.Text, turn)
+			r.plans.recordSpoken(t.Text, turn)
 			said = turn
 			if !t.Kept {
 				r.stood = turn
@@ -60,7 +60,7 @@ func gather(turns []Turn) *records {
 					r.trouble[turn] = true
 				}
 				for _, path := range editedInText(t.Text) {
-					r.change(path)
+					r.noteChanged(path)
 				}
 			}
 		case Call:
@@ -72,12 +72,12 @@ func gather(turns []Turn) *records {
 			}
 			if !t.Kept {
 				for _, path := range paths {
-					r.change(path)
+					r.noteChanged(path)
 				}
 			}
-			r.plans.call(t.Tool, &v, paths, turn)
+			r.plans.recordCall(t.Tool, &v, paths, turn)
 			if !t.Kept {
-				r.reasons(&v, turn)
+				r.addReasons(&v, turn)
 			}
 			p := pending{id: t.ID, tool: t.Tool, said: said, writes: len(paths) > 0 && hasWord(t.Tool, writingWords)}
 			p.command, p.reads = commandOf(t.Tool, &v)
@@ -108,11 +108,11 @@ func gather(turns []Turn) *records {
 			if !t.Kept && len(p.paths) > 0 && confirms(t.Text) {
 				r.leads[p.said] = true
 				for _, path := range p.paths {
-					r.change(path)
+					r.noteChanged(path)
 				}
 			}
 			if keepsPlan(p.tool) {
-				r.plans.created(p.tool, t.Text)
+				r.plans.recordNumber(p.tool, t.Text)
 			}
 			if asksUser(p.tool) {
 				r.answers[turn] = true
@@ -141,7 +141,7 @@ func gather(turns []Turn) *records {
 	return r
 }
 
-func (r *records) change(path string) {
+func (r *records) noteChanged(path string) {
 	if _, known := r.changed[path]; known || len(r.changed) < maxChanged {
 		r.clock++
 		r.changed[path] = r.clock
@@ -151,8 +151,8 @@ func (r *records) change(path string) {
 // reasonKeys are names of arguments in which an agent says why it makes a call.
 var reasonKeys = []string{"explanation", "reason", "reasoning", "rationale", "thought", "thoughts", "thinking", "message", "summary", "decision", "note", "notes", "comment", "why", "justification", "commitmessage", "body"}
 
-// reasons adds the arguments of a call that say why it is made, and the message of a commit, to prose.
-func (r *records) reasons(v *value, turn int32) {
+// addReasons adds the arguments of a call that say why it is made, and the message of a commit, to prose.
+func (r *records) addReasons(v *value, turn int32) {
 	say := func(text string) {
 		if strings.Count(text, " ") < 4 && text[:min(len(text), 1)] < "\x80" {
 			return
@@ -163,7 +163,7 @@ func (r *records) reasons(v *value, turn int32) {
 			}
 		}
 	}
-	v.visit(func(text, key string) {
+	v.forPlainValues(func(text, key string) {
 		key = plainKey(key)
 		if slices.Contains(reasonKeys, key) {
 			say(text)
@@ -194,8 +194,8 @@ type block struct {
 	lines   []string // as they are written, with their marks
 }
 
-// has reports whether a section of records may have something in it.
-func (r *records) has(s section) bool {
+// mayHave reports whether a section of records may have something in it.
+func (r *records) mayHave(s section) bool {
 	switch s {
 	case sectionPlan:
 		return len(r.plans.list) > 0
@@ -205,8 +205,8 @@ func (r *records) has(s section) bool {
 	return len(r.failures.list) > 0
 }
 
-// blocks returns the records of a section, the newest first. Of failures it has the lines that say most, or with more the others.
-func (r *records) blocks(s section, more bool) (blocks []block) {
+// blocksOf returns the records of a section, the newest first. Of failures it has the lines that say most, or with more the others.
+func (r *records) blocksOf(s section, more bool) (blocks []block) {
 	switch s {
 	case sectionPlan:
 		said := map[string]bool{}
@@ -217,7 +217,7 @@ func (r *records) blocks(s section, more bool) (blocks []block) {
 					continue
 				}
 				said[item.text] = true
-				b.lines = append(b.lines, "  "+item.mark()+item.text)
+				b.lines = append(b.lines, "  "+item.stateMark()+item.text)
 			}
 			if len(b.lines) > 0 {
 				blocks = append(blocks, b)
@@ -285,7 +285,7 @@ func (r *records) addPrior(text string, turn int32) {
 		row = strings.TrimRight(row, "\r\n")
 		if strings.HasPrefix(row, "## ") {
 			flush()
-			at = titled(row)
+			at = sectionTitled(row)
 			continue
 		}
 		switch at {
@@ -293,7 +293,7 @@ func (r *records) addPrior(text string, turn int32) {
 			if head, ok := strings.CutPrefix(row, "- "); ok {
 				flush()
 				name = strings.TrimSuffix(head, ":")
-			} else if list := checklist(row); len(list) == 1 {
+			} else if list := checklistItems(row); len(list) == 1 {
 				item := list[0]
 				if rest, ok := strings.CutPrefix(strings.TrimSpace(row), "[ ] ("); ok {
 					if status, said, ok := strings.Cut(rest, ") "); ok {
@@ -324,13 +324,13 @@ func (r *records) addPrior(text string, turn int32) {
 	flush()
 	// They were written newest first.
 	for _, p := range slices.Backward(plans) {
-		r.plans.set(p.name, p.turn, p.items)
+		r.plans.setList(p.name, p.turn, p.items)
 	}
 	for _, path := range slices.Backward(paths) {
-		r.change(path)
+		r.noteChanged(path)
 	}
 	for _, f := range slices.Backward(found) {
-		r.failures.add(f)
+		r.failures.addFailure(f)
 	}
 }
 
@@ -350,8 +350,8 @@ func changedPaths(row string) (paths []string) {
 	return paths
 }
 
-// titled returns the section whose title a row of a summary is, sectionNone for any other row.
-func titled(row string) section {
+// sectionTitled returns the section whose title a row of a summary is, sectionNone for any other row.
+func sectionTitled(row string) section {
 	for s, title := range titles {
 		if title != "" && row == title {
 			return section(s)

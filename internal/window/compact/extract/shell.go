@@ -138,7 +138,7 @@ func (e *edits) addCommand(words []string) {
 		return
 	}
 	name := rest[0][strings.LastIndexByte(rest[0], '/')+1:]
-	flags, plain := split(rest[1:])
+	flags, plain := splitFlags(rest[1:])
 	has := func(flag string) bool {
 		return slices.ContainsFunc(flags, func(f string) bool {
 			return strings.HasPrefix(f, flag) || len(flag) == 2 && !strings.HasPrefix(f, "--") && strings.IndexByte(f, flag[1]) > 0
@@ -191,8 +191,8 @@ func (e *edits) addCommand(words []string) {
 	}
 }
 
-// split returns the flags among a command's words, and the other words.
-func split(words []string) (flags, plain []string) {
+// splitFlags returns the flags among a command's words, and the other words.
+func splitFlags(words []string) (flags, plain []string) {
 	for i, w := range words {
 		switch {
 		case w == "--":
@@ -215,7 +215,7 @@ func (e *edits) shellPaths(words []string) {
 // shellPath adds a word of a command if it looks like a path.
 func (e *edits) shellPath(word string) {
 	if looksLikePath(word) || couldBePath(word) && (word == "Makefile" || word == "Dockerfile") {
-		e.add(word)
+		e.addPath(word)
 	}
 }
 

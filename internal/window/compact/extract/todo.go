@@ -45,8 +45,8 @@ type plans struct {
 	list []plan
 }
 
-// set replaces the list of that name, or adds it. An empty list changes nothing.
-func (p *plans) set(name string, turn int32, items []planItem) {
+// setList replaces the list of that name, or adds it. An empty list changes nothing.
+func (p *plans) setList(name string, turn int32, items []planItem) {
 	if len(items) == 0 {
 		return
 	}
@@ -58,8 +58,8 @@ func (p *plans) set(name string, turn int32, items []planItem) {
 	p.list = append(p.list, plan{name, turn, items})
 }
 
-// find returns the list of a name, nil if there is none.
-func (p *plans) find(name string) *plan {
+// listNamed returns the list of a name, nil if there is none.
+func (p *plans) listNamed(name string) *plan {
 	for i := range p.list {
 		if p.list[i].name == name {
 			return &p.list[i]
@@ -68,15 +68,15 @@ func (p *plans) find(name string) *plan {
 	return nil
 }
 
-// call records the lists that a call states. edits are the files that it changes: a list in one of them gets the file's name.
-func (p *plans) call(tool string, arguments *value, edits []string, turn int32) {
+// recordCall records the lists that a call states. edits are the files that it changes: a list in one of them gets the file's name.
+func (p *plans) recordCall(tool string, arguments *value, edits []string, turn int32) {
 	r := planReader{plans: p, name: tool, named: keepsPlan(tool), turn: turn}
 	if !r.named && len(edits) > 0 {
 		r.name = edits[len(edits)-1]
 	}
-	r.read(arguments)
+	r.readValue(arguments)
 	if !r.found && r.named && arguments.object {
-		p.single(tool, arguments, turn)
+		p.recordSingle(tool, arguments, turn)
 	}
 }
 
@@ -99,25 +99,25 @@ type planReader struct {
 	turn  int32
 }
 
-// read looks for lists of things to do in a value and in what is nested in it, and stores them.
-func (r *planReader) read(v *value) {
+// readValue looks for lists of things to do in a value and in what is nested in it, and stores them.
+func (r *planReader) readValue(v *value) {
 	switch {
 	case v.array:
-		if items := items(v, r.named || keepsPlan(v.key)); len(items) > 0 {
+		if items := itemsOf(v, r.named || keepsPlan(v.key)); len(items) > 0 {
 			r.found = true
-			r.set(r.name, r.turn, items)
+			r.setList(r.name, r.turn, items)
 			return
 		}
 	case v.plain():
-		if items := checklist(v.text); len(items) > 1 || len(items) == 1 && (r.named || keepsPlan(v.key)) {
+		if items := checklistItems(v.text); len(items) > 1 || len(items) == 1 && (r.named || keepsPlan(v.key)) {
 			r.found = true
-			r.set(r.name, r.turn, items)
+			r.setList(r.name, r.turn, items)
 		}
 		return
 	}
 	if items := byState(v, r.named || keepsPlan(v.key)); len(items) > 0 {
 		r.found = true
-		r.set(r.name, r.turn, items)
+		r.setList(r.name, r.turn, items)
 		return
 	}
 	replaces := slices.ContainsFunc(v.members, func(m value) bool { return strings.HasPrefix(plainKey(m.key), "old") })
@@ -126,19 +126,19 @@ func (r *planReader) read(v *value) {
 		switch {
 		case replaces && strings.HasPrefix(plainKey(m.key), "old"):
 		case replaces && m.plain():
-			r.change(checklist(m.text)) // a part of a list
+			r.updateList(checklistItems(m.text)) // a part of a list
 		default:
-			r.read(m)
+			r.readValue(m)
 		}
 	}
 }
 
-// change updates the list from items that an edit of a part of it states: known items get their state, new ones are added.
-func (r *planReader) change(items []planItem) {
-	at := r.plans.find(r.name)
+// updateList updates the list from items that an edit of a part of it states: known items get their state, new ones are added.
+func (r *planReader) updateList(items []planItem) {
+	at := r.plans.listNamed(r.name)
 	if at == nil {
 		if len(items) > 1 {
-			r.set(r.name, r.turn, items)
+			r.setList(r.name, r.turn, items)
 		}
 		return
 	}
@@ -160,7 +160,7 @@ func byState(v *value, named bool) (list []planItem) {
 		switch {
 		case m.array && slices.Contains(states, plainKey(m.key)):
 			with++
-			for _, item := range items(m, true) {
+			for _, item := range itemsOf(m, true) {
 				item.status = m.key
 				list = append(list, item)
 			}
@@ -175,9 +175,9 @@ func byState(v *value, named bool) (list []planItem) {
 	return list[:min(len(list), maxItems)]
 }
 
-// items returns the items of an array of things with a state; nil for another array. With named, the array is called a plan, and texts
+// itemsOf returns the items of an array of things with a state; nil for another array. With named, the array is called a plan, and texts
 // without a state are enough.
-func items(v *value, named bool) (list []planItem) {
+func itemsOf(v *value, named bool) (list []planItem) {
 	with := 0
 	for i := range v.members {
 		m := &v.members[i]
@@ -186,7 +186,7 @@ func items(v *value, named bool) (list []planItem) {
 		case m.object:
 			item = readItem(m)
 		case m.plain():
-			if list := checklist(m.text); len(list) == 1 {
+			if list := checklistItems(m.text); len(list) == 1 {
 				item, with = list[0], with+1
 			} else if named {
 				item.text = oneLine(m.text, maxItem)
@@ -248,8 +248,8 @@ func readItem(v *value) (item planItem) {
 	return item
 }
 
-// single records the one thing to do that a call makes or changes, for tools that take one at a time.
-func (p *plans) single(tool string, v *value, turn int32) {
+// recordSingle records the one thing to do that a call makes or changes, for tools that take one at a time.
+func (p *plans) recordSingle(tool string, v *value, turn int32) {
 	for i := range v.members {
 		if key := plainKey(v.members[i].key); key == "prompt" || key == "command" && strings.Contains(v.members[i].text, " ") {
 			return // a task for another agent
@@ -257,7 +257,7 @@ func (p *plans) single(tool string, v *value, turn int32) {
 	}
 	item := readItem(v)
 	name := singleName(tool)
-	at := p.find(name)
+	at := p.listNamed(name)
 	if at != nil && item.id != "" {
 		for i := range at.items {
 			if old := &at.items[i]; old.id == item.id {
@@ -275,7 +275,7 @@ func (p *plans) single(tool string, v *value, turn int32) {
 		return
 	}
 	if at == nil {
-		p.set(name, turn, []planItem{item})
+		p.setList(name, turn, []planItem{item})
 		return
 	}
 	for i := range at.items {
@@ -301,9 +301,9 @@ func singleName(tool string) string {
 	return tool
 }
 
-// created gives the newest thing to do the number that a tool's result names for it: "Task #3 created".
-func (p *plans) created(tool, text string) {
-	at := p.find(singleName(tool))
+// recordNumber gives the newest thing to do the number that a tool's result names for it: "Task #3 created".
+func (p *plans) recordNumber(tool, text string) {
+	at := p.listNamed(singleName(tool))
 	if at == nil || len(at.items) == 0 || at.items[len(at.items)-1].id != "" {
 		return
 	}
@@ -318,8 +318,8 @@ func (p *plans) created(tool, text string) {
 	at.items[len(at.items)-1].id = text[i+1 : end]
 }
 
-// mark returns an item's state as it is written in front of it: a box where one fits, else an empty box and the tool's own word.
-func (item *planItem) mark() string {
+// stateMark returns an item's state as it is written in front of it: a box where one fits, else an empty box and the tool's own word.
+func (item *planItem) stateMark() string {
 	switch plainKey(item.status) {
 	case "", "pending", "todo", "open", "notstarted", "false":
 		return "[ ] "

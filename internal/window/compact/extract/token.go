@@ -48,9 +48,9 @@ var class = func() (c [256]byte) {
 	return c
 }()
 
-// scan sets the template of a line (a hash of it with every word that has a digit replaced), its shape (a hash of it with every word
+// scanTokens sets the template of a line (a hash of it with every word that has a digit replaced), its shape (a hash of it with every word
 // replaced), its tokens, in buf, and the number of its words that a person would read.
-func (l *line) scan(buf []token) {
+func (l *line) scanTokens(buf []token) {
 	text := l.text
 	template, shape := uint64(fnvOffset), uint64(fnvOffset)
 	l.tokens = buf[:0]
@@ -114,7 +114,7 @@ func (l *line) scan(buf []token) {
 			template = (template ^ hash) * fnvPrime
 			shape = (shape ^ 'a') * fnvPrime
 		}
-		from, to := trim(text, i, end)
+		from, to := trimWord(text, i, end)
 		i = end
 		letters := lower || upper || other
 		if longest >= 3 && (!digit || slash || dot) {
@@ -159,8 +159,8 @@ func starts(text string, i int) bool {
 	return i == 0 || text[i-1] == '.' || text[i-1] == '!' || text[i-1] == '?' || text[i-1] == '"'
 }
 
-// trim returns the word text[from:to] without punctuation at its ends, as new from and to.
-func trim(text string, from, to int) (int, int) {
+// trimWord returns the word text[from:to] without punctuation at its ends, as new from and to.
+func trimWord(text string, from, to int) (int, int) {
 	for to > from && (text[to-1] == '.' || text[to-1] == ':' || text[to-1] == '-' || text[to-1] == '#') {
 		to--
 	}

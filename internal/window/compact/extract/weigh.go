@@ -18,8 +18,8 @@ const (
 	narrated = 0.3
 )
 
-// weigh scores every line and sets its section. known may be nil: then the agent's lines have no news.
-func weigh(all []line, turns []Turn, known *records) {
+// weighLines scores every line and sets its section. known may be nil: then the agent's lines have no news.
+func weighLines(all []line, turns []Turn, known *records) {
 	templates := make(map[uint64]int32, len(all))
 	shapes := make(map[uint64]int32, len(all))
 	occurs := make(map[uint64]int32, len(all))
@@ -30,7 +30,7 @@ func weigh(all []line, turns []Turn, known *records) {
 		if cap(arena)-len(arena) < maxTokens {
 			arena = make([]token, 0, 4*(len(all)-i)+maxTokens)
 		}
-		l.scan(arena[len(arena):len(arena):cap(arena)])
+		l.scanTokens(arena[len(arena):len(arena):cap(arena)])
 		arena = arena[:len(arena)+len(l.tokens)]
 		templates[l.template]++
 		shapes[l.shape]++
@@ -54,14 +54,14 @@ func weigh(all []line, turns []Turn, known *records) {
 	for i := range all {
 		l := &all[i]
 		l.alike = max(templates[l.template], shapes[l.shape])
-		l.score = l.weight(l.alike, occurs, spoken, len(all), scratch[:])
+		l.score = l.scoreOf(l.alike, occurs, spoken, len(all), scratch[:])
 		l.score *= 0.75 + 0.5*float64(l.turn+1)/newest
 	}
 }
 
-// weight returns the score of a line by its kind, its cues, its tokens and how many lines are like it (alike). n is the number of lines,
+// scoreOf returns the score of a line by its kind, its cues, its tokens and how many lines are like it (alike). n is the number of lines,
 // scratch memory for the search.
-func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bool, n int, scratch []byte) float64 {
+func (l *line) scoreOf(alike int32, occurs map[uint64]int32, spoken map[uint64]bool, n int, scratch []byte) float64 {
 	score := baseWeight[l.kind]
 	strength, ask := 1.0, cueConstraint|cueError
 	switch l.kind {
@@ -70,7 +70,7 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 	case Assistant:
 		strength = 0.6
 	}
-	is := cues(l.text, ask, scratch)
+	is := cuesIn(l.text, ask, scratch)
 	if is&cueConstraint != 0 {
 		score += weightConstraint * strength
 	}
@@ -81,7 +81,7 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 		score += weightFirst
 	}
 	if l.section == sectionNone || l.section == sectionErrors {
-		l.section = l.place(is)
+		l.section = l.sectionFor(is)
 	}
 	held, words := 0.0, 0
 	for k, t := range l.tokens {
@@ -114,8 +114,8 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 	return score
 }
 
-// place returns the section of a line, by its kind and its cues.
-func (l *line) place(is cue) section {
+// sectionFor returns the section of a line, by its kind and its cues.
+func (l *line) sectionFor(is cue) section {
 	switch l.kind {
 	case User:
 		return sectionUser
@@ -128,6 +128,7 @@ func (l *line) place(is cue) section {
 	return sectionFiles
 }
 
+// earlier reports whether one of the tokens has this hash.
 func earlier(tokens []token, hash uint64) bool {
 	for _, t := range tokens {
 		if t.hash == hash {

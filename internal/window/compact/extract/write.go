@@ -71,11 +71,11 @@ type writer struct {
 
 func newWriter(bytes, messages int) *writer { return &writer{bytes: bytes, messages: messages} }
 
-// room returns the bytes left for lines once every mark and title is counted.
-func (w *writer) room(known *records) int {
+// roomForLines returns the bytes left for lines once every mark and title is counted.
+func (w *writer) roomForLines(known *records) int {
 	room := w.bytes - len(Opening) - len(opened) - len(closing) - 24 - len(verbatimTop)
 	for s, title := range titles {
-		if !section(s).recorded() || known.has(section(s)) {
+		if !section(s).recorded() || known.mayHave(section(s)) {
 			room -= len(title) + 2
 		}
 	}
@@ -87,8 +87,8 @@ func (w *writer) bare() string {
 	return Opening + strconv.Itoa(w.messages) + bareEnd
 }
 
-// write returns the summary of the chosen lines and blocks as text.
-func (w *writer) write(all []line, c choice) string {
+// writeSummary returns the summary of the chosen lines and blocks as text.
+func (w *writer) writeSummary(all []line, c choice) string {
 	var b strings.Builder
 	b.Grow(w.bytes)
 	b.WriteString(Opening)
@@ -106,7 +106,7 @@ func (w *writer) write(all []line, c choice) string {
 	}
 	for s := sectionUser; s < sections; s++ {
 		if s.recorded() {
-			w.blocks(&b, s, c.blocks)
+			w.writeBlocks(&b, s, c.blocks)
 			continue
 		}
 		if len(by[s]) == 0 && (s != sectionFiles || len(c.also) == 0) {
@@ -141,8 +141,8 @@ func (w *writer) write(all []line, c choice) string {
 	return b.String()
 }
 
-// blocks writes the blocks of a section; those with the same head stand together under it.
-func (w *writer) blocks(b *strings.Builder, s section, blocks []block) {
+// writeBlocks writes the blocks of a section; those with the same head stand together under it.
+func (w *writer) writeBlocks(b *strings.Builder, s section, blocks []block) {
 	var list []block
 	at := map[string]int{}
 	for _, one := range blocks {

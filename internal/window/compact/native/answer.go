@@ -66,7 +66,7 @@ func (r Rule) Parse(status int, contentType string, body []byte) (Block, error) 
 		return Block{}, fmt.Errorf("%w: it has more than %d bytes", errMalformed, MaxAnswer)
 	}
 	if status != http.StatusOK {
-		return Block{}, r.refusal(status, body)
+		return Block{}, r.refusalError(status, body)
 	}
 	if r.members != nil {
 		return parseOutput(body)
@@ -74,14 +74,14 @@ func (r Rule) Parse(status int, contentType string, body []byte) (Block, error) 
 	var a message
 	var err error
 	if media, _, _ := strings.Cut(contentType, ";"); strings.EqualFold(strings.TrimSpace(media), "text/event-stream") {
-		a, err = r.stream(body)
+		a, err = r.readStream(body)
 	} else if json.Unmarshal(body, &a) != nil {
 		err = errMalformed
 	}
 	if err != nil {
 		return Block{Usage: a.Usage.total()}, err
 	}
-	return a.block()
+	return a.toBlock()
 }
 
 // A message is Anthropic's answer.
@@ -141,8 +141,8 @@ func add(to int, ns ...number) int {
 	return to
 }
 
-// block returns the message's one block as it came, in an assistant message of its own.
-func (m message) block() (Block, error) {
+// toBlock returns the message's one block as it came, in an assistant message of its own.
+func (m message) toBlock() (Block, error) {
 	b := Block{Usage: m.Usage.total()}
 	if m.Stop != "compaction" {
 		if len(m.Content) > 0 && m.Stop != "" { // a gateway that does not know the parameter has the model answer
@@ -170,8 +170,8 @@ func (m message) block() (Block, error) {
 	return b, nil
 }
 
-// stream returns the message that a stream of events holds: the block comes whole, in content_block_start.
-func (r Rule) stream(body []byte) (m message, err error) {
+// readStream returns the message that a stream of events holds: the block comes whole, in content_block_start.
+func (r Rule) readStream(body []byte) (m message, err error) {
 	events := sse.NewReader(bytes.NewReader(body), MaxAnswer)
 	for {
 		_, data, rest, err := events.Next()
@@ -199,7 +199,7 @@ func (r Rule) stream(body []byte) (m message, err error) {
 		}
 		switch e.Type {
 		case "error":
-			return m, r.refusal(statusOf(e.Error), data)
+			return m, r.refusalError(statusOf(e.Error), data)
 		case "message_start":
 			m.Usage = e.Message.Usage
 		case "content_block_start":
@@ -279,14 +279,14 @@ var absent = []string{
 	"unknown parameter", "unrecognized", "not found", "unknown field", "not allowed",
 }
 
-// refusal returns the error for an answer with an error status: a [Refused], an [Unavailable] or a [NoSummary].
-func (r Rule) refusal(status int, body []byte) error {
-	why := limit.Short(reason(body), maxWhy)
+// refusalError returns the error for an answer with an error status: a [Refused], an [Unavailable] or a [NoSummary].
+func (r Rule) refusalError(status int, body []byte) error {
+	why := limit.Short(reasonIn(body), maxWhy)
 	switch status {
 	case http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		return &Refused{status, why}
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		said := strings.ToLower(reason(body))
+		said := strings.ToLower(reasonIn(body))
 		about := strings.Contains(said, "compact") || r.members != nil && strings.Contains(said, "model")
 		for _, words := range absent {
 			if about && strings.Contains(said, words) {
@@ -300,9 +300,9 @@ func (r Rule) refusal(status int, body []byte) error {
 	return &Unavailable{status, why}
 }
 
-// reason returns the provider's message. Text in another form than the provider's errors, such as a gateway's page, is not repeated: then
+// reasonIn returns the provider's message. Text in another form than the provider's errors, such as a gateway's page, is not repeated: then
 // it is "no reason".
-func reason(body []byte) string {
+func reasonIn(body []byte) string {
 	var e struct {
 		Error struct {
 			Message string `json:"message"`

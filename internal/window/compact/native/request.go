@@ -55,12 +55,12 @@ func (r Rule) Request(path string, h http.Header, sent *wire.Request) (Call, err
 		h = http.Header{}
 	}
 	if r.members != nil {
-		return r.responses(path, h, sent)
+		return r.responsesRequest(path, h, sent)
 	}
-	if why := unsuited(sent); why != "" {
+	if why := whyUnsuited(sent); why != "" {
 		return Call{}, &Unsuited{why}
 	}
-	body, err := rebuild(sent.Body, func(key string, value []byte) ([]byte, error) {
+	body, err := rebuildObject(sent.Body, func(key string, value []byte) ([]byte, error) {
 		switch {
 		case key == "compaction":
 			return nil, &Unsuited{"the client asks for a compaction of its own"}
@@ -96,9 +96,9 @@ func (r Rule) Request(path string, h http.Header, sent *wire.Request) (Call, err
 	return Call{path, h, body}, err
 }
 
-// responses returns the request to /responses/compact, which has only the members that the rule lists.
-func (r Rule) responses(path string, h http.Header, sent *wire.Request) (Call, error) {
-	body, err := rebuild(sent.Body, func(key string, value []byte) ([]byte, error) {
+// responsesRequest returns the request to /responses/compact, which has only the members that the rule lists.
+func (r Rule) responsesRequest(path string, h http.Header, sent *wire.Request) (Call, error) {
+	body, err := rebuildObject(sent.Body, func(key string, value []byte) ([]byte, error) {
 		switch {
 		case (key == "previous_response_id" || key == "conversation") && string(value) != "null":
 			return nil, &Unsuited{"the provider keeps what was said before"}
@@ -129,7 +129,7 @@ func (r Rule) Carry(h http.Header, next *wire.Request) (http.Header, []byte, err
 		}
 		addBeta(h)
 	}
-	body, err := rebuild(next.Body, func(key string, value []byte) ([]byte, error) {
+	body, err := rebuildObject(next.Body, func(key string, value []byte) ([]byte, error) {
 		out, err := value, error(nil)
 		switch {
 		case key == "context_management":
@@ -157,8 +157,8 @@ func (r Rule) Carry(h http.Header, next *wire.Request) (http.Header, []byte, err
 	return h, body, nil
 }
 
-// unsuited returns the reason not to ask Anthropic for a compaction of a request, "" for none.
-func unsuited(r *wire.Request) string {
+// whyUnsuited returns the reason not to ask Anthropic for a compaction of a request, "" for none.
+func whyUnsuited(r *wire.Request) string {
 	for i := range r.Messages {
 		for _, p := range r.Messages[i].Parts {
 			if slices.Contains(toolChanges, p.Type) {
@@ -176,9 +176,9 @@ func unsuited(r *wire.Request) string {
 	return ""
 }
 
-// rebuild returns an object with each member's value replaced by what keep returns for it; nil leaves the member out. Everything else keeps
+// rebuildObject returns an object with each member's value replaced by what keep returns for it; nil leaves the member out. Everything else keeps
 // its bytes.
-func rebuild(object []byte, keep func(key string, value []byte) ([]byte, error)) ([]byte, error) {
+func rebuildObject(object []byte, keep func(key string, value []byte) ([]byte, error)) ([]byte, error) {
 	out := append(make([]byte, 0, len(object)+256), '{')
 	for m, err := range rawjson.Members(object, 0) {
 		if err != nil {
@@ -205,7 +205,7 @@ func removeMembers(value []byte, paths ...[]string) ([]byte, error) {
 		return value, nil
 	}
 	found := false
-	out, err := rebuild(value, func(key string, inner []byte) ([]byte, error) {
+	out, err := rebuildObject(value, func(key string, inner []byte) ([]byte, error) {
 		for _, p := range paths {
 			switch {
 			case p[0] != key:

@@ -96,16 +96,17 @@ func main() {
 		}
 		return
 	}
-	if err := run(*from, *api, *out); err != nil {
+	if err := writeTable(*from, *api, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "cataloguer:", err)
 		os.Exit(1)
 	}
 }
 
-func run(from, api, out string) error {
+// writeTable writes table.txt from catalogue.json in out. With a source, a checkout or an api.json, it writes catalogue.json anew before.
+func writeTable(from, api, out string) error {
 	kept := filepath.Join(out, "catalogue.json")
 	if from != "" || api != "" {
-		source, read := from, gather
+		source, read := from, gatherCheckout
 		if api != "" {
 			source, read = api, gatherAPI
 		}
@@ -113,7 +114,7 @@ func run(from, api, out string) error {
 		if err != nil {
 			return err
 		}
-		if err := c.keep(kept); err != nil {
+		if err := c.addRetired(kept); err != nil {
 			return err
 		}
 		text, err := json.MarshalIndent(c, "", " ")
@@ -128,7 +129,7 @@ func run(from, api, out string) error {
 	if err != nil {
 		return err
 	}
-	table, err := tabulate(text)
+	table, err := tableOf(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", kept, err)
 	}
@@ -143,9 +144,9 @@ func flat(text []byte) []byte {
 	return []byte(strings.ReplaceAll(s, "\n   ]", "]"))
 }
 
-// tabulate returns table.txt for catalogue.json: one line "provider/model context input output" per model, sorted by the folded name, the
+// tableOf returns table.txt for catalogue.json: one line "provider/model context input output" per model, sorted by the folded name, the
 // form that binary search in package models reads.
-func tabulate(text []byte) ([]byte, error) {
+func tableOf(text []byte) ([]byte, error) {
 	var c catalogue
 	if err := json.Unmarshal(text, &c); err != nil {
 		return nil, err
@@ -156,7 +157,8 @@ func tabulate(text []byte) ([]byte, error) {
 	return []byte(strings.Join(sources.Lines(c.Providers), "\n") + "\n"), nil
 }
 
-func gather(root string) (*catalogue, error) {
+// gatherCheckout reads the models of the providers, and those of all labs as "any", from a checkout of models.dev.
+func gatherCheckout(root string) (*catalogue, error) {
 	git := func(args ...string) (string, error) {
 		text, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()
 		return strings.TrimSpace(string(text)), err
@@ -172,7 +174,7 @@ func gather(root string) (*catalogue, error) {
 	c := newCatalogue(commit, date)
 	for ours, theirs := range sources.Providers {
 		for _, name := range theirs {
-			if err := c.add(ours, root, filepath.Join(root, "providers", name, "models")); err != nil {
+			if err := c.addDirectory(ours, root, filepath.Join(root, "providers", name, "models")); err != nil {
 				return nil, err
 			}
 		}
@@ -182,7 +184,7 @@ func gather(root string) (*catalogue, error) {
 		return nil, err
 	}
 	for _, lab := range labs { // what a model can do wherever it is served
-		if err := c.add("any", root, filepath.Join(root, "models", lab.Name())); err != nil {
+		if err := c.addDirectory("any", root, filepath.Join(root, "models", lab.Name())); err != nil {
 			return nil, err
 		}
 	}
@@ -212,8 +214,9 @@ func gatherAPI(file string) (*catalogue, error) {
 	return c, nil
 }
 
-// tabulatePrices writes prices.txt, the form that package models reads: what each provider asks for its own models. Those that are free are
-// left out: nobody can tell them from those without a price.
+// tabulatePrices writes prices.txt into out, the form that package models reads: what each provider asks for its own models, from a
+// checkout of models.dev in root, with those of pages before them. Those that are free are left out: nobody can tell them from those
+// without a price.
 func tabulatePrices(root, out string) error {
 	found := map[string]string{}
 	for line := range strings.Lines(pages) {
@@ -228,7 +231,7 @@ func tabulatePrices(root, out string) error {
 				if err != nil || d.IsDir() || filepath.Ext(path) != ".toml" {
 					return err
 				}
-				e, err := load(root, path)
+				e, err := loadModel(root, path)
 				if errors.Is(err, fs.ErrNotExist) || err == nil && (!e.chats() || e.Cost.Input+e.Cost.Output <= 0) {
 					return nil
 				}
@@ -264,8 +267,9 @@ func tabulatePrices(root, out string) error {
 	return os.WriteFile(filepath.Join(out, "prices.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 }
 
-// keep adds the models that an older catalogue has and this one does not: clients still ask for models that were retired.
-func (c *catalogue) keep(file string) error {
+// addRetired adds the models that the older catalogue in a file has and this one does not: clients still ask for models that were retired.
+// Without such a file it does nothing.
+func (c *catalogue) addRetired(file string) error {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -284,7 +288,7 @@ func (c *catalogue) keep(file string) error {
 		}
 		for model, limits := range models {
 			if !folded[spelling.Fold(model)] {
-				c.put(ours, model, limits)
+				c.addLimits(ours, model, limits)
 			}
 		}
 	}
@@ -304,8 +308,8 @@ func (e *entry) limits() [3]int {
 	return [3]int{e.Limit.Context, e.Limit.Input, e.Limit.Output}
 }
 
-// put keeps the first limits that are given for a model.
-func (c *catalogue) put(ours, model string, limits [3]int) {
+// addLimits keeps the first limits that are given for a model.
+func (c *catalogue) addLimits(ours, model string, limits [3]int) {
 	if c.Providers[ours] == nil {
 		c.Providers[ours] = map[string][3]int{}
 	}
@@ -314,12 +318,13 @@ func (c *catalogue) put(ours, model string, limits [3]int) {
 	}
 }
 
-func (c *catalogue) add(ours, root, dir string) error {
+// addDirectory adds the limits of all models in a directory of TOML files to the provider ours. Models that do not chat are left out.
+func (c *catalogue) addDirectory(ours, root, dir string) error {
 	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".toml" {
 			return err
 		}
-		e, err := load(root, path)
+		e, err := loadModel(root, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // a link to a model that was taken out
 		}
@@ -330,13 +335,13 @@ func (c *catalogue) add(ours, root, dir string) error {
 			return nil // images, embeddings, speech
 		}
 		model := strings.TrimSuffix(filepath.ToSlash(strings.TrimPrefix(path, dir+string(filepath.Separator))), ".toml")
-		c.put(ours, model, e.limits())
+		c.addLimits(ours, model, e.limits())
 		return nil
 	})
 }
 
-// load reads one model; members that it lacks come from its base.
-func load(root, path string) (entry, error) {
+// loadModel reads one model; members that it lacks come from its base.
+func loadModel(root, path string) (entry, error) {
 	var e entry
 	text, err := os.ReadFile(path)
 	if err == nil {
@@ -348,7 +353,7 @@ func load(root, path string) (entry, error) {
 	if e.Base == "" {
 		return e, nil
 	}
-	base, err := load(root, filepath.Join(root, "models", filepath.FromSlash(e.Base)+".toml"))
+	base, err := loadModel(root, filepath.Join(root, "models", filepath.FromSlash(e.Base)+".toml"))
 	if err != nil {
 		return e, err
 	}

@@ -17,7 +17,7 @@ func TestTableIsFresh(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "catalogue.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run("", "", dir); err != nil {
+	if err := writeTable("", "", dir); err != nil {
 		t.Fatal(err)
 	}
 	fresh, err := os.ReadFile(filepath.Join(dir, "table.txt"))
@@ -31,7 +31,7 @@ func TestTableIsFresh(t *testing.T) {
 
 func TestBadCatalogues(t *testing.T) {
 	for _, text := range []string{"", "{", "{}", `{"date":"2026-07-02"}`, `{"date":"d","licence":"l","providers":{"p":{"m":"x"}}}`} {
-		if table, err := tabulate([]byte(text)); err == nil {
+		if table, err := tableOf([]byte(text)); err == nil {
 			t.Errorf("%q gives %q", text, table)
 		}
 	}

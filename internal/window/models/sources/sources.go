@@ -156,7 +156,7 @@ func modelsDev(top map[string]json.RawMessage) (*List, error) {
 			if len(m.Modalities.Output) > 0 && !slices.Contains(m.Modalities.Output, "text") {
 				continue
 			}
-			if limits, ok := l.limits(id, m.Limit.Context, m.Limit.Input, m.Limit.Output); ok {
+			if limits, ok := l.limitsOf(id, m.Limit.Context, m.Limit.Input, m.Limit.Output); ok {
 				api[name][id] = limits
 			}
 		}
@@ -164,18 +164,18 @@ func modelsDev(top map[string]json.RawMessage) (*List, error) {
 	anywhere := newVotes()
 	for _, name := range slices.Sorted(maps.Keys(api)) {
 		for id, limits := range api[name] {
-			anywhere.add(id, limits)
+			anywhere.addVote(id, limits)
 		}
 	}
 	for ours, theirs := range Providers {
 		for _, name := range theirs {
 			for id, limits := range api[name] {
-				l.put(ours, id, limits)
+				l.addLimits(ours, id, limits)
 			}
 		}
 	}
 	anywhere.addTo(l)
-	return l, l.check()
+	return l, l.checkCounts()
 }
 
 // liteLLM reads a map from a model's name to its limits. For most models max_input_tokens is the window; for those that have separate
@@ -199,20 +199,20 @@ func liteLLM(top map[string]json.RawMessage) (*List, error) {
 		if m.Mode != "chat" && m.Mode != "responses" {
 			continue
 		}
-		limits, ok := l.limits(id, m.Input, 0, m.Output)
+		limits, ok := l.limitsOf(id, m.Input, 0, m.Output)
 		if !ok {
 			continue
 		}
-		anywhere.add(id, limits)
+		anywhere.addVote(id, limits)
 		for _, pair := range litellm {
 			if m.Provider == pair[0] || strings.HasPrefix(m.Provider, pair[0]+"_") || strings.HasPrefix(m.Provider, pair[0]+"-") {
-				l.put(pair[1], strings.TrimPrefix(id, m.Provider+"/"), limits)
+				l.addLimits(pair[1], strings.TrimPrefix(id, m.Provider+"/"), limits)
 				break
 			}
 		}
 	}
 	anywhere.addTo(l)
-	return l, l.check()
+	return l, l.checkCounts()
 }
 
 func newList(form string) *List {
@@ -227,9 +227,9 @@ func day(s string) string {
 	return s[:10]
 }
 
-// limits returns the limits of a model; false for one that has no window or is too small, and, counted in LeftOut, for one with impossible
+// limitsOf returns the limits of a model; false for one that has no window or is too small, and, counted in LeftOut, for one with impossible
 // numbers or an invalid name.
-func (l *List) limits(id string, context, input, output float64) (Limits, bool) {
+func (l *List) limitsOf(id string, context, input, output float64) (Limits, bool) {
 	if context == 0 || strings.Contains(id, "embed") {
 		return Limits{}, false
 	}
@@ -247,8 +247,8 @@ func (l *List) limits(id string, context, input, output float64) (Limits, bool) 
 	return Limits{int(context), int(input), int(min(output, maxContext))}, true
 }
 
-// put keeps the first limits that are given for a model.
-func (l *List) put(ours, id string, limits Limits) {
+// addLimits keeps the first limits that are given for a model.
+func (l *List) addLimits(ours, id string, limits Limits) {
 	if l.Providers[ours] == nil {
 		l.Providers[ours] = map[string]Limits{}
 	}
@@ -257,7 +257,7 @@ func (l *List) put(ours, id string, limits Limits) {
 	}
 }
 
-func (l *List) check() error {
+func (l *List) checkCounts() error {
 	if len(l.Providers["any"]) == 0 {
 		return errors.New("it has no model with a window")
 	}
@@ -272,7 +272,9 @@ type votes struct {
 
 func newVotes() *votes { return &votes{map[string]Limits{}, map[string]string{}} }
 
-func (v *votes) add(id string, limits Limits) {
+// addVote records the limits that one source has for a model; of several the largest are kept, and of the spellings of its name the first in
+// order.
+func (v *votes) addVote(id string, limits Limits) {
 	plain := id[strings.LastIndexByte(id, '/')+1:] // without the lab that made it
 	key := spelling.Fold(plain)
 	if strings.Trim(key, "-") == "" {
@@ -288,7 +290,7 @@ func (v *votes) add(id string, limits Limits) {
 
 func (v *votes) addTo(l *List) {
 	for key, limits := range v.limits {
-		l.put("any", v.spelled[key], limits)
+		l.addLimits("any", v.spelled[key], limits)
 	}
 }
 

@@ -48,6 +48,8 @@ func (t *Table) Match(p []byte, limit int) (id uint32, n int) {
 	return t.Single(p[0]), 1
 }
 
+// matchLong returns the longest token of at least LongFrom and at most limit bytes that p begins with, and its length; 0, 0 if there is
+// none.
 func (t *Table) matchLong(p []byte, limit int) (uint32, int) {
 	for n := limit; n >= LongFrom; n-- {
 		if t.longs[(n-1)/8]>>((n-1)%8)&1 == 0 {

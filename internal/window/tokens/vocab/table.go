@@ -241,6 +241,7 @@ func ClassOf(r rune) Class {
 // ASCII are the classes of the bytes below 128, at hand without the file; 0 for the others.
 var ASCII = asciiClasses()
 
+// asciiClasses returns the class of each ASCII character; other bytes have the zero class.
 func asciiClasses() (c [256]Class) {
 	for b := range 128 {
 		switch b := byte(b); {

@@ -188,6 +188,7 @@ func classes() []byte {
 	return append(index, blocks...)
 }
 
+// class returns the class of a character, by which texts are cut into pieces.
 func class(r rune) vocab.Class {
 	switch {
 	case r == '\r' || r == '\n':

@@ -33,6 +33,7 @@ type roots struct {
 	joined int   // number of bytes of the token taken last that the text ends with already
 }
 
+// newRoots returns the tokens that are part of no other token.
 func newRoots(tokens []string) *roots {
 	sorted := slices.Clone(tokens)
 	slices.Sort(sorted)
