@@ -171,6 +171,11 @@ func (t *exchange) dropBoundReasoning(a *answer) bool {
 func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
 	size := max(t.In.Best, 1) // of what was refused, by our count
 	t.refusedSize, t.unnamed = size, named == 0
+	// A token is at least a byte. More of them are not this request's: the number of another one, or of what an image was taken for.
+	// By such a scale nothing that has to stay would ever fit.
+	if o.Actual > len(t.request.Body) {
+		o.Actual = 0
+	}
 	theirs := o.Actual
 	if o.Actual <= 0 || o.AtLeast {
 		theirs = max(o.Actual, size)
