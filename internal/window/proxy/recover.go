@@ -86,6 +86,10 @@ func (t *exchange) mendRefused(a *answer) bool {
 		return true
 	}
 	words := strings.Join(said.Read(a.failure, a.res.StatusCode == http.StatusOK).Texts, "\n")
+	if next, done, err := repair.Told(t.request, words); err == nil && next != t.request && t.recut(next, "mended") {
+		t.actions = append(t.actions, fmt.Sprintf("repaired:%d", len(done)))
+		return true
+	}
 	for range maxMends { // what the words teach first may change nothing
 		var learned bool
 		if o, learned = mend.Learn(o, words); !learned {

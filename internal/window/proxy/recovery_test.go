@@ -69,37 +69,6 @@ func TestEveryRefusalIsRecoveredFrom(t *testing.T) {
 	}
 }
 
-// Gateways that name one number for every request, or that of another request, are believed in the limit only.
-func TestRefusalWithMoreTokensThanBytesIsRecoveredFrom(t *testing.T) {
-	for d, says := range map[wire.Dialect]string{
-		wire.Messages:  `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 250000000 tokens > 9000 maximum"}}`,
-		wire.Converse:  `{"message":"prompt is too long: 250000000 tokens > 9000 maximum"}`,
-		wire.Chat:      `{"error":{"message":"This model's maximum context length is 9000 tokens. However, your messages resulted in 250000000 tokens.","code":"context_length_exceeded"}}`,
-		wire.Responses: `{"error":{"message":"This model's maximum context length is 9000 tokens. However, your messages resulted in 250000000 tokens.","code":"context_length_exceeded"}}`,
-		wire.Gemini:    `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (250000000) exceeds the maximum number of tokens allowed (9000)."}}`,
-	} {
-		for _, stream := range []bool{true, false} {
-			provider := scripted.New(scripted.Options{})
-			upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.ContentLength > 36000 {
-					w.Header().Set("Content-Type", "application/json")
-					w.WriteHeader(http.StatusBadRequest)
-					_, _ = io.WriteString(w, says)
-					return
-				}
-				provider.ServeHTTP(w, r)
-			}))
-			t.Cleanup(upstream.Close)
-			_, root, _ := start(t, upstream.URL, Options{Store: memoryStore(t)})
-			k := talkIn(d)
-			k.stream = stream
-			if res, text := k.ask(t, root, 40); res.StatusCode != http.StatusOK {
-				t.Errorf("%v, streamed %v: %s %.200s", d, stream, res.Status, text)
-			}
-		}
-	}
-}
-
 func TestRefusalGoesDownWhenNothingHelps(t *testing.T) {
 	for form, tries := range map[string]int{"anthropic": 2, "anthropic.413": 1 + maxTries} {
 		// The system prompt alone is over the window, and what is sacred is not cut.
