@@ -1,33 +1,53 @@
 package repair
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// The words by which a provider of Responses names a call without its output, or an output without its call.
-var (
-	noOutput = regexp.MustCompile(`(?i)no tool output found for ([a-z_ ]{1,40}call) ([\w:-]{1,200})`)
-	noCall   = regexp.MustCompile(`(?i)no tool call found for ([a-z_ ]{1,40}call) output with call_id ([\w:-]{1,200})`)
+// The words by which a provider of Responses names a call without its output, or an output without its call, in lower case.
+const (
+	noOutput = "no tool output found for "
+	noCall   = "no tool call found for "
+	withID   = " output with call_id "
 )
 
 // Told repairs the pair that a refusal names, where only the provider can know of it: a call in what it keeps (previous_response_id, a
 // conversation) that the client went past gets a note, and a result that could have answered one there is dropped. It returns r itself if
 // the refusal names nothing of that, or what the request shows is not so.
 func Told(r *wire.Request, words string) (*wire.Request, []Action, error) {
-	if r.Dialect != wire.Responses || !r.Bypass.Partial() {
+	if r.Dialect.Rules().Results != wire.ResultsAnywhere || !r.Bypass.Partial() {
 		return r, nil, nil
 	}
-	if m := noOutput.FindStringSubmatch(words); m != nil {
-		return answerKept(r, strings.ReplaceAll(strings.ToLower(m[1]), " ", "_"), m[2])
+	if kind, id := named(words, noOutput, " "); id != "" {
+		return answerKept(r, kind, id)
 	}
-	if m := noCall.FindStringSubmatch(words); m != nil {
-		return dropAnswer(r, m[2])
+	if _, id := named(words, noCall, withID); id != "" {
+		return dropAnswer(r, id)
 	}
 	return r, nil, nil
+}
+
+// named returns the type and the id of the call that the words name behind intro, with sep between the two; "" if they name none.
+func named(words, intro, sep string) (kind, id string) {
+	at := strings.Index(strings.ToLower(words), intro)
+	if at < 0 || len(strings.ToLower(words)) != len(words) {
+		return "", ""
+	}
+	const suffix = " call"
+	kind, rest, ok := strings.Cut(words[at+len(intro):], suffix+sep)
+	if !ok {
+		return "", ""
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '_' && r != '-' && r != ':'
+	})
+	if end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.ReplaceAll(strings.ToLower(kind+suffix), " ", "_"), rest
 }
 
 // answerKept puts a note for a call that the provider keeps before all else.

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 )
 
-// oddText is what clients in Python and Rust refuse a message for: half an emoji, Latin-1, a tab as it is.
+// oddText has half an emoji, Latin-1 and a tab as it is: clients in Python and Rust refuse a message for each of them.
 const oddText = "half \\ud83d, caf\xe9, a\tb"
 
 const legibleText = `"text":"half \ufffd, caf\ufffd, a\u0009b`

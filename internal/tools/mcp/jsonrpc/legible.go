@@ -15,7 +15,8 @@ import (
 // whose answer was refused waits for ever; those in JavaScript and Go write and read them, so that nobody notices at home: a text that was cut
 // in the middle of an emoji, a file in Latin-1. A message without them is returned as it is.
 //
-// rest is what follows head, nil if nothing does. What is at the end of head and goes on in rest comes with the returned rest.
+// rest gives the bytes that follow head; it is nil if head is the whole message. A character at the end of head that goes on in rest comes
+// with the returned rest.
 func Legible(head []byte, rest io.Reader) ([]byte, io.Reader) {
 	var l legible
 	if rest == nil {
