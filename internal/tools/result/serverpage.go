@@ -15,6 +15,9 @@ var pageArguments = map[string]bool{
 	"page": true, "pagenumber": true, "pageindex": true, "perpage": true, "pagesize": true, "limit": true, "maxresults": true, "maxitems": true,
 	"offset": true, "skip": true, "startat": true, "start": true, "top": true, "first": true, "after": true, "before": true,
 	"cursor": true, "nextcursor": true, "pagetoken": true, "nexttoken": true, "nextpagetoken": true, "continue": true, "continuetoken": true,
+	"continuationtoken": true, "pagecursor": true, "marker": true, "skiptoken": true, "startingafter": true, "endingbefore": true,
+	"maxkeys": true, "maxrecords": true, "pagelen": true, "pagelength": true, "hitsperpage": true, "resultsperpage": true, "itemsperpage": true,
+	"resultoffset": true, "resultrecordcount": true,
 }
 
 // pageResults are the names by which servers say that there is more than this page, folded; saysLast those that say it by false.
@@ -26,8 +29,18 @@ var (
 		"hasmore": true, "hasnext": true, "hasnextpage": true, "more": true, "continue": true, "continuetoken": true,
 		"nextoffset": true, "nextstart": true, "nextmarker": true, "nextcontinuationtoken": true, "continuationtoken": true, "lastevaluatedkey": true,
 		"@odatanextlink": true, "odatanextlink": true, "scrollid": true, "istruncated": true, "truncated": true, "incompleteresults": true,
+		"nextpageurl": true, "nextpageuri": true, "nextpagelink": true, "nextpagenumber": true, "nextpagecursor": true, "nextpageid": true,
+		"nexthref": true, "nextkey": true, "nextcursormark": true, "nextrecordsurl": true, "nextskip": true, "aftercursor": true, "lastkey": true,
+		"hasmoreitems": true, "hasmoreresults": true, "hasmorepages": true, "moreresults": true, "moreavailable": true, "moreresultsavailable": true,
+		"morerecords": true, "moreitems": true, "resultstruncated": true, "limitreached": true, "limithit": true, "exceededtransferlimit": true,
 	}
 	saysLast = map[string]bool{"islast": true, "islastpage": true}
+	// placesOfNext are the members of an object named "next" that say where the next page is, folded: an address, or what asks for it.
+	placesOfNext = map[string]bool{
+		"href": true, "url": true, "uri": true, "link": true, "path": true, "after": true, "cursor": true, "offset": true, "page": true, "token": true,
+	}
+	// pagingObjects are the names of objects in which "after" is the cursor of the next page, folded; elsewhere it may be a date.
+	pagingObjects = map[string]bool{"page": true, "paging": true, "pagination": true}
 )
 
 // totalResults are the names of members with the number of all items, folded; lastPages and pageNumbers those with the number of the last
@@ -36,9 +49,10 @@ var (
 	totalResults = map[string]bool{
 		"total": true, "totalcount": true, "totalresults": true, "totalitems": true, "totalrecords": true, "totalhits": true, "totalelements": true,
 		"totalrows": true, "totalentries": true, "totalmatches": true, "count": true, "numfound": true, "resultcount": true, "@odatacount": true,
+		"totalsize": true, "nbhits": true, "estimatedtotalhits": true, "totalitemcount": true, "totalresultcount": true, "totalcountofitems": true,
 	}
-	lastPages   = map[string]bool{"pages": true, "totalpages": true, "lastpage": true, "pagecount": true, "numpages": true}
-	pageNumbers = map[string]bool{"page": true, "currentpage": true, "pagenumber": true}
+	lastPages   = map[string]bool{"pages": true, "totalpages": true, "lastpage": true, "pagecount": true, "numpages": true, "nbpages": true}
+	pageNumbers = map[string]bool{"page": true, "currentpage": true, "pagenumber": true, "current": true}
 )
 
 func foldName(name string) string {
@@ -107,7 +121,10 @@ func hasPagingMember(doc []byte, at, depth int, items int64) bool {
 		if value[0] == '{' {
 			inner := m.Value.Start
 			switch {
-			case pageResults[name] && name != "next" && !emptyObject(value): // DynamoDB's LastEvaluatedKey; "next" is an object of links, too
+			case name == "next" && namesPlace(value), // HAL, HubSpot
+				pageResults[name] && name != "next" && !emptyObject(value): // DynamoDB's LastEvaluatedKey
+				return true
+			case pagingObjects[name] && !isLastPage(rawjson.Get(value, "after").Of(value)): // Datadog
 				return true
 			case totalResults[name] && number(rawjson.Get(value, "value").Of(value)) > items: // Elasticsearch
 				return true
@@ -133,13 +150,26 @@ func hasPagingMember(doc []byte, at, depth int, items int64) bool {
 	return pageNumber > 0 && lastPage > pageNumber
 }
 
-// isLastPage reports whether the value of one of pageResults says that there is no further page.
+// isLastPage reports whether the value of one of pageResults says that there is no further page; nil is no value.
 func isLastPage(value []byte) bool {
 	switch string(value) {
-	case "null", `""`, "0", "false":
+	case "", "null", `""`, "0", "false":
 		return true
 	}
 	return value[0] == '['
+}
+
+// namesPlace reports whether an object named "next" says where the next page is.
+func namesPlace(next []byte) bool {
+	for m, err := range rawjson.Members(next, 0) {
+		if err != nil {
+			return false
+		}
+		if placesOfNext[foldName(string(m.Key))] && !isLastPage(m.Value.Of(next)) {
+			return true
+		}
+	}
+	return false
 }
 
 func emptyObject(value []byte) bool {

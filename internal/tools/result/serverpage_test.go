@@ -56,7 +56,26 @@ func TestServerHasMore(t *testing.T) {
 		`{"files":[1],"truncated":true}`:                                             true,
 		`{"results":[1],"total_results":"5000"}`:                                     true,
 		`{"data":{"repo":{"issues":{"edges":[1],"pageInfo":{"hasNextPage":true}}}}}`: true,
-		``: false,
+		// HubSpot, HAL, Datadog, Salesforce, Twilio, Zendesk, ArcGIS, Algolia, Meilisearch.
+		`{"results":[1],"paging":{"next":{"after":"200","link":"https://x"}}}`:                      true,
+		`{"results":[1],"paging":{"next":{"after":null,"link":""}}}`:                                false,
+		`{"_embedded":{"a":[1]},"_links":{"next":{"href":"https://x?page=2"},"self":{"href":"/"}}}`: true,
+		`{"data":[1],"meta":{"page":{"after":"eyJ"}}}`:                                              true,
+		`{"data":[1],"meta":{"page":{"after":null}}}`:                                               false,
+		`{"records":[1],"done":false,"nextRecordsUrl":"/q/2"}`:                                      true,
+		`{"records":[1],"totalSize":5000}`:                                                          true,
+		`{"records":[1],"totalSize":20,"done":true}`:                                                false,
+		`{"calls":[1],"next_page_uri":"/2010/Calls?Page=1"}`:                                        true,
+		`{"calls":[1],"next_page_uri":null}`:                                                        false,
+		`{"users":[1],"after_cursor":"x"}`:                                                          true,
+		`{"features":[1],"exceededTransferLimit":true}`:                                             true,
+		`{"hits":[1],"nbHits":5000,"nbPages":250,"page":0}`:                                         true,
+		`{"hits":[1],"estimatedTotalHits":5000}`:                                                    true,
+		// What only sounds like it.
+		`{"items":[1],"after":"2026-01-01"}`:                   false,
+		`{"items":[1],"next":{"step":"review","due":"today"}}`: false,
+		`{"tasks":[1],"done":false}`:                           false,
+		``:                                                     false,
 	} {
 		if got := serverHasMore([]byte(page), 20); got != want {
 			t.Errorf("%s: %v", page, got)

@@ -86,6 +86,10 @@ func (t *exchange) mendRefused(a *answer) bool {
 		return true
 	}
 	words := strings.Join(said.Read(a.failure, a.res.StatusCode == http.StatusOK).Texts, "\n")
+	if next, done, err := repair.Told(t.request, words); err == nil && next != t.request && t.recut(next, "mended") {
+		t.actions = append(t.actions, fmt.Sprintf("repaired:%d", len(done)))
+		return true
+	}
 	for range maxMends { // what the words teach first may change nothing
 		var learned bool
 		if o, learned = mend.Learn(o, words); !learned {
@@ -171,6 +175,11 @@ func (t *exchange) dropBoundReasoning(a *answer) bool {
 func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
 	size := max(t.In.Best, 1) // of what was refused, by our count
 	t.refusedSize, t.unnamed = size, named == 0
+	// A token is at least a byte. More of them are not this request's: the number of another one, or of what an image was taken for.
+	// By such a scale nothing that has to stay would ever fit.
+	if o.Actual > len(t.request.Body) {
+		o.Actual = 0
+	}
 	theirs := o.Actual
 	if o.Actual <= 0 || o.AtLeast {
 		theirs = max(o.Actual, size)

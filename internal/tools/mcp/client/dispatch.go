@@ -25,11 +25,13 @@ func (s *Server) readMessages(g *generation) {
 			return
 		}
 		if rest == nil {
+			head, _ = jsonrpc.Legible(head, nil)
 			s.dispatchWhole(g, head)
 			continue
 		}
 		bounded := &boundedRest{r: rest, bound: endlessFactor * s.o.MaxFrame}
-		s.dispatchLarge(g, head, bounded)
+		head, rest = jsonrpc.Legible(head, bounded)
+		s.dispatchLarge(g, head, rest)
 		if !bounded.finish() {
 			g.reason = "it sent a message that does not end"
 			return

@@ -48,6 +48,7 @@ func (x *exchange) receive(f *transport.Frame) (broken error) {
 		defer x.timer.Reset(x.r.o.Timeout)
 	}
 	watch := watchRest(f)
+	f.Head, f.Rest = jsonrpc.Legible(f.Head, f.Rest)
 	x.to.Receive(f)
 	return watch.err()
 }

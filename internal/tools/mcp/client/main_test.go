@@ -105,6 +105,14 @@ func serve(how string) {
 			fmt.Println(`"}}`)
 		case h.Method == "big, id last":
 			fmt.Printf(`{"result":{"text":"%s"},"jsonrpc":"2.0","id":%s}`+"\n", strings.Repeat("y", 300<<10), h.ID)
+		case strings.HasPrefix(h.Method, "odd text"):
+			text, frame := oddText, `{"jsonrpc":"2.0","id":%s,"result":{"text":"%s"}}`
+			if strings.HasSuffix(h.Method, "large") {
+				text += strings.Repeat("x", 200<<10)
+			} else if strings.HasSuffix(h.Method, "batch") {
+				frame = "[" + frame + "]"
+			}
+			fmt.Printf(frame+"\n", h.ID, text)
 		case h.Method == "no newline":
 			write256(os.Stdout)
 			fmt.Println()

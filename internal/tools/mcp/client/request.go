@@ -248,7 +248,8 @@ func readHead(body io.Reader) (head []byte, rest io.Reader, err error) {
 	case n == 0:
 		return nil, nil, err
 	case err == io.EOF:
-		return bytes.TrimSpace(head), nil, nil
+		head, _ = jsonrpc.Legible(bytes.TrimSpace(head), nil)
+		return head, nil, nil
 	}
 	return head, failingReader{err}, nil
 }

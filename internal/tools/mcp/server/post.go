@@ -32,6 +32,7 @@ func (h *Handler) servePost(c *conn, principal string) *Refusal {
 	if bad != nil {
 		return bad
 	}
+	raw, _ = jsonrpc.Legible(raw, nil)
 	head, bad := parseMessage(raw)
 	if bad != nil {
 		return bad

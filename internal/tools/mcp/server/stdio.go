@@ -159,6 +159,7 @@ func (s *stdio) readMessages(in io.Reader) error {
 
 // passMessage passes one message on, or answers it with an error.
 func (s *stdio) passMessage(raw []byte) {
+	raw, _ = jsonrpc.Legible(raw, nil)
 	head, bad := parseMessage(raw)
 	if bad != nil {
 		s.refuse("protocol", jsonrpc.ScanStart(raw).Head.ID, bad.Code, bad.Text)

@@ -94,6 +94,11 @@ func TestStdio(t *testing.T) {
 	c.want("elicitation/create")
 	c.send(`{"jsonrpc":"2.0","id":1001,"result":{"action":"accept"}}` + "\n")
 	c.want(`"id":3`, `"action":"accept"`)
+	// What a server in Python would not read, and never answer.
+	c.send(toolCall(10, "ask") + "\n")
+	c.want("elicitation/create")
+	c.send("{\"jsonrpc\":\"2.0\",\"id\":1002,\"result\":{\"name\":\"half \\ud83d, caf\xe9\"}}\n")
+	c.want(`"id":10`, `"name":"half \ufffd, caf\ufffd"`)
 	c.send(toolCall(4, "fail") + "\n")
 	c.want(`"id":4,"error":{"code":-32603,"message":"the server is gone: status 3"}`)
 	for _, test := range []struct{ line, want string }{
