@@ -28,10 +28,12 @@ func TestARunThatNobodyUses(t *testing.T) {
 			if o.code != -1 || r.Outcome != journal.OutcomeLimit || r.LimitReached != "idle_max" || r.Signal != "SIGTERM" {
 				t.Errorf("%s: status %d, %+v", layer, o.code, r)
 			}
-			if l := limitNamed(t, r.Limits, "idle_max"); l.Hard != 3000 || l.Soft != 2700 || l.Used < 3000 || l.Reached != "hard" || l.Did != "ended the run" || l.EnforcedBy != "watched" {
+			if l := limitNamed(t, r.Limits, "idle_max"); l.Hard != 3000 || l.Soft != 2700 || l.Used < 3000 ||
+				l.Reached != "hard" || l.Did != "ended the run" || l.EnforcedBy != "watched" {
 				t.Errorf("%s: %+v", layer, l)
 			}
-			contains(t, layer, o.stderr, "nobody has used it for ", "and it is ended; for longer: --idle-max 6s", "nobody used it: --idle-max 6s, or idle_max in [tools.")
+			contains(t, layer, o.stderr, "nobody has used it for ", "and it is ended; for longer: --idle-max 6s",
+				"nobody used it: --idle-max 6s, or idle_max in [tools.")
 		})
 	}
 	// Processes that live for a moment, several at once and no nicer than others: a machine with more to do than processors must let some run.
@@ -75,7 +77,8 @@ func TestARunLeftOverNight(t *testing.T) {
 				if o.code != c.code || r.Outcome != journal.OutcomeLimit || r.LimitReached != "time_max" || r.Signal != c.signal {
 					t.Errorf("%s %q: status %d, %+v", layer, c.script, o.code, r)
 				}
-				if l := limitNamed(t, r.Limits, "time_max"); l.Hard != 1000 || l.Used < 1000 || l.Reached != "hard" || l.Did != "ended the run" || l.EnforcedBy != "watched" {
+				if l := limitNamed(t, r.Limits, "time_max"); l.Hard != 1000 || l.Used < 1000 ||
+					l.Reached != "hard" || l.Did != "ended the run" || l.EnforcedBy != "watched" {
 					t.Errorf("%s %q: %+v", layer, c.script, l)
 				}
 				contains(t, layer, o.stderr, "it has taken the 1.0 s that it may", "--time-max 2s")
