@@ -74,16 +74,25 @@ declare -A flags_of=()
 # tested NAME FLAGS ARGUMENT...: go test with FLAGS, in one word, and ARGUMENTs; what it says goes to out/NAME.json
 # and is judged at the end. A test that fails does not end the step.
 tested() {
+	announced "$1" "$2"
+	written "$@" || broken=1
+}
+
+# The two halves of it, for what is tested beside something else: announced NAME FLAGS says in the step's own shell what is to be judged, and
+# written NAME FLAGS ARGUMENT... runs it wherever that is. It fails when go test ends badly and names no failure.
+announced() {
+	ran+=("out/$1.json")
+	flags_of[out/$1.json]=$2
+	rm -f "out/$1".{json,again.json}
+}
+written() {
 	local file=out/$1.json flags=$2 status=0
 	shift 2
-	ran+=("$file")
-	flags_of[$file]=$flags
-	rm -f "${file%.json}.again.json"
 	tests "$flags" "$@" >"$file" 2>"${file%.json}.err" || status=$?
 	cat "${file%.json}.err"
 	if [ "$status" != 0 ] && ! grep -q '"Action":"\(build-\)\{0,1\}fail"' "$file"; then
 		echo "$file: go test ended with status $status and names no failure"
-		broken=1
+		return 1
 	fi
 }
 

@@ -185,6 +185,7 @@ func TestEditorHearsWhyTheAgentIsGone(t *testing.T) {
 
 // An editor does not wait longer than 15 seconds for a slot.
 func TestEditorIsNotKeptInTheQueue(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.variables = append(w.variables, "PLIMSOLL_RESOURCES_MAX_CONCURRENT_TOTAL=1")
 	first := w.talk()

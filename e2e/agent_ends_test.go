@@ -16,6 +16,7 @@ import (
 
 // A model that repeats itself costs a few calls, and the status says that there is no answer.
 func TestAskEndsALoop(t *testing.T) {
+	t.Parallel()
 	model, err := standin.Listen(t.Context(), standin.Options{Loop: true, Window: 100_000})
 	if err != nil {
 		t.Fatal(err)

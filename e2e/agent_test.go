@@ -26,6 +26,7 @@ import (
 // The demo checks itself: what it says of every scene it has seen. Without a key, a network or
 // anything set up, and nothing stays behind.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		args   []string
 		scenes string
@@ -35,6 +36,7 @@ func TestDemo(t *testing.T) {
 		"argocd":    {[]string{"argocd"}, "list search page orphan loop disconnect report", false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			temp := filepath.Join(w.home, "tmp")
 			if err := os.Mkdir(temp, 0o700); err != nil {

@@ -77,6 +77,7 @@ func (w *world) endsWithin(most time.Duration) {
 
 // An editor that is killed, kills its agent's group or its agent's process leaves nothing.
 func TestRunEndsWithItsEditor(t *testing.T) {
+	t.Parallel()
 	everyLayer(t, func(t *testing.T, m mode) {
 		for name, end := range map[string]func(editor, agent int){
 			"editor killed": func(editor, _ int) { _ = syscall.Kill(editor, syscall.SIGKILL) },
@@ -84,6 +85,7 @@ func TestRunEndsWithItsEditor(t *testing.T) {
 			"agent killed":  func(_, agent int) { _ = syscall.Kill(agent, syscall.SIGKILL) },
 		} {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				w := newWorld(t)
 				editor, agent, file := w.withEditor(m)
 				if at := w.told(file, "group"); !strings.Contains(at, fmt.Sprintf("group %d session %d\n", agent, agent)) {
@@ -123,7 +125,9 @@ func TestSignalOfTheGroupComesOnce(t *testing.T) {
 
 // Either alone ends nothing: the end of standard input while the caller lives, and a caller's death before that.
 func TestRunOutlivesInputOrCaller(t *testing.T) {
+	t.Parallel()
 	t.Run("input first", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		editor, agent, file := w.withEditor(layers(t)[0])
 		_ = editor.Process.Signal(syscall.SIGUSR1)
@@ -133,6 +137,7 @@ func TestRunOutlivesInputOrCaller(t *testing.T) {
 		w.livesOn(agent, file)
 	})
 	t.Run("caller alone", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		fifo := filepath.Join(w.home, "fifo")
 		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -181,6 +186,7 @@ func TestPipelineIsNoEditor(t *testing.T) {
 
 // These mean a run to be on its own: the command has a session, and lives on when all around it has ended.
 func TestRunsWithoutEditorHaveTheirSession(t *testing.T) {
+	t.Parallel()
 	run := func(before string) string {
 		return before + plimsoll + ` run --quiet -- ` + testtool + ` tally "$FILE"`
 	}
@@ -195,6 +201,7 @@ func TestRunsWithoutEditorHaveTheirSession(t *testing.T) {
 		"no shells": run("exec env ") + " <in",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			file, in := filepath.Join(w.home, "tally"), filepath.Join(w.work, "in")
 			if err := syscall.Mkfifo(in, 0o600); err != nil {

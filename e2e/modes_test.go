@@ -99,6 +99,7 @@ func (m *modes) String() string {
 
 // TestTerminalModesAreSetBack, whatever ends a program that has switched on all that agents switch on, in either screen.
 func TestTerminalModesAreSetBack(t *testing.T) {
+	t.Parallel()
 	everyLayer(t, func(t *testing.T, m mode) {
 		for _, screen := range []string{"normal", "alternate"} {
 			for _, end := range []struct {
@@ -112,6 +113,7 @@ func TestTerminalModesAreSetBack(t *testing.T) {
 				{"wait 0", []string{"--time-max", "2s", "--grace", "1s"}}, // before that all must be on
 			} {
 				t.Run(screen+" "+end.how, func(t *testing.T) {
+					t.Parallel()
 					w := newWorld(t)
 					c := w.open([]string{"TMUX=", "STY="}, m.argv(end.flags, append([]string{testtool, "switchon", screen}, strings.Fields(end.how)...)...)...)
 					c.wait()

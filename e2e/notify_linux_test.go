@@ -68,12 +68,14 @@ func loopbackSocket(t *testing.T, host string) *net.TCPListener {
 // What serves says when it is ready, at the socket that it was passed, shows life while it runs, none while it
 // is stopped, and says when it ends.
 func TestServesUnderAServiceManager(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"serve":       {"serve"},
 		"watch":       {"watch"},
 		"agent serve": {"agent", "serve", "--model", "standin"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			ln := loopbackSocket(t, "127.0.0.1")
 			url := "http://" + ln.Addr().String()

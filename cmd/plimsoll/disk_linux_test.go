@@ -33,6 +33,7 @@ func smallDisk(t *testing.T, size string) string {
 
 // A child that writes without end is ended before the file system is full, and the agent goes on.
 func TestARunawayWriterIsEnded(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t, "400M")
 	s := newSite(t)
 	script := fmt.Sprintf("dd if=/dev/zero of=%s/log bs=64k oflag=dsync status=none; echo agent: the writer ended with $?", disk)
@@ -51,6 +52,7 @@ func TestARunawayWriterIsEnded(t *testing.T) {
 
 // What others write is no reason to end anything of this run.
 func TestANeighbourThatFillsTheDiskEndsNothing(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t, "400M")
 	s := newSite(t)
 	done := make(chan error, 1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/plimsoll/plimsoll/internal/testing/night"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestManyProcessesAtOnce(t *testing.T) {
 	t.Parallel()
 	const shells, slots = 8, 3
-	runs := 50
+	runs := night.Else(50, 25) // of all of them more are run than are kept
 	if testing.Short() {
 		runs = 10
 	}

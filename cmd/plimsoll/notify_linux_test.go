@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -232,40 +233,43 @@ func (b *lockedBuffer) String() string { b.mu.Lock(); defer b.mu.Unlock(); retur
 func TestAllRunsAreToldOfOnce(t *testing.T) {
 	t.Parallel()
 	for _, configured := range []bool{false, true} {
-		s := newSite(t)
-		program, notices := s.teller()
-		text := "[tools.large]\ninitial_estimate = \"400T\"\n"
-		if configured {
-			text += "[watch]\nnotify = [\"" + program + "\"]\n"
-		}
-		s.configure(text)
-		s.env = append(s.env, "PLIMSOLL_WATCH_NOTIFY=off")
-		s.plimsoll("run", "--quiet", "--tool", "large", "--", "true") // before anybody watches
-		s.env = s.env[:len(s.env)-1]
-		s.watcher("watch", "--notify", program)
-		if configured {
-			s.watcher("serve", "--listen", "127.0.0.1:0")
-		} else {
+		t.Run(fmt.Sprintf("configured %t", configured), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			program, notices := s.teller()
+			text := "[tools.large]\ninitial_estimate = \"400T\"\n"
+			if configured {
+				text += "[watch]\nnotify = [\"" + program + "\"]\n"
+			}
+			s.configure(text)
+			s.env = append(s.env, "PLIMSOLL_WATCH_NOTIFY=off")
+			s.plimsoll("run", "--quiet", "--tool", "large", "--", "true") // before anybody watches
+			s.env = s.env[:len(s.env)-1]
 			s.watcher("watch", "--notify", program)
-		}
-		s.plimsoll("run", "--quiet", "--tool", "large", "--", "true")
-		s.plimsoll("run", "--quiet", "--tool", "bomb", "--layer", "monitor", "--memory-max", "64M", "--", "agent", "bomb")
-		s.plimsoll("run", "--quiet", "--tool", "parent", "--layer", "rlimit", "--memory-max", "120M", "--", "agent", "outlive")
-		cmd := s.command("run", "--quiet", "--enforcement", "off", "--tool", "victim", "--", "sleep", "60")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		s.until("it runs", func(l []watch.Entry) bool { return len(l) > 0 && l[0].Tool == "victim" && l[0].Outcome == "running" })
-		time.Sleep(1500 * time.Millisecond)
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		want := []string{"bomb: oom", "large: refused", "parent: child_killed", "victim: died"}
-		wait.Reached(wait.Bound, func() bool { return len(notices()) >= len(want) })
-		time.Sleep(2500 * time.Millisecond) // for what comes twice
-		if got := causes(notices()); !slices.Equal(got, want) {
-			t.Errorf("configured %t: %q, not %q", configured, got, want)
-		}
-		s.nextCommand("after the kill")
+			if configured {
+				s.watcher("serve", "--listen", "127.0.0.1:0")
+			} else {
+				s.watcher("watch", "--notify", program)
+			}
+			s.plimsoll("run", "--quiet", "--tool", "large", "--", "true")
+			s.plimsoll("run", "--quiet", "--tool", "bomb", "--layer", "monitor", "--memory-max", "64M", "--", "agent", "bomb")
+			s.plimsoll("run", "--quiet", "--tool", "parent", "--layer", "rlimit", "--memory-max", "120M", "--", "agent", "outlive")
+			cmd := s.command("run", "--quiet", "--enforcement", "off", "--tool", "victim", "--", "sleep", "60")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			s.until("it runs", func(l []watch.Entry) bool { return len(l) > 0 && l[0].Tool == "victim" && l[0].Outcome == "running" })
+			time.Sleep(1500 * time.Millisecond)
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			want := []string{"bomb: oom", "large: refused", "parent: child_killed", "victim: died"}
+			wait.Reached(wait.Bound, func() bool { return len(notices()) >= len(want) })
+			time.Sleep(2500 * time.Millisecond) // for what comes twice
+			if got := causes(notices()); !slices.Equal(got, want) {
+				t.Errorf("%q, not %q", got, want)
+			}
+			s.nextCommand("after the kill")
+		})
 	}
 }
 

@@ -1,17 +1,20 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/plimsoll/plimsoll/internal/footprint/first"
 	"github.com/plimsoll/plimsoll/internal/testing/golden"
 )
 
@@ -21,6 +24,12 @@ var tools string
 
 func TestMain(m *testing.M) {
 	heedSignals()
+	// The program has left itself one processor before main, here too, and so one test at a time. Most of a test here is waiting for a
+	// program that it has started.
+	runtime.GOMAXPROCS(first.Processors)
+	if err := flag.Set("test.parallel", strconv.Itoa(2*first.Processors)); err != nil { // -parallel is read later
+		panic(err)
+	}
 	var err error
 	if tools, err = buildTools(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

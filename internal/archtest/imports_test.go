@@ -26,6 +26,17 @@ var systems = []string{"linux", "darwin", "windows"}
 // imports read: compiling is for other steps to say.
 func graph(t *testing.T) []*pkg {
 	t.Helper()
+	if graphRead == nil {
+		graphRead = readGraph(t)
+	}
+	return graphRead
+}
+
+// graphRead is what the first test that asked has read: it takes seconds.
+var graphRead []*pkg
+
+func readGraph(t *testing.T) []*pkg {
+	t.Helper()
 	found := map[string]*pkg{}
 	for _, system := range systems {
 		out := run(t, []string{"GOOS=" + system, "CGO_ENABLED=0"},

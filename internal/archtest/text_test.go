@@ -80,8 +80,14 @@ func TestFilesAreShort(t *testing.T) {
 // A secret is text that no tracked file may hold. The patterns are put together from
 // pieces, so that this file does not hold what it forbids.
 type secret struct {
-	what string
-	re   *regexp.Regexp
+	what  string
+	words []string // one of them is in all that the expression matches, in lower case
+	re    *regexp.Regexp
+}
+
+// in reports whether the expression matches. It takes ten times as long to find nothing as a look for the words.
+func (s *secret) in(text, lower []byte) bool {
+	return slices.ContainsFunc(s.words, func(w string) bool { return bytes.Contains(lower, []byte(w)) }) && s.re.Match(text)
 }
 
 func secrets() []secret {
@@ -92,17 +98,24 @@ func secrets() []secret {
 		host("pypi", "org"), host("pythonhosted", "org"), host("crates", "io"), host("rubygems", "org"),
 		host("maven", "org"), host("deb", "debian", "org"), host("security", "debian", "org"), host("archive", "ubuntu", "com"),
 	}
+	plain := make([]string, len(registries))
+	for i, r := range registries {
+		plain[i] = strings.ReplaceAll(r, `\`, "")
+	}
 	return []secret{
 		{
 			"a path of one developer's machine; write it relative to the repository, or take it from the environment",
+			[]string{"work" + "/"},
 			regexp.MustCompile(`(^|[^\w.~/)}-])/` + `work/`),
 		},
 		{
 			"the host of a package registry; where packages come from is for the machine to say (GOPROXY, .npmrc, apt)",
+			plain,
 			regexp.MustCompile(`(?i)(^|[^\w-])([\w-]+\.)*(` + strings.Join(registries, "|") + `)\b`),
 		},
 		{
 			"a private note; write the reason or the measurement itself",
+			[]string{"fa" + "cts", "orig" + "inals", "design", "style"},
 			regexp.MustCompile(`\b(FA` + `CTS|ORIG` + `INALS)\b|\b(DESIGN|STYLE)(\.md|\s+\d)`),
 		},
 	}
@@ -115,11 +128,12 @@ func TestNothingPrivateIsNamed(t *testing.T) {
 		if bytes.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
 			continue // not text
 		}
+		lower := bytes.ToLower(text)
 		for _, s := range forbidden {
 			if s.re.MatchString(name) {
 				t.Errorf("the name of %s holds %s", name, s.what)
 			}
-			if !s.re.Match(text) {
+			if !s.in(text, lower) {
 				continue
 			}
 			for i, line := range bytes.Split(text, []byte("\n")) {
@@ -135,7 +149,7 @@ func TestNothingPrivateIsNamed(t *testing.T) {
 func TestSecretPatterns(t *testing.T) {
 	forbidden := secrets()
 	matches := func(text string) bool {
-		return slices.ContainsFunc(forbidden, func(s secret) bool { return s.re.MatchString(text) })
+		return slices.ContainsFunc(forbidden, func(s secret) bool { return s.in([]byte(text), bytes.ToLower([]byte(text))) })
 	}
 	for _, bad := range []string{
 		"cd /wo" + "rk/main", `"/wo` + `rk/x"`, "https://registry." + "npmjs.org/x", "GOPROXY=https://proxy." + "golang.org",

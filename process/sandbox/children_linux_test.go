@@ -103,7 +103,7 @@ func TestTheLargestChildIsStoppedAndContinued(t *testing.T) {
 
 // What holds the memory of a run is told by process, to whoever observes it.
 func TestSharesNameEachProcess(t *testing.T) {
-	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+	inEachLayer(t, func(t *testing.T, layer sandbox.Layer) {
 		var mu sync.Mutex
 		held := map[string]limit.Bytes{}
 		in, inW, err := os.Pipe()
@@ -167,7 +167,7 @@ func killedWhileFrozen(t *testing.T, r *sandbox.Run, s *sandbox.Spec) {
 }
 
 func TestTheChainToTheAgentIsNoChild(t *testing.T) {
-	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+	inEachLayer(t, func(t *testing.T, layer sandbox.Layer) {
 		r, _ := family(t, layer, true, 1)
 		agent := 0
 		wait.Until(t, "the shell has started the agent", func() bool {

@@ -46,7 +46,7 @@ func cpuTime(t *testing.T, pid int) int {
 // TestWeightIsHeld in every layer: by a group, or by nice values from the first instruction; and
 // the command's children are nicer than it.
 func TestWeightIsHeld(t *testing.T) {
-	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+	inEachLayer(t, func(t *testing.T, layer sandbox.Layer) {
 		s := spec(t, layer, "sleep", "4000")
 		s.Path, s.Args = "/bin/sh", []string{"sh", "-c", "cat /proc/self/stat >&2; sleep 60 & echo $! >&2; wait"}
 		out, w, err := os.Pipe()
@@ -101,7 +101,7 @@ func TestWeightIsHeld(t *testing.T) {
 // TestWhoeverLooksFirst: who lists the run's processes all the time, as the watches over disks and orphans do, takes
 // no child's nice value away.
 func TestWhoeverLooksFirst(t *testing.T) {
-	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+	inEachLayer(t, func(t *testing.T, layer sandbox.Layer) {
 		s := spec(t, layer, "sleep", "4000")
 		s.Path, s.Args = "/bin/sh", []string{"sh", "-c", "sleep 0.2; for i in 1 2 3 4; do sleep 60 & sleep 0.01; done; wait"}
 		s.Limits.CPUWeight = sandbox.BackgroundWeight
@@ -168,7 +168,7 @@ func TestASessionGivesWayByItsWeightAlone(t *testing.T) {
 
 // TestNormalWeightChangesNothing: no process is touched.
 func TestNormalWeightChangesNothing(t *testing.T) {
-	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+	inEachLayer(t, func(t *testing.T, layer sandbox.Layer) {
 		s := spec(t, layer, "family", "1", "1", "1")
 		in, inW, _ := os.Pipe()
 		s.Files[0] = in

@@ -13,7 +13,7 @@ import (
 // A run that is told of as it comes near its limit, and is given more, lives on and is held by the new limit; one that is not dies. Where each process has
 // its limit from the start, nothing can be given.
 func TestRaise(t *testing.T) {
-	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+	inEachLayer(t, func(t *testing.T, layer sandbox.Layer) {
 		for _, c := range []struct {
 			name   string
 			raise  bool

@@ -30,7 +30,7 @@ func TestTheFirstProcessOfAContainerReaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+	inEachLayer(t, func(t *testing.T, layer sandbox.Layer) {
 		if layer == sandbox.Systemd {
 			t.Skip("the service manager knows our process by another number")
 		}

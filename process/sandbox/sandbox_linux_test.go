@@ -2,10 +2,12 @@ package sandbox_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +25,10 @@ const toolVar = "SANDBOX_TEST_TOOL"
 func TestMain(m *testing.M) {
 	if tool := os.Getenv(toolVar); tool != "" {
 		os.Exit(playTool(tool, os.Args[1:]))
+	}
+	// What runs beside other tests here waits for most of its time.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil { // -parallel is read later
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -50,7 +56,7 @@ func wanted(layer sandbox.Layer) bool {
 func eachLayer(t *testing.T, kernelOnly bool, test func(t *testing.T, layer sandbox.Layer)) {
 	t.Helper()
 	layers := probed()
-	any := false
+	var any atomic.Bool
 	for _, layer := range sandbox.Layers() {
 		c, ok := layers[layer]
 		if !ok || !wanted(layer) || kernelOnly && (layer == sandbox.Rlimit || layer == sandbox.Monitor) {
@@ -60,7 +66,7 @@ func eachLayer(t *testing.T, kernelOnly bool, test func(t *testing.T, layer sand
 			if !c.Available {
 				t.Skipf("layer %s is not available here: %s", layer, c.Why)
 			}
-			any = true
+			any.Store(true)
 			test(t, layer)
 		})
 	}
@@ -71,9 +77,22 @@ func eachLayer(t *testing.T, kernelOnly bool, test func(t *testing.T, layer sand
 			}
 		}
 	}
-	if !any && !kernelOnly {
-		t.Error("no layer is available here")
-	}
+	t.Cleanup(func() { // when layers that are tested at once have been
+		if !any.Load() && !kernelOnly {
+			t.Error("no layer is available here")
+		}
+	})
+}
+
+// inEachLayer is eachLayer for a test that waits for most of its time and measures nothing that others move: it runs beside others of its
+// kind, in all layers at once. It may leave no orphan: where no kernel layer tells whose it is, each run of this process takes it for its own.
+func inEachLayer(t *testing.T, test func(t *testing.T, layer sandbox.Layer)) {
+	t.Helper()
+	t.Parallel()
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		t.Parallel()
+		test(t, layer)
+	})
 }
 
 // spec describes a run of a tool that this binary plays.

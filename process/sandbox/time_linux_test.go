@@ -13,7 +13,7 @@ import (
 // TestTimeEndsARun in every layer: the command is asked first, and what does not listen is
 // killed with all it started.
 func TestTimeEndsARun(t *testing.T) {
-	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+	inEachLayer(t, func(t *testing.T, layer sandbox.Layer) {
 		for tool, want := range map[string]int{"sleep": 15, "stubborn": 9} {
 			s := spec(t, layer, tool, "60000")
 			s.Limits.Time, s.Grace = 700*time.Millisecond, 300*time.Millisecond
@@ -45,7 +45,7 @@ func TestTimeAndTheEndOfTheCommand(t *testing.T) {
 		}
 		s = spec(t, layer, "daemons", "1")
 		// The command itself has to end within the time, also where the machine is busy with other tests.
-		s.OnExit, s.Limits.Time, s.Grace = sandbox.WaitForLeftovers, 5*time.Second, 300*time.Millisecond
+		s.OnExit, s.Limits.Time, s.Grace = sandbox.WaitForLeftovers, 3*time.Second, 300*time.Millisecond
 		res := run(t, s)
 		if res.ExitCode != 0 || res.Reached != sandbox.LimitTime || len(res.Leftovers) == 0 {
 			t.Errorf("a leftover that was waited for: %+v", res)
@@ -55,7 +55,7 @@ func TestTimeAndTheEndOfTheCommand(t *testing.T) {
 
 // TestTimeStandsStillWhileStopped: a run that was stopped for longer than its time goes on.
 func TestTimeStandsStillWhileStopped(t *testing.T) {
-	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+	inEachLayer(t, func(t *testing.T, layer sandbox.Layer) {
 		s := spec(t, layer, "sleep", "10")
 		s.Path, s.Args = "/bin/sh", []string{"sh", "-c", "kill -STOP $$; exit 5"}
 		s.Limits.Time = 2500 * time.Millisecond

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/testing/night"
 )
 
 // FuzzShape holds the finder against encoding/json: the pages of what it takes for an
@@ -166,7 +168,7 @@ func TestConstantMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			size := 16 << 20
 			if len(c.piece) == len(chunk) && !testing.Short() {
-				size = 64 << 20 // these are quick
+				size = night.Else(64<<20, 32<<20) // these are quick
 			}
 			if n, err := strconv.Atoi(os.Getenv("SPOOL_TEST_BYTES")); err == nil {
 				size = n // how it was tried with 1 GiB

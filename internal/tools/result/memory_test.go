@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/testing/night"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
@@ -56,7 +57,7 @@ func (l *long) Read(p []byte) (int, error) {
 const maxHeap = 1 << 20
 
 func TestAnySizeInConstantMemory(t *testing.T) {
-	size := int64(256 << 20)
+	size := int64(night.Else(256<<20, 64<<20))
 	if testing.Short() || raceDetector {
 		size = 16 << 20
 	}

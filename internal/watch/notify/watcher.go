@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// pollEvery is the time between two readings of the store, adoptEvery between two passes that end runs whose writer was killed.
+	// pollEvery is the usual time between two readings of the store, adoptEvery between two passes that end runs whose writer was killed.
 	pollEvery  = time.Second
 	adoptEvery = time.Minute
 	// overlap is the time back to which the index is looked through for runs that have ended: their lines come a moment after their ends.
@@ -30,6 +30,8 @@ type WatchOptions struct {
 	Hold func() bool
 	// Warn is called with what goes wrong with the store, once until it is right again; nil drops it.
 	Warn func(error)
+	// Every is the time between two looks; 0 is a second.
+	Every time.Duration
 }
 
 // Watch gives notice of all runs of this user, from now on, until ctx ends.
@@ -46,7 +48,10 @@ func Watch(ctx context.Context, o WatchOptions) error {
 	}
 	defer func() { _ = store.Close() }()
 	w := &watcher{o: o, store: store, live: map[string]*episode{}, ended: map[string]time.Time{}}
-	tick := time.NewTicker(pollEvery)
+	if o.Every == 0 {
+		o.Every = pollEvery
+	}
+	tick := time.NewTicker(o.Every)
 	defer tick.Stop()
 	var adopted time.Time
 	wrong := false

@@ -49,7 +49,7 @@ func watching(t *testing.T, dir string, hold func() bool) *kept {
 	go func() {
 		done <- notify.Watch(ctx, notify.WatchOptions{
 			StateDir: dir, Sender: notify.NewSender(way, notify.SenderOptions{}), ID: "ours", Warn: func(err error) { t.Error(err) },
-			Hold: func() bool { way.looks.Add(1); return hold() },
+			Hold: func() bool { way.looks.Add(1); return hold() }, Every: 100 * time.Millisecond,
 		})
 	}()
 	t.Cleanup(func() {
