@@ -246,35 +246,49 @@ func (w *watcher) protectedPIDs(family []proctree.Process) map[int]bool {
 var runningCommands siblings
 
 type siblings struct {
-	mu   sync.Mutex
-	pids map[int]bool
+	mu  sync.Mutex
+	ids map[int]string // the runs' IDs by the pids of their commands, "" for a program that is part of no run
 }
 
-// startRecorded runs launch and records the pid, with the lock held, so that no one can ask about the pid before it is recorded.
-func (s *siblings) startRecorded(launch func() (pid int, err error)) error {
+// startRecorded runs launch and records the pid and the ID of its run, with the lock held, so that no one can ask about the pid before it is
+// recorded.
+func (s *siblings) startRecorded(id string, launch func() (pid int, err error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pid, err := launch()
 	if err != nil {
 		return err
 	}
-	if s.pids == nil {
-		s.pids = map[int]bool{}
+	if s.ids == nil {
+		s.ids = map[int]string{}
 	}
-	s.pids[pid] = true
+	s.ids[pid] = id
 	return nil
 }
 
 func (s *siblings) ended(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.pids, pid)
+	delete(s.ids, pid)
 }
 
 func (s *siblings) has(pid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pids[pid]
+	_, ok := s.ids[pid]
+	return ok
+}
+
+// others returns the IDs of the runs under way but for that of the command with this pid.
+func (s *siblings) others(pid int) (ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at, id := range s.ids {
+		if at != pid && id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // startedHere reports whether this process has started p itself, as the command of a run or otherwise, and so did not adopt it.
@@ -289,12 +303,22 @@ func startedHere(p proctree.Process) bool {
 	return started
 }
 
+// isOfAnother reports whether this process has adopted p from another run of this program: p carries that run's cookie. An orphan without any
+// counts for every run.
+func (r *Run) isOfAnother(p proctree.Process) bool {
+	if p.PPID != os.Getpid() {
+		return false
+	}
+	others := runningCommands.others(r.pid)
+	return len(others) > 0 && slices.Contains(others, runIDOf(p.PID))
+}
+
 // Beside calls start, which starts a program that this process needs but that is part of no run, such as one that shows a notice. Where no
 // kernel group holds a run, its orphans are found as children of this process, and such a program would be taken for one and ended. The caller
 // calls ended when it has waited for the program. On Linux 5.4 and newer, programs started by os/exec need no Beside.
 func Beside(start func() (pid int, err error)) (ended func(), err error) {
 	var started int
-	err = runningCommands.startRecorded(func() (pid int, err error) {
+	err = runningCommands.startRecorded("", func() (pid int, err error) {
 		started, err = start()
 		return started, err
 	})

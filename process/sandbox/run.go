@@ -235,7 +235,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		}
 	}
 	r.began = time.Now()
-	err = runningCommands.startRecorded(func() (int, error) {
+	err = runningCommands.startRecorded(spec.ID, func() (int, error) {
 		command := newCommand(spec)
 		if nice := spec.limits().nice(); c.strength().CPU != ByKernel && nice != 0 {
 			command.nice = niceAfter(ownNice(), nice)

@@ -129,7 +129,7 @@ func newWatcher(r *Run, adopts bool) *watcher {
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
-			Exclude: func(p proctree.Process) bool { return p.PID != r.pid && startedHere(p) },
+			Exclude: func(p proctree.Process) bool { return p.PID != r.pid && (startedHere(p) || adopts && r.isOfAnother(p)) },
 			Spare:   w.isSpared,
 		})
 		if err == nil {

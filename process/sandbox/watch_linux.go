@@ -58,7 +58,6 @@ func (w *watcher) findByCookie() (list []member) {
 	}
 	defer proc.Close()
 	names, _ := proc.Readdirnames(maxYounger)
-	cookie := []byte(CookieName + "=" + w.run.spec.ID)
 	// Numbers are given out upwards, so that only those above the command's are younger, until they begin anew.
 	last, err := sysfile.Read("/proc/sys/kernel/ns_last_pid", sysfile.Small)
 	anew := err == nil && cgroupfs.Number(last) < int64(w.run.pid)
@@ -71,18 +70,28 @@ func (w *watcher) findByCookie() (list []member) {
 		if err != nil || p.Zombie() || p.Start < w.run.started {
 			continue
 		}
-		environ, err := sysfile.Read("/proc/"+name+"/environ", maxEnviron)
-		if err != nil {
-			continue
-		}
-		for v := range bytes.SplitSeq(environ, []byte{0}) {
-			if bytes.Equal(v, cookie) {
-				list = append(list, member{pid: pid, name: p.Name, started: p.Start})
-				break
-			}
+		if runIDOf(pid) == w.run.spec.ID {
+			list = append(list, member{pid: pid, name: p.Name, started: p.Start})
 		}
 	}
 	return list
+}
+
+// runIDOf returns the ID of the run whose cookie a process has in its environment; "" if there is none, or it cannot be read.
+func runIDOf(pid int) string {
+	environ, err := sysfile.Read("/proc/"+strconv.Itoa(pid)+"/environ", maxEnviron)
+	if err == nil && len(environ) == 0 { // in the middle of an exec
+		environ, err = sysfile.Read("/proc/"+strconv.Itoa(pid)+"/environ", maxEnviron)
+	}
+	if err != nil {
+		return ""
+	}
+	for v := range bytes.SplitSeq(environ, []byte{0}) {
+		if id, ok := bytes.CutPrefix(v, []byte(CookieName+"=")); ok {
+			return string(id)
+		}
+	}
+	return ""
 }
 
 // maxEnviron bounds how much of an environment is read, in bytes.
