@@ -57,12 +57,13 @@ func (m *mending) mendArguments(i int, p *wire.Part) {
 	default:
 		lit := p.Texts[0]
 		most := m.rules.argumentBytes
-		if p.Sound && (most == 0 || lit.Len() <= most) {
+		if p.Sound && (most == 0 || lit.Len() <= most) && !m.rules.objectInput {
 			return
 		}
 		text := m.unquoted(lit)
 		long := most > 0 && len(text) > most
-		if !long && (p.Sound || len(text) == 0 && !m.rules.noEmptyInput) {
+		sound := p.Sound && (!m.rules.objectInput || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")))
+		if !long && (sound || len(text) == 0 && !m.rules.noEmptyInput) {
 			return
 		}
 		object, kind := objectOf(text)

@@ -67,6 +67,13 @@ var learned = []lesson{
 	{"toolconfig field must be defined", needTools},
 	{"support tool calling without", needTools},
 
+	// Calls with "" or a list as their arguments (codex-relay#57, nanobot#2858, codegraff#752).
+	{"arguments must be a valid json", objects}, // OpenAI: "messages.70.tool_calls.0.function.arguments: arguments must be a valid JSON object string"
+	{"arguments must be valid json", objects},   // Meta, NEAR AI
+	{"invalid function arguments", objects},     // MiniMax: "invalid params, invalid function arguments json string"
+	{"must be in json format", objects},         // Qwen: "The "function.arguments" parameter of the code model must be in JSON format."
+	{"tool call arguments as json", objects},    // llama.cpp: "Failed to parse tool call arguments as JSON"
+
 	{"with a length of 9", nineIDs},                      // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
 	{"expected an id that begins with", learnForeignIDs}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
 	{"extra inputs are not permitted", learnField},
@@ -105,6 +112,7 @@ func noImages(o *Options, _ string) bool   { return !set(&o.NoImages) }
 func surrogates(o *Options, _ string) bool { return !set(&o.NoSurrogates) }
 func needTools(o *Options, _ string) bool  { return !set(&o.NeedTools) }
 func nineIDs(o *Options, _ string) bool    { return !set(&o.NineIDs) }
+func objects(o *Options, _ string) bool    { return !set(&o.Objects) }
 
 // set sets a flag and returns its former value.
 func set(flag *bool) (was bool) {

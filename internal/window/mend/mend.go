@@ -51,6 +51,7 @@ type Options struct {
 	NoFields     []string // members that are refused: the kind of the block or the role of the message, "" for any, a dot, and the name
 	MaxID        int      // most characters of a call's id, for package repair; 0 means the provider's known limit
 	NineIDs      bool     // the ids of calls are nine letters and digits, for package repair
+	Objects      bool     // the arguments of a call have to be an object, also where they are valid JSON or ""
 }
 
 // Place names the part of a message that a refusal says is at fault; both are counted from 0.

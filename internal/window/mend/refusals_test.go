@@ -91,6 +91,7 @@ func refusals() map[string]refusal {
 		"OpenAI/arguments as an object":                            gpt(chat("gpt-5.1", hello, call("sh", `{"a":1}`), tool(`"x"`)), mend.Wrapped),
 		"OpenAI/no arguments":                                      gpt(chat("gpt-5.1", hello, call("sh", `null`), tool(`"x"`)), mend.Wrapped),
 		"OpenAI/a message without content":                         gpt(chat("gpt-5.1", hello, `{"role":"assistant","content":null}`, then), mend.Emptied),
+		"OpenAI/a result without content":                          gpt(chat("gpt-5.1", hello, call("sh", `"{}"`), tool(`null`)), mend.Emptied),
 		"OpenAI/a result that is an empty list":                    gpt(chat("gpt-5.1", hello, call("sh", `"{}"`), tool(`[]`)), mend.Emptied),
 		"OpenAI/a tool's name with a dot":                          gpt(chat("gpt-5.1", hello, call("functions.sh", `"{}"`), tool(`"x"`)), mend.Renamed),
 		"OpenAI/bytes that are no image":                           gpt(seen("image/png", bad), mend.Described),
@@ -148,6 +149,7 @@ var knownFrom = map[string]string{
 	"OpenAI/arguments as an object":                                          "API reference",
 	"OpenAI/no arguments":                                                    "API reference",
 	"OpenAI/a message without content":                                       "API reference",
+	"OpenAI/a result without content":                                        "API reference",
 	"OpenAI/a result that is an empty list":                                  "API reference",
 	"OpenAI/a tool's name with a dot":                                        "mcp-use#94",
 	"OpenAI/bytes that are no image":                                         "codex#7214, codex#4946",
@@ -258,8 +260,14 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"a member within a block":                     {body: messages(hello, strings.Replace(using, `"input"`, `"signature":"c2ln","input"`, 1), returned(`"x"`)), d: wire.Messages, kind: mend.Unfielded},
 		"an item's id that another provider made":     {body: input(hello, `{"type":"function_call","id":"x-1","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses, kind: mend.Unfielded},
 		"calls, and no tools":                         {body: messages(hello, using, returned(`"x"`), said, then), d: wire.Messages, kind: mend.Declared},
-		"an id of a call, for Mistral":                {body: chat("m", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat},
-		"an id of a call over 64 characters":          {body: input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses},
+		"a list as the arguments of a call": {
+			body: chat("m", hello, strings.Replace(call, `"{}"`, `"[1]"`, 1), `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat, kind: mend.Wrapped,
+		},
+		`"" as the arguments of a call, for OpenAI's models`: {
+			body: chat("gpt-5.1", hello, strings.Replace(call, `"{}"`, `""`, 1), `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat, kind: mend.Wrapped,
+		},
+		"an id of a call, for Mistral":       {body: chat("m", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat},
+		"an id of a call over 64 characters": {body: input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses},
 	}
 	page, err := os.ReadFile("../../../docs/refusals.md")
 	if err != nil {

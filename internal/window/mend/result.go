@@ -29,9 +29,12 @@ func (m *mending) mendResult(i, j int, p *wire.Part) {
 			return
 		}
 	}
-	if p.Content.IsZero() {
-		if line != "" {
+	if p.Content.IsZero() || m.r.Body[p.Content.Start] == 'n' {
+		if none := m.rules.openai && m.rules.dialect.StringContent; none || line != "" && p.Content.IsZero() {
 			m.draft().ReplaceResult(i, j, line)
+			if none { // "Invalid value for 'content': expected a string, got null."
+				m.noteAction(Emptied, i, p.CallID, 0)
+			}
 		}
 		return
 	}

@@ -19,6 +19,7 @@ type rules struct {
 	noBlank      bool // no text that is all white space
 	noEmpty      bool // no text of "", and no message without content
 	noEmptyInput bool // "" as arguments are refused
+	objectInput  bool // so is any other JSON that is no object
 	marks        int  // most cache marks; 0 is any number
 	prefill      bool // the model continues a last message of its own
 	nameBytes    int  // longest name of a tool in a call; 0 is any
@@ -71,7 +72,7 @@ func rulesOf(of wire.Dialect, o Options) rules {
 		marks:      d.Marks,
 	}
 	u.noEmpty = d.NoEmpty || claude || family == tokens.FamilyMistral || isKimi(o.Model) || o.NoEmpty
-	u.noEmptyInput = !u.openai
+	u.noEmptyInput, u.objectInput = !u.openai || o.Objects, o.Objects
 	if claude {
 		u.marks, u.nameBytes = claudeMarks, claudeName
 	}

@@ -250,6 +250,18 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
 			[]answer{{`!"name":"sh"}]`, 400, plain, anthropic("Requests which include `tool_use` or `tool_result` blocks must define tools")}},
 		},
+		"arguments that are a list": {
+			"/openai/v1/chat/completions", `{"model":"minimax-m2","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"sh","arguments":"[1]"}}]},{"role":"tool","tool_call_id":"call_1","content":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"arguments":"[1]"`, 400, plain, openai("invalid params, invalid function arguments json string, tool_call_id: call_1 (2013)")}},
+		},
+		"no arguments": {
+			"/openai/v1/chat/completions", `{"model":"gpt-5.1","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"sh","arguments":""}}]},{"role":"tool","tool_call_id":"call_1","content":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"arguments":""`, 400, plain, openai("Invalid request: messages.1.tool_calls.0.function.arguments: arguments must be a valid JSON object string")}},
+		},
+		"no arguments, in Responses": {
+			"/openai/v1/responses", `{"model":"gpt-5.1","input":[`, `{"role":"user","content":"a"},{"type":"function_call","call_id":"c","name":"sh","arguments":""},{"type":"function_call_output","call_id":"c","output":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, responsesAnswer,
+			[]answer{{`"arguments":""`, 400, plain, openai("`arguments` must be valid JSON")}},
+		},
 		"ids of Mistral": {
 			"/openai/v1/chat/completions", `{"model":"mistral-large","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"sh","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`"call_1"`, 400, plain, openai("Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.")}},
