@@ -17,7 +17,7 @@ var roomLines = map[string]int{
 	"agent":            24670, // with the stand-in, a table of patterns
 	"app":              27620, // with what is submitted, what a fleet remembers and what hosts see of each other, plimsoll spend, the two demos, notes that go by themselves inside of a run, and what top, stats and runs took over
 	"argocd":           19140,
-	"bench":            5530, // with the rates of providers, loops, and a simulated fleet
+	"bench":            5_560, // with the rates of providers, loops, and a simulated fleet
 	"cmd":              6370, // with plimsoll spend, the demo of Argo CD, the explanation of a table, and the manual page in the place of three modules
 	"config":           10590,
 	"deploy":           310,
@@ -31,7 +31,7 @@ var roomLines = map[string]int{
 	"limit":            340,
 	"memory":           16320, // with what tells statements from questions and orders (signs), and what records are named by
 	"process":          25620, // with the use of a run, what refusals name, and the rests of the watches over disks and trees
-	"tools":            30900,
+	"tools":            31_000,
 	"watch":            11040, // with what a fleet is measured by, what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
 	"window":           42130, // with what replicas share of conversations, the queue for what providers let through, loops of any agent, prices, and what each answer has cost
 }
