@@ -370,7 +370,12 @@ func TestAgentMendsWhatAKillLeftBehind(t *testing.T) {
 	}
 	url, _ = w.agentServer("--lab")
 	var next sent
-	if code := rpc(t, url, "SendMessage", message("m2", session, "how many projects are there?"), &next); code != 0 || next.Task.Status.State != "TASK_STATE_COMPLETED" || !strings.Contains(next.text(), "236") {
+	code := rpc(t, url, "SendMessage", message("m2", session, "how many projects are there?"), &next)
+	if strings.Contains(next.text(), "this agent ran out of memory") { // the kernel has killed something of another test meanwhile
+		next = sent{}
+		code = rpc(t, url, "SendMessage", message("m3", session, "how many projects are there?"), &next)
+	}
+	if code != 0 || next.Task.Status.State != "TASK_STATE_COMPLETED" || !strings.Contains(next.text(), "236") {
 		t.Errorf("the next question of the conversation: code %d, %+v", code, next.Task)
 	}
 	var old struct {

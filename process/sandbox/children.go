@@ -182,7 +182,7 @@ func (w *watcher) livingMembers() []proctree.Process {
 	}
 	list := slices.Grow(w.familyNow[:0], min(len(pids), maxFamily))
 	for _, pid := range pids {
-		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() {
+		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() && pid != os.Getpid() { // whose thread is in the group while it forks, in cgroup v1
 			list = append(list, p)
 		}
 	}

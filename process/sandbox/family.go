@@ -99,6 +99,8 @@ func Family(r Remains, supervisor int) ([]Member, error) {
 	if err != nil {
 		return nil, err
 	}
+	// In cgroup v1 a thread of the supervisor is in the groups while it forks, and the kernel lists its process.
+	family = slices.DeleteFunc(family, func(p proctree.Process) bool { return p.PID == supervisor })
 	// The command is the first child of the supervisor. Later ones were adopted.
 	protected := map[int]bool{}
 	var first *proctree.Process
