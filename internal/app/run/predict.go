@@ -30,7 +30,8 @@ type Prediction struct {
 	// Spend has the use of models by earlier runs here; nil for none.
 	Spend *usage.Spend `json:"spend,omitempty"`
 
-	chosen, stated bool // the user has named the limit, or what is set aside
+	chosen, stated bool  // the user has named the limit, or what is set aside
+	initial        int64 // the initial estimate of the configuration, which light runs have not lowered
 }
 
 // Predict returns the expected need of the next run of a command in the project of the
@@ -78,13 +79,16 @@ func predict(c *core.Core, host sizing.Host, tool string, command []string) (Pre
 	return Prediction{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
 		Samples: p.Estimate.Samples, Guessed: p.Estimate.Guessed, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation), Spend: p.spentBefore(history),
-		chosen: p.Settings.MemoryMax != config.Auto, stated: p.Estimate.Stated,
+		chosen: p.Settings.MemoryMax != config.Auto, stated: p.Estimate.Stated, initial: int64(p.Settings.InitialEstimate),
 	}, p.Settings, nil
 }
 
 // OneFigureBytes is for who takes one figure only, which is set aside and is the limit: what was learned of the tool, or was named. As long
-// as nothing is known it is the limit, because a guess must end nobody.
+// as nothing is known it is the limit, because a guess must end nobody; nor must one that a person stated and light runs have lowered.
 func (p Prediction) OneFigureBytes() int64 {
+	if !p.chosen && p.stated && p.Guessed {
+		return max(p.ReservationBytes, p.initial)
+	}
 	if !p.chosen && (p.stated || p.Samples > 0 && !p.Guessed) {
 		return p.ReservationBytes
 	}

@@ -86,7 +86,7 @@ func (t *exchange) mendRefused(a *answer) bool {
 		return true
 	}
 	words := strings.Join(said.Read(a.failure, a.res.StatusCode == http.StatusOK).Texts, "\n")
-	if next, done, err := repair.Told(t.request, words); err == nil && next != t.request && t.recut(next, "mended") {
+	if next, done, err := repair.RepairRefused(t.request, words); err == nil && next != t.request && t.recut(next, "mended") {
 		t.actions = append(t.actions, fmt.Sprintf("repaired:%d", len(done)))
 		return true
 	}

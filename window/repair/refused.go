@@ -14,10 +14,10 @@ const (
 	withID   = " output with call_id "
 )
 
-// Told repairs the pair that a refusal names, where only the provider can know of it: a call in what it keeps (previous_response_id, a
+// RepairRefused repairs the pair that a refusal names, where only the provider can know of it: a call in what it keeps (previous_response_id, a
 // conversation) that the client went past gets a note, and a result that could have answered one there is dropped. It returns r itself if
 // the refusal names nothing of that, or what the request shows is not so.
-func Told(r *wire.Request, words string) (*wire.Request, []Action, error) {
+func RepairRefused(r *wire.Request, words string) (*wire.Request, []Action, error) {
 	if r.Dialect.Rules().Results != wire.ResultsAnywhere || !r.Bypass.Partial() {
 		return r, nil, nil
 	}

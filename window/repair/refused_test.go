@@ -47,11 +47,11 @@ func TestTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next, actions, err := repair.Told(r, tt.words)
+		next, actions, err := repair.RepairRefused(r, tt.words)
 		if err != nil || kinds(actions) != tt.kinds || !strings.Contains(string(next.Body), tt.want) || (next == r) != (tt.kinds == "") {
 			t.Errorf("%s: %q, %v: %s", tt.name, kinds(actions), err, next.Body)
 		}
-		if again, _, _ := repair.Told(next, tt.words); again != next {
+		if again, _, _ := repair.RepairRefused(next, tt.words); again != next {
 			t.Errorf("%s: told again it becomes %s", tt.name, again.Body)
 		}
 	}
