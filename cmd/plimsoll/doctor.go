@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/stores"
 )
 
 func newDoctorCommand(open opener) *cobra.Command {
@@ -39,9 +40,9 @@ func newDoctorCommand(open opener) *cobra.Command {
 
 var inOneLine = strings.NewReplacer("\n", "; ", "\t", " ")
 
-// printDoctor writes a table of what each layer holds, the reasons of those that do not work, and the notes. Only the reasons and notes are
+// printDoctor writes a table of what each layer holds, the reasons of those that do not work, the notes, and what is kept on disk. Only the reasons and notes are
 // wrapped to width.
-func printDoctor(w io.Writer, d run.Doctor, width int) error {
+func printDoctor(out io.Writer, d run.Doctor, width int) error {
 	var t table
 	t.row("LAYER", "WORKS", "MEMORY", "SWAP", "PIDS", "CPU", "CPUS")
 	for _, c := range d.Layers {
@@ -54,10 +55,10 @@ func printDoctor(w io.Writer, d run.Doctor, width int) error {
 		}
 		t.row(string(c.Name), works, string(c.Memory), string(c.Swap), string(c.Pids), string(c.CPU), string(c.CPUs))
 	}
-	if err := t.writeWithin(w, width); err != nil {
+	if err := t.writeWithin(out, width); err != nil {
 		return err
 	}
-	w = wrapWriter{w, width}
+	w := wrapWriter{out, width}
 	for _, c := range d.Layers { // reasons are sentences: beside the table they would break it
 		if c.Why != "" {
 			fmt.Fprintf(w, "%s: %s\n", c.Name, inOneLine.Replace(app.PrintableText(c.Why)))
@@ -66,7 +67,21 @@ func printDoctor(w io.Writer, d run.Doctor, width int) error {
 	for _, line := range d.Notes {
 		fmt.Fprintln(w, line)
 	}
-	return nil
+	return printStores(out, d.Stores, width)
+}
+
+// printStores writes a table of what is kept on disk; nothing if nothing is.
+func printStores(w io.Writer, sizes []stores.Size, width int) error {
+	if len(sizes) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	var t table
+	t.row("KEPT ON DISK", "SIZE", "AT MOST")
+	for _, s := range sizes {
+		t.row(s.Name, s.Bytes.Human(), s.Bound)
+	}
+	return t.writeWithin(w, width)
 }
 
 func printJSON(w io.Writer, v any) error { return app.WriteJSON(w, v, "  ") }

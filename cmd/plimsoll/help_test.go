@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/stores"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -72,6 +73,14 @@ func TestDoctorKeepsItsTable(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if len(lines) != 4 || lines[3] != "cgroup1: first; second third" {
 		t.Errorf("%q", lines)
+	}
+	out.Reset()
+	d.Stores = []stores.Size{{Name: "runs", Bytes: 2048, Bound: "256.0 MiB"}}
+	if err := printDoctor(&out, d, 0); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\n\nKEPT ON DISK  SIZE   AT MOST\nruns          2 KiB  256.0 MiB\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("%q does not end with %q", out.String(), want)
 	}
 	for _, line := range lines[:3] {
 		if len(line) > 80 {

@@ -24,8 +24,8 @@ func newMemoryForgetCommand(open opener) *cobra.Command {
 them, and their words go from agents' notes and what else is kept of conversations. What stays is an id and a
 digest, by which the same words are known, and not kept, when a client sends them again.
 
-The words also go from kept compactions, notes, sessions and tasks of agents, results of tools, what is kept of runs,
-and logs of MCP servers. --dry-run lists what would go from where.`,
+The words also go from kept compactions, notes, sessions and tasks of agents, results of tools, what is kept of runs
+and jobs, and logs of MCP servers. --dry-run lists what would go from where.`,
 		Example: "  plimsoll memory forget ID\n  plimsoll memory forget --query \"launch code\" --dry-run\n  plimsoll memory forget --before 90d --kind episode --yes\n  plimsoll memory forget --conversation 7f3a",
 
 		ValidArgsFunction: completeMemory(open),

@@ -22,11 +22,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/app/remember"
 	"github.com/plimsoll/plimsoll/internal/app/run"
+	"github.com/plimsoll/plimsoll/internal/app/stores"
 	"github.com/plimsoll/plimsoll/internal/tools/spool/query"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// Doctor probes every layer by doing the real thing, and asks the service for embeddings where one is named.
+// Doctor probes every layer by doing the real thing, measures what is kept on disk, and asks the service for embeddings where one is named.
 func Doctor(ctx context.Context, c *core.Core) (run.Doctor, error) {
 	d, err := run.Examine(ctx, c)
 	if err != nil {
@@ -36,6 +37,9 @@ func Doctor(ctx context.Context, c *core.Core) (run.Doctor, error) {
 	if err != nil {
 		return d, err
 	}
+	state, _ := c.Dirs.State() // without a directory nothing is kept
+	cache, _ := c.Dirs.Cache()
+	d.Stores = stores.Sizes(ctx, state, cache)
 	d.Notes = append(d.Notes, "memory: "+remember.Reach{}.Words(settings))
 	if said := memories.AskService(ctx, settings.Memory); said != "" {
 		d.Notes = append(d.Notes, said)

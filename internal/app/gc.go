@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,18 +11,15 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/demo"
-	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/app/memories"
+	"github.com/plimsoll/plimsoll/internal/app/stores"
 	"github.com/plimsoll/plimsoll/internal/app/submit"
-	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/process/holder"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
-	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
-	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
 // GCOptions are the settings of `plimsoll gc`.
@@ -61,10 +57,10 @@ type Collection struct {
 func GC(ctx context.Context, a *core.Core, o GCOptions) (Collection, error) {
 	c := Collection{DryRun: o.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}
 	if o.Conversations {
-		return c, c.removeConversations(a)
+		return c, c.empty(a, "conversation", stores.Conversations)
 	}
 	if o.Results {
-		return c, c.removeResults(a)
+		return c, c.empty(a, "result", stores.Results)
 	}
 	err := errors.Join(
 		c.removeClaims(ctx, a),
@@ -318,83 +314,23 @@ func globQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// removeResults removes the stored results of tools, except those that a process reads or writes now.
-func (c *Collection) removeResults(a *core.Core) error {
-	cache, err := a.Dirs.Cache()
-	if err != nil {
+// empty removes all that nobody uses of a store; kind is for the things in it.
+func (c *Collection) empty(a *core.Core, kind string, s stores.Store) (err error) {
+	state, stateErr := a.Dirs.State()
+	cache, cacheErr := a.Dirs.Cache()
+	if err = errors.Join(stateErr, cacheErr); err != nil {
 		return err
 	}
-	dir := filepath.Join(cache, mcp.ResultsDir)
-	before, err := resultsIn(dir)
-	if err != nil || len(before) == 0 {
-		return err
-	}
-	after := map[string]limit.Bytes{}
-	if !c.DryRun {
-		s, err := spool.Open(spool.Options{Dir: dir, MaxAge: 1}) // all of them are too old
-		if err != nil {
-			return err
-		}
-		err = s.Sweep()
-		if err = errors.Join(err, s.Close()); err != nil {
-			return err
-		}
-		if after, err = resultsIn(dir); err != nil {
-			return err
-		}
-	}
-	for name, size := range before {
-		if _, stays := after[name]; stays {
-			c.addKept("result", name, size.Human(), "somebody reads or writes it")
-			continue
-		}
-		c.addRemoved("result", name, size.Human())
-	}
-	return nil
-}
-
-// resultsIn returns the size of each kept result.
-func resultsIn(dir string) (map[string]limit.Bytes, error) {
-	found := map[string]limit.Bytes{}
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return found, nil
-	}
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		files, err := os.ReadDir(filepath.Join(dir, e.Name()))
-		if err != nil {
-			continue // it has just gone
-		}
-		var size limit.Bytes
-		for _, f := range files {
-			if info, err := f.Info(); err == nil {
-				size += limit.Bytes(info.Size())
+	for _, dir := range s.Dirs(state, cache) {
+		items, oneErr := s.Empty(dir, c.DryRun)
+		for _, i := range items {
+			if i.Kept != "" {
+				c.addKept(kind, i.Name, i.What, i.Kept)
+			} else {
+				c.addRemoved(kind, i.Name, i.What)
 			}
 		}
-		found[e.Name()] = size
+		err = errors.Join(err, oneErr)
 	}
-	return found, err
-}
-
-// removeConversations lists all stored conversations as removed, and removes them unless it is a dry run. Without a store it does nothing.
-func (c *Collection) removeConversations(a *core.Core) error {
-	store, err := window.Existing(a)
-	if err != nil || store == nil {
-		return err
-	}
-	entries, err := store.List()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		c.addRemoved("conversation", e.ID, fmt.Sprintf("%s, %s of %s", e.Time.Format("2006-01-02 15:04"), limit.Count(e.Messages, "message"), e.Model))
-	}
-	if c.DryRun {
-		return nil
-	}
-	_, _, err = store.Remove(checkpoint.Which{All: true})
 	return err
 }

@@ -15,7 +15,7 @@ import (
 // slack is asked to say so here, and one that grows takes the lines from another.
 var roomLines = map[string]int{
 	"agent":            24670, // with the stand-in, a table of patterns
-	"app":              27620, // with what is submitted, what a fleet remembers and what hosts see of each other, plimsoll spend, the two demos, notes that go by themselves inside of a run, and what top, stats and runs took over
+	"app":              27620, // with the table of all stores, what is submitted, what a fleet remembers and what hosts see of each other, plimsoll spend, the two demos, notes that go by themselves inside of a run, and what top, stats and runs took over
 	"argocd":           19140,
 	"bench":            5_560, // with the rates of providers, loops, and a simulated fleet
 	"cmd":              6370,  // with plimsoll spend, the demo of Argo CD, the explanation of a table, and the manual page in the place of three modules
@@ -25,7 +25,7 @@ var roomLines = map[string]int{
 	"examples":         720,   // with three hosts of a fleet
 	"fleet":            2609,  // what hosts share: buckets, history, budgets, rates, sealed windows, and which hosts there are
 	"internal":         12910, // with the limits of spending, the wrapping of lines, and lines and damaged files of all stores
-	"jobs":             3247,  // the engines that place runs: Slurm, and Kubernetes by a client of our own
+	"jobs":             3310,  // the engines that place runs: Slurm, and Kubernetes by a client of our own
 	"internal/testing": 9410,
 	"journal":          1870,
 	"limit":            340,

@@ -81,8 +81,9 @@ const (
 	// What leaves one processor before all else (internal/footprint/first) is one, brotli one.
 	// What reaches a prompt (internal/memory/recall), which word is the newest, which is an instruction for good, and what states something are four.
 	// What keeps pages small (internal/footprint) is one beside what leaves one processor.
+	// The table of stores (internal/app/stores) is one.
 	// NATS' client with its cryptography is 17; what hosts share, and the engines that place runs, are ten.
-	maxPackages = 569
+	maxPackages = 570
 	// maxInit is what one of our own packages may make before main, in bytes: every start pays for it, and a supervisor keeps it beside an
 	// agent for hours. Tables that a command wants are made by its first look (sync.OnceValue, internal/lazy) or are a switch. config
 	// has the schema, 22 KB.

@@ -212,9 +212,7 @@ func (s *Store) List() ([]Record, error) {
 // Update reads the record of a job, calls change and writes it back, under a lock. A report in it is also written to a file of its own. The
 // record of a job that has ended is not changed any more, and change is not called.
 func (s *Store) Update(id string, change func(*Record)) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another plimsoll holds the list of jobs"))
-	defer cancel()
-	return filelock.While(ctx, filepath.Join(s.dir, ".lock"), func() error {
+	return s.locked(context.Background(), func() error {
 		r, err := s.Get(id)
 		if err != nil || r.Status.Phase.Over() {
 			return err
@@ -230,6 +228,13 @@ func (s *Store) Update(id string, change func(*Record)) error {
 		}
 		return s.writeRecord(r)
 	})
+}
+
+// locked calls do while no other process changes a record. It waits lockWait at most.
+func (s *Store) locked(ctx context.Context, do func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, lockWait, errors.New("another plimsoll holds the list of jobs"))
+	defer cancel()
+	return filelock.While(ctx, filepath.Join(s.dir, ".lock"), do)
 }
 
 // Remove removes the folder of a job: its record, report and output. A job that is not there is no error.

@@ -229,3 +229,50 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+// TestForget: words go from all that is kept of a job. What starts one that waits stays as it is, and is an error.
+func TestForget(t *testing.T) {
+	s := StoreIn(t.TempDir())
+	overwrite := func(path string, dry bool) (bool, error) {
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(text), "secret") {
+			return false, err
+		}
+		if dry {
+			return true, nil
+		}
+		return true, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "secret", "******")), 0o600)
+	}
+	if ids, err := s.Forget(t.Context(), overwrite, false); len(ids) > 0 || err != nil {
+		t.Fatalf("of a store that is not there: %v, %v", ids, err)
+	}
+	create(t, s, "ended")
+	create(t, s, "plain")
+	create(t, s, "waits")
+	write := func(id, name string) string {
+		path := filepath.Join(s.Folder(id), name)
+		if err := os.WriteFile(path, []byte(`{"a":"secret"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	files := []string{write("ended", OutName), write("ended", ErrName), write("ended", ReportName), write("waits", OutName)}
+	start := write("waits", StartName)
+	want := []string{"ended", "waits"}
+	ids, err := s.Forget(t.Context(), overwrite, true)
+	if err != nil || !reflect.DeepEqual(ids, want) {
+		t.Errorf("dry: %v, %v", ids, err)
+	}
+	ids, err = s.Forget(t.Context(), overwrite, false)
+	if err == nil || !strings.Contains(err.Error(), "plimsoll cancel waits") || !reflect.DeepEqual(ids, want) {
+		t.Errorf("%v, %v", ids, err)
+	}
+	for _, path := range files {
+		if text, err := os.ReadFile(path); err != nil || string(text) != `{"a":"******"}` {
+			t.Errorf("%s: %s, %v", path, text, err)
+		}
+	}
+	if text, err := os.ReadFile(start); err != nil || string(text) != `{"a":"secret"}` {
+		t.Errorf("the command of a job that waits: %s, %v", text, err)
+	}
+}

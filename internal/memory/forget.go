@@ -13,13 +13,13 @@ import (
 
 // Elsewhere is another store that may hold the words of what is forgotten: kept cuts of the window plane, conversations of agents, spooled
 // results, the files of runs.
-type Elsewhere interface {
+type Elsewhere struct {
 	// Name describes the store's contents for people: "kept compactions".
-	Name() string
+	Name string
 	// Forget takes the words of a match off the disk, by removing what holds them or by writing over them, and returns where they were. It is
 	// called when no search finds the words any more and [Store.Add] refuses them, and may be called again with the same match. On an error, also
 	// one about words that somebody is writing at this moment, the next Forget or [Store.GC] calls it again. With dry it changes nothing.
-	Forget(ctx context.Context, m Match, dry bool) ([]Place, error)
+	Forget func(ctx context.Context, m Match, dry bool) ([]Place, error)
 }
 
 // Place is something in another store that holds words of what is forgotten.
@@ -183,11 +183,11 @@ func (s *Store) forgetElsewhere(ctx context.Context, m Match, dry bool) (places 
 	for _, e := range s.o.Elsewhere {
 		some, one := e.Forget(ctx, m, dry)
 		for _, p := range some {
-			p.Store = e.Name()
+			p.Store = e.Name
 			places = append(places, p)
 		}
 		if one != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", e.Name(), one))
+			err = errors.Join(err, fmt.Errorf("%s: %w", e.Name, one))
 		}
 	}
 	if err != nil && !dry {

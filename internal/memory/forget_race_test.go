@@ -155,7 +155,7 @@ func TestForgetWhileAnotherProcessAdds(t *testing.T) {
 func TestForgetIsFinishedByGC(t *testing.T) {
 	dir := t.TempDir()
 	other := &stubborn{err: errors.New("a run is writing it")}
-	s, err := memory.Open(memory.Options{Dir: dir, Elsewhere: []memory.Elsewhere{other}})
+	s, err := memory.Open(memory.Options{Dir: dir, Elsewhere: []memory.Elsewhere{{Name: "stubborn", Forget: other.Forget}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,10 +197,7 @@ func TestForgetIsFinishedByGC(t *testing.T) {
 // stubborn is another store that cannot forget for now.
 type stubborn struct{ err error }
 
-// Name implements [memory.Elsewhere].
-func (*stubborn) Name() string { return "stubborn" }
-
-// Forget implements [memory.Elsewhere].
+// Forget fails with err unless dry.
 func (e *stubborn) Forget(_ context.Context, m memory.Match, dry bool) ([]memory.Place, error) {
 	if !m.In([]byte("… the ferry leaves at nine from pier three …")) {
 		return nil, errors.New("it is not told what was forgotten")

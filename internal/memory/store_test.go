@@ -98,7 +98,7 @@ func TestWhatIsForgottenIsNoLongerOnTheDiskAndDoesNotComeBack(t *testing.T) {
 func TestForgetReachesEverything(t *testing.T) {
 	dir := t.TempDir()
 	other := &elsewhere{n: 2}
-	s, err := memory.Open(memory.Options{Dir: dir, Elsewhere: []memory.Elsewhere{other}})
+	s, err := memory.Open(memory.Options{Dir: dir, Elsewhere: []memory.Elsewhere{{Name: "elsewhere", Forget: other.Forget}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,10 +154,7 @@ type elsewhere struct {
 	got memory.Match
 }
 
-// Name implements [memory.Elsewhere].
-func (*elsewhere) Name() string { return "elsewhere" }
-
-// Forget implements [memory.Elsewhere].
+// Forget keeps the match and reports n places.
 func (e *elsewhere) Forget(_ context.Context, m memory.Match, _ bool) ([]memory.Place, error) {
 	e.got = m
 	return make([]memory.Place, e.n), nil

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
-	"github.com/plimsoll/plimsoll/internal/app/memories"
+	"github.com/plimsoll/plimsoll/internal/app/stores"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/process/holder"
@@ -263,7 +263,7 @@ func ServerLog(app *core.Core, name string) *serverLog {
 	if err != nil {
 		return nil
 	}
-	return &serverLog{path: filepath.Join(state, memories.ServersDir, config.SafeName(name)+".log")}
+	return &serverLog{path: filepath.Join(state, stores.ServersDir, config.SafeName(name)+".log")}
 }
 
 // Write implements [io.Writer]. It appends to the log file, and begins a new one if that would become too large; the old one stays under the

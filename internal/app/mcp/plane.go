@@ -22,7 +22,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/agent/a2a/delegate"
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/listen"
-	"github.com/plimsoll/plimsoll/internal/app/memories"
+	"github.com/plimsoll/plimsoll/internal/app/stores"
 	"github.com/plimsoll/plimsoll/internal/argocd/toolset"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -76,9 +76,6 @@ func spoolFree(freeMin limit.Bytes) limit.Bytes {
 	}
 	return freeMin
 }
-
-// ResultsDir is the name of the directory of tool results, below the cache directory.
-const ResultsDir = memories.ResultsDir
 
 // Observers returns the observers that record the sizes of results, for `stats --mcp` and for the run that this process is in. closing
 // writes what they have collected.
@@ -155,7 +152,7 @@ func (p *Plane) openResults() error {
 		return err
 	}
 	results, err := spool.Open(spool.Options{
-		Dir: filepath.Join(cache, ResultsDir), MaxResult: p.Settings.MCP.MaxResult, FreeMin: spoolFree(p.Settings.FreeMin), Journal: p.Journal,
+		Dir: filepath.Join(cache, stores.ResultsDir), MaxResult: p.Settings.MCP.MaxResult, FreeMin: spoolFree(p.Settings.FreeMin), Journal: p.Journal,
 	})
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/stores"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/memory/memtools"
@@ -97,7 +98,7 @@ func Open(c *core.Core, o Options) (*Memory, error) {
 	if err != nil {
 		cache = "" // nothing is kept there then
 	}
-	options.Elsewhere = append(append(o.Elsewhere, notesElsewhere{m}), otherStores(state, cache)...)
+	options.Elsewhere = append(o.Elsewhere, stores.Elsewhere(state, cache)...)
 	if m.Store, err = memory.Open(options); err != nil {
 		return nil, err
 	}
@@ -229,54 +230,6 @@ func (m *Memory) Tools(ctx context.Context, o ToolOptions) (*memtools.Toolset, e
 		Store: m.Store, Notes: files, Namespace: o.Namespace, Search: o.Search, AllScopes: o.Own, Client: o.Client, Run: m.fence.Run,
 		Conversation: o.Conversation, ReadOnly: o.ReadOnly,
 	})
-}
-
-// notesElsewhere is the [memory.Elsewhere] of the files that agents wrote.
-type notesElsewhere struct{ m *Memory }
-
-// Name implements [memory.Elsewhere].
-func (notesElsewhere) Name() string { return "notes of agents" }
-
-// Forget implements [memory.Elsewhere]. It removes each file that holds forgotten words, or with dry only lists it. After an error it goes
-// on with the other files.
-func (n notesElsewhere) Forget(ctx context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
-	root := filepath.Join(n.m.state, notesDir)
-	dirs, err := os.ReadDir(root)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	words := match.Finder()
-	var all error
-	for _, dir := range dirs {
-		if !dir.IsDir() {
-			continue
-		}
-		// No record follows these files: no search finds them by now.
-		d, err := notes.Open(notes.Options{Dir: filepath.Join(root, dir.Name())})
-		if err != nil {
-			all = errors.Join(all, err)
-			continue
-		}
-		list, err := d.List()
-		all = errors.Join(all, err)
-		for _, note := range list {
-			text, err := d.Read(note.Path)
-			if err != nil || !words.In([]byte(text)) {
-				continue
-			}
-			if !dry {
-				if _, err := d.Do(ctx, notes.Command{Command: "delete", Path: note.Path}); err != nil {
-					all = errors.Join(all, err)
-					continue
-				}
-			}
-			places = append(places, memory.Place{Name: dir.Name() + note.Path, What: memory.Removed})
-		}
-	}
-	return places, all
 }
 
 // syncPins makes the records of kind pin agree with the entries of the profile in force: it removes and adds some.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/app/stores"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
@@ -223,6 +224,8 @@ type Doctor struct {
 	Chosen sandbox.Layer `json:"chosen"`
 	// Fleet is nil where [fleet] names no server.
 	Fleet *FleetState `json:"fleet,omitempty"`
+	// Stores lists what is kept on disk, without the stores of which there is nothing.
+	Stores []stores.Size `json:"stores,omitempty"`
 	// Notes are remarks beside the layers, whole sentences.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -1,4 +1,4 @@
-package memories
+package stores
 
 import (
 	"context"
@@ -17,9 +17,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// agentsElsewhere forgets in the conversations of our own agents: the words go, the rest of a conversation stays.
-type agentsElsewhere struct{ dir string }
-
 const (
 	// forgottenWords stands in the place of words that were forgotten.
 	forgottenWords = "[forgotten]"
@@ -27,34 +24,11 @@ const (
 	sessionWait = 3 * time.Second
 )
 
-// Name implements [memory.Elsewhere].
-func (agentsElsewhere) Name() string { return "sessions of agents" }
-
-// Forget implements [memory.Elsewhere].
-func (a agentsElsewhere) Forget(ctx context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
-	dirs, _ := filepath.Glob(filepath.Join(a.dir, "*", "conversations"))
-	for _, dir := range dirs {
-		some, oneErr := forgetIn(ctx, dir, match.Finder(), dry)
-		places, err = append(places, some...), errors.Join(err, oneErr)
-	}
-	return places, err
-}
-
-// tasksElsewhere removes tasks of agents over A2A that hold the words.
-type tasksElsewhere struct{ dir string }
-
-// Name implements [memory.Elsewhere].
-func (tasksElsewhere) Name() string { return "tasks of agents" }
-
-// Forget implements [memory.Elsewhere].
-func (t tasksElsewhere) Forget(_ context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
-	dirs, _ := filepath.Glob(filepath.Join(t.dir, "*", "tasks"))
-	for _, dir := range dirs {
-		names, oneErr := tasklog.Forget(dir, match.Finder().In, dry)
-		for _, name := range names {
-			places = append(places, memory.Place{Name: agentOf(dir) + "/" + name, What: memory.Removed})
-		}
-		err = errors.Join(err, oneErr)
+// forgetTasks removes the tasks of an agent over A2A that hold the words.
+func forgetTasks(_ context.Context, dir string, match memory.Match, dry bool) (places []memory.Place, err error) {
+	names, err := tasklog.Forget(dir, match.Finder().In, dry)
+	for _, name := range names {
+		places = append(places, memory.Place{Name: agentOf(dir) + "/" + name, What: memory.Removed})
 	}
 	return places, err
 }
@@ -86,9 +60,10 @@ func filesWith(dir string, words *memory.Finder) (names []string, err error) {
 	return names, err
 }
 
-// forgetIn replaces the words in all conversations in a directory, and removes files that still hold them and belong to no session. With dry
+// forgetSessions replaces the words in all conversations of an agent, and removes files that still hold them and belong to no session. With dry
 // it only lists them.
-func forgetIn(ctx context.Context, dir string, words *memory.Finder, dry bool) (places []memory.Place, err error) {
+func forgetSessions(ctx context.Context, dir string, match memory.Match, dry bool) (places []memory.Place, err error) {
+	words := match.Finder()
 	before, err := filesWith(dir, words)
 	if err != nil || len(before) == 0 {
 		return nil, err
