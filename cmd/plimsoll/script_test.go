@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/plimsoll/plimsoll/internal/app/stores"
 	"github.com/plimsoll/plimsoll/internal/footprint/first"
 	"github.com/plimsoll/plimsoll/internal/testing/golden"
 )
@@ -79,6 +80,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PATH", tools+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Setenv("PLIMSOLL_STATE_DIR", filepath.Join(e.WorkDir, "state")) // a ledger and a history of its own
 			e.Setenv("PLIMSOLL_CACHE_DIR", filepath.Join(e.WorkDir, "cache"))
+			e.Defer(func() {
+				if names := stores.Unknown(filepath.Join(e.WorkDir, "state"), filepath.Join(e.WorkDir, "cache")); len(names) > 0 {
+					t.Errorf("%q belong to no store in internal/app/stores", names)
+				}
+			})
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/agent/conversation"
 	"github.com/plimsoll/plimsoll/internal/agent/a2a/tasklog"
@@ -82,6 +83,27 @@ var All = []Store{
 	{Name: "rates of providers", Folder: "window/rate"},
 	{Name: "sent traces", Folder: "traces"},
 	{Name: "notices", Folder: "notices"},
+	{Name: "claims", Folder: "run"}, // where PLIMSOLL_STATE_DIR is set; else in the runtime directory
+}
+
+// singles are the names of files that lie beside the folders of the stores and stay small: what setup has done, a key, who was told of what.
+var singles = []string{"setup.json", "setup.json.lock", "results.key", "forgotten", "host"}
+
+// Unknown returns the names of what lies in the state directory, or in the cache directory, and belongs to no store.
+func Unknown(state, cache string) (names []string) {
+	for i, dir := range []string{state, cache} {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			ours := slices.ContainsFunc(All, func(s Store) bool {
+				top, _, _ := strings.Cut(s.Folder, "/")
+				return top == e.Name() && s.Cached == (i == 1)
+			})
+			if !ours && !slices.Contains(singles, e.Name()) {
+				names = append(names, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	return names
 }
 
 // Dirs returns the folders of a store that there are, none where nothing was ever kept. cache may be "".
