@@ -24,6 +24,7 @@ import (
 
 // A stream that is cut behind each of its events is, put together, the stream that nobody cut.
 func TestA2ACutAtEveryEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	model, flags := newReciter(t, w)
 	url, _ := w.agentServer(flags...)
@@ -85,6 +86,7 @@ const largeLines, largeLine = 13, 20_000
 // An id from the future, and one of which the events are gone, give the task as it is, and
 // then what is newer.
 func TestA2ASnapshotForAnUnknownID(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	model, flags := newReciter(t, w)
 	url, _ := w.agentServer(flags...)
@@ -131,6 +133,7 @@ func TestA2ASnapshotForAnUnknownID(t *testing.T) {
 // A client that asks for some twenty megabytes and never reads is nobody else's trouble: not for
 // those who read the same task, nor for others.
 func TestA2AClientThatNeverReads(t *testing.T) {
+	t.Parallel()
 	long(t, "it waits for a client that never reads")
 	w := newWorld(t)
 	model, flags := newReciter(t, w)
@@ -240,6 +243,7 @@ func kernelHolds(t *testing.T, conn net.Conn) (n int) {
 
 // Fifty streams at once, each whole.
 func TestA2AFiftyStreams(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.variables = append(w.variables, simulated)
 	url, _ := w.agentServer("--lab")
@@ -266,6 +270,7 @@ func TestA2AFiftyStreams(t *testing.T) {
 
 // While nobody reads, a task's events are one line in the log, and are counted to the last.
 func TestA2ADisconnectIsOneLine(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int{10, 5_000} { // all of it is kept; a part is dropped
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			w := newWorld(t)

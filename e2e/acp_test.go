@@ -146,6 +146,7 @@ func (k *talk) prompt(text string) {
 
 // An editor hears why an agent does not answer any more.
 func TestEditorHearsWhyTheAgentIsGone(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		flags          []string
 		prompt, reason string
@@ -208,6 +209,7 @@ func TestEditorIsNotKeptInTheQueue(t *testing.T) {
 
 // What an editor and an agent say is known to top and runs, and servers are behind the gateway.
 func TestEditorsSessionsAreShown(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	k := w.talk()
 	k.begin()
@@ -244,6 +246,7 @@ func TestEditorsSessionsAreShown(t *testing.T) {
 
 // A run that does not speak the protocol has its caller's own pipes.
 func TestOtherRunsKeepTheirPipes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, argv := range [][]string{{"cat"}, {"sh", "-c", "cat; true"}} {
 		cmd := exec.Command(plimsoll, append([]string{"run", "--quiet", "--"}, argv...)...)

@@ -65,6 +65,7 @@ const plainPath = "/usr/local/bin:/usr/bin:/bin"
 
 // The step's status is the command's, its outputs and the job's summary say what it used.
 func TestActionRuns(t *testing.T) {
+	t.Parallel()
 	r := newActionRunner(t)
 	odd := `echo "a 'b' $(echo c) $ACTION_COMMAND${ACTION_TOOL-unset}"; printf '%s\n' '` + "```" + `'; plimsoll run --quiet --force --tool inner -- true; exit 7`
 	got := r.step("run.sh", bin+":"+plainPath, "ACTION_COMMAND="+odd, "ACTION_TOOL=tests", "ACTION_MEMORY_MAX=300M", "ACTION_TIME_MAX=", "ACTION_ENFORCEMENT=best-effort")
@@ -94,6 +95,7 @@ func TestActionRuns(t *testing.T) {
 
 // What takes more than its limit is killed, and the job says so.
 func TestActionOverTheLimit(t *testing.T) {
+	t.Parallel()
 	r := newActionRunner(t)
 	got := r.step("run.sh", bin+":"+plainPath, "ACTION_COMMAND=head -c 600M /dev/zero | tail -n 1 | wc -c", "ACTION_TOOL=tests", "ACTION_MEMORY_MAX=200M", "ACTION_ENFORCEMENT=best-effort")
 	modes := layers(t)
@@ -109,6 +111,7 @@ func TestActionOverTheLimit(t *testing.T) {
 }
 
 func TestActionRefuses(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		path      string
 		variables []string

@@ -61,6 +61,7 @@ func (k *talk) report(file string) (r ended) {
 
 // A greedy tool of an agent behind an adapter goes, and the agent stays.
 func TestAgentBehindAdapterOutlivesItsTool(t *testing.T) {
+	t.Parallel()
 	everyLayer(t, func(t *testing.T, m mode) {
 		w := newWorld(t)
 		file := filepath.Join(w.home, "report.json")
@@ -88,6 +89,7 @@ func TestAgentBehindAdapterOutlivesItsTool(t *testing.T) {
 
 // An agent that is killed for memory ends its run, and the editor hears of it, though the adapter goes on.
 func TestDeathOfAgentBehindAdapterIsTheRuns(t *testing.T) {
+	t.Parallel()
 	everyLayer(t, func(t *testing.T, m mode) {
 		if m.layer == "rlimit" {
 			t.Skip("an allocation fails there, and nobody is killed")

@@ -92,6 +92,7 @@ func TestDemo(t *testing.T) {
 }
 
 func TestAskEndsAsItShould(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, c := range []struct {
 		name           string
@@ -127,6 +128,7 @@ func TestAskEndsAsItShould(t *testing.T) {
 
 // A wrong key, HTML in the place of an API, and a provider that is always busy.
 func TestAskSaysWhatIsWrongWithTheModel(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.variables = append(w.variables, simulated)
 	for _, c := range []struct {
@@ -173,6 +175,7 @@ func TestAskSaysWhatIsWrongWithTheModel(t *testing.T) {
 
 // A conversation is kept, found again by another process, and gone on with.
 func TestAskKeepsTheSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.variables = append(w.variables, simulated)
 	ask := func(question string) (report struct {
@@ -286,6 +289,7 @@ func message(id, session, text string) map[string]any {
 
 // The task that ended the original: all of 819 applications, again and again, and 50 at once.
 func TestAgentListsAllInLittleMemory(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	sim := w.simulator()
 	w.variables = append(w.variables, "ARGOCD_SERVER="+sim, "ARGOCD_AUTH_TOKEN="+argocdToken)
@@ -333,6 +337,7 @@ func resident(pid int) limit.Bytes {
 // A process that dies in the middle of a call leaves an orphan. The next one mends the
 // conversation before the model, which is strict, sees it; and the task has an end.
 func TestAgentMendsWhatAKillLeftBehind(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.variables = append(w.variables, simulated)
 	url, cmd := w.agentServer("--lab")

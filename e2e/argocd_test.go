@@ -92,6 +92,7 @@ func recordedArgoCD(t *testing.T) *httptest.Server {
 const argocdToken = "e2e-token-of-argocd"
 
 func TestArgoCDRecordedListsHaveTheirTotals(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	server := recordedArgoCD(t)
 	w.variables = append(w.variables, "ARGOCD_SERVER="+server.URL, "ARGOCD_AUTH_TOKEN="+argocdToken)
@@ -126,6 +127,7 @@ func TestArgoCDRecordedListsHaveTheirTotals(t *testing.T) {
 }
 
 func TestArgoCDThatCannotBeUsedIsToldApart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	server := recordedArgoCD(t)
 	for _, c := range []struct {
@@ -233,6 +235,7 @@ func (w *world) simulator(flags ...string) string {
 
 // Over HTTP each user acts with a token of his own.
 func TestArgoCDUsersHaveTheirOwnTokens(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	server := recordedArgoCD(t)
 	w.variables = []string{"ARGOCD_SERVER=" + server.URL}

@@ -18,6 +18,7 @@ import (
 // An agent in a container is killed by the kernel and started again by whoever restarts containers, as process 1 again, over the same
 // state: it and every other process of the agent work with half of the window and search first, which is told once.
 func TestAnAgentThatDiedInItsContainerComesBackWithHalfOfItsWindow(t *testing.T) {
+	t.Parallel()
 	if exec.Command("unshare", "--pid", "--fork", "--mount-proc", "true").Run() != nil {
 		t.Skip("no process namespace can be made")
 	}

@@ -48,6 +48,7 @@ func talker(t *testing.T) (url string, asked *atomic.Pointer[string]) {
 
 // A person talks: lines are edited, Ctrl-C stops an answer and not the chat, a paste is one question, and what was said is kept.
 func TestChatOnATerminal(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	url, asked := talker(t)
 	if err := os.MkdirAll(w.state, 0o700); err != nil {
@@ -127,6 +128,7 @@ func TestChatOnATerminal(t *testing.T) {
 
 // A signal that asks for the end ends the chat where it waits, and the terminal is as it was.
 func TestChatEndsOnRequest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	url, _ := talker(t)
 	c := w.open([]string{"OPENAI_API_KEY=k"}, plimsoll, "chat", "--base-url", url, "--model", "m", "--private")
@@ -147,6 +149,7 @@ func TestChatEndsOnRequest(t *testing.T) {
 
 // Without a terminal questions are lines, and only answers are on standard output.
 func TestChatInAPipe(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	url, _ := talker(t)
 	pipe := func(input string, flags ...string) result {
@@ -171,6 +174,7 @@ func TestChatInAPipe(t *testing.T) {
 
 // The tools of a client's own file, with what the client would fill in.
 func TestChatTakesTheServersOfAClient(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	url, _ := talker(t)
 	file := filepath.Join(w.work, ".mcp.json")

@@ -16,6 +16,7 @@ import (
 // address that it finds in its environment, as each of them does. Whatever the project's file says, that is the user's own address,
 // through the proxy or not.
 func TestClonedRepositoryStandIns(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, tool, variable, path, base string
 		env, flags                       []string

@@ -98,6 +98,7 @@ const mebibyte = 1 << 20
 // A run in a container stays below the container's limit. What fills the container is named in its termination message while it lives,
 // and after it has died of it, be it the greedy process alone or everything.
 func TestContainerOfARunSaysWhyItDied(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.container(256 * mebibyte)
 	run := func(memory string) *exec.Cmd {
@@ -140,6 +141,7 @@ func TestContainerOfARunSaysWhyItDied(t *testing.T) {
 
 // What is refused, because it would never fit into the container, says so where a person looks who finds the pod failing.
 func TestContainerOfARefusedRunSaysWhy(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.container(256 * mebibyte)
 	cmd := c.command(plimsoll, "run", "--reserve", "1G", "--", testtool, "exit", "0")
@@ -152,6 +154,7 @@ func TestContainerOfARefusedRunSaysWhy(t *testing.T) {
 // The daemon watches its container too, and none of its MCP servers may use more than the container has. There is no systemd in a container
 // that would give a server a scope elsewhere.
 func TestContainerOfTheDaemon(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.container(256 * mebibyte)
 	writeAs(t, filepath.Join(w.state, "config.toml"), "[resources]\nlayers = [\"monitor\"]\n[mcp.servers.brief]\ncommand = [\"/bin/false\"]\n", 0o600)
@@ -199,6 +202,7 @@ func TestContainerOfTheDaemon(t *testing.T) {
 // An agent that has run out of a small container's memory is started again by whoever restarts containers: what was learned from its
 // death is more than the container will ever have, and keeps it out as little as a guess does. What somebody asked for still does.
 func TestContainerOfAnAgentThatDiedStartsItAgain(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int64{64, 256} {
 		for _, layer := range []string{"cgroup1", "cgroup2", "rlimit"} {
 			t.Run(fmt.Sprintf("%d MiB, %s", size, layer), func(t *testing.T) {

@@ -110,6 +110,7 @@ func zombie(pid int) bool {
 
 // A signal reaches the command once, whether it was for the group or for plimsoll.
 func TestSignalOfTheGroupComesOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, agent, file := w.withEditor(layers(t)[0])
 	for i, to := range []int{-agent, agent, -agent} {
@@ -170,6 +171,7 @@ func (w *world) livesOn(agent int, file string) {
 
 // What is piped into a run is no editor: it ends when the command does.
 func TestPipelineIsNoEditor(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	script := fmt.Sprintf("echo hello | %s run --quiet -- sh -c 'cat; sleep 2; echo done' >out 2>&1 &", plimsoll)
 	if got := w.run(nil, "sh", "-c", script); got.status != 0 {
@@ -247,6 +249,7 @@ func TestRunsWithoutEditorHaveTheirSession(t *testing.T) {
 
 // A connection of ssh may break, and what it started goes on.
 func TestCommandOfSSHHasItsSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	body, err := os.ReadFile(testtool)
 	if err != nil {

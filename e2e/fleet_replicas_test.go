@@ -253,6 +253,7 @@ func bodiesOf(p *scripted.Provider) (list [][]byte) {
 // A conversation whose requests go to one of two replicas, or to the other, is to the provider the one that it would be through one alone, though
 // results are bounded, room is made, and a replica is killed in the middle of an answer.
 func TestFleetReplicas(t *testing.T) {
+	t.Parallel()
 	const cut, turns = 20, 45
 	// play is the conversation; the answer to its request of number cut stops in its middle, and the replica dies where there is another one.
 	play := func(provider *scripted.Provider, replicas ...*replica) [][]byte {
@@ -331,6 +332,7 @@ func storedIn(t *testing.T, s *natsserver.Server) (all []byte) {
 // While their store is away two replicas go on, each with a log of its own: the provider refuses and drops nothing, and each says so once. When it
 // is back, both send the same again.
 func TestFleetReplicasWithoutTheirStore(t *testing.T) {
+	t.Parallel()
 	provider, url := strict(t, -1)
 	nats := natsserver.Start(t)
 	replicas := []*replica{startReplica(t, url, nats.URL), startReplica(t, url, nats.URL)}
@@ -368,6 +370,7 @@ func TestFleetReplicasWithoutTheirStore(t *testing.T) {
 
 // Without a token there is nothing to seal conversations with: the daemon says so, and works.
 func TestFleetReplicasNeedAToken(t *testing.T) {
+	t.Parallel()
 	_, url := strict(t, -1)
 	r := &replica{t: t, w: newWorld(t), said: &overheard{}}
 	r.w.variables = []string{"PLIMSOLL_UPSTREAM_ANTHROPIC=" + url, "PLIMSOLL_FLEET_URL=" + natsserver.Start(t).URL}

@@ -75,6 +75,7 @@ func unpacked(file []byte) (text []byte) {
 // TestForgetLeavesNoByte: a sentence comes into every store by real runs: notes, files of agents, a session, what a compaction cut, a kept result of a tool and
 // its call, arguments of commands, the log of a server; a run with it lives on. It is forgotten, and no file has it: at once, and when what lived has ended.
 func TestForgetLeavesNoByte(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.variables = append(w.variables, "PLIMSOLL_CACHE_DIR="+filepath.Join(w.state, "cache"), "OPENAI_API_KEY=k")
 	plim := func(args ...string) result {

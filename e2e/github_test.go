@@ -115,6 +115,7 @@ func githubStandIn(t *testing.T, log []byte) (settings string) {
 }
 
 func TestGitHubLogIsSearched(t *testing.T) {
+	t.Parallel()
 	log := jobLog()
 	t.Run("stand-in", func(t *testing.T) { searchLog(t, githubStandIn(t, log)) })
 	t.Run("official server", func(t *testing.T) {

@@ -35,7 +35,13 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
+// atOnce is how many parallel tests run at once: most of each is waiting for processes and timers.
+const atOnce = 3
+
 func testMain(m *testing.M) int {
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil { // -parallel is read later
+		panic(err)
+	}
 	if client := os.Getenv(clientVariable); client != "" {
 		return clientThroughGateway(client, os.Args[1:])
 	}

@@ -18,6 +18,7 @@ import (
 // server is internal/testing/toolserver, which misbehaves when it is told to.
 
 func TestMCPServersThatMisbehaveCostOneCall(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.wire("[mcp]\ntimeout = '2s'\n", "--", misbehaving(t)).begin()
 	for _, bad := range []struct{ tool, arguments, want string }{
@@ -46,6 +47,7 @@ func TestMCPServersThatMisbehaveCostOneCall(t *testing.T) {
 
 // What came before a server broke off can be read, and the message says how much that is.
 func TestMCPResultThatBreaksOffIsAnErrorThatCanBeRead(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.wire("", "--", misbehaving(t)).begin()
 	r := c.call("cut", `{"bytes":9000000,"after":3000000,"kind":"json"}`)
@@ -62,6 +64,7 @@ func TestMCPResultThatBreaksOffIsAnErrorThatCanBeRead(t *testing.T) {
 }
 
 func TestMCPServerThatDoesNotStartIsGivenUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.wire("", "--", "sh", "-c", "echo no licence found >&2; exit 7")
 	last := ""
@@ -79,6 +82,7 @@ func TestMCPServerThatDoesNotStartIsGivenUp(t *testing.T) {
 // Nothing of a server outlives its client: no child that left its group, none that ignores
 // signals.
 func TestMCPGrandchildrenEndWithTheClient(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	script := `for i in 1 2 3; do setsid sh -c 'trap "" TERM HUP INT; while :; do sleep 60; done' </dev/null >/dev/null 2>&1 & done; exec "$0"`
 	if runtime.GOOS != "linux" {
@@ -123,6 +127,7 @@ func TestMCPClientThatNeverReadsCanBeEnded(t *testing.T) {
 // Names in JSON are exact, and a server in Go does not mind: what is not allowed must not
 // reach it under another spelling.
 func TestMCPDeniedToolHasNoOtherSpelling(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.wire("", "--deny", "write", "--", misbehaving(t)).begin()
 	for _, params := range []string{
@@ -145,6 +150,7 @@ func TestMCPDeniedToolHasNoOtherSpelling(t *testing.T) {
 }
 
 func TestMCPWritesReachTheServerEachTime(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.wire("", "--", misbehaving(t)).begin()
 	handle := func() string { return c.call("list", `{"items":500}`).kept(t).Handle }
@@ -169,6 +175,7 @@ func TestMCPWritesReachTheServerEachTime(t *testing.T) {
 }
 
 func TestMCPResultToolsTakeNoNonsense(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.wire("", "--", misbehaving(t)).begin()
 	k := c.call("big", `{"bytes":2000000,"kind":"json","needle":"NEEDLE"}`).kept(t)
@@ -202,6 +209,7 @@ func TestMCPResultToolsTakeNoNonsense(t *testing.T) {
 }
 
 func TestMCPClientsThatMisbehaveAreAnswered(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.wire("", "--", misbehaving(t)).begin()
 	for _, bad := range []struct{ line, id, want string }{
@@ -226,6 +234,7 @@ func TestMCPClientsThatMisbehaveAreAnswered(t *testing.T) {
 // The next gateway finds what a killed one left: neither its server nor its half of a
 // result is in the way.
 func TestMCPKilledGatewayLeavesNothingInTheWay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.wire("", "--", misbehaving(t)).begin()
 	c.next++
@@ -246,6 +255,7 @@ func TestMCPKilledGatewayLeavesNothingInTheWay(t *testing.T) {
 
 // What a killed gateway left is ended by the next gateway, also by one that starts no server itself.
 func TestMCPServerOfAKilledGatewayIsEndedByTheNext(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.wire("", "--", "sh", "-c", `sleep 1234 & exec "$0" "$@"`, misbehaving(t)).begin()
 	left := func() bool {

@@ -91,6 +91,7 @@ func checkLarge(t *testing.T, c asker, r reply) {
 }
 
 func TestMCPGigabyteOverStandardStreams(t *testing.T) {
+	t.Parallel()
 	long(t, "it passes a gigabyte on")
 	w := newWorld(t)
 	c := w.wire("", "--", misbehaving(t)).begin()
@@ -168,6 +169,7 @@ func (c *web) call(tool, arguments string) reply {
 }
 
 func TestMCPGigabyteOverHTTP(t *testing.T) {
+	t.Parallel()
 	long(t, "it passes a gigabyte on")
 	for _, answer := range []string{"json", "sse"} {
 		t.Run(answer, func(t *testing.T) {
@@ -217,6 +219,7 @@ func TestMCPGigabyteOverHTTP(t *testing.T) {
 // What is small passes as it is, and the pages of what is large are JSON that together hold
 // each item once.
 func TestMCPBytesAndItemsStayWhatTheyAre(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	direct, through := w.dial(misbehaving(t)).begin(), w.wire("", "--", misbehaving(t)).begin()
 	for _, tool := range []string{"bigint", "unknown_fields", "structured", "image"} {

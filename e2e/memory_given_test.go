@@ -15,6 +15,7 @@ import (
 // TestMemoryGivenAndTakenBack: what a person at a terminal once asked for in general is given in the next run; `memory given` says to whom, and
 // from `memory not` on no new conversation of the run that goes on gets it, while the one that has it keeps it.
 func TestMemoryGivenAndTakenBack(t *testing.T) {
+	t.Parallel()
 	const instruction = "Always answer in German."
 	w := newWorld(t)
 	p, url := provide(t, scripted.Options{})

@@ -19,6 +19,7 @@ import (
 // Search by meaning, through the program: the command line and the daemon find what was said in other words, a run sends nothing even where it
 // adds to prompts, and without the service all is found by words. The vectors come from a stand-in that hashes words.
 func TestMemoryByMeaning(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	service := embedserver.New(t)
 	if err := os.MkdirAll(w.state, 0o700); err != nil {

@@ -140,6 +140,7 @@ func TestTerminalModesAreSetBack(t *testing.T) {
 
 // TestTerminalThatNobodyChangedIsLeftAlone: what a plain program writes is all that reaches the terminal.
 func TestTerminalThatNobodyChangedIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	everyLayer(t, func(t *testing.T, m mode) {
 		for _, verb := range []string{"exit 0", "exit 3", "die 15"} {
 			w := newWorld(t)

@@ -42,6 +42,7 @@ func same(t *testing.T, prepare func(*exec.Cmd), command ...string) {
 }
 
 func TestExitStatus(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	notExecutable := filepath.Join(w.work, "plain")
 	if err := os.WriteFile(notExecutable, []byte("#!/bin/sh\n"), 0o600); err != nil {
@@ -91,6 +92,7 @@ func TestExitStatus(t *testing.T) {
 
 // Plimsoll's own failures are 125, on stderr only, and nothing is started.
 func TestOwnFailures(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	started := filepath.Join(w.work, "started")
 	touch := []string{"--", "touch", started}
@@ -126,6 +128,7 @@ func TestOwnFailures(t *testing.T) {
 }
 
 func TestStreamsAreUntouched(t *testing.T) {
+	t.Parallel()
 	data := make([]byte, 1<<20)
 	if _, err := rand.Read(data); err != nil {
 		t.Fatal(err)
@@ -151,6 +154,7 @@ func TestStreamsAreUntouched(t *testing.T) {
 
 // Without --quiet plimsoll may speak, on stderr; stdout is the command's alone.
 func TestOwnWordsAreOnStderr(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	got := w.run(nil, plimsoll, "run", "--", testtool, "args")
 	if want := w.run(nil, testtool, "args"); got.stdout != want.stdout || got.status != 0 {
@@ -159,6 +163,7 @@ func TestOwnWordsAreOnStderr(t *testing.T) {
 }
 
 func TestTenThousandArguments(t *testing.T) {
+	t.Parallel()
 	command := []string{testtool, "args"}
 	for i := range 10_000 {
 		command = append(command, fmt.Sprintf("argument %d with 'quotes' and a\nnewline", i))
@@ -167,6 +172,7 @@ func TestTenThousandArguments(t *testing.T) {
 }
 
 func TestPlaceAndUmask(t *testing.T) {
+	t.Parallel()
 	// Through a symbolic link, whose name only PWD keeps.
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
@@ -183,6 +189,7 @@ func TestPlaceAndUmask(t *testing.T) {
 }
 
 func TestDescriptorsPass(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	prepare := func(cmd *exec.Cmd) {
 		// 3 to 7, with a gap at 6: what plimsoll opens for itself must not land there.
@@ -207,6 +214,7 @@ func TestDescriptorsPass(t *testing.T) {
 }
 
 func TestEnvironmentIsTheSameButForTheRun(t *testing.T) {
+	t.Parallel()
 	odd := func(cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, "EMPTY=", "ODD=a=b\nc", "NOT\xffUTF8=\xfe", "OPENAI_API_KEY=secret")
 	}
@@ -246,6 +254,7 @@ func TestEnvironmentIsTheSameButForTheRun(t *testing.T) {
 
 // What a process inherits besides: signal dispositions and mask, limits, priorities.
 func TestInheritedAttributes(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("read from /proc")
 	}
@@ -326,6 +335,7 @@ func (s *speaker) end(t *testing.T) (string, int) {
 }
 
 func TestSignalsAreForwardedOnce(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			everyMode(t, func(t *testing.T, m mode) {
@@ -345,6 +355,7 @@ func TestSignalsAreForwardedOnce(t *testing.T) {
 }
 
 func TestSecondTerminateKills(t *testing.T) {
+	t.Parallel()
 	everyLayer(t, func(t *testing.T, m mode) {
 		w := newWorld(t)
 		s := w.start(m.argv(nil, testtool, "stubborn")...)
@@ -366,6 +377,7 @@ func TestSecondTerminateKills(t *testing.T) {
 
 // A daemon in a session of its own outlives its parent; with plimsoll it ends with the run.
 func TestNothingOutlivesTheRun(t *testing.T) {
+	t.Parallel()
 	everyLayer(t, func(t *testing.T, m mode) {
 		w := newWorld(t)
 		got := w.run(nil, m.argv(nil, testtool, "daemon")...)
@@ -378,6 +390,7 @@ func TestNothingOutlivesTheRun(t *testing.T) {
 
 // The same without plimsoll must leave a process, or the test above proves nothing.
 func TestDaemonOutlivesBareTool(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("found by /proc")
 	}

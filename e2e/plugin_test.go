@@ -38,6 +38,7 @@ func pluginServer(t *testing.T) []string {
 
 // The MCP server of the plugin answers, and knows the run that it is in.
 func TestPluginServerAnswers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	messages := strings.Join([]string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
@@ -84,6 +85,7 @@ func TestPluginServerAnswers(t *testing.T) {
 
 // What the plugin's texts tell a model to type works.
 func TestPluginCommandsWork(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var texts strings.Builder
 	for _, name := range []string{"commands/status.md", "skills/plimsoll/SKILL.md"} {
@@ -111,6 +113,7 @@ func TestPluginCommandsWork(t *testing.T) {
 
 // Claude Code takes the plugin: it is valid, can be installed from this repository, and its server connects.
 func TestAgentClaudeTakesThePlugin(t *testing.T) {
+	t.Parallel()
 	claude := installed(t, "claude")
 	w := newWorld(t)
 	top, err := filepath.Abs("..")

@@ -21,6 +21,7 @@ func setUp(t *testing.T) (w *world, c *console, rc string) {
 
 // A person is asked what concerns what is installed, may look at a change first, and the next shell runs the agent in its limits.
 func TestTerminalSetupAsks(t *testing.T) {
+	t.Parallel()
 	w, c, rc := setUp(t)
 	c.expect("1. When you type claude") // and what else is installed
 	c.press("?" + enter)
@@ -57,6 +58,7 @@ func TestTerminalSetupAsks(t *testing.T) {
 
 // Ctrl-C and Ctrl-D in the middle leave everything as it was.
 func TestTerminalSetupLeft(t *testing.T) {
+	t.Parallel()
 	for key, want := range map[string]int{ctrlC: 130, "\x04": 125} {
 		w, c, rc := setUp(t)
 		c.expect("1. ")

@@ -26,6 +26,7 @@ import (
 
 // A person raises the limit of a run that stands at it, from outside, and the conversation goes on. The agent that runs inside can't.
 func TestARaiseLetsTheConversationGoOn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	claude := agents[slices.IndexFunc(agents, func(a agent) bool { return a.name == "claude" })]
 	p, url := provide(t, scripted.Options{Script: scripted.Shells("The task is finished.", "echo 1", "echo 2", "echo 3", "echo 4", "echo 5", "echo 6", "echo 7", "echo 8")})
@@ -102,6 +103,7 @@ func (w *world) asking(url string) *exec.Cmd {
 
 // A budget is one for all runs: of twenty at once and after each other as many ask as it pays for, and at most those under way pass it.
 func TestABudgetIsOneForAllRuns(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	write(t, "[budget]\nday = 2.0\n", w.state, "config.toml")
 	url, asked := priced(t, nil)
@@ -141,6 +143,7 @@ func TestABudgetIsOneForAllRuns(t *testing.T) {
 
 // A run that is killed with an answer under way has spent what it held, and its hold does not keep others waiting.
 func TestAKilledRunHasSpentWhatItHeld(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	write(t, "[budget]\nday = 0.3\n", w.state, "config.toml")
 	gate := make(chan struct{})
@@ -174,6 +177,7 @@ func TestAKilledRunHasSpentWhatItHeld(t *testing.T) {
 
 // Where nothing stands before the model, a limit of what may be spent refuses the start.
 func TestASpendLimitThatNobodyHoldsRefusesTheStart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, flags := range [][]string{{"--cost-max", "5"}, {"--tokens-max", "2M", "--no-proxy"}, {"--quota-max", "60%"}} {
 		argv := append(append([]string{plimsoll, "run", "--force"}, flags...), "--", "true")
@@ -200,6 +204,7 @@ func TestASpendLimitThatNobodyHoldsRefusesTheStart(t *testing.T) {
 
 // Plimsoll's own agents ask the budgets as well.
 func TestABudgetBoundsQuestions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	write(t, "[budget]\nday = 0.3\n", w.state, "config.toml")
 	url, asked := priced(t, nil)
@@ -217,6 +222,7 @@ func TestABudgetBoundsQuestions(t *testing.T) {
 
 // What runs inside a run counts for both, and once in the sums: a run with a limit of its own, and a question of Plimsoll's own agent.
 func TestWhatRunsInsideCountsOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	url, asked := priced(t, nil)
 	w.variables = []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + url + "/v1"}

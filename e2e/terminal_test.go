@@ -36,6 +36,7 @@ func (c *console) lastStatus(want string) {
 }
 
 func TestTerminalForegroundGroup(t *testing.T) {
+	t.Parallel()
 	everyMode(t, func(t *testing.T, m mode) {
 		w := newWorld(t)
 		c := w.shell()
@@ -47,6 +48,7 @@ func TestTerminalForegroundGroup(t *testing.T) {
 }
 
 func TestTerminalOneCtrlCIsOneInterruptAndEndsTheLoop(t *testing.T) {
+	t.Parallel()
 	everyMode(t, func(t *testing.T, m mode) {
 		w := newWorld(t)
 		counts := filepath.Join(w.home, "counts")
@@ -70,6 +72,7 @@ func TestTerminalOneCtrlCIsOneInterruptAndEndsTheLoop(t *testing.T) {
 }
 
 func TestTerminalToolThatStopsItself(t *testing.T) {
+	t.Parallel()
 	everyMode(t, func(t *testing.T, m mode) {
 		w := newWorld(t)
 		c := w.shell()
@@ -85,6 +88,7 @@ func TestTerminalToolThatStopsItself(t *testing.T) {
 }
 
 func TestTerminalCtrlZ(t *testing.T) {
+	t.Parallel()
 	everyMode(t, func(t *testing.T, m mode) {
 		w := newWorld(t)
 		c := w.shell()
@@ -104,6 +108,7 @@ func TestTerminalCtrlZ(t *testing.T) {
 }
 
 func TestTerminalResize(t *testing.T) {
+	t.Parallel()
 	everyMode(t, func(t *testing.T, m mode) {
 		w := newWorld(t)
 		c := w.shell()
@@ -118,6 +123,7 @@ func TestTerminalResize(t *testing.T) {
 // A full-screen tool that is killed cannot clean up after itself; a shell would, and so
 // must plimsoll where it is not started from one.
 func TestTerminalRestoredAfterKill(t *testing.T) {
+	t.Parallel()
 	everyLayer(t, func(t *testing.T, m mode) {
 		w := newWorld(t)
 		c := w.open(nil, m.argv(nil, testtool, "fullscreen")...)
@@ -132,6 +138,7 @@ func TestTerminalRestoredAfterKill(t *testing.T) {
 
 // The same test without plimsoll must find the terminal changed, or it proves nothing.
 func TestTerminalIsChangedWithoutPlimsoll(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	c := w.open(nil, testtool, "fullscreen")
 	if got := c.wait(); got != 137 {
@@ -143,6 +150,7 @@ func TestTerminalIsChangedWithoutPlimsoll(t *testing.T) {
 }
 
 func TestTerminalExitStatus(t *testing.T) {
+	t.Parallel()
 	everyMode(t, func(t *testing.T, m mode) {
 		w := newWorld(t)
 		c := w.shell()

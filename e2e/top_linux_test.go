@@ -37,6 +37,7 @@ func (w *world) ticker(tool string) (run *exec.Cmd, ticks func() bool) {
 
 // In a real terminal: runs come and go on the screen, keys pause, continue and end them, and the terminal is as it was afterwards.
 func TestTopInARealTerminal(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	run, ticks := w.ticker("napper")
 	c := w.open(nil, plimsoll, "top")
@@ -76,6 +77,7 @@ func TestTopInARealTerminal(t *testing.T) {
 
 // A terminal without colour and cursor, and none at all, get one frame.
 func TestTopWithoutAScreen(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.ticker("napper")
 	c := w.open([]string{"TERM=dumb"}, plimsoll, "top")

@@ -11,6 +11,7 @@ import (
 
 // A terminal of 80 columns breaks a longer line in the middle of a word: what Plimsoll says is broken at words.
 func TestTerminalTablesFit(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	write(t, `{
   "mcpServers": {
