@@ -41,7 +41,7 @@ func Open(o Options) (*Spool, error) {
 	if o.Dir == "" {
 		return nil, errors.New("spool: no directory is given")
 	}
-	o.defaults()
+	o.setDefaults()
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
@@ -54,7 +54,7 @@ func Open(o Options) (*Spool, error) {
 		_ = root.Close()
 		return nil, fmt.Errorf("spool %s: %w", o.Dir, err)
 	}
-	s := &Spool{o: o, root: root, lock: lock, live: map[id]*Writer{}, freeLine: freeLine(o)}
+	s := &Spool{o: o, root: root, lock: lock, live: map[id]*Writer{}, freeLine: minimumFree(o)}
 	if err := s.Sweep(); err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("spool %s: %w", o.Dir, err)
@@ -85,7 +85,7 @@ func (s *Spool) Sweep() error {
 	if s.unusable != nil {
 		return s.unusable
 	}
-	return s.locked(func(l *ledger) error {
+	return s.withLedger(func(l *ledger) error {
 		known := map[id]bool{}
 		for _, a := range l.accounts {
 			known[a.id] = true
@@ -119,7 +119,7 @@ func (s *Spool) Sweep() error {
 	})
 }
 
-// sweep evicts the entries that are expired, and those that a writer left unfinished and no longer writes. The caller holds the ledger.
+// sweep evicts the entries that have expired, and those that a dead writer left unfinished. The caller has the ledger locked.
 func (s *Spool) sweep(l *ledger) {
 	var old, crashed tally
 	for _, a := range slices.Clone(l.accounts) {
@@ -149,8 +149,10 @@ type tally struct {
 	bytes   int64
 }
 
+// add counts an evicted entry.
 func (t *tally) add(a account) { t.results++; t.bytes += a.bytes }
 
+// record journals the counted entries with the reason why they were evicted; none if there are none.
 func (t *tally) record(s *Spool, why string) {
 	if t.results > 0 {
 		s.o.Journal.Append(journal.SpoolEvicted{Results: t.results, Bytes: t.bytes, Why: why})
@@ -180,7 +182,7 @@ func (s *Spool) evict(l *ledger, a account) bool {
 
 // freeDisk evicts the least recently used entry that is not in use, because the disk is full; it reports whether there was one.
 func (s *Spool) freeDisk() (freed bool) {
-	_ = s.locked(func(l *ledger) error {
+	_ = s.withLedger(func(l *ledger) error {
 		freed = s.evictOldest(l)
 		return nil
 	})
@@ -216,6 +218,7 @@ const (
 	handleLength = len(handleProlog) + 26
 )
 
+// newHandle returns a new random handle.
 func newHandle() string { return handleProlog + strings.ToLower(rand.Text()) }
 
 // digest returns the hash that is stored in the place of a handle or a principal; kind tells these apart.
@@ -223,6 +226,7 @@ func digest(kind, text string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("plimsoll spool " + kind + "\x00" + text))
 }
 
+// idOf returns the id of the entry whose handle has that digest.
 func idOf(handle [sha256.Size]byte) id { return id(handle[:len(id{})]) }
 
 func nowMillis() int64 { return time.Now().UnixMilli() }
@@ -231,6 +235,7 @@ func nowMillis() int64 { return time.Now().UnixMilli() }
 // is somebody else's, it expired or it was evicted.
 type NotFound struct{}
 
+// Error says what may have happened and to call the tool again.
 func (*NotFound) Error() string {
 	return "there is no result with this handle: it may have expired or made room for newer ones; call the tool again to get a new result and its handle"
 }
@@ -246,6 +251,7 @@ type Full struct {
 	Err error
 }
 
+// Error names the bound that was reached and what can be done.
 func (e *Full) Error() string {
 	switch e.Why {
 	case "disk":
@@ -260,6 +266,7 @@ func (e *Full) Error() string {
 		e.Dir, limit.Bytes(e.Limit).Human())
 }
 
+// Unwrap returns Err.
 func (e *Full) Unwrap() error { return e.Err }
 
 // NoPage reports that a page number is out of range.
@@ -270,6 +277,7 @@ type NoPage struct {
 	Items       int64
 }
 
+// Error names the pages that there are.
 func (e *NoPage) Error() string {
 	if e.Pages == 0 {
 		return fmt.Sprintf("there is no page %d: the result has no %s", e.Page, e.Noun)
@@ -281,6 +289,7 @@ func (e *NoPage) Error() string {
 // NoRange reports that an offset lies beyond what is stored.
 type NoRange struct{ Offset, Total int64 }
 
+// Error names the offsets that there are.
 func (e *NoRange) Error() string {
 	return fmt.Sprintf("there is nothing at offset %d: the result has %d bytes, offsets 0 to %d", e.Offset, e.Total, max(0, e.Total-1))
 }

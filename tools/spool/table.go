@@ -44,6 +44,7 @@ type table struct {
 // errDamaged reports that a file of an entry is not what was written.
 type errDamaged struct{ what string }
 
+// Error names the file and the damage.
 func (e *errDamaged) Error() string { return "the index is damaged: " + e.what }
 
 // append adds a row; it is written to the file when the buffer is full. An error is kept in t.err. If t.null is set, rows are only counted.
@@ -64,19 +65,21 @@ func (t *table) append(r row) {
 	}
 }
 
-// retry clears the error, so that writing is tried again: room was made.
-func (t *table) retry() {
+// clearError clears the error, so that writing is tried again after room was made.
+func (t *table) clearError() {
 	t.mu.Lock()
 	t.err = nil
 	t.mu.Unlock()
 }
 
+// healthy reports whether no write has failed.
 func (t *table) healthy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err == nil
 }
 
+// encode writes row number place of a table to b, with its checksum.
 func (r row) encode(b *[rowSize]byte, place int64) {
 	for i, v := range r {
 		binary.LittleEndian.PutUint64(b[8*i:], uint64(v))
@@ -84,6 +87,7 @@ func (r row) encode(b *[rowSize]byte, place int64) {
 	binary.LittleEndian.PutUint32(b[24:], r.sum(b[:24], place))
 }
 
+// sum returns the checksum of b, an encoded row, as row number place of a table.
 func (row) sum(b []byte, place int64) uint32 {
 	var at [8]byte
 	binary.LittleEndian.PutUint64(at[:], uint64(place))
@@ -128,7 +132,7 @@ func (t *table) flushLocked() error {
 	return nil
 }
 
-// reset removes all rows, also from the file. An error of that is kept in t.err; an earlier one is forgotten.
+// reset removes all rows, also from the file, and clears the error. An error of truncating the file is kept in t.err.
 func (t *table) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,6 +142,7 @@ func (t *table) reset() {
 	}
 }
 
+// len returns the number of rows.
 func (t *table) len() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

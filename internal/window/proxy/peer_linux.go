@@ -31,8 +31,8 @@ func peerUID(remote, local netip.AddrPort) (uid int, known bool, err error) {
 
 const lookups = 5
 
-// findOwner returns the user of the connection from remote to local, from the kernel's tables. If it is in none, known is false, and err is
-// nil if all tables could be read.
+// findOwner looks the connection from remote to local up in the kernel's tables and returns its user. known is false if no table has it;
+// err is nil if all tables could be read.
 func findOwner(remote, local netip.AddrPort) (uid int, known bool, err error) {
 	var errs error
 	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
