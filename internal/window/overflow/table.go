@@ -300,7 +300,7 @@ type row struct {
 	limitMember, actualMember string
 }
 
-// matchRow returns the overflow if a refusal has one of the row's phrases or codes, with the numbers that it names.
+// matchRow returns the overflow if a refusal has one of the row's phrases or codes, with the numbers that it names; false if it has none.
 func (r *row) matchRow(status int, w refusal.Words) (Overflow, bool) {
 	if status == 500 && !r.servers {
 		return Overflow{}, false

@@ -20,6 +20,7 @@ const (
 	units
 )
 
+// String returns the unit in words, such as "input tokens".
 func (u Unit) String() string {
 	return [units]string{"requests", "tokens", "input tokens", "output tokens"}[u]
 }
@@ -91,7 +92,7 @@ func readHeaders(h http.Header, now time.Time) (s said, told bool) {
 	return s, told || s.after > 0
 }
 
-// smallestNumber returns the smallest of some numbers; false if one of them is no number or negative.
+// smallestNumber returns the smallest of some numbers; false if one of them is not a number or negative.
 func smallestNumber(values []string) (smallest float64, ok bool) {
 	smallest = math.Inf(1)
 	for _, v := range values {
@@ -104,8 +105,8 @@ func smallestNumber(values []string) (smallest float64, ok bool) {
 	return smallest, ok
 }
 
-// longestWait returns the longest of some waits from now: "6ms", "1m30s", a number of seconds, or a point in time. It is negative if there
-// is none that can be believed.
+// longestWait returns the longest of some waits from now: "6ms", "1m30s", a number of seconds, or a point in time. It is negative if none
+// can be believed.
 func longestWait(values []string, now time.Time) time.Duration {
 	longest := time.Duration(-1)
 	for _, v := range values {
