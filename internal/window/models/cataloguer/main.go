@@ -42,6 +42,7 @@ type catalogue struct {
 	Providers map[string]map[string][3]int `json:"providers"`
 }
 
+// An entry is a model as models.dev describes it.
 type entry struct {
 	Base  string `toml:"base_model" json:"-"`
 	Limit struct {
@@ -79,6 +80,7 @@ type rate struct {
 	CacheWrite float64 `toml:"cache_write"`
 }
 
+// String returns the four prices, separated by blanks, as prices.txt has them.
 func (r rate) String() string {
 	return fmt.Sprint(r.Input, r.Output, r.CacheRead, r.CacheWrite)
 }
@@ -102,7 +104,8 @@ func main() {
 	}
 }
 
-// writeTable writes table.txt from catalogue.json in out. With a source, a checkout or an api.json, it writes catalogue.json anew before.
+// writeTable writes table.txt from catalogue.json in out. With from, a checkout of models.dev, or api, its api.json, it first writes
+// catalogue.json from that.
 func writeTable(from, api, out string) error {
 	kept := filepath.Join(out, "catalogue.json")
 	if from != "" || api != "" {
@@ -136,7 +139,7 @@ func writeTable(from, api, out string) error {
 	return os.WriteFile(filepath.Join(out, "table.txt"), table, 0o644)
 }
 
-// flat returns JSON with each list of three numbers on one line.
+// flat returns indented JSON with each list of three numbers on one line.
 func flat(text []byte) []byte {
 	s := string(text)
 	s = strings.ReplaceAll(s, "[\n    ", "[")
@@ -191,6 +194,7 @@ func gatherCheckout(root string) (*catalogue, error) {
 	return c, nil
 }
 
+// newCatalogue returns an empty catalogue of models.dev at a commit and date.
 func newCatalogue(commit, date string) *catalogue {
 	return &catalogue{
 		Source: "models.dev (github.com/anomalyco/models.dev), reduced to limits", Commit: commit, Date: date,
@@ -199,7 +203,7 @@ func newCatalogue(commit, date string) *catalogue {
 	}
 }
 
-// gatherAPI returns the catalogue in api.json.
+// gatherAPI returns the catalogue in a copy of api.json.
 func gatherAPI(file string) (*catalogue, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -308,7 +312,7 @@ func (e *entry) limits() [3]int {
 	return [3]int{e.Limit.Context, e.Limit.Input, e.Limit.Output}
 }
 
-// addLimits keeps the first limits that are given for a model.
+// addLimits sets the limits of a model of the provider ours, unless it has some already.
 func (c *catalogue) addLimits(ours, model string, limits [3]int) {
 	if c.Providers[ours] == nil {
 		c.Providers[ours] = map[string][3]int{}

@@ -79,7 +79,7 @@ var litellm = [...][2]string{
 func Read(data []byte) (*List, error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil {
-		return nil, where(data, err)
+		return nil, withLine(data, err)
 	}
 	if len(top) > MaxModels {
 		return nil, fmt.Errorf("it has %d entries, and %d is the most", len(top), MaxModels)
@@ -109,8 +109,8 @@ func Read(data []byte) (*List, error) {
 	return nil, errors.New("it is neither models.dev's api.json nor LiteLLM's model_prices_and_context_window.json")
 }
 
-// where returns the error with the line of a mistake in JSON.
-func where(data []byte, err error) error {
+// withLine returns err with the number of the line in data, if it is a JSON syntax error; else err itself.
+func withLine(data []byte, err error) error {
 	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("line %d: %w", 1+strings.Count(string(data[:min(int(at.Offset), len(data))]), "\n"), err)
 	}
@@ -152,7 +152,7 @@ func modelsDev(top map[string]json.RawMessage) (*List, error) {
 				l.LeftOut++
 				continue
 			}
-			l.Date = max(l.Date, day(m.Updated))
+			l.Date = max(l.Date, dateOf(m.Updated))
 			if len(m.Modalities.Output) > 0 && !slices.Contains(m.Modalities.Output, "text") {
 				continue
 			}
@@ -215,12 +215,13 @@ func liteLLM(top map[string]json.RawMessage) (*List, error) {
 	return l, l.checkCounts()
 }
 
+// newList returns an empty catalogue of that form.
 func newList(form string) *List {
 	return &List{Form: form, Providers: map[string]map[string]Limits{}}
 }
 
-// day returns the date at the beginning of a text, "" when there is none.
-func day(s string) string {
+// dateOf returns the date at the beginning of a text, "" when there is none.
+func dateOf(s string) string {
 	if len(s) < 10 || strings.Trim(s[:10], "0123456789-") != "" || s[4] != '-' || s[7] != '-' {
 		return ""
 	}
@@ -247,7 +248,7 @@ func (l *List) limitsOf(id string, context, input, output float64) (Limits, bool
 	return Limits{int(context), int(input), int(min(output, maxContext))}, true
 }
 
-// addLimits keeps the first limits that are given for a model.
+// addLimits sets the limits of a model of the provider ours, unless it has some already.
 func (l *List) addLimits(ours, id string, limits Limits) {
 	if l.Providers[ours] == nil {
 		l.Providers[ours] = map[string]Limits{}
@@ -257,6 +258,7 @@ func (l *List) addLimits(ours, id string, limits Limits) {
 	}
 }
 
+// checkCounts returns an error if there is no model with a window.
 func (l *List) checkCounts() error {
 	if len(l.Providers["any"]) == 0 {
 		return errors.New("it has no model with a window")
@@ -270,6 +272,7 @@ type votes struct {
 	spelled map[string]string
 }
 
+// newVotes returns an empty collection.
 func newVotes() *votes { return &votes{map[string]Limits{}, map[string]string{}} }
 
 // addVote records the limits that one source has for a model; of several the largest are kept, and of the spellings of its name the first in
@@ -288,6 +291,7 @@ func (v *votes) addVote(id string, limits Limits) {
 	}
 }
 
+// addTo adds the collected limits to a catalogue, as those of the provider "any".
 func (v *votes) addTo(l *List) {
 	for key, limits := range v.limits {
 		l.addLimits("any", v.spelled[key], limits)
