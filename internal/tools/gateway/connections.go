@@ -157,9 +157,10 @@ func (s *Server) offerShared(p transport.Peer) {
 // makes a client that knows both versions begin again with initialize.
 const beginWithInitialize = "this server speaks MCP up to 2025-11-25; begin with initialize"
 
-// fallingBack refuses every request of a client of the sessionless version, so that it begins again with initialize.
+// fallingBack is a Peer that refuses every request of a client of the sessionless version, so that the client begins again with initialize.
 type fallingBack struct{}
 
+// Send refuses a request; it drops any other message.
 func (fallingBack) Send(_ context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Kind != jsonrpc.Request {
 		to.Done(nil)
@@ -168,8 +169,10 @@ func (fallingBack) Send(_ context.Context, m transport.Message, to transport.Rec
 	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, beginWithInitialize, nil))
 }
 
+// Listen sends nothing, and ends when ctx does.
 func (fallingBack) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	context.AfterFunc(ctx, func() { to.Done(nil) })
 }
 
+// Close does nothing.
 func (fallingBack) Close() error { return nil }

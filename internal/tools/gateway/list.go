@@ -34,7 +34,7 @@ func (s *Session) handleList(ctx context.Context, m transport.Message, p params,
 	}
 	l := &lister{s: s, ctx: ctx, m: m, p: p, x: x, version: s.o.Catalogue.now()}
 	_, l.later = rawjson.Text(m.Raw, "params", "cursor")
-	s.o.Next.Send(ctx, m, s.watched(ctx, m, l))
+	s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, l))
 }
 
 // lister is the receiver of the first page of a list that a client asked for.
@@ -52,6 +52,7 @@ type lister struct {
 	pages pages
 }
 
+// Open passes the answer's status on.
 func (l *lister) Open(a transport.Answer) { l.x.Open(a) }
 
 // Receive implements [transport.Receiver]: it keeps the first page, or answers at once if there are no more. A page that cannot be read is passed
@@ -73,7 +74,7 @@ func (l *lister) Receive(f *transport.Frame) {
 	}
 	if err := l.pages.add(head.Result.Of(f.Head)); err != nil {
 		if l.s.o.Settings.restrictsTools() {
-			l.x.Receive(l.refused(err))
+			l.x.Receive(l.errorFrame(err))
 			return
 		}
 		l.x.Receive(f)
@@ -85,7 +86,7 @@ func (l *lister) Receive(f *transport.Frame) {
 		return
 	}
 	l.first = append([]byte(nil), f.Head...)
-	l.pages.keep(l.first, head.Result) // the frame ends with this call
+	l.pages.reparse(l.first, head.Result) // the frame ends with this call
 }
 
 // Done requests the other pages in a new goroutine and then answers. If there are none, it passes err on.
@@ -125,7 +126,7 @@ func (l *lister) deliver(first []byte) {
 		}
 		if s.shortens(l.p) {
 			var finder [][]byte
-			if whole, finder = s.chooseWhole(k, added); finder != nil {
+			if whole, finder = s.chooseFull(k, added); finder != nil {
 				added, rest = append(added, finder...), ""
 			}
 		}
@@ -138,7 +139,7 @@ func (l *lister) deliver(first []byte) {
 	s.event(listed)
 	out, err := listResponse(first, head.Result, e.array, rest, l.p.modern())
 	if err != nil {
-		l.x.Receive(l.refused(err))
+		l.x.Receive(l.errorFrame(err))
 		return
 	}
 	l.x.Receive(&transport.Frame{Head: out, Event: l.event})
@@ -152,7 +153,7 @@ func (l *lister) deliverCut(f *transport.Frame, err error) {
 		l.s.event(journal.ToolNoise{Server: l.s.o.Name, What: tooLargeList, Bytes: int64(len(f.Head))})
 	}
 	if !errors.Is(err, transport.ErrTooLarge) || len(tools) == 0 {
-		l.x.Receive(l.refused(fmt.Errorf("the list of tools of %s could not be read (at most %s are): %w", quoted(l.s.o.Name), limit.Bytes(MaxListBytes).Human(), err)))
+		l.x.Receive(l.errorFrame(fmt.Errorf("the list of tools of %s could not be read (at most %s are): %w", quoteName(l.s.o.Name), limit.Bytes(MaxListBytes).Human(), err)))
 		return
 	}
 	l.pages.tools, l.event = tools, f.Event
@@ -162,7 +163,8 @@ func (l *lister) deliverCut(f *transport.Frame, err error) {
 // tooLargeList is the What of the event for a server whose list of tools is larger than [MaxListBytes].
 const tooLargeList = "list"
 
-func (l *lister) refused(err error) *transport.Frame {
+// errorFrame returns an error response with err's text.
+func (l *lister) errorFrame(err error) *transport.Frame {
 	return &transport.Frame{Head: jsonrpc.ErrorResponse(l.m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil), Event: l.event}
 }
 
@@ -195,11 +197,13 @@ func (p *pages) add(raw []byte) error {
 	return nil
 }
 
-// keep reads the tools of the first page again from message, which stays valid; at is the span of the result in it.
-func (p *pages) keep(message []byte, at rawjson.Span) {
+// reparse parses the tools of the first page again from message, so that they refer to it and stay valid; at is the span of the result in
+// it.
+func (p *pages) reparse(message []byte, at rawjson.Span) {
 	p.tools, _, _ = parseTools(at.Of(message))
 }
 
+// wantsMore reports whether there is a further page and none of the bounds is reached.
 func (p *pages) wantsMore() bool {
 	return p.next != "" && p.count < MaxListPages && p.bytes < MaxListBytes && len(p.tools) < MaxListTools
 }

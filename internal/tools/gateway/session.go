@@ -133,9 +133,10 @@ func (s *Session) End(ctx context.Context, header http.Header, to transport.Rece
 
 // Listen implements [transport.Peer]: it watches for changes of the server's tools.
 func (s *Session) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
-	s.o.Next.Listen(ctx, header, s.watched(ctx, transport.Message{}, to))
+	s.o.Next.Listen(ctx, header, s.watchedReceiver(ctx, transport.Message{}, to))
 }
 
+// event appends an event to the journal, if there is one.
 func (s *Session) event(e journal.Event) {
 	if s.o.Journal != nil {
 		s.o.Journal.Append(e)
@@ -172,24 +173,24 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 		s.handleInitialize(ctx, m, p, x)
 	case "logging/setLevel":
 		s.setLogLevel(m)
-		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
+		s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, x))
 	case "tools/list":
 		s.handleList(ctx, m, p, x)
 	case "tools/call":
 		s.callTool(ctx, m, p, x)
 	case "resources/read":
 		if s.o.through != nil {
-			s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
+			s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, x))
 			return
 		}
 		s.forward(ctx, m, p, x, &call{method: result.ReadResource, limits: s.o.Settings.limitsOf("")})
 	case "tasks/result":
 		// What a task of 2025-11-25 answers with is the result of the tool.
-		s.task(ctx, m, p, x, result.CallTool)
+		s.forwardTask(ctx, m, p, x, result.CallTool)
 	case result.GetTask:
-		s.task(ctx, m, p, x, result.GetTask)
+		s.forwardTask(ctx, m, p, x, result.GetTask)
 	default:
-		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
+		s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, x))
 	}
 }
 
@@ -238,8 +239,8 @@ func (s *Session) cancellable(ctx context.Context, id jsonrpc.ID) (context.Conte
 	return ctx, func() { stop(); cancel() }
 }
 
-// uncancellable notes that the server has the request from now on, so that a cancellation is forwarded to it.
-func (s *Session) uncancellable(id jsonrpc.ID) {
+// leaveToServer records that the server has the request from now on, so that a cancellation is forwarded to it.
+func (s *Session) leaveToServer(id jsonrpc.ID) {
 	s.mu.Lock()
 	if o := s.open[id]; o != nil {
 		o.cancel = nil

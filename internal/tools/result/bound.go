@@ -36,6 +36,7 @@ type BrokenOff struct {
 	Err   error // the error of the transport or the lexer
 }
 
+// Error says how many bytes came and why no more.
 func (e *BrokenOff) Error() string {
 	return fmt.Sprintf("the message broke off after %s: %v", limit.Bytes(e.Bytes).Human(), e.Err)
 }
@@ -52,12 +53,14 @@ func brokenOff(err error) error {
 	return e
 }
 
+// Unwrap returns Err.
 func (e *BrokenOff) Unwrap() error { return e.Err }
 
 // TooLarge reports that a message is larger than Options.MaxFrame, or a task without its result larger than MaxTask. Max is the bound in
 // bytes.
 type TooLarge struct{ Max int64 }
 
+// Error names the bound.
 func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the message is larger than %s, which is the most that is taken: ask for less", limit.Bytes(e.Max).Human())
 }
@@ -168,7 +171,7 @@ func (r *reading) takeBytes(p []byte, held bool) error {
 		return &TooLarge{r.o.maxFrame()}
 	}
 	if r.spoolWriter != nil {
-		return r.takeSpill(p)
+		return r.takeSpooled(p)
 	}
 	if !held {
 		if err := r.raw.write(p); err != nil {
@@ -198,8 +201,8 @@ func (r *reading) takeBytes(p []byte, held bool) error {
 	return nil
 }
 
-// takeSpill parses a piece of a result that goes to the spool, and reports progress now and then.
-func (r *reading) takeSpill(p []byte) error {
+// takeSpooled parses the next bytes of a result that goes to the spool, and reports progress now and then.
+func (r *reading) takeSpooled(p []byte) error {
 	if err := r.lexer.Feed(p); err != nil {
 		return brokenOff(err)
 	}
@@ -334,7 +337,7 @@ func (r *reading) finish(err error) {
 	}
 	if err != nil {
 		r.out.Cut = err
-		r.cutOff(err)
+		r.deliverCutOff(err)
 		return
 	}
 	r.complete()
@@ -348,7 +351,7 @@ func (r *reading) finishPassing(err error) {
 		r.deliverRaw()
 	case !r.prescan.method && r.o.ID != "":
 		r.out.Failed = true
-		r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.o.ID, jsonrpc.CodeInternal, r.reason(err), nil)}}, nil)
+		r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.o.ID, jsonrpc.CodeInternal, r.brokenOffText(err), nil)}}, nil)
 	}
 }
 
@@ -371,7 +374,7 @@ func (r *reading) complete() {
 	if s.failed == nil {
 		r.out.Spilled, r.out.Handle = true, s.writer.Handle()
 		var v View
-		if v, s.failed = r.view(r.ctx); s.failed == nil {
+		if v, s.failed = r.firstPage(r.ctx); s.failed == nil {
 			if r.out.Items = v.Totals.Items; r.paged() {
 				view = &v
 			}
@@ -390,8 +393,8 @@ func (r *reading) complete() {
 	r.deliver(segs, &s.kept)
 }
 
-// view reads page 1 of the document in the spool. It waits until that page is complete or ctx ends.
-func (r *reading) view(ctx context.Context) (View, error) {
+// firstPage reads page 1 of the document in the spool. It waits until that page is complete or ctx ends.
+func (r *reading) firstPage(ctx context.Context) (View, error) {
 	v := View{Handle: r.spoolWriter.writer.Handle(), Names: r.o.Names}
 	res, err := r.o.Spool.Read(r.o.Source.Principal, v.Handle)
 	if err != nil {

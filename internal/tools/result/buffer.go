@@ -105,7 +105,7 @@ func (e *headAndTail) text() string {
 	})
 }
 
-// shorten returns s, a text from outside, cut at a rune boundary to at most max bytes.
+// shorten cuts s at a rune boundary to at most max bytes.
 func shorten(s string, max int) string { return limit.Short(s, max) }
 
 // unquoted returns the text of a raw JSON string.
@@ -132,6 +132,7 @@ func (o *Options) textBudget() int64 {
 // minText is the smallest bound of a page, in bytes; it has room for an item.
 const minText = 1 << 10
 
+// maxMedia returns the bound of media in bytes.
 func (o *Options) maxMedia() int64 {
 	if o.MaxMedia <= 0 {
 		return int64(DefaultMaxMedia)
@@ -139,6 +140,7 @@ func (o *Options) maxMedia() int64 {
 	return int64(o.MaxMedia)
 }
 
+// maxFrame returns the bound of a message in bytes.
 func (o *Options) maxFrame() int64 {
 	if o.MaxFrame <= 0 {
 		return int64(DefaultMaxFrame)

@@ -23,6 +23,7 @@ type lexer struct {
 	depth    int
 }
 
+// reset makes the lexer ready for a response to a request of that method.
 func (l *lexer) reset(to events, method string) {
 	l.to, l.depth = to, 0
 	l.resource, l.task = method == ReadResource, method == GetTask || method == TaskStatus
@@ -49,6 +50,7 @@ func (l *lexer) Value(literal, name []byte, c byte) jsonstream.Action {
 	return jsonstream.Raw
 }
 
+// enter enters a container of which the members or elements are read one by one.
 func (l *lexer) enter(p place, key []byte) jsonstream.Action {
 	l.stack[l.depth] = p
 	l.depth++

@@ -45,6 +45,7 @@ func (s *prescan) open(p place, _ []byte) {
 	}
 }
 
+// close ends a container. The data of a block whose kind is unknown then count as text.
 func (s *prescan) close(p place) {
 	if p == inBlock && !s.knownKind() {
 		s.text += s.data

@@ -106,9 +106,9 @@ func (a *Account) Observe(r journal.Record) {
 // Listed is the tool of a row that is of the list of tools; it has no calls.
 const Listed = "tools/list"
 
-// count calls to with the tally of a tool, and wakes the writer. After Close it does nothing. Of more than maxServers servers the rest share
-// one name.
-func (a *Account) count(server, tool string, to func(*tally)) {
+// count calls update with the tally of a tool, and wakes the writer. After Close it does nothing. Beyond maxServers, all further servers
+// share one name.
+func (a *Account) count(server, tool string, update func(*tally)) {
 	server, tool = clip(server), clip(tool)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,7 +125,7 @@ func (a *Account) count(server, tool string, to func(*tally)) {
 			a.pending[server] = tools
 		}
 	}
-	to(tallyOf(tools, tool))
+	update(tallyOf(tools, tool))
 	a.signal()
 }
 
@@ -143,6 +143,7 @@ func tallyOf(tools map[string]*tally, tool string) *tally {
 	return t
 }
 
+// clip cuts a name to maxName bytes.
 func clip(name string) string { return limit.Clip(name, maxName) }
 
 // writeLoop runs until Close. It writes what was added, at most once in [Options.Every], and later if that failed.
@@ -248,6 +249,7 @@ const lockWait = 5 * time.Second
 
 var errLockWait = fmt.Errorf("another process did not release it within %v", lockWait)
 
+// document returns access to the book at a path.
 func document(path string) store.Document[book] {
 	return store.Document[book]{
 		File:   store.File{Path: path, Lock: filepath.Join(filepath.Dir(path), ".lock"), Max: maxFile, Kept: atomicfile.Durable},
@@ -283,6 +285,7 @@ func add(dir, server string, tools map[string]*tally) error {
 	return err
 }
 
+// isFull reports whether dir has as many files as there may be.
 func isFull(dir string) bool {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	return err == nil && len(files) >= maxServers
@@ -331,9 +334,8 @@ type Row struct {
 	Deferred         int `json:"-"`
 }
 
-// Read lists what is kept in dir, the largest sum of bytes first. The error tells of files
-// that could not be read; the rows of the others are there nevertheless. A directory that
-// is not there has none.
+// Read returns the rows of all files in dir, the largest sum of bytes first; none if there is no such directory. The error tells of files
+// that could not be read; the rows of the others are returned nevertheless.
 func Read(dir string) ([]Row, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {

@@ -60,7 +60,7 @@ func (t *tally) add(e journal.ToolCalled, now time.Time) {
 	t.Steps[step(e.UpstreamBytes)]++
 }
 
-// merge adds the counts of o; the definition is that of the later one.
+// merge adds the counts of o; the size of the definitions becomes that of the later one.
 func (t *tally) merge(o *tally) {
 	t.Calls += o.Calls
 	t.Spilled += o.Spilled

@@ -36,10 +36,12 @@ type conduit struct {
 	unread bool  // the reader has left
 }
 
+// newConduit returns an empty conduit.
 func newConduit(ctx context.Context) *conduit {
 	return &conduit{ctx: ctx, data: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
+// signal sends to c unless a signal waits there already.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -86,7 +88,7 @@ func (c *conduit) tryWrite(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// end ends the writing: behind the text the reader gets tail or, if err is not nil, err instead.
+// end ends the text: after it the reader gets tail, or err if that is not nil.
 func (c *conduit) end(tail []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +99,7 @@ func (c *conduit) end(tail []byte, err error) {
 	signal(c.data)
 }
 
-// waitForFirst waits for the first bytes or the end. whole says that everything is in memory, empty that nothing came before err.
+// waitForFirst waits for the first bytes or the end. whole means that all of the text is in memory, empty that there was none before err.
 func (c *conduit) waitForFirst() (whole, empty bool, err error) {
 	for {
 		c.mu.Lock()

@@ -31,6 +31,7 @@ type params struct {
 	token                                          []byte // raw
 }
 
+// modern reports whether the request is of the sessionless version.
 func (p *params) modern() bool { return p.version >= "2026" }
 
 // read sets the members of p that the params of a request have; a missing or null params sets none. Its error names the member that is
@@ -169,7 +170,7 @@ func (s *Server) answerList(p *params, m *transport.Message, to transport.Receiv
 	go func() { // the client may send on before it reads
 		defer func() {
 			if recover() != nil {
-				s.panicked("")
+				s.countPanic("")
 			}
 		}()
 		if modern {

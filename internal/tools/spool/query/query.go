@@ -117,9 +117,11 @@ type Error struct {
 	Offset int
 }
 
+// Error returns the text for the query's author.
 func (e *Error) Error() string { return e.Text }
 
-func failf(kind Kind, format string, args ...any) *Error {
+// errorf returns an Error without a place.
+func errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...), Offset: -1}
 }
 
