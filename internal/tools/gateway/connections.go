@@ -15,9 +15,10 @@ import (
 // noCloser is a Peer that its user does not own: Close does nothing.
 type noCloser struct{ transport.Peer }
 
+// Close does nothing.
 func (noCloser) Close() error { return nil }
 
-// End implements [transport.Ender] where the Peer does.
+// End implements [transport.Ender] if the Peer does; else it only ends the answer.
 func (k noCloser) End(ctx context.Context, header http.Header, to transport.Receiver) {
 	if e, ok := k.Peer.(transport.Ender); ok {
 		e.End(ctx, header, to)
@@ -29,14 +30,18 @@ func (k noCloser) End(ctx context.Context, header http.Header, to transport.Rece
 // failedTransport answers every request with the error that prevented the connection.
 type failedTransport struct{ err error }
 
+// Send ends m with the error.
 func (f failedTransport) Send(_ context.Context, _ transport.Message, to transport.Receiver) {
 	to.Done(f.err)
 }
 
+// Listen sends nothing, and returns when ctx ends.
 func (f failedTransport) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	<-ctx.Done()
 	to.Done(nil)
 }
+
+// Close does nothing.
 func (f failedTransport) Close() error { return nil }
 
 // dial makes a new connection to the server. It fails if the server is closed or, for a local server, MaxProcesses are running; closing the
@@ -55,9 +60,9 @@ func (s *Server) dial(d Dialing) (transport.Peer, error) {
 	return &countedPeer{Peer: s.o.Dial(d), s: s}, nil
 }
 
-// ended notes that a process ended. With the last one, the learned protocol versions are forgotten: the next process may be of
-// another version.
-func (s *Server) ended() {
+// countEnded counts a process that has ended. With the last one it forgets the server's protocol versions, because the next process may be
+// of another version.
+func (s *Server) countEnded() {
 	s.mu.Lock()
 	if s.living--; s.living == 0 && !s.o.Remote && !s.o.Builtin {
 		s.versions = versions{}
@@ -72,9 +77,10 @@ type countedPeer struct {
 	once sync.Once
 }
 
+// Close closes the connection and, once, counts the process as ended.
 func (c *countedPeer) Close() error {
 	err := c.Peer.Close()
-	c.once.Do(c.s.ended)
+	c.once.Do(c.s.countEnded)
 	return err
 }
 
@@ -112,6 +118,7 @@ func (s *Server) joinShared() (transport.Peer, error) {
 	return &sharedPeer{Peer: mine, s: s, own: mine != s.shared}, nil
 }
 
+// A sharedPeer is one client's use of the shared process.
 type sharedPeer struct {
 	transport.Peer
 	s    *Server

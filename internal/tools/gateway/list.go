@@ -24,7 +24,7 @@ const refetchPause = 5 * time.Second
 // handleList answers tools/list with the server's tools, all pages in one, and the added tools. For a server without tools it answers without
 // asking it.
 func (s *Session) handleList(ctx context.Context, m transport.Message, p params, x *exchange) {
-	if s.o.Catalogue.isAlone() {
+	if s.o.Catalogue.hasNoTools() {
 		if s.o.Bare {
 			x.reply(jsonrpc.ResultResponse(m.Head.ID, []byte(`{"tools":[]}`)))
 			return
@@ -32,7 +32,7 @@ func (s *Session) handleList(ctx context.Context, m transport.Message, p params,
 		x.reply(jsonrpc.ResultResponse(m.Head.ID, emptyList(s.o.Names, p.modern())))
 		return
 	}
-	l := &lister{s: s, ctx: ctx, m: m, p: p, x: x, version: s.o.Catalogue.now()}
+	l := &lister{s: s, ctx: ctx, m: m, p: p, x: x, version: s.o.Catalogue.currentVersion()}
 	_, l.later = rawjson.Text(m.Raw, "params", "cursor")
 	s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, l))
 }
@@ -276,7 +276,7 @@ type listRequest struct{ done chan struct{} }
 // server that has said that it has no tools.
 func (s *Session) knownTools(ctx context.Context, m transport.Message, p params) *toolList {
 	k, stale := s.o.Catalogue.get(m.Principal)
-	if k != nil && (!stale || time.Since(k.at) < refetchPause) || s.o.Catalogue.isAlone() {
+	if k != nil && (!stale || time.Since(k.at) < refetchPause) || s.o.Catalogue.hasNoTools() {
 		return k
 	}
 	s.mu.Lock()
@@ -313,7 +313,7 @@ func (s *Session) requestList(m transport.Message, p params, a *listRequest) {
 	}()
 	ctx, cancel := context.WithTimeout(s.ctx, askTimeout)
 	defer cancel()
-	version := s.o.Catalogue.now()
+	version := s.o.Catalogue.currentVersion()
 	var all pages
 	raw, err := s.askPage(ctx, m, p, "", MaxListBytes)
 	if err != nil || all.add(raw) != nil {

@@ -63,8 +63,8 @@ func treeOf(data []byte) (hujson.Value, error) {
 	return hujson.Parse(append(bytes.Clone(data), '\n'))
 }
 
-// where matches the position in an error of the parser.
-var where = lazy.Regexp(`line (\d+), column (\d+)`)
+// errorPosition matches the position in an error of the parser.
+var errorPosition = lazy.Regexp(`line (\d+), column (\d+)`)
 
 // parseJSON finds the entries in a file of JSON, which may have comments and trailing commas. With agents it looks only for the agents of an
 // editor, and finding none is no error.
@@ -83,7 +83,7 @@ func parseJSON(path string, data []byte, agents bool) (*document, error) {
 	tree, err := treeOf(data[base:])
 	if err != nil {
 		e := &Error{Path: path, Text: "this is not valid JSON, not even with comments: correct it and try again"}
-		if m := where().FindStringSubmatch(err.Error()); m != nil {
+		if m := errorPosition().FindStringSubmatch(err.Error()); m != nil {
 			e.Line, _ = strconv.Atoi(m[1])
 			e.Text = "not valid JSON at column " + m[2] + ": correct it and try again"
 			if last := 1 + bytes.Count(bytes.TrimSpace(data), []byte("\n")); e.Line > last {
@@ -185,7 +185,8 @@ func (o object) get(key string) (found *member, times int) {
 	return found, times
 }
 
-func (o object) object(key string) (object, bool) {
+// memberObject returns the object that is the value of a key; false if there is none.
+func (o object) memberObject(key string) (object, bool) {
 	m, _ := o.get(key)
 	if m == nil {
 		return object{}, false
@@ -193,6 +194,7 @@ func (o object) object(key string) (object, bool) {
 	return objectOf(m.node, o.base)
 }
 
+// stringOf returns the text of a JSON string; false for any other value.
 func stringOf(v *hujson.Value) (string, bool) {
 	l, ok := v.Value.(hujson.Literal)
 	if !ok || l.Kind() != '"' {
@@ -247,19 +249,19 @@ func (d *document) findServers(root object) {
 	d.addSection(root, named("VS Code"), plainEntry, "servers")
 	d.addSection(root, named("VS Code"), plainEntry, "mcp.servers")
 	// `mcp` is opencode's and Crush's; VS Code's settings have `mcp.servers`, opencode 2 as well.
-	mcp, ok := root.object("mcp")
+	mcp, ok := root.memberObject("mcp")
 	if !ok {
 		return
 	}
 	d.addSection(root, named("opencode"), argvEntry, "mcp")
-	if _, ok := mcp.object("servers"); ok {
+	if _, ok := mcp.memberObject("servers"); ok {
 		d.addSection(root, named("VS Code"), anyEntry, "mcp", "servers")
 	}
 }
 
 // keysIn returns the keys of the object that is the value of a key.
 func (o object) keysIn(key string) (keys []string) {
-	below, _ := o.object(key)
+	below, _ := o.memberObject(key)
 	for _, m := range below.members {
 		keys = append(keys, m.key)
 	}
@@ -341,11 +343,13 @@ func typeField(o object) string {
 // crush is the name of the client whose values are words of a shell: it replaces $NAME and $(COMMAND) in them.
 const crush = "Crush"
 
+// isString reports whether a value is a string.
 func isString(v *hujson.Value) bool {
 	_, ok := stringOf(v)
 	return ok
 }
 
+// isArray reports whether a value is an array.
 func isArray(v *hujson.Value) bool {
 	_, ok := v.Value.(*hujson.Array)
 	return ok

@@ -23,10 +23,12 @@ func (e *tomlEntry) assignmentAfter(a assignment, key string, value []byte) []by
 	return append(append(append(append(b, dotted...), key...), " = "...), value...)
 }
 
+// rename returns the edit that replaces the name at a span.
 func (e *tomlEntry) rename(at span, name string) rawjson.Edit {
 	return rawjson.Edit{Span: at, With: []byte(name)}
 }
 
+// tomlArray returns a TOML array of strings.
 func tomlArray(values []string) []byte {
 	b := []byte{'['}
 	for i, v := range values {
@@ -38,6 +40,7 @@ func tomlArray(values []string) []byte {
 	return append(b, ']')
 }
 
+// tomlTable returns an inline table with a string for each value, under its name.
 func tomlTable(values []header) []byte {
 	b := []byte{'{'}
 	for i, v := range values {
@@ -53,7 +56,7 @@ func tomlTable(values []header) []byte {
 // tomlKey returns a key, without quotes if that is possible.
 func tomlKey(name string) []byte {
 	for i := range len(name) {
-		if !bareKey(name[i]) {
+		if !isBareKeyByte(name[i]) {
 			return quoteTOML(name)
 		}
 	}

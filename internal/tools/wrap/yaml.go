@@ -87,6 +87,7 @@ type fault struct {
 	text string
 }
 
+// Error returns the text without its line.
 func (f *fault) Error() string { return f.text }
 
 // yamlLine matches the line number in an error of the parser.
@@ -219,7 +220,7 @@ func parseYAML(path string, data []byte) (*document, error) {
 				e.name, e.line = section.Content[i-1].Value, section.Content[i-1].Line
 				e.path = []string{s.key, e.name}
 			}
-			if n.Kind != yaml.MappingNode || s.key == "extensions" && builtIn(n) {
+			if n.Kind != yaml.MappingNode || s.key == "extensions" && isBuiltIn(n) {
 				continue
 			}
 			d.entries = append(d.entries, e)
@@ -231,8 +232,8 @@ func parseYAML(path string, data []byte) (*document, error) {
 	return d, nil
 }
 
-// builtIn reports whether an extension of Goose is not an MCP server but built into Goose.
-func builtIn(n *yaml.Node) bool {
+// isBuiltIn reports whether an extension of Goose is not an MCP server but built into Goose.
+func isBuiltIn(n *yaml.Node) bool {
 	kind := yamlGet(n, "type").value
 	return kind != nil && kind.Value != "stdio" && kind.Value != "streamable_http" && kind.Value != "sse"
 }

@@ -20,6 +20,7 @@ type yamlEntry struct {
 	line         int
 }
 
+// server implements entry.
 func (e *yamlEntry) server() Server {
 	s := Server{Name: e.name, Client: e.client, Line: e.line}
 	if s.Name == "" {
@@ -28,11 +29,13 @@ func (e *yamlEntry) server() Server {
 	return s
 }
 
+// place implements entry.
 func (e *yamlEntry) place() []string { return e.path }
 
 // text returns nil: it is not known exactly where an entry ends.
 func (e *yamlEntry) text() []byte { return nil }
 
+// command implements entry; ok is false if the value is not a string.
 func (e *yamlEntry) command() (string, bool) {
 	n := yamlGet(e.node, e.key).value
 	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
@@ -56,6 +59,7 @@ func (e *yamlEntry) arguments() (out []string) {
 	return out
 }
 
+// isWrapped reports whether the entry has a command whose arguments are those that wrapping writes.
 func (e *yamlEntry) isWrapped() bool {
 	if _, ok := e.command(); !ok {
 		return false
@@ -189,6 +193,7 @@ func (e *yamlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	return []rawjson.Edit{edit, {Span: span{Start: first, End: first}, With: b}}, ""
 }
 
+// yamlArray returns a YAML list of strings in one line.
 func yamlArray(values []string) []byte {
 	b := []byte{'['}
 	for i, v := range values {

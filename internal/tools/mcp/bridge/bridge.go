@@ -97,8 +97,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// token returns an unguessable text: 256 random bits.
-func token() string {
+// newToken returns an unguessable text of 256 random bits.
+func newToken() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])

@@ -74,6 +74,7 @@ func (l *legacy) beginExchange(ctx context.Context, m transport.Message, to tran
 	x.send(x.params)
 }
 
+// orEmpty returns params, or an empty object if there are none.
 func orEmpty(params []byte) []byte {
 	if len(params) == 0 {
 		return []byte("{}")
@@ -159,6 +160,7 @@ func (x *exchange) finish(f *transport.Frame, err error) {
 	x.stop()
 }
 
+// refuse ends the exchange with an error.
 func (x *exchange) refuse(f *failure) {
 	x.finish(&transport.Frame{Head: f.response(x.m.Head.ID)}, nil)
 }
@@ -242,13 +244,14 @@ func (x *exchange) finishWith(f *transport.Frame) {
 			}
 		}
 	}
-	if x.current() != x.m.Head.ID {
+	if x.currentID() != x.m.Head.ID {
 		f = (&envelope{id: []byte(x.m.Head.ID)}).editFrame(f)
 	}
 	x.finish(f, nil)
 }
 
-func (x *exchange) current() jsonrpc.ID {
+// currentID returns the id of the present round at the server.
+func (x *exchange) currentID() jsonrpc.ID {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.id
@@ -270,6 +273,7 @@ func (x *exchange) roundDone(id jsonrpc.ID, err error) {
 	x.finish(nil, err)
 }
 
+// stopTimer stops a timer, which may be nil.
 func stopTimer(t *time.Timer) {
 	if t != nil {
 		t.Stop()

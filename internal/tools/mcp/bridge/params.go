@@ -66,6 +66,7 @@ func setMeta(params []byte, pairs ...pair) ([]byte, error) {
 	return rawjson.Set(params, "_meta", meta)
 }
 
+// A pair is a member of an object, with a raw value.
 type pair struct {
 	key   string
 	value []byte
@@ -87,6 +88,7 @@ func dropMeta(params []byte, keys ...string) ([]byte, error) {
 	return rawjson.Set(params, "_meta", meta)
 }
 
+// isEmpty reports whether a JSON object has no members.
 func isEmpty(object []byte) bool {
 	for range rawjson.Members(object, 0) {
 		return false
@@ -94,6 +96,7 @@ func isEmpty(object []byte) bool {
 	return true
 }
 
+// isObject reports whether a JSON value is an object.
 func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
 // clipped returns a peer's text cut to about maxErrorOut bytes, for an error.
@@ -111,10 +114,12 @@ type failure struct {
 // Error implements error.
 func (f *failure) Error() string { return f.text }
 
+// fail returns a failure with a formatted text.
 func fail(code int, format string, a ...any) *failure {
 	return &failure{code: code, text: fmt.Sprintf(format, a...)}
 }
 
+// response returns the failure as the response to the request id.
 func (f *failure) response(id jsonrpc.ID) []byte {
 	return jsonrpc.ErrorResponse(id, f.code, f.text, f.data)
 }

@@ -45,12 +45,14 @@ const (
 	maxWaitingBytes = 64 << 10
 )
 
+// A listener is a client's stream for messages that belong to no request.
 type listener struct {
 	to         transport.Receiver
 	deliveryMu sync.Mutex
 	over       bool
 }
 
+// receive passes a message on, unless the listener has finished.
 func (l *listener) receive(f *transport.Frame) {
 	l.deliveryMu.Lock()
 	defer l.deliveryMu.Unlock()
@@ -143,7 +145,7 @@ func (c *client) sendRequest(ctx context.Context, m transport.Message, to transp
 		return
 	}
 	if s.o.Shared {
-		raw = rename(m, token, r)
+		raw = rewriteIDs(m, token, r)
 	}
 	if err := s.enqueue(ctx, &entry{raw: raw, call: r}); err != nil {
 		s.removeOpen(r)

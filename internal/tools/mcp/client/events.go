@@ -15,7 +15,7 @@ import (
 // request.
 const lingerTime = 500 * time.Millisecond
 
-// state holds the progress of an exchange's answer.
+// state is how far an exchange's answer has come.
 type state struct {
 	once     sync.Once
 	timer    *time.Timer

@@ -41,6 +41,7 @@ type generation struct {
 	gone           chan struct{} // the process has ended and everything it wrote was read
 }
 
+// write writes a message as a line to the server.
 func (g *generation) write(raw []byte) error { return jsonrpc.WriteLine(g.p.Stdin, raw, nil) }
 
 // serverRequests are the ids of the server's requests that the client has not answered yet.
@@ -63,6 +64,7 @@ func (a *serverRequests) add(id jsonrpc.ID) {
 	a.ids[id] = true
 }
 
+// take removes the id of a request of the server that the client answers, and reports whether it was known.
 func (a *serverRequests) take(id jsonrpc.ID) bool {
 	known := a.ids[id]
 	delete(a.ids, id)
@@ -87,6 +89,7 @@ func (h *restartHistory) refuse(name string) error {
 	return h.unavailable(name)
 }
 
+// unavailable returns the error for a message that could not be sent.
 func (h *restartHistory) unavailable(name string) error {
 	return &Unavailable{Server: name, Reason: h.reason, Words: h.words, Tries: h.failures, Again: h.notBefore}
 }
@@ -349,6 +352,7 @@ func (s *Server) killIfStuck(g *generation, exited chan struct{}) {
 	}
 }
 
+// record appends an event to the journal, if there is one.
 func (s *Server) record(e journal.Event) {
 	if s.o.Journal != nil {
 		s.o.Journal.Append(e)
@@ -395,6 +399,7 @@ func (w *timedReader) drain(drained <-chan struct{}) {
 	}
 }
 
+// closeReader closes r, if it can be closed.
 func closeReader(r io.Reader) {
 	if c, ok := r.(io.Closer); ok {
 		_ = c.Close() // an error of closing a reader loses nothing

@@ -70,7 +70,7 @@ func HTTP(o HTTPOptions) (*Remote, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("the URL of the MCP server %s must be http://HOST/PATH or https://HOST/PATH", o.Name)
 	}
-	r := &Remote{o: o, url: u, noise: newNoise(o.Name, o.Journal)}
+	r := &Remote{o: o, url: u, noise: newNoiseCounter(o.Name, o.Journal)}
 	client := http.Client{}
 	if o.Client != nil {
 		client = *o.Client
@@ -200,6 +200,7 @@ func (r *Remote) Close() error {
 	return nil
 }
 
+// fallbackServer returns the connection by the HTTP+SSE transport; nil if there is none.
 func (r *Remote) fallbackServer() *Server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,6 +226,7 @@ type Unreachable struct {
 	Err         error
 }
 
+// Error names the server, its address and the cause.
 func (e *Unreachable) Error() string {
 	return fmt.Sprintf("cannot reach the MCP server %s at %s: %v; check that it is running and that the URL is right", e.Server, e.URL, e.Err)
 }
@@ -238,6 +240,7 @@ type CutError struct {
 	Err         error
 }
 
+// Error says that the answer broke off and that the request was not repeated.
 func (e *CutError) Error() string {
 	return fmt.Sprintf("the answer of the MCP server %s at %s broke off: %v; the request was not repeated: check what it did before you repeat it", e.Server, e.URL, e.Err)
 }
@@ -254,6 +257,7 @@ type StatusError struct {
 	Next string // what to do
 }
 
+// Error names the status, what the server said, and the next step.
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("the MCP server %s at %s answered %s with status %d %s", e.Server, e.URL, e.Method, e.Status, http.StatusText(e.Status))
 	if e.Text != "" {

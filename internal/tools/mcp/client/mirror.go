@@ -21,6 +21,7 @@ const (
 // mirrors maps the name of a tool to the arguments that are repeated in headers.
 type mirrors map[string][]binding
 
+// A binding names a header and the path of the argument that it repeats.
 type binding struct {
 	header string
 	path   []string
@@ -148,6 +149,7 @@ type toolListReader struct {
 	r *Remote
 }
 
+// Receive passes the list on, after it has learned the headers.
 func (l *toolListReader) Receive(f *transport.Frame) {
 	// The tools of a list that is too large only lose their mirrored headers.
 	if f.ReadAll(maxListed) == nil {

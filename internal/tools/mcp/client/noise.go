@@ -21,7 +21,8 @@ type noiseCounter struct {
 	last    map[string]time.Time
 }
 
-func newNoise(server string, j *journal.Journal) *noiseCounter {
+// newNoiseCounter returns a counter for a server; j may be nil.
+func newNoiseCounter(server string, j *journal.Journal) *noiseCounter {
 	return &noiseCounter{server: server, journal: j, bytes: map[string]int64{}, last: map[string]time.Time{}}
 }
 

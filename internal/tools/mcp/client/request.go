@@ -42,8 +42,7 @@ func passHeader(from http.Header) http.Header {
 	return h
 }
 
-// do makes one request and returns the answer, uncompressed. written, if not nil, is called once the request was written. The error is
-// Unreachable, CutError or the cause of ctx.
+// do makes a request to the server's own address; see doAt.
 func (r *Remote) do(ctx context.Context, method string, header http.Header, body []byte, written func()) (*http.Response, error) {
 	return r.doAt(ctx, r.url, method, header, body, written)
 }
@@ -115,6 +114,7 @@ func (u *unzipped) Read(p []byte) (int, error) {
 	return u.zip.Read(p)
 }
 
+// Close closes the compressed body.
 func (u *unzipped) Close() error { return u.under.Close() }
 
 // mediaType returns the media type of a body without its parameters; "" if it is missing or invalid.
@@ -257,6 +257,7 @@ func readHead(body io.Reader) (head []byte, rest io.Reader, err error) {
 // failingReader is the rest of a message that broke off behind its head.
 type failingReader struct{ err error }
 
+// Read returns the error.
 func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
 // restWatcher records how the rest of a frame ended.
@@ -265,6 +266,7 @@ type restWatcher struct {
 	failed error
 }
 
+// Read records an error of the source.
 func (f *restWatcher) Read(p []byte) (int, error) {
 	n, err := f.src.Read(p)
 	if err != nil && err != io.EOF {

@@ -131,6 +131,7 @@ type followedDone struct {
 	over chan struct{}
 }
 
+// Done passes err on and then closes over.
 func (f *followedDone) Done(err error) {
 	f.Receiver.Done(err)
 	close(f.over)

@@ -134,10 +134,11 @@ func (o *sseStream) copyEvents(events *sse.Reader, body io.Closer, in *io.PipeWr
 	}
 	_ = body.Close()
 	_ = in.Close() // a line that broke off has no newline
-	o.fail(err)
+	o.setEnded(err)
 }
 
-func (o *sseStream) fail(err error) {
+// setEnded records why the stream has ended. Only the first reason is kept, and the regular end is none.
+func (o *sseStream) setEnded(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended == nil && err != io.EOF {
@@ -153,7 +154,7 @@ func (o *sseStream) Write(p []byte) (int, error) {
 		}
 		err := o.post(bytes.TrimSpace(o.line))
 		if o.line = o.line[:0]; err != nil {
-			o.fail(err)
+			o.setEnded(err)
 			return i, err
 		}
 	}

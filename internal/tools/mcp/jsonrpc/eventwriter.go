@@ -12,6 +12,7 @@ import (
 // was written of it is not whole, and the stream it went to is of no more use.
 type ReadError struct{ Err error }
 
+// Error returns the reader's error as the reason why the message broke off.
 func (e *ReadError) Error() string { return "the message was broken off: " + e.Err.Error() }
 
 // Unwrap returns the error of the reader.
@@ -24,7 +25,7 @@ type EventWriter struct {
 	buf   []byte
 }
 
-// NewEventWriter writes events to w and calls flush, if there is one, at the end of each.
+// NewEventWriter returns a writer of events to w that calls flush, unless it is nil, at the end of each.
 func NewEventWriter(w io.Writer, flush func() error) *EventWriter {
 	return &EventWriter{w: w, flush: flush}
 }

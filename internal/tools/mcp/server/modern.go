@@ -54,6 +54,7 @@ func isModern(header http.Header, message []byte, head jsonrpc.Head) bool {
 	return found || head.Method == "server/discover"
 }
 
+// metaText returns a string in the _meta of a message's params; false if there is none.
 func metaText(message []byte, head jsonrpc.Head, key string) (string, bool) {
 	if head.Params.IsZero() {
 		return "", false
@@ -61,6 +62,7 @@ func metaText(message []byte, head jsonrpc.Head, key string) (string, bool) {
 	return rawjson.Text(head.Params.Of(message), "_meta", key)
 }
 
+// mismatch returns the refusal of a request whose headers differ from its body.
 func mismatch(format string, args ...any) *Refusal {
 	return badRequest(jsonrpc.CodeHeader, "Header mismatch: "+fmt.Sprintf(format, args...))
 }
@@ -121,6 +123,7 @@ func checkModern(header http.Header, message []byte, head jsonrpc.Head, strict b
 	return nil
 }
 
+// isObject reports whether the value at a span is an object.
 func isObject(text []byte, span rawjson.Span) bool {
 	return !span.IsZero() && text[span.Start] == '{'
 }

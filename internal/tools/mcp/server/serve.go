@@ -18,7 +18,7 @@ import (
 // wait also gets a stream, as its connection might be cut if it stayed silent.
 func (st *stream) serve(c *conn, rd *reader) {
 	defer st.detachReader(rd)
-	takesJSON, takesEvents := accepts(c.r.Header)
+	takesJSON, takesEvents := acceptedForms(c.r.Header)
 	pause := time.NewTimer(c.h.o.KeepAlive)
 	defer pause.Stop()
 	for {
@@ -243,7 +243,7 @@ func (st *stream) writeJSON(c *conn, ev *event, big *handoff) error {
 			}
 		}
 		if err != nil {
-			return ended(err)
+			return readFailure(err)
 		}
 	}
 }
