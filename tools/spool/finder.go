@@ -13,7 +13,6 @@ type extent struct {
 	keys       [][2]int64
 }
 
-// size returns the length of the object in bytes.
 func (e extent) size() int64 { return e.end - e.begin }
 
 // finder finds the shape of one part while it streams: it checks JSON against the grammar and keeps page tables of two arrays, the largest
@@ -41,7 +40,6 @@ const (
 	settled // readers already have pages of an array, although the text turned out not to be JSON
 )
 
-// newFinder returns a finder for the part p of w, whose format is not decided yet.
 func newFinder(w *Writer, p *part) *finder { return &finder{w: w, p: p} }
 
 // feed processes b, which is stored already and ends where the part ends so far.

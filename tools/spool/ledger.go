@@ -22,7 +22,6 @@ import (
 // id is the name of an entry on the disk: the first half of the digest of its handle, so that the name does not reveal the handle.
 type id [16]byte
 
-// String returns the id in hexadecimal, the name of the entry's directory.
 func (i id) String() string { return hex.EncodeToString(i[:]) }
 
 // parseID parses an id in the form that String returns; ok is false for any other text.

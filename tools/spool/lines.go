@@ -19,7 +19,6 @@ type lineScanner struct {
 	stopped bool
 }
 
-// newLineScanner returns a scanner of text that begins at offset off.
 func newLineScanner(tell func(start, end int64) bool, off, longest int64) *lineScanner {
 	return &lineScanner{tell: tell, off: off, start: off, longest: max(longest, 2*utf8.UTFMax)}
 }

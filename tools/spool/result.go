@@ -154,7 +154,6 @@ func (r *Result) loadDocument() error {
 	return nil
 }
 
-// close closes the tables.
 func (v *view) close() {
 	for _, t := range []*table{v.pages, v.large, v.blocks} {
 		if t != nil {

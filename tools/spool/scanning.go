@@ -336,7 +336,6 @@ func (r *Result) pageOfMatches(ctx context.Context, v *view, q SearchRequest, fo
 	return out, nil
 }
 
-// size returns about how many bytes the match takes on a page.
 func (m *Match) size() int {
 	n := len(m.Text) + 32
 	for _, l := range slices.Concat(m.Before, m.After) {

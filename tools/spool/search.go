@@ -105,7 +105,6 @@ func (e *TooMany) Error() string {
 // BadPattern is the error for a pattern that cannot be compiled or is too large.
 type BadPattern struct{ Why string }
 
-// Error says why the pattern cannot be used.
 func (e *BadPattern) Error() string {
 	return "the pattern is not a regular expression that can be searched: " + e.Why + "; the syntax is RE2 (no look-around, no back-references)"
 }

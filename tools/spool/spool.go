@@ -149,7 +149,6 @@ type tally struct {
 	bytes   int64
 }
 
-// add counts an evicted entry.
 func (t *tally) add(a account) { t.results++; t.bytes += a.bytes }
 
 // record journals the counted entries with the reason why they were evicted; none if there are none.
@@ -218,7 +217,6 @@ const (
 	handleLength = len(handleProlog) + 26
 )
 
-// newHandle returns a new random handle.
 func newHandle() string { return handleProlog + strings.ToLower(rand.Text()) }
 
 // digest returns the hash that is stored in the place of a handle or a principal; kind tells these apart.
@@ -235,7 +233,6 @@ func nowMillis() int64 { return time.Now().UnixMilli() }
 // is somebody else's, it expired or it was evicted.
 type NotFound struct{}
 
-// Error says what may have happened and to call the tool again.
 func (*NotFound) Error() string {
 	return "there is no result with this handle: it may have expired or made room for newer ones; call the tool again to get a new result and its handle"
 }
@@ -251,7 +248,6 @@ type Full struct {
 	Err error
 }
 
-// Error names the bound that was reached and what can be done.
 func (e *Full) Error() string {
 	switch e.Why {
 	case "disk":
@@ -266,7 +262,6 @@ func (e *Full) Error() string {
 		e.Dir, limit.Bytes(e.Limit).Human())
 }
 
-// Unwrap returns Err.
 func (e *Full) Unwrap() error { return e.Err }
 
 // NoPage reports that a page number is out of range.
@@ -277,7 +272,6 @@ type NoPage struct {
 	Items       int64
 }
 
-// Error names the pages that there are.
 func (e *NoPage) Error() string {
 	if e.Pages == 0 {
 		return fmt.Sprintf("there is no page %d: the result has no %s", e.Page, e.Noun)
@@ -289,7 +283,6 @@ func (e *NoPage) Error() string {
 // NoRange reports that an offset lies beyond what is stored.
 type NoRange struct{ Offset, Total int64 }
 
-// Error names the offsets that there are.
 func (e *NoRange) Error() string {
 	return fmt.Sprintf("there is nothing at offset %d: the result has %d bytes, offsets 0 to %d", e.Offset, e.Total, max(0, e.Total-1))
 }

@@ -44,7 +44,6 @@ type table struct {
 // errDamaged reports that a file of an entry is not what was written.
 type errDamaged struct{ what string }
 
-// Error names the file and the damage.
 func (e *errDamaged) Error() string { return "the index is damaged: " + e.what }
 
 // append adds a row; it is written to the file when the buffer is full. An error is kept in t.err. If t.null is set, rows are only counted.
@@ -87,7 +86,6 @@ func (r row) encode(b *[rowSize]byte, place int64) {
 	binary.LittleEndian.PutUint32(b[24:], r.sum(b[:24], place))
 }
 
-// sum returns the checksum of b, an encoded row, as row number place of a table.
 func (row) sum(b []byte, place int64) uint32 {
 	var at [8]byte
 	binary.LittleEndian.PutUint64(at[:], uint64(place))
@@ -142,7 +140,6 @@ func (t *table) reset() {
 	}
 }
 
-// len returns the number of rows.
 func (t *table) len() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

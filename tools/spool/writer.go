@@ -73,7 +73,6 @@ type part struct {
 	dropped    bool
 }
 
-// size returns the length of the part's text in bytes.
 func (p *part) size() int64 { return p.end - p.begin }
 
 // Create begins a result. It makes room by evicting the expired entries, then the least recently used. The error is *Full if that is not

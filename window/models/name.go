@@ -81,7 +81,6 @@ func takeApart(model string) name {
 	return n
 }
 
-// add appends a spelling, unless it is there or there are too many.
 func (n *name) add(spelled string) {
 	if spelled != "" && len(n.spellings) < maxSpellings && !slices.Contains(n.spellings, spelled) {
 		n.spellings = append(n.spellings, spelled)

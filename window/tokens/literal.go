@@ -140,7 +140,6 @@ func (w *stream) countReady() {
 	w.s.text = text[:copy(text, text[end:])]
 }
 
-// close counts the rest of the text and returns the number of all tokens.
 func (w *stream) close() int {
 	w.total += w.e.count(w.s, w.s.text, w.m)
 	w.s.text = w.s.text[:0]

@@ -56,7 +56,6 @@ type prefixKey struct {
 	chain Digest
 }
 
-// sum returns a hash for package recent.
 func (k prefixKey) sum() uint64 { return k.scope ^ binary.LittleEndian.Uint64(k.chain[:]) }
 
 // prefix is the reported input of a chain of messages, with the head and the extras it was sent with.

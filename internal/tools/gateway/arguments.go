@@ -12,7 +12,6 @@ import (
 // argumentError is the error for an invalid argument of one of the added tools. Its text is for the model.
 type argumentError struct{ text string }
 
-// Error returns the text for the model.
 func (w *argumentError) Error() string { return w.text }
 
 // argumentErrorf returns an argumentError with a formatted text.

@@ -382,7 +382,6 @@ type countedReader struct {
 	n int64
 }
 
-// Read counts the bytes that it reads.
 func (r *countedReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	r.n += int64(n)

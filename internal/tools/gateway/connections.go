@@ -15,7 +15,6 @@ import (
 // noCloser is a Peer that its user does not own: Close does nothing.
 type noCloser struct{ transport.Peer }
 
-// Close does nothing.
 func (noCloser) Close() error { return nil }
 
 // End implements [transport.Ender] if the Peer does; else it only ends the answer.
@@ -35,13 +34,11 @@ func (f failedTransport) Send(_ context.Context, _ transport.Message, to transpo
 	to.Done(f.err)
 }
 
-// Listen sends nothing, and returns when ctx ends.
 func (f failedTransport) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	<-ctx.Done()
 	to.Done(nil)
 }
 
-// Close does nothing.
 func (f failedTransport) Close() error { return nil }
 
 // dial makes a new connection to the server. It fails if the server is closed or, for a local server, MaxProcesses are running; closing the
@@ -77,7 +74,6 @@ type countedPeer struct {
 	once sync.Once
 }
 
-// Close closes the connection and, once, counts the process as ended.
 func (c *countedPeer) Close() error {
 	err := c.Peer.Close()
 	c.once.Do(c.s.countEnded)
@@ -176,10 +172,8 @@ func (fallingBack) Send(_ context.Context, m transport.Message, to transport.Rec
 	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, beginWithInitialize, nil))
 }
 
-// Listen sends nothing, and ends when ctx does.
 func (fallingBack) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	context.AfterFunc(ctx, func() { to.Done(nil) })
 }
 
-// Close does nothing.
 func (fallingBack) Close() error { return nil }

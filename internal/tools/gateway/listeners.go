@@ -34,7 +34,6 @@ type listen struct {
 	over bool
 }
 
-// Open does nothing.
 func (l *listen) Open(transport.Answer) {}
 
 // Receive passes a message to the client, unless its stream has ended.

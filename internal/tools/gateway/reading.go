@@ -312,7 +312,6 @@ func describePage(n result.Names) string {
 		"Example: {\"handle\":\"r_…\",\"page\":2}. offset reads the bytes of an omitted item; refresh calls the tool anew.", n.Search)
 }
 
-// describeSearch returns the description of the tool that searches a result.
 func describeSearch(n result.Names) string {
 	return fmt.Sprintf("Search all pages of a large tool result by regular expression; use this before reading pages with %s. "+
 		"handle comes from the result's notice. Returns whole items or lines with their numbers. "+
@@ -320,7 +319,6 @@ func describeSearch(n result.Names) string {
 		"Example: {\"handle\":\"r_…\",\"pattern\":\"(failed|error).*timeout\"}.", n.Page)
 }
 
-// describeQuery returns the description of the tool that runs jq programs.
 func describeQuery(n result.Names) string {
 	return fmt.Sprintf("Filter, count or reshape a large JSON tool result with a jq program instead of reading its pages. "+
 		"handle comes from the result's notice; for plain text use %s. "+

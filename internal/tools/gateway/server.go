@@ -149,7 +149,6 @@ func (s *Server) newSession(next transport.Peer, many bool) *Session {
 	return New(s.options(next, many))
 }
 
-// options returns the options of a session over next.
 func (s *Server) options(next transport.Peer, many bool) Options {
 	return Options{
 		Name: s.o.Name, Address: s.o.Address, Next: next, Spool: s.o.Spool, Journal: s.o.Journal, Settings: s.o.Settings, Definitions: s.o.Definitions,
@@ -259,7 +258,6 @@ func (s *Server) bridgeOptions() bridge.Options {
 	return bridge.Options{Server: s.o.Name}
 }
 
-// event appends an event to the journal, if there is one.
 func (o *ServerOptions) event(e journal.Event) {
 	if o.Journal != nil {
 		o.Journal.Append(e)

@@ -136,7 +136,6 @@ func (s *Session) Listen(ctx context.Context, header http.Header, to transport.R
 	s.o.Next.Listen(ctx, header, s.watchedReceiver(ctx, transport.Message{}, to))
 }
 
-// event appends an event to the journal, if there is one.
 func (s *Session) event(e journal.Event) {
 	if s.o.Journal != nil {
 		s.o.Journal.Append(e)

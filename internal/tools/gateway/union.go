@@ -79,7 +79,6 @@ func (u *union) Send(ctx context.Context, m transport.Message, to transport.Rece
 	}
 }
 
-// refuse answers a request with an error.
 func (u *union) refuse(m transport.Message, to transport.Receiver, code int, text string) {
 	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
 }

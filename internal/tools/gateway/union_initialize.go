@@ -222,7 +222,6 @@ type subscribed struct {
 	notified bool
 }
 
-// Open does nothing.
 func (r *subscribed) Open(transport.Answer) {}
 
 // Receive takes the server's acknowledgement, and passes its other notifications on. Those that come before the client's acknowledgement was sent
@@ -294,7 +293,6 @@ func (s *subscription) addAgreed(ack []byte) {
 	}
 }
 
-// appendNew appends text unless the list has it.
 func appendNew(list []string, text string) []string {
 	if slices.Contains(list, text) {
 		return list

@@ -21,7 +21,6 @@ type versions struct {
 	refused     bool // initialize was refused
 }
 
-// unknown reports whether nothing is known.
 func (v versions) unknown() bool { return v == versions{} }
 
 // versionAge is the time after which a remote server's versions are asked for again: it may be replaced by a newer one.

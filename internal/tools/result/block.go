@@ -17,7 +17,6 @@ type seg struct {
 	from, to int64
 }
 
-// segsLen returns the length of all segments in bytes.
 func segsLen(segs []seg) (n int64) {
 	for _, g := range segs {
 		n += int64(len(g.mem)) + g.to - g.from
@@ -48,7 +47,6 @@ type block struct {
 	commas []bool // for each open object: the next member needs a comma
 }
 
-// newBlock returns an empty block without text.
 func newBlock() *block { return &block{hole: -1, part: -1} }
 
 // openObject begins an object; key is the raw key of the member that it is the value of.
@@ -58,7 +56,6 @@ func (b *block) openObject(key []byte) {
 	b.commas = append(b.commas, false)
 }
 
-// closeObject ends the innermost open object.
 func (b *block) closeObject() {
 	b.buf = append(b.buf, '}')
 	b.commas = b.commas[:len(b.commas)-1]
@@ -77,7 +74,6 @@ func (b *block) key(key []byte) {
 	b.buf = append(append(b.buf, key...), ':')
 }
 
-// member adds a member with raw key and value.
 func (b *block) member(key, value []byte) {
 	b.key(key)
 	b.buf = append(b.buf, value...)
@@ -147,7 +143,6 @@ type members struct {
 	raw []byte
 }
 
-// add appends a member with raw key and value.
 func (m *members) add(key, value []byte) {
 	if len(m.raw) > 0 {
 		m.raw = append(m.raw, ',')

@@ -36,7 +36,6 @@ type BrokenOff struct {
 	Err   error // the error of the transport or the lexer
 }
 
-// Error says how many bytes came and why no more.
 func (e *BrokenOff) Error() string {
 	return fmt.Sprintf("the message broke off after %s: %v", limit.Bytes(e.Bytes).Human(), e.Err)
 }
@@ -53,14 +52,12 @@ func brokenOff(err error) error {
 	return e
 }
 
-// Unwrap returns Err.
 func (e *BrokenOff) Unwrap() error { return e.Err }
 
 // TooLarge reports that a message is larger than Options.MaxFrame, or a task without its result larger than MaxTask. Max is the bound in
 // bytes.
 type TooLarge struct{ Max int64 }
 
-// Error names the bound.
 func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the message is larger than %s, which is the most that is taken: ask for less", limit.Bytes(e.Max).Human())
 }

@@ -132,7 +132,6 @@ func (o *Options) textBudget() int64 {
 // minText is the smallest bound of a page, in bytes; it has room for an item.
 const minText = 1 << 10
 
-// maxMedia returns the bound of media in bytes.
 func (o *Options) maxMedia() int64 {
 	if o.MaxMedia <= 0 {
 		return int64(DefaultMaxMedia)
@@ -140,7 +139,6 @@ func (o *Options) maxMedia() int64 {
 	return int64(o.MaxMedia)
 }
 
-// maxFrame returns the bound of a message in bytes.
 func (o *Options) maxFrame() int64 {
 	if o.MaxFrame <= 0 {
 		return int64(DefaultMaxFrame)

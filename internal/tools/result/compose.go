@@ -19,7 +19,6 @@ type composer struct {
 	comma bool // the next element or member needs a comma
 }
 
-// raw appends text as it is.
 func (c *composer) raw(text string) { c.buf = append(c.buf, text...) }
 
 // splice appends segments: those of the file as they are, those in memory to the buffer.
@@ -200,7 +199,6 @@ func (s *spoolWriter) textBlock(handle string, text []byte, isJSON bool) []seg {
 	return []seg{{mem: appendText(nil, text)}}
 }
 
-// appendText appends a text block to dst.
 func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(rawjson.Quote(append(dst, `{"type":"text","text":`...), text), '}')
 }
@@ -258,7 +256,6 @@ func (s *spoolWriter) metaPart(c *composer, v *View) {
 	}
 }
 
-// newReader returns a reader of b.
 func newReader(b []byte) io.Reader { return bytes.NewReader(b) }
 
 // PageResult returns the response to a tools/call that read a page of a kept result: the page, the notice, and the description of the page

@@ -23,7 +23,6 @@ type lexer struct {
 	depth    int
 }
 
-// reset makes the lexer ready for a response to a request of that method.
 func (l *lexer) reset(to events, method string) {
 	l.to, l.depth = to, 0
 	l.resource, l.task = method == ReadResource, method == GetTask || method == TaskStatus

@@ -87,7 +87,6 @@ func ServerPage(arguments []byte) string {
 	return limit.Clip(b.String(), 100)
 }
 
-// printable returns r, or -1 for a control character, as strings.Map takes it.
 func printable(r rune) rune {
 	if r < ' ' || r == 0x7f {
 		return -1

@@ -143,7 +143,6 @@ func tallyOf(tools map[string]*tally, tool string) *tally {
 	return t
 }
 
-// clip cuts a name to maxName bytes.
 func clip(name string) string { return limit.Clip(name, maxName) }
 
 // writeLoop runs until Close. It writes what was added, at most once in [Options.Every], and later if that failed.
@@ -285,7 +284,6 @@ func add(dir, server string, tools map[string]*tally) error {
 	return err
 }
 
-// isFull reports whether dir has as many files as there may be.
 func isFull(dir string) bool {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	return err == nil && len(files) >= maxServers

@@ -343,13 +343,11 @@ func typeField(o object) string {
 // crush is the name of the client whose values are words of a shell: it replaces $NAME and $(COMMAND) in them.
 const crush = "Crush"
 
-// isString reports whether a value is a string.
 func isString(v *hujson.Value) bool {
 	_, ok := stringOf(v)
 	return ok
 }
 
-// isArray reports whether a value is an array.
 func isArray(v *hujson.Value) bool {
 	_, ok := v.Value.(*hujson.Array)
 	return ok

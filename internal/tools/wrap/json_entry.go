@@ -19,15 +19,12 @@ type jsonEntry struct {
 	argv         bool // opencode's form
 }
 
-// server implements entry.
 func (e *jsonEntry) server() Server {
 	return Server{Name: e.name, Client: e.client, Line: lineOf(e.d.data, e.start)}
 }
 
-// place implements entry.
 func (e *jsonEntry) place() []string { return e.path }
 
-// text implements entry.
 func (e *jsonEntry) text() []byte { return e.object.span.Of(e.d.data) }
 
 // stringList returns the strings of an array, their places, and the array's member. If the key is missing, ok is true and the member nil; ok is
@@ -184,7 +181,6 @@ func (e *jsonEntry) spaceBefore(m *member) []byte {
 	return e.d.data[i:m.name.Start]
 }
 
-// appendArray appends an array of JSON strings to b.
 func appendArray(b []byte, values []string) []byte {
 	b = append(b, '[')
 	for i, v := range values {
@@ -196,7 +192,6 @@ func appendArray(b []byte, values []string) []byte {
 	return append(b, ']')
 }
 
-// appendObject appends an object with a string for each value, under its name.
 func appendObject(b []byte, values []header) []byte {
 	b = append(b, '{')
 	for i, v := range values {

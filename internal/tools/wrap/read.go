@@ -192,7 +192,6 @@ type fields struct {
 	err  error
 }
 
-// fail records an error, unless there is one already.
 func (f *fields) fail(err error) {
 	if f.err == nil {
 		f.err = err

@@ -28,7 +28,6 @@ func (e *tomlEntry) rename(at span, name string) rawjson.Edit {
 	return rawjson.Edit{Span: at, With: []byte(name)}
 }
 
-// tomlArray returns a TOML array of strings.
 func tomlArray(values []string) []byte {
 	b := []byte{'['}
 	for i, v := range values {
@@ -40,7 +39,6 @@ func tomlArray(values []string) []byte {
 	return append(b, ']')
 }
 
-// tomlTable returns an inline table with a string for each value, under its name.
 func tomlTable(values []header) []byte {
 	b := []byte{'{'}
 	for i, v := range values {

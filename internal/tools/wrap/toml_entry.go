@@ -34,7 +34,6 @@ func (e *tomlEntry) server() Server {
 	return s
 }
 
-// place implements entry.
 func (e *tomlEntry) place() []string { return []string{table, e.key} }
 
 // text returns nil: the entry may be in several places.

@@ -53,7 +53,6 @@ type Options struct {
 	Agents bool
 }
 
-// command returns the command that starts Plimsoll.
 func (o Options) command() string {
 	if o.Command == "" {
 		return "plimsoll"
@@ -99,7 +98,6 @@ type Error struct {
 	Text string
 }
 
-// Error returns the text with its file and line.
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return e.Path + ": " + e.Text

@@ -87,7 +87,6 @@ type fault struct {
 	text string
 }
 
-// Error returns the text without its line.
 func (f *fault) Error() string { return f.text }
 
 // yamlLine matches the line number in an error of the parser.

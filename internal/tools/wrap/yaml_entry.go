@@ -20,7 +20,6 @@ type yamlEntry struct {
 	line         int
 }
 
-// server implements entry.
 func (e *yamlEntry) server() Server {
 	s := Server{Name: e.name, Client: e.client, Line: e.line}
 	if s.Name == "" {
@@ -29,7 +28,6 @@ func (e *yamlEntry) server() Server {
 	return s
 }
 
-// place implements entry.
 func (e *yamlEntry) place() []string { return e.path }
 
 // text returns nil: it is not known exactly where an entry ends.
@@ -193,7 +191,6 @@ func (e *yamlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	return []rawjson.Edit{edit, {Span: span{Start: first, End: first}, With: b}}, ""
 }
 
-// yamlArray returns a YAML list of strings in one line.
 func yamlArray(values []string) []byte {
 	b := []byte{'['}
 	for i, v := range values {

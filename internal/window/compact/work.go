@@ -277,7 +277,6 @@ type DoesNotFit struct {
 	Limit   int
 }
 
-// Error names the sizes and the largest part that must stay.
 func (e *DoesNotFit) Error() string {
 	what := fmt.Sprintf("message %d (%s)", e.Message, e.Role)
 	if e.Message < 0 {

@@ -139,7 +139,6 @@ func (b *resumedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the rest, and the held beginning if that was not read to its end.
 func (b *resumedBody) Close() error {
 	if b.held != nil {
 		_ = b.held.Close()

@@ -21,7 +21,6 @@ type refusal struct {
 	code string
 }
 
-// Error returns the text for the agent's user.
 func (e *refusal) Error() string { return e.text }
 
 // answerRefusal answers with e in the form of the route's dialect, and journals it. For a nil rt the form is OpenAI's.

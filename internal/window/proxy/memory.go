@@ -241,7 +241,6 @@ func (k knownPrefixes) contains(scope checkpoint.Scope, d tokens.Digest) bool {
 	return ok
 }
 
-// add puts the beginning with that digest into the set.
 func (k knownPrefixes) add(scope checkpoint.Scope, d tokens.Digest) {
 	k.Put(conversationPrefix{scope, d}, struct{}{})
 }

@@ -52,7 +52,6 @@ type shown struct {
 	watch  *stallWatch
 }
 
-// Write passes p to the watch, if there is one, and to the reader.
 func (s shown) Write(p []byte) (int, error) {
 	if s.watch != nil {
 		s.watch.see(p)

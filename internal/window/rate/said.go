@@ -20,7 +20,6 @@ const (
 	units
 )
 
-// String returns the unit in words, such as "input tokens".
 func (u Unit) String() string {
 	return [units]string{"requests", "tokens", "input tokens", "output tokens"}[u]
 }

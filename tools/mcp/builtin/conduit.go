@@ -36,12 +36,10 @@ type conduit struct {
 	unread bool  // the reader has left
 }
 
-// newConduit returns an empty conduit.
 func newConduit(ctx context.Context) *conduit {
 	return &conduit{ctx: ctx, data: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// signal sends to c unless a signal waits there already.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -109,14 +109,12 @@ func (s *Server) admit(c *call) (busy, closed bool) {
 	return false, false
 }
 
-// freeSlot gives back the slot of a call.
 func (s *Server) freeSlot() {
 	s.mu.Lock()
 	s.open--
 	s.mu.Unlock()
 }
 
-// forget gives back the slot of a call and removes the call from the open ones.
 func (s *Server) forget(c *call) {
 	c.freeSlot()
 	s.mu.Lock()

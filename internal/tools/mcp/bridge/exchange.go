@@ -74,7 +74,6 @@ func (l *legacy) beginExchange(ctx context.Context, m transport.Message, to tran
 	x.send(x.params)
 }
 
-// orEmpty returns params, or an empty object if there are none.
 func orEmpty(params []byte) []byte {
 	if len(params) == 0 {
 		return []byte("{}")
@@ -160,7 +159,6 @@ func (x *exchange) finish(f *transport.Frame, err error) {
 	x.stop()
 }
 
-// refuse ends the exchange with an error.
 func (x *exchange) refuse(f *failure) {
 	x.finish(&transport.Frame{Head: f.response(x.m.Head.ID)}, nil)
 }
@@ -273,7 +271,6 @@ func (x *exchange) roundDone(id jsonrpc.ID, err error) {
 	x.finish(nil, err)
 }
 
-// stopTimer stops a timer, which may be nil.
 func stopTimer(t *time.Timer) {
 	if t != nil {
 		t.Stop()

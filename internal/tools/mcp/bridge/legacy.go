@@ -48,7 +48,6 @@ type legacy struct {
 	asked        map[jsonrpc.ID]*exchange // by the ids of requests made to the client
 }
 
-// newID returns a new id for a request made here.
 func (l *legacy) newID() jsonrpc.ID {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -88,7 +88,6 @@ func dropMeta(params []byte, keys ...string) ([]byte, error) {
 	return rawjson.Set(params, "_meta", meta)
 }
 
-// isEmpty reports whether a JSON object has no members.
 func isEmpty(object []byte) bool {
 	for range rawjson.Members(object, 0) {
 		return false
@@ -96,7 +95,6 @@ func isEmpty(object []byte) bool {
 	return true
 }
 
-// isObject reports whether a JSON value is an object.
 func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
 // clipped returns a peer's text cut to about maxErrorOut bytes, for an error.
@@ -114,7 +112,6 @@ type failure struct {
 // Error implements error.
 func (f *failure) Error() string { return f.text }
 
-// fail returns a failure with a formatted text.
 func fail(code int, format string, a ...any) *failure {
 	return &failure{code: code, text: fmt.Sprintf(format, a...)}
 }

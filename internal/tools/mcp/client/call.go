@@ -173,7 +173,6 @@ type recent struct {
 	at     int
 }
 
-// newRecent returns an empty recent.
 func newRecent() recent { return recent{states: map[jsonrpc.ID]recentState{}} }
 
 // remember records how a request ended; only the last maxRecent are kept.

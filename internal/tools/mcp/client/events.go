@@ -15,7 +15,7 @@ import (
 // request.
 const lingerTime = 500 * time.Millisecond
 
-// state is how far an exchange's answer has come.
+// state tells how far the answer of an exchange has come.
 type state struct {
 	once     sync.Once
 	timer    *time.Timer

@@ -5,5 +5,4 @@ import "os"
 // terminate asks a process to end.
 func terminate(p *os.Process) { _ = p.Kill() } // it has ended, if it fails
 
-// exitOf describes how a process ended.
 func exitOf(s *os.ProcessState) Exit { return Exit{Code: s.ExitCode()} }

@@ -89,7 +89,6 @@ func (h *restartHistory) refuse(name string) error {
 	return h.unavailable(name)
 }
 
-// unavailable returns the error for a message that could not be sent.
 func (h *restartHistory) unavailable(name string) error {
 	return &Unavailable{Server: name, Reason: h.reason, Words: h.words, Tries: h.failures, Again: h.notBefore}
 }
@@ -352,7 +351,6 @@ func (s *Server) killIfStuck(g *generation, exited chan struct{}) {
 	}
 }
 
-// record appends an event to the journal, if there is one.
 func (s *Server) record(e journal.Event) {
 	if s.o.Journal != nil {
 		s.o.Journal.Append(e)
@@ -399,7 +397,6 @@ func (w *timedReader) drain(drained <-chan struct{}) {
 	}
 }
 
-// closeReader closes r, if it can be closed.
 func closeReader(r io.Reader) {
 	if c, ok := r.(io.Closer); ok {
 		_ = c.Close() // an error of closing a reader loses nothing

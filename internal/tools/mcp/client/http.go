@@ -226,7 +226,6 @@ type Unreachable struct {
 	Err         error
 }
 
-// Error names the server, its address and the cause.
 func (e *Unreachable) Error() string {
 	return fmt.Sprintf("cannot reach the MCP server %s at %s: %v; check that it is running and that the URL is right", e.Server, e.URL, e.Err)
 }
@@ -240,7 +239,6 @@ type CutError struct {
 	Err         error
 }
 
-// Error says that the answer broke off and that the request was not repeated.
 func (e *CutError) Error() string {
 	return fmt.Sprintf("the answer of the MCP server %s at %s broke off: %v; the request was not repeated: check what it did before you repeat it", e.Server, e.URL, e.Err)
 }
@@ -257,7 +255,6 @@ type StatusError struct {
 	Next string // what to do
 }
 
-// Error names the status, what the server said, and the next step.
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("the MCP server %s at %s answered %s with status %d %s", e.Server, e.URL, e.Method, e.Status, http.StatusText(e.Status))
 	if e.Text != "" {

@@ -40,7 +40,6 @@ type Exit struct {
 	Text string
 }
 
-// String describes the end in words.
 func (e Exit) String() string {
 	switch {
 	case e.Text != "":
@@ -64,7 +63,6 @@ type Lost struct {
 	Words string
 }
 
-// Error says how the server ended and that the request was not repeated.
 func (e *Lost) Error() string {
 	text := fmt.Sprintf("the MCP server %s ended before it answered (%s); it is started again for the next request, and this one was not repeated: check what it did before you repeat it", e.Server, e.Reason)
 	if e.Words != "" {
@@ -83,7 +81,6 @@ type Unavailable struct {
 	Again  time.Time // from when on it can be started again
 }
 
-// Error says why the server does not run and when it can be started again.
 func (e *Unavailable) Error() string {
 	text := fmt.Sprintf("the MCP server %s is not running: %s", e.Server, e.Reason)
 	if e.Words != "" {
@@ -102,7 +99,6 @@ type TimeoutError struct {
 	After          time.Duration
 }
 
-// Error names the request and the time.
 func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("the MCP server %s did not answer %s within %v and was told to stop: raise the timeout, or ask for less", e.Server, e.Method, e.After)
 }

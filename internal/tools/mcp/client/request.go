@@ -114,7 +114,6 @@ func (u *unzipped) Read(p []byte) (int, error) {
 	return u.zip.Read(p)
 }
 
-// Close closes the compressed body.
 func (u *unzipped) Close() error { return u.under.Close() }
 
 // mediaType returns the media type of a body without its parameters; "" if it is missing or invalid.
@@ -257,7 +256,6 @@ func readHead(body io.Reader) (head []byte, rest io.Reader, err error) {
 // failingReader is the rest of a message that broke off behind its head.
 type failingReader struct{ err error }
 
-// Read returns the error.
 func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
 // restWatcher records how the rest of a frame ended.
@@ -266,7 +264,6 @@ type restWatcher struct {
 	failed error
 }
 
-// Read records an error of the source.
 func (f *restWatcher) Read(p []byte) (int, error) {
 	n, err := f.src.Read(p)
 	if err != nil && err != io.EOF {

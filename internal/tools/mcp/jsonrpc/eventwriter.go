@@ -12,7 +12,6 @@ import (
 // was written of it is not whole, and the stream it went to is of no more use.
 type ReadError struct{ Err error }
 
-// Error returns the reader's error as the reason why the message broke off.
 func (e *ReadError) Error() string { return "the message was broken off: " + e.Err.Error() }
 
 // Unwrap returns the error of the reader.

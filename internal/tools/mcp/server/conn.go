@@ -22,7 +22,6 @@ type conn struct {
 	sse    *jsonrpc.EventWriter
 }
 
-// newConn returns the state of a request that h serves.
 func newConn(w http.ResponseWriter, r *http.Request, h *Handler) *conn {
 	return &conn{w: w, r: r, rc: http.NewResponseController(w), h: h}
 }

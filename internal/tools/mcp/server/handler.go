@@ -81,7 +81,6 @@ func New(o Options) *Handler {
 	return h
 }
 
-// orDefault returns v, or d if v is not above 0.
 func orDefault[T int | int64 | time.Duration](v, d T) T {
 	if v <= 0 {
 		return d
@@ -203,12 +202,10 @@ func asRefusal(err error, status int) *Refusal {
 	return &Refusal{Status: status, Code: jsonrpc.CodeInternal, Text: err.Error()}
 }
 
-// noSession returns the refusal of a message for an unknown session.
 func noSession() *Refusal {
 	return &Refusal{Status: http.StatusNotFound, Code: jsonrpc.CodeInvalidRequest, Text: ErrNoSession.Error()}
 }
 
-// badRequest returns a refusal with status 400 and a JSON-RPC code.
 func badRequest(code int, text string) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Code: code, Text: text}
 }

@@ -123,7 +123,6 @@ func checkModern(header http.Header, message []byte, head jsonrpc.Head, strict b
 	return nil
 }
 
-// isObject reports whether the value at a span is an object.
 func isObject(text []byte, span rawjson.Span) bool {
 	return !span.IsZero() && text[span.Start] == '{'
 }

@@ -80,7 +80,6 @@ type Refusal struct {
 	Header http.Header // more headers, such as WWW-Authenticate
 }
 
-// Error returns the text for the client.
 func (r *Refusal) Error() string { return r.Text }
 
 // Options configure a [Handler]. Only Open is required; zero values mean the defaults.

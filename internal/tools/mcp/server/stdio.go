@@ -225,7 +225,6 @@ func (s *stdio) journalRefused(why string) {
 	}
 }
 
-// refuse journals the reason why and answers the request id with an error.
 func (s *stdio) refuse(why string, id jsonrpc.ID, code int, text string) {
 	s.journalRefused(why)
 	_ = s.writeMessage(jsonrpc.ErrorResponse(id, code, text, nil), nil)

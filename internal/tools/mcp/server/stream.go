@@ -41,7 +41,6 @@ type handoff struct {
 // reader is an HTTP request that reads a stream. A stream has at most one: a newer one replaces the older, whose client has probably left.
 type reader struct{ replaced chan struct{} }
 
-// newReader returns a reader that was not replaced yet.
 func newReader() *reader { return &reader{replaced: make(chan struct{})} }
 
 // stream is a sequence of messages for one client: the answer to a POST, or the server's own requests and
@@ -78,7 +77,6 @@ type stream struct {
 	big       *handoff
 }
 
-// signal wakes the goroutine that serves the stream.
 func (st *stream) signal() {
 	select {
 	case st.wake <- struct{}{}:

@@ -182,7 +182,6 @@ func (f Funcs) Done(err error) {
 	}
 }
 
-// newBytes returns a reader of b.
 func newBytes(b []byte) io.Reader { return bytes.NewReader(b) }
 
 // Reply passes a whole message made here to a receiver and ends the response.

@@ -112,7 +112,6 @@ func timeoutError(timeout time.Duration) *Error {
 	return errorf(Time, "the query took longer than %s and was stopped: make it end sooner (no endless recursion, `first(…)` or `limit(20; …)` around it), or use result_search", timeout)
 }
 
-// memoryError returns the error for a query that needed too much memory.
 func memoryError(memory limit.Bytes) *Error {
 	return errorf(Memory, "the query needed more than %s of memory and was stopped: select before collecting, go item by item (`.[] | select(…)`), do not build large strings or arrays", memory.Human())
 }

@@ -117,7 +117,6 @@ type Error struct {
 	Offset int
 }
 
-// Error returns the text for the query's author.
 func (e *Error) Error() string { return e.Text }
 
 // errorf returns an Error without a place.

@@ -33,7 +33,6 @@ type Refused struct {
 	Why    string // the provider's words, clipped
 }
 
-// Error names the status and the provider's words.
 func (e *Refused) Error() string {
 	return fmt.Sprintf("the provider does not compact here (%d): %s", e.Status, e.Why)
 }
@@ -44,7 +43,6 @@ type Unavailable struct {
 	Why    string
 }
 
-// Error names the status and the provider's words.
 func (e *Unavailable) Error() string {
 	return fmt.Sprintf("the provider answered %d: %s", e.Status, e.Why)
 }
@@ -53,7 +51,6 @@ func (e *Unavailable) Error() string {
 // answer is no summary. It may make one of a longer conversation.
 type NoSummary struct{ Why string }
 
-// Error says why there is no summary.
 func (e *NoSummary) Error() string { return "the provider wrote no summary: " + e.Why }
 
 // errMalformed means that an answer cannot be read as one of the provider's.

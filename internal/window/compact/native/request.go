@@ -33,7 +33,6 @@ type Call struct {
 // conversation may be.
 type Unsuited struct{ Why string }
 
-// Error says why the request cannot be compacted.
 func (e *Unsuited) Error() string { return "no compaction by the provider: " + e.Why }
 
 // refusedBeside are the members that Anthropic refuses beside compaction, and output_format, the older name of output_config.format.

@@ -80,7 +80,6 @@ type rate struct {
 	CacheWrite float64 `toml:"cache_write"`
 }
 
-// String returns the four prices, separated by blanks, as prices.txt has them.
 func (r rate) String() string {
 	return fmt.Sprint(r.Input, r.Output, r.CacheRead, r.CacheWrite)
 }
@@ -194,7 +193,6 @@ func gatherCheckout(root string) (*catalogue, error) {
 	return c, nil
 }
 
-// newCatalogue returns an empty catalogue of models.dev at a commit and date.
 func newCatalogue(commit, date string) *catalogue {
 	return &catalogue{
 		Source: "models.dev (github.com/anomalyco/models.dev), reduced to limits", Commit: commit, Date: date,

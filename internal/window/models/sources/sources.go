@@ -215,7 +215,6 @@ func liteLLM(top map[string]json.RawMessage) (*List, error) {
 	return l, l.checkCounts()
 }
 
-// newList returns an empty catalogue of that form.
 func newList(form string) *List {
 	return &List{Form: form, Providers: map[string]map[string]Limits{}}
 }
@@ -272,7 +271,6 @@ type votes struct {
 	spelled map[string]string
 }
 
-// newVotes returns an empty collection.
 func newVotes() *votes { return &votes{map[string]Limits{}, map[string]string{}} }
 
 // addVote records the limits that one source has for a model; of several the largest are kept, and of the spellings of its name the first in
