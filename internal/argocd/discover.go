@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -205,7 +206,7 @@ func (d *discovery) chooseServer() (choice, error) {
 	}
 	var named choice
 	if d.file != nil && (d.o.Context != "" || d.file.current != "") {
-		context, err := d.file.contextNamed(orElse(d.o.Context, d.file.current))
+		context, err := d.file.contextNamed(cmp.Or(d.o.Context, d.file.current))
 		switch {
 		case err != nil && (d.o.Context != "" || !d.namedOutsideConfig()):
 			return choice{}, err
@@ -260,7 +261,7 @@ func (d *discovery) entryOf(chosen choice) (*configServer, *configUser, error) {
 	}
 	context := chosen.context
 	if context == nil {
-		context = d.file.contextOf(chosen.value, orElse(d.o.Context, d.file.current))
+		context = d.file.contextOf(chosen.value, cmp.Or(d.o.Context, d.file.current))
 	}
 	if context == nil {
 		return nil, nil, nil
