@@ -210,8 +210,7 @@ func (r *Relay) fromEditor(h jsonrpc.Head, line []byte) []byte {
 	return changed
 }
 
-// fromAgent records a message of the agent, calls Changed with the lock held if sessions have begun or ended, and returns the message
-// unchanged.
+// fromAgent records a message of the agent, calls Changed with the lock held if sessions have begun or ended, and returns it.
 func (r *Relay) fromAgent(h jsonrpc.Head, line []byte) []byte {
 	switch h.Kind {
 	case jsonrpc.Response:

@@ -78,8 +78,7 @@ func (s *Session) forward(ctx context.Context, m transport.Message, p params, x 
 // Open implements [transport.Receiver].
 func (c *call) Open(a transport.Answer) { c.x.Open(a) }
 
-// Receive implements [transport.Receiver]: it bounds the first answer, drops a second one, and passes notifications on, which also restart the
-// timeout.
+// Receive implements [transport.Receiver]: it bounds the first answer, drops a second one, and passes notifications on.
 func (c *call) Receive(f *transport.Frame) {
 	defer c.x.recover()
 	if c.s.isStale(f) {
@@ -310,8 +309,7 @@ func (c *call) Done(err error) {
 	c.x.Done(err)
 }
 
-// LargeLevel returns the level of an answer of size bytes: "warning" over [WarnBytes], "alert" over [AlertBytes], else "". Both are levels
-// of MCP's logging too.
+// LargeLevel returns the level of an answer of size bytes: "warning" over [WarnBytes], "alert" over [AlertBytes], else "".
 func LargeLevel(size int64) string {
 	switch {
 	case size > AlertBytes:
@@ -340,8 +338,7 @@ func (s *Session) setLogLevel(m transport.Message) {
 	s.mu.Unlock()
 }
 
-// tellLarge sends the client a log message with the size of the server's answer, if that is large and the client asked for messages of that
-// level.
+// tellLarge sends the client a log message with the size of the server's answer, if that is large and the client's level includes it.
 func (c *call) tellLarge(size int64) {
 	level := LargeLevel(size)
 	if level == "" {

@@ -41,8 +41,7 @@ func (f failedTransport) Listen(ctx context.Context, _ http.Header, to transport
 
 func (f failedTransport) Close() error { return nil }
 
-// dial makes a new connection to the server. It fails if the server is closed or, for a local server, MaxProcesses are running; closing the
-// connection lowers that count.
+// dial makes a new connection to the server. It fails if the server is closed, or MaxProcesses of a local server are running.
 func (s *Server) dial(d Dialing) (transport.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -41,8 +41,7 @@ type shortlist struct {
 	added [][]byte        // the definitions of tool_search and tool_call; nil while all tools are listed
 }
 
-// shortens reports whether a client's list contains only part of the tools in full: there is a bound, and the client does not load
-// definitions on demand itself.
+// shortens reports whether a client's list contains only part of the tools in full: there is a bound, and the client loads none on demand.
 func (s *Session) shortens(p params) bool {
 	return s.o.Definitions.Max > 0 && !s.o.Bare && !s.profile(p).Defers
 }
@@ -281,8 +280,7 @@ func asObject(raw []byte) []byte {
 	return raw
 }
 
-// searchTools returns the definitions of the tools that fit a query best, the best first, within the size of a result that the client
-// takes.
+// searchTools returns the definitions of the tools that fit a query best, the best first, within the client's bound of a result.
 func (s *Session) searchTools(k *toolList, m transport.Message, p params) (string, error) {
 	args, err := readArguments(asObject(p.arguments.Of(m.Raw)), "query", "max")
 	if err != nil {
@@ -370,8 +368,7 @@ func permittedTools(tools []listed, s *Settings, plain bool) []listed {
 	return out
 }
 
-// definition returns a tool's definition as JSON. properties and required are the raw contents of inputSchema's members, annotations is a
-// raw member.
+// definition returns a tool's definition as JSON. properties, required and annotations are raw JSON.
 func definition(name, title, description, properties, required, annotations string) []byte {
 	b := append([]byte(`{"name":`), rawjson.Quote(nil, name)...)
 	b = append(append(b, `,"title":`...), rawjson.Quote(nil, title)...)

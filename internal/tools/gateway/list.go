@@ -14,15 +14,13 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// askTimeout bounds the time for a list of tools that the gateway requests itself. A server that does not answer in time is treated as one
-// whose tools are unknown.
+// askTimeout bounds the time for a list of tools that the gateway requests itself. After it the tools count as unknown.
 const askTimeout = 15 * time.Second
 
 // refetchPause is the shortest time between two requests for a list because the server reported a change.
 const refetchPause = 5 * time.Second
 
-// handleList answers tools/list with the server's tools, all pages in one, and the added tools. For a server without tools it answers without
-// asking it.
+// handleList answers tools/list with the server's tools, all pages in one, and the added tools. A server without tools is not asked.
 func (s *Session) handleList(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if s.o.Catalogue.hasNoTools() {
 		if s.o.Bare {
@@ -197,8 +195,7 @@ func (p *pages) add(raw []byte) error {
 	return nil
 }
 
-// reparse parses the tools of the first page again from message, so that they refer to it and stay valid; at is the span of the result in
-// it.
+// reparse parses the tools of the first page again from message, so that they stay valid; at is the span of the result in it.
 func (p *pages) reparse(message []byte, at rawjson.Span) {
 	p.tools, _, _ = parseTools(at.Of(message))
 }
@@ -219,8 +216,7 @@ func (s *Session) morePages(ctx context.Context, m transport.Message, p params, 
 	}
 }
 
-// askPage requests one page of the list, the first if cursor is "", and returns the raw result. It is an error if the server answers with one,
-// or with more than maxBytes.
+// askPage requests one page of the list, the first if cursor is "", and returns the raw result. More than maxBytes are an error.
 func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cursor string, maxBytes int64) ([]byte, error) {
 	var members []byte
 	if cursor != "" {

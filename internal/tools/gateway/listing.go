@@ -31,8 +31,7 @@ type listed struct {
 	raw  []byte // within the page that it came on
 }
 
-// parseTools returns the tools and the next cursor ("" at the end) of one page of a list; result is the raw result. The name of a tool without
-// one is "".
+// parseTools returns the tools and the next cursor ("" at the end) of one page of a list. A tool without a name has the name "".
 func parseTools(result []byte) (tools []listed, next string, err error) {
 	span := rawjson.Get(result, "tools")
 	if span.IsZero() || result[span.Start] != '[' {
@@ -53,8 +52,7 @@ func parseTools(result []byte) (tools []listed, next string, err error) {
 	return tools, next, nil
 }
 
-// toolsBefore returns the tools that are complete in the first part of an answer to tools/list, at most MaxListTools; nil if there are
-// none.
+// toolsBefore returns the tools that are complete in the first part of an answer to tools/list, at most MaxListTools.
 func toolsBefore(message []byte) (tools []listed) {
 	s := rawjson.Scanner{Text: message}
 	for _, container := range []string{`"result"`, `"tools"`} {

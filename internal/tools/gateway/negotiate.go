@@ -211,8 +211,7 @@ func (n *negotiation) Send(ctx context.Context, m transport.Message, to transpor
 	}()
 }
 
-// discover asks the server for its versions, sets the connection accordingly, and ends d. After an error the connection stays undecided, and the
-// next request asks again.
+// discover asks the server for its versions, sets the connection accordingly, and ends d. After an error the next request asks again.
 func (n *negotiation) discover(m transport.Message, d *discovery) {
 	p, err := n.connectByVersion(m)
 	if d.err = err; err == nil {

@@ -25,8 +25,7 @@ const pageGrowth = 4
 // maxHandle bounds the argument handle, in bytes.
 const maxHandle = 256
 
-// handleRead answers a call of one of the tools that read kept results, in a new goroutine. If MaxReading calls are being answered already, the
-// answer is an error.
+// handleRead answers a call of one of the tools that read kept results, in a new goroutine. With MaxReading calls open it refuses.
 func (s *Session) handleRead(ctx context.Context, m transport.Message, p params, x *exchange, n result.Names) {
 	what := map[string]string{n.Page: "page", n.Search: "search", n.Query: "query"}[p.name]
 	select {
@@ -88,8 +87,7 @@ type reader struct {
 	nextCall func(context.Context, *exchange) // set by refresh instead of message
 }
 
-// answerOrExplain sets r.message to the answer to a call of the tool for what ("page", "search" or "query"); an error becomes text for the
-// model.
+// answerOrExplain sets r.message to the answer to a call of the tool for what ("page", "search" or "query"), or to its error as text.
 func (r *reader) answerOrExplain(what string) {
 	err := r.answer(what)
 	if err == nil {
@@ -287,8 +285,7 @@ func withNote(message []byte, text string) []byte {
 	return out
 }
 
-// MaxDescription is the most bytes that the description of an added tool may have: it is in every request that the model gets, once for
-// each server.
+// MaxDescription is the most bytes that the description of an added tool may have: every request to the model has it, once for each server.
 const MaxDescription = 400
 
 // namesFor returns names for the added tools that no tool of the server has: with as many prefixes as are needed, at most 8.
@@ -330,8 +327,7 @@ const (
 	readOnlyHint = `"annotations":{"readOnlyHint":true,"openWorldHint":false}`
 )
 
-// addedTools returns the raw definitions of the tools that read kept results, in the order in
-// which they are listed.
+// addedTools returns the raw definitions of the tools that read kept results, in the order of the list.
 func addedTools(n result.Names) [][]byte {
 	tool := func(name, title, description, properties, required string) []byte {
 		return definition(name, title, description, handleSchema+","+properties, required, readOnlyHint)

@@ -16,8 +16,7 @@ import (
 // leastMatch is the smallest size in bytes to which a match is shortened, however many matches there are.
 const leastMatch = 80
 
-// answerSearch writes the answer of result_search for a kept result: a page of the matches of the pattern. An invalid argument is an error
-// in words for the model.
+// answerSearch writes the answer of result_search for a kept result: a page of the pattern's matches. An error is text for the model.
 func (r *reader) answerSearch(kept *spool.Result, handle string, args arguments) error {
 	pattern, err := args.text("pattern", true)
 	if err != nil {

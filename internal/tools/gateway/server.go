@@ -132,8 +132,7 @@ func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver
 	return mcpserver.Session{Peer: s.newSession(n, o.Modern)}, nil
 }
 
-// authorization returns the part of a client's header that is passed on when the gateway itself has the session with the server; nil if
-// there is none.
+// authorization returns the part of a client's header that is passed on when the gateway itself has the session; nil if there is none.
 func authorization(h http.Header) http.Header {
 	if v := h.Values("Authorization"); len(v) > 0 {
 		return http.Header{"Authorization": v}
@@ -156,8 +155,7 @@ func (s *Server) options(next transport.Peer, many bool) Options {
 	}
 }
 
-// innerSession returns a session behind a merged endpoint. The endpoint, not this session, adds the tools that read kept results, under the
-// names n.
+// innerSession returns a session behind a merged endpoint. The endpoint, not this session, adds the tools with the names n.
 func (s *Server) innerSession(next transport.Peer, many bool, n result.Names) *Session {
 	o := s.options(next, many)
 	o.Bare, o.Names, o.Catalogue, o.Definitions = true, n, s.inner, Definitions{}

@@ -208,8 +208,7 @@ func (s *Session) trackRequest(id jsonrpc.ID) (code int, text string) {
 	return 0, ""
 }
 
-// forwardOther forwards a notification or response. A cancellation of a request that the gateway itself works on ends that work, and is not
-// forwarded.
+// forwardOther forwards a notification or response. A cancellation of the gateway's own work only ends that.
 func (s *Session) forwardOther(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "notifications/cancelled" {
 		id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
@@ -262,8 +261,7 @@ func (s *Session) profile(p params) Profile {
 	return ProfileOf(s.client)
 }
 
-// protocol returns the protocol version of a request or else of the session, for events; "" if it does not look like one, so that there are
-// few label values.
+// protocol returns the protocol version of a request or else of the session, for events; "" if it does not look like one.
 func (s *Session) protocol(p params) string {
 	v := p.version
 	if v == "" {

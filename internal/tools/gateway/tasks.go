@@ -69,8 +69,7 @@ func (c *call) rememberTask(message []byte) {
 	}
 }
 
-// forwardTask forwards a request for a task, and bounds its result like that of a call of the task's tool. method is the form of the
-// result.
+// forwardTask forwards a request for a task, and bounds its result like that of a call of the task's tool.
 func (s *Session) forwardTask(ctx context.Context, m transport.Message, p params, x *exchange, method string) {
 	id, _ := rawjson.Text(m.Raw, "params", "taskId")
 	tool := s.taskTool(m.Principal, id)

@@ -113,8 +113,7 @@ func (u *union) sendNamed(ctx context.Context, m transport.Message, to transport
 	u.forwardTo(ctx, out, to, c)
 }
 
-// withoutTasks returns a request without the client's declaration that it supports tasks: a merged endpoint could not tell which server a
-// task belongs to.
+// withoutTasks returns a request without the client's declaration that it supports tasks: a merged endpoint cannot tell whose a task is.
 func withoutTasks(m transport.Message) transport.Message {
 	at := rawjson.Get(m.Raw, "params", "_meta", metaCapabilities, "extensions")
 	if at.IsZero() || rawjson.Get(at.Of(m.Raw), tasksExtension).IsZero() {
@@ -230,8 +229,7 @@ func (u *union) forwardResponse(ctx context.Context, m transport.Message, to tra
 	u.parts[n].session.Send(ctx, out, to)
 }
 
-// requestMarker is the receiver of messages from one server: it marks the ids of the server's requests, and marks the server as lost when a
-// request fails.
+// requestMarker is the receiver of messages from one server: it marks the ids of the server's requests, and a failing server as lost.
 type requestMarker struct {
 	u *union
 	c *part

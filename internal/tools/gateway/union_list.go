@@ -264,8 +264,7 @@ func (u *union) isReachable(c *part) bool {
 	return !c.down
 }
 
-// markLost marks a server as one that cannot be reached: its lists are left out, the client is told that they have changed, and attempts to
-// reach it begin.
+// markLost marks a server as one that cannot be reached: its lists are left out, the client is told of the change, and retries begin.
 func (u *union) markLost(c *part) {
 	u.mu.Lock()
 	was := c.down

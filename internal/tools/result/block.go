@@ -24,8 +24,7 @@ func segsLen(segs []seg) (n int64) {
 	return n
 }
 
-// block is an element of content or an entry of contents as it is delivered: its raw members in their order, with a hole where its text
-// was.
+// block is an element of content or an entry of contents as it is delivered: its raw members in their order, with a hole for its text.
 type block struct {
 	segs []seg
 	hole int // the text goes before segs[hole]; -1 if the block has no text
@@ -160,8 +159,7 @@ func isString(raw []byte, text string) bool {
 	return len(raw) > 1 && raw[0] == '"' && bytes.Equal(rawjson.Unquote(nil, raw), []byte(text))
 }
 
-// mediaPiece stores the next bytes of media for delivery as long as all media are within maxMedia; a value that exceeds it goes to the
-// spool instead.
+// mediaPiece stores the next bytes of media for delivery as long as all media are within maxMedia; a larger one goes to the spool.
 func (s *spoolWriter) mediaPiece(p []byte) {
 	if s.over {
 		s.putQuoted(p)

@@ -220,8 +220,7 @@ func (r *reading) takeSpooled(p []byte) error {
 // progressEvery is the shortest time between two reports of progress; people do not look more often.
 const progressEvery = 500 * time.Millisecond
 
-// startSpooling decides that the message will be composed: the bytes that have come are read again, into the spool, and later ones go there
-// directly.
+// startSpooling decides that the message will be composed: all bytes so far are read into the spool, and later ones go there too.
 func (r *reading) startSpooling() error {
 	s := &spoolWriter{o: &r.o}
 	r.spoolWriter = s
@@ -340,8 +339,7 @@ func (r *reading) finish(err error) {
 	r.complete()
 }
 
-// finishPassing delivers a message that is not bounded. If it broke off, a request gets an error; a notification or request of the server
-// is dropped.
+// finishPassing delivers a message that is not bounded. If it broke off, a request gets an error; other messages are dropped.
 func (r *reading) finishPassing(err error) {
 	switch {
 	case err == nil:

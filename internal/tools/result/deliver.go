@@ -147,8 +147,7 @@ func (e *early) stop() {
 	}
 }
 
-// deliverEarly waits for the items of page 1, and delivers them as the answer before the rest has come. If that cannot be done, the answer is
-// delivered at the end.
+// deliverEarly waits for the items of page 1, and delivers them as the answer before the rest has come. If that fails, it comes at the end.
 func (r *reading) deliverEarly(ctx context.Context) {
 	v, err := r.firstPage(ctx) // waits for the items of page 1
 	if err != nil {

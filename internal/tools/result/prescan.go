@@ -140,8 +140,7 @@ func (s *prescan) end() {
 // maxShort bounds an id, in bytes, as internal/tools/mcp/jsonrpc does.
 const maxShort = 1 << 10
 
-// appendShort appends p to dst as far as that stays within maxShort+1 bytes: a value that is longer than maxShort is recognised by its
-// length.
+// appendShort appends p to dst as far as that stays within maxShort+1 bytes: a longer value is known by its length.
 func appendShort(dst, p []byte) []byte {
 	return append(dst, p[:min(len(p), maxShort+1-len(dst))]...)
 }

@@ -106,8 +106,7 @@ func (a *Account) Observe(r journal.Record) {
 // Listed is the tool of a row that is of the list of tools; it has no calls.
 const Listed = "tools/list"
 
-// count calls update with the tally of a tool, and wakes the writer. After Close it does nothing. Beyond maxServers, all further servers
-// share one name.
+// count calls update with the tally of a tool, and wakes the writer. After Close it does nothing. Servers beyond maxServers share one name.
 func (a *Account) count(server, tool string, update func(*tally)) {
 	server, tool = clip(server), clip(tool)
 	a.mu.Lock()
@@ -176,8 +175,7 @@ func (a *Account) signal() {
 	}
 }
 
-// Flush writes what was added since the last time. What could not be written is kept and
-// written with the next.
+// Flush writes what was added since the last time. The next one writes what could not be written.
 func (a *Account) Flush() error {
 	a.writing.Lock()
 	defer a.writing.Unlock()

@@ -57,8 +57,7 @@ func equalValues(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// treeOf parses a copy of data, because later the comments in it are blanked. It adds the line end that the parser needs behind a last
-// comment.
+// treeOf parses a copy of data, whose comments are blanked later, with a line end behind, as a last comment needs it.
 func treeOf(data []byte) (hujson.Value, error) {
 	return hujson.Parse(append(bytes.Clone(data), '\n'))
 }

@@ -64,8 +64,7 @@ func (e *tomlEntry) hasKey(key string) bool {
 	return false
 }
 
-// tableStrings returns the strings of a table of the entry and their assignments, in the file's order; ok is false if the table has another
-// value.
+// tableStrings returns the strings of a table of the entry and their assignments, in the file's order; false for any other table.
 func (e *tomlEntry) tableStrings(key string) (all []header, at []assignment, ok bool) {
 	for _, a := range e.assignments {
 		if len(a.path) < 3 || a.path[2] != key || len(a.path) == 3 && a.table {

@@ -271,8 +271,7 @@ func (w *starter) Plain(data []byte) []byte {
 	return plain
 }
 
-// entry returns a found server's entry as plain JSON, with only these keys (all if none are given); nil for an entry of TOML or an invalid
-// one.
+// entry returns a found server's entry as plain JSON, with only these keys (none means all); nil for TOML or an invalid entry.
 func (w *starter) entry(f found, keys []string) []byte {
 	if f.toml != nil {
 		return nil

@@ -33,8 +33,7 @@ func (yamlFormat) read(data []byte) (map[string]any, error) {
 	return value, nil
 }
 
-// numbered returns a list as an object with its indices as keys, so that servers in lists have a place like all others; any other value is
-// unchanged.
+// numbered returns a list as an object with its indices as keys, so that servers in lists have a place too; other values are unchanged.
 func numbered(v any) any {
 	list, ok := v.([]any)
 	if !ok {

@@ -125,8 +125,7 @@ func (b *Breaker) Overflow(upstream, model string) []Change {
 	return append(changes, c.lower(k, now, fmt.Sprintf("%d refusals for length in %v", b.o.Overflows, now.Sub(first).Round(time.Second)))...)
 }
 
-// OutOfMemory lowers the limits of all models at once, because the agent's own process was killed for lack of memory, and returns the
-// changes.
+// OutOfMemory lowers the limits of all models at once, because the agent was killed for lack of memory, and returns the changes.
 func (b *Breaker) OutOfMemory() []Change {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -49,8 +49,7 @@ func SpeakerOf(h http.Header, r *wire.Request) Speaker {
 	return s
 }
 
-// Typed returns the indices of the parts of a message that a person typed. Each of them is one text. It is nil if the client's form does
-// not prove any.
+// Typed returns the indices of the parts of a message that a person typed. It is nil if the client's form does not prove any.
 func (s Speaker) Typed(r *wire.Request, message int) []int {
 	m := &r.Messages[message]
 	a, known := profile.Find(s.Client)

@@ -55,8 +55,7 @@ func identicalFinding(name string, times, among int) Finding {
 	}
 }
 
-// findFailing returns a finding if one call failed again and again with no other call in between. An error is no progress, however it is
-// worded.
+// findFailing returns a finding if one call failed again and again with no other call in between. Errors may differ in their words.
 func (d *Detector) findFailing() (Finding, bool) {
 	n := d.o.Identical
 	if len(d.calls) < n {

@@ -53,8 +53,7 @@ func (x *reading) repeatsSentence() (Loop, bool) {
 	return Loop{}, false
 }
 
-// repeatedSentence returns the sentence that a JSON string literal repeats at its end; "" if there is none. The last sentence may be cut
-// off.
+// repeatedSentence returns the sentence that a JSON string literal repeats at its end; "" if there is none. The last one may be cut off.
 func repeatedSentence(literal []byte) string {
 	if len(literal) < saidTimes*sentenceBytes {
 		return ""

@@ -124,8 +124,7 @@ func closeBrackets(text, ends []byte) ([]byte, bool) {
 	return out, json.Valid(out)
 }
 
-// stringEnd returns the index behind the closing quote of the string that begins at i; or, if it has none, behind its last complete
-// character.
+// stringEnd returns the index behind the closing quote of the string that begins at i; or, without one, behind its last whole character.
 func stringEnd(text []byte, i int) (end int, whole bool) {
 	for i++; i < len(text); {
 		switch c := text[i]; {

@@ -168,8 +168,7 @@ func hasKind(msg *wire.Message, kind wire.PartKind) bool {
 	return false
 }
 
-// dropMarks removes the oldest cache marks if there are more than the provider accepts: first in the messages, from the front; then before
-// them.
+// dropMarks removes the oldest cache marks if there are more than the provider accepts: first in the messages, then before them.
 func (m *mending) dropMarks() {
 	limit := m.rules.marks
 	if limit == 0 || len(m.r.Marks) < limit {

@@ -368,8 +368,7 @@ func replaceHalves(text []byte) (fixed []byte) {
 	}
 }
 
-// withoutFields returns msg, whose JSON is text, without the members that the provider refuses in it and in its parts; nil if it has none
-// of them.
+// withoutFields returns msg, whose JSON is text, without the members that the provider refuses in it and its parts; nil if it has none.
 func (m *mending) withoutFields(msg *wire.Message, text []byte) []byte {
 	if text[0] != '{' {
 		return nil
@@ -402,8 +401,7 @@ func (m *mending) withoutFields(msg *wire.Message, text []byte) []byte {
 	return out
 }
 
-// refusedMembers returns the members of an object that the provider refuses. The object's kind is the value of one of the members that
-// kinds names.
+// refusedMembers returns the members of an object that the provider refuses. One of the members in kinds tells the object's kind.
 func (m *mending) refusedMembers(object []byte, kinds ...string) (keys []string) {
 	var holders []string
 	for _, member := range kinds {

@@ -185,8 +185,7 @@ func (m *mending) addAction(kind string, message int, id string, bytes int) {
 	m.actions = append(m.actions, Action{Kind: kind, Message: message, CallID: id, Bytes: bytes})
 }
 
-// mendMessage mends the parts of message i: empty ones, calls, results and media. If it drops the message as a whole, it does not look
-// further.
+// mendMessage mends the parts of message i: empty ones, calls, results and media. It ends once it has dropped the message.
 func (m *mending) mendMessage(i int) {
 	msg := &m.r.Messages[i]
 	if !m.dropEmptyParts(i, msg) {

@@ -211,8 +211,7 @@ func (m *mending) readURL(pic *picture, value wire.Span) {
 	pic.data = wire.Span{Start: value.Start + comma + 1, End: value.End - 1}
 }
 
-// mendPicture returns the block to put in place of a picture's in message i: a smaller image, one with another media type, or a text; nil
-// if it stays.
+// mendPicture returns the block to put in place of a picture's in message i: another image, or a text; nil if it stays.
 func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 	u := &m.rules.pictures
 	tooMany := m.surplus > 0

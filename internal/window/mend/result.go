@@ -7,8 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// mendResult mends the result of a call in part j of message i: empty texts, images, a failure without words. It adds the line about its
-// call, if there is one.
+// mendResult mends the result of a call in part j of message i: empty texts, images, a failure without words. It adds the line about its call.
 func (m *mending) mendResult(i, j int, p *wire.Part) {
 	line := m.takeNote(p)
 	switch d := m.rules.dialect; {

@@ -71,8 +71,7 @@ func (m *mending) checkImage(text []byte, h header, change bool) (scaledImage, e
 	return scaledImage{}, errTooLarge
 }
 
-// decodeImage decodes an image of a media type; of an animation the first picture. For other types than PNG, JPEG, GIF and WebP the error
-// is errNoFormat.
+// decodeImage decodes an image of a media type; of an animation the first picture. For types but PNG, JPEG, GIF and WebP it is errNoFormat.
 func decodeImage(kind string, r io.Reader) (image.Image, error) {
 	switch kind {
 	case "image/png":

@@ -189,8 +189,7 @@ func (m *mending) setEmptyContent(i int, msg *wire.Message) {
 	}
 }
 
-// moveMark moves the cache mark of block j, which is dropped, to the nearest block before it that stays, so that the provider's cache still
-// ends there.
+// moveMark moves the cache mark of block j, which is dropped, to the nearest block before it that stays, where the cache then ends.
 func (m *mending) moveMark(msg *wire.Message, j int) {
 	mark := m.markIn(msg.Parts[j].Span)
 	if mark == nil || len(m.r.Marks) > claudeMarks {

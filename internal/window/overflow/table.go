@@ -353,9 +353,8 @@ func (o other) matches(w refusal.Words) bool {
 	})
 }
 
-// What sounds like a request that is too long and is something else. These are looked for
-// first: a request that only had to wait must not be cut, and a cut doesn't help where one
-// field is at fault.
+// What sounds like a request that is too long and is something else. They come first: a request that only had to wait must not be cut, and a
+// cut doesn't help where one field is at fault.
 var others = [...]other{
 	{
 		what:  "rate limit in tokens: waiting helps, and clients wait (Groq sends it with 413)",

@@ -50,8 +50,7 @@ func (l *Lifetimes) Cold(model string, idle, asked time.Duration) bool {
 	return idle > lives+max(lives/5, 30*time.Second)
 }
 
-// Warm reports whether the cache of a conversation that was quiet for idle is probably still there, with a margin. Between Warm and Cold
-// nothing is known.
+// Warm reports whether the cache of a conversation that was quiet for idle is probably still there. Between Warm and Cold nothing is known.
 func (l *Lifetimes) Warm(model string, idle, asked time.Duration) bool {
 	return idle < l.lifetimeOf(model, asked)*4/5
 }

@@ -183,8 +183,7 @@ func (t *conversation) useNative(goal compact.Goal) (compact.Result, bool) {
 // errNoAnswer means that a provider that was asked for a summary gave no answer, or not all of it.
 var errNoAnswer = errors.New("the provider gave no answer")
 
-// nativeRule returns the rule by which the provider compacts the conversation itself; false if it cannot, or the options or the kind of
-// request rule that out.
+// nativeRule returns the rule by which the provider compacts the conversation itself; false if it cannot, or must not.
 func (t *conversation) nativeRule() (native.Rule, bool) {
 	if t.p.o.Mode != Enforce || t.p.o.NoPreflight || t.received.Bypass.Room() != wire.RoomAtTrigger || len(t.chain) == 0 || !t.Enforced() {
 		return native.Rule{}, false
@@ -200,8 +199,7 @@ func (t *conversation) nativeRule() (native.Rule, bool) {
 	return rule, ok
 }
 
-// compactsItself reports whether the client compacts its history by itself: it was started as one that does, or its requests name such a
-// client.
+// compactsItself reports whether the client compacts its history by itself: it was started so, or its requests name such a client.
 func (t *conversation) compactsItself() bool {
 	if t.p.o.OwnCompaction {
 		return true
@@ -224,8 +222,7 @@ func (t *conversation) summaryReady() (background.Result, bool) {
 	return r, true
 }
 
-// journalSummary completes e with the outcome of a background summary and journals it. A summary that was skipped because the proxy is
-// closing is not journalled.
+// journalSummary completes e with the outcome of a background summary and journals it. One that a closing proxy skipped is not journalled.
 func (p *Proxy) journalSummary(e journal.WindowSummary, o background.Outcome) {
 	if o.Outcome == compact.SummarySkipped {
 		return // the proxy ends

@@ -63,8 +63,7 @@ func giantSize(size, look int64) int64 {
 // turns returns the number of bodies above [freeLook] that may be parsed at the same time.
 func turns() int64 { return int64(max(1, runtime.GOMAXPROCS(0)-1)) }
 
-// newBudget returns a budget of size bytes, an eighth of which is for small bodies if that is enough for one. wait bounds the wait of a
-// body for memory.
+// newBudget returns a budget of size bytes, an eighth of which is for small bodies if that is enough for one. wait bounds a body's wait.
 func newBudget(size int64, wait time.Duration) *budget {
 	small := size / 8
 	if small < smallBody {
@@ -101,8 +100,7 @@ func (h *hold) becomeGiant(ctx context.Context) bool {
 	return h.giant
 }
 
-// takeTurn waits a bounded time for a turn to parse size bytes. It returns false if it got none in time. At most freeLook bytes need no
-// turn.
+// takeTurn waits a bounded time for a turn to parse size bytes. It returns false if it got none. freeLook bytes need no turn.
 func (h *hold) takeTurn(ctx context.Context, size int64) bool {
 	if h.turn || size <= freeLook {
 		return true

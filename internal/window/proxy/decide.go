@@ -162,16 +162,14 @@ func (d *decision) mendContents() {
 	}
 }
 
-// mendOptions returns the rules by which contents are mended for this provider and model, with those learned from refusals in this
-// conversation.
+// mendOptions returns the rules by which contents are mended for this provider and model, with those learned in the conversation.
 func (t *conversation) mendOptions() mend.Options {
 	o, _ := t.p.lessons.Get(t.lessonKey())
 	o.Provider, o.Model, o.Betas = t.upstream, t.model, t.betas
 	return o
 }
 
-// lessonKey returns the key of the rules learned from refusals: conversation and model, because another model may accept what this one does
-// not.
+// lessonKey returns the key of the rules learned from refusals: conversation and model, because models differ.
 func (t *conversation) lessonKey() string { return t.key() + "\x00" + t.model }
 
 // mendParameters changes fields outside the messages that the provider would refuse: too many cache marks, a thinking budget that does not

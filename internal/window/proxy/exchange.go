@@ -25,8 +25,7 @@ const (
 // the default factor of 0.6 the last has 13 % of the first.
 const maxTries = 4
 
-// An exchange sends a conversation until it is answered: a request that is refused for its length, its reasoning or its contents is changed
-// and sent again.
+// An exchange sends a conversation until it is answered: a request that is refused for its length, its reasoning or its contents is sent anew.
 type exchange struct {
 	*conversation
 
@@ -226,8 +225,7 @@ func (t *exchange) addHeaders(h http.Header) {
 	}
 }
 
-// finishAnswer journals an answer that ended as e says, learns from its usage, and settles its cost. first is how long it took until the
-// client had its head.
+// finishAnswer journals an answer that ended as e says, learns from its usage, and settles its cost. first is the time to its head.
 func (t *exchange) finishAnswer(a *answer, e ending, first time.Duration) {
 	ev := journal.WindowResponse{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Status: a.res.StatusCode, Stream: a.stream || t.stream,
@@ -293,8 +291,7 @@ func (t *exchange) providerHoldsHistory() bool {
 	return t.received != nil && !t.received.Bypass.Whole()
 }
 
-// learnUsage compares input, the provider's count of the input tokens, with ours, and corrects later estimates and the assumed window by
-// it.
+// learnUsage compares input, the provider's count of the input tokens, with ours, and corrects estimates and the assumed window.
 func (t *exchange) learnUsage(input int) {
 	if t.request == nil || t.providerHoldsHistory() {
 		return

@@ -136,8 +136,7 @@ func (p *Proxy) checkOrigin(r *http.Request) *refusal {
 	return e
 }
 
-// A peer tells which user is at the other end of a connection. It is looked up once per connection, because the kernel's table is a long
-// text.
+// A peer tells which user is at the other end of a connection. It is looked up once per connection, in a long table.
 type peer struct {
 	once sync.Once
 	own  bool // the connection is known to be of this user, or root's

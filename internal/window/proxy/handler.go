@@ -95,8 +95,7 @@ func (p *Proxy) findUpstream(path string) (*upstream, string, bool) {
 	return up, below, up != nil
 }
 
-// answerNoUpstream answers 404 to a path that names no upstream, but 200 to the root, which some clients ask for to see whether the proxy
-// runs.
+// answerNoUpstream answers 404 to a path that names no upstream, but 200 to the root, by which some clients see whether the proxy runs.
 func (p *Proxy) answerNoUpstream(w http.ResponseWriter, r *http.Request, path string) {
 	if (path == "" || path == "/") && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		h := w.Header()

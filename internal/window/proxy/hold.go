@@ -78,7 +78,6 @@ type readResult struct {
 }
 
 // heldReads reads a body with a limit on the wait: a read that takes too long goes on in the background, and the next call gets its bytes.
-// At most one is under way.
 type heldReads struct {
 	io.ReadCloser
 	buf     *[32 << 10]byte
@@ -207,8 +206,7 @@ func (a *answer) readBeginning(d wire.Dialect) {
 	}
 }
 
-// showReader gives p, the next bytes of the body, to the reader. A compressed body is decompressed from its start each time, which is cheap
-// because little of it is held.
+// showReader gives p, the next bytes of the body, to the reader. A compressed body is decompressed from its start each time.
 func (a *answer) showReader(d wire.Dialect, encoding string, p []byte) {
 	if isIdentity(encoding) {
 		if a.reader == nil {

@@ -155,8 +155,7 @@ func (t *conversation) mergeLogs(theirs, mine []*checkpoint.Checkpoint) (list []
 	return list, omitted
 }
 
-// publishView shares the decisions of view with other replicas. It returns view, or, if another replica decided first, a view with that
-// one's decisions.
+// publishView shares the decisions of view with other replicas. It returns view, or one with the decisions of a replica that was first.
 func (t *conversation) publishView(view *compact.View) *compact.View {
 	if !t.publishLog(nil) {
 		return view

@@ -91,8 +91,7 @@ const (
 	recallWait = 50 * time.Millisecond
 )
 
-// speakerOf returns which client, person or agent wrote the request's messages, as far as headers and contents tell. The answer is computed
-// once.
+// speakerOf returns which client, person or agent wrote the request's messages, as far as headers and contents tell. It is computed once.
 func (t *conversation) speakerOf() client.Speaker {
 	if t.speaker == nil {
 		s := client.SpeakerOf(t.r.Header, t.received)
@@ -285,8 +284,7 @@ func (t *conversation) askMemory(message int) string {
 	})
 }
 
-// bothEnds returns the prompt's beginning and end, together at most promptBytes: in a long prompt the question often stands behind what was
-// pasted.
+// bothEnds returns the prompt's beginning and end, together at most promptBytes: the question often stands behind what was pasted.
 func bothEnds(prompt string) string {
 	return limit.Clip(limit.Cut(prompt, promptBytes, func(int) string { return "\n" }), promptBytes)
 }

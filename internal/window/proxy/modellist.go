@@ -37,8 +37,7 @@ type listTap struct {
 	over     bool
 }
 
-// newListTap returns a tap for an answer with a list of models; nil for one that cannot be read as such: a failure, not JSON, or larger
-// than maxList.
+// newListTap returns a tap for an answer with a list of models; nil for a failure, other forms than JSON, and more than maxList.
 func newListTap(res *http.Response) *listTap {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	encoding := res.Header.Get("Content-Encoding")

@@ -102,8 +102,7 @@ func (p *Proxy) answerError(w http.ResponseWriter, r *http.Request, rt *route, e
 // firstRoom is the number of bytes charged for a body of unknown length before its first byte is read.
 const firstRoom = 16 << 10
 
-// bodyIdle bounds each pause in a body that is held. Its memory is charged when it is announced: clients that hang in the middle would keep
-// it from all others for good.
+// bodyIdle bounds each pause in a body that is held. Its memory is charged when it is announced: clients that hang would keep it from others.
 const bodyIdle = time.Minute
 
 // readBody reads the whole body into memory. With errTooLargeToHold the result has the part that was read, and the rest is still in r.Body;
@@ -247,8 +246,7 @@ func (t *modelRequest) decodeBody(encoding string) (*wire.Look, error) {
 	}
 }
 
-// prepareLook prepares to parse text. It waits until the memory for that is charged, besides the held bytes, and its turn has come. The
-// error is waitForTurn's.
+// prepareLook prepares to parse text. It waits until the memory for that is charged, besides the held bytes, and its turn has come.
 func (t *modelRequest) prepareLook(text []byte, held int64) (*wire.Look, error) {
 	look := t.p.views.Look(t.rt.dialect, text)
 	cost := lookCost(len(text), look.Objects())

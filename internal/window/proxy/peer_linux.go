@@ -97,8 +97,7 @@ func scanConnections(r io.Reader, remote, local netip.AddrPort) (uid int, found 
 	}
 }
 
-// matchConnection returns the user in a line of the table, if the line is about the connection from from to to and that is established or
-// half closed.
+// matchConnection returns the user in a line of the table, if that is the connection from from to to, established or half closed.
 func matchConnection(line []byte, from, to string) (uid int, ok bool) {
 	if from == "" || to == "" || !bytes.Contains(line, []byte(from)) {
 		return 0, false

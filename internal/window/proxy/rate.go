@@ -224,8 +224,7 @@ func (x *waits) setReason(p *Proxy, w *waiting, why rate.Wait) {
 	}
 }
 
-// end records that a request no longer waits. sent is false for one that was given up; again means that it had been refused and was sent
-// anew.
+// end records that a request no longer waits. sent is false for one that was given up; again means that it was sent anew.
 func (x *waits) end(p *Proxy, w *waiting, sent, again bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

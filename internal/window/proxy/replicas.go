@@ -135,8 +135,7 @@ func (t *conversation) fetchShared() {
 	}
 }
 
-// newThread returns the conversation's thread with only its names set. They depend on the first messages alone, so that all replicas find
-// the same ones.
+// newThread returns the conversation's thread with only its names set. They depend on the first messages alone, as all replicas must agree.
 func (t *conversation) newThread() *thread {
 	task := t.noted.task
 	if task >= len(t.chain) {
@@ -153,8 +152,7 @@ func (t *conversation) newThread() *thread {
 	return &thread{log: name("log", task), sent: name("sent", task)}
 }
 
-// readReports reads the reports of the thread, and the shared log if it has changed. The error means that the replicas' store cannot be
-// read.
+// readReports reads the reports of the thread, and the shared log if it has changed. An error means that it cannot be read.
 func (t *conversation) readReports(ctx context.Context) error {
 	th := t.thread
 	value, revision, err := t.p.o.Replicas.Get(ctx, th.sent)

@@ -51,8 +51,7 @@ func (p *Proxy) price(upstream, model string) (models.Price, bool) {
 	return p.o.Price(upstream, model)
 }
 
-// holdUnread reserves the probable cost of a body of n bytes that is not read. If that is refused, it answers the request and returns
-// false.
+// holdUnread reserves the probable cost of a body of n bytes that is not read. If that is refused, it answers and returns false.
 func (p *Proxy) holdUnread(w http.ResponseWriter, r *http.Request, rt *route, n int64) (*spend.Hold, bool) {
 	m := &modelRequest{p: p, r: r, rt: rt, upstream: rt.up.modelsName(), model: rt.name}
 	h, err := m.holdCost(int(max(n, 0)/bytesPerToken), 0)

@@ -120,8 +120,7 @@ func newUpstream(u Upstream) (*upstream, error) {
 
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// target returns the URL at the upstream for a path below its name and a query, both escaped as they were received. The error is a broken
-// escape.
+// target returns the URL at the upstream for a path below its name and a query, both escaped as received. The error is a broken escape.
 //
 // Where the base stands depends on what the provider's clients take as base URL: /NAME/v1 for OpenAI, /NAME for the others. A base that
 // ends in the version the path begins with (a common slip) does not get it twice.

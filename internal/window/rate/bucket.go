@@ -50,8 +50,7 @@ const steady = 3
 // known reports whether the allowance is known at all.
 func (b *bucket) known() bool { return b.limit > 0 }
 
-// share returns the part of the allowance that this host may use. A guessed allowance is all its own: the other hosts have guessed theirs
-// in addition.
+// share returns the part of the allowance that this host may use. A guessed allowance is all its own.
 func (b *bucket) share() float64 {
 	if b.part == 0 || b.guessed > 0 {
 		return 1
@@ -87,8 +86,7 @@ func (b *bucket) advance(now int64) {
 	b.at = now
 }
 
-// update sets the bucket from what an answer says about the allowance. unseen is the size of the requests that were sent and that the
-// answer does not count yet.
+// update sets the bucket from what an answer says about the allowance. unseen is the size of sent requests that the answer does not count yet.
 func (b *bucket) update(r reading, unseen float64, now int64) {
 	if b.guessed > 0 {
 		*b = bucket{part: b.part}
@@ -165,8 +163,7 @@ func (b *bucket) allow() {
 	}
 }
 
-// waitFor returns the time in nanoseconds until a request of a size may be sent, 0 for now. A request larger than the allowance waits for
-// all of it.
+// waitFor returns the time in nanoseconds until a request of a size may be sent, 0 for now. Too large a request waits for the whole allowance.
 func (b *bucket) waitFor(size float64, now int64) int64 {
 	size = min(size, b.limit*b.share())
 	switch {

@@ -19,8 +19,7 @@ const (
 	maxPause = 30 * time.Second
 )
 
-// advance brings the table to the time now: it fills the buckets and drops tickets that have waited too long or whose request must have
-// ended.
+// advance brings the table to the time now: it fills the buckets and drops tickets that have waited or lasted too long.
 func (t *table) advance(now int64) {
 	if most := t.until - t.paused; t.until-now > most { // the clock was set back
 		t.paused, t.until = now, now+most
@@ -110,8 +109,7 @@ func (t *table) grant(now int64) {
 	}
 }
 
-// waitFor returns the time until a ticket could be granted if it were the first in the queue, and the unit of the allowance that it waits
-// for.
+// waitFor returns the time until a ticket could be granted if it were the first in the queue, and the unit that it waits for.
 func (t *table) waitFor(k *ticket, now int64) (wait int64, short Unit) {
 	for u := range t.buckets {
 		if w := t.buckets[u].waitFor(k.sizes[u], now); w > wait {
@@ -185,8 +183,7 @@ func (t *table) countServed(k *ticket, now int64) {
 	t.runs = append(t.runs, service{k.run, had + part, now})
 }
 
-// update sets the buckets from what an answer says, whose request was sent at the time sent. An answer to an older request than the newest
-// one is ignored.
+// update sets the buckets from what an answer says, whose request was sent at the time sent. Answers to older requests are ignored.
 func (t *table) update(s *said, sent, now int64) {
 	if sent < t.newest && t.newest <= now {
 		return
@@ -341,8 +338,7 @@ func (t *table) countRuns(now int64) int {
 	return len(runs)
 }
 
-// setFraction sets this host's fraction (0 to 1) of all allowances. If it is smaller than before, what is left shrinks at once; if it is
-// larger, it fills with time.
+// setFraction sets this host's fraction (0 to 1) of all allowances. A smaller one shrinks what is left at once, a larger one fills with time.
 func (t *table) setFraction(part float64, now int64) {
 	if part < 1 {
 		part *= careful

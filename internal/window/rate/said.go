@@ -104,8 +104,7 @@ func smallestNumber(values []string) (smallest float64, ok bool) {
 	return smallest, ok
 }
 
-// longestWait returns the longest of some waits from now: "6ms", "1m30s", a number of seconds, or a point in time. It is negative if none
-// can be believed.
+// longestWait returns the longest of some waits from now: "6ms", "1m30s", a number of seconds, or a point in time. It is negative without any.
 func longestWait(values []string, now time.Time) time.Duration {
 	longest := time.Duration(-1)
 	for _, v := range values {

@@ -85,8 +85,7 @@ func (s *Share) line(key string) *line {
 // now returns the time in nanoseconds since 1970.
 func (l *line) now() int64 { return l.share.store.now().UnixNano() }
 
-// change calls f with the table, under its lock: with the one that all processes share, or, if the files cannot be used, with this
-// process's own.
+// change calls f with the table, under its lock: with the one that all processes share, or, without files, with its own.
 func (l *line) change(f func(t *table, now int64)) {
 	l.files.Lock()
 	defer l.files.Unlock()
@@ -235,8 +234,7 @@ func (t *Turn) Answered(h http.Header) {
 	})
 }
 
-// recordUncounted records the answer to a request that was not counted in the table, and reports whether the other processes should be
-// told.
+// recordUncounted records the answer to a request that was not counted in the table, and reports whether others should be told.
 func (l *line) recordUncounted(s *said, sent, now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

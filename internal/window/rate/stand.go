@@ -96,15 +96,13 @@ func (l *line) peek(me *ticket) place {
 	return p
 }
 
-// givesUp reports whether a request that waits is to be sent now although it is not its turn: its patience is over, or will be before the
-// pause ends.
+// givesUp reports whether a request that waits is to be sent now although it is not its turn: its patience ends before the pause.
 func (t *table) givesUp(k *ticket, now int64) bool {
 	wait, _ := t.waitFor(k, now)
 	return now >= k.leaves || now+wait > k.leaves
 }
 
-// place returns the position of a ticket: granted, or why it waits and for how long to sleep. Tickets far behind sleep longer, because each
-// look reads the file.
+// place returns the position of a ticket: granted, or why it waits and for how long to sleep. Tickets far behind sleep longer.
 func (t *table) place(k *ticket, now int64) place {
 	if k.granted != 0 {
 		return place{granted: true, now: k.granted}

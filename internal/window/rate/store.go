@@ -257,7 +257,6 @@ func readInto(buf []byte, f *os.File) ([]byte, error) {
 }
 
 // markAlive creates and locks a file by which other processes see that this one lives. It must be called before this process has a ticket.
-// A second call does nothing.
 func (s *store) markAlive() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

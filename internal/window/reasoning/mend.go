@@ -90,8 +90,7 @@ func signatureFor(r *wire.Request, p *wire.Part, unsigned string) wire.Edit {
 	return wire.Edit{Span: at, With: []byte(`"thoughtSignature":` + unsigned + `,`)}
 }
 
-// lastPrompt returns the index of the newest message of the user that has more than results, where the running turn begins; 0 if there is
-// none.
+// lastPrompt returns the index of the newest message of the user that has more than results, where the running turn begins; 0 without one.
 func lastPrompt(r *wire.Request) int {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		m := &r.Messages[i]

@@ -130,8 +130,7 @@ func indexAfter(text, name string) (n int, rest string, ok bool) {
 	}
 }
 
-// itemID returns the id of a reasoning item ("rs_…") in a text in lower case, "" if there is none. Ids have no capital letters, so none
-// was lost.
+// itemID returns the id of a reasoning item ("rs_…") in a text in lower case, "" if there is none. Ids have no capital letters.
 func itemID(text string) string {
 	for i := 0; ; {
 		at := strings.Index(text[i:], "rs_")

@@ -183,8 +183,7 @@ const (
 	noteBytes = 4 << 10
 )
 
-// readNotes reads what the client itself wrote into a message of the user: a cleared conversation or another working directory begins a new
-// task.
+// readNotes reads what the client itself wrote into a message of the user: a cleared conversation or another directory begins a new task.
 func (s *scan) readNotes(i int) {
 	for j := range s.r.Messages[i].Parts {
 		p := &s.r.Messages[i].Parts[j]
@@ -308,8 +307,7 @@ func (s *scan) readResults(m *wire.Message) {
 	}
 }
 
-// branchOf returns the git branch that a command line switches to; "" if it switches to none. "git checkout NAME" counts if NAME can't be a
-// file.
+// branchOf returns the git branch that a command line switches to; "" for none. "git checkout NAME" counts if NAME can't be a file.
 func branchOf(words []string) string {
 	for i := 0; i+2 < len(words); i++ {
 		if words[i] != "git" || i > 0 && !slices.Contains([]string{";", "&&", "||", "|", "&", "("}, words[i-1]) {
@@ -374,8 +372,7 @@ func FreshPrompt(r *wire.Request) int {
 	return at
 }
 
-// newestPrompt returns the index of the message with the prompt that the request ends with, whatever stands before it; -1 if it ends
-// otherwise.
+// newestPrompt returns the index of the message with the prompt that the request ends with, whatever stands before it; else -1.
 func newestPrompt(r *wire.Request) int {
 	for i, m := range slices.Backward(r.Messages) {
 		switch {

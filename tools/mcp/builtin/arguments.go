@@ -18,16 +18,14 @@ import (
 // maxProblems bounds the mistakes that are reported at once; further ones are counted.
 const maxProblems = 8
 
-// decoder reads arguments into a struct and collects all mistakes in them: a model that gets all its mistakes can correct them in one more
-// call.
+// decoder reads arguments into a struct and collects all mistakes in them: a model can then correct all in one more call.
 type decoder struct {
 	tool     string
 	problems []string
 	more     int // problems that are only counted
 }
 
-// decode reads arguments, valid JSON of an object, into a pointer to a struct of type t. Its error lists all mistakes and the known
-// arguments.
+// decode reads arguments, valid JSON of an object, into a pointer to a struct of type t. The error lists all mistakes.
 func (d *decoder) decode(arguments []byte, t reflect.Type, known []field, into any) error {
 	exact := d.appendObject(nil, arguments, known, "")
 	if len(d.problems) == 0 {

@@ -47,8 +47,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Write implements io.Writer for the tool. It waits while heldBytes are not read yet, and fails once the reader has closed or the context
-// has ended.
+// Write implements io.Writer for the tool. It waits while heldBytes are not read yet, and fails once the reader or the context has ended.
 func (c *conduit) Write(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
@@ -149,8 +148,7 @@ func (c *conduit) tryRead(p []byte) (int, error) {
 	return n, nil
 }
 
-// close ends the reading: later writes fail. It returns the error why the answer was not written whole; nil if it was, or if only the
-// reader gave up.
+// close ends the reading: later writes fail. It returns the error why the answer was not written whole; nil if it was, or the reader gave up.
 func (c *conduit) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

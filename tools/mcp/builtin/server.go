@@ -122,8 +122,7 @@ func (s *Server) forget(c *call) {
 	s.mu.Unlock()
 }
 
-// cancelCalls cancels the calls for which which returns true; closes also closes the server. There are few calls, so checking all of them
-// is cheaper than an index.
+// cancelCalls cancels the calls for which which returns true; closes also closes the server. They are few.
 func (s *Server) cancelCalls(cause error, which func(*call) bool, closes bool) {
 	var ends []*call
 	s.mu.Lock()

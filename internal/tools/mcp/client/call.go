@@ -162,8 +162,7 @@ const (
 	late                 // cancelled: an answer may still come, and is dropped
 )
 
-// maxRecent bounds the ids of ended requests that are remembered, to tell a second answer and a late one from an answer to a request that
-// never was.
+// maxRecent bounds the ids of ended requests that are remembered, to tell a second or late answer from one to no request.
 const maxRecent = 1024
 
 // recent remembers how the last requests ended.

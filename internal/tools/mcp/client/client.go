@@ -38,8 +38,7 @@ type client struct {
 	bytes     int      // in waiting
 }
 
-// Bounds of the messages that wait for a listener, in messages and bytes: enough for those that a server sends
-// before its client listens.
+// Bounds of the messages that wait for a listener, in messages and bytes: enough for those sent before it listens.
 const (
 	maxWaiting      = 64
 	maxWaitingBytes = 64 << 10

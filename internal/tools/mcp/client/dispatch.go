@@ -63,8 +63,7 @@ func (s *Server) dispatchWhole(g *generation, line []byte) {
 	s.dispatch(g, &transport.Frame{Head: line}, h)
 }
 
-// dispatchLarge dispatches a message of which only the beginning is in memory. If that does not show whom the message is for, it goes to a file
-// first.
+// dispatchLarge dispatches a message of which only the beginning is in memory. If that does not show its receiver, it goes to a file.
 func (s *Server) dispatchLarge(g *generation, head []byte, rest io.Reader) {
 	f := &transport.Frame{Head: head, Rest: rest}
 	start := f.Start()

@@ -251,8 +251,7 @@ func (s *Server) stopRun(g *generation) {
 	<-g.gone
 }
 
-// watchRun reads the server's output and waits for the end of this run. Then it records the end, ends the requests that are open in it, and closes
-// g.gone.
+// watchRun reads the server's output and waits for the end of this run. Then it records the end, ends the open requests, and closes g.gone.
 func (s *Server) watchRun(g *generation) {
 	exited, drained := make(chan struct{}), make(chan struct{})
 	var failed error

@@ -61,8 +61,7 @@ type Remote struct {
 // every event. A Remote keeps nothing of such clients and may serve many. A message without a Header is from a client that does not use
 // HTTP: then the Remote is the HTTP client for it, and keeps its session.
 //
-// If initialize is refused as servers of the HTTP+SSE transport (2024-11-05) do, and GET gives their endpoint, a client without HTTP is
-// connected by that transport.
+// If initialize is refused as servers of the HTTP+SSE transport (2024-11-05) do, and GET gives their endpoint, that transport is used.
 //
 // A POST is sent once. Redirects are followed to the same origin, and only those that keep the method; others are the server's answer.
 func HTTP(o HTTPOptions) (*Remote, error) {

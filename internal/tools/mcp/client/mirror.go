@@ -67,8 +67,7 @@ func primitive(raw []byte) (string, bool) {
 	return string(raw), true
 }
 
-// headerValue returns text as the value of a header: unchanged if every server reads that the same way, else in the base64 form of the
-// specification.
+// headerValue returns text as the value of a header: unchanged if every server reads it alike, else in the specification's base64 form.
 func headerValue(text string) string {
 	const open, closing = "=?base64?", "?="
 	plain := strings.Trim(text, " \t") == text && !(strings.HasPrefix(text, open) && strings.HasSuffix(text, closing))

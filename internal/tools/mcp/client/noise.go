@@ -11,8 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// noiseCounter counts bytes that a server sent and that are not a message for any client. It writes at most one event a second of each
-// kind.
+// noiseCounter counts bytes that a server sent and that are not a message for any client. At most one event a second is written of each kind.
 type noiseCounter struct {
 	server  string
 	journal *journal.Journal

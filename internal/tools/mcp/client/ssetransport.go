@@ -15,8 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
-// endpointWait bounds the wait for the address to which a client of the HTTP+SSE transport (2024-11-05) sends messages. It is the first
-// event of the stream.
+// endpointWait bounds the wait for the address to which a client of the HTTP+SSE transport (2024-11-05) sends messages.
 const endpointWait = 10 * time.Second
 
 // mayBeSSETransport reports whether the status of an answer to initialize is one with which servers of the HTTP+SSE transport answer a POST

@@ -41,8 +41,7 @@ func isDate(s string) bool {
 	return true
 }
 
-// isModern reports whether a message is of a protocol version without sessions: it has its version in its header or _meta, or is
-// server/discover.
+// isModern reports whether a message is of a protocol version without sessions: by its header or _meta, or as server/discover.
 func isModern(header http.Header, message []byte, head jsonrpc.Head) bool {
 	if isModernVersion(header.Get(headerVersion)) {
 		return true

@@ -32,8 +32,7 @@ var ownHeaders = map[string]bool{
 	"Transfer-Encoding": true, "Upgrade": true, "Content-Length": true, "Content-Encoding": true, "Content-Type": true, "Date": true,
 }
 
-// setHeaders sets the headers of the answer and returns its status: those of the server if the session is passed through, else the session's id
-// and 200.
+// setHeaders sets the headers of the answer and returns its status: the server's if the session is passed through, else the id and 200.
 func (st *stream) setHeaders(c *conn) int {
 	s := st.s
 	header := c.w.Header()

@@ -30,8 +30,7 @@ const (
 // maxSessionID bounds the session ids of servers that are remembered, in bytes.
 const maxSessionID = 1 << 10
 
-// acceptedForms returns whether the client accepts JSON and event streams as an answer. Without an Accept header it accepts both (RFC 9110,
-// 12.5.1).
+// acceptedForms returns whether the client accepts JSON and event streams as an answer. Without Accept it takes both (RFC 9110, 12.5.1).
 func acceptedForms(header http.Header) (json, events bool) {
 	values := header.Values("Accept")
 	if len(values) == 0 {

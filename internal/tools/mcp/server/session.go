@@ -41,8 +41,7 @@ type session struct {
 	over      bool                   // the server has ended the session
 }
 
-// key returns the key of a session in the map: an id belongs to the principal that got it; modern requests of a principal share one
-// session.
+// key returns the key of a session in the map: an id belongs to the principal that got it; modern requests share one.
 func key(principal, id string, modern bool) string {
 	if modern {
 		return "modern\x00" + principal

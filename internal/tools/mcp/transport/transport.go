@@ -64,8 +64,7 @@ type Frame struct {
 	start   jsonrpc.Start
 }
 
-// Start returns what Head, the beginning of the message, tells about it. It is parsed once for all who look at the frame; with another Head
-// it is parsed again.
+// Start returns what Head, the beginning of the message, tells about it. It is parsed once for each Head.
 func (f *Frame) Start() jsonrpc.Start {
 	same := len(f.Head) > 0 && len(f.scanned) == len(f.Head) && &f.scanned[0] == &f.Head[0]
 	if !same {

@@ -108,8 +108,7 @@ const (
 	Busy     Kind = "busy"     // too many queries were running for all of Request.Timeout
 )
 
-// Error tells the query's author what was wrong and what to do. Its text may quote the query and the document, so it is for the author and
-// must not be logged.
+// Error tells the query's author what was wrong and what to do. Its text may quote the query and the document, so it must not be logged.
 type Error struct {
 	Kind Kind
 	Text string

@@ -257,8 +257,7 @@ func errorOr(err error, what string) error {
 	return errors.New(what)
 }
 
-// capture reads one value, of any size and depth, into s.item. If it is larger than limit bytes it is only skipped, and whole is false. The
-// value is not checked.
+// capture reads one value, of any size and depth, into s.item. A value of more than limit bytes is skipped; whole is then false.
 func (s *stream) capture(limit int) (bool, error) {
 	if _, err := s.peek(); err != nil {
 		return false, err

@@ -227,8 +227,7 @@ func dateOf(s string) string {
 	return s[:10]
 }
 
-// limitsOf returns the limits of a model; false for one that has no window or is too small, and, counted in LeftOut, for one with impossible
-// numbers or an invalid name.
+// limitsOf returns the limits of a model; false for one without a window or too small, and, counted in LeftOut, for an impossible one.
 func (l *List) limitsOf(id string, context, input, output float64) (Limits, bool) {
 	if context == 0 || strings.Contains(id, "embed") {
 		return Limits{}, false
@@ -273,8 +272,7 @@ type votes struct {
 
 func newVotes() *votes { return &votes{map[string]Limits{}, map[string]string{}} }
 
-// addVote records the limits that one source has for a model; of several the largest are kept, and of the spellings of its name the first in
-// order.
+// addVote records the limits that one source has for a model; of several it keeps the largest, and the first spelling of its name.
 func (v *votes) addVote(id string, limits Limits) {
 	plain := id[strings.LastIndexByte(id, '/')+1:] // without the lab that made it
 	key := spelling.Fold(plain)
@@ -296,8 +294,7 @@ func (v *votes) addTo(l *List) {
 	}
 }
 
-// Lines returns the lines "provider/model context input output" of a catalogue, sorted by the folded name, the form that package models
-// reads.
+// Lines returns the lines "provider/model context input output" of a catalogue, sorted by the folded name, as package models reads them.
 func Lines(providers map[string]map[string]Limits) []string {
 	lines := map[string]string{}
 	for provider, list := range providers {

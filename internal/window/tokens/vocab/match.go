@@ -61,8 +61,7 @@ func (t *Table) matchLong(p []byte, limit int) (uint32, int) {
 	return 0, 0
 }
 
-// reachable reports whether merging can produce a token. A few entries stand for a piece that is exactly their bytes and never for a part
-// of one.
+// reachable reports whether merging can produce a token. A few entries stand only for a piece of exactly their bytes.
 func (t *Table) reachable(id uint32) bool { return t.Record(id).Left() != id }
 
 // Adjacent reports whether merging leaves a and b side by side, where p[at-len(a):at+len(b)]
@@ -145,8 +144,7 @@ func Hash(p []byte) uint64 {
 // lowBytes are the masks of the low n bytes of a word, for n up to 8.
 var lowBytes = [9]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
 
-// Load returns n <= 16 bytes of b from at on as two words, zero beyond n. b may end with the piece; it is faster when b has 16 bytes from
-// at on.
+// Load returns n <= 16 bytes of b from at on as two words, zero beyond n. It is faster when b has 16 bytes from at on.
 func Load(b []byte, at, n int) (lo, hi uint64) {
 	if rest := b[at:]; len(rest) >= 16 {
 		lo = binary.LittleEndian.Uint64(rest)
